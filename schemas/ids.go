@@ -1,0 +1,109 @@
+package schemas
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Ids are xxh3-64 (seed 0) of canonical bytes: the fields in a fixed order,
+// each as UTF-8 with separator after it. They need no coordination and are the
+// same in every run, so problem and bench join on one integer.
+const separator = "\x1f"
+
+// RunID is the id of the run of that name.
+func RunID(name string) uint64 { return hashFields(name) }
+
+// OpID is the id of the op of that full name.
+func OpID(name string) uint64 { return hashFields(name) }
+
+// SiteID is the id of one tensor of an op. Nested paths are joined by dots.
+func SiteID(opID uint64, role, path string) uint64 {
+	return hashFields(FormatID(opID), role, path)
+}
+
+// LayoutID is the id of a layout; its own LayoutID field is not looked at.
+func LayoutID(l *LayoutRow) uint64 {
+	return hashFields(l.Kind, l.Dtype, formatShape(l.Shape), l.StrideClass, l.DeviceKind,
+		formatRequiresGrad(l.RequiresGrad), l.Placement, l.Literal)
+}
+
+// StackID is the id of a call stack, frames innermost first.
+func StackID(frames []string) uint64 { return hashFields(frames...) }
+
+// ProgramHasher computes the id of a program op by op. The zero value is ready.
+type ProgramHasher struct {
+	hasher xxh3.Hasher
+	buffer []byte
+}
+
+// Add appends the op at the next position; parent 0 means none.
+func (h *ProgramHasher) Add(opID, parentOpID uint64) {
+	h.buffer = appendField(h.buffer[:0], FormatID(opID))
+	h.buffer = appendField(h.buffer, FormatID(parentOpID))
+	_, _ = h.hasher.Write(h.buffer) // a hash never fails
+}
+
+// ID is the id of the program so far.
+func (h *ProgramHasher) ID() uint64 { return h.hasher.Sum64() }
+
+// FormatID is an id as text: 16 lower-case hex digits.
+func FormatID(id uint64) string {
+	var bytes [8]byte
+	binary.BigEndian.PutUint64(bytes[:], id)
+	return hex.EncodeToString(bytes[:])
+}
+
+// ParseID reads what FormatID wrote.
+func ParseID(text string) (uint64, error) {
+	if len(text) != 16 {
+		return 0, fmt.Errorf("id %q: want 16 hex digits", text)
+	}
+	id, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("id %q: want 16 hex digits", text)
+	}
+	return id, nil
+}
+
+func hashFields(fields ...string) uint64 {
+	var stack [256]byte
+	canonical := stack[:0]
+	for _, f := range fields {
+		canonical = appendField(canonical, f)
+	}
+	return xxh3.Hash(canonical)
+}
+
+func appendField(canonical []byte, field string) []byte {
+	canonical = append(canonical, field...)
+	return append(canonical, separator...)
+}
+
+func formatShape(shape []int64) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, n := range shape {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatInt(n, 10))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+func formatRequiresGrad(requires *uint8) string {
+	switch {
+	case requires == nil:
+		return ""
+	case *requires == 0:
+		return "false"
+	default:
+		return "true"
+	}
+}

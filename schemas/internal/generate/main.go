@@ -1,0 +1,48 @@
+// Command generate writes what is derived from the tables of schemas: Go rows,
+// ClickHouse tables and the reference. Run it by `make generate`.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"os"
+	"path/filepath"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+func main() {
+	if err := run("."); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+// run writes all files under the root of the repository.
+func run(root string) error {
+	rows, err := format.Source(goRows(schemas.Tables()))
+	if err != nil {
+		return fmt.Errorf("format rows: %w", err)
+	}
+	files := map[string][]byte{
+		"schemas/rows_gen.go": rows,
+		"schemas/README.md":   reference(schemas.Tables()),
+	}
+	for i, t := range schemas.Tables() {
+		files[fmt.Sprintf("sql/tables/%03d_%s.sql", i+1, t.Kind())] = createTable(t)
+	}
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+			continue
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

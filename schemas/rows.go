@@ -1,0 +1,142 @@
+package schemas
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/klauspost/compress/s2"
+)
+
+// Row is one generated row type, as *TensorRow.
+type Row[R any] interface {
+	*R
+	// Table is the table that the row belongs to.
+	Table() Table
+	appendTo(columns []column)
+	load(from []arrow.Array, row int)
+}
+
+// Builder collects rows of one table and makes messages of them. It keeps its
+// memory between batches. It is not safe for use by several goroutines.
+type Builder[R any, P Row[R]] struct {
+	table   Table
+	schema  *arrow.Schema
+	columns []column
+	rows    int
+	ipc     bytes.Buffer
+	minTime int64
+	maxTime int64
+	timeCol int
+}
+
+// NewBuilder returns an empty builder, as NewBuilder[TensorRow]().
+func NewBuilder[R any, P Row[R]]() *Builder[R, P] {
+	table := P(new(R)).Table()
+	b := &Builder[R, P]{table: table, schema: table.ArrowSchema(), timeCol: table.Column("event_time_ns")}
+	for _, c := range table.Columns {
+		b.columns = append(b.columns, newColumn(c))
+	}
+	return b
+}
+
+// Append adds a row.
+func (b *Builder[R, P]) Append(row *R) {
+	P(row).appendTo(b.columns)
+	b.rows++
+}
+
+// Len is the number of rows since the last Reset.
+func (b *Builder[R, P]) Len() int { return b.rows }
+
+// Bytes is the size of those rows before compression.
+func (b *Builder[R, P]) Bytes() int {
+	n := 0
+	for i := range b.columns {
+		n += b.columns[i].bytes()
+	}
+	return n
+}
+
+// Reset forgets the rows and keeps their memory.
+func (b *Builder[R, P]) Reset() {
+	for i := range b.columns {
+		b.columns[i].reset()
+	}
+	b.rows = 0
+}
+
+// Record is the rows as an Arrow record over the builder's memory: it is good
+// until the next Append or Reset.
+func (b *Builder[R, P]) Record() arrow.RecordBatch {
+	arrays := make([]arrow.Array, len(b.columns))
+	for i := range b.columns {
+		arrays[i] = b.columns[i].array()
+	}
+	return array.NewRecordBatch(b.schema, arrays, int64(b.rows))
+}
+
+// Message packs the rows as the batch of that identity, and resets the builder.
+func (b *Builder[R, P]) Message(id Identity) (Message, error) {
+	b.ipc.Reset()
+	if err := writeStream(&b.ipc, b.schema, b.Record()); err != nil {
+		return Message{}, fmt.Errorf("encode %d rows of %s: %w", b.rows, b.table.Name, err)
+	}
+	header := Header{Kind: b.table.Kind(), Version: b.table.Version, Identity: id, Rows: b.rows, Encoding: EncodingArrowS2}
+	header.MinEventTimeNs, header.MaxEventTimeNs = b.eventTimes()
+	data := s2.Encode(nil, b.ipc.Bytes())
+	header.CRC = checksum(data)
+	b.Reset()
+	return Message{Header: header, Data: data}, nil
+}
+
+func (b *Builder[R, P]) eventTimes() (least, greatest int64) {
+	if b.timeCol < 0 || b.rows == 0 {
+		return 0, 0
+	}
+	times, ok := b.columns[b.timeCol].array().(*array.Int64)
+	if !ok {
+		return 0, 0
+	}
+	values := times.Int64Values()
+	least, greatest = values[0], values[0]
+	for _, v := range values {
+		least, greatest = min(least, v), max(greatest, v)
+	}
+	return least, greatest
+}
+
+func writeStream(to *bytes.Buffer, schema *arrow.Schema, record arrow.RecordBatch) error {
+	w := ipc.NewWriter(to, ipc.WithSchema(schema))
+	if err := w.Write(record); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// AppendRows adds the rows of a message to rows, all columns of the table
+// filled: one that the message lacks holds its zero, or null. Strings share
+// the record's memory, which is not recycled.
+func AppendRows[R any, P Row[R]](rows []R, m Message) ([]R, error) {
+	record, err := m.Record()
+	if err != nil {
+		return rows, err
+	}
+	if kind := P(new(R)).Table().Kind(); kind != m.Header.Kind {
+		return rows, fmt.Errorf("decode %s as rows of %s", m.Header.Kind, kind)
+	}
+	columns := record.Columns()
+	first := len(rows)
+	rows = append(rows, make([]R, record.NumRows())...)
+	for i := range rows[first:] {
+		P(&rows[first+i]).load(columns, i)
+	}
+	return rows, nil
+}
+
+// DecodeRows returns the rows of a message, as DecodeRows[TensorRow](m).
+func DecodeRows[R any, P Row[R]](m Message) ([]R, error) {
+	return AppendRows[R, P](nil, m)
+}
