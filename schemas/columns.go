@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -88,10 +87,12 @@ func (c *column) uint16(v uint16) {
 	c.values = binary.LittleEndian.AppendUint16(c.values, v)
 	c.present()
 }
+
 func (c *column) uint32(v uint32) {
 	c.values = binary.LittleEndian.AppendUint32(c.values, v)
 	c.present()
 }
+
 func (c *column) uint64(v uint64) {
 	c.values = binary.LittleEndian.AppendUint64(c.values, v)
 	c.present()
@@ -144,7 +145,7 @@ func (c *column) stringMap(v map[string]string) {
 // null appends a null; only columns of fixed width may be nullable.
 func (c *column) null() {
 	c.values = append(c.values, make([]byte, c.typ.width())...)
-	c.bit(false)
+	c.grow()
 	c.nulls++
 	c.rows++
 }
@@ -165,17 +166,16 @@ func (c *column) missing() {
 
 func (c *column) present() {
 	if c.nullable {
-		c.bit(true)
+		c.grow()
+		bitutil.SetBit(c.valid, c.rows)
 	}
 	c.rows++
 }
 
-func (c *column) bit(set bool) {
+// grow makes room for the next row in the bitmap of valid rows.
+func (c *column) grow() {
 	if c.rows%8 == 0 {
 		c.valid = append(c.valid, 0)
-	}
-	if set {
-		bitutil.SetBit(c.valid, c.rows)
 	}
 }
 
@@ -226,7 +226,7 @@ func (c *column) array() arrow.Array {
 }
 
 func (c *column) elements() arrow.ArrayData {
-	element, width := arrow.DataType(arrow.PrimitiveTypes.Int64), 8
+	element, width := arrow.PrimitiveTypes.Int64, 8
 	if c.typ == Float32s {
 		element, width = arrow.PrimitiveTypes.Float32, 4
 	}
@@ -234,9 +234,6 @@ func (c *column) elements() arrow.ArrayData {
 }
 
 func (c *column) pairs() arrow.ArrayData {
-	pair := stringMapType().ValueType()
+	pair := stringMapType().Elem()
 	return array.NewData(pair, c.inner.count, []*memory.Buffer{nil}, []arrow.ArrayData{c.inner.data(), c.items.data()}, 0, 0)
 }
-
-// text is the bytes of b as a string that shares their memory.
-func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

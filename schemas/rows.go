@@ -27,8 +27,6 @@ type Builder[R any, P Row[R]] struct {
 	columns []column
 	rows    int
 	ipc     bytes.Buffer
-	minTime int64
-	maxTime int64
 	timeCol int
 }
 

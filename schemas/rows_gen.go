@@ -23,7 +23,7 @@ type RunRow struct {
 	Host             string            `parquet:"host,zstd,dict"`                 // Host of rank 0; empty when not known.
 	Commit           string            `parquet:"commit,zstd,dict"`               // Commit of the user's code; empty when not known.
 	Config           string            `parquet:"config,zstd,dict"`               // Configuration of the observation as text; empty when not known.
-	Labels           map[string]string `parquet:"labels,zstd"`                    // The user's own labels.
+	Labels           map[string]string `parquet:"labels"`                         // The user's own labels.
 	FirstEventTimeNs int64             `parquet:"first_event_time_ns,zstd,delta"` // Time of the first event of this description.
 	EventTimeSource  string            `parquet:"event_time_source,zstd,dict"`    // rank: the rank's clock; file: modification times.
 }
@@ -571,7 +571,7 @@ type DeadLetterRow struct {
 	StreamSeq    uint64            `parquet:"stream_seq,zstd,delta"`     // Place in the stream; 0 when it never got there.
 	StreamTimeNs int64             `parquet:"stream_time_ns,zstd,delta"` // Time of the stream's server; of the publisher when it never got there.
 	Subject      string            `parquet:"subject,zstd,dict"`         // Subject that it was published under.
-	Headers      map[string]string `parquet:"headers,zstd"`              // Its headers; of a repeated header the first value.
+	Headers      map[string]string `parquet:"headers"`                   // Its headers; of a repeated header the first value.
 	Reason       string            `parquet:"reason,zstd,dict"`          // Why it was refused.
 	Digest       uint64            `parquet:"digest,zstd,delta"`         // xxh3 of its bytes.
 	SizeBytes    uint64            `parquet:"size_bytes,zstd,delta"`     // Size of its bytes.

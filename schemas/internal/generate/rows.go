@@ -82,6 +82,9 @@ func goType(c schemas.Column) string {
 
 // parquetTag chooses the Parquet encoding by what the column means.
 func parquetTag(c schemas.Column) string {
+	if c.Type == schemas.StringMap {
+		return "" // the tag of a map may not name a compression
+	}
 	tag := ",zstd"
 	switch {
 	case c.Nullable:
