@@ -1,0 +1,207 @@
+package embedded
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/embedded/guard"
+)
+
+// EngineConfig says how to run the engine. Begin with DefaultEngineConfig.
+type EngineConfig struct {
+	// Library is libchdb.so's path; libchdb.Locate finds it.
+	Library string
+	// Dir is the engine's folder: settings and, under data, the databases. One engine at a time.
+	Dir string
+	// Command starts the child, which must call RunEngine: this executable with `engine serve`.
+	Command []string
+	// ReadableDirs are further folders that SQL may read, such as the archive. Everything else but Dir is out of
+	// reach, where the kernel offers Landlock (Linux 5.19 and later).
+	ReadableDirs []string
+	// MaxMemoryBytes is the engine's max_server_memory_usage.
+	MaxMemoryBytes int64
+	// Guard has the guard's port and limits. Empty passwords are replaced by random ones.
+	Guard guard.Config
+	// StartTimeout is how long a start may take until the first answer.
+	StartTimeout time.Duration
+	// LockTimeout is how long to wait for an engine of an earlier process to let go of Dir.
+	LockTimeout time.Duration
+	// Grace is how long the child may take to end before it is killed.
+	Grace time.Duration
+	// BackoffMin and BackoffMax bound the pause before a restart; it doubles with each start that was not answered.
+	BackoffMin, BackoffMax time.Duration
+	// Log gets restarts and what the child says. The zero value says nothing.
+	Log zerolog.Logger
+}
+
+// DefaultEngineConfig returns the configuration for a library, a folder and a command.
+func DefaultEngineConfig(library, dir string, command []string) EngineConfig {
+	return EngineConfig{
+		Library:        library,
+		Dir:            dir,
+		Command:        command,
+		MaxMemoryBytes: defaultMemory(machineMemory()),
+		Guard:          guard.DefaultConfig(),
+		StartTimeout:   time.Minute,
+		LockTimeout:    10 * time.Second,
+		Grace:          5 * time.Second,
+		BackoffMin:     50 * time.Millisecond,
+		BackoffMax:     5 * time.Second,
+		Log:            zerolog.Nop(),
+	}
+}
+
+// defaultMemory is a quarter of the machine's memory, 4 GB at most; 4 GB if the machine's is unknown (0).
+func defaultMemory(machine int64) int64 {
+	const most = 4_000_000_000
+	if machine <= 0 {
+		return most
+	}
+	return min(most, machine/4)
+}
+
+// Validate says what is wrong with the configuration.
+func (c EngineConfig) Validate() error {
+	if c.Library == "" || c.Dir == "" || len(c.Command) == 0 {
+		return errors.New("the engine needs a library, a folder and a command")
+	}
+	if c.MaxMemoryBytes < 256<<20 {
+		return fmt.Errorf("the engine's memory limit is %d bytes, the least is %d", c.MaxMemoryBytes, 256<<20)
+	}
+	if c.StartTimeout <= 0 || c.LockTimeout <= 0 || c.Grace <= 0 || c.BackoffMin <= 0 || c.BackoffMax < c.BackoffMin {
+		return fmt.Errorf("the engine's times must be greater than zero: start %s, lock %s, grace %s, back-off %s to %s",
+			c.StartTimeout, c.LockTimeout, c.Grace, c.BackoffMin, c.BackoffMax)
+	}
+	return c.Guard.Validate()
+}
+
+// Engine is ClickHouse in a child process, restarted whenever it ends, behind a guard. Methods other than Run may be
+// called at any time by anyone.
+type Engine struct {
+	cfg      EngineConfig
+	guard    *guard.Guard
+	address  string // the guard's, known once ready
+	ready    chan struct{}
+	once     sync.Once
+	port     int // the engine's last; only the supervising goroutine uses it
+	pid      atomic.Int64
+	restarts atomic.Int64
+}
+
+// NewEngine checks the configuration. It starts nothing and touches no file.
+func NewEngine(cfg EngineConfig) (*Engine, error) {
+	if cfg.Guard.OwnerPassword == "" {
+		cfg.Guard.OwnerPassword = rand.Text()
+	}
+	if cfg.Guard.ReaderPassword == "" {
+		cfg.Guard.ReaderPassword = rand.Text()
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	door, err := guard.New(cfg.Guard)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []*string{&cfg.Dir, &cfg.Library} {
+		if *dir, err = filepath.Abs(*dir); err != nil {
+			return nil, fmt.Errorf("find the engine's folder: %w", err)
+		}
+	}
+	return &Engine{cfg: cfg, guard: door, ready: make(chan struct{})}, nil
+}
+
+// Run keeps the engine and its guard running until ctx ends; then requests under way may finish (Guard.Grace), the
+// child ends, and Run returns nil. It returns an error if the engine cannot be started the first time; once it has
+// answered, it is restarted for ever.
+func (e *Engine) Run(ctx context.Context) error {
+	for _, dir := range []string{e.cfg.Dir, e.dataDir()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the engine's folder: %w", err)
+		}
+	}
+	address, err := e.guard.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	e.address = address
+	// The engine outlives ctx by what the guard's last requests need.
+	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopEngine()
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer stopEngine()
+		return e.guard.Run(groupCtx)
+	})
+	group.Go(func() error { return e.supervise(engineCtx) })
+	return group.Wait()
+}
+
+// Ready is closed when the engine has answered for the first time. DSN and Address are valid from then on.
+func (e *Engine) Ready() <-chan struct{} { return e.ready }
+
+// Address returns the guard's host:port; empty before Ready.
+func (e *Engine) Address() string {
+	select {
+	case <-e.ready:
+		return e.address
+	default:
+		return ""
+	}
+}
+
+// Password returns the guard's password of guard.Owner or guard.Reader; empty for anyone else.
+func (e *Engine) Password(user string) string {
+	switch user {
+	case guard.Owner:
+		return e.cfg.Guard.OwnerPassword
+	case guard.Reader:
+		return e.cfg.Guard.ReaderPassword
+	default:
+		return ""
+	}
+}
+
+// DSN returns what clickhouse.ParseDSN takes, for guard.Owner or guard.Reader, through the guard, which stays at its
+// place while the engine restarts. Valid after Ready.
+func (e *Engine) DSN(user string) string {
+	dsn := url.URL{Scheme: "http", User: url.UserPassword(user, e.Password(user)), Host: e.Address()}
+	return dsn.String()
+}
+
+// PID returns the child's process id, 0 while there is none.
+func (e *Engine) PID() int { return int(e.pid.Load()) }
+
+// Restarts counts the starts after the first.
+func (e *Engine) Restarts() int64 { return e.restarts.Load() }
+
+func (e *Engine) dataDir() string { return filepath.Join(e.cfg.Dir, "data") }
+
+// freePort returns the last port while it is free, so that what remembers it finds the engine again; else another.
+func (e *Engine) freePort(ctx context.Context) (int, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", e.port))
+	if err != nil {
+		listener, err = config.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find a free port for the engine: %w", err)
+	}
+	_, text, err := net.SplitHostPort(listener.Addr().String())
+	if err = errors.Join(err, listener.Close()); err != nil {
+		return 0, fmt.Errorf("find a free port for the engine: %w", err)
+	}
+	return net.LookupPort("tcp", text)
+}

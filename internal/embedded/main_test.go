@@ -1,0 +1,135 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/embedded"
+	"github.com/tensortap/tensortap/internal/embedded/guard"
+	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+)
+
+// TestMain lets the test binary be its own engine, as the real binary is, and a parent that a test can kill.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "engine" && os.Args[2] == "serve" {
+		exitWith(embedded.RunEngine(os.Stdin, os.Stderr))
+	}
+	if len(os.Args) > 3 && os.Args[1] == "parent" {
+		exitWith(runParent(os.Args[2], os.Args[3]))
+	}
+	os.Exit(m.Run())
+}
+
+func exitWith(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// runParent runs an engine until it is killed, and prints the child's process id and the owner's DSN.
+func runParent(library, dir string) error {
+	engine, err := embedded.NewEngine(embedded.DefaultEngineConfig(library, dir, childCommand()))
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(context.Background())
+	group.Go(func() error { return engine.Run(ctx) })
+	group.Go(func() error {
+		select {
+		case <-engine.Ready():
+			fmt.Fprintln(os.Stdout, engine.PID(), engine.DSN(guard.Owner))
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+func childCommand() []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return []string{self, "engine", "serve"}
+}
+
+// library returns the engine library's path; without it the test is skipped, or fails where services are required.
+func library(t *testing.T) string {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = filepath.Join(t.TempDir(), "home")
+	}
+	path, err := libchdb.Locate(libchdb.Places{
+		Explicit:   os.Getenv("TENSORTAP_ENGINE"),
+		UserFolder: libchdb.UserFolder(home, os.Getenv("XDG_DATA_HOME")),
+		Tree:       folder,
+	})
+	if err == nil {
+		return path
+	}
+	if os.Getenv("REQUIRE_SERVICES") == "1" {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+	return ""
+}
+
+// startEngine runs an engine in dir until the test ends or stop is called, whichever is first.
+func startEngine(t *testing.T, dir string, change func(*embedded.EngineConfig)) (engine *embedded.Engine, stop func()) {
+	t.Helper()
+	cfg := embedded.DefaultEngineConfig(library(t), dir, childCommand())
+	cfg.MaxMemoryBytes = 1 << 30
+	cfg.Log = zerolog.New(zerolog.NewTestWriter(t))
+	if change != nil {
+		change(&cfg)
+	}
+	engine, err := embedded.NewEngine(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine, background(t, engine.Run, engine.Ready())
+}
+
+// background runs run until the test ends or stop is called, and returns when it is ready.
+func background(t *testing.T, run func(context.Context) error, ready <-chan struct{}) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	var group errgroup.Group
+	group.Go(func() error { ended <- run(ctx); return nil })
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+	select {
+	case <-ready:
+		t.Cleanup(stop)
+	case err := <-ended:
+		cancel()
+		t.Fatalf("Run ended before it was ready: %v", err)
+	case <-time.After(90 * time.Second):
+		t.Fatal("not ready within 90 s")
+	}
+	return stop
+}

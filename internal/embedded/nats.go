@@ -1,0 +1,236 @@
+package embedded
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+)
+
+// NATSConfig says how to run the server. Begin with DefaultNATSConfig.
+type NATSConfig struct {
+	// Dir is JetStream's folder. One server at a time.
+	Dir string
+	// Address is where to listen, host:port; port 0 takes a free one. Loopback by default.
+	Address string
+	// Token is what clients log in with; empty means a random one.
+	Token string
+	// SyncAlways writes to the disk before each acknowledgement. Without it a power failure loses the whole stream:
+	// only for folders that are thrown away.
+	SyncAlways bool
+	// MaxStoreBytes limits what all streams together keep on the disk.
+	MaxStoreBytes int64
+	// MaxPayloadBytes limits one message.
+	MaxPayloadBytes int32
+	// FreeBytes is how much room the disk must have before a server that stopped for want of it is restarted.
+	FreeBytes int64
+	// StartTimeout is how long a start may take, with the recovery of what is stored.
+	StartTimeout time.Duration
+	// CheckInterval is how often JetStream is looked at.
+	CheckInterval time.Duration
+	// Log gets restarts, and the server's own warnings and errors. The zero value says nothing.
+	Log zerolog.Logger
+}
+
+// DefaultNATSConfig returns the configuration for a folder.
+func DefaultNATSConfig(dir string) NATSConfig {
+	return NATSConfig{
+		Dir:             dir,
+		Address:         "127.0.0.1:0",
+		SyncAlways:      true,
+		MaxStoreBytes:   50_000_000_000,
+		MaxPayloadBytes: 8<<20 + 64<<10,
+		FreeBytes:       64 << 20,
+		StartTimeout:    time.Minute,
+		CheckInterval:   200 * time.Millisecond,
+		Log:             zerolog.Nop(),
+	}
+}
+
+// Validate says what is wrong with the configuration.
+func (c NATSConfig) Validate() error {
+	if c.Dir == "" {
+		return errors.New("the NATS server needs a folder")
+	}
+	if _, _, err := net.SplitHostPort(c.Address); err != nil {
+		return fmt.Errorf("NATS address %q: %w", c.Address, err)
+	}
+	if c.MaxStoreBytes <= 0 || c.MaxPayloadBytes <= 0 || c.FreeBytes < 0 {
+		return fmt.Errorf("the NATS server's limits must be greater than zero: store %d, payload %d, free %d bytes",
+			c.MaxStoreBytes, c.MaxPayloadBytes, c.FreeBytes)
+	}
+	if c.StartTimeout <= 0 || c.CheckInterval <= 0 {
+		return fmt.Errorf("the NATS server's times must be greater than zero: start %s, check %s", c.StartTimeout, c.CheckInterval)
+	}
+	return nil
+}
+
+// NATS is a NATS server in this process. Methods other than Run may be called at any time by anyone.
+type NATS struct {
+	cfg      NATSConfig
+	host     string
+	port     int // after the first start, for good
+	ready    chan struct{}
+	once     sync.Once
+	restarts atomic.Int64
+}
+
+// NewNATS checks the configuration. It starts nothing and touches no file.
+func NewNATS(cfg NATSConfig) (*NATS, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Token == "" {
+		cfg.Token = rand.Text()
+	}
+	host, service, err := net.SplitHostPort(cfg.Address)
+	if err != nil {
+		return nil, fmt.Errorf("NATS address %q: %w", cfg.Address, err)
+	}
+	port, err := net.LookupPort("tcp", service)
+	if err != nil {
+		return nil, fmt.Errorf("NATS address %q: %w", cfg.Address, err)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return &NATS{cfg: cfg, host: host, port: port, ready: make(chan struct{})}, nil
+}
+
+// Run serves until ctx ends, and returns nil when everything is on the disk. It returns an error if the first start
+// fails. When the disk is full, JetStream switches itself off: Run waits until there is room and starts the server
+// again in the same place, where clients find it by reconnecting (nats.MaxReconnects(-1)).
+func (n *NATS) Run(ctx context.Context) error {
+	if err := os.MkdirAll(n.cfg.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the NATS server's folder: %w", err)
+	}
+	running, err := n.start(ctx)
+	if err != nil {
+		return err
+	}
+	n.once.Do(func() { close(n.ready) })
+	for wait(ctx, n.cfg.CheckInterval) {
+		if running != nil && running.JetStreamEnabled() {
+			continue
+		}
+		running = n.restart(ctx, running)
+	}
+	stop(running)
+	return nil
+}
+
+// Ready is closed when clients can connect for the first time. URL is valid from then on.
+func (n *NATS) Ready() <-chan struct{} { return n.ready }
+
+// URL returns what nats.Connect takes, with the token. It does not change while Run runs. Empty before Ready.
+func (n *NATS) URL() string {
+	select {
+	case <-n.ready:
+	default:
+		return ""
+	}
+	address := url.URL{Scheme: "nats", User: url.User(n.cfg.Token), Host: net.JoinHostPort(n.host, strconv.Itoa(n.port))}
+	return address.String()
+}
+
+// Restarts counts the starts after the first.
+func (n *NATS) Restarts() int64 { return n.restarts.Load() }
+
+// restart returns the new server, or nil if it is not time yet or did not work: the next look tries again.
+func (n *NATS) restart(ctx context.Context, stopped *server.Server) *server.Server {
+	if stopped != nil {
+		n.cfg.Log.Error().Str("dir", n.cfg.Dir).Msg("jetstream switched itself off, most likely because the disk is full; waiting for room")
+		stop(stopped)
+	}
+	if free, err := freeBytes(n.cfg.Dir); err != nil || free < n.cfg.FreeBytes {
+		return nil
+	}
+	started, err := n.start(ctx)
+	if err != nil {
+		n.cfg.Log.Error().Err(err).Msg("nats server did not restart, trying again")
+		return nil
+	}
+	n.restarts.Add(1)
+	n.cfg.Log.Warn().Int64("restarts", n.restarts.Load()).Msg("nats server restarted")
+	return started
+}
+
+func (n *NATS) start(ctx context.Context) (*server.Server, error) {
+	created, err := server.NewServer(n.options())
+	if err != nil {
+		return nil, fmt.Errorf("start the NATS server in %s: %w", n.cfg.Dir, err)
+	}
+	words := &serverLog{log: n.cfg.Log}
+	created.SetLogger(words, false, false)
+	created.Start()
+	if err := awaitConnections(ctx, created, words, n.cfg.StartTimeout); err != nil {
+		stop(created)
+		return nil, fmt.Errorf("start the NATS server in %s: %w", n.cfg.Dir, err)
+	}
+	if address, ok := created.Addr().(*net.TCPAddr); ok {
+		n.port = address.Port
+	}
+	return created, nil
+}
+
+func (n *NATS) options() *server.Options {
+	return &server.Options{
+		ServerName:             "tensortap",
+		Host:                   n.host,
+		Port:                   n.port,
+		Authorization:          n.cfg.Token,
+		JetStream:              true,
+		StoreDir:               n.cfg.Dir,
+		SyncAlways:             n.cfg.SyncAlways,
+		JetStreamMaxStore:      n.cfg.MaxStoreBytes,
+		JetStreamMaxMemory:     64 << 20, // everything is in files; this is for consumers without a name
+		MaxPayload:             n.cfg.MaxPayloadBytes,
+		NoSigs:                 true,
+		NoLog:                  true, // the logger is set by hand
+		DisableJetStreamBanner: true,
+	}
+}
+
+// awaitConnections waits in short steps, so that ctx and a server that gave up are heard.
+func awaitConnections(ctx context.Context, started *server.Server, words *serverLog, limit time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not ready within %s", limit))
+	defer cancel()
+	for !started.ReadyForConnections(pollInterval) {
+		if err := words.fatal(); err != nil {
+			return err
+		}
+		if !wait(ctx, pollInterval) {
+			return context.Cause(ctx)
+		}
+	}
+	if !started.JetStreamEnabled() {
+		return errors.New("it runs without JetStream")
+	}
+	return nil
+}
+
+func stop(running *server.Server) {
+	if running != nil {
+		running.Shutdown()
+		running.WaitForShutdown()
+	}
+}
+
+func freeBytes(dir string) (int64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
+	}
+	return int64(disk.Bavail) * int64(disk.Bsize), nil //nolint:gosec,unconvert // types differ between systems
+}

@@ -1,0 +1,118 @@
+package embedded
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// usersText: `default` is the engine's own session, which logs in without a password from loopback, so it gets no
+// rights but to open the port. Passwords are digests, since SQL can read this file. What reader's profile declares
+// changeable is what clients send unasked, or changes how a result is written or how long it may take, no more.
+const usersText = `<clickhouse>
+  <profiles>
+    <default><async_insert>0</async_insert></default>
+    <reader>
+      <readonly>1</readonly>
+      <async_insert>0</async_insert>
+      <max_execution_time>60</max_execution_time>
+      <constraints>%s</constraints>
+    </reader>
+  </profiles>
+  <users>
+    <default>
+      <password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+      <grants><query>GRANT SYSTEM LISTEN ON *.*</query></grants>
+    </default>
+    <owner>
+      <password_sha256_hex>%s</password_sha256_hex><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+    </owner>
+    <reader>
+      <password_sha256_hex>%s</password_sha256_hex><networks><ip>127.0.0.1</ip></networks><profile>reader</profile><quota>default</quota>
+      <grants><query>GRANT SELECT, SHOW, dictGet ON *.*</query></grants>
+    </reader>
+  </users>
+  <quotas><default/></quotas>
+</clickhouse>
+`
+
+// configText: caches and pools for a machine that has other work; ClickHouse's defaults take half of it. Without the
+// sections for query_log and the like, it keeps none.
+const configText = `<clickhouse>
+  <users_config>%[1]s</users_config>
+  <user_directories><users_xml><path>%[1]s</path></users_xml></user_directories>
+  <user_files_path>%[2]s</user_files_path>
+  <max_server_memory_usage>%[3]d</max_server_memory_usage>
+  <mark_cache_size>134217728</mark_cache_size>
+  <primary_index_cache_size>67108864</primary_index_cache_size>
+  <index_mark_cache_size>33554432</index_mark_cache_size>
+  <uncompressed_cache_size>0</uncompressed_cache_size>
+  <compiled_expression_cache_size>16777216</compiled_expression_cache_size>
+  <max_thread_pool_size>512</max_thread_pool_size>
+  <max_thread_pool_free_size>8</max_thread_pool_free_size>
+  <max_connections>256</max_connections>
+  <background_pool_size>2</background_pool_size>
+  <background_schedule_pool_size>2</background_schedule_pool_size>
+  <background_schedule_pool_initial_size>2</background_schedule_pool_initial_size>
+  <tables_loader_foreground_pool_size>2</tables_loader_foreground_pool_size>
+  <asynchronous_metrics_update_period_s>30</asynchronous_metrics_update_period_s>
+  <keep_alive_timeout>60</keep_alive_timeout>
+  <display_secrets_in_show_and_select>0</display_secrets_in_show_and_select>
+</clickhouse>
+`
+
+// keepAlive opens the port and then never ends: ClickHouse lives as long as its query. It reads no file, so that
+// nothing on disk can end it.
+const keepAlive = "SYSTEM START LISTEN HTTP; SELECT count() FROM numbers(4000000000) WHERE NOT ignore(sleepEachRow(3)) " +
+	"SETTINGS max_block_size=1, max_threads=1, max_execution_time=0"
+
+func changeableByReader() []string {
+	return []string{
+		"max_execution_time", "max_threads", "join_use_nulls", "max_result_rows", "max_result_bytes", "result_overflow_mode",
+		"enable_http_compression", "http_zlib_compression_level", "network_compression_method", "http_response_buffer_size",
+		"send_progress_in_http_headers", "http_headers_progress_interval_ms", "http_write_exception_in_output_format",
+		"date_time_output_format", "session_timezone", "output_format_arrow_compression_method", "output_format_arrow_string_as_string",
+		"output_format_arrow_low_cardinality_as_dictionary", "output_format_json_quote_denormals", "output_format_json_quote_64bit_integers",
+		"output_format_native_write_json_as_string", "output_format_parquet_compression_method", "format_csv_null_representation",
+	}
+}
+
+// writeSettings writes both files under the engine's folder, readable by this user alone, and returns the
+// configuration's path.
+func writeSettings(folder string, memoryBytes int64, ownerPassword, readerPassword string) (string, error) {
+	users, config := filepath.Join(folder, "users.xml"), filepath.Join(folder, "config.xml")
+	var changeable strings.Builder
+	for _, name := range changeableByReader() {
+		_, _ = fmt.Fprintf(&changeable, "<%s><changeable_in_readonly/></%[1]s>", name) //nolint:errcheck // a Builder takes all
+	}
+	usersXML := fmt.Sprintf(usersText, changeable.String(), digest(ownerPassword), digest(readerPassword))
+	if err := writePrivate(users, usersXML); err != nil {
+		return "", err
+	}
+	return config, writePrivate(config, fmt.Sprintf(configText, escape(users), escape(filepath.Join(folder, "files")), memoryBytes))
+}
+
+func writePrivate(path, text string) error {
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the engine's settings: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("write the engine's settings: %w", err)
+	}
+	return nil
+}
+
+func digest(password string) string {
+	sum := sha256.Sum256([]byte(password))
+	return hex.EncodeToString(sum[:])
+}
+
+func escape(text string) string {
+	var escaped strings.Builder
+	_ = xml.EscapeText(&escaped, []byte(text)) //nolint:errcheck // a Builder takes all
+	return escaped.String()
+}

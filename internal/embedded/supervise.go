@@ -1,0 +1,232 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/embedded/guard"
+)
+
+// pollInterval is how often a starting engine is asked, and a locked folder looked at.
+const pollInterval = 5 * time.Millisecond
+
+// supervise starts the child again and again until ctx ends. A first start without an answer is an error.
+func (e *Engine) supervise(ctx context.Context) error {
+	// The kernel kills the child when the thread that started it ends, not only the process: keep this one.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	pause := e.cfg.BackoffMin
+	for {
+		answered, err := e.runOnce(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it was told to stop; how the child took it no longer matters
+		}
+		if !e.hasAnswered() {
+			return fmt.Errorf("start the ClickHouse engine in %s: %w", e.cfg.Dir, err)
+		}
+		if answered {
+			pause = e.cfg.BackoffMin
+		}
+		e.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("clickhouse engine ended, restarting it")
+		if !wait(ctx, pause) {
+			return nil
+		}
+		pause = min(2*pause, e.cfg.BackoffMax)
+		e.restarts.Add(1)
+	}
+}
+
+func (e *Engine) hasAnswered() bool {
+	select {
+	case <-e.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// runOnce runs one child from start to end. It says whether the child ever answered, and why it ended.
+func (e *Engine) runOnce(ctx context.Context) (bool, error) {
+	if err := e.awaitFolder(ctx); err != nil {
+		return false, err
+	}
+	port, err := e.freePort(ctx)
+	if err != nil {
+		return false, err
+	}
+	e.port = port
+	// New passwords each time: should another process have taken the port meanwhile, what it is told is worthless.
+	engine := guard.Engine{Address: "127.0.0.1:" + strconv.Itoa(port), OwnerPassword: rand.Text(), ReaderPassword: rand.Text()}
+	first, err := e.firstOrders(port, engine)
+	if err != nil {
+		return false, err
+	}
+	said := &tail{log: e.cfg.Log}
+	command, stdin, err := e.command(ctx, said)
+	if err != nil {
+		return false, err
+	}
+	if err := command.Start(); err != nil {
+		return false, fmt.Errorf("start %s: %w", strings.Join(e.cfg.Command, " "), err)
+	}
+	e.pid.Store(int64(command.Process.Pid))
+	answered, err := e.attend(ctx, command, engine, func() error { _, err := stdin.Write(first); return err })
+	return answered, errors.Join(err, said.err())
+}
+
+// attend waits for the child's end, and meanwhile for its first answer.
+func (e *Engine) attend(ctx context.Context, command *exec.Cmd, engine guard.Engine, order func() error) (bool, error) {
+	watchCtx, stopWatching := context.WithTimeoutCause(ctx, e.cfg.StartTimeout,
+		fmt.Errorf("it gave no answer within %s", e.cfg.StartTimeout))
+	defer stopWatching()
+	var watch errgroup.Group
+	answered := false
+	watch.Go(func() error {
+		err := order()
+		if err == nil {
+			err = awaitAnswer(watchCtx, engine)
+		}
+		if err != nil {
+			_ = command.Process.Kill() //nolint:errcheck // it has ended already, then
+			return err
+		}
+		answered = true
+		e.guard.Point(&engine)
+		e.once.Do(func() { close(e.ready) })
+		return nil
+	})
+	ended := command.Wait()
+	e.pid.Store(0)
+	stopWatching()
+	err := watch.Wait()
+	e.guard.Point(nil)
+	if errors.Is(err, context.Canceled) {
+		err = nil // the child ended first; that is the reason
+	}
+	return answered, errors.Join(ended, err)
+}
+
+// command prepares the child. Its standard input is a pipe whose only other end is here: it closes with this
+// process, however that ends. When ctx ends it is closed; after Grace the child is killed.
+func (e *Engine) command(ctx context.Context, stderr io.Writer) (*exec.Cmd, io.WriteCloser, error) {
+	command := exec.CommandContext(ctx, e.cfg.Command[0], e.cfg.Command[1:]...) //nolint:gosec // our own executable
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the engine's standard input: %w", err)
+	}
+	command.Dir = e.cfg.Dir
+	command.Env = []string{"TZ=UTC"} // SQL can read its environment: leave no secret there
+	command.Stderr = stderr
+	command.SysProcAttr = childAttributes()
+	command.Cancel = stdin.Close
+	command.WaitDelay = e.cfg.Grace
+	return command, stdin, nil
+}
+
+// firstOrders writes this start's settings and returns the line that the child waits for.
+func (e *Engine) firstOrders(port int, engine guard.Engine) ([]byte, error) {
+	config, err := writeSettings(e.cfg.Dir, e.cfg.MaxMemoryBytes, engine.OwnerPassword, engine.ReaderPassword)
+	if err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(orders{
+		Library: e.cfg.Library,
+		Arguments: []string{
+			"--config-file", config, "--path", e.dataDir(), "--listen_host", "127.0.0.1",
+			"--http_port", strconv.Itoa(port), "--query", keepAlive,
+		},
+		Writable: []string{e.cfg.Dir},
+		Readable: e.cfg.ReadableDirs,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write the engine's orders: %w", err)
+	}
+	return append(line, '\n'), nil
+}
+
+// awaitFolder waits until no engine holds the data: one of a killed parent needs a moment to die.
+func (e *Engine) awaitFolder(ctx context.Context) error {
+	status := filepath.Join(e.dataDir(), "status") // ClickHouse's own lock file
+	file, err := os.OpenFile(filepath.Clean(status), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("look for another engine: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // nothing was written; this also gives the lock back
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.LockTimeout)
+	defer cancel()
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		if !wait(ctx, pollInterval) {
+			holder := make([]byte, 256)
+			n, _ := file.ReadAt(holder, 0) //nolint:errcheck // it only makes the message better
+			return fmt.Errorf("%s is still held by another engine after %s (%s): %w", e.dataDir(), e.cfg.LockTimeout,
+				strings.Join(strings.Fields(string(holder[:n])), " "), err)
+		}
+	}
+}
+
+// awaitAnswer asks the engine itself, not through the guard, until its owner gets an answer.
+func awaitAnswer(ctx context.Context, engine guard.Engine) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	for {
+		err := ask(ctx, client, engine)
+		if err == nil {
+			return nil
+		}
+		if !wait(ctx, pollInterval) {
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+func ask(ctx context.Context, client *http.Client, engine guard.Engine) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+engine.Address+"/", strings.NewReader("SELECT 1"))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("X-Clickhouse-User", guard.Owner)
+	request.Header.Set("X-Clickhouse-Key", engine.OwnerPassword)
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the engine answered %s: %s", response.Status, bytes.TrimSpace(body))
+	}
+	return nil
+}
+
+// wait returns false if ctx ends first.
+func wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
