@@ -1,0 +1,137 @@
+// Package report turns the answer of a query, an Arrow stream, into what a
+// person or a program reads: text, JSON or CSV. Arrow and Parquet come from the
+// database as they are.
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+)
+
+// Format is how an answer is written.
+type Format string
+
+// The formats of --output.
+const (
+	Text    Format = "text"
+	JSON    Format = "json"
+	CSV     Format = "csv"
+	Arrow   Format = "arrow"
+	Parquet Format = "parquet"
+)
+
+// Formats lists all formats, the default first.
+func Formats() []string {
+	return []string{string(Text), string(JSON), string(CSV), string(Arrow), string(Parquet)}
+}
+
+// ParseFormat reads the value of --output.
+func ParseFormat(text string) (Format, error) {
+	for _, f := range Formats() {
+		if f == text {
+			return Format(f), nil
+		}
+	}
+	return "", fmt.Errorf("output %q: want one of %s", text, strings.Join(Formats(), ", "))
+}
+
+// ClickHouse is the format to ask the database for.
+func (f Format) ClickHouse() string {
+	switch f {
+	case Parquet:
+		return "Parquet"
+	case Arrow:
+		return "Arrow"
+	case Text, JSON, CSV:
+		return "ArrowStream"
+	}
+	return "ArrowStream"
+}
+
+// Write renders the answer of a query that was asked for in f.ClickHouse().
+func Write(to io.Writer, f Format, answer io.Reader) error {
+	switch f {
+	case Arrow, Parquet:
+		_, err := io.Copy(to, answer)
+		return err
+	case JSON:
+		return writeJSON(to, answer)
+	case CSV:
+		return writeCSV(to, answer)
+	case Text:
+		table, err := ReadTable(answer)
+		if err != nil {
+			return err
+		}
+		return table.WriteText(to)
+	}
+	return fmt.Errorf("output %q is not known", f)
+}
+
+// eachRecord calls visit for every batch of an Arrow stream.
+func eachRecord(answer io.Reader, visit func(arrow.RecordBatch) error) (*arrow.Schema, error) {
+	reader, err := ipc.NewReader(answer)
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	defer reader.Release()
+	for reader.Next() {
+		if err := visit(reader.RecordBatch()); err != nil {
+			return nil, err
+		}
+	}
+	if err := reader.Err(); err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	return reader.Schema(), nil
+}
+
+func writeCSV(to io.Writer, answer io.Reader) error {
+	w := csv.NewWriter(to)
+	headed := false
+	schema, err := eachRecord(answer, func(record arrow.RecordBatch) error {
+		if !headed {
+			headed = true
+			if err := w.Write(names(record.Schema())); err != nil {
+				return err
+			}
+		}
+		return csvRows(w, record)
+	})
+	if err != nil {
+		return err
+	}
+	if !headed {
+		if err := w.Write(names(schema)); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func csvRows(w *csv.Writer, record arrow.RecordBatch) error {
+	line := make([]string, record.NumCols())
+	for i := range int(record.NumRows()) {
+		for c, column := range record.Columns() {
+			line[c] = exact(record.ColumnName(c), column, i)
+		}
+		if err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func names(schema *arrow.Schema) []string {
+	out := make([]string, schema.NumFields())
+	for i, f := range schema.Fields() {
+		out[i] = f.Name
+	}
+	return out
+}

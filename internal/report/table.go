@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Table is a whole answer in memory, for those that fit a screen.
+type Table struct {
+	Columns []string
+	Rows    [][]Value
+	numeric []bool
+}
+
+// Value is one value of an answer.
+type Value struct {
+	Exact  string // loses nothing; empty when null
+	Null   bool
+	Number float64 // NaN where the value is no number
+}
+
+// ReadTable reads an answer whole.
+func ReadTable(answer io.Reader) (Table, error) {
+	var t Table
+	schema, err := eachRecord(answer, func(record arrow.RecordBatch) error {
+		for i := range int(record.NumRows()) {
+			t.Rows = append(t.Rows, readRow(record, i))
+		}
+		return nil
+	})
+	if err != nil {
+		return Table{}, err
+	}
+	t.Columns = names(schema)
+	for _, f := range schema.Fields() {
+		t.numeric = append(t.numeric, arrow.IsInteger(f.Type.ID()) || arrow.IsFloating(f.Type.ID()))
+	}
+	return t, nil
+}
+
+func readRow(record arrow.RecordBatch, i int) []Value {
+	row := make([]Value, record.NumCols())
+	for c, column := range record.Columns() {
+		row[c] = Value{Exact: exact(record.ColumnName(c), column, i), Null: column.IsNull(i), Number: number(column, i)}
+	}
+	return row
+}
+
+func number(column arrow.Array, i int) float64 {
+	if column.IsNull(i) {
+		return math.NaN()
+	}
+	switch c := column.(type) {
+	case *array.Float64:
+		return c.Value(i)
+	case *array.Float32:
+		return float64(c.Value(i))
+	}
+	if !arrow.IsInteger(column.DataType().ID()) {
+		return math.NaN()
+	}
+	n, err := strconv.ParseFloat(column.ValueStr(i), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
+// Get is the value of the named column in a row; null when there is no such column.
+func (t Table) Get(row int, column string) Value {
+	for c, name := range t.Columns {
+		if name == column {
+			return t.Rows[row][c]
+		}
+	}
+	return Value{Null: true, Number: math.NaN()}
+}
+
+// Text is the value for reading: six digits of a fraction, - for null.
+func (v Value) Text() string {
+	if v.Null {
+		return "-"
+	}
+	if !math.IsNaN(v.Number) && strings.ContainsAny(v.Exact, ".e") {
+		return strconv.FormatFloat(v.Number, 'g', 6, 64)
+	}
+	return printable(v.Exact)
+}
+
+// printable replaces what would spoil a line or a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, text)
+}
+
+// WriteText writes the table in aligned columns, numbers to the right.
+func (t Table) WriteText(to io.Writer) error {
+	cells := make([][]string, 0, len(t.Rows)+1)
+	cells = append(cells, t.Columns)
+	for _, row := range t.Rows {
+		line := make([]string, len(row))
+		for c, v := range row {
+			line[c] = v.Text()
+		}
+		cells = append(cells, line)
+	}
+	widths := t.widths(cells)
+	for _, line := range cells {
+		if _, err := fmt.Fprintln(to, t.align(line, widths)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t Table) widths(cells [][]string) []int {
+	widths := make([]int, len(t.Columns))
+	for _, line := range cells {
+		for c, text := range line {
+			widths[c] = max(widths[c], utf8.RuneCountInString(text))
+		}
+	}
+	return widths
+}
+
+func (t Table) align(line []string, widths []int) string {
+	var b strings.Builder
+	for c, text := range line {
+		pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(text))
+		if t.numeric[c] {
+			b.WriteString(pad + text + "  ")
+		} else {
+			b.WriteString(text + pad + "  ")
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
