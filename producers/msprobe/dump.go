@@ -1,0 +1,270 @@
+package msprobe
+
+import (
+	"errors"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Header is what dump.json says of itself.
+type Header struct {
+	Task      string
+	Level     string
+	Framework string
+	DataDir   string // folder of the saved tensors, as the host that wrote them named it; empty when none
+}
+
+// dumpReader turns the ops of dump.json or debug.json into rows.
+type dumpReader struct {
+	*reading
+	scan   *scanner
+	values *values
+	file   string
+	debug  bool // entries are values, not sections
+	header Header
+	indent int // blanks before the last op's name
+	name   []byte
+	found  bool // the object of ops
+}
+
+// read reads the document. It returns only errors that end the whole dump; damage becomes problems.
+func (d *dumpReader) read() error {
+	t, err := d.scan.next()
+	if err == nil && t != tokenObject {
+		err = &syntaxError{what: "no object at the top"}
+	}
+	for err == nil && !d.cut {
+		if t, err = d.scan.next(); err != nil || t == tokenEnd {
+			break
+		}
+		if t == tokenKey {
+			err = d.member()
+		}
+	}
+	if err != nil && !damaged(err) {
+		return err
+	}
+	return d.tail(err)
+}
+
+// tail judges how the document ended. Damage behind the ops costs nothing.
+func (d *dumpReader) tail(err error) error {
+	switch {
+	case err != nil:
+		text, at := what(err, d.scan.offset())
+		d.problem(Problem{What: text, File: d.file, Offset: at})
+		d.cut = d.cut || !d.found || errors.Is(err, errCut)
+	case !d.found && !d.debug:
+		d.problem(Problem{What: "no ops: there is no object named data", File: d.file, Offset: -1})
+		d.cut = true
+	}
+	return d.scan.err
+}
+
+// member reads one member of the top object, whose key is the current token.
+func (d *dumpReader) member() error {
+	key := string(d.scan.unescape(nil))
+	t, err := d.scan.next()
+	if err != nil {
+		return d.lost(err)
+	}
+	switch {
+	case key == "data" && t == tokenObject:
+		d.scan.opDepth = d.scan.depth
+		return d.ops()
+	case d.debug && t == tokenObject && parseName(key).known():
+		d.scan.opDepth = d.scan.depth - 1
+		return d.op([]byte(key), t)
+	case t == tokenString:
+		d.header.set(key, string(d.scan.unescape(nil)))
+		return nil
+	}
+	return d.lost(d.scan.skip(t))
+}
+
+func (h *Header) set(key, text string) {
+	switch key {
+	case "task":
+		h.Task = text
+	case "level":
+		h.Level = text
+	case "framework":
+		h.Framework = text
+	case "dump_data_dir":
+		h.DataDir = text
+	}
+}
+
+// lost tries to go on behind damage outside of the ops: the ops may still follow.
+func (d *dumpReader) lost(err error) error {
+	if err == nil || !damaged(err) {
+		return err
+	}
+	text, at := what(err, d.scan.offset())
+	d.problem(Problem{What: text, File: d.file, Offset: at})
+	d.scan.opDepth = 2
+	if errors.Is(err, errCut) || !d.scan.resync(0, d.scan.offset()) {
+		return d.cutShort()
+	}
+	return d.ops()
+}
+
+// ops reads the members of the object of ops up to its end.
+func (d *dumpReader) ops() error {
+	d.found = true
+	for {
+		t, err := d.scan.next()
+		if err != nil {
+			if err = d.between(err); err != nil {
+				return err
+			}
+			if d.cut {
+				return nil
+			}
+			continue
+		}
+		if t == tokenObjectEnd {
+			return nil
+		}
+		d.name = append(d.name[:0], d.scan.unescape(nil)...)
+		if t, err = d.scan.next(); err == nil {
+			err = d.op(d.name, t)
+		} else {
+			err = d.damage(err, string(d.name), d.scan.keyOffset)
+		}
+		if err != nil || d.cut {
+			return err
+		}
+	}
+}
+
+// between deals with damage where an op's name or a comma had to stand. A missing comma costs nothing.
+func (d *dumpReader) between(err error) error {
+	offset := d.scan.offset()
+	if !damaged(err) {
+		return err
+	}
+	text, at := what(err, offset)
+	d.problem(Problem{What: text, File: d.file, Offset: at})
+	if errors.Is(err, errCut) || !d.scan.resync(d.indent, offset-1) {
+		return d.cutShort()
+	}
+	if d.scan.offset() > offset+1 {
+		d.dropped(1, "unreadable text between ops")
+	}
+	return nil
+}
+
+// op reads one op whose entry begins with t, and writes its rows.
+func (d *dumpReader) op(name []byte, t token) error {
+	offset := d.scan.keyOffset
+	if d.scan.keyIndent > 0 {
+		d.indent = d.scan.keyIndent
+		d.scan.minIndent = d.indent
+	}
+	parsed := parseName(string(name))
+	err := d.entry(&parsed, t)
+	d.scan.minIndent = -1
+	if err == nil && d.scan.overlong >= 0 {
+		d.problem(Problem{What: "text longer than 1 MiB", File: d.file, Offset: d.scan.overlong, Op: string(name)})
+		d.dropped(1, "op with too long a text")
+		d.scan.overlong = -1
+		d.values.forgetFresh()
+		return nil
+	}
+	if err != nil {
+		d.values.forgetFresh()
+		return d.damage(err, string(name), offset)
+	}
+	return d.commit(string(name), &parsed, offset)
+}
+
+func (d *dumpReader) entry(name *opName, t token) error {
+	if d.debug {
+		return d.values.saved(t)
+	}
+	if name.phase == phaseGradient {
+		return d.values.gradients(t)
+	}
+	recompute, err := d.values.entry(t)
+	if recompute && name.phase == phaseForward {
+		name.phase = phaseRecompute
+	}
+	return err
+}
+
+// damage records what was found inside an op, and moves to the next one if the text goes on.
+func (d *dumpReader) damage(err error, op string, offset int64) error {
+	if !damaged(err) {
+		return err
+	}
+	text, at := what(err, offset)
+	d.problem(Problem{What: text, File: d.file, Offset: at, Op: op})
+	d.dropped(1, "unreadable op")
+	if errors.Is(err, errCut) || !d.scan.resync(d.indent, offset+1) {
+		return d.cutShort()
+	}
+	return nil
+}
+
+// cutShort notes that the file does not tell where the step ended.
+func (d *dumpReader) cutShort() error {
+	d.cut = true
+	return d.scan.err
+}
+
+// commit writes the rows of an op that was read whole.
+func (d *dumpReader) commit(name string, parsed *opName, offset int64) error {
+	id := schemas.OpID(name)
+	node, first := d.graph.run(id)
+	if !first {
+		d.problem(Problem{What: "the op appears twice; the first one is kept", File: d.file, Offset: offset, Op: name})
+		d.dropped(1, "op that appears twice")
+		d.values.forgetFresh()
+		return nil
+	}
+	d.opCount++
+	if err := d.addOp(id, name, parsed); err != nil {
+		return err
+	}
+	for i := range d.values.fresh {
+		row := &d.values.fresh[i]
+		if err := d.out.layout.add(d.out, row, len(row.Literal)+len(row.Placement)); err != nil {
+			return err
+		}
+	}
+	for part := range roleCount {
+		if err := d.commitPart(id, part, node.microStep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *dumpReader) commitPart(op uint64, part role, microStep uint16) error {
+	list := d.values.list
+	for i := range list {
+		v := &list[i]
+		if v.role != part {
+			continue
+		}
+		site := schemas.SiteRow{SiteID: schemas.SiteID(op, part.String(), v.path), OpID: op, Role: part.String(), Path: v.path}
+		if err := d.out.site.add(d.out, &site, len(v.path)); err != nil {
+			return err
+		}
+		row := &v.row
+		row.SiteID, row.MicroStep, row.Seq = site.SiteID, microStep, d.tensorCount
+		row.RunID, row.Rank, row.Epoch = d.out.id.RunID, d.out.id.Rank, d.out.id.Epoch
+		row.EventTimeNs, row.Step = d.eventTimeNs, d.step
+		d.tensorCount++
+		if v.file != "" {
+			if err := d.addPayload(row, v.file, d.header.DataDir); err != nil {
+				return err
+			}
+		}
+		if err := d.out.addTensor(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}

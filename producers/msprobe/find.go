@@ -1,0 +1,256 @@
+// Package msprobe reads the dumps of Ascend msProbe.
+//
+// [Find] lists what lies at a path, one [Dump] per step and rank. [Open] gives a
+// [Source] for one of them, whose batches are the rows of its ops, tensors,
+// stacks and program as messages. Both identity and batches depend on the
+// content of the files alone, so that publishing a dump again changes nothing.
+// Reading needs memory for one op and some 50 bytes per op, not for the file.
+package msprobe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names of the files that msProbe writes for one step of one rank.
+const (
+	dumpFile      = "dump.json"
+	stackFile     = "stack.json"
+	constructFile = "construct.json"
+	debugFile     = "debug.json"
+	errorLogFile  = "dump_error_info.log"
+)
+
+// Dump is the folder of one step of one rank.
+type Dump struct {
+	Step       uint32
+	Rank       uint32
+	Guessed    bool // the rank is a position in the order of process ids
+	Dir        string
+	SourceName string // what msProbe calls the rank: rank0, proc4711; empty when the folder has no such name
+	ModTimeNs  int64  // modification time of its main file, in UTC nanoseconds
+}
+
+// Found is what a path leads to.
+type Found struct {
+	Path         string // as given
+	Root         string // folder that holds the steps
+	Dumps        []Dump // by step, then rank
+	RanksGuessed bool
+	Problems     Problems // folders that look like a part of a dump and hold none
+}
+
+// ErrNoDump is the cause when a path leads to no dump at all. Its caller shows the error, which says what was there.
+var ErrNoDump = errors.New("no msProbe dump")
+
+// Find looks for dumps at path: a dump folder, or any folder that holds one up to two levels below; a step; a rank; or
+// a dump.json. Ranks are numbered over all steps of the dump, whatever part of it path names.
+func Find(path string) (Found, error) {
+	found := Found{Path: path}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return found, fmt.Errorf("find dumps at %s: %w", path, err)
+	}
+	info, err := os.Stat(full)
+	if err != nil {
+		return found, fmt.Errorf("find dumps at %s: %w", path, err)
+	}
+	if !info.IsDir() {
+		if name := filepath.Base(full); name != dumpFile && name != debugFile {
+			return found, fmt.Errorf("find dumps at %s: %w: a file, but neither %s nor %s", path, ErrNoDump, dumpFile, debugFile)
+		}
+		full = filepath.Dir(full)
+	}
+	if err := found.root(full); err != nil {
+		return found, fmt.Errorf("find dumps at %s: %w", path, err)
+	}
+	found.search()
+	found.keepBelow(full)
+	if len(found.Dumps) == 0 {
+		return found, fmt.Errorf("find dumps at %s: %w", path, found.nothing(full))
+	}
+	return found, nil
+}
+
+// root finds the folder that holds the steps: above a step or rank, at the path itself, or below it.
+func (f *Found) root(path string) error {
+	at := path
+	if _, ok := rankFolder(filepath.Base(at)); ok && !holdsParts(at) {
+		at = filepath.Dir(at)
+		if _, ok := stepFolder(filepath.Base(at)); !ok && !holdsFile(path) {
+			at = path
+		}
+	}
+	if _, ok := stepFolder(filepath.Base(at)); ok {
+		at = filepath.Dir(at)
+	}
+	f.Root = at
+	if holdsParts(at) || holdsFile(at) {
+		return nil
+	}
+	below := rootsBelow(at, 2)
+	if len(below) > 1 {
+		return fmt.Errorf("%d dumps are below, choose one: %s", len(below), strings.Join(below[:min(len(below), 5)], ", "))
+	}
+	if len(below) == 1 {
+		f.Root = below[0]
+	}
+	return nil
+}
+
+func rootsBelow(dir string, levels int) []string {
+	if levels == 0 {
+		return nil
+	}
+	var roots []string
+	for _, name := range folders(dir) {
+		child := filepath.Join(dir, name)
+		if holdsParts(child) || holdsFile(child) {
+			roots = append(roots, child)
+			continue
+		}
+		roots = append(roots, rootsBelow(child, levels-1)...)
+	}
+	return roots
+}
+
+// holdsParts tells whether the folder has steps or ranks in it.
+func holdsParts(dir string) bool {
+	return slices.ContainsFunc(folders(dir), func(name string) bool {
+		_, step := stepFolder(name)
+		_, rank := rankFolder(name)
+		return step || rank
+	})
+}
+
+// holdsFile tells whether the folder is that of one step of one rank.
+func holdsFile(dir string) bool {
+	for _, name := range []string{dumpFile, debugFile} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// folders is the names of the folders in dir, links followed.
+func folders(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func (f *Found) problem(dir, text string) {
+	f.Problems.add(Problem{What: text, File: dir, Offset: -1})
+}
+
+// search lists the dumps of all steps under the root.
+func (f *Found) search() {
+	var steps []step
+	for _, name := range folders(f.Root) {
+		number, ok := stepFolder(name)
+		if !ok {
+			continue
+		}
+		s := readStep(filepath.Join(f.Root, name), number)
+		if len(s.ranks) == 0 {
+			f.problem(s.dir, "a step without a rank")
+			continue
+		}
+		steps = append(steps, s)
+	}
+	if len(steps) == 0 {
+		steps = append(steps, readStep(f.Root, 0))
+	}
+	numberRanks(steps)
+	for _, s := range steps {
+		f.add(s)
+	}
+	slices.SortFunc(f.Dumps, compareDumps)
+	f.Dumps = slices.CompactFunc(f.Dumps, func(a, b Dump) bool {
+		same := a.Step == b.Step && a.Rank == b.Rank
+		if same {
+			f.problem(b.Dir, fmt.Sprintf("a second dump of step %d rank %d; the one in %s is kept", b.Step, b.Rank, a.Dir))
+		}
+		return same
+	})
+}
+
+func (f *Found) add(s step) {
+	for _, r := range s.ranks {
+		if !holdsFile(r.dir) {
+			f.problem(r.dir, "neither "+dumpFile+" nor "+debugFile+" in it")
+			continue
+		}
+		f.RanksGuessed = f.RanksGuessed || r.guessed
+		f.Dumps = append(f.Dumps, Dump{
+			Step: s.number, Rank: r.number, Guessed: r.guessed, Dir: r.dir, SourceName: r.name, ModTimeNs: modTime(r.dir),
+		})
+	}
+}
+
+func modTime(dir string) int64 {
+	for _, name := range []string{dumpFile, debugFile} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return info.ModTime().UnixNano()
+		}
+	}
+	return 0
+}
+
+// keepBelow drops the dumps that the path does not name.
+func (f *Found) keepBelow(path string) {
+	if path == f.Root || strings.HasPrefix(f.Root, path+string(filepath.Separator)) {
+		return
+	}
+	f.Dumps = slices.DeleteFunc(f.Dumps, func(d Dump) bool {
+		return d.Dir != path && !strings.HasPrefix(d.Dir, path+string(filepath.Separator))
+	})
+	f.RanksGuessed = slices.ContainsFunc(f.Dumps, func(d Dump) bool { return d.Guessed })
+}
+
+// nothing says what was looked for and what was there instead.
+func (f *Found) nothing(path string) error {
+	if f.Problems.Count > 0 {
+		return fmt.Errorf("%w: %s", ErrNoDump, f.Problems.First[0])
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	there := "the folder is empty"
+	if len(entries) > 0 {
+		var names []string
+		for _, e := range entries[:min(len(entries), 5)] {
+			names = append(names, e.Name())
+		}
+		there = fmt.Sprintf("it holds %d other entries: %s", len(entries), strings.Join(names, ", "))
+	}
+	return fmt.Errorf("%w: looked for step<N>/rank<R>/%s, rank<R>/%s and %s; %s", ErrNoDump, dumpFile, dumpFile, dumpFile, there)
+}
+
+func stepFolder(name string) (uint32, bool) {
+	digits, ok := strings.CutPrefix(name, "step")
+	return number(digits, ok)
+}
+
+func number(digits string, ok bool) (uint32, bool) {
+	if !ok || strings.HasPrefix(digits, "+") {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(n), err == nil
+}

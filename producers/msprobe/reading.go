@@ -1,0 +1,133 @@
+package msprobe
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// reading is one pass over the files of a dump: what was counted so far, and where rows go.
+type reading struct {
+	out   *emitter
+	graph *graph
+
+	dir         string
+	eventTimeNs int64
+	step        uint32
+	report      func(Problem)
+
+	opCount      uint64
+	tensorCount  uint64
+	droppedCount uint64
+	reasons      []string
+	cut          bool
+}
+
+const (
+	defaultDataDir = "dump_tensor_data"
+	maxReasonBytes = 8 << 10
+)
+
+func (r *reading) problem(p Problem) { r.report(p) }
+
+// dropped counts what was lost, with its reason once.
+func (r *reading) dropped(count uint64, reason string) {
+	r.droppedCount += count
+	for _, known := range r.reasons {
+		if known == reason {
+			return
+		}
+	}
+	if len(r.reasons) < maxProblems {
+		r.reasons = append(r.reasons, reason)
+	}
+}
+
+func (r *reading) addOp(id uint64, name string, parsed *opName) error {
+	row := schemas.OpRow{
+		OpID: id, Name: name, Level: parsed.level, Prefix: parsed.prefix, ModulePath: parsed.modulePath,
+		LayerIndex: parsed.layer, ClassOrAPI: parsed.class, CallIndex: parsed.call, Phase: parsed.phase,
+	}
+	return r.out.op.add(r.out, &row, 2*len(name))
+}
+
+// addPayload writes the place of a saved tensor relative to the dump's folder, which is the same on every host.
+func (r *reading) addPayload(t *schemas.TensorRow, file, dataDir string) error {
+	folder := path.Base(strings.ReplaceAll(dataDir, `\`, "/"))
+	if dataDir == "" || folder == "/" || folder == ".." || folder == "." {
+		folder = defaultDataDir
+	}
+	location := folder + "/" + file
+	row := schemas.PayloadRow{
+		RunID: t.RunID, Rank: t.Rank, Epoch: t.Epoch, EventTimeNs: t.EventTimeNs, Step: t.Step, Seq: t.Seq,
+		SiteID: t.SiteID, Location: location, SizeBytes: r.fileSize(location), Digest: t.Digest, DigestKind: t.DigestKind,
+	}
+	return r.out.addPayload(&row)
+}
+
+func (r *reading) fileSize(location string) *uint64 {
+	local := filepath.FromSlash(location)
+	if !filepath.IsLocal(local) {
+		return nil
+	}
+	info, err := os.Stat(filepath.Join(r.dir, local))
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	size := uint64(info.Size())
+	return &size
+}
+
+// finish writes what is known only at the end: parents that did not run, the program, and the step.
+func (r *reading) finish(generation uint32) error {
+	program := r.graph.program()
+	if len(r.graph.order) == 0 {
+		program = 0
+	}
+	if err := r.addProgram(program); err != nil {
+		return err
+	}
+	row := schemas.StepRow{
+		RunID: r.out.id.RunID, Rank: r.out.id.Rank, Epoch: r.out.id.Epoch, EventTimeNs: r.eventTimeNs,
+		Step: r.step, Generation: generation, ProgramID: program, OpCount: r.opCount, TensorCount: r.tensorCount,
+		DroppedCount: r.droppedCount, DropReason: clip(strings.Join(r.reasons, "; "), maxReasonBytes), Complete: 1,
+	}
+	if r.cut {
+		row.Complete = 0
+	}
+	if err := r.out.step.add(r.out, &row, 0); err != nil {
+		return err
+	}
+	return r.out.rest()
+}
+
+func (r *reading) addProgram(program uint64) error {
+	for position, i := range r.graph.order {
+		n := &r.graph.nodes[i]
+		at := uint32(position) //nolint:gosec // the graph holds fewer nodes than that
+		row := schemas.ProgramRow{ProgramID: program, Position: at, OpID: n.op, ParentOpID: n.parent}
+		if err := r.out.program.add(r.out, &row, 0); err != nil {
+			return err
+		}
+		if n.stack == 0 {
+			continue
+		}
+		call := schemas.ProgramStackRow{RunID: r.out.id.RunID, ProgramID: program, Position: at, StackID: n.stack}
+		if err := r.out.programStack.add(r.out, &call, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clip shortens a text to at most limit bytes, and says so.
+func clip(text string, limit int) string {
+	const more = " …"
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
+}

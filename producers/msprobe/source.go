@@ -1,0 +1,216 @@
+package msprobe
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Options say how a dump is published.
+type Options struct {
+	RunName      string
+	Generation   uint32                // how often this step of this rank was replaced
+	EventTimeNs  int64                 // of every row; 0 takes the dump's modification time
+	RowsPerBatch int                   // batches are cut by rows (and by text beyond 2 MiB), so that they depend on the content alone
+	Progress     func(bytesRead int64) // called now and then with the bytes read so far, out of Source.Bytes; may be nil
+}
+
+const maxRowsPerBatch = 32768
+
+// DefaultOptions returns the options for a run of that name.
+func DefaultOptions(runName string) Options {
+	return Options{RunName: runName, RowsPerBatch: 8192}
+}
+
+// Validate says what is wrong with the options.
+func (o Options) Validate() error {
+	if o.RunName == "" || len([]rune(o.RunName)) > 200 {
+		return fmt.Errorf("run name of %d characters, want 1 to 200", len([]rune(o.RunName)))
+	}
+	if o.RowsPerBatch < 1 || o.RowsPerBatch > maxRowsPerBatch {
+		return fmt.Errorf("%d rows per batch, want 1 to %d", o.RowsPerBatch, maxRowsPerBatch)
+	}
+	return nil
+}
+
+// Source reads one dump. It is not safe for use by several goroutines.
+type Source struct {
+	dump     Dump
+	opt      Options
+	files    []file
+	epoch    uint64
+	bytes    int64
+	problems Problems
+	header   Header
+}
+
+// file is one of the dump's files as it was when its content was hashed.
+type file struct {
+	name string
+	size int64
+	time time.Time
+}
+
+// Open hashes the dump's files. They must not change until the batches are read.
+func Open(dump Dump, opt Options) (*Source, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, fmt.Errorf("open dump %s: %w", dump.Dir, err)
+	}
+	s := &Source{dump: dump, opt: opt}
+	if s.opt.EventTimeNs == 0 {
+		s.opt.EventTimeNs = dump.ModTimeNs
+	}
+	hasher := xxh3.New()
+	for _, name := range []string{dumpFile, stackFile, constructFile, debugFile, errorLogFile} {
+		if err := s.hash(hasher, name); err != nil {
+			return nil, fmt.Errorf("open dump %s: %w", dump.Dir, err)
+		}
+	}
+	if !s.has(dumpFile) && !s.has(debugFile) {
+		return nil, fmt.Errorf("open dump %s: %w: neither %s nor %s in it", dump.Dir, ErrNoDump, dumpFile, debugFile)
+	}
+	s.epoch = hasher.Sum64()
+	return s, nil
+}
+
+// hash adds the file, if there is one, to the hash of the dump's content: its name and length, then its bytes.
+func (s *Source) hash(hasher *xxh3.Hasher, name string) error {
+	input, err := os.Open(filepath.Join(s.dump.Dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer input.Close() //nolint:errcheck // only read
+	info, err := input.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", name)
+	}
+	head := binary.LittleEndian.AppendUint64(append([]byte(name), 0), uint64(info.Size()))
+	_, _ = hasher.Write(head) // a hash never fails
+	n, err := io.CopyBuffer(hasher, io.LimitReader(input, info.Size()), make([]byte, windowBytes))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if n != info.Size() {
+		return fmt.Errorf("read %s: %d bytes, had %d: it is being written", name, n, info.Size())
+	}
+	s.files = append(s.files, file{name: name, size: info.Size(), time: info.ModTime()})
+	s.bytes += info.Size()
+	return nil
+}
+
+func (s *Source) has(name string) bool {
+	_, ok := s.file(name)
+	return ok
+}
+
+func (s *Source) file(name string) (file, bool) {
+	for _, f := range s.files {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return file{}, false
+}
+
+// Epoch is the hash of the dump's content: the same wherever and whenever it is read.
+func (s *Source) Epoch() uint64 { return s.epoch }
+
+// Step is the dump's step.
+func (s *Source) Step() uint32 { return s.dump.Step }
+
+// Rank is the dump's rank.
+func (s *Source) Rank() uint32 { return s.dump.Rank }
+
+// Bytes is the size of the dump's files, saved tensors aside.
+func (s *Source) Bytes() int64 { return s.bytes }
+
+// Problems is what could not be read by the last call of Batches.
+func (s *Source) Problems() Problems { return s.problems }
+
+// Header is what dump.json said of itself in the last call of Batches.
+func (s *Source) Header() Header { return s.header }
+
+// Batches returns the dump's rows as messages, definitions before what refers to them and the step last. An error
+// ends them. It may be called again and then begins anew, with the same messages.
+func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
+	return func(yield func(schemas.Message, error) bool) {
+		s.problems = Problems{}
+		id := schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.epoch}
+		r := &reading{
+			out: newEmitter(ctx, id, s.opt.RowsPerBatch, yield), graph: newGraph(), dir: s.dump.Dir,
+			eventTimeNs: s.opt.EventTimeNs, step: s.dump.Step, report: s.problems.add,
+		}
+		err := s.read(r)
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(schemas.Message{}, fmt.Errorf("read dump %s: %w", s.dump.Dir, err))
+		}
+	}
+}
+
+// read runs the parts of one pass. What is known of all ops comes first, then the ops, then what they amount to.
+func (s *Source) read(r *reading) error {
+	row := s.rankRow()
+	if err := r.out.rank.add(r.out, &row, 0); err != nil {
+		return err
+	}
+	p := &pass{source: s, reading: r}
+	if err := firstPart(p.stacks, p.parents, p.dump, p.debug, p.errors, p.structure, p.strangers); err != nil {
+		return err
+	}
+	if err := s.unchanged(); err != nil {
+		return err
+	}
+	return r.finish(s.opt.Generation)
+}
+
+func firstPart(parts ...func() error) error {
+	for _, part := range parts {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unchanged tells whether the files are still those that the epoch names.
+func (s *Source) unchanged() error {
+	for _, f := range s.files {
+		info, err := os.Stat(filepath.Join(s.dump.Dir, f.name))
+		if err != nil {
+			return err
+		}
+		if info.Size() != f.size || !info.ModTime().Equal(f.time) {
+			return fmt.Errorf("%s changed while it was read", f.name)
+		}
+	}
+	return nil
+}
+
+func (s *Source) rankRow() schemas.RankRow {
+	row := schemas.RankRow{
+		RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.epoch, SourceName: s.dump.SourceName,
+		TP: -1, PP: -1, DP: -1, CP: -1, EP: -1, TPSize: -1, PPSize: -1, DPSize: -1, CPSize: -1, EPSize: -1,
+	}
+	if folder, ok := rankFolder(s.dump.SourceName); ok && folder.process {
+		pid := int64(folder.number)
+		row.PID = &pid
+	}
+	return row
+}
