@@ -6,26 +6,26 @@ import "github.com/apache/arrow-go/v18/arrow"
 
 // RunRow is a row of run. One row per description of a run; a run described several times (resumed, published in parts) has several, the latest counts.
 type RunRow struct {
-	RunID            uint64            `parquet:"run_id,zstd,dict"`               // Hash of the name.
-	Epoch            uint64            `parquet:"epoch,zstd,dict"`                // Hash of this description.
-	Name             string            `parquet:"name,zstd,dict"`                 // Name of the run, unique in a store, 1 to 200 characters.
-	Model            string            `parquet:"model,zstd,dict"`                // Model, as its user calls it; empty when not known.
-	Framework        string            `parquet:"framework,zstd,dict"`            // pytorch, mindspore and so on; empty when not known.
-	FrameworkVersion string            `parquet:"framework_version,zstd,dict"`    // Version of the framework; empty when not known.
-	Engine           string            `parquet:"engine,zstd,dict"`               // sglang, vllm and so on; empty when none.
-	EngineVersion    string            `parquet:"engine_version,zstd,dict"`       // Version of the engine; empty when not known.
-	WorldSize        *uint32           `parquet:"world_size,zstd,optional"`       // Number of ranks; null when not known.
-	Dtype            string            `parquet:"dtype,zstd,dict"`                // Main dtype of the model; empty when not known.
-	Seed             *int64            `parquet:"seed,zstd,optional"`             // Random seed; null when not known.
-	Source           string            `parquet:"source,zstd,dict"`               // What observed the run: msprobe, collector and so on.
-	Level            string            `parquet:"level,zstd,dict"`                // L0, L1, mix, aten; empty when not known.
-	Task             string            `parquet:"task,zstd,dict"`                 // What was recorded: statistics, tensor, structure, md5 and so on.
-	Host             string            `parquet:"host,zstd,dict"`                 // Host of rank 0; empty when not known.
-	Commit           string            `parquet:"commit,zstd,dict"`               // Commit of the user's code; empty when not known.
-	Config           string            `parquet:"config,zstd,dict"`               // Configuration of the observation as text; empty when not known.
-	Labels           map[string]string `parquet:"labels"`                         // The user's own labels.
-	FirstEventTimeNs int64             `parquet:"first_event_time_ns,zstd,delta"` // Time of the first event of this description.
-	EventTimeSource  string            `parquet:"event_time_source,zstd,dict"`    // rank: the rank's clock; file: modification times.
+	RunID            uint64            `parquet:"run_id"`              // Hash of the name.
+	Epoch            uint64            `parquet:"epoch"`               // Hash of this description.
+	Name             string            `parquet:"name"`                // Name of the run, unique in a store, 1 to 200 characters.
+	Model            string            `parquet:"model"`               // Model, as its user calls it; empty when not known.
+	Framework        string            `parquet:"framework"`           // pytorch, mindspore and so on; empty when not known.
+	FrameworkVersion string            `parquet:"framework_version"`   // Version of the framework; empty when not known.
+	Engine           string            `parquet:"engine"`              // sglang, vllm and so on; empty when none.
+	EngineVersion    string            `parquet:"engine_version"`      // Version of the engine; empty when not known.
+	WorldSize        *uint32           `parquet:"world_size,optional"` // Number of ranks; null when not known.
+	Dtype            string            `parquet:"dtype"`               // Main dtype of the model; empty when not known.
+	Seed             *int64            `parquet:"seed,optional"`       // Random seed; null when not known.
+	Source           string            `parquet:"source"`              // What observed the run: msprobe, collector and so on.
+	Level            string            `parquet:"level"`               // L0, L1, mix, aten; empty when not known.
+	Task             string            `parquet:"task"`                // What was recorded: statistics, tensor, structure, md5 and so on.
+	Host             string            `parquet:"host"`                // Host of rank 0; empty when not known.
+	Commit           string            `parquet:"commit"`              // Commit of the user's code; empty when not known.
+	Config           string            `parquet:"config"`              // Configuration of the observation as text; empty when not known.
+	Labels           map[string]string `parquet:"labels"`              // The user's own labels.
+	FirstEventTimeNs int64             `parquet:"first_event_time_ns"` // Time of the first event of this description.
+	EventTimeSource  string            `parquet:"event_time_source"`   // rank: the rank's clock; file: modification times.
 }
 
 // Table returns the declaration of run.
@@ -87,24 +87,24 @@ func (r *RunRow) load(c []arrow.Array, i int) {
 
 // RankRow is a row of rank. One row per start of a process of a run, with its coordinates in the parallel groups.
 type RankRow struct {
-	RunID         uint64 `parquet:"run_id,zstd,dict"`              // Run, as the hash of its name.
-	Rank          uint32 `parquet:"rank,zstd,delta"`               // Global rank.
-	Epoch         uint64 `parquet:"epoch,zstd,dict"`               // Start of the producer, or hash of a file's content.
-	Host          string `parquet:"host,zstd,dict"`                // Host name; empty when not known.
-	PID           *int64 `parquet:"pid,zstd,optional"`             // Process id; null when not known.
-	Device        string `parquet:"device,zstd,dict"`              // Device of the process, as cuda:0; empty when not known.
-	TP            int16  `parquet:"tp,zstd"`                       // Coordinate in the tensor-parallel group; -1 when not known.
-	PP            int16  `parquet:"pp,zstd"`                       // Coordinate in the pipeline-parallel group; -1 when not known.
-	DP            int16  `parquet:"dp,zstd"`                       // Coordinate in the data-parallel group; -1 when not known.
-	CP            int16  `parquet:"cp,zstd"`                       // Coordinate in the context-parallel group; -1 when not known.
-	EP            int16  `parquet:"ep,zstd"`                       // Coordinate in the expert-parallel group; -1 when not known.
-	TPSize        int16  `parquet:"tp_size,zstd"`                  // Size of the tensor-parallel group; -1 when not known.
-	PPSize        int16  `parquet:"pp_size,zstd"`                  // Size of the pipeline-parallel group; -1 when not known.
-	DPSize        int16  `parquet:"dp_size,zstd"`                  // Size of the data-parallel group; -1 when not known.
-	CPSize        int16  `parquet:"cp_size,zstd"`                  // Size of the context-parallel group; -1 when not known.
-	EPSize        int16  `parquet:"ep_size,zstd"`                  // Size of the expert-parallel group; -1 when not known.
-	SourceName    string `parquet:"source_name,zstd,dict"`         // What the source calls the rank: rank0, proc4711 and so on.
-	StartedTimeNs *int64 `parquet:"started_time_ns,zstd,optional"` // Start of the process; null when not known.
+	RunID         uint64 `parquet:"run_id"`                   // Run, as the hash of its name.
+	Rank          uint32 `parquet:"rank"`                     // Global rank.
+	Epoch         uint64 `parquet:"epoch"`                    // Start of the producer, or hash of a file's content.
+	Host          string `parquet:"host"`                     // Host name; empty when not known.
+	PID           *int64 `parquet:"pid,optional"`             // Process id; null when not known.
+	Device        string `parquet:"device"`                   // Device of the process, as cuda:0; empty when not known.
+	TP            int16  `parquet:"tp"`                       // Coordinate in the tensor-parallel group; -1 when not known.
+	PP            int16  `parquet:"pp"`                       // Coordinate in the pipeline-parallel group; -1 when not known.
+	DP            int16  `parquet:"dp"`                       // Coordinate in the data-parallel group; -1 when not known.
+	CP            int16  `parquet:"cp"`                       // Coordinate in the context-parallel group; -1 when not known.
+	EP            int16  `parquet:"ep"`                       // Coordinate in the expert-parallel group; -1 when not known.
+	TPSize        int16  `parquet:"tp_size"`                  // Size of the tensor-parallel group; -1 when not known.
+	PPSize        int16  `parquet:"pp_size"`                  // Size of the pipeline-parallel group; -1 when not known.
+	DPSize        int16  `parquet:"dp_size"`                  // Size of the data-parallel group; -1 when not known.
+	CPSize        int16  `parquet:"cp_size"`                  // Size of the context-parallel group; -1 when not known.
+	EPSize        int16  `parquet:"ep_size"`                  // Size of the expert-parallel group; -1 when not known.
+	SourceName    string `parquet:"source_name"`              // What the source calls the rank: rank0, proc4711 and so on.
+	StartedTimeNs *int64 `parquet:"started_time_ns,optional"` // Start of the process; null when not known.
 }
 
 // Table returns the declaration of rank.
@@ -162,15 +162,15 @@ func (r *RankRow) load(c []arrow.Array, i int) {
 
 // OpRow is a row of op. One row per op: one call, within a step, of a module, API, ATen op or collective.
 type OpRow struct {
-	OpID       uint64 `parquet:"op_id,zstd,dict"`        // Hash of the name.
-	Name       string `parquet:"name,zstd,dict"`         // Full name in msProbe's form, as Functional.linear.3.forward.
-	Level      string `parquet:"level,zstd,dict"`        // module, api, aten, collective, optimizer or other.
-	Prefix     string `parquet:"prefix,zstd,dict"`       // First part of the name: Module, Functional, Tensor, Torch and so on.
-	ModulePath string `parquet:"module_path,zstd,dict"`  // Dotted path of the module; empty when the op is none.
-	LayerIndex int32  `parquet:"layer_index,zstd,delta"` // Index of the layer in the module's path; -1 when there is none.
-	ClassOrAPI string `parquet:"class_or_api,zstd,dict"` // Class of the module or name of the API.
-	CallIndex  int64  `parquet:"call_index,zstd,delta"`  // Which call of it in the step, from 0; -1 when the name has none.
-	Phase      string `parquet:"phase,zstd,dict"`        // forward, backward, recompute, gradient, optimizer or none.
+	OpID       uint64 `parquet:"op_id"`        // Hash of the name.
+	Name       string `parquet:"name"`         // Full name in msProbe's form, as Functional.linear.3.forward.
+	Level      string `parquet:"level"`        // module, api, aten, collective, optimizer or other.
+	Prefix     string `parquet:"prefix"`       // First part of the name: Module, Functional, Tensor, Torch and so on.
+	ModulePath string `parquet:"module_path"`  // Dotted path of the module; empty when the op is none.
+	LayerIndex int32  `parquet:"layer_index"`  // Index of the layer in the module's path; -1 when there is none.
+	ClassOrAPI string `parquet:"class_or_api"` // Class of the module or name of the API.
+	CallIndex  int64  `parquet:"call_index"`   // Which call of it in the step, from 0; -1 when the name has none.
+	Phase      string `parquet:"phase"`        // forward, backward, recompute, gradient, optimizer or none.
 }
 
 // Table returns the declaration of op.
@@ -202,10 +202,10 @@ func (r *OpRow) load(c []arrow.Array, i int) {
 
 // SiteRow is a row of site. One row per tensor, or other argument, of an op.
 type SiteRow struct {
-	SiteID uint64 `parquet:"site_id,zstd,dict"` // Hash of (op, role, path).
-	OpID   uint64 `parquet:"op_id,zstd,dict"`   // The op.
-	Role   string `parquet:"role,zstd,dict"`    // input, kwarg, output, parameter or parameter_gradient.
-	Path   string `parquet:"path,zstd,dict"`    // Place within the role: 0, 1.1, weight and so on.
+	SiteID uint64 `parquet:"site_id"` // Hash of (op, role, path).
+	OpID   uint64 `parquet:"op_id"`   // The op.
+	Role   string `parquet:"role"`    // input, kwarg, output, parameter or parameter_gradient.
+	Path   string `parquet:"path"`    // Place within the role: 0, 1.1, weight and so on.
 }
 
 // Table returns the declaration of site.
@@ -227,15 +227,15 @@ func (r *SiteRow) load(c []arrow.Array, i int) {
 
 // LayoutRow is a row of layout. One row per distinct dtype, shape and placement of a tensor, or literal of another argument.
 type LayoutRow struct {
-	LayoutID     uint64  `parquet:"layout_id,zstd,dict"`         // Hash of all other columns.
-	Kind         string  `parquet:"kind,zstd,dict"`              // tensor, int, float, bool, str, none, size, dtype, device, slice, group or other.
-	Dtype        string  `parquet:"dtype,zstd,dict"`             // As the source spells it, as torch.float32; empty for other arguments.
-	Shape        []int64 `parquet:"shape,zstd"`                  // Sizes of the dimensions; empty for a scalar and for other arguments.
-	StrideClass  string  `parquet:"stride_class,zstd,dict"`      // contiguous, channels_last, strided and so on; empty when not known.
-	DeviceKind   string  `parquet:"device_kind,zstd,dict"`       // cpu, cuda, npu and so on; empty when not known.
-	RequiresGrad *uint8  `parquet:"requires_grad,zstd,optional"` // 1 when it does; null when not known.
-	Placement    string  `parquet:"placement,zstd,dict"`         // Placement of a sharded tensor over its mesh; empty when not sharded.
-	Literal      string  `parquet:"literal,zstd,dict"`           // The value of an argument that is no tensor; empty for tensors.
+	LayoutID     uint64  `parquet:"layout_id"`              // Hash of all other columns.
+	Kind         string  `parquet:"kind"`                   // tensor, int, float, bool, str, none, size, dtype, device, slice, group or other.
+	Dtype        string  `parquet:"dtype"`                  // As the source spells it, as torch.float32; empty for other arguments.
+	Shape        []int64 `parquet:"shape,list"`             // Sizes of the dimensions; empty for a scalar and for other arguments.
+	StrideClass  string  `parquet:"stride_class"`           // contiguous, channels_last, strided and so on; empty when not known.
+	DeviceKind   string  `parquet:"device_kind"`            // cpu, cuda, npu and so on; empty when not known.
+	RequiresGrad *uint8  `parquet:"requires_grad,optional"` // 1 when it does; null when not known.
+	Placement    string  `parquet:"placement"`              // Placement of a sharded tensor over its mesh; empty when not sharded.
+	Literal      string  `parquet:"literal"`                // The value of an argument that is no tensor; empty for tensors.
 }
 
 // Table returns the declaration of layout.
@@ -271,8 +271,8 @@ func (r *LayoutRow) load(c []arrow.Array, i int) {
 
 // StackRow is a row of stack. One row per distinct Python call stack.
 type StackRow struct {
-	StackID uint64   `parquet:"stack_id,zstd,dict"` // Hash of the frames.
-	Frames  []string `parquet:"frames,zstd"`        // Frames, innermost first.
+	StackID uint64   `parquet:"stack_id"`    // Hash of the frames.
+	Frames  []string `parquet:"frames,list"` // Frames, innermost first.
 }
 
 // Table returns the declaration of stack.
@@ -290,10 +290,10 @@ func (r *StackRow) load(c []arrow.Array, i int) {
 
 // ProgramRow is a row of program. One row per position in an ordered list of ops; runs with a stable graph have few programs for many steps.
 type ProgramRow struct {
-	ProgramID  uint64 `parquet:"program_id,zstd,dict"`   // Hash of the op and parent of every position.
-	Position   uint32 `parquet:"position,zstd,delta"`    // Position in execution order, from 0.
-	OpID       uint64 `parquet:"op_id,zstd,dict"`        // The op.
-	ParentOpID uint64 `parquet:"parent_op_id,zstd,dict"` // The module that called it; 0 when there is none.
+	ProgramID  uint64 `parquet:"program_id"`   // Hash of the op and parent of every position.
+	Position   uint32 `parquet:"position"`     // Position in execution order, from 0.
+	OpID       uint64 `parquet:"op_id"`        // The op.
+	ParentOpID uint64 `parquet:"parent_op_id"` // The module that called it; 0 when there is none.
 }
 
 // Table returns the declaration of program.
@@ -315,10 +315,10 @@ func (r *ProgramRow) load(c []arrow.Array, i int) {
 
 // ProgramStackRow is a row of program_stack. One row per position of a program, in one run, whose call stack is known.
 type ProgramStackRow struct {
-	RunID     uint64 `parquet:"run_id,zstd,dict"`     // Run, as the hash of its name.
-	ProgramID uint64 `parquet:"program_id,zstd,dict"` // The program.
-	Position  uint32 `parquet:"position,zstd,delta"`  // Position in execution order, from 0.
-	StackID   uint64 `parquet:"stack_id,zstd,dict"`   // The call stack.
+	RunID     uint64 `parquet:"run_id"`     // Run, as the hash of its name.
+	ProgramID uint64 `parquet:"program_id"` // The program.
+	Position  uint32 `parquet:"position"`   // Position in execution order, from 0.
+	StackID   uint64 `parquet:"stack_id"`   // The call stack.
 }
 
 // Table returns the declaration of program_stack.
@@ -340,24 +340,24 @@ func (r *ProgramStackRow) load(c []arrow.Array, i int) {
 
 // StepRow is a row of step. One row per step of a rank: when, which program, and how much was produced and dropped.
 type StepRow struct {
-	RunID        uint64  `parquet:"run_id,zstd,dict"`            // Run, as the hash of its name.
-	Rank         uint32  `parquet:"rank,zstd,delta"`             // Global rank of the process within the run.
-	Epoch        uint64  `parquet:"epoch,zstd,dict"`             // Start of the producer, or hash of the content of the file that the row was read from.
-	Batch        uint64  `parquet:"batch,zstd,delta"`            // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
-	EventTimeNs  int64   `parquet:"event_time_ns,zstd,delta"`    // Time of the event by the rank's clock; of a file, its modification time when first published.
-	Step         uint32  `parquet:"step,zstd,delta"`             // Step of the rank.
-	Generation   uint32  `parquet:"generation,zstd,delta"`       // How often this step of this rank was replaced by other content; views keep the greatest.
-	BeginTimeNs  *int64  `parquet:"begin_time_ns,zstd,optional"` // Begin by the rank's clock; null when the source does not say.
-	EndTimeNs    *int64  `parquet:"end_time_ns,zstd,optional"`   // End by the rank's clock; null when the step never ended or the source does not say.
-	ProgramID    uint64  `parquet:"program_id,zstd,dict"`        // The ordered ops of the step (program); 0 when the step never named them.
-	Phase        string  `parquet:"phase,zstd,dict"`             // prefill, decode, train and so on; empty when not known.
-	OpCount      uint64  `parquet:"op_count,zstd,delta"`         // Ops that the rank observed and published.
-	TensorCount  uint64  `parquet:"tensor_count,zstd,delta"`     // Rows of tensor that the rank published for this step.
-	DroppedCount uint64  `parquet:"dropped_count,zstd,delta"`    // Ops or rows that were lost before publishing.
-	DropReason   string  `parquet:"drop_reason,zstd,dict"`       // Why they were lost; empty when none were.
-	RequestCount *uint32 `parquet:"request_count,zstd,optional"` // Requests in the step; null outside of inference.
-	TokenCount   *uint64 `parquet:"token_count,zstd,optional"`   // Tokens in the step; null when not known.
-	Complete     uint8   `parquet:"complete,zstd"`               // 1 when the source was read to its end, 0 when the step was cut short.
+	RunID        uint64  `parquet:"run_id"`                 // Run, as the hash of its name.
+	Rank         uint32  `parquet:"rank"`                   // Global rank of the process within the run.
+	Epoch        uint64  `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch        uint64  `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs  int64   `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step         uint32  `parquet:"step"`                   // Step of the rank.
+	Generation   uint32  `parquet:"generation"`             // How often this step of this rank was replaced by other content; views keep the greatest.
+	BeginTimeNs  *int64  `parquet:"begin_time_ns,optional"` // Begin by the rank's clock; null when the source does not say.
+	EndTimeNs    *int64  `parquet:"end_time_ns,optional"`   // End by the rank's clock; null when the step never ended or the source does not say.
+	ProgramID    uint64  `parquet:"program_id"`             // The ordered ops of the step (program); 0 when the step never named them.
+	Phase        string  `parquet:"phase"`                  // prefill, decode, train and so on; empty when not known.
+	OpCount      uint64  `parquet:"op_count"`               // Ops that the rank observed and published.
+	TensorCount  uint64  `parquet:"tensor_count"`           // Rows of tensor that the rank published for this step.
+	DroppedCount uint64  `parquet:"dropped_count"`          // Ops or rows that were lost before publishing.
+	DropReason   string  `parquet:"drop_reason"`            // Why they were lost; empty when none were.
+	RequestCount *uint32 `parquet:"request_count,optional"` // Requests in the step; null outside of inference.
+	TokenCount   *uint64 `parquet:"token_count,optional"`   // Tokens in the step; null when not known.
+	Complete     uint8   `parquet:"complete"`               // 1 when the source was read to its end, 0 when the step was cut short.
 }
 
 // Table returns the declaration of step.
@@ -423,32 +423,32 @@ func (r *StepRow) load(c []arrow.Array, i int) {
 
 // TensorRow is a row of tensor. One row per tensor, or other argument, that an op took or gave: its statistics, digest and sketch.
 type TensorRow struct {
-	RunID                 uint64    `parquet:"run_id,zstd,dict"`                   // Run, as the hash of its name.
-	Rank                  uint32    `parquet:"rank,zstd,delta"`                    // Global rank of the process within the run.
-	Epoch                 uint64    `parquet:"epoch,zstd,dict"`                    // Start of the producer, or hash of the content of the file that the row was read from.
-	Batch                 uint64    `parquet:"batch,zstd,delta"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
-	EventTimeNs           int64     `parquet:"event_time_ns,zstd,delta"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
-	Step                  uint32    `parquet:"step,zstd,delta"`                    // Step of the rank.
-	MicroStep             uint16    `parquet:"micro_step,zstd"`                    // Micro step within the step; 0 when there is one.
-	Seq                   uint64    `parquet:"seq,zstd,delta"`                     // The rank's own order of observation within the epoch.
-	SiteID                uint64    `parquet:"site_id,zstd,dict"`                  // Which tensor of which op (site).
-	LayoutID              uint64    `parquet:"layout_id,zstd,dict"`                // What the tensor is: dtype, shape and so on, or the literal (layout).
-	Measured              uint32    `parquet:"measured,zstd,delta"`                // Which statistics were measured; an unmeasured one is 0 here and null in the views.
-	ElementCount          uint64    `parquet:"element_count,zstd,delta"`           // Elements of the tensor; 0 for an empty one and for other arguments.
-	ValueMin              float64   `parquet:"value_min,zstd,split"`               // Least element; finite ones only, unless the source reports otherwise (run.source).
-	ValueMax              float64   `parquet:"value_max,zstd,split"`               // Greatest element, likewise.
-	ValueMean             float64   `parquet:"value_mean,zstd,split"`              // Mean of the elements, likewise.
-	ValueM2               float64   `parquet:"value_m2,zstd,split"`                // Sum of squared deviations from the mean.
-	ValueL2               float64   `parquet:"value_l2,zstd,split"`                // Square root of the sum of squares.
-	ValueL1               float64   `parquet:"value_l1,zstd,split"`                // Sum of absolute values.
-	NaNCount              uint64    `parquet:"nan_count,zstd,delta"`               // Elements that are not a number.
-	PositiveInfinityCount uint64    `parquet:"positive_infinity_count,zstd,delta"` // Elements that are +Inf.
-	NegativeInfinityCount uint64    `parquet:"negative_infinity_count,zstd,delta"` // Elements that are -Inf.
-	ZeroCount             uint64    `parquet:"zero_count,zstd,delta"`              // Elements that are 0 or -0.
-	SubnormalCount        uint64    `parquet:"subnormal_count,zstd,delta"`         // Elements too small for a normal number of their dtype.
-	Digest                uint64    `parquet:"digest,zstd,delta"`                  // Hash of the elements' bytes, by digest_kind; 0 when not taken.
-	DigestKind            uint8     `parquet:"digest_kind,zstd"`                   // 0 none, 1 CRC-32 (msProbe md5), 2 xor (blind to order), 3 ours.
-	Sketch                []float32 `parquet:"sketch,zstd"`                        // Random-sign bucket sums of the elements; empty when not taken.
+	RunID                 uint64    `parquet:"run_id"`                  // Run, as the hash of its name.
+	Rank                  uint32    `parquet:"rank"`                    // Global rank of the process within the run.
+	Epoch                 uint64    `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch                 uint64    `parquet:"batch"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs           int64     `parquet:"event_time_ns"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step                  uint32    `parquet:"step"`                    // Step of the rank.
+	MicroStep             uint16    `parquet:"micro_step"`              // Micro step within the step; 0 when there is one.
+	Seq                   uint64    `parquet:"seq"`                     // The rank's own order of observation within the epoch.
+	SiteID                uint64    `parquet:"site_id"`                 // Which tensor of which op (site).
+	LayoutID              uint64    `parquet:"layout_id"`               // What the tensor is: dtype, shape and so on, or the literal (layout).
+	Measured              uint32    `parquet:"measured"`                // Which statistics were measured; an unmeasured one is 0 here and null in the views.
+	ElementCount          uint64    `parquet:"element_count"`           // Elements of the tensor; 0 for an empty one and for other arguments.
+	ValueMin              float64   `parquet:"value_min"`               // Least element; finite ones only, unless the source reports otherwise (run.source).
+	ValueMax              float64   `parquet:"value_max"`               // Greatest element, likewise.
+	ValueMean             float64   `parquet:"value_mean"`              // Mean of the elements, likewise.
+	ValueM2               float64   `parquet:"value_m2"`                // Sum of squared deviations from the mean.
+	ValueL2               float64   `parquet:"value_l2"`                // Square root of the sum of squares.
+	ValueL1               float64   `parquet:"value_l1"`                // Sum of absolute values.
+	NaNCount              uint64    `parquet:"nan_count"`               // Elements that are not a number.
+	PositiveInfinityCount uint64    `parquet:"positive_infinity_count"` // Elements that are +Inf.
+	NegativeInfinityCount uint64    `parquet:"negative_infinity_count"` // Elements that are -Inf.
+	ZeroCount             uint64    `parquet:"zero_count"`              // Elements that are 0 or -0.
+	SubnormalCount        uint64    `parquet:"subnormal_count"`         // Elements too small for a normal number of their dtype.
+	Digest                uint64    `parquet:"digest"`                  // Hash of the elements' bytes, by digest_kind; 0 when not taken.
+	DigestKind            uint8     `parquet:"digest_kind"`             // 0 none, 1 CRC-32 (msProbe md5), 2 xor (blind to order), 3 ours.
+	Sketch                []float32 `parquet:"sketch,list"`             // Random-sign bucket sums of the elements; empty when not taken.
 }
 
 // Table returns the declaration of tensor.
@@ -514,18 +514,18 @@ func (r *TensorRow) load(c []arrow.Array, i int) {
 
 // PayloadRow is a row of payload. One row per raw tensor kept on purpose: where it lies.
 type PayloadRow struct {
-	RunID       uint64  `parquet:"run_id,zstd,dict"`         // Run, as the hash of its name.
-	Rank        uint32  `parquet:"rank,zstd,delta"`          // Global rank of the process within the run.
-	Epoch       uint64  `parquet:"epoch,zstd,dict"`          // Start of the producer, or hash of the content of the file that the row was read from.
-	Batch       uint64  `parquet:"batch,zstd,delta"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
-	EventTimeNs int64   `parquet:"event_time_ns,zstd,delta"` // Time of the event by the rank's clock; of a file, its modification time when first published.
-	Step        uint32  `parquet:"step,zstd,delta"`          // Step of the rank.
-	Seq         uint64  `parquet:"seq,zstd,delta"`           // Seq of the tensor row that it belongs to.
-	SiteID      uint64  `parquet:"site_id,zstd,dict"`        // Which tensor of which op (site).
-	Location    string  `parquet:"location,zstd,dict"`       // Path of the file, relative to the folder of the dump it was found in.
-	SizeBytes   *uint64 `parquet:"size_bytes,zstd,optional"` // Size of the file; null when it was not there at publishing.
-	Digest      uint64  `parquet:"digest,zstd,delta"`        // Hash of the elements' bytes, by digest_kind; 0 when not taken.
-	DigestKind  uint8   `parquet:"digest_kind,zstd"`         // As in tensor.
+	RunID       uint64  `parquet:"run_id"`              // Run, as the hash of its name.
+	Rank        uint32  `parquet:"rank"`                // Global rank of the process within the run.
+	Epoch       uint64  `parquet:"epoch"`               // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch       uint64  `parquet:"batch"`               // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64   `parquet:"event_time_ns"`       // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        uint32  `parquet:"step"`                // Step of the rank.
+	Seq         uint64  `parquet:"seq"`                 // Seq of the tensor row that it belongs to.
+	SiteID      uint64  `parquet:"site_id"`             // Which tensor of which op (site).
+	Location    string  `parquet:"location"`            // Path of the file, relative to the folder of the dump it was found in.
+	SizeBytes   *uint64 `parquet:"size_bytes,optional"` // Size of the file; null when it was not there at publishing.
+	Digest      uint64  `parquet:"digest"`              // Hash of the elements' bytes, by digest_kind; 0 when not taken.
+	DigestKind  uint8   `parquet:"digest_kind"`         // As in tensor.
 }
 
 // Table returns the declaration of payload.
@@ -567,15 +567,15 @@ func (r *PayloadRow) load(c []arrow.Array, i int) {
 
 // DeadLetterRow is a row of dead_letter. One row per message that could not be stored. Its bytes are kept where location says.
 type DeadLetterRow struct {
-	Origin       string            `parquet:"origin,zstd,dict"`          // Who refused it: a consumer's name, or publisher.
-	StreamSeq    uint64            `parquet:"stream_seq,zstd,delta"`     // Place in the stream; 0 when it never got there.
-	StreamTimeNs int64             `parquet:"stream_time_ns,zstd,delta"` // Time of the stream's server; of the publisher when it never got there.
-	Subject      string            `parquet:"subject,zstd,dict"`         // Subject that it was published under.
-	Headers      map[string]string `parquet:"headers"`                   // Its headers; of a repeated header the first value.
-	Reason       string            `parquet:"reason,zstd,dict"`          // Why it was refused.
-	Digest       uint64            `parquet:"digest,zstd,delta"`         // xxh3 of its bytes.
-	SizeBytes    uint64            `parquet:"size_bytes,zstd,delta"`     // Size of its bytes.
-	Location     string            `parquet:"location,zstd,dict"`        // Where the bytes are kept: stream and sequence, or a file.
+	Origin       string            `parquet:"origin"`         // Who refused it: a consumer's name, or publisher.
+	StreamSeq    uint64            `parquet:"stream_seq"`     // Place in the stream; 0 when it never got there.
+	StreamTimeNs int64             `parquet:"stream_time_ns"` // Time of the stream's server; of the publisher when it never got there.
+	Subject      string            `parquet:"subject"`        // Subject that it was published under.
+	Headers      map[string]string `parquet:"headers"`        // Its headers; of a repeated header the first value.
+	Reason       string            `parquet:"reason"`         // Why it was refused.
+	Digest       uint64            `parquet:"digest"`         // xxh3 of its bytes.
+	SizeBytes    uint64            `parquet:"size_bytes"`     // Size of its bytes.
+	Location     string            `parquet:"location"`       // Where the bytes are kept: stream and sequence, or a file.
 }
 
 // Table returns the declaration of dead_letter.

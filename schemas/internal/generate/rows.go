@@ -80,25 +80,16 @@ func goType(c schemas.Column) string {
 	return name
 }
 
-// parquetTag chooses the Parquet encoding by what the column means.
+// parquetTag is the form of the column in Parquet, so that archived files can
+// be read as rows. Encodings are left to who writes the files.
 func parquetTag(c schemas.Column) string {
-	if c.Type == schemas.StringMap {
-		return "" // the tag of a map may not name a compression
-	}
-	tag := ",zstd"
 	switch {
 	case c.Nullable:
-		tag += ",optional"
-	case c.Type == schemas.Float64:
-		tag += ",split"
-	case c.Type == schemas.String:
-		tag += ",dict"
-	case c.Unit == schemas.Hash && c.Name != "digest":
-		tag += ",dict"
-	case c.Type == schemas.Uint64 || c.Type == schemas.Int64 || c.Type == schemas.Uint32 || c.Type == schemas.Int32:
-		tag += ",delta"
+		return ",optional"
+	case c.Type == schemas.Strings || c.Type == schemas.Int64s || c.Type == schemas.Float32s:
+		return ",list"
 	}
-	return tag
+	return ""
 }
 
 func goName(name string) string {

@@ -1,0 +1,75 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// place renames a durable file to its name in the archive, durably.
+func (w *Writer) place(from, name string) error {
+	to := w.path(name)
+	folder := filepath.Dir(to)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	if err := w.syncParents(folder); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return fmt.Errorf("move file into the archive: %w", err)
+	}
+	return syncFolder(folder)
+}
+
+// syncParents makes durable that folder is in the archive, once per process.
+func (w *Writer) syncParents(folder string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for ; folder != filepath.Clean(w.cfg.Dir) && !w.synced[folder]; folder = filepath.Dir(folder) {
+		if err := syncFolder(filepath.Dir(folder)); err != nil {
+			return err
+		}
+		w.synced[folder] = true
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("sync folder %s: %w", path, err)
+	}
+	return nil
+}
+
+// remove removes a file that does not count. If that is not possible now, no
+// write succeeds until it is: readers take every file in the folders for rows.
+func (w *Writer) remove(path string) error {
+	err := os.Remove(path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stray = append(w.stray, path)
+	return fmt.Errorf("remove file that does not count: %w", err)
+}
+
+// sweep removes what could not be removed before.
+func (w *Writer) sweep() error {
+	w.mu.Lock()
+	stray := w.stray
+	w.stray = nil
+	w.mu.Unlock()
+	var errs []error
+	for _, path := range stray {
+		errs = append(errs, w.remove(path))
+	}
+	return errors.Join(errs...)
+}

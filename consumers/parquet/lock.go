@@ -1,0 +1,30 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrInUse says that another process has the archive open. Its reader tells
+// the user so and does not try again by itself.
+var ErrInUse = errors.New("archive is in use by another process")
+
+// lockFolder keeps every other process out until the file is closed, or this process ends.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrInUse
+	}
+	return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
+}

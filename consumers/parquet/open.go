@@ -1,0 +1,239 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	pq "github.com/parquet-go/parquet-go"
+)
+
+// Recovery is what Open found and did.
+type Recovery struct {
+	Files        int // that belong to the archive
+	Removed      int // files that were never acknowledged
+	Quarantined  int // files moved to quarantine
+	Lost         int // files that the manifest names and that are not there
+	DamagedLines int // of the manifest
+}
+
+// Open makes the archive ready for writing: it takes the lock, removes what
+// was never acknowledged, and compares every file's size and end with the
+// manifest (Verify reads all of them). What does not fit is quarantined, and
+// its batches are Missing until they are written again.
+func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
+	if err := os.MkdirAll(w.cfg.Dir, 0o700); err != nil {
+		return r, fmt.Errorf("open archive: %w", err)
+	}
+	if w.lock, err = lockFolder(w.cfg.Dir); err != nil {
+		return r, fmt.Errorf("open archive: %w", err)
+	}
+	if r, err = w.recover(ctx); err != nil {
+		return r, errors.Join(fmt.Errorf("open archive %s: %w", w.cfg.Dir, err), w.lock.Close())
+	}
+	return r, nil
+}
+
+func (w *Writer) recover(ctx context.Context) (Recovery, error) {
+	if err := errors.Join(os.RemoveAll(w.tmp("")), os.Mkdir(w.tmp(""), 0o700)); err != nil {
+		return Recovery{}, err
+	}
+	m, err := openManifest(w.path("manifest"))
+	if err != nil {
+		return Recovery{}, err
+	}
+	if err := syncFolder(w.cfg.Dir); err != nil {
+		return Recovery{}, errors.Join(err, m.close())
+	}
+	w.manifest = m
+	r, err := w.reconcile(ctx)
+	if err != nil {
+		w.manifest = nil
+		return r, errors.Join(err, m.close())
+	}
+	return r, nil
+}
+
+// reconcile compares the manifest with the files.
+func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
+	entries, damaged, err := w.manifest.read()
+	if err != nil {
+		return r, err
+	}
+	r.DamagedLines = damaged
+	files, lost := current(entries)
+	w.lost = lost
+	for _, e := range entries {
+		w.next.Store(max(w.next.Load(), number(e.File)))
+	}
+	for _, e := range files {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		if err := w.admit(e, &r); err != nil {
+			return r, err
+		}
+	}
+	return r, w.strays(files, &r)
+}
+
+// current is the files that the lines of a manifest leave, by name, and the batches of those lost.
+func current(entries []entry) (files map[string]entry, lost []Span) {
+	files = make(map[string]entry, len(entries))
+	for _, e := range entries {
+		if e.Lost == "" {
+			files[e.File] = e
+			continue
+		}
+		delete(files, e.File)
+		lost = append(lost, e.spans()...)
+	}
+	return files, lost
+}
+
+// admit takes the batches of a file into the ledger, or the file out of the archive.
+func (w *Writer) admit(e entry, r *Recovery) error {
+	reason := w.check(e)
+	if reason == nil {
+		r.Files++
+		for _, s := range e.spans() {
+			w.ledger.add(s)
+		}
+		return nil
+	}
+	if errors.Is(reason, fs.ErrNotExist) {
+		r.Lost++
+	} else {
+		r.Quarantined++
+	}
+	return w.quarantine(e, reason)
+}
+
+// check looks at a file as closely as every start can afford.
+func (w *Writer) check(e entry) error {
+	info, err := os.Stat(w.path(e.File))
+	if err != nil {
+		return err
+	}
+	if info.Size() != e.Size {
+		return fmt.Errorf("%d bytes, want %d", info.Size(), e.Size)
+	}
+	footer, err := footerBytes(w.path(e.File), e.Size)
+	if err != nil {
+		return err
+	}
+	if footer != e.Footer {
+		return fmt.Errorf("footer of %d bytes, want %d", footer, e.Footer)
+	}
+	return nil
+}
+
+// quarantine takes a file out of the archive and says so in the manifest.
+func (w *Writer) quarantine(e entry, reason error) error {
+	if err := w.moveAway(e.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	e.Lost = reason.Error()
+	if err := w.manifest.add(e); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = append(w.lost, e.spans()...)
+	return nil
+}
+
+func (w *Writer) moveAway(name string) error {
+	if err := os.MkdirAll(w.path("quarantine"), 0o700); err != nil {
+		return fmt.Errorf("quarantine %s: %w", name, err)
+	}
+	to := w.path("quarantine/" + strings.ReplaceAll(name, "/", "."))
+	if err := os.Rename(w.path(name), to); err != nil {
+		return fmt.Errorf("quarantine %s: %w", name, err)
+	}
+	return errors.Join(syncFolder(w.path("quarantine")), syncFolder(filepath.Dir(w.path(name))))
+}
+
+// strays removes the files that no line of the manifest names. If the manifest
+// itself is damaged they may have been acknowledged, and are kept aside.
+func (w *Writer) strays(files map[string]entry, r *Recovery) error {
+	found, err := fs.Glob(os.DirFS(w.cfg.Dir), "kind=*/run=*/*")
+	if err != nil {
+		return fmt.Errorf("list files: %w", err)
+	}
+	for _, name := range found {
+		w.next.Store(max(w.next.Load(), number(name)))
+		if _, known := files[name]; known {
+			continue
+		}
+		if r.DamagedLines > 0 && strings.HasSuffix(name, ".parquet") {
+			r.Quarantined++
+			err = w.quarantineStray(name)
+		} else {
+			r.Removed++
+			err = os.Remove(w.path(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quarantineStray reads what a file holds out of the file itself.
+func (w *Writer) quarantineStray(name string) error {
+	e := entry{File: name}
+	kind, run, ok := placeOf(name)
+	batches, err := batchesOf(w.path(name))
+	if ok && err == nil {
+		e.Kind, e.Run = kind, id(run)
+		e.Batches = entrySpans(spansOf(kind, run, batches))
+	}
+	return w.quarantine(e, errors.New("its line of the manifest is damaged"))
+}
+
+func batchesOf(path string) (batches []batch, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	file, err := pq.OpenFile(f, info.Size(), pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return readBatches(file)
+}
+
+// number is the number in a file's name, 0 if it has none.
+func number(name string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSuffix(path.Base(name), ".parquet"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Missing is the batches that were acknowledged and that damage took away
+// since, less those that were written again. They can be fetched from the
+// stream as long as it keeps them.
+func (w *Writer) Missing() []Span {
+	w.mu.Lock()
+	lost := w.lost
+	w.mu.Unlock()
+	var missing []Span
+	for _, s := range lost {
+		missing = append(missing, w.ledger.lacks(s)...)
+	}
+	return missing
+}

@@ -1,0 +1,84 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Verify reads every byte of the archive, as it was when it was called, and
+// quarantines the files whose checksum does not fit. It returns how many those
+// are; their batches are Missing afterwards. Writing may go on meanwhile.
+func (w *Writer) Verify(ctx context.Context) (damaged int, err error) {
+	entries, err := w.entries()
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		reason := w.checkAll(ctx, e)
+		if err := ctx.Err(); err != nil {
+			return damaged, fmt.Errorf("verify archive: %w", err)
+		}
+		if reason == nil {
+			continue
+		}
+		damaged++
+		if err := w.expel(e, reason); err != nil {
+			return damaged, fmt.Errorf("verify archive: %w", err)
+		}
+	}
+	return damaged, nil
+}
+
+// entries is the files of the archive now, oldest first.
+func (w *Writer) entries() ([]entry, error) {
+	if w.manifest == nil {
+		return nil, errors.New("read archive: it is not open")
+	}
+	lines, _, err := w.manifest.read()
+	if err != nil {
+		return nil, err
+	}
+	files, _ := current(lines)
+	lines = slices.DeleteFunc(lines, func(e entry) bool { _, there := files[e.File]; return !there || e.Lost != "" })
+	slices.SortFunc(lines, func(a, b entry) int { return strings.Compare(path.Base(a.File), path.Base(b.File)) })
+	return lines, nil
+}
+
+func (w *Writer) expel(e entry, reason error) error {
+	s := w.shelves[e.Kind]
+	if s != nil { // a kind that this program does not know is not being written
+		s.mu.Lock()
+		defer s.mu.Unlock()
+	}
+	if err := w.quarantine(e, reason); err != nil {
+		return err
+	}
+	for _, span := range e.spans() {
+		w.ledger.remove(span)
+	}
+	return nil
+}
+
+func (w *Writer) checkAll(ctx context.Context, e entry) error {
+	f, err := os.Open(w.path(e.File))
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	var hash xxh3.Hasher
+	if _, err := io.Copy(&hash, untilDone{ctx, f}); err != nil {
+		return err
+	}
+	if id(hash.Sum64()) != e.Hash {
+		return fmt.Errorf("checksum is %016x, want %016x", hash.Sum64(), uint64(e.Hash))
+	}
+	return nil
+}
