@@ -1,0 +1,61 @@
+// Package clickhouse stores events in ClickHouse, each exactly once, and
+// prepares and reads the tables and views that hold them.
+//
+// The promise does not rest on ClickHouse's own de-duplication, which a crash
+// can fool. Every measurement row carries the identity of its batch; whole
+// batches go into one INSERT that ClickHouse makes one part, so it is all or
+// nothing; and after any doubt the [Writer] reads back which batches are there.
+package clickhouse
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// maxInsertRows is the most that ClickHouse takes as one block, so as one part.
+const maxInsertRows = 1_048_449
+
+// Config has the limits of a Writer. Begin with DefaultConfig.
+type Config struct {
+	// Name is the writer's among all that write into these tables. Only one
+	// may run under a name: a new one ends what the one before left running.
+	Name string
+	// InsertRows is the most rows of one INSERT. A larger message is rejected.
+	InsertRows int
+	// InsertTimeout is how long one INSERT may take.
+	InsertTimeout time.Duration
+	// QueryTimeout is how long one look into the tables may take.
+	QueryTimeout time.Duration
+	// Producers is of how many producers, per table, the writer remembers
+	// which batches are stored; those of others it reads again when needed.
+	Producers int
+}
+
+// DefaultConfig returns the configuration of the one writer of a machine.
+func DefaultConfig() Config {
+	return Config{
+		Name:          "clickhouse",
+		InsertRows:    262_144,
+		InsertTimeout: time.Minute,
+		QueryTimeout:  30 * time.Second,
+		Producers:     10_000,
+	}
+}
+
+// Validate says what is wrong with the configuration.
+func (c Config) Validate() error {
+	if c.Name == "" {
+		return errors.New("the ClickHouse writer needs a name")
+	}
+	if c.InsertRows < 1 || c.InsertRows > maxInsertRows {
+		return fmt.Errorf("rows of one insert are %d, want 1 to %d", c.InsertRows, maxInsertRows)
+	}
+	if c.InsertTimeout <= 0 || c.QueryTimeout <= 0 {
+		return fmt.Errorf("timeouts of insert %s and query %s must be greater than zero", c.InsertTimeout, c.QueryTimeout)
+	}
+	if c.Producers < 1 {
+		return fmt.Errorf("producers to remember are %d, want at least 1", c.Producers)
+	}
+	return nil
+}

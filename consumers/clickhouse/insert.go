@@ -1,0 +1,99 @@
+package clickhouse
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// insertSettings keep an INSERT one block, so one part, so all or nothing, and
+// the server from thinking that it knows better which rows are new.
+func insertSettings() clickhouse.Settings {
+	return clickhouse.Settings{
+		"async_insert":                  0,
+		"insert_deduplicate":            0,
+		"max_insert_block_size":         maxInsertRows,
+		"min_insert_block_size_rows":    maxInsertRows,
+		"min_insert_block_size_bytes":   0,
+		"input_format_parallel_parsing": 0,
+		"max_insert_threads":            1,
+	}
+}
+
+// insert stores messages by one INSERT. Its error is a *schemas.MalformedError
+// if one of them does not hold what its header says.
+func (t *table) insert(ctx context.Context, c *call, of []int) error {
+	ctx, cancel := context.WithTimeout(ctx, t.cfg.InsertTimeout)
+	defer cancel()
+	t.inserts++
+	ctx = clickhouse.Context(ctx,
+		clickhouse.WithQueryID(fmt.Sprintf("%s%s/%d", t.prefix, t.start, t.inserts)),
+		clickhouse.WithSettings(insertSettings()))
+	reader, writer := io.Pipe()
+	var encoding errgroup.Group
+	encoding.Go(func() error {
+		err := t.encode(writer, c, of)
+		// an error here cuts the request short, and the server drops it
+		return errors.Join(err, writer.CloseWithError(err))
+	})
+	err := t.conn.InsertFormat(ctx, "ArrowStream", t.sql, reader)
+	closed := reader.CloseWithError(io.ErrClosedPipe) // lets go of encode, should the server not have read to the end
+	encodeErr := encoding.Wait()
+	if malformed := (*schemas.MalformedError)(nil); errors.As(encodeErr, &malformed) {
+		return malformed
+	}
+	if err == nil {
+		return errors.Join(encodeErr, closed)
+	}
+	return err
+}
+
+// encode writes the rows of messages as one Arrow IPC stream.
+func (t *table) encode(to io.Writer, c *call, of []int) error {
+	const bufferBytes = 256 << 10
+	buffer := bufio.NewWriterSize(to, bufferBytes)
+	writer := ipc.NewWriter(buffer, ipc.WithSchema(t.declared.ArrowSchema()))
+	for _, i := range of {
+		record, err := t.record(c.messages[i])
+		if err != nil {
+			return err
+		}
+		if err := writer.Write(record); err != nil {
+			return err
+		}
+	}
+	return errors.Join(writer.Close(), buffer.Flush())
+}
+
+// record decodes a message and checks all that makes an INSERT of it one part.
+func (t *table) record(m schemas.Message) (arrow.RecordBatch, error) {
+	record, err := m.Record()
+	if err != nil {
+		return nil, err
+	}
+	k := t.declared.Column("event_time_ns")
+	if k < 0 || !t.declared.PartitionByDay {
+		return record, nil
+	}
+	times, ok := record.Column(k).(*array.Int64)
+	if !ok {
+		return nil, &schemas.MalformedError{Subject: m.Subject(), Reason: "event_time_ns is no Int64"}
+	}
+	for _, ns := range times.Int64Values() {
+		if ns < m.Header.MinEventTimeNs || ns > m.Header.MaxEventTimeNs {
+			return nil, &schemas.MalformedError{Subject: m.Subject(), Reason: fmt.Sprintf(
+				"event time %d ns of some row is not within the %d to %d of its header", ns, m.Header.MinEventTimeNs, m.Header.MaxEventTimeNs)}
+		}
+	}
+	return record, nil
+}

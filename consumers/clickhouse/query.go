@@ -1,0 +1,32 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Query runs sql and returns its result in one of ClickHouse's formats, such
+// as ArrowStream or Parquet, in which text is UTF-8 and nothing is a
+// dictionary. Parameters are the values of {name:Type} in sql, as text; NaN
+// and lists as ClickHouse writes them. The caller closes the result, which
+// holds a connection until then; an error may also come while reading it.
+func Query(ctx context.Context, conn driver.Conn, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
+	arguments := make([]any, 0, len(parameters))
+	for name, value := range parameters {
+		arguments = append(arguments, clickhouse.Named(name, value))
+	}
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"output_format_arrow_string_as_string":              1,
+		"output_format_arrow_low_cardinality_as_dictionary": 0,
+		"output_format_arrow_compression_method":            "none",
+	}))
+	result, err := conn.QueryFormat(ctx, format, sql, arguments...)
+	if err != nil {
+		return nil, fmt.Errorf("query for %s: %w", format, err)
+	}
+	return result, nil
+}

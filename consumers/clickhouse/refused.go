@@ -1,0 +1,38 @@
+package clickhouse
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// refused says whether the server's error is about the rows, so that the same
+// rows would be refused again. All others mean that the server, or the way to
+// it, or the table, has to be mended first; also a column that the table
+// lacks, since that is nobody's row's fault.
+func refused(err error) bool {
+	var exception *clickhouse.Exception
+	return errors.As(err, &exception) && slices.Contains(refusals(), exception.Code)
+}
+
+// refusals are codes of ClickHouse's ErrorCodes.cpp.
+func refusals() []int32 {
+	return []int32{
+		6,   // CANNOT_PARSE_TEXT
+		26,  // CANNOT_PARSE_QUOTED_STRING
+		27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+		33,  // CANNOT_READ_ALL_DATA
+		53,  // TYPE_MISMATCH
+		69,  // ARGUMENT_OUT_OF_BOUND
+		70,  // CANNOT_CONVERT_TYPE
+		72,  // CANNOT_PARSE_NUMBER
+		117, // INCORRECT_DATA
+		128, // TOO_LARGE_ARRAY_SIZE
+		131, // TOO_LARGE_STRING_SIZE
+		190, // SIZES_OF_ARRAYS_DONT_MATCH
+		321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+		349, // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+		469, // VIOLATED_CONSTRAINT
+	}
+}

@@ -1,0 +1,191 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// table stores the messages of one kind.
+type table struct {
+	cfg      Config
+	conn     driver.Conn
+	declared schemas.Table
+	name     string // with its database
+	sql      string // of the INSERT
+	prefix   string // of the ids of its INSERTs, whichever process began them
+	start    string // follows prefix in the ids of this process
+	counts   *counters
+
+	mu      sync.Mutex // guards what follows, and lets one call in at a time
+	inserts uint64     // begun
+	doubt   bool       // an INSERT may be running that nobody waits for
+	stored  *memory
+}
+
+func newTable(cfg Config, conn driver.Conn, declared schemas.Table, start string, counts *counters) *table {
+	columns := make([]string, len(declared.Columns))
+	for i, c := range declared.Columns {
+		columns[i] = "`" + c.Name + "`"
+	}
+	name := storeDatabase + "." + declared.Kind()
+	return &table{
+		cfg: cfg, conn: conn, declared: declared, counts: counts, name: name, start: start,
+		sql:    "INSERT INTO " + name + " (" + strings.Join(columns, ", ") + ")",
+		prefix: "tensortap/" + cfg.Name + "/" + declared.Kind() + "/",
+		doubt:  true, // a process before this one may have been killed with one running
+		stored: newMemory(cfg.Producers),
+	}
+}
+
+// write stores the messages of a call or notes why they never can be.
+func (t *table) write(ctx context.Context, c *call) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.stored.trim()
+	todo := t.admit(c)
+	for len(todo) > 0 {
+		first, again := c.distinct(todo)
+		if err := t.storeNew(ctx, c, first); err != nil {
+			return fmt.Errorf("store %d messages in %s: %w", len(todo), t.name, err)
+		}
+		todo = c.orphans(first, again)
+		t.counts.duplicates.Add(uint64(len(again) - len(todo)))
+	}
+	return nil
+}
+
+// admit rejects what no INSERT can hold.
+func (t *table) admit(c *call) []int {
+	var admitted []int
+	for i, m := range c.messages {
+		h := m.Header
+		switch {
+		case h.Rows > t.cfg.InsertRows:
+			c.reject(i, fmt.Sprintf("%d rows, limit %d", h.Rows, t.cfg.InsertRows))
+		case t.declared.PartitionByDay && day(h.MinEventTimeNs) != day(h.MaxEventTimeNs):
+			c.reject(i, fmt.Sprintf("event times %d to %d ns are of more than one UTC day", h.MinEventTimeNs, h.MaxEventTimeNs))
+		default:
+			admitted = append(admitted, i)
+		}
+	}
+	return admitted
+}
+
+// storeNew stores those messages that are not stored yet.
+func (t *table) storeNew(ctx context.Context, c *call, of []int) error {
+	fresh := of
+	if t.declared.Class == schemas.Measurement {
+		var err error
+		if fresh, err = t.unknown(ctx, c, of); err != nil {
+			return err
+		}
+	}
+	for _, chunk := range c.chunks(fresh, t.declared.PartitionByDay, t.cfg.InsertRows) {
+		if err := t.store(ctx, c, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknown leaves out the messages that are stored, after a look whether what
+// is stored can be the same rows.
+func (t *table) unknown(ctx context.Context, c *call, of []int) ([]int, error) {
+	if err := t.settle(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.recall(ctx, c, of); err != nil {
+		return nil, err
+	}
+	var fresh, known []int
+	for _, i := range of {
+		if t.stored.holds(c.header(i).Identity) {
+			known = append(known, i)
+		} else {
+			fresh = append(fresh, i)
+		}
+	}
+	if len(known) == 0 {
+		return fresh, nil
+	}
+	counts, err := t.batchRows(ctx, c, known)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range known {
+		h := c.header(i)
+		switch n := counts[h.Identity]; n {
+		case uint64(h.Rows):
+			t.counts.duplicates.Add(1)
+		case 0: // someone emptied the table
+			t.stored.forget(producerOf(h.Identity))
+			fresh = append(fresh, i)
+		default:
+			c.reject(i, fmt.Sprintf("batch %s has %d rows here, and %s holds %d of that identity", h.Identity, h.Rows, t.name, n))
+		}
+	}
+	return fresh, nil
+}
+
+// store stores messages by one INSERT, or by several if it is refused or
+// interrupted. Those that can never be stored it rejects.
+func (t *table) store(ctx context.Context, c *call, of []int) error {
+	if len(of) == 0 {
+		return nil
+	}
+	failure := t.insert(ctx, c, of)
+	if failure == nil {
+		t.remember(c, of)
+		return nil
+	}
+	missing, err := t.resolve(ctx, c, of)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	var malformed *schemas.MalformedError
+	switch {
+	case len(missing) == 0:
+		return nil
+	case errors.As(failure, &malformed):
+		return t.store(ctx, c, t.sound(c, missing))
+	case !refused(failure):
+		return failure
+	case len(missing) == 1:
+		c.reject(missing[0], failure.Error())
+		return nil
+	}
+	half := len(missing) / 2
+	if err := t.store(ctx, c, missing[:half]); err != nil {
+		return err
+	}
+	return t.store(ctx, c, missing[half:])
+}
+
+// sound rejects the messages whose data do not fit their header.
+func (t *table) sound(c *call, of []int) []int {
+	var sound []int
+	for _, i := range of {
+		if _, err := t.record(c.messages[i]); err != nil {
+			c.reject(i, err.Error())
+			continue
+		}
+		sound = append(sound, i)
+	}
+	return sound
+}
+
+func (t *table) remember(c *call, of []int) {
+	for _, i := range of {
+		t.stored.add(c.header(i).Identity)
+	}
+	t.counts.inserts.Add(1)
+	t.counts.messages.Add(uint64(len(of)))
+	t.counts.rows.Add(uint64(c.rows(of)))
+}
