@@ -1,0 +1,155 @@
+package pipelines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// ErrOtherContent says that the step was published before with other content.
+// Its caller tells the user about --replace.
+var ErrOtherContent = errors.New("published before with other content")
+
+// ClaimRequest asks to publish the files of one step of one rank.
+type ClaimRequest struct {
+	RunID       uint64
+	Rank        uint32
+	Step        uint32
+	Content     uint64 // xxh3 of the content of the files
+	EventTimeNs int64  // used if this is the first time that the content is published
+	Replace     bool   // other content takes the place of what was published before
+}
+
+// Claim is leave to publish: the rows carry its epoch, generation and time, so
+// that publishing the same content again gives the same rows.
+type Claim struct {
+	RunID       uint64
+	Rank        uint32
+	Step        uint32
+	Epoch       uint64 // the content; when it replaced other content, mixed with the generation, since the same content may come back
+	Generation  uint32 // 0, and one more each time that other content took its place; views show the highest
+	EventTimeNs int64  // as given when the content was first published
+	Done        bool   // all of it was acknowledged before: there is nothing to do
+
+	content  uint64
+	revision uint64
+}
+
+// source is a value in the bucket.
+type source struct {
+	Content     string `json:"content"` // 16 hex digits
+	Generation  uint32 `json:"generation"`
+	EventTimeNs int64  `json:"event_time_ns"`
+	Done        bool   `json:"done"`
+}
+
+func sourceKey(runID uint64, rank uint32, step uint32) string {
+	return fmt.Sprintf("%s.%d.%d", schemas.FormatID(runID), rank, step)
+}
+
+// MakeClaim claims the step for that content. Of several claims at the same
+// time for other content one wins; the others get ErrOtherContent.
+func MakeClaim(ctx context.Context, js jetstream.JetStream, want ClaimRequest) (Claim, error) {
+	key := sourceKey(want.RunID, want.Rank, want.Step)
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if err != nil {
+		return Claim{}, fmt.Errorf("claim source %s: %w", key, err)
+	}
+	for {
+		claim, err := tryClaim(ctx, bucket, key, want)
+		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			continue // someone else was faster: look at what they wrote
+		}
+		if err != nil {
+			return Claim{}, fmt.Errorf("claim source %s: %w", key, err)
+		}
+		return claim, nil
+	}
+}
+
+func tryClaim(ctx context.Context, bucket jetstream.KeyValue, key string, want ClaimRequest) (Claim, error) {
+	next := source{Content: schemas.FormatID(want.Content), EventTimeNs: want.EventTimeNs}
+	entry, err := bucket.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		revision, err := bucket.Create(ctx, key, next.bytes())
+		return want.claim(next, revision), err
+	}
+	if err != nil {
+		return Claim{}, err
+	}
+	var have source
+	if err := json.Unmarshal(entry.Value(), &have); err != nil {
+		return Claim{}, fmt.Errorf("read revision %d: %w", entry.Revision(), err)
+	}
+	switch {
+	case have.Content == next.Content:
+		return want.claim(have, entry.Revision()), nil
+	case !want.Replace:
+		return Claim{}, ErrOtherContent
+	}
+	next.Generation = have.Generation + 1
+	revision, err := bucket.Update(ctx, key, next.bytes(), entry.Revision())
+	return want.claim(next, revision), err
+}
+
+// Finish notes that all of the claimed content was acknowledged by the stream.
+// ErrOtherContent means that someone replaced it meanwhile.
+func (c Claim) Finish(ctx context.Context, js jetstream.JetStream) error {
+	if c.Done {
+		return nil
+	}
+	key := sourceKey(c.RunID, c.Rank, c.Step)
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if err != nil {
+		return fmt.Errorf("finish source %s: %w", key, err)
+	}
+	done := source{Content: schemas.FormatID(c.content), Generation: c.Generation, EventTimeNs: c.EventTimeNs, Done: true}
+	_, err = bucket.Update(ctx, key, done.bytes(), c.revision)
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return c.finishedElsewhere(ctx, bucket, key)
+	}
+	if err != nil {
+		return fmt.Errorf("finish source %s: %w", key, err)
+	}
+	return nil
+}
+
+// finishedElsewhere tells another publisher of the same content from one that replaced it.
+func (c Claim) finishedElsewhere(ctx context.Context, bucket jetstream.KeyValue, key string) error {
+	entry, err := bucket.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("finish source %s: %w", key, err)
+	}
+	var have source
+	if err := json.Unmarshal(entry.Value(), &have); err != nil {
+		return fmt.Errorf("finish source %s: read revision %d: %w", key, entry.Revision(), err)
+	}
+	if have.Done && have.Content == schemas.FormatID(c.content) && have.Generation == c.Generation {
+		return nil
+	}
+	return fmt.Errorf("finish source %s: %w", key, ErrOtherContent)
+}
+
+func (r ClaimRequest) claim(s source, revision uint64) Claim {
+	c := Claim{
+		RunID: r.RunID, Rank: r.Rank, Step: r.Step, Epoch: r.Content, Generation: s.Generation,
+		EventTimeNs: s.EventTimeNs, Done: s.Done, content: r.Content, revision: revision,
+	}
+	if s.Generation > 0 {
+		// A, then B, then A again: the sinks know the batches of A as stored and
+		// would not store them for the new generation under the same epoch.
+		c.Epoch = xxh3.HashString(fmt.Sprintf("%s/%d", s.Content, s.Generation))
+	}
+	return c
+}
+
+func (s source) bytes() []byte {
+	text, _ := json.Marshal(s) //nolint:errchkjson // strings and numbers always encode
+	return text
+}

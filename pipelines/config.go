@@ -1,0 +1,138 @@
+package pipelines
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Names of what Prepare makes.
+const (
+	StreamName     = "TAP"
+	DeadStreamName = "TAP_DEAD"
+	SourceBucket   = "tap_sources"
+)
+
+const (
+	// headerRoom is what the headers of a message may take besides its data.
+	headerRoom = 64 << 10
+	// maxWireBytes is the largest message, with headers, that the stream takes.
+	maxWireBytes = schemas.MaxMessageBytes + headerRoom
+	// minPullBytes holds one message of that size with its subjects: with less,
+	// the server never delivers it, nor anything behind it.
+	minPullBytes = maxWireBytes + 64<<10
+	// leastAge of a stream: events may not vanish before a store that was down
+	// over a weekend is back.
+	leastAge = 72 * time.Hour
+)
+
+// Config has the limits of the whole way from publisher to sink.
+type Config struct {
+	Stream  StreamConfig
+	Publish PublishConfig
+	Deliver DeliverConfig
+}
+
+// StreamConfig says how much the stream keeps.
+type StreamConfig struct {
+	MaxBytes        int64         // disk for TAP; once full, publishers wait
+	MaxAge          time.Duration // how long TAP keeps events, at least 72 h
+	DeadMaxBytes    int64         // disk for TAP_DEAD
+	DeadMaxAge      time.Duration // how long TAP_DEAD keeps messages, at least 72 h
+	DuplicateWindow time.Duration // how long the stream itself knows an id; later copies are told apart by the sinks
+	Consumers       []string      // names of the durable consumers
+	AckWait         time.Duration // how long the server waits for a sign of life before it delivers again
+	MaxAckPending   int           // messages out at a consumer at once; Deliver.HeldBytes should bind first
+}
+
+// PublishConfig has the limits of a Publisher.
+type PublishConfig struct {
+	WindowBytes    int           // sent and not yet acknowledged, less than 64 MiB
+	WindowMessages int           // the same as a count
+	AckTimeout     time.Duration // after which an unacknowledged message is sent again
+	RetryMin       time.Duration // first pause after a failure
+	RetryMax       time.Duration // longest pause
+	SpillDir       string        // folder for messages that no stream takes
+}
+
+// DeliverConfig has the limits of a Delivery.
+type DeliverConfig struct {
+	PullBytes  int           // asked of the server at once
+	HeldBytes  int           // received and not yet acknowledged; PullBytes may come on top
+	BatchRows  int           // rows of one kind in one write
+	BatchBytes int           // bytes of messages of one kind in one write
+	BatchAge   time.Duration // longest wait for a batch to fill
+	Grace      time.Duration // for writes under way, and what is held, once the context has ended
+	RetryMin   time.Duration // first pause after a failed write
+	RetryMax   time.Duration // longest pause
+	LogEvery   time.Duration // least time between two log lines about the same outage
+}
+
+// DefaultConfig suits one machine. Publish.SpillDir is empty: the caller knows the data folder.
+func DefaultConfig() Config {
+	return Config{
+		Stream: StreamConfig{
+			MaxBytes: 10 << 30, MaxAge: leastAge, DeadMaxBytes: 1 << 30, DeadMaxAge: 30 * 24 * time.Hour,
+			DuplicateWindow: 10 * time.Minute, Consumers: []string{"clickhouse", "parquet"},
+			AckWait: time.Minute, MaxAckPending: 1 << 18,
+		},
+		Publish: PublishConfig{
+			WindowBytes: 48 << 20, WindowMessages: 4096, AckTimeout: 15 * time.Second,
+			RetryMin: 50 * time.Millisecond, RetryMax: 2 * time.Second,
+		},
+		Deliver: DeliverConfig{
+			PullBytes: 16 << 20, HeldBytes: 128 << 20,
+			BatchRows: 250_000, BatchBytes: 32 << 20, BatchAge: 200 * time.Millisecond,
+			Grace: 10 * time.Second, RetryMin: 100 * time.Millisecond, RetryMax: 10 * time.Second,
+			LogEvery: 30 * time.Second,
+		},
+	}
+}
+
+// Validate says everything that is wrong with the configuration.
+func (c Config) Validate() error {
+	return errors.Join(c.Stream.validate(), c.Publish.validate(), c.Deliver.validate())
+}
+
+// require is an error made of the words unless the condition holds.
+func require(holds bool, words string, values ...any) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf(words, values...)
+}
+
+func (c StreamConfig) validate() error {
+	return errors.Join(
+		require(c.MaxBytes >= maxWireBytes, "stream of %d bytes, want at least one message of %d", c.MaxBytes, maxWireBytes),
+		require(c.DeadMaxBytes >= maxWireBytes, "dead-letter stream of %d bytes, want at least one message of %d", c.DeadMaxBytes, maxWireBytes),
+		require(c.MaxAge >= leastAge, "stream keeps %v, want at least %v", c.MaxAge, leastAge),
+		require(c.DeadMaxAge >= leastAge, "dead-letter stream keeps %v, want at least %v", c.DeadMaxAge, leastAge),
+		require(c.DuplicateWindow > 0 && c.DuplicateWindow <= c.MaxAge, "duplicate window %v, want up to %v", c.DuplicateWindow, c.MaxAge),
+		require(c.AckWait >= 100*time.Millisecond, "ack wait %v, want at least 100ms", c.AckWait),
+		require(c.MaxAckPending > 0, "%d messages pending, want at least 1", c.MaxAckPending),
+	)
+}
+
+func (c PublishConfig) validate() error {
+	return errors.Join(
+		require(c.WindowBytes > 0 && c.WindowBytes < 64<<20, "publish window %d bytes, want less than 64 MiB", c.WindowBytes),
+		require(c.WindowMessages > 0, "publish window %d messages, want at least 1", c.WindowMessages),
+		require(c.SpillDir != "", "no spill folder"),
+		require(c.AckTimeout > 0, "ack timeout %v, want more than 0", c.AckTimeout),
+		require(c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "publish again after %v to %v", c.RetryMin, c.RetryMax),
+	)
+}
+
+func (c DeliverConfig) validate() error {
+	return errors.Join(
+		require(c.PullBytes >= minPullBytes, "pull %d bytes, want at least %d, the largest message", c.PullBytes, minPullBytes),
+		require(c.HeldBytes >= c.BatchBytes, "hold %d bytes, want at least a batch of %d", c.HeldBytes, c.BatchBytes),
+		require(c.BatchRows > 0 && c.BatchBytes > 0, "batch of %d rows, %d bytes, want more than 0", c.BatchRows, c.BatchBytes),
+		require(c.BatchAge > 0, "batch age %v, want more than 0", c.BatchAge),
+		require(c.Grace > 0, "grace %v, want more than 0", c.Grace),
+		require(c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "write again after %v to %v", c.RetryMin, c.RetryMax),
+	)
+}

@@ -1,0 +1,334 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Source is what a producer is to the pipeline.
+type Source interface {
+	// Batches yields the messages of the source. An error ends it; what was
+	// yielded before is published.
+	Batches(ctx context.Context) iter.Seq2[schemas.Message, error]
+}
+
+// State says whether a publisher gets through.
+type State struct {
+	Waiting error     // why it waits, nil when it does not
+	Since   time.Time // when that began
+}
+
+// Publisher sends messages and remembers each until the stream has it. It owns
+// no goroutine: acknowledgements are read, and what failed is sent again, in
+// the calls of Publish and Flush. Its methods may be called by several
+// goroutines; the calls queue up.
+//
+// Invariant: a message leaves the queue only with an acknowledgement in hand,
+// or as a dead letter whose bytes are on disk.
+type Publisher struct {
+	cfg     PublishConfig
+	js      jetstream.JetStream
+	now     func() time.Time
+	onState func(State)
+	metrics *Metrics
+
+	turn    chan struct{} // holds one token: whoever has it may touch what follows
+	queue   []*outgoing   // oldest first
+	bytes   int           // of the queue
+	failed  error         // of the oldest, since it was sent last
+	retryAt time.Time
+	retry   backoff
+}
+
+// outgoing is a message without acknowledgement.
+type outgoing struct {
+	message schemas.Message
+	wire    *nats.Msg
+	size    int
+	sent    jetstream.PubAckFuture // nil: still to be sent, or failed
+	tried   bool
+}
+
+// NewPublisher returns a publisher over the connection of js. onState may be
+// nil; it is called when the publisher begins and ends to wait, within the call
+// that waits.
+func NewPublisher(cfg PublishConfig, js jetstream.JetStream, now func() time.Time, onState func(State)) (*Publisher, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("new publisher: %w", err)
+	}
+	own, err := ownJetStream(js, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("new publisher: %w", err)
+	}
+	if onState == nil {
+		onState = func(State) {}
+	}
+	p := &Publisher{
+		cfg: cfg, js: own, now: now, onState: onState, metrics: &Metrics{},
+		turn: make(chan struct{}, 1), retry: backoff{least: cfg.RetryMin, most: cfg.RetryMax},
+	}
+	p.turn <- struct{}{}
+	return p, nil
+}
+
+// ownJetStream has our limits on what is in flight, whatever js has.
+func ownJetStream(js jetstream.JetStream, cfg PublishConfig) (jetstream.JetStream, error) {
+	options := []jetstream.JetStreamOpt{
+		jetstream.WithPublishAsyncMaxPending(2 * cfg.WindowMessages), // never binds: the window does
+		jetstream.WithPublishAsyncTimeout(cfg.AckTimeout),
+	}
+	switch have := js.Options(); {
+	case have.Domain != "":
+		return jetstream.NewWithDomain(js.Conn(), have.Domain, options...)
+	case have.APIPrefix != "" && have.APIPrefix != jetstream.DefaultAPIPrefix:
+		return jetstream.NewWithAPIPrefix(js.Conn(), have.APIPrefix, options...)
+	default:
+		return jetstream.New(js.Conn(), options...)
+	}
+}
+
+// Metrics counts what the publisher did.
+func (p *Publisher) Metrics() *Metrics { return p.metrics }
+
+// PublishSource publishes all that the source yields and waits until the
+// stream has it.
+func (p *Publisher) PublishSource(ctx context.Context, source Source) error {
+	var failed error
+	for message, err := range source.Batches(ctx) {
+		if err != nil {
+			failed = err
+			break
+		}
+		if err := p.Publish(ctx, message); err != nil {
+			return err
+		}
+	}
+	if err := p.Flush(ctx); err != nil {
+		return errors.Join(failed, err)
+	}
+	return failed
+}
+
+// Publish sends the message, or queues it while the stream is away. It blocks
+// only while the window is full. Its error means that nothing more can be
+// published: ctx ended, or the connection was closed for good.
+func (p *Publisher) Publish(ctx context.Context, m schemas.Message) error {
+	if err := p.lock(ctx); err != nil {
+		return err
+	}
+	defer p.unlock()
+	entry, err := p.entry(ctx, m)
+	if err != nil {
+		return err
+	}
+	for len(p.queue) > 0 && (p.bytes+entry.size > p.cfg.WindowBytes || len(p.queue) >= p.cfg.WindowMessages) {
+		if err := p.settle(ctx); err != nil {
+			return fmt.Errorf("publish %s: %w", m.ID(), err)
+		}
+	}
+	p.queue = append(p.queue, entry)
+	p.bytes += entry.size
+	if p.failed == nil {
+		p.send(entry)
+	}
+	return p.reap(ctx)
+}
+
+// Flush waits until the stream has acknowledged every message.
+func (p *Publisher) Flush(ctx context.Context) error {
+	if err := p.lock(ctx); err != nil {
+		return err
+	}
+	defer p.unlock()
+	for len(p.queue) > 0 {
+		if err := p.settle(ctx); err != nil {
+			return fmt.Errorf("flush %d messages: %w", len(p.queue), err)
+		}
+	}
+	return nil
+}
+
+func (p *Publisher) lock(ctx context.Context) error {
+	select {
+	case <-p.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Publisher) unlock() { p.turn <- struct{}{} }
+
+// entry is the message ready to send; one that no stream takes is spilled and
+// its dead letter goes out in its place.
+func (p *Publisher) entry(ctx context.Context, m schemas.Message) (*outgoing, error) {
+	e := newOutgoing(m)
+	if reason := p.tooLarge(e); reason != "" {
+		return e, p.putAside(ctx, e, reason)
+	}
+	return e, nil
+}
+
+func newOutgoing(m schemas.Message) *outgoing {
+	wire := &nats.Msg{Subject: m.Subject(), Header: m.NATSHeader(), Data: m.Data}
+	return &outgoing{message: m, wire: wire, size: wire.Size()}
+}
+
+func (p *Publisher) tooLarge(e *outgoing) string {
+	if len(e.wire.Data) > schemas.MaxMessageBytes {
+		return fmt.Sprintf("%d bytes, limit %d", len(e.wire.Data), schemas.MaxMessageBytes)
+	}
+	limit := int64(maxWireBytes)
+	if server := p.js.Conn().MaxPayload(); server > 0 {
+		limit = min(limit, server)
+	}
+	if size := int64(e.size - len(e.wire.Subject)); size > limit {
+		return fmt.Sprintf("%d bytes with headers, the stream takes %d", size, limit)
+	}
+	return ""
+}
+
+// send gives the entry to the connection. A failure is seen by settle.
+func (p *Publisher) send(e *outgoing) {
+	if e.tried {
+		p.metrics.publishRetries.Add(1)
+	}
+	e.tried = true
+	future, err := p.js.PublishMsgAsync(e.wire)
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	e.sent = future
+}
+
+// reap takes what is acknowledged off the head of the queue without waiting.
+func (p *Publisher) reap(ctx context.Context) error {
+	for len(p.queue) > 0 {
+		head := p.queue[0]
+		if head.sent == nil {
+			if p.now().Before(p.retryAt) {
+				return nil
+			}
+			p.send(head) // the head only: while it fails, the others need not be tried
+			return nil
+		}
+		select {
+		case ack := <-head.sent.Ok():
+			p.acknowledged(ack)
+		case err := <-head.sent.Err():
+			if err := p.refused(ctx, head, err); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// settle waits until the head of the queue is acknowledged, sending it again
+// as often as it takes.
+func (p *Publisher) settle(ctx context.Context) error {
+	for {
+		head := p.queue[0]
+		if head.sent == nil {
+			if p.js.Conn().IsClosed() {
+				return fmt.Errorf("%w: %w", nats.ErrConnectionClosed, p.failed)
+			}
+			if err := pause(ctx, p.retryAt.Sub(p.now())); err != nil {
+				return errors.Join(err, p.failed)
+			}
+			p.send(head)
+			continue
+		}
+		select {
+		case ack := <-head.sent.Ok():
+			p.acknowledged(ack)
+			return nil
+		case err := <-head.sent.Err():
+			if err := p.refused(ctx, head, err); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), p.failed)
+		}
+	}
+}
+
+// acknowledged takes the head off the queue.
+func (p *Publisher) acknowledged(ack *jetstream.PubAck) {
+	head := p.queue[0]
+	p.queue[0] = nil
+	p.queue = p.queue[1:]
+	p.bytes -= head.size
+	if ack.Duplicate {
+		p.metrics.duplicates.Add(1)
+	} else {
+		p.metrics.published.Add(1)
+	}
+	p.metrics.publishedBytes.Add(int64(head.size))
+	p.metrics.saw(ack.Sequence)
+	if p.failed != nil {
+		p.recovered()
+	}
+}
+
+// recovered sends all that was held back or had failed meanwhile.
+func (p *Publisher) recovered() {
+	p.failed = nil
+	p.retry.reset()
+	p.onState(State{})
+	for _, e := range p.queue {
+		if p.failed != nil {
+			return // away again; the rest waits for its turn
+		}
+		if e.sent != nil && !hasFailed(e.sent) {
+			continue
+		}
+		p.send(e)
+	}
+}
+
+// hasFailed also takes the error out of the future, which is then replaced.
+func hasFailed(sent jetstream.PubAckFuture) bool {
+	select {
+	case <-sent.Err():
+		return true
+	default:
+		return false
+	}
+}
+
+// refused is the head's failure: put aside what can never be taken, else wait.
+func (p *Publisher) refused(ctx context.Context, head *outgoing, err error) error {
+	head.sent = nil
+	if code := new(jetstream.APIError); errors.As(err, &code) && code.ErrorCode == jetstream.JSErrCodeStreamMessageExceedsMaximum {
+		before := head.size
+		if err := p.putAside(ctx, head, "refused by the stream: "+err.Error()); err != nil {
+			return err
+		}
+		p.bytes += head.size - before
+		p.send(head)
+		return nil
+	}
+	p.fail(err)
+	return nil
+}
+
+// fail notes why the stream did not take a message, and when to try again.
+func (p *Publisher) fail(err error) {
+	if p.failed == nil || p.failed.Error() != err.Error() {
+		p.onState(State{Waiting: err, Since: p.now()})
+	}
+	p.failed = err
+	p.retryAt = p.now().Add(p.retry.next())
+}

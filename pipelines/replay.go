@@ -1,0 +1,71 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Replay has everything that the stream holds delivered to the consumer once
+// more. A sink that still has the rows accepts them as stored. To fill emptied
+// tables, stop the consumer's Delivery first: what it holds would be
+// acknowledged after the tables were emptied.
+func Replay(ctx context.Context, js jetstream.JetStream, cfg Config, consumer string) error {
+	if _, err := js.ResetConsumerToSequence(ctx, StreamName, consumer, 1); err == nil {
+		return nil
+	}
+	// A server that can not reset, or no consumer yet.
+	if err := js.DeleteConsumer(ctx, StreamName, consumer); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return fmt.Errorf("replay stream %s to %s: %w", StreamName, consumer, err)
+	}
+	if _, err := prepareConsumer(ctx, js, cfg.Stream, consumer); err != nil {
+		return fmt.Errorf("replay stream %s to %s: %w", StreamName, consumer, err)
+	}
+	return nil
+}
+
+// Progress says how far a consumer has come.
+type Progress struct {
+	Undelivered    uint64 // in the stream and not yet sent to the consumer
+	Unacknowledged int    // sent and not yet acknowledged
+	StoredUpTo     uint64 // all messages of the stream up to this one are acknowledged
+}
+
+// CaughtUp says whether nothing in the stream is left to store.
+func (p Progress) CaughtUp() bool { return p.Undelivered == 0 && p.Unacknowledged == 0 }
+
+// ConsumerProgress asks the server how far the consumer has come.
+func ConsumerProgress(ctx context.Context, js jetstream.JetStream, consumer string) (Progress, error) {
+	c, err := js.Consumer(ctx, StreamName, consumer)
+	if err != nil {
+		return Progress{}, fmt.Errorf("ask consumer %s for its progress: %w", consumer, err)
+	}
+	info := c.CachedInfo()
+	return Progress{
+		Undelivered: info.NumPending, Unacknowledged: info.NumAckPending, StoredUpTo: info.AckFloor.Stream,
+	}, nil
+}
+
+// WaitStored returns once each consumer has acknowledged all messages up to
+// that place in the stream, as Snapshot.LastSequence of a publisher. Place 0
+// waits for all that is there.
+func WaitStored(ctx context.Context, js jetstream.JetStream, sequence uint64, every time.Duration, consumers ...string) error {
+	for _, consumer := range consumers {
+		for {
+			p, err := ConsumerProgress(ctx, js, consumer)
+			if err != nil {
+				return fmt.Errorf("wait until all is stored: %w", err)
+			}
+			if p.CaughtUp() || sequence > 0 && p.StoredUpTo >= sequence {
+				break
+			}
+			if err := pause(ctx, every); err != nil {
+				return fmt.Errorf("wait until %s has stored %d messages and %d under way: %w", consumer, p.Undelivered, p.Unacknowledged, err)
+			}
+		}
+	}
+	return nil
+}
