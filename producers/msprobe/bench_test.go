@@ -11,7 +11,7 @@ import (
 // bigDump writes a dump of the recorded one's ops, repeated under new names until dump.json has that many bytes.
 func bigDump(t testing.TB, size int) Dump {
 	t.Helper()
-	recorded, err := os.ReadFile("testdata/llama_mix/step0/rank0/" + dumpFile)
+	recorded, err := os.ReadFile(filepath.Join(unpack(t, "D_tp_golden"), "D_tp_golden/dump/step0/rank0", dumpFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +35,15 @@ func bigDump(t testing.TB, size int) Dump {
 	write([]byte("\"data\": {\n"))
 	for copies := 0; written < size; copies++ {
 		if copies > 0 {
-			write([]byte("}\n  },\n"))
+			write([]byte("\n  },\n"))
 		}
-		renamed := bytes.ReplaceAll(ops, []byte(".forward"), fmt.Appendf(nil, "%d.forward", copies))
-		write(bytes.ReplaceAll(renamed, []byte(".backward"), fmt.Appendf(nil, "%d.backward", copies)))
+		renamed := ops
+		for _, phase := range []string{".forward", ".backward", ".parameters_grad"} {
+			renamed = bytes.ReplaceAll(renamed, []byte(phase), fmt.Appendf(nil, "%d%s", copies, phase))
+		}
+		write(renamed)
 	}
-	write([]byte("}\n  }\n }\n}"))
+	write([]byte("\n  }\n }\n}"))
 	return Dump{Dir: dir}
 }
 

@@ -22,7 +22,8 @@ type dumpReader struct {
 	file   string
 	debug  bool // entries are values, not sections
 	header Header
-	indent int // blanks before the last op's name
+	indent int   // blanks before the last op's name
+	last   int64 // offset of the last op's name
 	name   []byte
 	found  bool // the object of ops
 }
@@ -146,10 +147,10 @@ func (d *dumpReader) between(err error) error {
 	}
 	text, at := what(err, offset)
 	d.problem(Problem{What: text, File: d.file, Offset: at})
-	if errors.Is(err, errCut) || !d.scan.resync(d.indent, offset-1) {
+	if errors.Is(err, errCut) || !d.scan.resync(d.indent, d.last+1) {
 		return d.cutShort()
 	}
-	if d.scan.offset() > offset+1 {
+	if d.scan.offset() > offset {
 		d.dropped(1, "unreadable text between ops")
 	}
 	return nil
@@ -158,6 +159,7 @@ func (d *dumpReader) between(err error) error {
 // op reads one op whose entry begins with t, and writes its rows.
 func (d *dumpReader) op(name []byte, t token) error {
 	offset := d.scan.keyOffset
+	d.last = offset
 	if d.scan.keyIndent > 0 {
 		d.indent = d.scan.keyIndent
 		d.scan.minIndent = d.indent

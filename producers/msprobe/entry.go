@@ -40,6 +40,9 @@ func (r *values) section() (recompute bool, err error) {
 		return false, r.part(roleOutput)
 	}
 	r.path = append(r.path, r.scan.unescape(r.scratch)...)
+	if parseName(view(r.path)).known() {
+		return false, r.scan.fail("an op inside another, which was not closed")
+	}
 	return false, r.part(roleKwarg) // no section that is known: kept under its name
 }
 

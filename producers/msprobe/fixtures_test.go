@@ -1,21 +1,89 @@
 package msprobe
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// dumpFolders is every folder with a dump.json below the folder that TENSORTAP_FIXTURES names, and below testdata.
-func dumpFolders(t testing.TB) []string {
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "write the golden files")
+	flag.Parse()
+	os.Exit(m.Run()) //nolint:forbidigo // the test binary's main
+}
+
+// unpack extracts recorded dumps into a folder of their own and returns it. Without a name it extracts all.
+func unpack(t testing.TB, names ...string) string {
+	t.Helper()
+	if len(names) == 0 {
+		archives, err := filepath.Glob("testdata/dumps/*.tar.gz")
+		if err != nil || len(archives) == 0 {
+			t.Fatalf("no recorded dumps: %v", err)
+		}
+		for _, a := range archives {
+			names = append(names, strings.TrimSuffix(filepath.Base(a), ".tar.gz"))
+		}
+	}
+	dir := t.TempDir()
+	for _, name := range names {
+		if err := extract("testdata/dumps/"+name+".tar.gz", dir); err != nil {
+			t.Fatalf("unpack %s: %v", name, err)
+		}
+	}
+	return dir
+}
+
+func extract(archive, dir string) error {
+	file, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		return err
+	}
+	for members := tar.NewReader(plain); ; {
+		member, err := members.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, filepath.FromSlash(member.Name)) //nolint:gosec // our own archives
+		if member.Typeflag == tar.TypeDir {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := io.ReadAll(members)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return err
+		}
+	}
+}
+
+// dumpFolders is every folder with a dump.json below the roots.
+func dumpFolders(t testing.TB, roots ...string) []string {
 	t.Helper()
 	var dirs []string
-	for _, root := range []string{"testdata", os.Getenv("TENSORTAP_FIXTURES")} {
+	for _, root := range roots {
 		if root == "" {
 			continue
 		}
@@ -38,10 +106,7 @@ func TestEveryDumpHasTheCountsOfAnIndependentReader(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3")
 	}
-	dirs := dumpFolders(t)
-	if len(dirs) == 0 {
-		t.Fatal("no dumps in testdata")
-	}
+	dirs := dumpFolders(t, unpack(t), os.Getenv("TENSORTAP_FIXTURES"))
 	args := []string{"testdata/count_dump.py"}
 	for _, dir := range dirs {
 		args = append(args, filepath.Join(dir, dumpFile))
@@ -55,13 +120,13 @@ func TestEveryDumpHasTheCountsOfAnIndependentReader(t *testing.T) {
 		t.Fatalf("%d lines for %d dumps", len(lines), len(dirs))
 	}
 	for i, dir := range dirs {
-		t.Run(dir, func(t *testing.T) {
-			t.Parallel()
-			got := counts(readAll(t, Dump{Dir: dir}, 1000))
-			if want := string(lines[i]); got != want {
-				t.Errorf("ops, tensors, others, payloads, NaN = %q, want %q", got, want)
-			}
-		})
+		all := readAll(t, Dump{Dir: dir}, 1000)
+		if got, want := counts(all), string(lines[i]); got != want {
+			t.Errorf("%s: ops, tensors, others, payloads, NaN = %q, want %q", dir, got, want)
+		}
+		if all.problems.Count > 0 || all.steps[0].Complete != 1 || all.steps[0].DroppedCount != 0 {
+			t.Errorf("%s: problems %v, step %+v; want none, complete", dir, all.problems, all.steps[0])
+		}
 	}
 }
 
@@ -82,8 +147,30 @@ func counts(all rows) string {
 		}
 	}
 	ops := all.steps[0].OpCount
-	if len(all.tensors) == 0 && all.steps[0].TensorCount == 0 && len(all.sites) == 0 {
+	if all.steps[0].TensorCount == 0 {
 		ops = 0 // of task structure: the ops are those of construct.json
 	}
 	return fmt.Sprintf("%d\t%d\t%d\t%d\t%d", ops, tensors, others, len(all.payloads), nans)
+}
+
+// references checks that every id in the rows is defined by a row, or is 0 where that means none.
+func references(t testing.TB, all rows) {
+	t.Helper()
+	ops, sites, layouts, stacks := set(all.ops, opIDOf), set(all.sites, siteIDOf), set(all.layouts, layoutIDOf), set(all.stacks, stackIDOf)
+	for _, s := range all.sites {
+		check(t, ops, s.OpID, "site.op_id")
+	}
+	for _, r := range all.tensors {
+		check(t, sites, r.SiteID, "tensor.site_id")
+		check(t, layouts, r.LayoutID, "tensor.layout_id")
+	}
+	for _, p := range all.programs {
+		check(t, ops, p.OpID, "program.op_id")
+		if p.ParentOpID != 0 {
+			check(t, ops, p.ParentOpID, "program.parent_op_id")
+		}
+	}
+	for _, c := range all.calls {
+		check(t, stacks, c.StackID, "program_stack.stack_id")
+	}
 }

@@ -176,11 +176,15 @@ func (r *values) requiresGrad(l *leaf) error {
 	if err != nil {
 		return err
 	}
-	if t == tokenTrue || t == tokenFalse {
-		l.grad = int8(tokenFalse-t) + 1
-		return nil
+	switch t {
+	case tokenTrue:
+		l.grad = 1
+	case tokenFalse:
+		l.grad = 0
+	case tokenEnd, tokenObject, tokenObjectEnd, tokenArray, tokenArrayEnd, tokenKey, tokenString, tokenNumber, tokenNull:
+		return r.scan.skip(t)
 	}
-	return r.scan.skip(t)
+	return nil
 }
 
 // digest reads what msProbe calls md5: 8 hex digits of a CRC-32, or 0x and 16 digits of an exclusive or.

@@ -35,7 +35,7 @@ const (
 )
 
 // known tells whether the name follows one of msProbe's patterns.
-func (n opName) known() bool { return n.level != levelOther || n.phase != phaseNone || n.call >= 0 }
+func (n opName) known() bool { return n.phase != phaseNone || n.call >= 0 }
 
 // parseName splits a full op name. A name of no known pattern is an op of level other; every name has a result.
 func parseName(name string) opName {

@@ -1,6 +1,7 @@
 package msprobe
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -26,8 +27,8 @@ func (s *scanner) quoted() error {
 		s.pos = i
 		switch s.buf[i] {
 		case '"':
-			s.stop = i
 			s.pos++
+			s.close(i)
 			return nil
 		case '\\':
 			if err := s.escape(); err != nil {
@@ -37,6 +38,15 @@ func (s *scanner) quoted() error {
 			return s.fail("a control character in a string")
 		}
 	}
+}
+
+// close ends the token's text. One that is too long is noted and left empty.
+func (s *scanner) close(stop int) {
+	if stop-s.start > maxTextBytes {
+		s.noteOverlong()
+		s.start = stop
+	}
+	s.stop = stop
 }
 
 // escape passes over a backslash and the byte after it.
@@ -63,9 +73,7 @@ func (s *scanner) cut() error {
 // more fills the window inside a token. The text of one that has grown too long is given up, and noted in overlong.
 func (s *scanner) more() bool {
 	if s.pos-s.start > maxTextBytes {
-		if s.overlong < 0 {
-			s.overlong = s.base + int64(s.start)
-		}
+		s.noteOverlong()
 		s.start = s.pos
 		s.mark = -1
 	}
@@ -115,7 +123,7 @@ func (s *scanner) number(c byte) (token, error) {
 	if digits == 0 {
 		return tokenEnd, s.fail("a number without digits")
 	}
-	s.stop = s.pos
+	s.close(s.pos)
 	return tokenNumber, nil
 }
 
@@ -179,11 +187,8 @@ func float(text []byte) float64 {
 }
 
 func smallInteger(text []byte) (float64, bool) {
-	negative := text[0] == '-'
-	if negative {
-		text = text[1:]
-	}
-	if len(text) > 15 || (negative && text[0] == '0') {
+	text, negative := bytes.CutPrefix(text, []byte("-"))
+	if len(text) == 0 || len(text) > 15 || (negative && text[0] == '0') {
 		return 0, false
 	}
 	v := int64(0)
