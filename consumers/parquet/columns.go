@@ -61,13 +61,11 @@ func (c *columns) column(column arrow.Array, nullable bool) error {
 // required writes a column without nulls: its values have no levels. A chunk
 // that repeats the one before, as most do in most columns, is not filled again.
 func (c *columns) required(column arrow.Array, fill filler) error {
-	width := column.DataType().(arrow.FixedWidthDataType).Bytes()
-	raw := column.Data().Buffers()[1].Bytes()[column.Data().Offset()*width:]
-	filled := []byte(nil)
+	var filled []byte
 	for first := 0; first < column.Len(); first += chunkValues {
 		c.values = c.values[:min(chunkValues, column.Len()-first)]
-		chunk := raw[first*width : (first+len(c.values))*width]
-		if !bytes.Equal(chunk, filled) {
+		chunk := fixedBytes(column, first, len(c.values))
+		if chunk == nil || !bytes.Equal(chunk, filled) {
 			fill(c.values, first)
 		}
 		filled = chunk
@@ -77,6 +75,16 @@ func (c *columns) required(column arrow.Array, fill filler) error {
 	}
 	c.leaf++
 	return nil
+}
+
+// fixedBytes is the memory of count numbers from first on, nil if the column holds none.
+func fixedBytes(column arrow.Array, first, count int) []byte {
+	t, ok := column.DataType().(arrow.FixedWidthDataType)
+	if !ok {
+		return nil
+	}
+	first += column.Data().Offset()
+	return column.Data().Buffers()[1].Bytes()[first*t.Bytes() : (first+count)*t.Bytes()]
 }
 
 func (c *columns) optional(column arrow.Array, fill filler) error {

@@ -163,7 +163,7 @@ func (w *Writer) moveAway(name string) error {
 // strays removes the files that no line of the manifest names. If the manifest
 // itself is damaged they may have been acknowledged, and are kept aside.
 func (w *Writer) strays(files map[string]entry, r *Recovery) error {
-	found, err := fs.Glob(os.DirFS(w.cfg.Dir), "kind=*/run=*/*")
+	found, err := fs.Glob(os.DirFS(w.cfg.Dir), "event=*/run=*/*")
 	if err != nil {
 		return fmt.Errorf("list files: %w", err)
 	}

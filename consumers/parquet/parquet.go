@@ -2,10 +2,13 @@
 // they are: one folder per kind and run, in the form of Hive.
 //
 //	manifest                                      what belongs to the archive
-//	kind=tensor/run=00f0…/000000000001.parquet    rows
+//	event=tensor/run=00f0…/000000000001.parquet   rows
 //	tmp/                                          files under way
 //	quarantine/                                   files that were damaged
 //	lock                                          held by the one process that writes
+//
+// The keys of the folders, event and run, are the names of no column: readers
+// take them for columns of their own.
 //
 // A file is written under tmp, made durable, renamed to its place, and then
 // named in the manifest together with the batches that it holds. Only then is
@@ -183,7 +186,7 @@ func (w *Writer) commit(d *draft, number uint64) error {
 	if err != nil {
 		return errors.Join(err, d.discard())
 	}
-	e.File = fmt.Sprintf("kind=%s/run=%s/%012d.parquet", e.Kind, schemas.FormatID(d.run), number)
+	e.File = fmt.Sprintf("event=%s/run=%s/%012d.parquet", e.Kind, schemas.FormatID(d.run), number)
 	if err := w.place(d.path, e.File); err != nil {
 		return errors.Join(err, w.remove(d.path), w.remove(w.path(e.File)))
 	}

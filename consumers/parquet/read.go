@@ -142,7 +142,7 @@ func readBatches(file *pq.File) ([]batch, error) {
 // placeOf is the kind and run that the folders of a file name.
 func placeOf(name string) (kind string, run uint64, ok bool) {
 	folder, runText, _ := strings.Cut(path.Dir(name), "/run=")
-	kind, ok = strings.CutPrefix(folder, "kind=")
+	kind, ok = strings.CutPrefix(folder, "event=")
 	run, err := schemas.ParseID(runText)
 	return kind, run, ok && err == nil
 }
