@@ -33,11 +33,11 @@ type NATSConfig struct {
 	MaxStoreBytes int64
 	// MaxPayloadBytes limits one message.
 	MaxPayloadBytes int32
-	// FreeBytes is how much room the disk must have before a server that stopped for want of it is restarted.
+	// FreeBytes is how much room the disk must have before a server that could not write is restarted.
 	FreeBytes int64
 	// StartTimeout is how long a start may take, with the recovery of what is stored.
 	StartTimeout time.Duration
-	// CheckInterval is how often JetStream is looked at.
+	// CheckInterval is how often to look whether JetStream needs a restart.
 	CheckInterval time.Duration
 	// Log gets restarts, and the server's own warnings and errors. The zero value says nothing.
 	Log zerolog.Logger
@@ -109,24 +109,24 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 }
 
 // Run serves until ctx ends, and returns nil when everything is on the disk. It returns an error if the first start
-// fails. When the disk is full, JetStream switches itself off: Run waits until there is room and starts the server
-// again in the same place, where clients find it by reconnecting (nats.MaxReconnects(-1)).
+// fails. When the disk is full, a stream takes nothing more, even after there is room again, or JetStream switches
+// itself off: Run waits until there is room and restarts the server in the same place, where clients find it by
+// reconnecting (nats.MaxReconnects(-1)). Until then clients can still read what is stored, if JetStream is on.
 func (n *NATS) Run(ctx context.Context) error {
 	if err := os.MkdirAll(n.cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the NATS server's folder: %w", err)
 	}
-	running, err := n.start(ctx)
+	current, err := n.start(ctx)
 	if err != nil {
 		return err
 	}
 	n.once.Do(func() { close(n.ready) })
 	for wait(ctx, n.cfg.CheckInterval) {
-		if running != nil && running.JetStreamEnabled() {
-			continue
+		if current.broken() && n.hasRoom() {
+			current = n.restart(ctx, current)
 		}
-		running = n.restart(ctx, running)
 	}
-	stop(running)
+	current.stop()
 	return nil
 }
 
@@ -147,41 +147,61 @@ func (n *NATS) URL() string {
 // Restarts counts the starts after the first.
 func (n *NATS) Restarts() int64 { return n.restarts.Load() }
 
-// restart returns the new server, or nil if it is not time yet or did not work: the next look tries again.
-func (n *NATS) restart(ctx context.Context, stopped *server.Server) *server.Server {
-	if stopped != nil {
-		n.cfg.Log.Error().Str("dir", n.cfg.Dir).Msg("jetstream switched itself off, most likely because the disk is full; waiting for room")
-		stop(stopped)
-	}
-	if free, err := freeBytes(n.cfg.Dir); err != nil || free < n.cfg.FreeBytes {
-		return nil
-	}
-	started, err := n.start(ctx)
-	if err != nil {
-		n.cfg.Log.Error().Err(err).Msg("nats server did not restart, trying again")
-		return nil
-	}
-	n.restarts.Add(1)
-	n.cfg.Log.Warn().Int64("restarts", n.restarts.Load()).Msg("nats server restarted")
-	return started
+// running is one start of the server; the zero value is none.
+type running struct {
+	server *server.Server
+	words  *serverLog
 }
 
-func (n *NATS) start(ctx context.Context) (*server.Server, error) {
+// broken says whether only a restart can help.
+func (r running) broken() bool {
+	return r.server == nil || !r.server.JetStreamEnabled() || r.words.writeFailed()
+}
+
+func (r running) stop() {
+	if r.server != nil {
+		r.server.Shutdown()
+		r.server.WaitForShutdown()
+	}
+}
+
+// hasRoom says whether the disk has FreeBytes.
+func (n *NATS) hasRoom() bool {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(n.cfg.Dir, &disk); err != nil {
+		return false
+	}
+	return int64(disk.Bavail)*int64(disk.Bsize) >= n.cfg.FreeBytes //nolint:gosec,unconvert // types differ between systems
+}
+
+// restart returns the new server, or none if that did not work: the next look tries again.
+func (n *NATS) restart(ctx context.Context, last running) running {
+	last.stop()
+	next, err := n.start(ctx)
+	if err != nil {
+		n.cfg.Log.Error().Err(err).Msg("nats server did not restart, trying again")
+		return running{}
+	}
+	n.cfg.Log.Warn().Int64("restarts", n.restarts.Add(1)).Msg("nats server restarted, the disk takes writes again")
+	return next
+}
+
+func (n *NATS) start(ctx context.Context) (running, error) {
 	created, err := server.NewServer(n.options())
 	if err != nil {
-		return nil, fmt.Errorf("start the NATS server in %s: %w", n.cfg.Dir, err)
+		return running{}, fmt.Errorf("start the NATS server in %s: %w", n.cfg.Dir, err)
 	}
-	words := &serverLog{log: n.cfg.Log}
-	created.SetLogger(words, false, false)
+	next := running{server: created, words: &serverLog{log: n.cfg.Log}}
+	created.SetLogger(next.words, false, false)
 	created.Start()
-	if err := awaitConnections(ctx, created, words, n.cfg.StartTimeout); err != nil {
-		stop(created)
-		return nil, fmt.Errorf("start the NATS server in %s: %w", n.cfg.Dir, err)
+	if err := next.awaitConnections(ctx, n.cfg.StartTimeout); err != nil {
+		next.stop()
+		return running{}, fmt.Errorf("start the NATS server in %s: %w", n.cfg.Dir, err)
 	}
 	if address, ok := created.Addr().(*net.TCPAddr); ok {
 		n.port = address.Port
 	}
-	return created, nil
+	return next, nil
 }
 
 func (n *NATS) options() *server.Options {
@@ -203,34 +223,19 @@ func (n *NATS) options() *server.Options {
 }
 
 // awaitConnections waits in short steps, so that ctx and a server that gave up are heard.
-func awaitConnections(ctx context.Context, started *server.Server, words *serverLog, limit time.Duration) error {
+func (r running) awaitConnections(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not ready within %s", limit))
 	defer cancel()
-	for !started.ReadyForConnections(pollInterval) {
-		if err := words.fatal(); err != nil {
+	for !r.server.ReadyForConnections(pollInterval) {
+		if err := r.words.fatal(); err != nil {
 			return err
 		}
 		if !wait(ctx, pollInterval) {
 			return context.Cause(ctx)
 		}
 	}
-	if !started.JetStreamEnabled() {
+	if !r.server.JetStreamEnabled() {
 		return errors.New("it runs without JetStream")
 	}
 	return nil
-}
-
-func stop(running *server.Server) {
-	if running != nil {
-		running.Shutdown()
-		running.WaitForShutdown()
-	}
-}
-
-func freeBytes(dir string) (int64, error) {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(dir, &disk); err != nil {
-		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
-	}
-	return int64(disk.Bavail) * int64(disk.Bsize), nil //nolint:gosec,unconvert // types differ between systems
 }

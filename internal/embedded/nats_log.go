@@ -3,17 +3,21 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/rs/zerolog"
 )
 
-// serverLog passes on the NATS server's warnings and errors, and keeps the last fatal one, which is the reason when a
-// start fails. It must not end the process on one, as the server's own logger does.
+// serverLog passes on the NATS server's warnings and errors, each once until another comes. It also keeps two facts
+// that the server tells nobody else: the fatal error for which a start failed (the server's own logger would end the
+// process there), and that a write failed, after which a stream or consumer refuses everything until a restart.
 type serverLog struct {
-	log   zerolog.Logger
-	mutex sync.Mutex
-	last  error
+	log    zerolog.Logger
+	mutex  sync.Mutex
+	last   string
+	gaveUp error
+	failed bool
 }
 
 // Noticef drops what is of no interest here.
@@ -27,24 +31,53 @@ func (*serverLog) Tracef(string, ...any) {}
 
 // Warnf logs the warning.
 func (l *serverLog) Warnf(format string, arguments ...any) {
-	l.log.Warn().Str("text", fmt.Sprintf(format, arguments...)).Msg("nats server warns")
+	if strings.HasPrefix(format, "Maximum payloads over") {
+		return // chosen, and measured
+	}
+	if text, isNew := l.note(format, arguments); isNew {
+		l.log.Warn().Str("text", text).Msg("nats server warns")
+	}
 }
 
 // Errorf logs the error.
 func (l *serverLog) Errorf(format string, arguments ...any) {
-	l.log.Error().Str("text", fmt.Sprintf(format, arguments...)).Msg("nats server reports an error")
+	if text, isNew := l.note(format, arguments); isNew {
+		l.log.Error().Str("text", text).Msg("nats server reports an error")
+	}
 }
 
 // Fatalf keeps the error for fatal.
 func (l *serverLog) Fatalf(format string, arguments ...any) {
+	text, _ := l.note(format, arguments)
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.last = errors.New(fmt.Sprintf(format, arguments...))
+	l.gaveUp = errors.New(text)
 }
 
-// fatal returns the last fatal error, nil if there was none.
+// note returns the text and whether it differs from the last one.
+func (l *serverLog) note(format string, arguments []any) (string, bool) {
+	text := fmt.Sprintf(format, arguments...)
+	lower := strings.ToLower(text)
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if strings.Contains(lower, "critical write error") || strings.Contains(lower, "no space left on device") {
+		l.failed = true
+	}
+	isNew := text != l.last
+	l.last = text
+	return text, isNew
+}
+
+// fatal returns why the server gave up, nil if it did not.
 func (l *serverLog) fatal() error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.last
+	return l.gaveUp
+}
+
+// writeFailed says whether a write to the disk failed since the start.
+func (l *serverLog) writeFailed() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.failed
 }

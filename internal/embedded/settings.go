@@ -15,10 +15,11 @@ import (
 // changeable is what clients send unasked, or changes how a result is written or how long it may take, no more.
 const usersText = `<clickhouse>
   <profiles>
-    <default><async_insert>0</async_insert></default>
+    <default><async_insert>0</async_insert><cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close></default>
     <reader>
       <readonly>1</readonly>
       <async_insert>0</async_insert>
+      <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
       <max_execution_time>60</max_execution_time>
       <constraints>%s</constraints>
     </reader>
@@ -60,7 +61,6 @@ const configText = `<clickhouse>
   <background_schedule_pool_initial_size>2</background_schedule_pool_initial_size>
   <tables_loader_foreground_pool_size>2</tables_loader_foreground_pool_size>
   <asynchronous_metrics_update_period_s>30</asynchronous_metrics_update_period_s>
-  <keep_alive_timeout>60</keep_alive_timeout>
   <display_secrets_in_show_and_select>0</display_secrets_in_show_and_select>
 </clickhouse>
 `

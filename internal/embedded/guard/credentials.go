@@ -82,12 +82,3 @@ func withoutCredentials(query string) string {
 	}
 	return strings.Join(kept, "&")
 }
-
-// removeCredentials deletes every header that ClickHouse would take for a credential.
-func removeCredentials(header http.Header) {
-	for _, name := range []string{
-		"Authorization", "X-Clickhouse-User", "X-Clickhouse-Key", "X-Clickhouse-Ssl-Certificate-Auth", "X-Clickhouse-Jwt-Token", "Cookie",
-	} {
-		header.Del(name)
-	}
-}

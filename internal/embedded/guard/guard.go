@@ -1,7 +1,7 @@
 // Package guard stands between the embedded ClickHouse engine and everyone who talks to it.
 //
-// The engine dies when a client resets its connection before the end of the request header, and its own `default`
-// user needs no password. So nobody reaches its port but this package: an HTTP reverse proxy that reads the complete
+// The engine dies when a client breaks its connection off at the wrong moment (in the request header, or while an answer
+// ends), and its own `default` user needs no password. So nobody reaches its port but this package: an HTTP reverse proxy that reads the complete
 // header first, knows its own two users, and speaks ClickHouse's HTTP interface otherwise unchanged, streaming both
 // ways. While the engine restarts, it answers 503 with Retry-After.
 package guard
@@ -133,7 +133,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request) {
 		unavailable(w)
 		return
 	}
-	engine.proxies[user].ServeHTTP(w, r)
+	(*engine)[user].ServeHTTP(w, r)
 }
 
 func refuse(w http.ResponseWriter) {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"time"
 )
 
 // Engine says where the engine listens and how to log in to it.
@@ -18,54 +17,45 @@ type Engine struct {
 	OwnerPassword, ReaderPassword string
 }
 
-// upstream is one start of the engine: a connection pool, and a proxy for each user.
-type upstream struct {
-	transport *http.Transport
-	proxies   map[string]*httputil.ReverseProxy
-}
+// upstream is one start of the engine, with a proxy for each of the guard's users.
+type upstream map[string]*httputil.ReverseProxy
 
 // Point sends requests to engine from now on; nil says that there is none at the moment.
 func (g *Guard) Point(engine *Engine) {
-	var next *upstream
-	if engine != nil {
-		next = newUpstream(*engine)
+	if engine == nil {
+		g.engine.Store(nil)
+		return
 	}
-	if last := g.engine.Swap(next); last != nil {
-		last.transport.CloseIdleConnections()
-	}
+	g.engine.Store(&upstream{
+		Owner:  newProxy(engine.Address, Owner, engine.OwnerPassword),
+		Reader: newProxy(engine.Address, Reader, engine.ReaderPassword),
+	})
 }
 
-func newUpstream(engine Engine) *upstream {
-	dialer := net.Dialer{Timeout: 5 * time.Second}
-	transport := &http.Transport{ // no Proxy: the environment's must not come between
-		DialContext:         dialer.DialContext,
-		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     20 * time.Second, // less than the engine's keep_alive_timeout
-		DisableCompression:  true,             // bodies pass as they are
-		WriteBufferSize:     64 << 10,         // a usual header leaves in one piece
-		ReadBufferSize:      64 << 10,
-	}
-	return &upstream{transport: transport, proxies: map[string]*httputil.ReverseProxy{
-		Owner:  newProxy(transport, engine.Address, Owner, engine.OwnerPassword),
-		Reader: newProxy(transport, engine.Address, Reader, engine.ReaderPassword),
-	}}
-}
-
-func newProxy(transport *http.Transport, address, user, password string) *httputil.ReverseProxy {
+func newProxy(address, user, password string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Transport:     transport,
+		Transport:     exchange{address: address},
 		FlushInterval: -1, // results and progress pass as they come
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler:  answerFailure,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", address, address
 			r.Out.URL.RawQuery = withoutCredentials(r.In.URL.RawQuery)
-			removeCredentials(r.Out.Header)
+			r.Out.Close = true // see exchange
+			for _, name := range notForwarded() {
+				r.Out.Header.Del(name)
+			}
 			r.Out.Header.Set("X-Clickhouse-User", user)
 			r.Out.Header.Set("X-Clickhouse-Key", password)
-			r.Out.Header.Del("Upgrade")
-			r.Out.Header.Del("Connection")
 		},
+	}
+}
+
+// notForwarded lists what ClickHouse would take for a credential, and what concerns this connection only.
+func notForwarded() []string {
+	return []string{
+		"Authorization", "X-Clickhouse-User", "X-Clickhouse-Key", "X-Clickhouse-Ssl-Certificate-Auth", "X-Clickhouse-Jwt-Token", "Cookie",
+		"Connection", "Upgrade", "Expect",
 	}
 }
 
