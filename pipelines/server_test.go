@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 type stream struct {
 	dir    string
 	port   int
+	lazy   bool // do not sync every message
 	server *server.Server
 	conn   *nats.Conn
 	js     jetstream.JetStream
@@ -33,7 +33,11 @@ type stream struct {
 
 func startStream(tb testing.TB) *stream {
 	tb.Helper()
-	s := &stream{dir: tb.TempDir(), port: -1}
+	return connect(tb, &stream{dir: tb.TempDir(), port: -1})
+}
+
+func connect(tb testing.TB, s *stream) *stream {
+	tb.Helper()
 	s.start(tb)
 	conn, err := nats.Connect(s.server.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
 	must(tb, err)
@@ -48,7 +52,7 @@ func (s *stream) start(tb testing.TB) {
 	tb.Helper()
 	srv, err := server.NewServer(&server.Options{
 		JetStream: true, StoreDir: s.dir, Host: "127.0.0.1", Port: s.port, NoLog: true, NoSigs: true,
-		SyncAlways: true, MaxPayload: schemas.MaxMessageBytes + 64<<10, JetStreamMaxStore: 8 << 30,
+		SyncAlways: !s.lazy, MaxPayload: schemas.MaxMessageBytes + 64<<10, JetStreamMaxStore: 8 << 30,
 	})
 	must(tb, err)
 	srv.Start()
@@ -77,7 +81,7 @@ func testConfig(tb testing.TB) pipelines.Config {
 	cfg := pipelines.DefaultConfig()
 	cfg.Stream.MaxBytes = 1 << 30
 	cfg.Stream.DeadMaxBytes = 64 << 20
-	cfg.Stream.AckWait = 2 * time.Second
+	cfg.Stream.AckWait = 10 * time.Second
 	cfg.Stream.Consumers = []string{"store"}
 	cfg.Publish.SpillDir = tb.TempDir()
 	cfg.Deliver.BatchAge = 20 * time.Millisecond
@@ -230,9 +234,9 @@ func newPublisher(tb testing.TB, s *stream, cfg pipelines.Config) *pipelines.Pub
 // eventually waits until the condition holds.
 func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(45 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			tb.Fatalf("not within 20s: %s", what)
+			tb.Fatalf("not within 45s: %s", what)
 		}
 	}
 }
@@ -244,5 +248,3 @@ func settled(tb testing.TB, s *stream) func() bool {
 		return err == nil && p.CaughtUp()
 	}
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
