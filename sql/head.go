@@ -1,0 +1,103 @@
+package sql
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// parse reads the head of a file: four lines in a fixed order, then its parameters.
+func parse(file, text string) (Object, error) {
+	object, err := nameObject(file)
+	if err != nil {
+		return Object{}, err
+	}
+	object.Query = text
+	lines := strings.Split(text, "\n")
+	var reads string
+	for i, field := range []struct {
+		title string
+		into  *string
+	}{
+		{"Question", &object.Question}, {"Grain", &object.Grain}, {"Reads", &reads}, {"Empty when", &object.EmptyWhen},
+	} {
+		rest, ok := strings.CutPrefix(lineAt(lines, i), "-- "+field.title+": ")
+		if !ok || rest == "" {
+			return Object{}, fmt.Errorf("line %d: want %q, got %q", i+1, "-- "+field.title+": …", lineAt(lines, i))
+		}
+		*field.into = rest
+	}
+	object.Reads = strings.Split(reads, ", ")
+	object.Parameters, err = parameters(lines, text)
+	return object, err
+}
+
+func lineAt(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+// nameObject takes layer and name from L1_runs.sql or divergence.sql.
+func nameObject(file string) (Object, error) {
+	name := strings.TrimSuffix(file, ".sql")
+	if !strings.HasPrefix(name, "L") {
+		return Object{Name: name, Layer: LayerReport}, nil
+	}
+	digit, rest, found := strings.Cut(name[1:], "_")
+	layer, err := strconv.Atoi(digit)
+	if err != nil || !found || layer >= int(LayerReport) {
+		return Object{}, fmt.Errorf("name %q: want LN_object.sql with N below %d", file, LayerReport)
+	}
+	return Object{Name: rest, Layer: Layer(layer)}, nil
+}
+
+// parameters joins what the head documents with what the query uses: both or neither.
+func parameters(lines []string, text string) ([]Parameter, error) {
+	types, err := usedTypes(text)
+	if err != nil {
+		return nil, err
+	}
+	documented := regexp.MustCompile(`^-- Parameter (\w+)(?: = (\S+))?: (.+)$`)
+	var found []Parameter
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "-- Parameter ") {
+			continue
+		}
+		m := documented.FindStringSubmatch(line)
+		if m == nil {
+			return nil, fmt.Errorf("line %d: want %q, got %q", i+1, "-- Parameter name = default: what it is.", line)
+		}
+		if types[m[1]] == "" {
+			return nil, fmt.Errorf("line %d: parameter %s is not used, or documented twice", i+1, m[1])
+		}
+		found = append(found, Parameter{Name: m[1], Type: types[m[1]], Default: m[2], Doc: m[3], Optional: m[2] != ""})
+		delete(types, m[1])
+	}
+	for name := range types {
+		return nil, fmt.Errorf("parameter %s is not documented", name)
+	}
+	return found, nil
+}
+
+// usedTypes returns the type of every {name:Type} outside of comments.
+func usedTypes(text string) (map[string]string, error) {
+	types := map[string]string{}
+	for _, m := range regexp.MustCompile(`\{(\w+):(\w+)\}`).FindAllStringSubmatch(withoutComments(text), -1) {
+		if known := types[m[1]]; known != "" && known != m[2] {
+			return nil, fmt.Errorf("parameter %s: used as %s and as %s", m[1], known, m[2])
+		}
+		types[m[1]] = m[2]
+	}
+	return types, nil
+}
+
+func withoutComments(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "--")
+	})
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,44 @@
+-- Question: which numbers did one run record, fit to be joined?
+-- Grain: one row per rank, step, micro step, site; replaced observations are hidden
+-- Reads: tap_store.tensor, tap.superseded_steps
+-- Empty when: the run has no tensors at that rank and step
+-- Parameter run: name of the run.
+-- Parameter rank = -1: only this rank; -1 for all.
+-- Parameter step = -1: only this step; -1 for all.
+WITH
+    xxh3(concat({run:String}, char(31))) AS wanted_run_id,
+    (
+        SELECT count()
+        FROM tap.superseded_steps
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ) AS superseded_count
+SELECT
+    rank,
+    step,
+    micro_step,
+    seq,
+    site_id,
+    layout_id,
+    measured,
+    value_min,
+    value_max,
+    value_mean,
+    value_l2,
+    nan_count,
+    positive_infinity_count,
+    negative_infinity_count,
+    digest,
+    digest_kind
+FROM tap_store.tensor
+WHERE run_id = wanted_run_id
+    AND ({rank:Int64} = -1 OR rank = {rank:Int64})
+    AND ({step:Int64} = -1 OR step = {step:Int64})
+    -- The epoch is read only where something was replaced.
+    AND (superseded_count = 0 OR (rank, step, epoch) NOT IN (
+        SELECT
+            rank,
+            step,
+            epoch
+        FROM tap.superseded_steps
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ))

@@ -1,0 +1,150 @@
+-- Question: is everything stored that each rank produced, and what was lost where?
+-- Grain: one row per run, rank that was published, stored, refused or expected by the world size
+-- Reads: tap.batch_counts, tap.runs, tap.ranks, tap.dead_letters, tap_store.step
+-- Empty when: no run was published
+WITH
+    batches AS (
+        SELECT
+            kind,
+            run_id,
+            rank,
+            epoch,
+            uniqExact(batch) AS batch_count,
+            max(batch) + 1 - uniqExact(batch) AS missing_batch_count,
+            sum(row_count) AS row_count
+        FROM tap.batch_counts
+        GROUP BY
+            kind,
+            run_id,
+            rank,
+            epoch
+    ),
+    parts AS (
+        SELECT
+            run_id,
+            rank,
+            sumIf(row_count, kind = 'tensor') AS stored_row_count,
+            sum(batch_count) AS batch_count,
+            sum(missing_batch_count) AS missing_batch_count,
+            0 AS observed_step_count,
+            0 AS produced_row_count,
+            0 AS dropped_count,
+            [''] AS drop_reasons,
+            0 AS incomplete_step_count,
+            0 AS dead_letter_count,
+            0 AS last_event_time_ns
+        FROM batches
+        GROUP BY
+            run_id,
+            rank
+        UNION ALL
+        SELECT
+            run_id,
+            rank,
+            0 AS stored_row_count,
+            0 AS batch_count,
+            0 AS missing_batch_count,
+            uniqExact(step) AS observed_step_count,
+            sum(tensor_count) AS produced_row_count,
+            sum(tap_store.step.dropped_count) AS dropped_count,
+            groupUniqArray(drop_reason) AS drop_reasons,
+            countIf(complete = 0) AS incomplete_step_count,
+            0 AS dead_letter_count,
+            max(event_time_ns) AS last_event_time_ns
+        FROM tap_store.step
+        GROUP BY
+            run_id,
+            rank
+        UNION ALL
+        -- Subjects are tap.KIND.RUN.RANK; what was refused for its subject counts for no run.
+        SELECT
+            reinterpretAsUInt64(reverse(unhex(splitByChar('.', subject)[3]))) AS run_id,
+            toUInt32OrZero(splitByChar('.', subject)[4]) AS rank,
+            0 AS stored_row_count,
+            0 AS batch_count,
+            0 AS missing_batch_count,
+            0 AS observed_step_count,
+            0 AS produced_row_count,
+            0 AS dropped_count,
+            [''] AS drop_reasons,
+            0 AS incomplete_step_count,
+            count() AS dead_letter_count,
+            0 AS last_event_time_ns
+        FROM tap.dead_letters
+        WHERE match(subject, '^tap\\.[a-z0-9_]+\\.[0-9a-f]{16}\\.[0-9]+$')
+        GROUP BY
+            run_id,
+            rank
+        UNION ALL
+        SELECT
+            run_id,
+            rank,
+            0 AS stored_row_count,
+            0 AS batch_count,
+            0 AS missing_batch_count,
+            0 AS observed_step_count,
+            0 AS produced_row_count,
+            0 AS dropped_count,
+            [''] AS drop_reasons,
+            0 AS incomplete_step_count,
+            0 AS dead_letter_count,
+            0 AS last_event_time_ns
+        FROM tap.ranks
+        UNION ALL
+        SELECT
+            run_id,
+            toUInt32(arrayJoin(range(assumeNotNull(world_size)))) AS rank,
+            0 AS stored_row_count,
+            0 AS batch_count,
+            0 AS missing_batch_count,
+            0 AS observed_step_count,
+            0 AS produced_row_count,
+            0 AS dropped_count,
+            [''] AS drop_reasons,
+            0 AS incomplete_step_count,
+            0 AS dead_letter_count,
+            0 AS last_event_time_ns
+        FROM tap.runs
+        WHERE world_size IS NOT NULL
+    ),
+    summed AS (
+        SELECT
+            run_id,
+            rank,
+            sum(parts.observed_step_count) AS step_count,
+            sum(parts.incomplete_step_count) AS incomplete_step_count,
+            sum(parts.produced_row_count) AS produced_row_count,
+            sum(parts.stored_row_count) AS stored_row_count,
+            sum(parts.dropped_count) AS dropped_count,
+            arraySort(arrayFilter(reason -> reason != '', groupUniqArrayArray(parts.drop_reasons))) AS drop_reasons,
+            sum(parts.batch_count) AS batch_count,
+            sum(parts.missing_batch_count) AS missing_batch_count,
+            sum(parts.dead_letter_count) AS dead_letter_count,
+            max(parts.last_event_time_ns) AS last_event_time_ns
+        FROM parts
+        GROUP BY
+            run_id,
+            rank
+    )
+SELECT
+    summed.run_id AS run_id,
+    if(r.name = '', lower(hex(summed.run_id)), r.name) AS run,
+    rank,
+    multiIf(
+        stored_row_count = 0 AND step_count = 0, 'missing',
+        missing_batch_count > 0 OR dead_letter_count > 0 OR stored_row_count < produced_row_count, 'rows lost',
+        dropped_count > 0, 'rows dropped by the rank',
+        incomplete_step_count > 0 OR stored_row_count > produced_row_count, 'step not ended',
+        'complete') AS verdict,
+    step_count,
+    incomplete_step_count,
+    produced_row_count,
+    stored_row_count,
+    dropped_count,
+    drop_reasons,
+    batch_count,
+    missing_batch_count,
+    dead_letter_count,
+    if(last_event_time_ns = 0, NULL, toNullable(toInt64(last_event_time_ns))) AS last_event_time_ns
+FROM summed
+LEFT ANY JOIN tap.runs AS r ON r.run_id = summed.run_id
