@@ -33,12 +33,14 @@ func tensors(tb testing.TB, id schemas.Identity, rows int) schemas.Message {
 // nothing, at the same time. With sync, the server syncs each message.
 func BenchmarkDeliver(b *testing.B) {
 	b.Run("sync/rows=8192", func(b *testing.B) { benchmarkDeliver(b, false, 8192, 200) })
+	b.Run("sync/rows=16384", func(b *testing.B) { benchmarkDeliver(b, false, 16384, 100) })
 	b.Run("sync/rows=1", func(b *testing.B) { benchmarkDeliver(b, false, 1, 5_000) })
 	b.Run("lazy/rows=8192", func(b *testing.B) { benchmarkDeliver(b, true, 8192, 200) })
 	b.Run("lazy/rows=1", func(b *testing.B) { benchmarkDeliver(b, true, 1, 20_000) })
 }
 
 func benchmarkDeliver(b *testing.B, lazy bool, rows, messages int) {
+	b.Helper()
 	s, cfg := connect(b, &stream{dir: b.TempDir(), port: -1, lazy: lazy}), testConfig(b)
 	cfg.Stream.AckWait = time.Minute
 	cfg.Deliver.BatchAge = pipelines.DefaultConfig().Deliver.BatchAge

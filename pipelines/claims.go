@@ -49,7 +49,7 @@ type source struct {
 	Done        bool   `json:"done"`
 }
 
-func sourceKey(runID uint64, rank uint32, step uint32) string {
+func sourceKey(runID uint64, rank, step uint32) string {
 	return fmt.Sprintf("%s.%d.%d", schemas.FormatID(runID), rank, step)
 }
 

@@ -96,43 +96,52 @@ func (c Config) Validate() error {
 	return errors.Join(c.Stream.validate(), c.Publish.validate(), c.Deliver.validate())
 }
 
-// require is an error made of the words unless the condition holds.
-func require(holds bool, words string, values ...any) error {
-	if holds {
-		return nil
+// rule is a condition that a setting must meet, and what to say otherwise.
+type rule struct {
+	holds  bool
+	words  string
+	values []any
+}
+
+func broken(rules []rule) error {
+	var all []error
+	for _, r := range rules {
+		if !r.holds {
+			all = append(all, fmt.Errorf(r.words, r.values...))
+		}
 	}
-	return fmt.Errorf(words, values...)
+	return errors.Join(all...)
 }
 
 func (c StreamConfig) validate() error {
-	return errors.Join(
-		require(c.MaxBytes >= maxWireBytes, "stream of %d bytes, want at least one message of %d", c.MaxBytes, maxWireBytes),
-		require(c.DeadMaxBytes >= maxWireBytes, "dead-letter stream of %d bytes, want at least one message of %d", c.DeadMaxBytes, maxWireBytes),
-		require(c.MaxAge >= leastAge, "stream keeps %v, want at least %v", c.MaxAge, leastAge),
-		require(c.DeadMaxAge >= leastAge, "dead-letter stream keeps %v, want at least %v", c.DeadMaxAge, leastAge),
-		require(c.DuplicateWindow > 0 && c.DuplicateWindow <= c.MaxAge, "duplicate window %v, want up to %v", c.DuplicateWindow, c.MaxAge),
-		require(c.AckWait >= 100*time.Millisecond, "ack wait %v, want at least 100ms", c.AckWait),
-		require(c.MaxAckPending > 0, "%d messages pending, want at least 1", c.MaxAckPending),
-	)
+	return broken([]rule{
+		{c.MaxBytes >= maxWireBytes, "stream of %d bytes, want at least one message of %d", []any{c.MaxBytes, maxWireBytes}},
+		{c.DeadMaxBytes >= maxWireBytes, "dead-letter stream of %d bytes, want at least one message of %d", []any{c.DeadMaxBytes, maxWireBytes}},
+		{c.MaxAge >= leastAge, "stream keeps %v, want at least %v", []any{c.MaxAge, leastAge}},
+		{c.DeadMaxAge >= leastAge, "dead-letter stream keeps %v, want at least %v", []any{c.DeadMaxAge, leastAge}},
+		{c.DuplicateWindow > 0 && c.DuplicateWindow <= c.MaxAge, "duplicate window %v, want up to %v", []any{c.DuplicateWindow, c.MaxAge}},
+		{c.AckWait >= 100*time.Millisecond, "ack wait %v, want at least 100ms", []any{c.AckWait}},
+		{c.MaxAckPending > 0, "%d messages pending, want at least 1", []any{c.MaxAckPending}},
+	})
 }
 
 func (c PublishConfig) validate() error {
-	return errors.Join(
-		require(c.WindowBytes > 0 && c.WindowBytes < 64<<20, "publish window %d bytes, want less than 64 MiB", c.WindowBytes),
-		require(c.WindowMessages > 0, "publish window %d messages, want at least 1", c.WindowMessages),
-		require(c.SpillDir != "", "no spill folder"),
-		require(c.AckTimeout > 0, "ack timeout %v, want more than 0", c.AckTimeout),
-		require(c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "publish again after %v to %v", c.RetryMin, c.RetryMax),
-	)
+	return broken([]rule{
+		{c.WindowBytes > 0 && c.WindowBytes < 64<<20, "publish window %d bytes, want less than 64 MiB", []any{c.WindowBytes}},
+		{c.WindowMessages > 0, "publish window %d messages, want at least 1", []any{c.WindowMessages}},
+		{c.SpillDir != "", "no spill folder", nil},
+		{c.AckTimeout > 0, "ack timeout %v, want more than 0", []any{c.AckTimeout}},
+		{c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "publish again after %v to %v", []any{c.RetryMin, c.RetryMax}},
+	})
 }
 
 func (c DeliverConfig) validate() error {
-	return errors.Join(
-		require(c.PullBytes >= minPullBytes, "pull %d bytes, want at least %d, the largest message", c.PullBytes, minPullBytes),
-		require(c.HeldBytes >= c.BatchBytes, "hold %d bytes, want at least a batch of %d", c.HeldBytes, c.BatchBytes),
-		require(c.BatchRows > 0 && c.BatchBytes > 0, "batch of %d rows, %d bytes, want more than 0", c.BatchRows, c.BatchBytes),
-		require(c.BatchAge > 0, "batch age %v, want more than 0", c.BatchAge),
-		require(c.Grace > 0, "grace %v, want more than 0", c.Grace),
-		require(c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "write again after %v to %v", c.RetryMin, c.RetryMax),
-	)
+	return broken([]rule{
+		{c.PullBytes >= minPullBytes, "pull %d bytes, want at least %d, the largest message", []any{c.PullBytes, minPullBytes}},
+		{c.HeldBytes >= c.BatchBytes, "hold %d bytes, want at least a batch of %d", []any{c.HeldBytes, c.BatchBytes}},
+		{c.BatchRows > 0 && c.BatchBytes > 0, "batch of %d rows, %d bytes, want more than 0", []any{c.BatchRows, c.BatchBytes}},
+		{c.BatchAge > 0, "batch age %v, want more than 0", []any{c.BatchAge}},
+		{c.Grace > 0, "grace %v, want more than 0", []any{c.Grace}},
+		{c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "write again after %v to %v", []any{c.RetryMin, c.RetryMax}},
+	})
 }

@@ -81,7 +81,7 @@ func (d *Delivery) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		defer silence()
-		return newDispatcher(d, run, work, &group).run(received)
+		return newDispatcher(run, work, d, &group).run(received)
 	})
 	group.Go(func() error { return d.beat(beating) })
 	if err := group.Wait(); err != nil {

@@ -51,7 +51,7 @@ type dispatcher struct {
 	finished chan result
 }
 
-func newDispatcher(d *Delivery, run, work context.Context, group *errgroup.Group) *dispatcher {
+func newDispatcher(run, work context.Context, d *Delivery, group *errgroup.Group) *dispatcher {
 	return &dispatcher{
 		delivery: d, lanes: map[string]*lane{}, finished: make(chan result), start: group.Go,
 		write: func(b *batch) []*held {

@@ -301,8 +301,8 @@ func (p *Publisher) recovered() {
 // hasFailed also takes the error out of the future, which is then replaced.
 func hasFailed(sent jetstream.PubAckFuture) bool {
 	select {
-	case <-sent.Err():
-		return true
+	case err := <-sent.Err():
+		return err != nil
 	default:
 		return false
 	}

@@ -29,8 +29,7 @@ func (d *Delivery) receive(ctx context.Context, to chan<- *held) error {
 	for ctx.Err() == nil {
 		err := d.drink(ctx, &sub, to, &again)
 		switch {
-		case ctx.Err() != nil:
-			return nil
+		case ctx.Err() != nil: // the end, and no failure
 		case d.js.Conn().IsClosed():
 			return fmt.Errorf("receive: %w", errors.Join(nats.ErrConnectionClosed, err))
 		case err == nil:

@@ -2,10 +2,11 @@ package pipelines_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"testing"
@@ -60,7 +61,9 @@ func (s *stream) start(tb testing.TB) {
 		tb.Fatal("NATS server is not ready after 10s")
 	}
 	s.server = srv
-	s.port = srv.Addr().(*net.TCPAddr).Port
+	address, err := netip.ParseAddrPort(srv.Addr().String())
+	must(tb, err)
+	s.port = int(address.Port())
 	tb.Cleanup(srv.Shutdown)
 }
 
@@ -156,7 +159,8 @@ func (r *recorder) Write(ctx context.Context, messages []schemas.Message) error 
 	if r.before != nil {
 		failed = r.before(ctx, messages)
 	}
-	rejected, partly := failed.(*schemas.RejectedError)
+	rejected := new(schemas.RejectedError)
+	partly := errors.As(failed, &rejected)
 	if failed != nil && !partly {
 		return failed
 	}
