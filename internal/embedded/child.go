@@ -50,7 +50,7 @@ func runLibrary(o orders, stderr io.Writer) error {
 		return fmt.Errorf("load the ClickHouse engine library: %w", err)
 	}
 	if err := confine(o.Writable, append(o.Readable, o.Library)); err != nil {
-		_, _ = fmt.Fprintf(stderr, "the engine is not confined to its folder: %v\n", err) //nolint:errcheck // nobody is left to tell
+		_, _ = fmt.Fprintf(stderr, "the engine is not confined to its folder: %v\n", err)
 	}
 	var query func(argc int32, argv unsafe.Pointer) unsafe.Pointer
 	var problem func(result unsafe.Pointer) string

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -203,5 +204,5 @@ func (e *Engine) freePort(ctx context.Context) (int, error) {
 	if err = errors.Join(err, listener.Close()); err != nil {
 		return 0, fmt.Errorf("find a free port for the engine: %w", err)
 	}
-	return net.LookupPort("tcp", text)
+	return strconv.Atoi(text)
 }

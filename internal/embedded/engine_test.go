@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -46,9 +47,8 @@ func post(ctx context.Context, address, sql string) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	return response.StatusCode, strings.TrimSpace(string(body)), err
+	return response.StatusCode, strings.TrimSpace(string(body)), errors.Join(err, response.Body.Close())
 }
 
 func must(t *testing.T, engine *embedded.Engine, sql string) string {
@@ -316,7 +316,7 @@ func TestClickHouseGoWorksThroughTheGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Close()
+	defer closeOrFail(t, reader)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var rows uint64
@@ -348,7 +348,7 @@ func exerciseClient(t *testing.T, connection driver.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close()
+	defer closeOrFail(t, stream)
 	reader, err := ipc.NewReader(stream)
 	if err != nil {
 		t.Fatal(err)
@@ -432,5 +432,12 @@ func TestGuardAsksForCredentialsInEveryForm(t *testing.T) {
 		if c.want == 200 && string(body) != "owner\t;&user=x\n" {
 			t.Errorf("%s: got %q", c.name, body)
 		}
+	}
+}
+
+func closeOrFail(t *testing.T, closer io.Closer) {
+	t.Helper()
+	if err := closer.Close(); err != nil {
+		t.Error(err)
 	}
 }

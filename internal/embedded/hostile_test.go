@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -72,11 +73,11 @@ func noise(random *rand.Rand, size int) []byte {
 
 // run returns the beginning of the answer, if one was waited for.
 func (a attack) run(address string, random *rand.Rand) ([]byte, error) {
-	connection, err := net.DialTimeout("tcp", address, 3*time.Second)
+	connection, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	_, _ = connection.Write(a.send(random)) // the guard may have had enough before the end
 	var answer []byte
 	if a.read {

@@ -46,7 +46,8 @@ func runParent(library, dir string) error {
 	group.Go(func() error {
 		select {
 		case <-engine.Ready():
-			fmt.Fprintln(os.Stdout, engine.PID(), engine.DSN(guard.Owner))
+			_, err := fmt.Fprintln(os.Stdout, engine.PID(), engine.DSN(guard.Owner))
+			return err
 		case <-ctx.Done():
 		}
 		return nil
@@ -63,15 +64,15 @@ func childCommand() []string {
 }
 
 // library returns the engine library's path; without it the test is skipped, or fails where services are required.
-func library(t *testing.T) string {
-	t.Helper()
+func library(tb testing.TB) string {
+	tb.Helper()
 	folder, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		home = filepath.Join(t.TempDir(), "home")
+		home = filepath.Join(tb.TempDir(), "home")
 	}
 	path, err := libchdb.Locate(libchdb.Places{
 		Explicit:   os.Getenv("TENSORTAP_ENGINE"),
@@ -82,31 +83,31 @@ func library(t *testing.T) string {
 		return path
 	}
 	if os.Getenv("REQUIRE_SERVICES") == "1" {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Skip(err)
+	tb.Skip(err)
 	return ""
 }
 
 // startEngine runs an engine in dir until the test ends or stop is called, whichever is first.
-func startEngine(t *testing.T, dir string, change func(*embedded.EngineConfig)) (engine *embedded.Engine, stop func()) {
-	t.Helper()
-	cfg := embedded.DefaultEngineConfig(library(t), dir, childCommand())
+func startEngine(tb testing.TB, dir string, change func(*embedded.EngineConfig)) (engine *embedded.Engine, stop func()) {
+	tb.Helper()
+	cfg := embedded.DefaultEngineConfig(library(tb), dir, childCommand())
 	cfg.MaxMemoryBytes = 1 << 30
-	cfg.Log = zerolog.New(zerolog.NewTestWriter(t))
+	cfg.Log = zerolog.New(zerolog.NewTestWriter(tb))
 	if change != nil {
 		change(&cfg)
 	}
 	engine, err := embedded.NewEngine(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return engine, background(t, engine.Run, engine.Ready())
+	return engine, background(tb, engine.Run, engine.Ready())
 }
 
 // background runs run until the test ends or stop is called, and returns when it is ready.
-func background(t *testing.T, run func(context.Context) error, ready <-chan struct{}) (stop func()) {
-	t.Helper()
+func background(tb testing.TB, run func(context.Context) error, ready <-chan struct{}) (stop func()) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	var group errgroup.Group
@@ -119,17 +120,23 @@ func background(t *testing.T, run func(context.Context) error, ready <-chan stru
 		stopped = true
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("Run: %v", err)
+			tb.Errorf("Run: %v", err)
 		}
 	}
 	select {
 	case <-ready:
-		t.Cleanup(stop)
+		tb.Cleanup(stop)
 	case err := <-ended:
 		cancel()
-		t.Fatalf("Run ended before it was ready: %v", err)
+		tb.Fatalf("Run ended before it was ready: %v", err)
 	case <-time.After(90 * time.Second):
-		t.Fatal("not ready within 90 s")
+		tb.Fatal("not ready within 90 s")
 	}
 	return stop
+}
+
+func benchEngine(b *testing.B) *embedded.Engine {
+	b.Helper()
+	engine, _ := startEngine(b, b.TempDir(), nil)
+	return engine
 }

@@ -98,7 +98,7 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("NATS address %q: %w", cfg.Address, err)
 	}
-	port, err := net.LookupPort("tcp", service)
+	port, err := strconv.Atoi(service)
 	if err != nil {
 		return nil, fmt.Errorf("NATS address %q: %w", cfg.Address, err)
 	}

@@ -35,7 +35,7 @@ func (e *Engine) supervise(ctx context.Context) error {
 	for {
 		answered, err := e.runOnce(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to stop; how the child took it no longer matters
+			return nil // it was told to stop; how the child took it no longer matters
 		}
 		if !e.hasAnswered() {
 			return fmt.Errorf("start the ClickHouse engine in %s: %w", e.cfg.Dir, err)
@@ -103,7 +103,7 @@ func (e *Engine) attend(ctx context.Context, command *exec.Cmd, engine guard.Eng
 			err = awaitAnswer(watchCtx, engine)
 		}
 		if err != nil {
-			_ = command.Process.Kill() //nolint:errcheck // it has ended already, then
+			_ = command.Process.Kill()
 			return err
 		}
 		answered = true
@@ -177,7 +177,7 @@ func (e *Engine) awaitFolder(ctx context.Context) error {
 		}
 		if !wait(ctx, pollInterval) {
 			holder := make([]byte, 256)
-			n, _ := file.ReadAt(holder, 0) //nolint:errcheck // it only makes the message better
+			n, _ := file.ReadAt(holder, 0)
 			return fmt.Errorf("%s is still held by another engine after %s (%s): %w", e.dataDir(), e.cfg.LockTimeout,
 				strings.Join(strings.Fields(string(holder[:n])), " "), err)
 		}

@@ -38,29 +38,18 @@ func credentials(r *http.Request) (user, password string) {
 	if user, password, ok := r.BasicAuth(); ok {
 		return user, password
 	}
-	for name, value := range parameters(r.URL.RawQuery) {
-		switch name {
-		case "user":
-			user = value
-		case "password":
-			password = value
-		default: // not a credential
-		}
-	}
-	return user, password
+	return parameter(r.URL.RawQuery, "user"), parameter(r.URL.RawQuery, "password")
 }
 
-// parameters yields a query's parameters as ClickHouse reads them: separated by & only, so a ; in an SQL text is
-// text. url.ParseQuery would refuse it.
-func parameters(query string) func(yield func(name, value string) bool) {
-	return func(yield func(name, value string) bool) {
-		for part := range strings.SplitSeq(query, "&") {
-			name, value, _ := strings.Cut(part, "=")
-			if !yield(unescape(name), unescape(value)) {
-				return
-			}
+// parameter returns a query's first parameter of that name, empty if there is none. As ClickHouse reads a query, only
+// & separates, so that a ; in an SQL text is text; url.ParseQuery would refuse it.
+func parameter(query, wanted string) string {
+	for part := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(part, "="); unescape(name) == wanted {
+			return unescape(value)
 		}
 	}
+	return ""
 }
 
 func unescape(text string) string {

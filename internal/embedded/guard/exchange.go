@@ -8,29 +8,33 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
 const (
 	dialTimeout = 5 * time.Second
 	bufferBytes = 64 << 10
+	// killInterval is how often an abandoned query is killed until it has ended.
+	killInterval = 500 * time.Millisecond
 )
 
 // exchange is an http.RoundTripper that never shows the engine a broken connection. The engine dies of an exception
 // that it meets while it reads a header or ends an answer, and net/http's Transport causes both: it resets a
 // connection whose client has left while some of the answer is unread, and keeps connections for the next request,
 // which are in a header again. So every request has a connection of its own, and that is closed only when the engine
-// has finished its answer. To a client that leaves corresponds an orderly end of the stream to the engine, which then
-// stops what only reads (cancel_http_readonly_queries_on_client_close); the rest of its answer is thrown away here.
+// has finished its answer. When a client breaks off its request, the engine gets an orderly end of the stream; when
+// it leaves before the answer's end, a query that only reads is killed, and the rest of the answer thrown away.
 type exchange struct {
-	address string
+	engine Engine
 }
 
-// RoundTrip sends the request and returns the answer's beginning. It does not return when the request's context
-// ends, but passes that on and waits for the engine's answer.
+// RoundTrip sends the request and returns the answer's beginning. It waits for that, also when the request's context
+// ends. The URL must have a query_id.
 func (x exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	opened, err := dialer.DialContext(context.WithoutCancel(request.Context()), "tcp", x.address)
+	lasting := context.WithoutCancel(request.Context())
+	opened, err := dialer.DialContext(lasting, "tcp", x.engine.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -38,17 +42,49 @@ func (x exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("connect to the engine: got a %T", opened), opened.Close())
 	}
-	release := context.AfterFunc(request.Context(), func() { endStream(connection) })
+	left, leave := context.WithCancel(request.Context())
+	finished, finish := context.WithCancel(lasting)
+	stay := context.AfterFunc(left, func() { x.killUntil(finished, parameter(request.URL.RawQuery, "query_id")) })
 	// A plain goroutine, and nobody waits for it: it may wait for the client, while the answer is there already. It
 	// ends when net/http closes the client's request, after the answer.
 	go send(connection, request)
 	response, err := http.ReadResponse(bufio.NewReaderSize(connection, bufferBytes), request)
 	if err != nil {
-		release()
+		stay()
+		leave()
+		finish()
 		return nil, errors.Join(err, connection.Close())
 	}
-	response.Body = &answer{ReadCloser: response.Body, connection: connection, release: release}
+	response.Body = &answer{body: response.Body, connection: connection, stay: stay, leave: leave, finish: finish}
 	return response, nil
+}
+
+// killUntil kills the query if it only reads, again and again until the answer has been finished: it may not have
+// begun yet.
+func (x exchange) killUntil(finished context.Context, id string) {
+	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(id)
+	sql := "KILL QUERY WHERE query_id = '" + quoted + "' AND query_kind = 'Select' ASYNC"
+	for finished.Err() == nil {
+		x.tell(context.WithoutCancel(finished), sql)
+		select {
+		case <-finished.Done():
+		case <-time.After(killInterval):
+		}
+	}
+}
+
+// tell runs a statement as the engine's owner. If that does not work, the caller's next attempt may.
+func (x exchange) tell(ctx context.Context, sql string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+x.engine.Address+"/", strings.NewReader(sql))
+	if err != nil {
+		return
+	}
+	request.Close = true
+	logIn(request.Header, Owner, x.engine.OwnerPassword)
+	if response, err := x.RoundTrip(request); err == nil {
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+	}
 }
 
 // send writes the request: the header in one piece, then the body as it comes.
@@ -64,7 +100,7 @@ func send(connection *net.TCPConn, request *http.Request) {
 
 // endStream tells the engine that no more will come. There is nothing to do if it has closed first.
 func endStream(connection *net.TCPConn) {
-	_ = connection.CloseWrite() //nolint:errcheck // see above
+	_ = connection.CloseWrite()
 }
 
 // promptBody sends what has come before it waits for more.
@@ -83,15 +119,28 @@ func (b promptBody) Read(p []byte) (int, error) {
 
 // answer is a response's body; closed early, it goes on reading.
 type answer struct {
-	io.ReadCloser
+	body       io.ReadCloser
 	connection *net.TCPConn
-	release    func() bool
+	read       bool
+	stay       func() bool
+	leave      func()
+	finish     func()
 }
 
-// Close returns when the engine has finished. It reports nothing: whatever is wrong now, the client has gone.
+// Read reads, and takes note of the end.
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.body.Read(p)
+	a.read = a.read || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Close returns when the engine has finished. It reports nothing of the rest: the client has gone.
 func (a *answer) Close() error {
-	a.release()
-	endStream(a.connection)
-	_, _ = io.Copy(io.Discard, a.ReadCloser) //nolint:errcheck // see above
+	if a.read {
+		a.stay()
+	}
+	a.leave()
+	_, _ = io.Copy(io.Discard, a.body)
+	a.finish()
 	return a.connection.Close()
 }

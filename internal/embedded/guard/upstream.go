@@ -1,12 +1,14 @@
 package guard
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"log" //nolint:depguard // net/http takes its logger in this form only
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strings"
 )
 
 // Engine says where the engine listens and how to log in to it.
@@ -27,28 +29,40 @@ func (g *Guard) Point(engine *Engine) {
 		return
 	}
 	g.engine.Store(&upstream{
-		Owner:  newProxy(engine.Address, Owner, engine.OwnerPassword),
-		Reader: newProxy(engine.Address, Reader, engine.ReaderPassword),
+		Owner:  newProxy(*engine, Owner, engine.OwnerPassword),
+		Reader: newProxy(*engine, Reader, engine.ReaderPassword),
 	})
 }
 
-func newProxy(address, user, password string) *httputil.ReverseProxy {
+func newProxy(engine Engine, user, password string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Transport:     exchange{address: address},
+		Transport:     exchange{engine: engine},
 		FlushInterval: -1, // results and progress pass as they come
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler:  answerFailure,
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", address, address
-			r.Out.URL.RawQuery = withoutCredentials(r.In.URL.RawQuery)
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", engine.Address, engine.Address
+			r.Out.URL.RawQuery = withQueryID(withoutCredentials(r.In.URL.RawQuery))
 			r.Out.Close = true // see exchange
 			for _, name := range notForwarded() {
 				r.Out.Header.Del(name)
 			}
-			r.Out.Header.Set("X-Clickhouse-User", user)
-			r.Out.Header.Set("X-Clickhouse-Key", password)
+			logIn(r.Out.Header, user, password)
 		},
 	}
+}
+
+func logIn(header http.Header, user, password string) {
+	header.Set("X-Clickhouse-User", user)
+	header.Set("X-Clickhouse-Key", password)
+}
+
+// withQueryID gives a query that has no id one, so that it can be killed.
+func withQueryID(query string) string {
+	if parameter(query, "query_id") != "" {
+		return query
+	}
+	return strings.TrimPrefix(query+"&query_id="+rand.Text(), "&")
 }
 
 // notForwarded lists what ClickHouse would take for a credential, and what concerns this connection only.

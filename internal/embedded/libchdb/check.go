@@ -62,5 +62,5 @@ func stamped(library string, info os.FileInfo) bool {
 
 // writeStamp is best effort: where the folder cannot be written, the next check reads the library again.
 func writeStamp(library string, info os.FileInfo) {
-	_ = os.WriteFile(stampPath(library), []byte(stampText(info)), 0o600) //nolint:errcheck // see above
+	_ = os.WriteFile(stampPath(library), []byte(stampText(info)), 0o600)
 }
