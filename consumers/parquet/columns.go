@@ -30,14 +30,14 @@ func newColumns() *columns {
 func (c *columns) write(to []*pq.ColumnWriter, record arrow.RecordBatch) error {
 	c.to, c.leaf = to, 0
 	for i, column := range record.Columns() {
-		if err := c.column(column, record.Schema().Field(i).Nullable); err != nil {
+		if err := c.column(column, record.Schema().Field(i)); err != nil {
 			return fmt.Errorf("write column %s: %w", record.ColumnName(i), err)
 		}
 	}
 	return nil
 }
 
-func (c *columns) column(column arrow.Array, nullable bool) error {
+func (c *columns) column(column arrow.Array, field arrow.Field) error {
 	switch a := column.(type) {
 	case *array.List:
 		return c.list(a.Offsets()[:a.Len()+1], a.ListValues())
@@ -52,7 +52,7 @@ func (c *columns) column(column arrow.Array, nullable bool) error {
 	if err != nil {
 		return err
 	}
-	if nullable {
+	if field.Nullable {
 		return c.optional(column, fill)
 	}
 	return c.required(column, fill)

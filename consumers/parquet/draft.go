@@ -157,4 +157,3 @@ func footerBytes(path string, size int64) (uint32, error) {
 	}
 	return binary.LittleEndian.Uint32(tail[:]), nil
 }
-

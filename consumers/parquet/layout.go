@@ -63,7 +63,7 @@ type inOrder struct {
 // Fields implements parquet.Node.
 func (g inOrder) Fields() []pq.Field { return g.fields }
 
-func node(c schemas.Column, codec *zstd.Codec) pq.Node {
+func node(c schemas.Column, codec *zstd.Codec) pq.Node { //nolint:ireturn // schemas consist of this interface
 	leaf := func(n pq.Node) pq.Node { return pq.Compressed(n, codec) }
 	text := func() pq.Node { return leaf(pq.Encoded(pq.String(), &pq.RLEDictionary)) }
 	switch c.Type {
@@ -84,7 +84,7 @@ func node(c schemas.Column, codec *zstd.Codec) pq.Node {
 	return optional(c, leaf(integer(c)))
 }
 
-func optional(c schemas.Column, n pq.Node) pq.Node {
+func optional(c schemas.Column, n pq.Node) pq.Node { //nolint:ireturn // schemas consist of this interface
 	if c.Nullable {
 		return pq.Optional(n)
 	}
@@ -93,7 +93,7 @@ func optional(c schemas.Column, n pq.Node) pq.Node {
 
 // integer stores names of things as indices into a dictionary, and numbers as
 // differences to the one before.
-func integer(c schemas.Column) pq.Node {
+func integer(c schemas.Column) pq.Node { //nolint:ireturn // schemas consist of this interface
 	n := integerOf(c.Type)
 	if c.Unit == schemas.Hash && c.Name != "digest" {
 		return pq.Encoded(n, &pq.RLEDictionary)
@@ -101,7 +101,7 @@ func integer(c schemas.Column) pq.Node {
 	return pq.Encoded(n, &pq.DeltaBinaryPacked)
 }
 
-func integerOf(t schemas.Type) pq.Node {
+func integerOf(t schemas.Type) pq.Node { //nolint:ireturn // schemas consist of this interface
 	switch t {
 	case schemas.Uint8:
 		return pq.Uint(8)
@@ -126,7 +126,7 @@ func integerOf(t schemas.Type) pq.Node {
 type unbounded struct{ pq.Type }
 
 // NewColumnIndexer implements parquet.Type.
-func (t unbounded) NewColumnIndexer(int) pq.ColumnIndexer {
+func (t unbounded) NewColumnIndexer(int) pq.ColumnIndexer { //nolint:ireturn // implements parquet.Type
 	if t.Kind() == pq.Float {
 		return &anyFloat{least: pq.FloatValue(float32(math.Inf(-1))).Bytes(), greatest: pq.FloatValue(float32(math.Inf(1))).Bytes()}
 	}

@@ -86,8 +86,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func batches(t *testing.T, kind string, count int) ([]consumertest.Batch, []schemas.Message) {
+// batches is hostile rows of tensor.
+func batches(t *testing.T, count int) ([]consumertest.Batch, []schemas.Message) {
 	t.Helper()
-	b := consumertest.Batches(t, kind, consumertest.Producer(1), count, 50)
+	b := consumertest.Batches(t, "tensor", consumertest.Producer(1), count, 50)
 	return b, consumertest.Messages(b)
 }
