@@ -9,16 +9,16 @@ import (
 )
 
 // bigDump writes a dump of the recorded one's ops, repeated under new names until dump.json has that many bytes.
-func bigDump(t testing.TB, size int) Dump {
-	t.Helper()
-	recorded, err := os.ReadFile(filepath.Join(unpack(t, "D_tp_golden"), "D_tp_golden/dump/step0/rank0", dumpFile))
+func bigDump(tb testing.TB, size int) Dump {
+	tb.Helper()
+	recorded, err := os.ReadFile(filepath.Join(unpack(tb, "D_tp_golden"), "D_tp_golden/dump/step0/rank0", dumpFile))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir := tb.TempDir()
 	file, err := os.Create(filepath.Join(dir, dumpFile))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // checked by its reader
 	head, ops, _ := bytes.Cut(recorded, []byte("\"data\": {\n"))
@@ -27,7 +27,7 @@ func bigDump(t testing.TB, size int) Dump {
 	write := func(text []byte) {
 		n, err := file.Write(text)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		written += n
 	}
@@ -75,21 +75,21 @@ func BenchmarkSource(b *testing.B) {
 }
 
 // readTo reads a dump and returns the number of messages and their bytes.
-func readTo(t testing.TB, dump Dump) (messages, size int) {
-	t.Helper()
+func readTo(tb testing.TB, dump Dump) (messages, size int) {
+	tb.Helper()
 	source, err := Open(dump, DefaultOptions("a run"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	for m, err := range source.Batches(t.Context()) {
+	for m, err := range source.Batches(tb.Context()) {
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		messages++
 		size += len(m.Data)
 	}
 	if p := source.Problems(); p.Count > 0 {
-		t.Fatalf("%d problems, the first: %s", p.Count, p.First[0])
+		tb.Fatalf("%d problems, the first: %s", p.Count, p.First[0])
 	}
 	return messages, size
 }

@@ -13,21 +13,21 @@ import (
 )
 
 // dumpOf writes a dump.json into a folder of its own.
-func dumpOf(t testing.TB, text string) Dump {
-	t.Helper()
-	dir := t.TempDir()
-	write(t, dir, dumpFile, text)
+func dumpOf(tb testing.TB, text string) Dump {
+	tb.Helper()
+	dir := tb.TempDir()
+	write(tb, dir, dumpFile, text)
 	return Dump{Dir: dir}
 }
 
-func write(t testing.TB, dir, name, text string) {
-	t.Helper()
+func write(tb testing.TB, dir, name, text string) {
+	tb.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -142,6 +142,8 @@ func TestDamageBetweenOpsIsCountedOnlyWhenTextIsLost(t *testing.T) {
 	}{
 		"no comma":          {strings.Replace(whole, "},\n  \"Torch.b", "}\n  \"Torch.b", 1), 3, 0},
 		"a line of rubbish": {strings.Replace(whole, "  \"Torch.b", "rubbish here\n  \"Torch.b", 1), 3, 1},
+		"a torn name":       {strings.Replace(whole, "Torch.b.0", "Torch.b\n", 1), 2, 1},
+		"a torn beginning":  {"\x00\x00\x00\x00" + whole[9:], 3, 1},
 		"text behind":       {whole + "\nmore", 3, 0},
 		"a second document": {whole + whole, 3, 0},
 		"a torn head":       {strings.Replace(whole, `"level": "mix"`, `"level": "mi`, 1), 3, 0},
@@ -246,7 +248,10 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	if last == nil || !strings.Contains(last.Error(), "enough") {
 		t.Errorf("last error %v, want the cause", last)
 	}
-	for range source.Batches(t.Context()) {
+	for _, err := range source.Batches(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
 		break // the caller may stop at any message
 	}
 }

@@ -34,6 +34,10 @@ func (d *dumpReader) read() error {
 	if err == nil && t != tokenObject {
 		err = &syntaxError{what: "no object at the top"}
 	}
+	if _, syntax := errors.AsType[*syntaxError](err); syntax {
+		d.dropped("unreadable beginning")
+		err = d.lost(err)
+	}
 	for err == nil && !d.cut {
 		if t, err = d.scan.next(); err != nil || t == tokenEnd {
 			break
@@ -73,7 +77,7 @@ func (d *dumpReader) member() error {
 	case key == "data" && t == tokenObject:
 		d.scan.opDepth = d.scan.depth
 		return d.ops()
-	case d.debug && t == tokenObject && parseName(key).known():
+	case d.debug && t == tokenObject && namesAnOp(key):
 		d.scan.opDepth = d.scan.depth - 1
 		return d.op([]byte(key), t)
 	case t == tokenString:
@@ -147,11 +151,17 @@ func (d *dumpReader) between(err error) error {
 	}
 	text, at := what(err, offset)
 	d.problem(Problem{What: text, File: d.file, Offset: at})
-	if errors.Is(err, errCut) || !d.scan.resync(d.indent, d.last+1) {
+	from := d.last + 1
+	if d.scan.keyOpen {
+		from, offset = d.scan.keyOffset+1, d.scan.keyOffset
+		d.scan.keyOpen = false
+	}
+	d.last = max(d.last, from-1)
+	if errors.Is(err, errCut) || !d.scan.resync(d.indent, from) {
 		return d.cutShort()
 	}
 	if d.scan.offset() > offset {
-		d.dropped(1, "unreadable text between ops")
+		d.dropped("unreadable text between ops")
 	}
 	return nil
 }
@@ -169,7 +179,7 @@ func (d *dumpReader) op(name []byte, t token) error {
 	d.scan.minIndent = -1
 	if err == nil && d.scan.overlong >= 0 {
 		d.problem(Problem{What: "text longer than 1 MiB", File: d.file, Offset: d.scan.overlong, Op: string(name)})
-		d.dropped(1, "op with too long a text")
+		d.dropped("op with too long a text")
 		d.scan.overlong = -1
 		d.values.forgetFresh()
 		return nil
@@ -202,7 +212,7 @@ func (d *dumpReader) damage(err error, op string, offset int64) error {
 	}
 	text, at := what(err, offset)
 	d.problem(Problem{What: text, File: d.file, Offset: at, Op: op})
-	d.dropped(1, "unreadable op")
+	d.dropped("unreadable op")
 	if errors.Is(err, errCut) || !d.scan.resync(d.indent, offset+1) {
 		return d.cutShort()
 	}
@@ -221,7 +231,7 @@ func (d *dumpReader) commit(name string, parsed *opName, offset int64) error {
 	node, first := d.graph.run(id)
 	if !first {
 		d.problem(Problem{What: "the op appears twice; the first one is kept", File: d.file, Offset: offset, Op: name})
-		d.dropped(1, "op that appears twice")
+		d.dropped("op that appears twice")
 		d.values.forgetFresh()
 		return nil
 	}

@@ -40,7 +40,7 @@ func (r *values) section() (recompute bool, err error) {
 		return false, r.part(roleOutput)
 	}
 	r.path = append(r.path, r.scan.unescape(r.scratch)...)
-	if parseName(view(r.path)).known() {
+	if namesAnOp(view(r.path)) {
 		return false, r.scan.fail("an op inside another, which was not closed")
 	}
 	return false, r.part(roleKwarg) // no section that is known: kept under its name

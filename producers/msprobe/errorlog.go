@@ -23,7 +23,7 @@ func (r *reading) readErrorLog(input io.Reader) error {
 			return err
 		}
 		if message, ok := logMessage(string(line)); ok {
-			r.dropped(1, "msprobe reported: "+clip(message, 1<<10))
+			r.dropped("msprobe reported: " + clip(message, 1<<10))
 		}
 		for more && err == nil {
 			_, more, err = lines.ReadLine()

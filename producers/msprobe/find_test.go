@@ -11,11 +11,11 @@ import (
 )
 
 // tree makes the files, each an empty dump, in a folder of its own.
-func tree(t testing.TB, files ...string) string {
-	t.Helper()
-	dir := t.TempDir()
+func tree(tb testing.TB, files ...string) string {
+	tb.Helper()
+	dir := tb.TempDir()
 	for _, f := range files {
-		write(t, dir, filepath.FromSlash(f), `{"data": {}}`)
+		write(tb, dir, filepath.FromSlash(f), `{"data": {}}`)
 	}
 	return dir
 }

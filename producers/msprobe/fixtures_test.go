@@ -20,25 +20,25 @@ import (
 func TestMain(m *testing.M) {
 	flag.Bool("update", false, "write the golden files")
 	flag.Parse()
-	os.Exit(m.Run()) //nolint:forbidigo // the test binary's main
+	os.Exit(m.Run())
 }
 
 // unpack extracts recorded dumps into a folder of their own and returns it. Without a name it extracts all.
-func unpack(t testing.TB, names ...string) string {
-	t.Helper()
+func unpack(tb testing.TB, names ...string) string {
+	tb.Helper()
 	if len(names) == 0 {
 		archives, err := filepath.Glob("testdata/dumps/*.tar.gz")
 		if err != nil || len(archives) == 0 {
-			t.Fatalf("no recorded dumps: %v", err)
+			tb.Fatalf("no recorded dumps: %v", err)
 		}
 		for _, a := range archives {
 			names = append(names, strings.TrimSuffix(filepath.Base(a), ".tar.gz"))
 		}
 	}
-	dir := t.TempDir()
+	dir := tb.TempDir()
 	for _, name := range names {
 		if err := extract("testdata/dumps/"+name+".tar.gz", dir); err != nil {
-			t.Fatalf("unpack %s: %v", name, err)
+			tb.Fatalf("unpack %s: %v", name, err)
 		}
 	}
 	return dir
@@ -80,8 +80,8 @@ func extract(archive, dir string) error {
 }
 
 // dumpFolders is every folder with a dump.json below the roots.
-func dumpFolders(t testing.TB, roots ...string) []string {
-	t.Helper()
+func dumpFolders(tb testing.TB, roots ...string) []string {
+	tb.Helper()
 	var dirs []string
 	for _, root := range roots {
 		if root == "" {
@@ -94,7 +94,7 @@ func dumpFolders(t testing.TB, roots ...string) []string {
 			return err
 		})
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return dirs
@@ -154,23 +154,23 @@ func counts(all rows) string {
 }
 
 // references checks that every id in the rows is defined by a row, or is 0 where that means none.
-func references(t testing.TB, all rows) {
-	t.Helper()
+func references(tb testing.TB, all rows) {
+	tb.Helper()
 	ops, sites, layouts, stacks := set(all.ops, opIDOf), set(all.sites, siteIDOf), set(all.layouts, layoutIDOf), set(all.stacks, stackIDOf)
 	for _, s := range all.sites {
-		check(t, ops, s.OpID, "site.op_id")
+		check(tb, ops, s.OpID, "site.op_id")
 	}
 	for _, r := range all.tensors {
-		check(t, sites, r.SiteID, "tensor.site_id")
-		check(t, layouts, r.LayoutID, "tensor.layout_id")
+		check(tb, sites, r.SiteID, "tensor.site_id")
+		check(tb, layouts, r.LayoutID, "tensor.layout_id")
 	}
 	for _, p := range all.programs {
-		check(t, ops, p.OpID, "program.op_id")
+		check(tb, ops, p.OpID, "program.op_id")
 		if p.ParentOpID != 0 {
-			check(t, ops, p.ParentOpID, "program.parent_op_id")
+			check(tb, ops, p.ParentOpID, "program.parent_op_id")
 		}
 	}
 	for _, c := range all.calls {
-		check(t, stacks, c.StackID, "program_stack.stack_id")
+		check(tb, stacks, c.StackID, "program_stack.stack_id")
 	}
 }

@@ -48,16 +48,16 @@ func FuzzReaderNeitherPanicsNorLoops(f *testing.F) {
 }
 
 // contiguous checks that the batches of each kind are counted from 0 without gaps.
-func contiguous(t testing.TB, all rows) {
-	t.Helper()
+func contiguous(tb testing.TB, all rows) {
+	tb.Helper()
 	next := make(map[string]uint64)
 	for _, m := range all.messages {
 		if m.Header.Identity.Batch != next[m.Header.Kind] {
-			t.Errorf("message %s, want batch %d", m.ID(), next[m.Header.Kind])
+			tb.Errorf("message %s, want batch %d", m.ID(), next[m.Header.Kind])
 		}
 		next[m.Header.Kind]++
 		if _, err := schemas.ParseMessage(m.Subject(), m.NATSHeader(), m.Data, 1); err != nil {
-			t.Errorf("message %s: %v", m.ID(), err)
+			tb.Errorf("message %s: %v", m.ID(), err)
 		}
 	}
 }

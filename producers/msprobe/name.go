@@ -34,8 +34,11 @@ const (
 	gradientWord = "parameters_grad"
 )
 
-// known tells whether the name follows one of msProbe's patterns.
-func (n opName) known() bool { return n.phase != phaseNone || n.call >= 0 }
+// namesAnOp tells whether the name follows one of msProbe's patterns.
+func namesAnOp(name string) bool {
+	n := parseName(name)
+	return n.phase != phaseNone || n.call >= 0
+}
 
 // parseName splits a full op name. A name of no known pattern is an op of level other; every name has a result.
 func parseName(name string) opName {
@@ -160,7 +163,8 @@ func orText(text, fallback string) string {
 
 // layerIndex is the number after layers, layer, h or blocks in a dotted path, or that of a part such as layer3.
 func layerIndex(path string) int32 {
-	for part, rest := "", path; rest != ""; {
+	for rest := path; rest != ""; {
+		var part string
 		part, rest, _ = strings.Cut(rest, ".")
 		digits, ok := strings.CutPrefix(part, "layer")
 		if numbersLayers(part) {

@@ -179,3 +179,27 @@ func TestOptionsSayWhatIsWrongWithThem(t *testing.T) {
 		t.Error("Open of an empty folder gives no error")
 	}
 }
+
+func TestAReissuedSourceCarriesTheEpochGenerationAndTimeItWasGiven(t *testing.T) {
+	t.Parallel()
+	source, err := Open(dumpOf(t, fmt.Sprintf(indented, `{}`)), DefaultOptions("a run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := source.Epoch()
+	source.Reissue(77, 3, 99)
+	var all rows
+	for m, err := range source.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Header.Identity.Epoch != 77 {
+			t.Errorf("message %s, want epoch 77", m.ID())
+		}
+		all.add(t, m)
+	}
+	s := all.steps[0]
+	if s.Generation != 3 || s.EventTimeNs != 99 || s.Epoch != 77 || all.ranks[0].Epoch != 77 || source.Epoch() != content {
+		t.Errorf("step %+v, rank %+v; want epoch 77, generation 3, time 99", s, all.ranks[0])
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // step is the folder of one step.
@@ -28,13 +27,11 @@ func rankFolder(name string) (rank, bool) {
 	if name == "rank" {
 		return rank{name: name}, true
 	}
-	digits, ok := strings.CutPrefix(name, "rank")
-	if n, ok := number(digits, ok); ok {
+	if n, ok := numbered(name, "rank"); ok {
 		return rank{name: name, number: n}, true
 	}
 	for _, prefix := range []string{"proc", "pid"} {
-		digits, ok = strings.CutPrefix(name, prefix)
-		if n, ok := number(digits, ok); ok {
+		if n, ok := numbered(name, prefix); ok {
 			return rank{name: name, number: n, process: true}, true
 		}
 	}

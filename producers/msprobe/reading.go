@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tensortap/tensortap/schemas"
@@ -33,15 +34,10 @@ const (
 
 func (r *reading) problem(p Problem) { r.report(p) }
 
-// dropped counts what was lost, with its reason once.
-func (r *reading) dropped(count uint64, reason string) {
-	r.droppedCount += count
-	for _, known := range r.reasons {
-		if known == reason {
-			return
-		}
-	}
-	if len(r.reasons) < maxProblems {
+// dropped counts the loss of an op, and keeps each reason once.
+func (r *reading) dropped(reason string) {
+	r.droppedCount++
+	if len(r.reasons) < maxProblems && !slices.Contains(r.reasons, reason) {
 		r.reasons = append(r.reasons, reason)
 	}
 }

@@ -19,10 +19,10 @@ func set[R any](list []R, id func(R) uint64) map[uint64]bool {
 	return ids
 }
 
-func check(t testing.TB, ids map[uint64]bool, id uint64, what string) {
-	t.Helper()
+func check(tb testing.TB, ids map[uint64]bool, id uint64, what string) {
+	tb.Helper()
 	if !ids[id] {
-		t.Errorf("%s %016x has no row that defines it", what, id)
+		tb.Errorf("%s %016x has no row that defines it", what, id)
 	}
 }
 

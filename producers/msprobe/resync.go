@@ -10,13 +10,7 @@ func (s *scanner) resync(indent int, from int64) bool {
 	s.mark, s.start = -1, -1
 	s.overlong = -1
 	s.rewindLine(from)
-	found := false
-	if indent > 0 {
-		found = s.seekIndent(indent)
-	} else {
-		found = s.seekName()
-	}
-	if !found {
+	if indent > 0 && !s.seekIndent(indent) || indent <= 0 && !s.seekName() {
 		return false
 	}
 	s.depth = s.opDepth
@@ -114,7 +108,7 @@ func (s *scanner) seekName() bool {
 func (s *scanner) namesOp() bool {
 	at := s.offset()
 	s.mark = s.pos
-	ok := s.quoted() == nil && s.overlong < 0 && parseName(view(s.text())).known()
+	ok := s.quoted() == nil && s.overlong < 0 && namesAnOp(view(s.text()))
 	ok = ok && s.follows(':') && s.follows('{')
 	s.overlong = -1
 	held := s.mark >= 0

@@ -79,6 +79,7 @@ type scanner struct {
 	line      int64 // offset of the first byte after the last newline between tokens
 	keyIndent int   // blanks before the last key, -1 when it does not stand first on its line
 	keyOffset int64
+	keyOpen   bool  // the last key was found damaged
 	minIndent int   // a key of an inner object that stands no deeper than this is damage; -1 off
 	opDepth   int   // depth of the object whose keys are op names
 	overlong  int64 // offset of the first text that exceeded maxTextBytes; -1 none
@@ -91,85 +92,8 @@ func newScanner(input io.Reader) *scanner {
 	}
 }
 
-// offset is the position of the next unread byte in the input.
-func (s *scanner) offset() int64 { return s.base + int64(s.pos) }
-
 func (s *scanner) fail(what string) error {
 	return &syntaxError{offset: s.offset(), what: what}
-}
-
-// fill makes at least one more byte available behind the window's end, moving what must stay to the front.
-func (s *scanner) fill() bool {
-	if s.ended {
-		return false
-	}
-	s.slide()
-	if len(s.buf) == cap(s.buf) {
-		grown := make([]byte, len(s.buf), 2*cap(s.buf))
-		copy(grown, s.buf)
-		s.buf = grown
-	}
-	for {
-		n, err := s.input.Read(s.buf[len(s.buf):cap(s.buf)])
-		s.buf = s.buf[:len(s.buf)+n]
-		if err != nil {
-			s.ended = true
-			if !errors.Is(err, io.EOF) {
-				s.err = err
-			}
-			return n > 0
-		}
-		if n > 0 {
-			return true
-		}
-	}
-}
-
-func (s *scanner) slide() {
-	if s.mark >= 0 && s.pos-s.mark > maxMarkBytes {
-		s.mark = -1
-	}
-	keep := s.pos
-	if line := int(s.line - s.base); line >= 0 && s.pos-line < keptLineBytes {
-		keep = min(keep, max(line-1, 0))
-	}
-	if s.start >= 0 {
-		keep = min(keep, s.start)
-	}
-	if s.mark >= 0 {
-		keep = min(keep, s.mark)
-	}
-	s.buf = s.buf[:copy(s.buf[:cap(s.buf)], s.buf[keep:])]
-	s.base += int64(keep)
-	s.pos -= keep
-	if s.start >= 0 {
-		s.start -= keep
-		s.stop -= keep
-	}
-	if s.mark >= 0 {
-		s.mark -= keep
-	}
-}
-
-// blank skips white space and returns the next byte without consuming it.
-func (s *scanner) blank() (byte, bool) {
-	for {
-		buf := s.buf
-		for i := s.pos; i < len(buf); i++ {
-			switch c := buf[i]; c {
-			case ' ', '\t', '\r':
-			case '\n':
-				s.line = s.base + int64(i) + 1
-			default:
-				s.pos = i
-				return c, true
-			}
-		}
-		s.pos = len(buf)
-		if !s.fill() {
-			return 0, false
-		}
-	}
 }
 
 // next returns the next token. After an error the scanner stands where the error was found.
@@ -180,18 +104,17 @@ func (s *scanner) next() (token, error) {
 		if !ok {
 			return s.end()
 		}
-		if s.state == wantComma {
-			if c == ',' && s.depth > 0 {
-				s.pos++
-				s.state = wantValue
-				if s.inObject() {
-					s.state = wantKey
-				}
-				continue
-			}
+		if s.state != wantComma {
+			return s.element(c)
+		}
+		if c != ',' || s.depth == 0 {
 			return s.closing(c)
 		}
-		return s.element(c)
+		s.pos++
+		s.state = wantValue
+		if s.inObject() {
+			s.state = wantKey
+		}
 	}
 }
 
@@ -251,6 +174,7 @@ func (s *scanner) closing(c byte) (token, error) {
 }
 
 func (s *scanner) open(object bool) error { //nolint:revive // flag-parameter: the bit is what is stored
+
 	if s.depth >= maxDepth {
 		return s.fail("containers nested too deeply")
 	}
@@ -272,6 +196,7 @@ func (s *scanner) key(c byte) (token, error) {
 		return tokenEnd, s.fail("no key where one must stand")
 	}
 	s.keyOffset = s.offset()
+	s.keyOpen = true
 	s.keyIndent = s.indent()
 	if s.depth > s.opDepth && s.keyIndent >= 0 && s.keyIndent <= s.minIndent {
 		return tokenEnd, s.fail("a key out of place: something before it was not closed")
@@ -288,21 +213,8 @@ func (s *scanner) key(c byte) (token, error) {
 	}
 	s.pos++
 	s.state = wantValue
+	s.keyOpen = false
 	return tokenKey, nil
-}
-
-// indent counts the blanks before the next byte if nothing else stands before it on its line, and is -1 otherwise.
-func (s *scanner) indent() int {
-	from := int(s.line - s.base)
-	if s.line == 0 || from < 0 || from > s.pos {
-		return -1
-	}
-	for _, c := range s.buf[from:s.pos] {
-		if c != ' ' {
-			return -1
-		}
-	}
-	return s.pos - from
 }
 
 func (s *scanner) value(c byte) (token, error) {
@@ -344,40 +256,4 @@ func (s *scanner) skip(t token) error {
 		}
 	}
 	return nil
-}
-
-// place is a point in the text to which the scanner can return while the window still holds it.
-type place struct {
-	offset int64
-	depth  int
-	outer  bool
-}
-
-// remember marks the point just after an object was opened.
-func (s *scanner) remember() place {
-	p := place{offset: s.offset(), depth: s.depth, outer: s.mark < 0}
-	if p.outer {
-		s.mark = s.pos
-	}
-	return p
-}
-
-// forget releases the window again.
-func (s *scanner) forget(p place) {
-	if p.outer {
-		s.mark = -1
-	}
-}
-
-// back returns to the point, at which an object had just been opened, or says that the window has moved on.
-func (s *scanner) back(p place) bool {
-	if s.mark < 0 || p.offset < s.base+int64(s.mark) {
-		return false
-	}
-	s.pos = int(p.offset - s.base)
-	s.depth = p.depth
-	s.objects[(s.depth-1)>>6] |= 1 << ((s.depth - 1) & 63)
-	s.state = wantKeyOrEnd
-	s.start = -1
-	return true
 }

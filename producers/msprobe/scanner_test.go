@@ -28,7 +28,7 @@ func tokens(input io.Reader) string {
 			out = append(out, fmt.Sprintf("%q", scan.unescape(nil)))
 		case tokenNumber:
 			out = append(out, fmt.Sprint(float(scan.text())))
-		default:
+		case tokenObject, tokenObjectEnd, tokenArray, tokenArrayEnd, tokenTrue, tokenFalse, tokenNull:
 			out = append(out, []string{"", "{", "}", "[", "]", "", "", "", "true", "false", "null"}[t])
 		}
 	}

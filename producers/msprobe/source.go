@@ -49,7 +49,8 @@ type Source struct {
 	dump     Dump
 	opt      Options
 	files    []file
-	epoch    uint64
+	epoch    uint64 // of the content
+	issue    uint64 // of the rows
 	bytes    int64
 	problems Problems
 	header   Header
@@ -81,6 +82,7 @@ func Open(dump Dump, opt Options) (*Source, error) {
 		return nil, fmt.Errorf("open dump %s: %w: neither %s nor %s in it", dump.Dir, ErrNoDump, dumpFile, debugFile)
 	}
 	s.epoch = hasher.Sum64()
+	s.issue = s.epoch
 	return s, nil
 }
 
@@ -138,6 +140,12 @@ func (s *Source) Step() uint32 { return s.dump.Step }
 // Rank is the dump's rank.
 func (s *Source) Rank() uint32 { return s.dump.Rank }
 
+// Reissue has the next Batches carry another epoch, generation and time than Open gave them: those under which the
+// content was first published, or takes the place of other content.
+func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
+	s.issue, s.opt.Generation, s.opt.EventTimeNs = epoch, generation, eventTimeNs
+}
+
 // Bytes is the size of the dump's files, saved tensors aside.
 func (s *Source) Bytes() int64 { return s.bytes }
 
@@ -152,7 +160,7 @@ func (s *Source) Header() Header { return s.header }
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
 		s.problems = Problems{}
-		id := schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.epoch}
+		id := schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue}
 		r := &reading{
 			out: newEmitter(ctx, id, s.opt.RowsPerBatch, yield), graph: newGraph(), dir: s.dump.Dir,
 			eventTimeNs: s.opt.EventTimeNs, step: s.dump.Step, report: s.problems.add,
@@ -205,7 +213,7 @@ func (s *Source) unchanged() error {
 
 func (s *Source) rankRow() schemas.RankRow {
 	row := schemas.RankRow{
-		RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.epoch, SourceName: s.dump.SourceName,
+		RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue, SourceName: s.dump.SourceName,
 		TP: -1, PP: -1, DP: -1, CP: -1, EP: -1, TPSize: -1, PPSize: -1, DPSize: -1, CPSize: -1, EPSize: -1,
 	}
 	if folder, ok := rankFolder(s.dump.SourceName); ok && folder.process {

@@ -22,62 +22,62 @@ type rows struct {
 	problems Problems
 }
 
-func decode[R any, P schemas.Row[R]](t testing.TB, to *[]R, m schemas.Message) {
-	t.Helper()
+func decode[R any, P schemas.Row[R]](tb testing.TB, to *[]R, m schemas.Message) {
+	tb.Helper()
 	var err error
 	if *to, err = schemas.AppendRows[R, P](*to, m); err != nil {
-		t.Fatalf("decode %s: %v", m.ID(), err)
+		tb.Fatalf("decode %s: %v", m.ID(), err)
 	}
 }
 
-func (r *rows) add(t testing.TB, m schemas.Message) {
-	t.Helper()
+func (r *rows) add(tb testing.TB, m schemas.Message) {
+	tb.Helper()
 	r.messages = append(r.messages, m)
 	switch m.Header.Kind {
 	case "op":
-		decode(t, &r.ops, m)
+		decode(tb, &r.ops, m)
 	case "site":
-		decode(t, &r.sites, m)
+		decode(tb, &r.sites, m)
 	case "layout":
-		decode(t, &r.layouts, m)
+		decode(tb, &r.layouts, m)
 	case "stack":
-		decode(t, &r.stacks, m)
+		decode(tb, &r.stacks, m)
 	case "program":
-		decode(t, &r.programs, m)
+		decode(tb, &r.programs, m)
 	case "program_stack":
-		decode(t, &r.calls, m)
+		decode(tb, &r.calls, m)
 	case "step":
-		decode(t, &r.steps, m)
+		decode(tb, &r.steps, m)
 	case "tensor":
-		decode(t, &r.tensors, m)
+		decode(tb, &r.tensors, m)
 	case "payload":
-		decode(t, &r.payloads, m)
+		decode(tb, &r.payloads, m)
 	case "rank":
-		decode(t, &r.ranks, m)
+		decode(tb, &r.ranks, m)
 	default:
-		t.Fatalf("message of kind %q", m.Header.Kind)
+		tb.Fatalf("message of kind %q", m.Header.Kind)
 	}
 }
 
 // readAll reads the dump in dir with that many rows per batch.
-func readAll(t testing.TB, dump Dump, rowsPerBatch int) rows {
-	t.Helper()
+func readAll(tb testing.TB, dump Dump, rowsPerBatch int) rows {
+	tb.Helper()
 	opt := DefaultOptions("a run")
 	opt.RowsPerBatch = rowsPerBatch
 	source, err := Open(dump, opt)
 	if err != nil {
-		t.Fatalf("Open(%s) = %v", dump.Dir, err)
+		tb.Fatalf("Open(%s) = %v", dump.Dir, err)
 	}
 	var all rows
-	for m, err := range source.Batches(t.Context()) {
+	for m, err := range source.Batches(tb.Context()) {
 		if err != nil {
-			t.Fatalf("Batches(%s) = %v", dump.Dir, err)
+			tb.Fatalf("Batches(%s) = %v", dump.Dir, err)
 		}
-		all.add(t, m)
+		all.add(tb, m)
 	}
 	all.problems = source.Problems()
 	if len(all.steps) != 1 {
-		t.Fatalf("%d rows of step, want 1", len(all.steps))
+		tb.Fatalf("%d rows of step, want 1", len(all.steps))
 	}
 	return all
 }

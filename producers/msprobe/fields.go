@@ -1,0 +1,217 @@
+package msprobe
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// fields reads the members of a record up to its closing brace.
+func (r *values) fields(l *leaf) error {
+	for {
+		t, err := r.scan.next()
+		if err != nil || t == tokenObjectEnd {
+			return err
+		}
+		if err := r.field(l); err != nil {
+			return err
+		}
+	}
+}
+
+// field reads one member whose key is the current token.
+func (r *values) field(l *leaf) error {
+	switch view(r.scan.text()) {
+	case "type":
+		return r.textField(&l.typ)
+	case "class_type":
+		return r.textField(&l.class)
+	case "dtype":
+		return r.textField(&l.dtype)
+	case "data_name":
+		return r.textField(&l.file)
+	case "shape":
+		return r.shape(l)
+	case "Max":
+		return r.statistic(l, &l.most, schemas.MeasuredMax)
+	case "Min":
+		return r.statistic(l, &l.least, schemas.MeasuredMin)
+	case "Mean":
+		return r.statistic(l, &l.mean, schemas.MeasuredMean)
+	case "Norm":
+		return r.statistic(l, &l.norm, schemas.MeasuredL2)
+	case "requires_grad":
+		return r.requiresGrad(l)
+	case "md5":
+		return r.digest(l)
+	case "value", "format":
+		return r.literal(l)
+	case "tensor":
+		return r.peerTensor(l)
+	}
+	return r.extra(l)
+}
+
+func (r *values) textField(to *string) error {
+	t, err := r.scan.next()
+	if err != nil {
+		return err
+	}
+	if t == tokenString {
+		*to = r.texts.get(r.scan.unescape(r.scratch))
+		return nil
+	}
+	return r.scan.skip(t)
+}
+
+func (r *values) shape(l *leaf) error {
+	t, err := r.scan.next()
+	if err != nil || t != tokenArray {
+		return firstError(err, r.scan.skip(t))
+	}
+	l.hasShape = true
+	l.shape = l.shape[:0]
+	for {
+		t, err := r.scan.next()
+		if err != nil || t == tokenArrayEnd {
+			return err
+		}
+		size := int64(-1) // what is no number is a dimension that was not known
+		if t == tokenNumber {
+			size = dimension(r.scan.text())
+		}
+		if err := r.scan.skip(t); err != nil {
+			return err
+		}
+		l.shape = append(l.shape, size)
+		if len(l.shape) > maxDimensions {
+			return r.scan.fail("a shape of too many dimensions")
+		}
+	}
+}
+
+func dimension(text []byte) int64 {
+	n, err := strconv.ParseInt(view(text), 10, 64)
+	if err == nil || n != 0 {
+		return n // out of range is the nearest that fits
+	}
+	if f := float(text); f > 0 && f < math.MaxInt64 {
+		return int64(f)
+	}
+	return 0
+}
+
+func (r *values) statistic(l *leaf, to *float64, bit uint32) error {
+	t, err := r.scan.next()
+	if err != nil {
+		return err
+	}
+	switch t {
+	case tokenNumber:
+		*to = float(r.scan.text())
+	case tokenTrue:
+		*to = 1
+	case tokenFalse:
+		*to = 0
+	case tokenString:
+		l.worded(r.scan.text(), to, bit)
+		return nil
+	case tokenNull, tokenEnd, tokenObject, tokenObjectEnd, tokenArray, tokenArrayEnd, tokenKey:
+		return r.scan.skip(t)
+	}
+	l.measured |= bit
+	return nil
+}
+
+// worded takes a statistic given as text, if the text is a number.
+func (l *leaf) worded(text []byte, to *float64, bit uint32) {
+	if v, err := strconv.ParseFloat(view(text), 64); err == nil {
+		*to = v
+		l.measured |= bit
+	}
+}
+
+func (r *values) requiresGrad(l *leaf) error {
+	t, err := r.scan.next()
+	if err != nil {
+		return err
+	}
+	switch t {
+	case tokenTrue:
+		l.grad = 1
+	case tokenFalse:
+		l.grad = 0
+	case tokenEnd, tokenObject, tokenObjectEnd, tokenArray, tokenArrayEnd, tokenKey, tokenString, tokenNumber, tokenNull:
+		return r.scan.skip(t)
+	}
+	return nil
+}
+
+// digest reads what msProbe calls md5: 8 hex digits of a CRC-32, or 0x and 16 digits of an exclusive or.
+func (r *values) digest(l *leaf) error {
+	t, err := r.scan.next()
+	if err != nil || t != tokenString {
+		return firstError(err, r.scan.skip(t))
+	}
+	digits, xor := strings.CutPrefix(view(r.scan.text()), "0x")
+	v, err := strconv.ParseUint(digits, 16, 64)
+	if err == nil && xor {
+		l.digest, l.digestKind = v, schemas.DigestXOR
+	} else if err == nil && len(digits) <= 8 {
+		l.digest, l.digestKind = v, schemas.DigestCRC32
+	}
+	return nil // what is no hexadecimal number is no digest
+}
+
+func (r *values) literal(l *leaf) error {
+	t, err := r.scan.next()
+	if err != nil {
+		return err
+	}
+	l.hasValue = true
+	l.literal = l.literal[:0]
+	switch t {
+	case tokenString:
+		l.literal = append(l.literal, r.scan.unescape(r.scratch)...)
+		return nil
+	case tokenNumber:
+		l.isNumber, l.number = true, float(r.scan.text())
+	case tokenEnd, tokenObject, tokenObjectEnd, tokenArray, tokenArrayEnd, tokenKey, tokenTrue, tokenFalse, tokenNull:
+	}
+	l.literal, err = r.compact(l.literal, t)
+	return err
+}
+
+// peerTensor reads the tensor inside a point-to-point operation, whose statistics become the record's own.
+func (r *values) peerTensor(l *leaf) error {
+	t, err := r.scan.next()
+	if err != nil || t != tokenObject {
+		return firstError(err, r.scan.skip(t))
+	}
+	class := l.class
+	err = r.fields(l)
+	l.class = class
+	return err
+}
+
+func (r *values) extra(l *leaf) error {
+	l.extra = appendQuoted(separated(l.extra), r.scan.text())
+	l.extra = append(l.extra, ':')
+	t, err := r.scan.next()
+	if err != nil {
+		return err
+	}
+	l.extra, err = r.compact(l.extra, t)
+	return err
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
