@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/tensortap/tensortap/schemas"
@@ -49,14 +50,7 @@ func (l *ledger) has(s Span) bool {
 
 // after is the position of the first interval that begins behind batch.
 func after(ranges []interval, batch uint64) int {
-	i, found := slices.BinarySearchFunc(ranges, batch, func(r interval, b uint64) int {
-		if r.first > b {
-			return 1
-		}
-		return -1
-	})
-	_ = found // never: the comparison has no equality
-	return i
+	return sort.Search(len(ranges), func(i int) bool { return ranges[i].first > batch })
 }
 
 // add puts all batches of the span into the set.

@@ -67,6 +67,7 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 		return r, err
 	}
 	r.DamagedLines = damaged
+	w.ledger = newLedger() // an earlier Open may have ended half-way
 	files, lost := current(entries)
 	w.lost = lost
 	for _, e := range entries {

@@ -1,0 +1,49 @@
+package parquet
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestLedgerIsASetOfBatches(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	l := newLedger()
+	want := map[uint64]bool{}
+	for range 3000 {
+		first := random.Uint64N(200)
+		s := Span{Kind: "tensor", First: first, Last: first + random.Uint64N(6)}
+		add := random.IntN(3) > 0
+		if add {
+			l.add(s)
+		} else {
+			l.remove(s)
+		}
+		for b := s.First; b <= s.Last; b++ {
+			want[b] = add
+		}
+		for b := range uint64(210) {
+			if got := l.has(Span{Kind: "tensor", First: b, Last: b}); got != want[b] {
+				t.Fatalf("has(%d) = %t after %+v, want %t", b, got, s, want[b])
+			}
+		}
+		for _, hole := range l.lacks(Span{Kind: "tensor", Last: 209}) {
+			if want[hole.First] || want[hole.Last] {
+				t.Fatalf("lacks() names %+v, which is there", hole)
+			}
+		}
+	}
+}
+
+func TestLedgerHoldsTheLastBatchOfAll(t *testing.T) {
+	t.Parallel()
+	l := newLedger()
+	last := Span{Kind: "step", First: math.MaxUint64, Last: math.MaxUint64}
+	l.add(last)
+	l.add(Span{Kind: "step", First: 0, Last: 0})
+	l.add(last)
+	if !l.has(last) || l.has(Span{Kind: "step", First: 1, Last: 1}) {
+		t.Errorf("ranges are %v, want the first batch and the last", l.ranges)
+	}
+}
