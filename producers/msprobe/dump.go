@@ -256,27 +256,34 @@ func (d *dumpReader) commit(name string, parsed *opName, offset int64) error {
 func (d *dumpReader) commitPart(op uint64, part role, microStep uint16) error {
 	list := d.values.list
 	for i := range list {
-		v := &list[i]
-		if v.role != part {
+		if list[i].role != part {
 			continue
 		}
-		site := schemas.SiteRow{SiteID: schemas.SiteID(op, part.String(), v.path), OpID: op, Role: part.String(), Path: v.path}
-		if err := d.out.site.add(d.out, &site, len(v.path)); err != nil {
-			return err
-		}
-		row := &v.row
-		row.SiteID, row.MicroStep, row.Seq = site.SiteID, microStep, d.tensorCount
-		row.RunID, row.Rank, row.Epoch = d.out.id.RunID, d.out.id.Rank, d.out.id.Epoch
-		row.EventTimeNs, row.Step = d.eventTimeNs, d.step
-		d.tensorCount++
-		if v.file != "" {
-			if err := d.addPayload(row, v.file, d.header.DataDir); err != nil {
-				return err
-			}
-		}
-		if err := d.out.addTensor(row); err != nil {
+		if err := d.commitValue(op, &list[i], microStep); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (d *dumpReader) commitValue(op uint64, v *value, microStep uint16) error {
+	name := v.role.String()
+	d.siteRow = schemas.SiteRow{SiteID: schemas.SiteID(op, name, v.path), OpID: op, Role: name, Path: v.path}
+	if err := d.out.site.add(d.out, &d.siteRow, len(v.path)); err != nil {
+		return err
+	}
+	d.tensorRow = schemas.TensorRow{
+		RunID: d.out.id.RunID, Rank: d.out.id.Rank, Epoch: d.out.id.Epoch, EventTimeNs: d.eventTimeNs,
+		Step: d.step, MicroStep: microStep, Seq: d.tensorCount, SiteID: d.siteRow.SiteID, LayoutID: v.layout,
+		ElementCount: v.elements, Measured: v.statistics.measured, ValueMin: v.statistics.least,
+		ValueMax: v.statistics.most, ValueMean: v.statistics.mean, ValueL2: v.statistics.norm,
+		Digest: v.digest.value, DigestKind: v.digest.kind,
+	}
+	d.tensorCount++
+	if v.file != "" {
+		if err := d.addPayload(&d.tensorRow, v.file, d.header.DataDir); err != nil {
+			return err
+		}
+	}
+	return d.out.addTensor(&d.tensorRow)
 }

@@ -45,7 +45,7 @@ func (r *values) field(l *leaf) error {
 	case "requires_grad":
 		return r.requiresGrad(l)
 	case "md5":
-		return r.digest(l)
+		return r.checksum(l)
 	case "value", "format":
 		return r.literal(l)
 	case "tensor":
@@ -149,8 +149,8 @@ func (r *values) requiresGrad(l *leaf) error {
 	return nil
 }
 
-// digest reads what msProbe calls md5: 8 hex digits of a CRC-32, or 0x and 16 digits of an exclusive or.
-func (r *values) digest(l *leaf) error {
+// checksum reads what msProbe calls md5: 8 hex digits of a CRC-32, or 0x and 16 digits of an exclusive or.
+func (r *values) checksum(l *leaf) error {
 	t, err := r.scan.next()
 	if err != nil || t != tokenString {
 		return firstError(err, r.scan.skip(t))
@@ -158,9 +158,9 @@ func (r *values) digest(l *leaf) error {
 	digits, xor := strings.CutPrefix(view(r.scan.text()), "0x")
 	v, err := strconv.ParseUint(digits, 16, 64)
 	if err == nil && xor {
-		l.digest, l.digestKind = v, schemas.DigestXOR
+		l.digest = digest{value: v, kind: schemas.DigestXOR}
 	} else if err == nil && len(digits) <= 8 {
-		l.digest, l.digestKind = v, schemas.DigestCRC32
+		l.digest = digest{value: v, kind: schemas.DigestCRC32}
 	}
 	return nil // what is no hexadecimal number is no digest
 }

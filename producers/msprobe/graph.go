@@ -18,7 +18,12 @@ type node struct {
 	seen              bool // ran, or is described by a row of op
 }
 
-func newGraph() *graph { return &graph{index: make(map[uint64]int32)} }
+// newGraph returns an empty graph with room for the ops of files of that size.
+func newGraph(bytes int64) *graph {
+	const bytesPerOp = 1 << 10
+	ops := int(bytes / bytesPerOp)
+	return &graph{index: make(map[uint64]int32, ops), nodes: make([]node, 0, ops)}
+}
 
 func (g *graph) at(op uint64) *node {
 	i, ok := g.index[op]

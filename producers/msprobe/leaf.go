@@ -31,17 +31,27 @@ type leaf struct {
 	hasShape bool
 	grad     int8 // requires_grad: -1 not known
 
-	measured                uint32
-	least, most, mean, norm float64
-	digest                  uint64
-	digestKind              uint8
-	file                    string // data_name
+	statistics
+	digest digest
+	file   string // data_name
 
 	hasValue bool
 	isNumber bool
 	number   float64
 	literal  []byte // the value, as text
 	extra    []byte // members of no other meaning, as compact JSON without the braces
+}
+
+// statistics is what was measured of a tensor's elements, by the bits of tensor.measured.
+type statistics struct {
+	measured                uint32
+	least, most, mean, norm float64
+}
+
+// digest is a checksum of a tensor's elements, by the kinds of tensor.digest_kind.
+type digest struct {
+	value uint64
+	kind  uint8
 }
 
 func (l *leaf) reset() {

@@ -20,6 +20,13 @@ type reading struct {
 	step        uint32
 	report      func(Problem)
 
+	// rows are filled here, since a builder takes a pointer and the row would be allocated each time
+	opRow     schemas.OpRow
+	siteRow   schemas.SiteRow
+	tensorRow schemas.TensorRow
+	position  schemas.ProgramRow
+	call      schemas.ProgramStackRow
+
 	opCount      uint64
 	tensorCount  uint64
 	droppedCount uint64
@@ -43,11 +50,11 @@ func (r *reading) dropped(reason string) {
 }
 
 func (r *reading) addOp(id uint64, name string, parsed *opName) error {
-	row := schemas.OpRow{
+	r.opRow = schemas.OpRow{
 		OpID: id, Name: name, Level: parsed.level, Prefix: parsed.prefix, ModulePath: parsed.modulePath,
 		LayerIndex: parsed.layer, ClassOrAPI: parsed.class, CallIndex: parsed.call, Phase: parsed.phase,
 	}
-	return r.out.op.add(r.out, &row, 2*len(name))
+	return r.out.op.add(r.out, &r.opRow, 2*len(name))
 }
 
 // addPayload writes the place of a saved tensor relative to the dump's folder, which is the same on every host.
@@ -104,15 +111,15 @@ func (r *reading) addProgram(program uint64) error {
 	for position, i := range r.graph.order {
 		n := &r.graph.nodes[i]
 		at := uint32(position) //nolint:gosec // the graph holds fewer nodes than that
-		row := schemas.ProgramRow{ProgramID: program, Position: at, OpID: n.op, ParentOpID: n.parent}
-		if err := r.out.program.add(r.out, &row, 0); err != nil {
+		r.position = schemas.ProgramRow{ProgramID: program, Position: at, OpID: n.op, ParentOpID: n.parent}
+		if err := r.out.program.add(r.out, &r.position, 0); err != nil {
 			return err
 		}
 		if n.stack == 0 {
 			continue
 		}
-		call := schemas.ProgramStackRow{RunID: r.out.id.RunID, ProgramID: program, Position: at, StackID: n.stack}
-		if err := r.out.programStack.add(r.out, &call, 0); err != nil {
+		r.call = schemas.ProgramStackRow{RunID: r.out.id.RunID, ProgramID: program, Position: at, StackID: n.stack}
+		if err := r.out.programStack.add(r.out, &r.call, 0); err != nil {
 			return err
 		}
 	}

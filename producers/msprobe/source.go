@@ -162,7 +162,7 @@ func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] 
 		s.problems = Problems{}
 		id := schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue}
 		r := &reading{
-			out: newEmitter(ctx, id, s.opt.RowsPerBatch, yield), graph: newGraph(), dir: s.dump.Dir,
+			out: newEmitter(ctx, id, s.opt.RowsPerBatch, yield), graph: newGraph(s.bytes), dir: s.dump.Dir,
 			eventTimeNs: s.opt.EventTimeNs, step: s.dump.Step, report: s.problems.add,
 		}
 		err := s.read(r)

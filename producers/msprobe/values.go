@@ -30,12 +30,15 @@ const (
 	maxLayouts = 1 << 16
 )
 
-// value is one row of the op being read; it becomes a row of tensor when the op is found whole.
+// value is one tensor or other argument of the op being read; it becomes a row when the op is found whole.
 type value struct {
-	row  schemas.TensorRow
-	role role
-	path string
-	file string // data_name
+	path       string
+	file       string // data_name
+	layout     uint64
+	elements   uint64
+	statistics statistics
+	digest     digest
+	role       role
 }
 
 // values reads one op's entry into a list of values.
@@ -216,17 +219,17 @@ func (r *values) keep(l *leaf) error {
 	if l.typ == kindNone {
 		kind = kindNone
 	}
-	v := value{role: r.role, path: r.texts.get(r.path), file: l.file}
-	v.row = schemas.TensorRow{
-		LayoutID: r.layout(l, kind), Measured: l.measured,
-		ValueMin: l.least, ValueMax: l.most, ValueMean: l.mean, ValueL2: l.norm,
-		Digest: l.digest, DigestKind: l.digestKind,
+	v := value{
+		role: r.role, path: r.texts.get(r.path), file: l.file, layout: r.layout(l, kind),
+		statistics: l.statistics, digest: l.digest,
 	}
 	if kind == kindTensor {
-		v.row.ElementCount = elements(l.shape)
+		v.elements = elements(l.shape)
 	} else if l.isNumber {
-		v.row.Measured = schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean
-		v.row.ValueMin, v.row.ValueMax, v.row.ValueMean = l.number, l.number, l.number
+		v.statistics = statistics{
+			measured: schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean,
+			least:    l.number, most: l.number, mean: l.number,
+		}
 	}
 	r.list = append(r.list, v)
 	return nil
