@@ -41,16 +41,16 @@ func lineAt(lines []string, i int) string {
 	return ""
 }
 
-// nameObject takes layer and name from L1_runs.sql or divergence.sql.
+// nameObject takes layer and name from L1_runs.sql or divergence_report.sql.
 func nameObject(file string) (Object, error) {
 	name := strings.TrimSuffix(file, ".sql")
-	if !strings.HasPrefix(name, "L") {
-		return Object{Name: name, Layer: LayerReport}, nil
+	if report, ok := strings.CutSuffix(name, reportSuffix); ok {
+		return Object{Name: report, Layer: LayerReport}, nil
 	}
-	digit, rest, found := strings.Cut(name[1:], "_")
+	digit, rest, found := strings.Cut(strings.TrimPrefix(name, "L"), "_")
 	layer, err := strconv.Atoi(digit)
 	if err != nil || !found || layer >= int(LayerReport) {
-		return Object{}, fmt.Errorf("name %q: want LN_object.sql with N below %d", file, LayerReport)
+		return Object{}, fmt.Errorf("name %q: want LN_object.sql with N below %d, or object_report.sql", file, LayerReport)
 	}
 	return Object{Name: rest, Layer: Layer(layer)}, nil
 }
@@ -74,7 +74,7 @@ func parameters(lines []string, text string) ([]Parameter, error) {
 		if types[m[1]] == "" {
 			return nil, fmt.Errorf("line %d: parameter %s is not used, or documented twice", i+1, m[1])
 		}
-		found = append(found, Parameter{Name: m[1], Type: types[m[1]], Default: m[2], Doc: m[3], Optional: m[2] != ""})
+		found = append(found, Parameter{Name: m[1], Type: types[m[1]], Default: m[2], Doc: m[3], Required: m[2] == ""})
 		delete(types, m[1])
 	}
 	for name := range types {

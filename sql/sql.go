@@ -2,8 +2,8 @@
 // report asks, needs and answers from the comment at its head.
 //
 // Nothing is generated from Go strings: a file under tables is a migration, one
-// under views or reports is a single SELECT. Whoever creates the views wraps
-// each as [Object.CreateView] does, in the order of [Views].
+// under views or reports is a single SELECT, to be wrapped in CREATE OR REPLACE
+// VIEW in the order of the files.
 package sql
 
 import (
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Files holds tables/NNN_name.sql, views/LN_name.sql and reports/name.sql.
+// Files holds tables/NNN_name.sql, views/LN_name.sql and reports/name_report.sql.
 //
 //go:embed tables/*.sql views/*.sql reports/*.sql
 var Files embed.FS //nolint:gochecknoglobals // embed.FS must be a variable; it cannot be changed
@@ -34,7 +34,7 @@ const (
 
 // Object is a view or a report: one SELECT and what its head says of it.
 type Object struct {
-	Name       string // of the view in database tap
+	Name       string // of a view its name in database tap, of a report what people call it
 	Layer      Layer
 	Question   string
 	Grain      string
@@ -51,14 +51,21 @@ type Report = Object
 type Parameter struct {
 	Name     string
 	Type     string // of ClickHouse, as String, Float64, Int64
-	Default  string // as text; empty unless Optional
+	Default  string // as text; empty when Required
 	Doc      string
-	Optional bool
+	Required bool
 }
 
-// CreateView is the statement that creates the object as a view in database tap.
-func (o Object) CreateView() string {
-	return "CREATE OR REPLACE VIEW tap." + o.Name + " AS\n" + o.Query
+// reportSuffix tells a report from the view of the same name: tap.runs_report has parameters and an order, tap.runs has
+// neither.
+const reportSuffix = "_report"
+
+// View is the object's own name in database tap.
+func (o Object) View() string {
+	if o.Layer == LayerReport {
+		return o.Name + reportSuffix
+	}
+	return o.Name
 }
 
 // Views returns every view, each after those that it reads.
@@ -67,15 +74,20 @@ func Views() ([]Object, error) { return objects("views") }
 // Reports returns every report, by name.
 func Reports() ([]Report, error) { return objects("reports") }
 
-// Statements splits a file of tables into statements without their semicolons.
-func Statements(text string) []string {
-	var statements []string
-	for s := range strings.SplitSeq(text, ";\n") {
-		if s = strings.TrimSpace(s); s != "" {
-			statements = append(statements, s)
-		}
+// ReportByName returns one report, or an error that lists those there are.
+func ReportByName(name string) (Report, error) {
+	reports, err := Reports()
+	if err != nil {
+		return Report{}, err
 	}
-	return statements
+	names := make([]string, 0, len(reports))
+	for _, r := range reports {
+		if r.Name == name {
+			return r, nil
+		}
+		names = append(names, r.Name)
+	}
+	return Report{}, fmt.Errorf("no report is named %q, there are: %s", name, strings.Join(names, ", "))
 }
 
 // objects reads a folder. File names begin with the layer, so their order is the order of creation.

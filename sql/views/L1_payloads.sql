@@ -4,13 +4,13 @@
 -- Empty when: no raw tensor was kept
 SELECT
     p.run_id AS run_id,
-    if(r.name = '', lower(hex(p.run_id)), r.name) AS run,
+    if(r.name = '', leftPad(lower(hex(p.run_id)), 16, '0'), r.name) AS run,
     p.rank AS rank,
     p.step AS step,
     p.seq AS seq,
     p.site_id AS site_id,
     s.op_id AS op_id,
-    multiIf(o.name != '', o.name, s.op_id != 0, lower(hex(s.op_id)), lower(hex(p.site_id))) AS op,
+    multiIf(o.name != '', o.name, s.op_id != 0, leftPad(lower(hex(s.op_id)), 16, '0'), leftPad(lower(hex(p.site_id)), 16, '0')) AS op,
     s.role AS role,
     s.path AS path,
     p.location AS location,

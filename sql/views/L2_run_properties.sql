@@ -26,7 +26,6 @@ ARRAY JOIN arrayFilter(pair -> pair.2 != '', arrayConcat(
         ('config', config),
         ('event_time_source', event_time_source),
         ('ranks', toString(rank_count)),
-        ('steps', toString(step_count)),
-        ('status', status)
+        ('steps', toString(step_count))
     ],
     arrayMap((key, value) -> (concat('label ', key), value), mapKeys(labels), mapValues(labels)))) AS said

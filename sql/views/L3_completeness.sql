@@ -128,14 +128,18 @@ WITH
     )
 SELECT
     summed.run_id AS run_id,
-    if(r.name = '', lower(hex(summed.run_id)), r.name) AS run,
+    if(r.name = '', leftPad(lower(hex(summed.run_id)), 16, '0'), r.name) AS run,
     rank,
-    multiIf(
-        stored_row_count = 0 AND step_count = 0, 'missing',
-        missing_batch_count > 0 OR dead_letter_count > 0 OR stored_row_count < produced_row_count, 'rows lost',
-        dropped_count > 0, 'rows dropped by the rank',
-        incomplete_step_count > 0 OR stored_row_count > produced_row_count, 'step not ended',
-        'complete') AS verdict,
+    explanation = '' AS complete,
+    arrayStringConcat(arrayFilter(part -> part != '', [
+        if(stored_row_count = 0 AND step_count = 0, 'nothing was stored', ''),
+        if(missing_batch_count > 0, concat(toString(missing_batch_count), ' batches are missing'), ''),
+        if(dead_letter_count > 0, concat(toString(dead_letter_count), ' messages could not be stored'), ''),
+        if(stored_row_count < produced_row_count, concat(toString(produced_row_count - stored_row_count), ' rows are missing'), ''),
+        if(dropped_count > 0, concat('the rank dropped ', toString(dropped_count), ' (', arrayStringConcat(drop_reasons, '; '), ')'), ''),
+        if(incomplete_step_count > 0, concat(toString(incomplete_step_count), ' steps were cut short'), ''),
+        if(stored_row_count > produced_row_count, concat(toString(stored_row_count - produced_row_count), ' rows are of steps that have not ended'), '')
+    ]), ', ') AS explanation,
     step_count,
     incomplete_step_count,
     produced_row_count,

@@ -1,0 +1,178 @@
+package sql_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	chgo "github.com/ClickHouse/clickhouse-go/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/internal/embedded"
+	"github.com/tensortap/tensortap/internal/embedded/guard"
+	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/schemas"
+	"github.com/tensortap/tensortap/sql"
+)
+
+// TestMain lets the test binary be its own engine, as the real binary is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "engine" && os.Args[2] == "serve" {
+		if err := embedded.RunEngine(os.Stdin, os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// database is a real engine with all tables, views and reports, spoken to as a reader of reports does: in tab-separated
+// text, which keeps nan and inf.
+type database struct {
+	address  string
+	password string
+}
+
+func startDatabase(tb testing.TB) *database {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg := embedded.DefaultEngineConfig(library(tb), tb.TempDir(), []string{self, "engine", "serve"})
+	cfg.Guard.OwnerPassword = "owner"
+	engine, err := embedded.NewEngine(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running errgroup.Group
+	running.Go(func() error { return engine.Run(ctx) })
+	tb.Cleanup(func() {
+		cancel()
+		if err := running.Wait(); err != nil {
+			tb.Errorf("stop the engine: %v", err)
+		}
+	})
+	select {
+	case <-engine.Ready():
+	case <-time.After(time.Minute):
+		tb.Fatal("engine not ready within a minute")
+	}
+	migrate(tb, engine)
+	return &database{address: engine.Address(), password: cfg.Guard.OwnerPassword}
+}
+
+func migrate(tb testing.TB, engine *embedded.Engine) {
+	tb.Helper()
+	options, err := chgo.ParseDSN(engine.DSN(guard.Owner))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	conn, err := chgo.Open(options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	if err := clickhouse.Migrate(context.Background(), conn, sql.Files); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// library returns the engine library's path; without it the test is skipped, or fails where services are required.
+func library(tb testing.TB) string {
+	tb.Helper()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = filepath.Join(tb.TempDir(), "home")
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path, err := libchdb.Locate(libchdb.Places{
+		Explicit:   os.Getenv("TENSORTAP_ENGINE"),
+		UserFolder: libchdb.UserFolder(home, os.Getenv("XDG_DATA_HOME")),
+		Tree:       folder,
+	})
+	if err != nil && os.Getenv("REQUIRE_SERVICES") == "1" {
+		tb.Fatal(err)
+	}
+	if err != nil {
+		tb.Skip(err)
+	}
+	return path
+}
+
+// query runs one statement; data, if any, follows it.
+func (d *database) query(tb testing.TB, statement, data string, parameters map[string]string) string {
+	tb.Helper()
+	values := url.Values{"query": {statement}}
+	for name, value := range parameters {
+		values.Set("param_"+name, value)
+	}
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, "http://"+d.address+"/?"+values.Encode(), strings.NewReader(data))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	request.SetBasicAuth("owner", d.password)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		tb.Fatalf("%s\n%.500s", body, statement)
+	}
+	return string(body)
+}
+
+func (d *database) ask(tb testing.TB, object sql.Object, parameters map[string]string) string {
+	tb.Helper()
+	return d.query(tb, answer(object)+"\nFORMAT TabSeparatedWithNames", "", parameters)
+}
+
+// load replaces the content of all tables.
+func (d *database) load(tb testing.TB, tables map[string]string) {
+	tb.Helper()
+	for _, t := range schemas.Tables() {
+		d.query(tb, "TRUNCATE TABLE tap_store."+t.Kind(), "", nil)
+		rows, found := tables[t.Kind()]
+		if !found {
+			continue
+		}
+		names, _, _ := strings.Cut(rows, "\n")
+		d.query(tb, "INSERT INTO tap_store."+t.Kind()+" (`"+strings.ReplaceAll(names, "\t", "`, `")+"`) FORMAT TabSeparatedWithNames",
+			expandIDs(rows), nil)
+	}
+}
+
+// expandIDs writes the ids for (run NAME), (op NAME) and (site OP ROLE PATH).
+func expandIDs(rows string) string {
+	return regexp.MustCompile(`\((run|op|site) ([^()]+)\)`).ReplaceAllStringFunc(rows, func(call string) string {
+		words := strings.Fields(strings.Trim(call, "()"))
+		id := schemas.OpID(words[1])
+		switch words[0] {
+		case "run":
+			id = schemas.RunID(words[1])
+		case "site":
+			id = schemas.SiteID(id, words[2], words[3])
+		}
+		return strconv.FormatUint(id, 10)
+	})
+}

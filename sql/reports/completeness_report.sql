@@ -1,0 +1,33 @@
+-- Question: is everything stored that each rank of a run produced, and what was lost where?
+-- Grain: one row per rank that was published, stored, refused or expected by the world size
+-- Reads: tap.completeness, tap.undefined_ids
+-- Empty when: the run is not known
+-- Parameter run: name of the run.
+WITH undefined AS (
+    SELECT
+        rank,
+        count() AS undefined_id_count
+    FROM tap.undefined_ids
+    WHERE run_id = xxh3(concat({run:String}, char(31)))
+    GROUP BY rank
+)
+SELECT
+    run,
+    completeness.rank AS rank,
+    complete,
+    explanation,
+    step_count,
+    incomplete_step_count,
+    produced_row_count,
+    stored_row_count,
+    dropped_count,
+    drop_reasons,
+    batch_count,
+    missing_batch_count,
+    dead_letter_count,
+    undefined_id_count,
+    last_event_time_ns
+FROM tap.completeness AS completeness
+LEFT ANY JOIN undefined ON undefined.rank = completeness.rank
+WHERE run_id = xxh3(concat({run:String}, char(31)))
+ORDER BY rank
