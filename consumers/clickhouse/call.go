@@ -16,14 +16,6 @@ func (c *call) reject(i int, reason string) { c.rejected[i] = reason }
 
 func (c *call) header(i int) schemas.Header { return c.messages[i].Header }
 
-func (c *call) all() []int {
-	all := make([]int, len(c.messages))
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
 // distinct parts messages into the first of each identity and the others.
 func (c *call) distinct(of []int) (first, again []int) {
 	seen := make(map[schemas.Identity]int, len(of))
@@ -61,16 +53,16 @@ func (c *call) orphans(first, again []int) []int {
 	return orphans
 }
 
-// chunks groups messages for one INSERT each: of one day, where the table is
-// partitioned, and of at most so many rows.
-func (c *call) chunks(of []int, byDay bool, rows int) [][]int {
+// chunks groups messages for one INSERT each: of one partition and of at most
+// so many rows.
+func (c *call) chunks(of []int, table schemas.Table, rows int) [][]int {
+	if !table.PartitionByDay {
+		return c.split(of, rows)
+	}
 	var order []int64
 	days := make(map[int64][]int)
 	for _, i := range of {
-		var key int64
-		if byDay {
-			key = day(c.header(i).MinEventTimeNs)
-		}
+		key := day(c.header(i).MinEventTimeNs)
 		if len(days[key]) == 0 {
 			order = append(order, key)
 		}
@@ -83,6 +75,7 @@ func (c *call) chunks(of []int, byDay bool, rows int) [][]int {
 	return chunks
 }
 
+// split cuts a list of messages where rows would be exceeded.
 func (c *call) split(of []int, rows int) [][]int {
 	var chunks [][]int
 	begin, sum := 0, 0
@@ -93,7 +86,10 @@ func (c *call) split(of []int, rows int) [][]int {
 		}
 		sum += c.header(i).Rows
 	}
-	return append(chunks, of[begin:])
+	if begin < len(of) {
+		chunks = append(chunks, of[begin:])
+	}
+	return chunks
 }
 
 func (c *call) rows(of []int) int {

@@ -21,8 +21,11 @@ type Config struct {
 	// Name is the writer's among all that write into these tables. Only one
 	// may run under a name: a new one ends what the one before left running.
 	Name string
-	// InsertRows is the most rows of one INSERT. A larger message is rejected.
+	// InsertRows is the most rows of one INSERT, unless one message has more.
 	InsertRows int
+	// Inserts is how many INSERTs one call may have under way. An INSERT is
+	// the work of one core of the server.
+	Inserts int
 	// InsertTimeout is how long one INSERT may take.
 	InsertTimeout time.Duration
 	// QueryTimeout is how long one look into the tables may take.
@@ -36,7 +39,8 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Name:          "clickhouse",
-		InsertRows:    262_144,
+		InsertRows:    131_072,
+		Inserts:       2,
 		InsertTimeout: time.Minute,
 		QueryTimeout:  30 * time.Second,
 		Producers:     10_000,
@@ -50,6 +54,9 @@ func (c Config) Validate() error {
 	}
 	if c.InsertRows < 1 || c.InsertRows > maxInsertRows {
 		return fmt.Errorf("rows of one insert are %d, want 1 to %d", c.InsertRows, maxInsertRows)
+	}
+	if c.Inserts < 1 {
+		return fmt.Errorf("inserts at a time are %d, want at least 1", c.Inserts)
 	}
 	if c.InsertTimeout <= 0 || c.QueryTimeout <= 0 {
 		return fmt.Errorf("timeouts of insert %s and query %s must be greater than zero", c.InsertTimeout, c.QueryTimeout)

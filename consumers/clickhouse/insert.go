@@ -35,10 +35,26 @@ func insertSettings() clickhouse.Settings {
 func (t *table) insert(ctx context.Context, c *call, of []int) error {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.InsertTimeout)
 	defer cancel()
-	t.inserts++
-	ctx = clickhouse.Context(ctx,
-		clickhouse.WithQueryID(fmt.Sprintf("%s%s/%d", t.prefix, t.start, t.inserts)),
-		clickhouse.WithSettings(insertSettings()))
+	for {
+		id := fmt.Sprintf("%s%s/%d", t.prefix, t.start, t.inserts.Add(1))
+		err := t.insertAs(ctx, id, c, of)
+		if !idTaken(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// idTaken says whether the server refused a query for its id. It does when
+// the driver opened a connection for the INSERT: the driver's own first query
+// goes by the same id, and may not have quite ended. Nothing was executed.
+func idTaken(err error) bool {
+	const queryWithSameIDIsAlreadyRunning = 216
+	var exception *clickhouse.Exception
+	return errors.As(err, &exception) && exception.Code == queryWithSameIDIsAlreadyRunning
+}
+
+func (t *table) insertAs(ctx context.Context, id string, c *call, of []int) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithQueryID(id), clickhouse.WithSettings(insertSettings()))
 	reader, writer := io.Pipe()
 	var encoding errgroup.Group
 	encoding.Go(func() error {
@@ -90,9 +106,9 @@ func (t *table) record(m schemas.Message) (arrow.RecordBatch, error) {
 		return nil, &schemas.MalformedError{Subject: m.Subject(), Reason: "event_time_ns is no Int64"}
 	}
 	for _, ns := range times.Int64Values() {
-		if ns < m.Header.MinEventTimeNs || ns > m.Header.MaxEventTimeNs {
-			return nil, &schemas.MalformedError{Subject: m.Subject(), Reason: fmt.Sprintf(
-				"event time %d ns of some row is not within the %d to %d of its header", ns, m.Header.MinEventTimeNs, m.Header.MaxEventTimeNs)}
+		if h := m.Header; ns < h.MinEventTimeNs || ns > h.MaxEventTimeNs {
+			reason := fmt.Sprintf("event time %d ns of some row is not within the %d to %d of its header", ns, h.MinEventTimeNs, h.MaxEventTimeNs)
+			return nil, &schemas.MalformedError{Subject: m.Subject(), Reason: reason}
 		}
 	}
 	return record, nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // The databases: tables, and what people read.
@@ -200,4 +202,14 @@ func statements(text string) func(yield func(string) bool) {
 			}
 		}
 	}
+}
+
+// Empty removes all rows of every table of events. No Writer may run meanwhile.
+func Empty(ctx context.Context, conn driver.Conn) error {
+	for _, table := range schemas.Tables() {
+		if err := conn.Exec(ctx, "TRUNCATE TABLE "+storeDatabase+".`"+table.Kind()+"` SYNC"); err != nil {
+			return fmt.Errorf("empty table %s.%s: %w", storeDatabase, table.Kind(), err)
+		}
+	}
+	return nil
 }

@@ -172,7 +172,7 @@ func (s *server) Rows(t *testing.T, kind string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer result.Close()
+	defer func() { _ = result.Close() }()
 	reader, err := ipc.NewReader(result)
 	if err != nil {
 		t.Fatal(err)

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -23,10 +26,11 @@ type table struct {
 	start    string // follows prefix in the ids of this process
 	counts   *counters
 
-	mu      sync.Mutex // guards what follows, and lets one call in at a time
-	inserts uint64     // begun
-	doubt   bool       // an INSERT may be running that nobody waits for
-	stored  *memory
+	inserts atomic.Uint64 // begun
+
+	mu     sync.Mutex // guards what follows, and lets one call in at a time
+	doubt  bool       // an INSERT may be running that nobody waits for
+	stored *memory
 }
 
 func newTable(cfg Config, conn driver.Conn, declared schemas.Table, start string, counts *counters) *table {
@@ -67,8 +71,8 @@ func (t *table) admit(c *call) []int {
 	for i, m := range c.messages {
 		h := m.Header
 		switch {
-		case h.Rows > t.cfg.InsertRows:
-			c.reject(i, fmt.Sprintf("%d rows, limit %d", h.Rows, t.cfg.InsertRows))
+		case h.Rows > maxInsertRows:
+			c.reject(i, fmt.Sprintf("%d rows, limit %d", h.Rows, maxInsertRows))
 		case t.declared.PartitionByDay && day(h.MinEventTimeNs) != day(h.MaxEventTimeNs):
 			c.reject(i, fmt.Sprintf("event times %d to %d ns are of more than one UTC day", h.MinEventTimeNs, h.MaxEventTimeNs))
 		default:
@@ -87,12 +91,33 @@ func (t *table) storeNew(ctx context.Context, c *call, of []int) error {
 			return err
 		}
 	}
-	for _, chunk := range c.chunks(fresh, t.declared.PartitionByDay, t.cfg.InsertRows) {
-		if err := t.store(ctx, c, chunk); err != nil {
+	for some := range slices.Chunk(c.chunks(fresh, t.declared, t.cfg.InsertRows), t.cfg.Inserts) {
+		if err := t.storeChunks(ctx, c, some); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// storeChunks stores each chunk by an INSERT, all at once, and then sees to
+// those that did not go through.
+func (t *table) storeChunks(ctx context.Context, c *call, chunks [][]int) error {
+	failures := make([]error, len(chunks))
+	var inserting errgroup.Group
+	for k, chunk := range chunks {
+		inserting.Go(func() error {
+			failures[k] = t.insert(ctx, c, chunk)
+			return nil
+		})
+	}
+	if err := inserting.Wait(); err != nil {
+		return err
+	}
+	var errs []error // one failure is no reason to forget what the others did
+	for k, chunk := range chunks {
+		errs = append(errs, t.conclude(ctx, c, chunk, failures[k]))
+	}
+	return errors.Join(errs...)
 }
 
 // unknown leaves out the messages that are stored, after a look whether what
@@ -134,13 +159,10 @@ func (t *table) unknown(ctx context.Context, c *call, of []int) ([]int, error) {
 	return fresh, nil
 }
 
-// store stores messages by one INSERT, or by several if it is refused or
-// interrupted. Those that can never be stored it rejects.
-func (t *table) store(ctx context.Context, c *call, of []int) error {
-	if len(of) == 0 {
-		return nil
-	}
-	failure := t.insert(ctx, c, of)
+// conclude notes that messages are stored. If their INSERT failed, it finds
+// out which are and deals with the others: what can never be stored it
+// rejects, and what the server refused it stores by smaller INSERTs.
+func (t *table) conclude(ctx context.Context, c *call, of []int, failure error) error {
 	if failure == nil {
 		t.remember(c, of)
 		return nil
@@ -166,6 +188,13 @@ func (t *table) store(ctx context.Context, c *call, of []int) error {
 		return err
 	}
 	return t.store(ctx, c, missing[half:])
+}
+
+func (t *table) store(ctx context.Context, c *call, of []int) error {
+	if len(of) == 0 {
+		return nil
+	}
+	return t.conclude(ctx, c, of, t.insert(ctx, c, of))
 }
 
 // sound rejects the messages whose data do not fit their header.

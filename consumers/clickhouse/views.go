@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -25,14 +26,14 @@ func (s *state) applyViews(ctx context.Context, conn driver.Conn, files fs.FS, t
 		return err
 	}
 	made := make(map[string]bool)
-	var hasher xxh3.Hasher
+	var sources []byte // checksums of all that a view may read
 	for _, file := range tables {
-		fmt.Fprintf(&hasher, "%016x", file.checksum)
+		sources = binary.BigEndian.AppendUint64(sources, file.checksum)
 	}
 	for _, file := range slices.Concat(views, reports) {
-		fmt.Fprintf(&hasher, "%016x", file.checksum) // a view may read all before it
+		sources = binary.BigEndian.AppendUint64(sources, file.checksum)
 		made[file.object()] = true
-		comment := viewComment(file, hasher.Sum64())
+		comment := viewComment(file, xxh3.Hash(sources))
 		if s.views[file.object()] == comment {
 			continue
 		}

@@ -226,6 +226,9 @@ func TestLedgerIsReadFromTheProjection(t *testing.T) {
 			}
 			plan.WriteString(line + "\n")
 		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
 		if !strings.Contains(plan.String(), "ReadFromMergeTree (ledger)") {
 			t.Errorf("the plan of\n%s\nis\n%s\nwant it to read the projection", sql, plan.String())
 		}
