@@ -39,7 +39,7 @@ func bigDump(tb testing.TB, size int) Dump {
 		}
 		renamed := ops
 		for _, phase := range []string{".forward", ".backward", ".parameters_grad"} {
-			renamed = bytes.ReplaceAll(renamed, []byte(phase), fmt.Appendf(nil, "%d%s", copies, phase))
+			renamed = bytes.ReplaceAll(renamed, []byte(phase), fmt.Appendf(nil, "%05d%s", copies, phase))
 		}
 		write(renamed)
 	}

@@ -29,6 +29,9 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltest // m
 			peak = max(peak, now.HeapInuse-min(now.HeapInuse, before.HeapInuse))
 		}
 	}
+	if p := source.Problems(); p.Count > 0 {
+		t.Errorf("%d problems, the first: %s", p.Count, p.First[0])
+	}
 	t.Logf("%d MiB of dump.json, %d rows: peak heap %d MiB", source.Bytes()>>20, rows, peak>>20)
 	if peak > 96<<20 {
 		t.Errorf("peak heap %d MiB for %d MiB of dump.json, want at most 96", peak>>20, source.Bytes()>>20)
