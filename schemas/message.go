@@ -205,23 +205,13 @@ func (m Message) Record() (arrow.RecordBatch, error) {
 	return nil, &MalformedError{Subject: m.Subject(), Reason: err.Error()}
 }
 
-func (m Message) decode(stream []byte) (record arrow.RecordBatch, err error) {
-	// arrow-go may panic on bytes that were never an Arrow stream
-	defer func() {
-		if r := recover(); r != nil {
-			record, err = nil, fmt.Errorf("decode rows: %v", r)
-		}
-	}()
-	reader, err := ipc.NewReader(bytes.NewReader(stream))
+func (m Message) decode(stream []byte) (arrow.RecordBatch, error) {
+	record, err := firstBatch(stream)
 	if err != nil {
-		return nil, fmt.Errorf("decode rows: %w", err)
-	}
-	if !reader.Next() {
-		return nil, fmt.Errorf("decode rows: no batch in the stream: %w", errors.Join(reader.Err(), io.ErrUnexpectedEOF))
+		return nil, err
 	}
 	table, _ := TableByKind(m.Header.Kind)
-	record, err = table.normalise(reader.RecordBatch())
-	if err != nil {
+	if record, err = table.normalise(record); err != nil {
 		return nil, err
 	}
 	return record, m.checkRows(record)

@@ -143,3 +143,23 @@ func BenchmarkEncode(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*8192/b.Elapsed().Seconds()/1e6, "Mrows/s")
 }
+
+func BenchmarkRecord(b *testing.B) {
+	builder := NewBuilder[TensorRow]()
+	row := TensorRow{RunID: 1, Epoch: 2}
+	for i := range 8192 {
+		row.Seq, row.ValueMax = uint64(i), float64(i)*1.37
+		builder.Append(&row)
+	}
+	m, err := builder.Message(Identity{RunID: 1, Epoch: 2})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Record(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*8192/b.Elapsed().Seconds()/1e6, "Mrows/s")
+}
