@@ -52,8 +52,8 @@ func (d *Delivery) rewind(ctx context.Context) {
 	}
 }
 
-// drink reads until there is no room for more, which is nil, or until the
-// subscription fails.
+// drink reads until there is no room for more or nothing came for long, which
+// is nil, or until the subscription fails.
 func (d *Delivery) drink(ctx context.Context, sub *subscription, to chan<- *held, again *backoff) error {
 	messages, err := d.open(ctx, sub)
 	if err != nil {
@@ -61,9 +61,12 @@ func (d *Delivery) drink(ctx context.Context, sub *subscription, to chan<- *held
 	}
 	defer messages.Stop()
 	for d.holding.size() < d.cfg.Deliver.HeldBytes {
-		msg, err := messages.Next(jetstream.NextContext(ctx))
+		msg, err := next(ctx, messages, idle)
+		if errors.Is(err, errSilent) {
+			break
+		}
 		if err != nil {
-			return fmt.Errorf("receive from %s: %w", StreamName, err)
+			return err
 		}
 		again.reset()
 		if err := d.take(ctx, sub, msg, to); err != nil {
@@ -74,16 +77,41 @@ func (d *Delivery) drink(ctx context.Context, sub *subscription, to chan<- *held
 	// grow old in a buffer.
 	messages.Drain()
 	for {
-		msg, err := messages.Next(jetstream.NextContext(ctx))
+		msg, err := next(ctx, messages, drain)
 		if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("receive from %s: %w", StreamName, err)
+			return err
 		}
 		if err := d.take(ctx, sub, msg, to); err != nil {
 			return err
 		}
+	}
+}
+
+const (
+	// idle is how long a subscription may be silent before it is replaced, in
+	// case the client library lost track of it.
+	idle = time.Minute
+	// drain is how long the rest of a subscription may take to arrive.
+	drain = 5 * time.Second
+)
+
+var errSilent = errors.New("no message")
+
+// next is the next message. Its error is errSilent if none came for that long.
+func next(ctx context.Context, messages jetstream.MessagesContext, patience time.Duration) (jetstream.Msg, error) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	msg, err := messages.Next(jetstream.NextContext(waiting))
+	switch {
+	case err == nil:
+		return msg, nil
+	case waiting.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("receive from %s: %w for %v", StreamName, errSilent, patience)
+	default:
+		return nil, fmt.Errorf("receive from %s: %w", StreamName, err)
 	}
 }
 
