@@ -27,6 +27,7 @@ type Builder[R any, P Row[R]] struct {
 	columns []column
 	rows    int
 	ipc     bytes.Buffer
+	packed  []byte
 	timeCol int
 }
 
@@ -84,7 +85,8 @@ func (b *Builder[R, P]) Message(id Identity) (Message, error) {
 	}
 	header := Header{Kind: b.table.Kind(), Version: b.table.Version, Identity: id, Rows: b.rows, Encoding: EncodingArrowS2}
 	header.MinEventTimeNs, header.MaxEventTimeNs = b.eventTimes()
-	data := s2.Encode(nil, b.ipc.Bytes())
+	b.packed = s2.Encode(b.packed[:cap(b.packed)], b.ipc.Bytes())
+	data := bytes.Clone(b.packed) // of its own size: senders count what they hold by it
 	header.CRC = checksum(data)
 	b.Reset()
 	return Message{Header: header, Data: data}, nil

@@ -229,13 +229,13 @@ func (r *SiteRow) load(c []arrow.Array, i int) {
 type LayoutRow struct {
 	LayoutID     uint64  `parquet:"layout_id"`              // Hash of all other columns.
 	Kind         string  `parquet:"kind"`                   // tensor, int, float, bool, str, none, size, dtype, device, slice, group or other.
-	Dtype        string  `parquet:"dtype"`                  // As the source spells it, as torch.float32; empty for other arguments.
+	Dtype        string  `parquet:"dtype"`                  // As the source spells it, as torch.float32; for kind other the type; else empty.
 	Shape        []int64 `parquet:"shape,list"`             // Sizes of the dimensions; empty for a scalar and for other arguments.
 	StrideClass  string  `parquet:"stride_class"`           // contiguous, channels_last, strided and so on; empty when not known.
 	DeviceKind   string  `parquet:"device_kind"`            // cpu, cuda, npu and so on; empty when not known.
 	RequiresGrad *uint8  `parquet:"requires_grad,optional"` // 1 when it does; null when not known.
 	Placement    string  `parquet:"placement"`              // Placement of a sharded tensor over its mesh; empty when not sharded.
-	Literal      string  `parquet:"literal"`                // The value of an argument that is no tensor; empty for tensors.
+	Literal      string  `parquet:"literal"`                // The value of an argument that is no tensor; the class of a tensor that is no plain one.
 }
 
 // Table returns the declaration of layout.

@@ -23,6 +23,7 @@ type Table struct {
 // Value is one value of an answer.
 type Value struct {
 	Exact  string // loses nothing; empty when null
+	JSON   string // the same as JSON
 	Null   bool
 	Number float64 // NaN where the value is no number
 }
@@ -49,7 +50,11 @@ func ReadTable(answer io.Reader) (Table, error) {
 func readRow(record arrow.RecordBatch, i int) []Value {
 	row := make([]Value, record.NumCols())
 	for c, column := range record.Columns() {
-		row[c] = Value{Exact: exact(record.ColumnName(c), column, i), Null: column.IsNull(i), Number: number(column, i)}
+		name := record.ColumnName(c)
+		row[c] = Value{
+			Exact: exact(name, column, i), JSON: string(appendJSON(nil, name, column, i)),
+			Null: column.IsNull(i), Number: number(column, i),
+		}
 	}
 	return row
 }

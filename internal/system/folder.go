@@ -133,15 +133,22 @@ func (e Endpoint) announce() error {
 	return nil
 }
 
-// streamBudget is how much the stream may keep when nothing else was said: a
-// tenth of the disk, 50 GB at most.
-func (f Folder) streamBudget() (budget, free int64, err error) {
+// Budget is how much disk the stream may use, and how much there is.
+type Budget struct {
+	StreamBytes int64
+	FreeBytes   int64
+}
+
+// budget is what was asked for; when nothing was (0), a tenth of the disk, 50 GB at most.
+func (f Folder) budget(asked int64) (Budget, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(string(f), &disk); err != nil {
-		return 0, 0, fmt.Errorf("measure disk of %s: %w", f, err)
+		return Budget{}, fmt.Errorf("measure disk of %s: %w", f, err)
 	}
 	const most = 50_000_000_000
-	total := int64(disk.Blocks) * disk.Bsize //nolint:gosec // no disk is that large
-	free = int64(disk.Bavail) * disk.Bsize   //nolint:gosec // no disk is that large
-	return min(most, total/10), free, nil
+	b := Budget{StreamBytes: asked, FreeBytes: int64(disk.Bavail) * disk.Bsize} //nolint:gosec // no disk is that large
+	if asked == 0 {
+		b.StreamBytes = min(most, int64(disk.Blocks)*disk.Bsize/10) //nolint:gosec // no disk is that large
+	}
+	return b, nil
 }

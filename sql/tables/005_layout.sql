@@ -7,13 +7,13 @@ CREATE TABLE IF NOT EXISTS tap_store.layout
 (
     `layout_id` UInt64 COMMENT 'Hash of all other columns.' CODEC(ZSTD(1)),
     `kind` String COMMENT 'tensor, int, float, bool, str, none, size, dtype, device, slice, group or other.' CODEC(ZSTD(1)),
-    `dtype` String COMMENT 'As the source spells it, as torch.float32; empty for other arguments.' CODEC(ZSTD(1)),
+    `dtype` String COMMENT 'As the source spells it, as torch.float32; for kind other the type; else empty.' CODEC(ZSTD(1)),
     `shape` Array(Int64) COMMENT 'Sizes of the dimensions; empty for a scalar and for other arguments.' CODEC(ZSTD(1)),
     `stride_class` String COMMENT 'contiguous, channels_last, strided and so on; empty when not known.' CODEC(ZSTD(1)),
     `device_kind` String COMMENT 'cpu, cuda, npu and so on; empty when not known.' CODEC(ZSTD(1)),
     `requires_grad` Nullable(UInt8) COMMENT '1 when it does; null when not known.' CODEC(ZSTD(1)),
     `placement` String COMMENT 'Placement of a sharded tensor over its mesh; empty when not sharded.' CODEC(ZSTD(1)),
-    `literal` String COMMENT 'The value of an argument that is no tensor; empty for tensors.' CODEC(ZSTD(1))
+    `literal` String COMMENT 'The value of an argument that is no tensor; the class of a tensor that is no plain one.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (layout_id)

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newCompare(a *app) *cobra.Command {
+	request := system.DefaultCompareRequest()
+	var output string
+	cmd := &cobra.Command{
+		Use:   "compare PROBLEM BENCH",
+		Short: "Say whether two runs differ, and where that begins",
+		Long: `Say whether the problem run differs from the bench run, and where that begins. Each is
+the name of a stored run, or a folder of an msProbe dump. Folders are compared in a
+temporary system, removed afterwards, unless one of the two is a stored run.
+
+Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to say.`,
+		Example: `  tensortap compare bad/dump/step0 good/dump/step0
+  tensortap compare bad good --rank 3 --tolerance 1e-3
+  tensortap compare bad good --output json`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.Problem, request.Bench = args[0], args[1]
+			return a.compare(cmd.Context(), request, output)
+		},
+	}
+	f := cmd.Flags()
+	f.Float64Var(&request.Tolerance, "tolerance", request.Tolerance, "greatest relative error that still agrees")
+	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
+	f.Int64Var(&request.Step, "step", request.Step, "only this step; -1 for all")
+	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list")
+	addOutput(cmd, &output)
+	return cmd
+}
+
+func (a *app) compare(ctx context.Context, request system.CompareRequest, output string) error {
+	format, err := report.ParseFormat(output)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	var comparison report.Comparison
+	ask := func(ctx context.Context, client *system.Client) error {
+		comparison, err = client.Compare(ctx, request)
+		if err != nil {
+			return err
+		}
+		comparison.Seconds = time.Since(begin).Seconds()
+		return client.WriteComparison(ctx, a.stdout, format, request, &comparison)
+	}
+	if err := a.withRuns(ctx, request, ask); err != nil {
+		return err
+	}
+	switch comparison.Verdict {
+	case report.Differs:
+		return errDiffers
+	case report.Unknown:
+		return errors.New("cannot say whether the runs differ: see above what is missing")
+	case report.Same:
+	}
+	return nil
+}
+
+// withRuns runs the comparison where the runs are: in the running system, or, for two folders, in a temporary one.
+func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask func(context.Context, *system.Client) error) error {
+	if request.FoldersOnly() {
+		cfg, err := a.config(a.data)
+		if err != nil {
+			return err
+		}
+		return system.WithTemporary(ctx, a.getenv("TMPDIR"), cfg, ask)
+	}
+	client, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return ask(ctx, client)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newPublish(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "publish",
+		Short: "Store what another tool has recorded",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPublishMsprobe(a))
+	return cmd
+}
+
+func newPublishMsprobe(a *app) *cobra.Command {
+	var (
+		request system.PublishRequest
+		labels  []string
+	)
+	cmd := &cobra.Command{
+		Use:   "msprobe DIR",
+		Short: "Store a dump of msProbe",
+		Long: `Store a dump of msProbe: a dump folder with its steps, one step, one rank, or one
+dump.json. It can be stopped and started again at any time; publishing what was
+published before changes nothing, from any host. Other content for the same run,
+step and rank is refused, unless --replace.`,
+		Example: `  tensortap publish msprobe dump/ --run bad
+  tensortap publish msprobe dump/step3 --run bad --label commit=1a2b3c --label model=qwen3`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if request.Labels, err = parseLabels(labels); err != nil {
+				return err
+			}
+			request.Path = args[0]
+			client, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			progress := a.progress("publish " + args[0])
+			result, err := client.PublishMsprobe(cmd.Context(), request, progress.set)
+			progress.finish()
+			a.tellPublished(request, result)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of the run, name=value; may be given several times")
+	cmd.Flags().BoolVar(&request.Replace, "replace", false, "take the place of other content of the same run, step and rank")
+	_ = cmd.MarkFlagRequired("run") //nolint:errcheck // the flag was declared above
+	return cmd
+}
+
+func parseLabels(labels []string) (map[string]string, error) {
+	parsed := map[string]string{}
+	for _, label := range labels {
+		name, value, ok := strings.Cut(label, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("label %q: want name=value", label)
+		}
+		parsed[name] = value
+	}
+	return parsed, nil
+}
+
+// tellPublished says what was stored, and what could not be read.
+func (a *app) tellPublished(request system.PublishRequest, r system.PublishResult) {
+	for _, p := range r.Problems {
+		fmt.Fprintln(a.stderr, "warning:", p)
+	}
+	if r.ProblemCount > len(r.Problems) {
+		fmt.Fprintf(a.stderr, "warning: %d more problems like these\n", r.ProblemCount-len(r.Problems))
+	}
+	if r.Dumps == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "run %s: %d of %d dumps published, %d rows in %d messages",
+		request.Run, r.Dumps-r.Already, r.Dumps, r.Rows, r.Messages)
+	if r.Already > 0 {
+		fmt.Fprintf(a.stdout, "; %d were published before", r.Already)
+	}
+	fmt.Fprintln(a.stdout)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newReplay(a *app) *cobra.Command {
+	var rebuild bool
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Store again what the stream holds",
+		Long: `Store again what the stream holds, in the database and in the archive. What is there
+already is left as it is, so this only fills gaps. With --rebuild the tables of the
+database are emptied first, if the stream still holds all of it. The system must not
+be running: stop ` + "`tensortap up`" + ` first.`,
+		Example: `  tensortap replay
+  tensortap replay --rebuild`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.config(a.data)
+			if err != nil {
+				return err
+			}
+			cfg.Replay = system.ReplayMissing
+			if rebuild {
+				cfg.Replay = system.ReplayRebuild
+			}
+			return system.WithSystem(cmd.Context(), cfg, a.waitReplayed)
+		},
+	}
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "empty the tables of the database first")
+	return cmd
+}
+
+func (a *app) waitReplayed(ctx context.Context, client *system.Client) error {
+	progress := a.progress("replay")
+	messages, err := client.WaitReplayed(ctx, progress.set)
+	progress.finish()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%d messages of the stream are stored\n", messages)
+	return err
+}

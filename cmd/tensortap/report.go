@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/sql"
+)
+
+func newReport(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Answer one question about stored runs",
+		Long:  "Answer one question about stored runs. Each report is one file of SQL; its parameters are flags here.",
+		Example: `  tensortap report divergence --problem bad --bench good
+  tensortap report overflow --run bad --output json
+  tensortap report completeness --run bad`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	reports, err := sql.Reports()
+	if err != nil {
+		cmd.RunE = func(*cobra.Command, []string) error { return err }
+		return cmd
+	}
+	for _, r := range reports {
+		cmd.AddCommand(newOneReport(a, r))
+	}
+	return cmd
+}
+
+// newOneReport makes a command of a report: its question is the help, its parameters are the flags.
+func newOneReport(a *app, r sql.Report) *cobra.Command {
+	var output string
+	values := make(map[string]*string, len(r.Parameters))
+	cmd := &cobra.Command{
+		Use:     strings.ReplaceAll(r.Name, "_", "-"),
+		Aliases: []string{r.Name},
+		Short:   sentence(r.Question),
+		Long:    fmt.Sprintf("%s\n\nGives %s.\nEmpty when %s.", sentence(r.Question), r.Grain, r.EmptyWhen),
+		Example: example(r),
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.report(cmd, r, values, output)
+		},
+	}
+	for _, p := range r.Parameters {
+		values[p.Name] = cmd.Flags().String(strings.ReplaceAll(p.Name, "_", "-"), p.Default, p.Doc)
+		if p.Required {
+			_ = cmd.MarkFlagRequired(strings.ReplaceAll(p.Name, "_", "-")) //nolint:errcheck // declared in the line above
+		}
+	}
+	addOutput(cmd, &output)
+	return cmd
+}
+
+func addOutput(cmd *cobra.Command, output *string) {
+	cmd.Flags().StringVarP(output, "output", "o", string(report.Text), strings.Join(report.Formats(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // declared in the line above
+}
+
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+func example(r sql.Report) string {
+	line := "  tensortap report " + strings.ReplaceAll(r.Name, "_", "-")
+	for _, p := range r.Parameters {
+		switch {
+		case p.Name == "problem" || p.Name == "run":
+			line += " --" + p.Name + " bad"
+		case p.Name == "bench":
+			line += " --bench good"
+		}
+	}
+	return line + "\n" + line + " --output json"
+}
+
+func (a *app) report(cmd *cobra.Command, r sql.Report, values map[string]*string, output string) error {
+	format, err := report.ParseFormat(output)
+	if err != nil {
+		return err
+	}
+	client, err := a.connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	parameters := make(map[string]string, len(values))
+	for name, value := range values {
+		parameters[name] = *value
+	}
+	if err := a.checkRuns(cmd, client, parameters); err != nil {
+		return err
+	}
+	if err := a.warnIncomplete(cmd, client, parameters); err != nil {
+		return err
+	}
+	return client.Query(cmd.Context(), a.stdout, format, r.Query, parameters)
+}
+
+// runParameters are the parameters that name a run.
+func runParameters() []string { return []string{"problem", "bench", "run"} }
+
+// checkRuns refuses names of runs that are not there, which would give an empty answer.
+func (*app) checkRuns(cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
+	for _, name := range runParameters() {
+		if parameters[name] == "" {
+			continue
+		}
+		if err := client.CheckRun(cmd.Context(), parameters[name]); err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// warnIncomplete says first what the answer lacks.
+func (a *app) warnIncomplete(cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
+	for _, name := range runParameters() {
+		if parameters[name] == "" {
+			continue
+		}
+		gaps, err := client.Incomplete(cmd.Context(), parameters[name])
+		if err != nil {
+			return err
+		}
+		for _, gap := range slices.Compact(gaps) {
+			fmt.Fprintln(a.stderr, "INCOMPLETE:", gap)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// app is what all commands share: where to write, and the flags that every command has.
+type app struct {
+	stdout, stderr io.Writer
+	getenv         func(string) string
+
+	data       string
+	nats       string
+	clickhouse string
+	engine     string
+	verbose    bool
+}
+
+func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Command {
+	a := &app{stdout: stdout, stderr: stderr, getenv: getenv}
+	root := &cobra.Command{
+		Use:   "tensortap",
+		Short: "Find where the numbers went wrong: which op, on which rank, at which step",
+		Long: `tensortap stores what the ranks of training jobs and inference engines report of
+their ops and tensors, and says where a run first differs from another.
+
+Exit status: 0 nothing differs, 1 something differs, 2 an error, or it cannot say.`,
+		Example: `  tensortap compare bad/dump good/dump      compare two dumps of msProbe, nothing else needed
+  tensortap up                              run the whole system on this machine
+  tensortap publish msprobe DIR --run bad   store a dump
+  tensortap report divergence --problem bad --bench good`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	a.flags(root)
+	root.AddCommand(
+		newUp(a), newPublish(a), newCompare(a), newReport(a), newRuns(a), newQuery(a),
+		newReplay(a), newEngine(a), newVersion(a),
+	)
+	return root
+}
+
+func (a *app) flags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&a.data, "data", a.defaultFolder(), "folder where everything is kept")
+	f.StringVar(&a.nats, "nats", "", "URL of a NATS server with JetStream, instead of the embedded one")
+	f.StringVar(&a.clickhouse, "clickhouse", "", "DSN of a ClickHouse server, instead of the embedded engine")
+	f.StringVar(&a.engine, "engine", a.getenv("TENSORTAP_ENGINE"), "path of the engine's library (also TENSORTAP_ENGINE)")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "say what is going on inside")
+}
+
+func (a *app) defaultFolder() string {
+	if dir := a.getenv("TENSORTAP_DATA"); dir != "" {
+		return dir
+	}
+	base := a.getenv("XDG_DATA_HOME")
+	if base == "" {
+		base = filepath.Join(a.getenv("HOME"), ".local", "share")
+	}
+	return filepath.Join(base, "tensortap", "data")
+}
+
+// config is a system in the folder that the flags name.
+func (a *app) config(folder string) (system.Config, error) {
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return system.Config{}, err
+	}
+	cfg := system.DefaultConfig(system.Folder(absolute), time.Now)
+	cfg.NATS, cfg.ClickHouse, cfg.Log = a.nats, a.clickhouse, a.logger()
+	if a.clickhouse != "" {
+		return cfg, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return system.Config{}, err
+	}
+	cfg.Command = []string{self, "engine", "serve"}
+	cfg.Library, err = libchdb.Locate(libchdb.Places{
+		Explicit: a.engine, UserFolder: a.engineFolder(), Tree: filepath.Dir(self),
+	})
+	return cfg, err
+}
+
+func (a *app) engineFolder() string {
+	return libchdb.UserFolder(a.getenv("HOME"), a.getenv("XDG_DATA_HOME"))
+}
+
+// connect finds the running system, or the one that the flags name.
+func (a *app) connect(ctx context.Context) (*system.Client, error) {
+	endpoint, err := a.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	return system.Connect(ctx, endpoint)
+}
+
+func (a *app) endpoint() (system.Endpoint, error) {
+	absolute, err := filepath.Abs(a.data)
+	if err != nil {
+		return system.Endpoint{}, err
+	}
+	folder := system.Folder(absolute)
+	if a.nats != "" && a.clickhouse != "" {
+		return system.Endpoint{Folder: folder, NATS: a.nats, ClickHouse: a.clickhouse, Reader: a.clickhouse}, nil
+	}
+	endpoint, err := folder.Find()
+	if err != nil {
+		return endpoint, err
+	}
+	if a.nats != "" {
+		endpoint.NATS = a.nats
+	}
+	if a.clickhouse != "" {
+		endpoint.ClickHouse, endpoint.Reader = a.clickhouse, a.clickhouse
+	}
+	return endpoint, nil
+}
+
+// logger writes for people on a terminal, else JSON: warnings and errors, all with --verbose.
+func (a *app) logger() zerolog.Logger {
+	to := a.stderr
+	if a.terminal(a.stderr) {
+		to = zerolog.ConsoleWriter{Out: a.stderr, TimeFormat: time.TimeOnly, NoColor: a.getenv("NO_COLOR") != ""}
+	}
+	level := zerolog.WarnLevel
+	if a.verbose {
+		level = zerolog.DebugLevel
+	}
+	return zerolog.New(to).Level(level).With().Timestamp().Logger()
+}
+
+// terminal says whether a person reads there.
+func (*app) terminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

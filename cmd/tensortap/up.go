@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newUp(a *app) *cobra.Command {
+	var (
+		port        int
+		streamBytes int64
+		archiveAge  time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run the whole system on this machine until Ctrl-C",
+		Long: `Run the whole system on this machine until Ctrl-C: a NATS server, the ClickHouse
+engine, and the consumers that store events in it and in Parquet files. All listen
+on this machine only and keep everything in the data folder.`,
+		Example: `  tensortap up
+  tensortap up --data /big/disk/tap --stream-bytes 200000000000
+  tensortap up --nats nats://nats:4222 --clickhouse clickhouse://user:password@db:9000/`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			begin := time.Now()
+			cfg, err := a.config(a.data)
+			if err != nil {
+				return err
+			}
+			cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = port, streamBytes, archiveAge
+			s, err := system.New(cfg)
+			if err != nil {
+				return err
+			}
+			return s.Run(cmd.Context(), func(e system.Endpoint) error {
+				return a.announce(e, s.Budget(), time.Since(begin))
+			})
+		},
+	}
+	cmd.Flags().IntVar(&port, "clickhouse-port", 0, "port for ClickHouse clients such as Grafana; 0 takes a free one")
+	cmd.Flags().Int64Var(&streamBytes, "stream-bytes", 0, "most that the stream keeps; 0 for a tenth of the disk, 50 GB at most")
+	cmd.Flags().DurationVar(&archiveAge, "archive-age", 30*time.Second, "longest wait of events for the Parquet archive")
+	return cmd
+}
+
+// announce says where everything listens.
+func (a *app) announce(e system.Endpoint, b system.Budget, took time.Duration) error {
+	_, err := fmt.Fprintf(a.stdout, `tensortap %s is up after %.2f s, until Ctrl-C
+  data        %s
+  stream      %s, at most %.1f GB of events, %.1f GB of disk are free
+  clickhouse  %s
+              user reader, password %s (reads only)
+  archive     %s
+Publish with: tensortap publish msprobe DIR --run NAME
+`, version, took.Seconds(), e.Folder, withoutSecret(e.NATS), float64(b.StreamBytes)/1e9, float64(b.FreeBytes)/1e9,
+		withoutSecret(e.ClickHouse), password(e.Reader), e.Archive)
+	return err
+}
+
+func withoutSecret(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(see endpoint.json)"
+	}
+	u.User = nil
+	return u.String()
+}
+
+func password(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return "none"
+	}
+	p, _ := u.User.Password()
+	return p
+}

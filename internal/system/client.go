@@ -1,0 +1,82 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Client talks to a running system. Its methods may be called at the same time.
+type Client struct {
+	Endpoint Endpoint
+	stream   jetstream.JetStream
+	database driver.Conn
+}
+
+// Connect reaches the system at the endpoint. The caller closes it.
+func Connect(ctx context.Context, e Endpoint) (*Client, error) {
+	stream, err := connectStream(e.NATS)
+	if err != nil {
+		return nil, err
+	}
+	database, err := connectDatabase(ctx, e.ClickHouse)
+	if err != nil {
+		stream.Conn().Close()
+		return nil, err
+	}
+	return &Client{Endpoint: e, stream: stream, database: database}, nil
+}
+
+func connectStream(url string) (jetstream.JetStream, error) {
+	conn, err := nats.Connect(url, nats.Name("tensortap"), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", redacted(url), err)
+	}
+	stream, err := jetstream.New(conn)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("connect to JetStream at %s: %w", redacted(url), err)
+	}
+	return stream, nil
+}
+
+func connectDatabase(ctx context.Context, dsn string) (driver.Conn, error) {
+	options, err := clickhouse.ParseDSN(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("read ClickHouse DSN %s: %w", redacted(dsn), err)
+	}
+	database, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, fmt.Errorf("connect to ClickHouse at %s: %w", redacted(dsn), err)
+	}
+	if err := database.Ping(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to ClickHouse at %s: %w", redacted(dsn), err), database.Close())
+	}
+	return database, nil
+}
+
+// redacted is an address without its user and password.
+func redacted(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return "(address)"
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		rest = rest[at+1:]
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	return scheme + "://" + rest
+}
+
+// Close lets go of the connections.
+func (c *Client) Close() {
+	c.stream.Conn().Close()
+	_ = c.database.Close() //nolint:errcheck // nothing is left to be said
+}

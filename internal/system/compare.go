@@ -1,0 +1,186 @@
+package system
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/sql"
+)
+
+// CompareRequest says what to compare. Begin with DefaultCompareRequest.
+type CompareRequest struct {
+	Problem, Bench string // names of runs, or folders of msProbe dumps
+	Tolerance      float64
+	Rank, Step     int64 // -1 for all
+	Limit          uint64
+}
+
+// DefaultCompareRequest compares everything.
+func DefaultCompareRequest() CompareRequest {
+	return CompareRequest{Tolerance: 1e-5, Rank: -1, Step: -1, Limit: 20}
+}
+
+// FoldersOnly says whether both sides are dumps that still have to be read.
+func (r CompareRequest) FoldersOnly() bool { return isPath(r.Problem) && isPath(r.Bench) }
+
+func isPath(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// Compare publishes what is not stored yet and holds the two runs against each other.
+func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparison, error) {
+	comparison := report.Comparison{
+		Problem: r.Problem, Bench: r.Bench, Tolerance: r.Tolerance, Stored: !r.FoldersOnly(),
+		ProblemArgument: quoted(r.Problem), BenchArgument: quoted(r.Bench),
+	}
+	if err := c.provide(ctx, &comparison); err != nil {
+		return comparison, err
+	}
+	if err := c.fill(ctx, r, &comparison); err != nil {
+		return comparison, err
+	}
+	comparison.Verdict = comparison.Judge()
+	return comparison, nil
+}
+
+// quoted is a word as a shell reads it.
+func quoted(word string) string {
+	for _, r := range word {
+		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' || r == '.' || r == '/') {
+			return strconv.Quote(word)
+		}
+	}
+	return word
+}
+
+// provide makes sure that both runs are stored.
+func (c *Client) provide(ctx context.Context, comparison *report.Comparison) error {
+	if comparison.Stored {
+		for _, run := range []string{comparison.Problem, comparison.Bench} {
+			if isPath(run) && c.CheckRun(ctx, run) != nil {
+				return fmt.Errorf("%s is a folder and the other side a stored run: publish it first: tensortap publish msprobe %s --run NAME", run, quoted(run))
+			}
+			if err := c.CheckRun(ctx, run); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if comparison.Problem == comparison.Bench {
+		comparison.Bench += " (bench)"
+	}
+	group, publishCtx := errgroup.WithContext(ctx)
+	for run, path := range map[string]string{comparison.Problem: comparison.Problem, comparison.Bench: comparison.BenchArgument} {
+		group.Go(func() error { return c.publishFolder(publishCtx, run, path) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return c.WaitStored(ctx)
+}
+
+func (c *Client) publishFolder(ctx context.Context, run, path string) error {
+	_, err := c.PublishMsprobe(ctx, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
+	return err
+}
+
+// fill asks all that the note shows.
+func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
+	parameters := r.parameters(comparison)
+	group, askCtx := errgroup.WithContext(ctx)
+	for name, table := range map[string]*report.Table{
+		"divergence_summary": &comparison.Summary, "divergence": &comparison.Divergence,
+		"run_differences": &comparison.RunDifferences,
+	} {
+		group.Go(func() error {
+			var err error
+			*table, err = c.Report(askCtx, name, parameters)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, run := range []string{comparison.Problem, comparison.Bench} {
+		table, err := c.Report(ctx, "completeness", map[string]string{"run": run})
+		if err != nil {
+			return err
+		}
+		comparison.Completeness.Columns = table.Columns
+		comparison.Completeness.Rows = append(comparison.Completeness.Rows, table.Rows...)
+	}
+	return nil
+}
+
+func (r CompareRequest) parameters(c *report.Comparison) map[string]string {
+	return map[string]string{
+		"problem": c.Problem, "bench": c.Bench,
+		"tolerance": strconv.FormatFloat(r.Tolerance, 'g', -1, 64),
+		"rank":      strconv.FormatInt(r.Rank, 10), "step": strconv.FormatInt(r.Step, 10),
+		"limit": strconv.FormatUint(r.Limit, 10),
+	}
+}
+
+// Report answers a report by its name; parameters that are not given have their defaults.
+func (c *Client) Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error) {
+	r, values, err := prepareReport(name, parameters)
+	if err != nil {
+		return report.Table{}, err
+	}
+	return c.Table(ctx, r.Query, values)
+}
+
+// prepareReport fills in the defaults and leaves out what the report does not take.
+func prepareReport(name string, parameters map[string]string) (sql.Report, map[string]string, error) {
+	r, err := sql.ReportByName(name)
+	if err != nil {
+		return r, nil, err
+	}
+	values := map[string]string{}
+	for _, p := range r.Parameters {
+		values[p.Name] = p.Default
+		if given, ok := parameters[p.Name]; ok {
+			values[p.Name] = given
+		}
+	}
+	return r, values, nil
+}
+
+// WriteComparison writes the note, one JSON object, or, in the other formats, the tensors that differ.
+func (c *Client) WriteComparison(ctx context.Context, to io.Writer, format report.Format, r CompareRequest, comparison *report.Comparison) error {
+	switch format {
+	case report.Text:
+		return comparison.WriteNote(to)
+	case report.JSON:
+		encoder := json.NewEncoder(to)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(comparison.Object())
+	case report.CSV, report.Arrow, report.Parquet:
+	}
+	query, values, err := prepareReport("divergence", r.parameters(comparison))
+	if err != nil {
+		return err
+	}
+	return c.Query(ctx, to, format, query.Query, values)
+}
+
+// CheckRun says whether a run of that name is stored.
+func (c *Client) CheckRun(ctx context.Context, run string) error {
+	table, err := c.Table(ctx, "SELECT count() AS found FROM tap.runs WHERE name = {run:String}", map[string]string{"run": run})
+	if err != nil {
+		return err
+	}
+	if table.Get(0, "found").Exact == "0" {
+		return fmt.Errorf("no run is named %q; `tensortap runs` lists those that are", run)
+	}
+	return nil
+}

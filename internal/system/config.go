@@ -1,0 +1,51 @@
+// Package system wires producers, pipelines and consumers into the whole: a
+// stream, a database and an archive, embedded in one folder or elsewhere. The
+// commands are thin around it.
+package system
+
+import (
+	"errors"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Config says what a system is made of. Begin with DefaultConfig.
+type Config struct {
+	Folder      Folder
+	NATS        string        // URL of a NATS server with JetStream; empty for one in this process
+	ClickHouse  string        // DSN of a ClickHouse server; empty for the engine in a child process
+	Library     string        // the engine's library; not looked at with ClickHouse
+	Command     []string      // starts the engine's child: this executable with `engine serve`
+	GuardPort   int           // where the guard of the engine listens; 0 takes a free port
+	Temporary   bool          // thrown away afterwards: no archive, nothing made to survive a loss of power
+	BatchAge    time.Duration // longest wait of rows for the database
+	ArchiveAge  time.Duration // longest wait of rows for the archive
+	Replay      Replay        // what to store again at the start
+	StreamBytes int64         // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
+	Log         zerolog.Logger
+	Now         func() time.Time
+}
+
+// DefaultConfig is a system of embedded parts in a folder.
+func DefaultConfig(folder Folder, now func() time.Time) Config {
+	return Config{
+		Folder: folder, BatchAge: 100 * time.Millisecond, ArchiveAge: 30 * time.Second,
+		Log: zerolog.Nop(), Now: now,
+	}
+}
+
+// Validate says what is wrong with the configuration.
+func (c Config) Validate() error {
+	switch {
+	case c.Folder == "":
+		return errors.New("a system needs a data folder")
+	case c.ClickHouse == "" && (c.Library == "" || len(c.Command) == 0):
+		return errors.New("the embedded engine needs its library and a command")
+	case c.BatchAge <= 0 || c.ArchiveAge <= 0:
+		return errors.New("the batch age and the archive age must be greater than zero")
+	case c.Now == nil:
+		return errors.New("a system needs a clock")
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/pipelines"
+)
+
+// Query writes the answer to a query with parameters {name:Type}.
+func (c *Client) Query(ctx context.Context, to io.Writer, format report.Format, query string, parameters map[string]string) error {
+	answer, err := clickhouse.Query(ctx, c.database, query, parameters, format.ClickHouse())
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Write(to, format, answer), answer.Close())
+}
+
+// Table is the answer to a query, in memory.
+func (c *Client) Table(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	answer, err := clickhouse.Query(ctx, c.database, query, parameters, report.Text.ClickHouse())
+	if err != nil {
+		return report.Table{}, err
+	}
+	table, err := report.ReadTable(answer)
+	return table, errors.Join(err, answer.Close())
+}
+
+// waitEvery is how often the stream is asked how far a store has come.
+const waitEvery = 5 * time.Millisecond
+
+// WaitStored returns when the database holds all that the stream holds now.
+func (c *Client) WaitStored(ctx context.Context) error {
+	if err := pipelines.WaitStored(ctx, c.stream, 0, waitEvery, databaseConsumer); err != nil {
+		return fmt.Errorf("wait for the database: %w", err)
+	}
+	return nil
+}
+
+// WaitReplayed returns, after a start with Replay, when every store holds all
+// of the stream, and how many messages that is.
+func (c *Client) WaitReplayed(ctx context.Context, progress func(done, all int64)) (uint64, error) {
+	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	if err != nil {
+		return 0, fmt.Errorf("look at the stream: %w", err)
+	}
+	messages := stream.CachedInfo().State.Msgs
+	progress(0, int64(messages)) //nolint:gosec // a count of messages
+	for _, consumer := range []string{databaseConsumer, archiveConsumer} {
+		if err := pipelines.WaitStored(ctx, c.stream, 0, 10*waitEvery, consumer); err != nil {
+			return 0, err
+		}
+	}
+	progress(int64(messages), int64(messages)) //nolint:gosec // a count of messages
+	return messages, nil
+}
+
+// Incomplete says, rank by rank, what is missing of a run; empty when all is stored.
+func (c *Client) Incomplete(ctx context.Context, run string) ([]string, error) {
+	table, err := c.Report(ctx, "completeness", map[string]string{"run": run})
+	if err != nil {
+		return nil, err
+	}
+	return table.Gaps(), nil
+}
+
+// Reader asks the database as the user who may only read.
+type Reader struct{ client Client }
+
+// OpenReader reaches the database alone. The caller closes it.
+func (e Endpoint) OpenReader(ctx context.Context) (*Reader, error) {
+	database, err := connectDatabase(ctx, e.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{Client{Endpoint: e, database: database}}, nil
+}
+
+// Query writes the answer to a query.
+func (r *Reader) Query(ctx context.Context, to io.Writer, format report.Format, query string, parameters map[string]string) error {
+	return r.client.Query(ctx, to, format, query, parameters)
+}
+
+// Close lets go of the connection.
+func (r *Reader) Close() error { return r.client.database.Close() }

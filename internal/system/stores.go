@@ -1,0 +1,113 @@
+package system
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/consumers/parquet"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/sql"
+)
+
+// Names of the durable consumers.
+const (
+	databaseConsumer = "clickhouse"
+	archiveConsumer  = "parquet"
+)
+
+// archive is the Parquet store; nil in a temporary system.
+type archive struct {
+	writer  *parquet.Writer
+	damaged bool // some of what it held is gone
+}
+
+func (a *archive) close() error {
+	if a == nil {
+		return nil
+	}
+	return a.writer.Close()
+}
+
+// setUp makes streams, tables and views, and opens the archive.
+func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
+	var store *archive
+	group, setUpCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })
+	group.Go(func() error { return clickhouse.Migrate(setUpCtx, client.database, sql.Files) })
+	if !s.cfg.Temporary {
+		group.Go(func() error {
+			var err error
+			store, err = openArchive(setUpCtx, s.cfg)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		if store != nil {
+			_ = store.close() //nolint:errcheck // the first error is the one to report
+		}
+		return nil, err
+	}
+	return store, nil
+}
+
+// openArchive opens the Parquet files and says what had to be put right.
+func openArchive(ctx context.Context, cfg Config) (*archive, error) {
+	archiveConfig := parquet.DefaultConfig()
+	archiveConfig.Dir = cfg.Folder.archive()
+	writer, err := parquet.New(archiveConfig)
+	if err != nil {
+		return nil, err
+	}
+	recovery, err := writer.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	damaged := recovery.Quarantined+recovery.Lost+recovery.DamagedLines > 0
+	if damaged {
+		cfg.Log.Error().Int("quarantined", recovery.Quarantined).Int("lost", recovery.Lost).Int("damaged_lines", recovery.DamagedLines).
+			Msg("archive files are damaged, their events are fetched from the stream again")
+	}
+	return &archive{writer: writer, damaged: damaged}, nil
+}
+
+// pipelines is the configuration of stream and deliveries.
+func (s *System) pipelines() pipelines.Config {
+	cfg := pipelines.DefaultConfig()
+	cfg.Stream.MaxBytes, cfg.Stream.DeadMaxBytes = s.budget.StreamBytes, deadLetterBytes
+	cfg.Stream.Consumers = []string{databaseConsumer}
+	if !s.cfg.Temporary {
+		cfg.Stream.Consumers = append(cfg.Stream.Consumers, archiveConsumer)
+	}
+	cfg.Deliver.BatchAge = s.cfg.BatchAge
+	cfg.Publish.SpillDir = s.cfg.Folder.spill()
+	return cfg
+}
+
+// deliveries bring the stream to each store.
+func (s *System) deliveries(client *Client, store *archive) ([]*pipelines.Delivery, error) {
+	writer, err := clickhouse.New(clickhouse.DefaultConfig(), client.database)
+	if err != nil {
+		return nil, err
+	}
+	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, writer, s.cfg.Log, s.cfg.Now)
+	if err != nil {
+		return nil, fmt.Errorf("deliver to ClickHouse: %w", err)
+	}
+	if store == nil {
+		return []*pipelines.Delivery{database}, nil
+	}
+	cfg := s.pipelines()
+	cfg.Deliver.BatchAge = s.cfg.ArchiveAge
+	cfg.Deliver.BatchRows = archiveRows
+	files, err := pipelines.New(cfg, client.stream, archiveConsumer, store.writer, s.cfg.Log, s.cfg.Now)
+	if err != nil {
+		return nil, fmt.Errorf("deliver to the archive: %w", err)
+	}
+	return []*pipelines.Delivery{database, files}, nil
+}
+
+// archiveRows closes a file of the archive before its age does.
+const archiveRows = 1 << 20

@@ -1,0 +1,174 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/embedded"
+	"github.com/tensortap/tensortap/internal/embedded/guard"
+)
+
+// System is the whole on one machine.
+type System struct {
+	cfg    Config
+	budget Budget
+	nats   *embedded.NATS   // nil with a server elsewhere
+	engine *embedded.Engine // nil with a server elsewhere
+}
+
+// New checks the configuration. It starts nothing and touches no file.
+func New(cfg Config) (*System, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &System{cfg: cfg}, nil
+}
+
+// Budget is how much disk the system may use; known once Run calls ready.
+func (s *System) Budget() Budget { return s.budget }
+
+// Run runs the system until ctx ends, and then stores what was received. It
+// calls ready once others can use it. Nobody else can use the folder meanwhile.
+func (s *System) Run(ctx context.Context, ready func(Endpoint) error) error {
+	lock, err := s.cfg.Folder.lock(s.cfg.Now())
+	if err != nil {
+		return err
+	}
+	defer lock.Close() //nolint:errcheck // gives the folder back; nothing is written through it
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	// The servers outlive ctx by what the consumers need to finish.
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServing()
+	group, serving := errgroup.WithContext(serving)
+	s.serve(serving, group)
+	group.Go(func() error {
+		defer stopServing()
+		return s.consume(ctx, serving, ready)
+	})
+	err = group.Wait()
+	return errors.Join(err, withoutMissing(os.Remove(s.cfg.Folder.endpoint())))
+}
+
+func withoutMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// prepare makes the parts that are embedded.
+func (s *System) prepare() error {
+	var err error
+	if s.budget, err = s.cfg.Folder.budget(s.cfg.StreamBytes); err != nil {
+		return err
+	}
+	if s.cfg.NATS == "" {
+		cfg := embedded.DefaultNATSConfig(s.cfg.Folder.nats())
+		cfg.SyncAlways, cfg.Log = !s.cfg.Temporary, s.cfg.Log
+		cfg.MaxStoreBytes = s.budget.StreamBytes + deadLetterBytes + headroomBytes
+		if s.nats, err = embedded.NewNATS(cfg); err != nil {
+			return err
+		}
+	}
+	if s.cfg.ClickHouse == "" {
+		cfg := embedded.DefaultEngineConfig(s.cfg.Library, s.cfg.Folder.clickhouse(), s.cfg.Command)
+		cfg.Log, cfg.ReadableDirs = s.cfg.Log, []string{s.cfg.Folder.archive()}
+		cfg.Guard.Address = fmt.Sprintf("127.0.0.1:%d", s.cfg.GuardPort)
+		if s.engine, err = embedded.NewEngine(cfg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Room in the stream's store besides the events.
+const (
+	deadLetterBytes = 1 << 30
+	headroomBytes   = 256 << 20
+)
+
+func (s *System) serve(ctx context.Context, group *errgroup.Group) {
+	if s.nats != nil {
+		group.Go(func() error { return s.nats.Run(ctx) })
+	}
+	if s.engine != nil {
+		group.Go(func() error { return s.engine.Run(ctx) })
+	}
+}
+
+// consume waits for the servers, sets them up, and stores events until ctx ends.
+func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) error) error {
+	endpoint, err := s.await(ctx, serving)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	client, err := Connect(ctx, endpoint)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	archive, err := s.setUp(ctx, client)
+	if err != nil {
+		return err
+	}
+	if err := s.replay(ctx, client, archive); err != nil {
+		return errors.Join(err, archive.close())
+	}
+	deliveries, err := s.deliveries(client, archive)
+	if err != nil {
+		return errors.Join(err, archive.close())
+	}
+	group, deliverCtx := errgroup.WithContext(ctx)
+	for _, d := range deliveries {
+		group.Go(func() error { return d.Run(deliverCtx) })
+	}
+	group.Go(func() error {
+		if err := endpoint.announce(); err != nil {
+			return err
+		}
+		return ready(endpoint)
+	})
+	return errors.Join(group.Wait(), archive.close())
+}
+
+// await waits until the servers answer. When one of them fails, serving ends and its own error is the one to report.
+func (s *System) await(ctx, serving context.Context) (Endpoint, error) {
+	e := Endpoint{
+		Folder: s.cfg.Folder, PID: os.Getpid(), Started: s.cfg.Now(),
+		NATS: s.cfg.NATS, ClickHouse: s.cfg.ClickHouse, Reader: s.cfg.ClickHouse, Archive: s.cfg.Folder.archive(),
+	}
+	for _, part := range s.parts() {
+		select {
+		case <-part:
+		case <-ctx.Done():
+			return e, nil
+		case <-serving.Done():
+			return e, context.Cause(serving)
+		}
+	}
+	if s.nats != nil {
+		e.NATS = s.nats.URL()
+	}
+	if s.engine != nil {
+		e.ClickHouse, e.Reader = s.engine.DSN(guard.Owner), s.engine.DSN(guard.Reader)
+	}
+	return e, nil
+}
+
+func (s *System) parts() []<-chan struct{} {
+	var parts []<-chan struct{}
+	if s.nats != nil {
+		parts = append(parts, s.nats.Ready())
+	}
+	if s.engine != nil {
+		parts = append(parts, s.engine.Ready())
+	}
+	return parts
+}
