@@ -30,8 +30,8 @@ func insertSettings() clickhouse.Settings {
 	}
 }
 
-// insert stores messages by one INSERT. Its error is a *schemas.MalformedError
-// if one of them does not hold what its header says.
+// insert stores messages by one INSERT. Its error is an *unsoundError if one
+// of them does not hold what its header says.
 func (t *table) insert(ctx context.Context, c *call, of []int) error {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.InsertTimeout)
 	defer cancel()
@@ -65,14 +65,21 @@ func (t *table) insertAs(ctx context.Context, id string, c *call, of []int) erro
 	err := t.conn.InsertFormat(ctx, "ArrowStream", t.sql, reader)
 	closed := reader.CloseWithError(io.ErrClosedPipe) // lets go of encode, should the server not have read to the end
 	encodeErr := encoding.Wait()
-	if malformed := (*schemas.MalformedError)(nil); errors.As(encodeErr, &malformed) {
-		return malformed
+	if encodeErr != nil && !errors.Is(encodeErr, io.ErrClosedPipe) {
+		return &unsoundError{cause: encodeErr}
 	}
 	if err == nil {
 		return errors.Join(encodeErr, closed)
 	}
 	return err
 }
+
+// unsoundError says that a message could not be encoded, whatever the server.
+// The INSERT it was for is cut short; conclude finds and rejects the message.
+type unsoundError struct{ cause error }
+
+// Error implements error.
+func (e *unsoundError) Error() string { return e.cause.Error() }
 
 // encode writes the rows of messages as one Arrow IPC stream.
 func (t *table) encode(to io.Writer, c *call, of []int) error {

@@ -67,6 +67,14 @@ func TestMigrateMakesWhatIsMissingAndNothingTwice(t *testing.T) {
 	}
 }
 
+func TestEveryFileOfTheRepositoryApplies(t *testing.T) {
+	t.Parallel()
+	s := startEmptyServer(t)
+	fresh := mustMigrate(t, s, os.DirFS(sqlFiles))
+	again := mustMigrate(t, s, os.DirFS(sqlFiles))
+	t.Logf("fresh %s, again %s", fresh, again)
+}
+
 func TestMigrateFollowsChangedViews(t *testing.T) {
 	t.Parallel()
 	s := startEmptyServer(t)

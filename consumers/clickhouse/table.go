@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -171,12 +172,16 @@ func (t *table) conclude(ctx context.Context, c *call, of []int, failure error) 
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	var malformed *schemas.MalformedError
+	var unsound *unsoundError
 	switch {
 	case len(missing) == 0:
 		return nil
-	case errors.As(failure, &malformed):
-		return t.store(ctx, c, t.sound(c, missing))
+	case errors.As(failure, &unsound):
+		sound := t.sound(c, missing)
+		if len(sound) == len(missing) {
+			return failure
+		}
+		return t.store(ctx, c, sound)
 	case !refused(failure):
 		return failure
 	case len(missing) == 1:
@@ -197,11 +202,11 @@ func (t *table) store(ctx context.Context, c *call, of []int) error {
 	return t.conclude(ctx, c, of, t.insert(ctx, c, of))
 }
 
-// sound rejects the messages whose data do not fit their header.
+// sound rejects the messages whose data do not fit their header or cannot be encoded.
 func (t *table) sound(c *call, of []int) []int {
 	var sound []int
 	for _, i := range of {
-		if _, err := t.record(c.messages[i]); err != nil {
+		if err := t.encode(io.Discard, c, []int{i}); err != nil {
 			c.reject(i, err.Error())
 			continue
 		}

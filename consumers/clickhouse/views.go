@@ -72,25 +72,10 @@ func viewComment(file script, hash uint64) string {
 	return fmt.Sprintf("%s%s%s, %016x)", question, commentMark, file.name, hash)
 }
 
-// createView is the statement that makes the view; the file holds its SELECT,
-// or all of it.
+// createView is the statement that makes the view of the file's SELECT.
 func createView(file script, comment string) string {
-	body := strings.TrimRight(strings.TrimSpace(file.text), ";")
-	if !strings.HasPrefix(strings.ToUpper(withoutComments(body)), "CREATE ") {
-		body = "CREATE OR REPLACE VIEW " + viewDatabase + ".`" + file.object() + "` AS\n" + body
-	}
-	return body + "\nCOMMENT " + quote(comment)
-}
-
-// withoutComments is the text from the first line on that is no comment.
-func withoutComments(text string) string {
-	for line := range strings.Lines(text) {
-		if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "--") {
-			return text
-		}
-		text = text[len(line):]
-	}
-	return text
+	return "CREATE OR REPLACE VIEW " + viewDatabase + ".`" + file.object() + "` AS\n" +
+		strings.TrimRight(strings.TrimSpace(file.text), ";") + "\nCOMMENT " + quote(comment)
 }
 
 func quote(text string) string {
