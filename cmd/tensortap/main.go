@@ -14,7 +14,7 @@ import (
 )
 
 // version is set by the build.
-var version = "dev" //nolint:gochecknoglobals // set by the linker
+var version = "dev"
 
 // Exit statuses, as of diff.
 const (

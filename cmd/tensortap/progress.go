@@ -29,11 +29,11 @@ func (p *progress) set(done, all int64) {
 	if p.bar.GetMax64() != all {
 		p.bar.ChangeMax64(all)
 	}
-	_ = p.bar.Set64(done) //nolint:errcheck // a bar that cannot be drawn changes nothing
+	_ = p.bar.Set64(done)
 }
 
 func (p *progress) finish() {
 	if p.bar != nil {
-		_ = p.bar.Finish() //nolint:errcheck // as above
+		_ = p.bar.Finish()
 	}
 }

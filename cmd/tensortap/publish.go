@@ -56,7 +56,7 @@ step and rank is refused, unless --replace.`,
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of the run, name=value; may be given several times")
 	cmd.Flags().BoolVar(&request.Replace, "replace", false, "take the place of other content of the same run, step and rank")
-	_ = cmd.MarkFlagRequired("run") //nolint:errcheck // the flag was declared above
+	_ = cmd.MarkFlagRequired("run")
 	return cmd
 }
 

@@ -52,7 +52,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 	for _, p := range r.Parameters {
 		values[p.Name] = cmd.Flags().String(strings.ReplaceAll(p.Name, "_", "-"), p.Default, p.Doc)
 		if p.Required {
-			_ = cmd.MarkFlagRequired(strings.ReplaceAll(p.Name, "_", "-")) //nolint:errcheck // declared in the line above
+			_ = cmd.MarkFlagRequired(strings.ReplaceAll(p.Name, "_", "-"))
 		}
 	}
 	addOutput(cmd, &output)
@@ -61,21 +61,22 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 
 func addOutput(cmd *cobra.Command, output *string) {
 	cmd.Flags().StringVarP(output, "output", "o", string(report.Text), strings.Join(report.Formats(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // declared in the line above
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func example(r sql.Report) string {
-	line := "  tensortap report " + strings.ReplaceAll(r.Name, "_", "-")
+	words := []string{"  tensortap report", strings.ReplaceAll(r.Name, "_", "-")}
 	for _, p := range r.Parameters {
-		switch {
-		case p.Name == "problem" || p.Name == "run":
-			line += " --" + p.Name + " bad"
-		case p.Name == "bench":
-			line += " --bench good"
+		switch p.Name {
+		case "problem", "run":
+			words = append(words, "--"+p.Name, "bad")
+		case "bench":
+			words = append(words, "--bench", "good")
 		}
 	}
+	line := strings.Join(words, " ")
 	return line + "\n" + line + " --output json"
 }
 

@@ -106,7 +106,7 @@ func (a *app) connect(ctx context.Context) (*system.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return system.Connect(ctx, endpoint)
+	return system.Connect(ctx, endpoint, time.Now)
 }
 
 func (a *app) endpoint() (system.Endpoint, error) {

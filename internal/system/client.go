@@ -18,10 +18,11 @@ type Client struct {
 	Endpoint Endpoint
 	stream   jetstream.JetStream
 	database driver.Conn
+	now      func() time.Time
 }
 
 // Connect reaches the system at the endpoint. The caller closes it.
-func Connect(ctx context.Context, e Endpoint) (*Client, error) {
+func Connect(ctx context.Context, e Endpoint, now func() time.Time) (*Client, error) {
 	stream, err := connectStream(e.NATS)
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func Connect(ctx context.Context, e Endpoint) (*Client, error) {
 		stream.Conn().Close()
 		return nil, err
 	}
-	return &Client{Endpoint: e, stream: stream, database: database}, nil
+	return &Client{Endpoint: e, stream: stream, database: database, now: now}, nil
 }
 
 func connectStream(url string) (jetstream.JetStream, error) {
@@ -78,5 +79,5 @@ func redacted(address string) string {
 // Close lets go of the connections.
 func (c *Client) Close() {
 	c.stream.Conn().Close()
-	_ = c.database.Close() //nolint:errcheck // nothing is left to be said
+	_ = c.database.Close()
 }

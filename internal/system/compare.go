@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -55,8 +57,8 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 // quoted is a word as a shell reads it.
 func quoted(word string) string {
 	for _, r := range word {
-		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' || r == '.' || r == '/') {
-			return strconv.Quote(word)
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r) {
+			return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
 	return word

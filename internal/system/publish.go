@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -164,9 +164,7 @@ func (p *publishing) labels() map[string]string {
 		return p.request.Labels
 	}
 	labels := map[string]string{"ranks": "guessed"}
-	for name, value := range p.request.Labels {
-		labels[name] = value
-	}
+	maps.Copy(labels, p.request.Labels)
 	return labels
 }
 
@@ -197,5 +195,5 @@ func (p *publishing) note(problems msprobe.Problems) {
 func (c *Client) publisher() (*pipelines.Publisher, error) {
 	cfg := pipelines.DefaultConfig().Publish
 	cfg.SpillDir = filepath.Clean(c.Endpoint.Folder.spill())
-	return pipelines.NewPublisher(cfg, c.stream, time.Now, nil)
+	return pipelines.NewPublisher(cfg, c.stream, c.now, nil)
 }

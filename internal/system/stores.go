@@ -46,7 +46,7 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 	}
 	if err := group.Wait(); err != nil {
 		if store != nil {
-			_ = store.close() //nolint:errcheck // the first error is the one to report
+			_ = store.close()
 		}
 		return nil, err
 	}

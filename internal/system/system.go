@@ -109,7 +109,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	client, err := Connect(ctx, endpoint)
+	client, err := Connect(ctx, endpoint, s.cfg.Now)
 	if err != nil {
 		return err
 	}

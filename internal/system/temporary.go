@@ -35,7 +35,7 @@ func WithSystem(ctx context.Context, cfg Config, job func(context.Context, *Clie
 		return s.Run(running, func(e Endpoint) error {
 			group.Go(func() error {
 				defer stop()
-				client, err := Connect(running, e)
+				client, err := Connect(running, e, cfg.Now)
 				if err != nil {
 					return err
 				}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,14 +26,14 @@ type module struct {
 }
 
 func main() {
-	if err := run(os.Stdout); err != nil {
+	if err := run(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "thirdparty:", err)
 		os.Exit(1)
 	}
 }
 
-func run(to io.Writer) error {
-	modules, err := linked()
+func run(ctx context.Context, to io.Writer) error {
+	modules, err := linked(ctx)
 	if err != nil {
 		return err
 	}
@@ -49,8 +50,8 @@ func run(to io.Writer) error {
 }
 
 // linked lists the modules of the binary's packages, in order of their paths.
-func linked() ([]module, error) {
-	out, err := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/tensortap").Output()
+func linked(ctx context.Context) ([]module, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Module", "./cmd/tensortap").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list modules: %w", err)
 	}
