@@ -1,7 +1,9 @@
 package clickhouse_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	chgo "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/klauspost/compress/s2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
@@ -126,6 +129,35 @@ func opIDs(t *testing.T, batches []consumertest.Batch, of []int) string {
 		list = append(list, strconv.FormatUint(rows[0].OpID, 10))
 	}
 	return strings.Join(list, ", ")
+}
+
+// TestTextThatLeavesItsBufferIsRejected corrupts an offset inside of sound
+// Arrow framing, which only the server's own reader finds.
+func TestTextThatLeavesItsBufferIsRejected(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	builder := schemas.NewBuilder[schemas.SiteRow]()
+	for i := range uint64(64) {
+		builder.Append(&schemas.SiteRow{SiteID: i, Role: "input", Path: "abcdefg"})
+	}
+	m, err := builder.Message(schemas.Identity{RunID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := s2.Decode(nil, m.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset := bytes.LastIndex(stream, []byte{20 * 7, 0, 0, 0, 21 * 7, 0, 0, 0})
+	binary.LittleEndian.PutUint32(stream[offset:], 1<<30)
+	m.Data = s2.Encode(nil, stream)
+	var rejected *schemas.RejectedError
+	if err := s.writer(t).Write(t.Context(), []schemas.Message{m}); !errors.As(err, &rejected) {
+		t.Fatalf("Write = %v, want a rejection", err)
+	}
+	if got := s.engine.Restarts(); got != 0 {
+		t.Errorf("the engine was restarted %d times, want 0", got)
+	}
 }
 
 func TestTableWithoutAColumnIsNoFaultOfTheMessages(t *testing.T) {
