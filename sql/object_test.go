@@ -210,4 +210,3 @@ func answer(object sql.Object) string {
 	}
 	return query + " ORDER BY ALL"
 }
-

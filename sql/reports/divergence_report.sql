@@ -35,8 +35,7 @@ WITH
             bench_l2,
             problem_digest_kind
         FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, tolerance = {tolerance:Float64}, rank = {rank:Int64}, step = {step:Int64})
-        WHERE structure
-            OR verdict IN ('diverged', 'not_finite', 'bits_differ', 'incomparable')
+        WHERE differs
             OR ({unpaired:UInt8} = 1 AND verdict IN ('only_problem', 'only_bench'))
         ORDER BY
             step,
@@ -106,6 +105,7 @@ SELECT
     multiIf(
         shown.verdict IN ('only_problem', 'only_bench'), 'presence',
         shown.verdict IN ('agrees', 'unmeasured'), 'layout',
+        shown.verdict = 'incomparable' AND bitAnd(shown.problem_measured, shown.bench_measured) = 0, 'none',
         shown.verdict != 'bits_differ', 'statistics',
         shown.problem_digest_kind = 1, 'digest(msprobe)',
         shown.problem_digest_kind = 2, 'digest(xor)',

@@ -25,9 +25,9 @@ WITH counted AS (
         countIf(structure) AS structure_count,
         countIf(not_finite_side = 'both' AND verdict != 'not_finite') AS same_not_finite_count,
         maxOrNullIf(error, verdict IN ('agrees', 'diverged') AND NOT isNaN(error)) AS greatest_error,
-        countIf(structure OR verdict IN ('diverged', 'not_finite', 'bits_differ', 'incomparable')) AS differing_count,
-        argMinIf(site_id, (seq, micro_step, site_id), structure OR verdict IN ('diverged', 'not_finite', 'bits_differ', 'incomparable')) AS first_site_id,
-        minIf(seq, structure OR verdict IN ('diverged', 'not_finite', 'bits_differ', 'incomparable')) AS first_seq
+        countIf(differs) AS differing_count,
+        argMinIf(site_id, seq, differs) AS first_site_id,
+        minIf(seq, differs) AS first_seq
     FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, tolerance = {tolerance:Float64}, rank = {rank:Int64}, step = {step:Int64})
     GROUP BY
         rank,

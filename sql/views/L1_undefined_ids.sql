@@ -1,6 +1,6 @@
 -- Question: which ids do stored measurements refer to that nothing defines?
 -- Grain: one row per run, rank, kind of definition, id
--- Reads: tap_store.tensor, tap_store.step, tap_store.site, tap_store.op, tap_store.layout, tap_store.program
+-- Reads: tap_store.tensor, tap_store.step, tap_store.site, tap_store.layout, tap_store.program
 -- Empty when: every definition has arrived
 SELECT DISTINCT
     run_id,

@@ -52,8 +52,9 @@ SELECT
     -- Guard against zero: no difference is 0, also of 0 and 0; a difference from 0 is infinite. NaN: nothing to compare.
     multiIf(
         both_comparable = 0, nan,
+        isNaN(delta_min + delta_max + delta_l2), inf,
         delta = 0, 0.,
-        scale = 0 OR isNaN(delta), inf,
+        scale = 0, inf,
         delta / scale) AS error,
     problem_present AND bench_present AND problem_layout_id != bench_layout_id AND (problem_layout_id, bench_layout_id) NOT IN (
         SELECT
@@ -74,5 +75,6 @@ SELECT
         problem_digest_kind = 0, 5,
         problem_digest = bench_digest, 0,
         3) AS Enum8('agrees' = 0, 'diverged' = 1, 'not_finite' = 2, 'bits_differ' = 3, 'incomparable' = 4, 'unmeasured' = 5, 'only_problem' = 6, 'only_bench' = 7)) AS verdict,
+    structure OR verdict IN ('diverged', 'not_finite', 'bits_differ', 'incomparable') AS differs,
     CAST(problem_not_finite + 2 * bench_not_finite AS Enum8('none' = 0, 'problem' = 1, 'bench' = 2, 'both' = 3)) AS not_finite_side
 FROM tap.pairs(problem = {problem:String}, bench = {bench:String}, rank = {rank:Int64}, step = {step:Int64})

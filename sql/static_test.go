@@ -1,0 +1,175 @@
+package sql_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/AfterShip/clickhouse-sql-parser/parser"
+
+	"github.com/tensortap/tensortap/schemas"
+	"github.com/tensortap/tensortap/sql"
+)
+
+// What can be said of the files without a server.
+
+func TestFilesParse(t *testing.T) {
+	t.Parallel()
+	for _, object := range allObjects(t) {
+		statements, err := parser.NewParser(parserText(object)).ParseStmts()
+		if err != nil {
+			t.Errorf("object %s does not parse: %v", object.View(), err)
+			continue
+		}
+		if _, isSelect := statements[0].(*parser.SelectQuery); len(statements) != 1 || !isSelect {
+			t.Errorf("object %s is not one SELECT", object.View())
+		}
+	}
+}
+
+func TestFilesReadWhatTheySay(t *testing.T) {
+	t.Parallel()
+	layers := map[string]sql.Layer{}
+	for _, table := range schemas.Tables() {
+		layers["tap_store."+table.Kind()] = -1
+	}
+	for _, object := range allObjects(t) {
+		if object.Layer != sql.LayerReport {
+			layers["tap."+object.Name] = object.Layer
+		}
+	}
+	for _, object := range allObjects(t) {
+		got := sources(object)
+		if want := slices.Sorted(slices.Values(object.Reads)); !slices.Equal(got, want) {
+			t.Errorf("object %s reads %q, its head says %q", object.View(), got, want)
+		}
+		for _, source := range got {
+			if layer, found := layers[source]; !found || layer >= object.Layer {
+				t.Errorf("object %s of layer %d reads %s, which is not there or of layer %d", object.View(), object.Layer, source, layer)
+			}
+		}
+	}
+}
+
+func TestFilesNameOnlyColumnsThatExist(t *testing.T) {
+	t.Parallel()
+	columns := map[string][]string{}
+	for _, table := range schemas.Tables() {
+		for _, c := range table.Columns {
+			columns["tap_store."+table.Kind()] = append(columns["tap_store."+table.Kind()], c.Name)
+		}
+	}
+	for _, object := range allObjects(t) {
+		known := map[string]bool{"inf": true, "nan": true, "true": true, "NULL": true, "tap_store": true}
+		for _, source := range sources(object) {
+			_, bare, _ := strings.Cut(source, ".")
+			known[bare] = true
+			for _, c := range columns[source] {
+				known[c] = true
+			}
+		}
+		given, used := identifiers(t, object)
+		for _, name := range aliases(object) {
+			known[name] = true
+		}
+		for _, name := range used {
+			if !known[name] {
+				t.Errorf("object %s names %s, which neither it nor what it reads defines", object.View(), name)
+			}
+		}
+		if object.Layer != sql.LayerReport {
+			columns["tap."+object.Name] = append(given, aliases(object)...)
+		}
+	}
+}
+
+func TestFilesKeepTheStyle(t *testing.T) {
+	t.Parallel()
+	lower := regexp.MustCompile(`\b(select|from|where|group by|order by|limit|left join|inner join|having|union all|with)\b`)
+	for _, object := range allObjects(t) {
+		code := regexp.MustCompile(`'[^']*'|\{\w+:\w+\}`).ReplaceAllString(withoutComments(object.Query), "''")
+		if found := lower.FindString(code); found != "" {
+			t.Errorf("object %s: keyword %q is not upper case", object.View(), found)
+		}
+		if regexp.MustCompile(`SELECT\s+(\w+\.)?\*`).MatchString(code) {
+			t.Errorf("object %s: SELECT * does not say which columns it gives", object.View())
+		}
+		if object.Layer == sql.LayerReport && !strings.Contains(code, "\nORDER BY") {
+			t.Errorf("report %s has no order", object.Name)
+		}
+		if len(object.Parameters) == 0 && object.Layer == sql.LayerReport {
+			t.Errorf("report %s has no parameters", object.Name)
+		}
+	}
+}
+
+func TestReportByNameListsTheReports(t *testing.T) {
+	t.Parallel()
+	report, err := sql.ReportByName("divergence")
+	if err != nil || len(report.Parameters) == 0 || !report.Parameters[0].Required || report.Parameters[2].Default != "1e-5" {
+		t.Errorf("ReportByName(divergence) = %+v, %v", report.Parameters, err)
+	}
+	if _, err := sql.ReportByName("nonsense"); err == nil || !strings.Contains(err.Error(), "divergence_summary") {
+		t.Errorf("ReportByName(nonsense) = %v, want the names of those there are", err)
+	}
+}
+
+// sources are the tables and views named in FROM, JOIN and IN, sorted.
+func sources(object sql.Object) []string {
+	named := regexp.MustCompile(`\b(?:FROM|JOIN)\s+(tap(?:_store)?\.\w+)`)
+	var found []string
+	for _, m := range named.FindAllStringSubmatch(withoutComments(object.Query), -1) {
+		found = append(found, m[1])
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// parserText leaves out the arguments of views, which the parser does not know after a database's name.
+func parserText(object sql.Object) string {
+	return regexp.MustCompile(`(FROM tap\.\w+)\([^()]*\)`).ReplaceAllString(object.Query, "$1")
+}
+
+// aliases are the names that a file defines: of columns, tables, parts and arguments of functions. What one part of the
+// file defines counts everywhere in it: the server is stricter.
+func aliases(object sql.Object) []string {
+	var found []string
+	definition := regexp.MustCompile(`\bAS (\w+)|(\w+) AS \(|\(?(?:(\w+), )?(\w+)\)? ->`)
+	for _, m := range definition.FindAllStringSubmatch(withoutComments(object.Query), -1) {
+		found = append(found, slices.DeleteFunc(m[1:], func(name string) bool { return name == "" })...)
+	}
+	return found
+}
+
+// identifiers are the names that a file uses, and those of them that stand alone on a line, as columns that are passed on.
+func identifiers(t *testing.T, object sql.Object) (passedOn, used []string) {
+	t.Helper()
+	text := regexp.MustCompile(`\{\w+:\w+\}`).ReplaceAllString(parserText(object), "0")
+	statements, err := parser.NewParser(text).ParseStmts()
+	if err != nil {
+		t.Fatalf("object %s does not parse: %v", object.View(), err)
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\s+`?(\\w+)`?,?$").FindAllStringSubmatch(withoutComments(text), -1) {
+		passedOn = append(passedOn, m[1])
+	}
+	others := map[*parser.Ident]bool{}
+	parser.Walk(statements[0], func(node parser.Expr) bool {
+		switch n := node.(type) {
+		case *parser.FunctionExpr:
+			others[n.Name] = true
+		case *parser.TableIdentifier:
+			others[n.Database], others[n.Table] = true, true
+		case *parser.Ident:
+			if !others[n] {
+				used = append(used, n.Name)
+			}
+		}
+		return true
+	})
+	return passedOn, used
+}
+
+func withoutComments(text string) string {
+	return regexp.MustCompile(`(?m)^\s*--.*$`).ReplaceAllString(text, "")
+}
