@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,15 +44,14 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
+	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
 	var comparison report.Comparison
 	ask := func(ctx context.Context, client *system.Client) error {
 		comparison, err = client.Compare(ctx, request)
 		if err != nil {
 			return err
 		}
-		comparison.Seconds = time.Since(begin).Seconds()
-		return client.WriteComparison(ctx, a.stdout, format, request, &comparison)
+		return client.WriteComparison(ctx, a.stdout, style, request, &comparison)
 	}
 	if err := a.withRuns(ctx, request, ask); err != nil {
 		return err

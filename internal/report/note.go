@@ -3,169 +3,105 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 )
 
-// Comparison is what is known of two runs held against each other.
-type Comparison struct {
-	Problem, Bench  string
-	Verdict         Verdict
-	Tolerance       float64
-	Summary         Table // divergence_summary
-	Divergence      Table // divergence
-	RunDifferences  Table // run_differences
-	Completeness    Table // completeness of both runs
-	Seconds         float64
-	ProblemArgument string // what to write for the runs in the next command
-	BenchArgument   string
-	Stored          bool // the runs stay stored, so that reports can be asked for
+// note collects the lines of a comparison's text.
+type note struct {
+	*Comparison
+	text  strings.Builder
+	color bool
 }
 
-// Verdict is the answer of a comparison.
-type Verdict string
-
-// The verdicts: with Unknown nothing differs in what is there, but too much is missing to say more.
-const (
-	Same    Verdict = "same"
-	Differs Verdict = "differs"
-	Unknown Verdict = "unknown"
-)
-
-// Judge reads the verdict off the counts.
-func (c *Comparison) Judge() Verdict {
-	switch {
-	case c.Summary.Sum("differing_count") > 0:
-		return Differs
-	case c.Summary.Sum("paired_count") == 0 || c.incomplete() != "":
-		return Unknown
-	}
-	return Same
-}
-
-// Sum adds up a column of counts.
-func (t Table) Sum(column string) uint64 {
-	sum := 0.0
-	for i := range t.Rows {
-		if n := t.Get(i, column).Number; !math.IsNaN(n) {
-			sum += n
-		}
-	}
-	return uint64(sum)
-}
-
-// Gaps says, for each row of the completeness report that is not complete, what is missing.
-func (t Table) Gaps() []string {
-	var gaps []string
-	for i := range t.Rows {
-		if complete := t.Get(i, "complete").Exact; complete != "1" && complete != "true" {
-			gaps = append(gaps, fmt.Sprintf("run %s rank %s: %s", t.Get(i, "run").Text(), t.Get(i, "rank").Text(), t.Get(i, "explanation").Text()))
-		}
-	}
-	return gaps
-}
-
-// incomplete says what is missing, empty when nothing is.
-func (c *Comparison) incomplete() string {
-	gaps := c.Completeness.Gaps()
-	const shown = 3
-	if len(gaps) > shown {
-		gaps = append(gaps[:shown], fmt.Sprintf("and %d more", len(gaps)-shown))
-	}
-	return strings.Join(gaps, "; ")
-}
-
-// WriteNote writes the comparison as a good engineer would, on one screen.
-func (c *Comparison) WriteNote(to io.Writer) error {
-	var b strings.Builder
+// WriteNote writes the comparison as a good engineer would, on one screen. On
+// a terminal the verdict is coloured.
+func (c *Comparison) WriteNote(to io.Writer, color bool) error {
+	n := &note{Comparison: c, color: color}
 	if gaps := c.incomplete(); gaps != "" {
-		line(&b, "INCOMPLETE", "%s", gaps)
+		n.line("INCOMPLETE", "%s", gaps)
 	}
-	line(&b, strings.ToUpper(string(c.Verdict)), "problem %s against bench %s", printable(c.Problem), printable(c.Bench))
-	line(&b, "compared", "%s", c.compared())
-	line(&b, "unpaired", "%s only in the problem, %s only in the bench", plural(c.Summary.Sum("only_problem_count"), "tensor"), plural(c.Summary.Sum("only_bench_count"), "tensor"))
-	for i := range c.RunDifferences.Rows {
-		line(&b, label(i, "runs differ"), "%s: %s, bench %s", c.RunDifferences.Get(i, "property").Text(),
-			orNothing(c.RunDifferences.Get(i, "problem")), orNothing(c.RunDifferences.Get(i, "bench")))
-	}
-	c.writeFirst(&b)
-	c.writeOthers(&b)
-	c.writeNext(&b)
-	_, err := io.WriteString(to, b.String())
+	n.verdict()
+	n.counts()
+	n.runDifferences()
+	n.first()
+	n.others()
+	n.next()
+	_, err := io.WriteString(to, n.text.String())
 	return err
 }
 
-func line(b *strings.Builder, label, format string, values ...any) {
-	fmt.Fprintf(b, "%-12s ", label)
-	fmt.Fprintf(b, format, values...)
-	b.WriteByte('\n')
+// line writes a label and, beside it, what it is about.
+func (n *note) line(label, format string, values ...any) {
+	fmt.Fprintf(&n.text, "%-12s ", label)
+	fmt.Fprintf(&n.text, format, values...)
+	n.text.WriteByte('\n')
 }
 
-// label is the label of the first of several lines.
-func label(i int, text string) string {
-	if i > 0 {
-		return ""
+func (n *note) verdict() {
+	word := fmt.Sprintf("%-12s", strings.ToUpper(string(n.Verdict)))
+	if n.color {
+		word = map[Verdict]string{Same: "\x1b[32m", Differs: "\x1b[31m", Unknown: "\x1b[33m"}[n.Verdict] + word + "\x1b[0m"
 	}
-	return text
-}
-
-func orNothing(v Value) string {
-	if v.Null || v.Exact == "" {
-		return "not known"
+	n.line(word, "problem %s against bench %s", printable(n.Problem), printable(n.Bench))
+	if n.Verdict == Unknown {
+		n.line("", "%s", n.unknown())
 	}
-	return v.Text()
 }
 
-func plural(n uint64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return thousands(n) + " " + what + "s"
-}
-
-func thousands(n uint64) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-func (c *Comparison) compared() string {
+func (n *note) counts() {
 	ranks, steps := map[string]bool{}, map[string]bool{}
-	for i := range c.Summary.Rows {
-		if c.Summary.Get(i, "paired_count").Number > 0 {
-			ranks[c.Summary.Get(i, "rank").Exact], steps[c.Summary.Get(i, "step").Exact] = true, true
+	for i := range n.Summary.Rows {
+		if n.Summary.Get(i, "paired_count").Number > 0 {
+			ranks[n.Summary.Get(i, "rank").Exact], steps[n.Summary.Get(i, "step").Exact] = true, true
 		}
 	}
-	return fmt.Sprintf("%s on both sides: %s, %s; %s differ, %s agree within %g",
-		plural(c.Summary.Sum("paired_count"), "tensor"), plural(uint64(len(ranks)), "rank"), plural(uint64(len(steps)), "step"),
-		thousands(c.Summary.Sum("differing_count")), thousands(c.Summary.Sum("agrees_count")), c.Tolerance)
+	count := func(column string) string { return thousands(n.Summary.Sum(column)) }
+	n.line("compared", "%s tensors and other arguments, %s, %s: %s differ, %s agree within %g, %s were not measured",
+		count("paired_count"), plural(len(ranks), "rank"), plural(len(steps), "step"),
+		count("differing_count"), count("agrees_count"), n.Tolerance, count("unmeasured_count"))
+	n.line("unpaired", "%s only in the problem, %s only in the bench", count("only_problem_count"), count("only_bench_count"))
 }
 
-// writeFirst says where the difference began.
-func (c *Comparison) writeFirst(b *strings.Builder) {
-	if len(c.Divergence.Rows) == 0 {
+func (n *note) runDifferences() {
+	label := "runs differ"
+	for i := range n.RunDifferences.Rows {
+		n.line(label, "%s: %s, bench %s", n.RunDifferences.Get(i, "property").Text(),
+			orUnknown(n.RunDifferences.Get(i, "problem")), orUnknown(n.RunDifferences.Get(i, "bench")))
+		label = ""
+	}
+}
+
+// first says where the difference began.
+func (n *note) first() {
+	if len(n.Divergence.Rows) == 0 {
 		return
 	}
-	get := func(column string) string { return c.Divergence.Get(0, column).Text() }
-	line(b, "began at", "step %s, rank %s, op %s", get("step"), get("rank"), get("op"))
+	get := func(column string) string { return n.Divergence.Get(0, column).Text() }
+	n.line("began at", "step %s, rank %s, op %s", get("step"), get("rank"), get("op"))
 	if get("module") != "" {
-		line(b, "", "in module %s", get("module"))
+		n.line("", "in module %s", get("module"))
 	}
-	line(b, "", "%s %s: %s", get("role"), get("path"), c.what(0))
-	for _, side := range []string{"problem", "bench"} {
-		line(b, "", "%-8s %s %s  min %s  max %s  mean %s  l2 %s", side, get(side+"_dtype"), get(side+"_shape"),
-			get(side+"_min"), get(side+"_max"), get(side+"_mean"), get(side+"_l2"))
+	n.line("", "%s %s: %s", get("role"), get("path"), n.what(0))
+	n.side("problem")
+	n.side("bench")
+	if frame := n.Divergence.Get(0, "user_frame"); !frame.Null && frame.Exact != "" {
+		n.line("", "called at %s", strings.Join(strings.Fields(frame.Exact), " "))
 	}
-	if frame := c.Divergence.Get(0, "user_frame"); !frame.Null && frame.Exact != "" {
-		line(b, "", "called at %s", strings.Join(strings.Fields(strings.ReplaceAll(frame.Exact, "\n", " ")), " "))
+}
+
+// side describes the first differing tensor, or other argument, of one run.
+func (n *note) side(run string) {
+	get := func(column string) string { return n.Divergence.Get(0, run+"_"+column).Text() }
+	if get("dtype") == "" {
+		n.line("", "%-8s %s", run, get("literal"))
+		return
 	}
+	n.line("", "%-8s %s %s  min %s  max %s  mean %s  l2 %s", run, get("dtype"), get("shape"), get("min"), get("max"), get("mean"), get("l2"))
 }
 
 // what says how a row differs.
-func (c *Comparison) what(i int) string {
-	get := func(column string) string { return c.Divergence.Get(i, column).Text() }
+func (n *note) what(i int) string {
+	get := func(column string) string { return n.Divergence.Get(i, column).Text() }
 	text := get("kind")
 	switch text {
 	case "diverged":
@@ -175,34 +111,57 @@ func (c *Comparison) what(i int) string {
 	case "bits_differ":
 		text = "bits differ"
 	case "structure":
-		text = "another " + get("structure")
+		text = ""
 	}
-	if get("kind") != "structure" && get("structure") != "" {
-		text += ", another " + get("structure")
+	if get("structure") != "" {
+		text = strings.TrimPrefix(text+", another "+get("structure"), ", ")
 	}
 	return text + " (by " + get("evidence") + ")"
 }
 
-// writeOthers lists the rows after the first, a line each.
-func (c *Comparison) writeOthers(b *strings.Builder) {
+// others lists the rows after the first, a line each.
+func (n *note) others() {
 	const shown = 6
-	for i := 1; i < min(len(c.Divergence.Rows), shown); i++ {
-		get := func(column string) string { return c.Divergence.Get(i, column).Text() }
-		line(b, label(i-1, "then"), "step %s rank %s  %s  %s %s: %s", get("step"), get("rank"), get("op"), get("role"), get("path"), c.what(i))
+	label := "then"
+	for i := 1; i < min(len(n.Divergence.Rows), shown); i++ {
+		get := func(column string) string { return n.Divergence.Get(i, column).Text() }
+		n.line(label, "step %s rank %s  %s  %s %s: %s", get("step"), get("rank"), get("op"), get("role"), get("path"), n.what(i))
+		label = ""
 	}
-	if all := c.Summary.Sum("differing_count"); all > shown {
-		line(b, "", "and %s more", thousands(all-shown))
+	if all := n.Summary.Sum("differing_count"); all > shown {
+		n.line("", "and %s more", thousands(all-shown))
 	}
 }
 
-func (c *Comparison) writeNext(b *strings.Builder) {
+func (n *note) next() {
 	switch {
-	case c.Verdict == Same:
-		return
-	case c.Stored:
-		line(b, "next", "tensortap report divergence --problem %s --bench %s --limit 100", c.ProblemArgument, c.BenchArgument)
+	case n.Verdict == Same:
+	case n.Stored:
+		n.line("next", "tensortap report divergence --problem %s --bench %s --limit 100", n.ProblemArgument, n.BenchArgument)
 	default:
-		line(b, "next", "tensortap compare %s %s --limit 100 --output csv", c.ProblemArgument, c.BenchArgument)
-		line(b, "or", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report")
+		n.line("next", "tensortap compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
+		n.line("or", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report")
 	}
+}
+
+func orUnknown(v Value) string {
+	if v.Null || v.Exact == "" {
+		return "not known"
+	}
+	return v.Text()
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func thousands(n uint64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }

@@ -30,6 +30,12 @@ func Formats() []string {
 	return []string{string(Text), string(JSON), string(CSV), string(Arrow), string(Parquet)}
 }
 
+// Style is how an answer looks.
+type Style struct {
+	Format Format
+	Color  bool // only text on a terminal has colours
+}
+
 // ParseFormat reads the value of --output.
 func ParseFormat(text string) (Format, error) {
 	for _, f := range Formats() {

@@ -158,10 +158,10 @@ func prepareReport(name string, parameters map[string]string) (sql.Report, map[s
 }
 
 // WriteComparison writes the note, one JSON object, or, in the other formats, the tensors that differ.
-func (c *Client) WriteComparison(ctx context.Context, to io.Writer, format report.Format, r CompareRequest, comparison *report.Comparison) error {
-	switch format {
+func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report.Style, r CompareRequest, comparison *report.Comparison) error {
+	switch style.Format {
 	case report.Text:
-		return comparison.WriteNote(to)
+		return comparison.WriteNote(to, style.Color)
 	case report.JSON:
 		encoder := json.NewEncoder(to)
 		encoder.SetIndent("", "  ")
@@ -172,7 +172,7 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, format repor
 	if err != nil {
 		return err
 	}
-	return c.Query(ctx, to, format, query.Query, values)
+	return c.Query(ctx, to, style.Format, query.Query, values)
 }
 
 // CheckRun says whether a run of that name is stored.

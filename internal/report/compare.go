@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Comparison is what is known of two runs held against each other.
+type Comparison struct {
+	Problem, Bench  string
+	Verdict         Verdict
+	Tolerance       float64
+	Summary         Table  // divergence_summary
+	Divergence      Table  // divergence: numbers, dtypes and shapes; where only arguments differ, those
+	RunDifferences  Table  // run_differences
+	Completeness    Table  // completeness of both runs
+	ProblemArgument string // what to write for the runs in the next command
+	BenchArgument   string
+	Stored          bool // the runs stay stored, so that reports can be asked for
+}
+
+// Verdict is the answer of a comparison.
+type Verdict string
+
+// The verdicts: with Unknown nothing differs in what is there, but too much is missing to say more.
+const (
+	Same    Verdict = "same"
+	Differs Verdict = "differs"
+	Unknown Verdict = "unknown"
+)
+
+// Judge reads the verdict off the counts.
+func (c *Comparison) Judge() Verdict {
+	switch {
+	case c.Summary.Sum("differing_count") > 0:
+		return Differs
+	case c.unknown() != "":
+		return Unknown
+	}
+	return Same
+}
+
+// unknown says why nothing can be said, where nothing differs.
+func (c *Comparison) unknown() string {
+	switch {
+	case len(c.Summary.Rows) == 0:
+		return "neither run has tensors or other arguments"
+	case c.Summary.Sum("paired_count") == 0:
+		return "no tensor is in both runs: their steps, ranks or ops have no name in common"
+	case c.Summary.Sum("agrees_count") == 0:
+		return "nothing was measured that can be compared"
+	case c.incomplete() != "":
+		return "nothing differs in what is there, but not all is there"
+	}
+	return ""
+}
+
+// Gaps says, for each row of the completeness report that is not complete, what is missing.
+func (t Table) Gaps() []string {
+	var gaps []string
+	for i := range t.Rows {
+		if complete := t.Get(i, "complete").Exact; complete != "1" && complete != "true" {
+			gaps = append(gaps, fmt.Sprintf("run %s rank %s: %s", t.Get(i, "run").Text(), t.Get(i, "rank").Text(), t.Get(i, "explanation").Text()))
+		}
+	}
+	return gaps
+}
+
+// incomplete says what is missing, empty when nothing is.
+func (c *Comparison) incomplete() string {
+	gaps := c.Completeness.Gaps()
+	const shown = 3
+	if len(gaps) > shown {
+		gaps = append(gaps[:shown], fmt.Sprintf("and %d more", len(gaps)-shown))
+	}
+	return strings.Join(gaps, "; ")
+}
+
+// Sum adds up a column of counts.
+func (t Table) Sum(column string) uint64 {
+	sum := 0.0
+	for i := range t.Rows {
+		if n := t.Get(i, column).Number; !math.IsNaN(n) {
+			sum += n
+		}
+	}
+	return uint64(sum)
+}
