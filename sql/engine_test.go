@@ -84,7 +84,7 @@ func migrate(tb testing.TB, engine *embedded.Engine) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := clickhouse.Migrate(context.Background(), conn, sql.Files); err != nil {
 		tb.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func (d *database) query(tb testing.TB, statement, data string, parameters map[s
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		tb.Fatal(err)

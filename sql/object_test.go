@@ -18,7 +18,7 @@ import (
 
 // The cases live in testdata/OBJECT/CASE.txtar: a remark, tables going in, parameters, the rows wanted. A case without
 // tables takes those of testdata/input/CASE.txtar, which the objects share.
-var update = flag.Bool("update", false, "write the rows that the objects answer into testdata")
+var update = flag.Bool("update", false, "write the rows that the objects answer into testdata") //nolint:gochecknoglobals // a flag of the test binary
 
 // requiredCases are those that every object has.
 func requiredCases() []string {
@@ -71,10 +71,10 @@ func TestObjectsAnswerTheirCases(t *testing.T) {
 	for _, e := range examples(t) {
 		byInput[e.input] = append(byInput[e.input], e)
 	}
-	for _, input := range slices.Sorted(maps.Keys(byInput)) {
+	for _, input := range slices.Sorted(maps.Keys(byInput)) { //nolint:paralleltest // the cases share the tables
 		database.load(t, byInput[input][0].tables)
 		for _, e := range byInput[input] {
-			t.Run(strings.TrimSuffix(strings.TrimPrefix(e.file, "testdata/"), ".txtar"), func(t *testing.T) { //nolint:paralleltest // they share the tables
+			t.Run(strings.TrimSuffix(strings.TrimPrefix(e.file, "testdata/"), ".txtar"), func(t *testing.T) {
 				e.check(t, database)
 			})
 		}
