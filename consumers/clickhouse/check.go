@@ -57,7 +57,7 @@ func compareColumns(table schemas.Table, live map[string]string) error {
 	}
 	var faults []error
 	for _, c := range table.Columns {
-		want := columnType(c)
+		want := c.ClickHouse()
 		switch got, found := live[c.Name]; {
 		case !found:
 			faults = append(faults, fmt.Errorf("ALTER TABLE %s ADD COLUMN `%s` %s: there is no such column", name, c.Name, want))
@@ -66,45 +66,4 @@ func compareColumns(table schemas.Table, live map[string]string) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// columnType is the column's type in ClickHouse.
-func columnType(c schemas.Column) string {
-	name := typeName(c.Type)
-	if c.Nullable {
-		return "Nullable(" + name + ")"
-	}
-	return name
-}
-
-func typeName(t schemas.Type) string {
-	switch t {
-	case schemas.Uint8:
-		return "UInt8"
-	case schemas.Uint16:
-		return "UInt16"
-	case schemas.Uint32:
-		return "UInt32"
-	case schemas.Uint64:
-		return "UInt64"
-	case schemas.Int16:
-		return "Int16"
-	case schemas.Int32:
-		return "Int32"
-	case schemas.Int64:
-		return "Int64"
-	case schemas.Float64:
-		return "Float64"
-	case schemas.String:
-		return "String"
-	case schemas.Strings:
-		return "Array(String)"
-	case schemas.Int64s:
-		return "Array(Int64)"
-	case schemas.Float32s:
-		return "Array(Float32)"
-	case schemas.StringMap:
-		return "Map(String, String)"
-	}
-	return "Nothing"
 }

@@ -32,7 +32,7 @@ func className(c schemas.Class) string {
 }
 
 func typeName(c schemas.Column) string {
-	name := strings.ReplaceAll(clickhouseType(schemas.Column{Type: c.Type}), "|", "\\|")
+	name := strings.ReplaceAll(schemas.Column{Type: c.Type}.ClickHouse(), "|", "\\|")
 	if c.Nullable {
 		return name + "?"
 	}

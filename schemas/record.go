@@ -1,0 +1,189 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/klauspost/compress/s2"
+)
+
+// decompress is the Arrow stream as the producer wrote it.
+func (m Message) decompress(scratch []byte) ([]byte, error) {
+	n, err := s2.DecodedLen(m.Data)
+	if err != nil {
+		return nil, fmt.Errorf("decompress %d bytes: %w", len(m.Data), err)
+	}
+	if n > MaxStreamBytes {
+		return nil, fmt.Errorf("decompress %d bytes: %d bytes of rows, limit %d", len(m.Data), n, MaxStreamBytes)
+	}
+	stream, err := s2.Decode(scratch[:cap(scratch)], m.Data)
+	if err != nil {
+		return nil, fmt.Errorf("decompress %d bytes: %w", len(m.Data), err)
+	}
+	return stream, nil
+}
+
+// Record decodes the rows into an Arrow record with all columns of the table,
+// in its order: a column that the message lacks is zero, or null; one that the
+// table lacks is left out. It checks that the rows are as many, and of the
+// identity, that the header says. Its error is a *MalformedError.
+func (m Message) Record() (arrow.RecordBatch, error) {
+	stream, err := m.decompress(nil)
+	if err == nil {
+		var record arrow.RecordBatch
+		if record, err = m.decode(stream); err == nil {
+			return record, nil
+		}
+	}
+	return nil, &MalformedError{Subject: m.Subject(), Reason: err.Error()}
+}
+
+func (m Message) decode(stream []byte) (arrow.RecordBatch, error) {
+	record, err := firstBatch(stream)
+	if err != nil {
+		return nil, err
+	}
+	table, _ := TableByKind(m.Header.Kind)
+	if record, err = table.normalise(record); err != nil {
+		return nil, err
+	}
+	return record, m.checkRows(record)
+}
+
+func (m Message) checkRows(record arrow.RecordBatch) error {
+	if int(record.NumRows()) != m.Header.Rows {
+		return fmt.Errorf("%d rows, header says %d", record.NumRows(), m.Header.Rows)
+	}
+	table, _ := TableByKind(m.Header.Kind)
+	if table.Class == Definition {
+		return nil
+	}
+	id := m.Header.Identity
+	for i, want := range []uint64{id.RunID, uint64(id.Rank), id.Epoch, id.Batch} {
+		if !holdsOnly(record.Column(i), want) {
+			return fmt.Errorf("%s of some row is not the %d of its header", record.ColumnName(i), want)
+		}
+	}
+	return nil
+}
+
+func holdsOnly(column arrow.Array, want uint64) bool {
+	switch c := column.(type) {
+	case *array.Uint64:
+		for _, v := range c.Uint64Values() {
+			if v != want {
+				return false
+			}
+		}
+	case *array.Uint32:
+		for _, v := range c.Uint32Values() {
+			if uint64(v) != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// normalise is the record with the columns of the table.
+func (t Table) normalise(record arrow.RecordBatch) (arrow.RecordBatch, error) {
+	schema := t.ArrowSchema()
+	if record.Schema().Equal(schema) {
+		return record, nil
+	}
+	arrays := make([]arrow.Array, len(t.Columns))
+	for i, c := range t.Columns {
+		found := record.Schema().FieldIndices(c.Name)
+		if len(found) == 0 {
+			arrays[i] = c.missing(int(record.NumRows()))
+			continue
+		}
+		arrays[i] = record.Column(found[0])
+		if !arrow.TypeEqual(arrays[i].DataType(), schema.Field(i).Type) {
+			return nil, fmt.Errorf("column %s is %s, want %s", c.Name, arrays[i].DataType(), schema.Field(i).Type)
+		}
+		if !c.Nullable && arrays[i].NullN() > 0 {
+			return nil, fmt.Errorf("column %s holds %d nulls, which it may not", c.Name, arrays[i].NullN())
+		}
+	}
+	return array.NewRecordBatch(schema, arrays, record.NumRows()), nil
+}
+
+// missing is the column for rows written before it was declared.
+func (c Column) missing(rows int) arrow.Array {
+	col := newColumn(c)
+	for range rows {
+		col.missing()
+	}
+	return col.array()
+}
+
+// WriteStream writes the rows of messages of one kind as one Arrow IPC stream:
+// one schema, a batch per message. Batches of the current columns pass through
+// undecoded; call Record first where a message was not checked before.
+func WriteStream(w io.Writer, messages []Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	table, _ := TableByKind(messages[0].Header.Kind)
+	head, err := table.streamHead()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	var scratch []byte
+	for _, m := range messages {
+		if scratch, err = m.canonicalStream(head, scratch); err != nil {
+			return err
+		}
+		if _, err := w.Write(scratch[len(head) : len(scratch)-len(endOfStream)]); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write([]byte(endOfStream))
+	return err
+}
+
+// endOfStream closes an Arrow IPC stream.
+const endOfStream = "\xff\xff\xff\xff\x00\x00\x00\x00"
+
+// streamHead is the schema message that opens the streams of a table.
+func (t Table) streamHead() ([]byte, error) {
+	var b bytes.Buffer
+	if err := ipc.NewWriter(&b, ipc.WithSchema(t.ArrowSchema())).Close(); err != nil {
+		return nil, fmt.Errorf("encode schema of %s: %w", t.Name, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte(endOfStream)), nil
+}
+
+// canonicalStream is the message's Arrow stream, rewritten if it does not open with head.
+func (m Message) canonicalStream(head, scratch []byte) ([]byte, error) {
+	stream, err := m.decompress(scratch)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(stream, head) && bytes.HasSuffix(stream, []byte(endOfStream)) && oneBatch(stream[len(head):]) {
+		return stream, nil
+	}
+	record, err := m.decode(stream)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := writeStream(&b, record.Schema(), record); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// oneBatch says whether what follows the schema begins with an IPC message.
+func oneBatch(rest []byte) bool {
+	return len(rest) > 2*len(endOfStream) && binary.LittleEndian.Uint32(rest) == 0xffffffff
+}
