@@ -59,6 +59,9 @@ func (n *note) counts() {
 	n.line("compared", "%s tensors and other arguments, %s, %s: %s differ, %s agree within %g, %s were not measured",
 		count("paired_count"), plural(len(ranks), "rank"), plural(len(steps), "step"),
 		count("differing_count"), count("agrees_count"), n.Tolerance, count("unmeasured_count"))
+	if arguments := n.Summary.Sum("argument_count"); arguments > 0 {
+		n.line("", "%s of those that differ are arguments without numbers, such as ids of requests", thousands(arguments))
+	}
 	n.line("unpaired", "%s only in the problem, %s only in the bench", count("only_problem_count"), count("only_bench_count"))
 }
 

@@ -112,6 +112,13 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	if len(comparison.Divergence.Rows) == 0 && comparison.Summary.Sum("differing_count") > 0 {
+		parameters["texts"] = "1" // nothing else differs
+		var err error
+		if comparison.Divergence, err = c.Report(ctx, "divergence", parameters); err != nil {
+			return err
+		}
+	}
 	for _, run := range []string{comparison.Problem, comparison.Bench} {
 		table, err := c.Report(ctx, "completeness", map[string]string{"run": run})
 		if err != nil {
@@ -128,7 +135,7 @@ func (r CompareRequest) parameters(c *report.Comparison) map[string]string {
 		"problem": c.Problem, "bench": c.Bench,
 		"tolerance": strconv.FormatFloat(r.Tolerance, 'g', -1, 64),
 		"rank":      strconv.FormatInt(r.Rank, 10), "step": strconv.FormatInt(r.Step, 10),
-		"limit": strconv.FormatUint(r.Limit, 10),
+		"limit": strconv.FormatUint(r.Limit, 10), "texts": "0",
 	}
 }
 
@@ -169,6 +176,7 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 	case report.CSV, report.Arrow, report.Parquet:
 	}
 	query, values, err := prepareReport("divergence", r.parameters(comparison))
+	values["texts"] = "1"
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter step = -1: only this step; -1 for all.
 -- Parameter unpaired = 0: 1 also lists what exists in one run only.
+-- Parameter texts = 1: 0 leaves out arguments that are text, such as ids of requests.
 -- Parameter limit = 20: greatest number of rows.
 WITH
     shown AS (
@@ -35,8 +36,12 @@ WITH
             bench_l2,
             problem_digest_kind
         FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, tolerance = {tolerance:Float64}, rank = {rank:Int64}, step = {step:Int64})
-        WHERE differs
-            OR ({unpaired:UInt8} = 1 AND verdict IN ('only_problem', 'only_bench'))
+        WHERE (differs OR ({unpaired:UInt8} = 1 AND verdict IN ('only_problem', 'only_bench')))
+            AND ({texts:UInt8} = 1 OR verdict != 'unmeasured' OR problem_layout_id NOT IN (
+                SELECT layout_id
+                FROM tap.layouts
+                WHERE kind = 'str'
+            ))
         ORDER BY
             step,
             rank,
@@ -58,7 +63,7 @@ WITH
         SELECT
             program_stacks.program_id AS program_id,
             program_stacks.position AS position,
-            arrayFirst(frame -> NOT match(frame, 'site-packages|dist-packages|/torch/|<frozen '), stacks.frames) AS frame
+            arrayFirst(frame -> NOT match(frame, 'site-packages|dist-packages|/torch/|/lib/python[0-9.]+/|<frozen '), stacks.frames) AS frame
         FROM tap.program_stacks
         INNER JOIN tap.stacks ON stacks.stack_id = program_stacks.stack_id
         WHERE program_stacks.run_id = xxh3(concat({problem:String}, char(31)))
