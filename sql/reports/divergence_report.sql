@@ -1,5 +1,5 @@
 -- Question: where does the problem run differ from the bench run, first things first?
--- Grain: one row per rank, step, op, role, path that differs, in the problem's execution order
+-- Grain: one row per rank, step, op, role, path that differs, by step, then position in the problem's execution order, then rank
 -- Reads: tap.verdicts, tap.sites, tap.ops, tap.layouts, tap.steps, tap.programs, tap.program_stacks, tap.stacks
 -- Empty when: nothing differs beyond the tolerance; divergence_summary says how much was compared
 -- Parameter problem: name of the run under suspicion.
@@ -44,8 +44,8 @@ WITH
             ))
         ORDER BY
             step,
-            rank,
             seq,
+            rank,
             micro_step,
             site_id
         LIMIT {limit:UInt64}
@@ -128,7 +128,7 @@ LEFT ANY JOIN tap.ops AS parent ON parent.op_id = program.parent_op_id
 LEFT ANY JOIN shown_frames ON shown_frames.program_id = program.program_id AND shown_frames.position = program.position
 ORDER BY
     step,
-    rank,
     position,
+    rank,
     shown.micro_step,
     shown.site_id

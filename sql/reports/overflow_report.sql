@@ -1,5 +1,5 @@
 -- Question: which tensors hold NaN or infinity, and in which op did they arise?
--- Grain: one row per rank, step, op, role, path that is not finite, in execution order
+-- Grain: one row per rank, step, op, role, path that is not finite, by step, then position in execution order, then rank
 -- Reads: tap.observations, tap.sites, tap.ops, tap.layouts
 -- Empty when: every minimum, maximum and mean is finite and nothing not finite was counted
 -- Parameter run: name of the run.
@@ -84,8 +84,8 @@ LEFT ANY JOIN tap.ops AS op ON op.op_id = placed.op_id
 LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = placed.layout_id
 ORDER BY
     step,
-    rank,
     position,
+    rank,
     placed.micro_step,
     placed.site_id
 LIMIT {limit:UInt64}
