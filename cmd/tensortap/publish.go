@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,11 @@ step and rank is refused, unless --replace.`,
 				return err
 			}
 			request.Path = args[0]
-			client, err := a.connect(cmd.Context())
+			endpoint, err := a.endpoint()
+			if err != nil {
+				return err
+			}
+			client, err := system.ConnectStream(endpoint, time.Now)
 			if err != nil {
 				return err
 			}
@@ -49,8 +54,12 @@ step and rank is refused, unless --replace.`,
 			progress := a.progress("publish " + args[0])
 			result, err := client.PublishMsprobe(cmd.Context(), request, progress.set)
 			progress.finish()
+			a.warn(result)
+			if err != nil {
+				return err
+			}
 			a.tellPublished(request, result)
-			return err
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
@@ -72,21 +81,22 @@ func parseLabels(labels []string) (map[string]string, error) {
 	return parsed, nil
 }
 
-// tellPublished says what was stored, and what could not be read.
+// tellPublished says what was stored.
 func (a *app) tellPublished(request system.PublishRequest, r system.PublishResult) {
+	if r.Already < r.Dumps {
+		fmt.Fprintf(a.stdout, "run %s: published %d rows of %d steps of ranks in %d messages\n", request.Run, r.Rows, r.Dumps-r.Already, r.Messages)
+	}
+	if r.Already > 0 {
+		fmt.Fprintf(a.stdout, "run %s: %d of %d steps of ranks were published before, nothing changes\n", request.Run, r.Already, r.Dumps)
+	}
+}
+
+// warn says what could not be read.
+func (a *app) warn(r system.PublishResult) {
 	for _, p := range r.Problems {
 		fmt.Fprintln(a.stderr, "warning:", p)
 	}
 	if r.ProblemCount > len(r.Problems) {
 		fmt.Fprintf(a.stderr, "warning: %d more problems like these\n", r.ProblemCount-len(r.Problems))
 	}
-	if r.Dumps == 0 {
-		return
-	}
-	fmt.Fprintf(a.stdout, "run %s: %d of %d dumps published, %d rows in %d messages",
-		request.Run, r.Dumps-r.Already, r.Dumps, r.Rows, r.Messages)
-	if r.Already > 0 {
-		fmt.Fprintf(a.stdout, "; %d were published before", r.Already)
-	}
-	fmt.Fprintln(a.stdout)
 }

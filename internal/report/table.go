@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -26,6 +27,7 @@ type Value struct {
 	JSON   string // the same as JSON
 	Null   bool
 	Number float64 // NaN where the value is no number
+	Time   bool    // a time in UTC nanoseconds
 }
 
 // ReadTable reads an answer whole.
@@ -53,7 +55,7 @@ func readRow(record arrow.RecordBatch, i int) []Value {
 		name := record.ColumnName(c)
 		row[c] = Value{
 			Exact: exact(name, column, i), JSON: string(appendJSON(nil, name, column, i)),
-			Null: column.IsNull(i), Number: number(column, i),
+			Null: column.IsNull(i), Number: number(column, i), Time: strings.HasSuffix(name, "_time_ns"),
 		}
 	}
 	return row
@@ -89,10 +91,13 @@ func (t Table) Get(row int, column string) Value {
 	return Value{Null: true, Number: math.NaN()}
 }
 
-// Text is the value for reading: six digits of a fraction, - for null.
+// Text is the value for reading: six digits of a fraction, seconds of a time, - for null.
 func (v Value) Text() string {
 	if v.Null {
 		return "-"
+	}
+	if v.Time {
+		return time.Unix(0, int64(v.Number)).UTC().Format(time.DateTime)
 	}
 	if !math.IsNaN(v.Number) && strings.ContainsAny(v.Exact, ".e") {
 		return strconv.FormatFloat(v.Number, 'g', 6, 64)
