@@ -44,6 +44,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	case errors.Is(err, errDiffers):
 		return exitDiffers
 	}
+	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
+		err = fmt.Errorf("stopped: %w", cause) // what was under way says less
+	}
 	fmt.Fprintln(stderr, "tensortap:", err)
 	return exitError
 }

@@ -22,7 +22,8 @@ func WithTemporary(ctx context.Context, base string, cfg Config, job func(contex
 	return errors.Join(err, os.RemoveAll(folder))
 }
 
-// WithSystem runs job on a system of its own, and stops that afterwards.
+// WithSystem runs job on a system of its own, and stops that afterwards. It
+// returns why ctx ended if that came before the job.
 func WithSystem(ctx context.Context, cfg Config, job func(context.Context, *Client) error) error {
 	s, err := New(cfg)
 	if err != nil {
@@ -31,8 +32,10 @@ func WithSystem(ctx context.Context, cfg Config, job func(context.Context, *Clie
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	group, running := errgroup.WithContext(running)
+	begun := false
 	group.Go(func() error {
 		return s.Run(running, func(e Endpoint) error {
+			begun = true
 			group.Go(func() error {
 				defer stop()
 				client, err := Connect(running, e, cfg.Now)
@@ -45,5 +48,9 @@ func WithSystem(ctx context.Context, cfg Config, job func(context.Context, *Clie
 			return nil
 		})
 	})
-	return group.Wait()
+	err = group.Wait()
+	if err == nil && !begun {
+		return context.Cause(ctx)
+	}
+	return err
 }
