@@ -1,0 +1,490 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/parquet-go/parquet-go"
+)
+
+// answer is what `compare --output json` writes.
+type answer struct {
+	Verdict    string           `json:"verdict"`
+	Counts     map[string]int64 `json:"counts"`
+	Incomplete string           `json:"incomplete"`
+	Divergence []divergence     `json:"divergence"`
+}
+
+type divergence struct {
+	Rank          int    `json:"rank"`
+	Step          int    `json:"step"`
+	Op            string `json:"op"`
+	Module        string `json:"module"`
+	Role          string `json:"role"`
+	Path          string `json:"path"`
+	Kind          string `json:"kind"`
+	Structure     string `json:"structure"`
+	ProblemDtype  string `json:"problem_dtype"`
+	NotFiniteSide string `json:"not_finite_side"`
+}
+
+func (d divergence) String() string {
+	return fmt.Sprintf("step %d rank %d %s %s %s: %s %s", d.Step, d.Rank, d.Op, d.Role, d.Path, d.Kind, d.Structure)
+}
+
+func parseAnswer(tb testing.TB, out outcome) answer {
+	tb.Helper()
+	var a answer
+	if err := json.Unmarshal([]byte(out.stdout), &a); err != nil {
+		tb.Fatalf("read answer: %v in %v", err, out)
+	}
+	return a
+}
+
+// pair is two recorded dumps and what is known of them.
+type pair struct {
+	problem, bench string
+	status         int
+	verdict        string
+	first          divergence // empty when nothing differs
+	module         string
+}
+
+// pairs are the recorded dumps whose fault is known (README.md beside them says which), and those without one.
+func pairs() []pair {
+	const down, golden = "model.layers.2.mlp.down_proj", "B00_golden_mix"
+	row := func(op, role, path, kind string) divergence {
+		return divergence{Op: op, Role: role, Path: path, Kind: kind}
+	}
+	other := func(d divergence, structure string) divergence { d.Structure = structure; return d }
+	at := func(d divergence, step, rank int) divergence { d.Step, d.Rank = step, rank; return d }
+	weight := row("Functional.linear.20.forward", "input", "1", "diverged")
+	return []pair{
+		{"B01_twin_mix", golden, 0, "same", divergence{}, ""},
+		{"B02_weight_mix", golden, 1, "differs", weight, down},
+		{"B02_weight_L0", "B00_golden_L0", 1, "differs", row("Module.model.layers.2.mlp.down_proj.Linear.forward.0", "parameter", "weight", "diverged"), down},
+		{"B02_weight_L1", "B00_golden_L1", 1, "differs", weight, ""},
+		{"B02_weight_md5", "B00_golden_md5", 1, "differs", weight, down},
+		{"B03_bf16_mix", golden, 1, "differs", other(row("Functional.embedding.0.forward", "input", "1", "diverged"), "dtype"), "model.embed_tokens"},
+		{"B04_eps_mix", golden, 1, "differs", other(row("Tensor.__add__.6.forward", "input", "1", "diverged"), "literal"), "model.layers.1.input_layernorm"},
+		// Ops pair by their names. Where an extra op shifts the names of later ones, or other ops run, the first
+		// difference is where the two stop to mean the same op, not where the numbers go wrong.
+		{"B05_extra_op_mix", golden, 1, "differs", other(row("Functional.silu.1.forward", "input", "0", "diverged"), "shape"), "model.layers.1.mlp"},
+		{"B06_extra_op_and_weight_mix", golden, 1, "differs", other(row("Functional.silu.1.forward", "input", "0", "diverged"), "shape"), "model.layers.1.mlp"},
+		{"B10_eager_attn_mix", golden, 1, "differs", row("Tensor.transpose.4.forward", "input", "0", "diverged"), "model.layers.0.self_attn"},
+		{"B09_gelu_l3_mix", golden, 1, "differs", row("Tensor.__mul__.37.forward", "input", "0", "diverged"), "model.layers.3.mlp"},
+		{"B13_wrong_data_mix", golden, 1, "differs", row("Functional.embedding.0.forward", "input", "0", "diverged"), "model.embed_tokens"},
+		{"B14_nan_l2_mlp_step1_mix", golden, 1, "differs", at(row("Module.model.layers.2.mlp.LlamaMLP.forward.0", "output", "0", "not_finite"), 1, 0), "model.layers.2.mlp"},
+		{"B20_tensor_problem", "B20_tensor_golden", 1, "differs", row("Tensor.to.19.forward", "input", "0", "diverged"), "model.layers.1.post_attention_layernorm"},
+		{"D_ddp_rank1_weight", "D_ddp_golden", 1, "differs", at(row("Functional.linear.14.forward", "input", "1", "diverged"), 0, 1), "model.layers.2.self_attn.q_proj"},
+		{"D_tp_rank1_weight", "D_tp_golden", 1, "differs", at(row("Functional.linear.7.forward", "input", "1", "diverged"), 0, 1), "layers.1.down"},
+		{"E_resnet18_bn_eps_mix", "E_resnet18_golden_mix", 1, "differs", other(row("Functional.batch_norm.10.forward", "input", "7", "diverged"), "literal"), "layer3.0.bn1"},
+		{"S_sglang_tp2_problem", "S_sglang_tp2_bench", 1, "differs", row("Functional.linear.7.forward", "input", "1", "diverged"), "model.layers.1.mlp.down_proj"},
+		{"A_llama_mix_xor", "A_llama_mix_xor", 0, "same", divergence{}, ""},
+		{"A_llama_mix_xor", "A_llama_mix_md5", 1, "differs", row("Functional.embedding.0.forward", "input", "0", "incomparable"), "model.embed_tokens"},
+		{"A_llama_mix_structure", "A_llama_mix_structure", 2, "unknown", divergence{}, ""},
+		{"A_llama_mix_structure", "A_llama_mix_statistics", 2, "unknown", divergence{}, ""},
+	}
+}
+
+// publishOnce stores a recorded dump under its name in the shared system, whichever test needs it first.
+func publishOnce(tb testing.TB, names ...string) *upProcess {
+	tb.Helper()
+	u := shared(tb)
+	for _, name := range names {
+		once, _ := recorded.LoadOrStore(name, &sync.Once{})
+		once.(*sync.Once).Do(func() { //nolint:errcheck // holds nothing else
+			u.publish(tb, unpack(tb, name), name)
+			u.settle(tb)
+		})
+	}
+	return u
+}
+
+var recorded sync.Map //nolint:gochecknoglobals // what the shared system holds, by name of the run
+
+func TestComparisonsNameTheOpThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, p := range pairs() {
+		t.Run(p.problem+" against "+p.bench, func(t *testing.T) {
+			t.Parallel()
+			u := publishOnce(t, p.problem, p.bench)
+			out := inside(t, u.setting, "compare", p.problem, p.bench, "--output", "json")
+			p.check(t, out)
+		})
+	}
+}
+
+func (p pair) check(t *testing.T, out outcome) {
+	t.Helper()
+	got := parseAnswer(t, out)
+	if out.status != p.status || got.Verdict != p.verdict {
+		t.Errorf("status %d, verdict %s, want %d, %s", out.status, got.Verdict, p.status, p.verdict)
+	}
+	if got.Incomplete != "" {
+		t.Errorf("incomplete: %s", got.Incomplete)
+	}
+	if (out.stderr != "") != (p.status == 2) {
+		t.Errorf("stderr = %q", out.stderr)
+	}
+	if p.first.Op == "" {
+		if len(got.Divergence) > 0 || got.Counts["differing"] != 0 {
+			t.Errorf("%d differ, first %v; want none", got.Counts["differing"], got.Divergence)
+		}
+		return
+	}
+	if len(got.Divergence) == 0 {
+		t.Fatal("no row differs")
+	}
+	if first := got.Divergence[0]; first.String() != p.first.String() || first.Module != p.module {
+		t.Errorf("began at %v in %q, want %v in %q", first, first.Module, p.first, p.module)
+	}
+	if len(got.Divergence) > 20 || int64(len(got.Divergence)) > got.Counts["differing"] {
+		t.Errorf("%d rows of %d that differ", len(got.Divergence), got.Counts["differing"])
+	}
+}
+
+func TestFoldersAreComparedInATemporarySystem(t *testing.T) {
+	t.Parallel()
+	golden := unpack(t, "B00_golden_mix")
+	p := pairs()[1]
+	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
+	problem := unpack(t, p.problem)
+	out := process(t, s, "compare", problem, golden, "--output", "json")
+	p.check(t, out)
+	s.leavesNothing(t)
+	text := process(t, s, "compare", filepath.Join(problem, "step0", "rank0", "dump.json"), filepath.Join(golden, "step0"))
+	for _, part := range []string{"DIFFERS ", "began at     step 0, rank 0, op Functional.linear.20.forward\n", "in module model.layers.2.mlp.down_proj\n", "input 1: relative error 0.00075", " called at File ", "\nnext "} {
+		if text.status != 1 || text.stderr != "" || !strings.Contains(text.stdout, part) {
+			t.Errorf("%v\nwant status 1 and %q", text, part)
+		}
+	}
+	if strings.Contains(text.stdout, "INCOMPLETE") || strings.Contains(text.stdout, "\x1b") {
+		t.Error(text)
+	}
+	same := process(t, s, "compare", golden, golden)
+	if same.status != 0 || !strings.HasPrefix(same.stdout, "SAME ") || same.stderr != "" {
+		t.Error(same)
+	}
+	s.leavesNothing(t)
+}
+
+// leavesNothing checks that the folder of temporary files is empty and that no process has it in its environment.
+func (s setting) leavesNothing(t *testing.T) {
+	t.Helper()
+	left, err := os.ReadDir(strings.TrimPrefix(s.env[0], "TMPDIR="))
+	if err != nil || len(left) > 0 {
+		t.Errorf("temporary files left: %v, %v", left, err)
+	}
+	// A child that was told to end may take a moment to be gone.
+	for deadline := time.Now().Add(2 * time.Second); len(processesWith(t, s.env[0])) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("processes left: %v", processesWith(t, s.env[0]))
+		}
+	}
+}
+
+// processesWith lists the processes that were started with that variable.
+func processesWith(tb testing.TB, variable string) []string {
+	tb.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err == nil && slices.Contains(strings.Split(string(text), "\x00"), variable) {
+			found = append(found, file)
+		}
+	}
+	return found
+}
+
+func TestComparisonsThatAreStoppedLeaveNothing(t *testing.T) {
+	t.Parallel()
+	problem, bench := unpack(t, "B02_weight_mix"), unpack(t, "B00_golden_mix")
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		for _, after := range []time.Duration{20, 150, 400, 600} {
+			t.Run(fmt.Sprintf("%v after %d ms", signal, after), func(t *testing.T) {
+				t.Parallel()
+				stopComparison(t, signal, after*time.Millisecond, problem, bench)
+			})
+		}
+	}
+}
+
+// stopComparison checks that a comparison that was stopped says so: it did not find that the runs are the same.
+func stopComparison(t *testing.T, signal syscall.Signal, after time.Duration, problem, bench string) {
+	t.Helper()
+	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
+	cmd := command(t, s, "compare", problem, bench)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after)
+	_ = cmd.Process.Signal(signal)
+	begin := time.Now()
+	_ = cmd.Wait()
+	out := outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("ended %v after the signal", took)
+	}
+	switch out.status {
+	case -1: // before the program could take signals
+	case 1:
+		if !strings.HasPrefix(out.stdout, "DIFFERS ") {
+			t.Error(out)
+		}
+	case 2:
+		if !strings.HasPrefix(out.stderr, "tensortap: stopped: ") || strings.Count(out.stderr, "\n") != 1 {
+			t.Error(out)
+		}
+	default:
+		t.Errorf("%v, want status 2: nothing was compared", out)
+	}
+	s.leavesNothing(t)
+}
+
+func TestComparisonsOfWhatIsNotThereSaySo(t *testing.T) {
+	t.Parallel()
+	u := publishOnce(t, "B00_golden_L0")
+	folder := unpack(t, "B00_golden_L0")
+	empty := t.TempDir()
+	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
+	for _, c := range []struct {
+		at    setting
+		args  []string
+		parts []string
+	}{
+		{u.setting, []string{folder, "B00_golden_L0"}, []string{folder, "publish msprobe", "--run"}},
+		{u.setting, []string{"B00_golden_L0", folder}, []string{folder, "publish msprobe"}},
+		{u.setting, []string{"B00_golden_L0", "no such run"}, []string{`"no such run"`, "tensortap runs"}},
+		{u.setting, []string{"B00_golden_L0", "no/such/folder"}, []string{`no/such/folder`}},
+		{s, []string{"some run", "other run"}, []string{"no system is running", "tensortap up"}},
+		{s, []string{folder, empty}, []string{empty, "no"}},
+		{s, []string{folder, filepath.Join(folder, "step0", "rank0", "stack.json")}, []string{"stack.json", "dump.json"}},
+		{s, []string{folder, folder, "--output", "xml"}, []string{"xml", "text, json, csv, arrow, parquet"}},
+		{s, []string{folder, folder, "--tolerance", "much"}, []string{"--tolerance"}},
+		{s, []string{folder}, []string{"2 arg"}},
+	} {
+		out := process(t, c.at, append([]string{"compare"}, c.args...)...)
+		if out.status != 2 || out.stdout != "" || !strings.HasPrefix(out.stderr, "tensortap: ") {
+			t.Errorf("compare %q: %v, want status 2 and only an error", c.args, out)
+		}
+		for _, part := range c.parts {
+			if !strings.Contains(out.stderr, part) {
+				t.Errorf("compare %q: %q, want %q in it", c.args, out.stderr, part)
+			}
+		}
+	}
+	s.leavesNothing(t)
+}
+
+func TestComparisonsCanBeNarrowed(t *testing.T) {
+	t.Parallel()
+	u := publishOnce(t, "B14_nan_l2_mlp_step1_mix", "B00_golden_mix", "D_tp_rank1_weight", "D_tp_golden", "D_tp_rank1_nan", "B02_weight_mix")
+	ask := func(args ...string) (outcome, answer) {
+		out := inside(t, u.setting, append([]string{"compare", "--output", "json"}, args...)...)
+		return out, parseAnswer(t, out)
+	}
+	if out, got := ask("B14_nan_l2_mlp_step1_mix", "B00_golden_mix", "--step", "0"); out.status != 0 || got.Counts["paired"] != 1815 {
+		t.Errorf("step 0: %v", out)
+	}
+	if out, got := ask("D_tp_rank1_weight", "D_tp_golden", "--rank", "0"); out.status != 1 || got.Divergence[0].String() != "step 0 rank 0 Distributed.all_reduce.3.forward output 0: diverged " {
+		t.Errorf("rank 0: %v", out)
+	}
+	if out, got := ask("B02_weight_mix", "B00_golden_mix", "--tolerance", "10"); out.status != 0 || got.Counts["paired"] != 1815 {
+		t.Errorf("a tolerance above all errors: %v", out)
+	}
+	if _, got := ask("B02_weight_mix", "B00_golden_mix", "--limit", "3"); len(got.Divergence) != 3 || got.Counts["differing"] != 782 {
+		t.Errorf("limit 3: %d rows, %v", len(got.Divergence), got.Counts)
+	}
+	// A step that only one side has is counted. What it holds is the business of the overflow report.
+	if _, got := ask("D_tp_rank1_nan", "D_tp_golden"); got.Counts["only_problem"] != 1278 || got.Counts["paired"] != 1272 {
+		t.Errorf("a step without partner: %v", got.Counts)
+	}
+}
+
+func TestOverflowNamesRankAndOpOfTheFirstNaN(t *testing.T) {
+	t.Parallel()
+	u := publishOnce(t, "D_tp_rank1_nan", "D_tp_golden")
+	out := inside(t, u.setting, "report", "overflow", "--run", "D_tp_rank1_nan", "--output", "csv")
+	lines := parseCSV(t, out.stdout)
+	if out.status != 0 || out.stderr != "" || len(lines) < 2 {
+		t.Fatal(out)
+	}
+	first := map[string]string{}
+	for i, name := range lines[0] {
+		first[name] = lines[1][i]
+	}
+	if first["step"] != "1" || first["rank"] != "1" || first["op"] != "Tensor.__setitem__.0.forward" {
+		t.Errorf("first NaN: %v", first)
+	}
+	if clean := inside(t, u.setting, "report", "overflow", "--run", "D_tp_golden", "--output", "csv"); len(parseCSV(t, clean.stdout)) != 1 {
+		t.Errorf("a run without NaN: %v", clean)
+	}
+}
+
+func TestEveryFormatHoldsTheSameRows(t *testing.T) {
+	t.Parallel()
+	u := publishOnce(t, "B04_eps_mix", "B00_golden_mix")
+	for _, args := range [][]string{
+		{"compare", "B04_eps_mix", "B00_golden_mix"},
+		{"report", "divergence", "--problem", "B04_eps_mix", "--bench", "B00_golden_mix"},
+		{"query", "SELECT number AS rank, number + 1 AS step, 'é\n\"' || number AS op, if(number = 1, nan, if(number = 2, -inf, 0.1 / number)) AS error FROM numbers(4)"},
+	} {
+		bytesOf := func(format string) string {
+			out := inside(t, u.setting, append(slices.Clone(args), "--output", format)...)
+			if out.status > 1 || out.stderr != "" || out.stdout == "" {
+				t.Fatalf("%s --output %s: %v", args[0], format, out)
+			}
+			return out.stdout
+		}
+		want := rowsOfCSV(t, bytesOf("csv"))
+		if len(want) < 4 {
+			t.Fatalf("%s: %d rows", args[0], len(want))
+		}
+		for format, got := range map[string][]string{
+			"json": rowsOfJSON(t, bytesOf("json")), "arrow": rowsOfArrow(t, bytesOf("arrow")), "parquet": rowsOfParquet(t, bytesOf("parquet")),
+		} {
+			if !slices.Equal(got, want) {
+				t.Errorf("%s --output %s: %d rows\n%q, CSV has %d\n%q", args[0], format, len(got), got, len(want), want)
+			}
+		}
+	}
+}
+
+// shownColumns are those of a row that are held against other formats.
+func shownColumns() []string { return []string{"rank", "step", "op", "error"} }
+
+func shownFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func rowsOfCSV(tb testing.TB, text string) []string {
+	tb.Helper()
+	lines := parseCSV(tb, text)
+	var rows []string
+	for _, line := range lines[1:] {
+		row := ""
+		for _, name := range shownColumns() {
+			row += strings.NewReplacer("-Infinity", "-Inf", "Infinity", "+Inf").Replace(line[slices.Index(lines[0], name)]) + "|"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func rowsOfJSON(tb testing.TB, text string) []string {
+	tb.Helper()
+	var all struct {
+		Rows, Divergence []map[string]any
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&all); err != nil {
+		tb.Fatal(err)
+	}
+	var rows []string
+	for _, object := range append(all.Rows, all.Divergence...) {
+		row := ""
+		for _, name := range shownColumns() {
+			if object[name] != nil {
+				row += strings.NewReplacer("-Infinity", "-Inf", "Infinity", "+Inf").Replace(fmt.Sprint(object[name]))
+			}
+			row += "|"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func rowsOfArrow(tb testing.TB, text string) []string {
+	tb.Helper()
+	reader, err := ipc.NewFileReader(strings.NewReader(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer reader.Close() //nolint:errcheck // only read
+	var rows []string
+	for i := range reader.NumRecords() {
+		record, err := reader.RecordBatch(i)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for r := range int(record.NumRows()) {
+			rows = append(rows, rowOfRecord(record, r))
+		}
+	}
+	return rows
+}
+
+func rowOfRecord(record arrow.RecordBatch, r int) string {
+	row := ""
+	for _, name := range shownColumns() {
+		column := record.Column(record.Schema().FieldIndices(name)[0])
+		switch c := column.(type) {
+		case *array.Float64:
+			if !c.IsNull(r) {
+				row += shownFloat(c.Value(r))
+			}
+		case *array.String:
+			row += c.Value(r)
+		case *array.Binary:
+			row += string(c.Value(r))
+		default:
+			row += column.ValueStr(r)
+		}
+		row += "|"
+	}
+	return row
+}
+
+func rowsOfParquet(tb testing.TB, text string) []string {
+	tb.Helper()
+	file, err := parquet.OpenFile(strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	reader := parquet.NewReader(file)
+	defer reader.Close() //nolint:errcheck // only read
+	var rows []string
+	for {
+		object := map[string]any{}
+		if err := reader.Read(&object); errors.Is(err, io.EOF) {
+			return rows
+		} else if err != nil {
+			tb.Fatal(err)
+		}
+		row := ""
+		for _, name := range shownColumns() {
+			switch v := object[name].(type) {
+			case nil:
+			case float64:
+				row += shownFloat(v)
+			case []byte:
+				row += string(v)
+			default:
+				row += fmt.Sprint(v)
+			}
+			row += "|"
+		}
+		rows = append(rows, row)
+	}
+}
