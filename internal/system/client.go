@@ -23,16 +23,25 @@ type Client struct {
 
 // Connect reaches the system at the endpoint. The caller closes it.
 func Connect(ctx context.Context, e Endpoint, now func() time.Time) (*Client, error) {
+	client, err := ConnectStream(e, now)
+	if err != nil {
+		return nil, err
+	}
+	if client.database, err = connectDatabase(ctx, e.ClickHouse); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+// ConnectStream reaches the stream alone, for a client that only publishes:
+// that needs no database. The caller closes it.
+func ConnectStream(e Endpoint, now func() time.Time) (*Client, error) {
 	stream, err := connectStream(e.NATS)
 	if err != nil {
 		return nil, err
 	}
-	database, err := connectDatabase(ctx, e.ClickHouse)
-	if err != nil {
-		stream.Conn().Close()
-		return nil, err
-	}
-	return &Client{Endpoint: e, stream: stream, database: database, now: now}, nil
+	return &Client{Endpoint: e, stream: stream, now: now}, nil
 }
 
 func connectStream(url string) (jetstream.JetStream, error) {
@@ -79,5 +88,7 @@ func redacted(address string) string {
 // Close lets go of the connections.
 func (c *Client) Close() {
 	c.stream.Conn().Close()
-	_ = c.database.Close()
+	if c.database != nil {
+		_ = c.database.Close()
+	}
 }

@@ -1,9 +1,11 @@
 package system
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +21,7 @@ func (f Folder) nats() string       { return filepath.Join(string(f), "nats") }
 func (f Folder) clickhouse() string { return filepath.Join(string(f), "clickhouse") }
 func (f Folder) archive() string    { return filepath.Join(string(f), "archive") }
 func (f Folder) spill() string      { return filepath.Join(string(f), "spill") }
+func (f Folder) secrets() string    { return filepath.Join(string(f), "credentials.json") }
 func (f Folder) endpoint() string   { return filepath.Join(string(f), "endpoint.json") }
 
 // Endpoint tells other processes of the same user where a running system listens.
@@ -48,7 +51,7 @@ func (e *HeldError) Error() string {
 
 // lock takes the folder for this process until the file is closed. The lock
 // is the kernel's, so it ends with its process however that ends.
-func (f Folder) lock(now time.Time) (*os.File, error) {
+func (f Folder) lock(ctx context.Context, now time.Time) (*os.File, error) {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
@@ -57,14 +60,34 @@ func (f Folder) lock(now time.Time) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock of data folder: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if !locked(ctx, file) {
 		return nil, errors.Join(f.held(path), file.Close())
 	}
-	holder := fmt.Sprintf("process %d since %s", os.Getpid(), now.Format(time.DateTime))
-	if err := errors.Join(file.Truncate(0), writeAt(file, holder)); err != nil {
+	if err := errors.Join(file.Truncate(0), writeAt(file, holder(os.Getpid(), now))); err != nil {
 		return nil, errors.Join(fmt.Errorf("write lock of data folder: %w", err), file.Close())
 	}
 	return file, nil
+}
+
+// locked takes the lock. A command that looks whether a system runs has it for
+// a moment, so one refusal means nothing.
+func locked(ctx context.Context, file *os.File) bool {
+	for range 20 {
+		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			return true
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
+// holder is what the lock says of the process that has it.
+func holder(pid int, since time.Time) string {
+	return fmt.Sprintf("process %d since %s", pid, since.Format("2006-01-02 15:04:05.000"))
 }
 
 func writeAt(file *os.File, text string) error {
@@ -80,17 +103,24 @@ func (f Folder) held(lock string) error {
 	return &HeldError{Folder: f, Holder: string(holder)}
 }
 
-// running says whether some process holds the folder.
-func (f Folder) running() (bool, error) {
+// running says who holds the folder; empty if nobody does.
+func (f Folder) running() (string, error) {
 	file, err := os.Open(filepath.Join(string(f), "lock"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return "", nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("open lock of data folder: %w", err)
+		return "", fmt.Errorf("open lock of data folder: %w", err)
 	}
-	held := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
-	return held, file.Close()
+	defer file.Close() //nolint:errcheck // only read
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		return "", nil
+	}
+	holder, err := io.ReadAll(file)
+	if err != nil {
+		return "", fmt.Errorf("read lock of data folder: %w", err)
+	}
+	return string(holder), nil
 }
 
 // Find reads where the system on the folder listens. Its error is
@@ -100,12 +130,25 @@ func (f Folder) Find() (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, err
 	}
-	if !running {
+	if running == "" {
 		return Endpoint{}, fmt.Errorf("%w on %s: start one with `tensortap up`, or name one with --nats and --clickhouse", ErrNotRunning, f)
 	}
+	e, err := f.last()
+	if err != nil {
+		return Endpoint{}, err
+	}
+	if holder(e.PID, e.Started) != running { // what it says is of the system before this one
+		return Endpoint{}, fmt.Errorf("the system on %s is still starting: try again", f)
+	}
+	return e, nil
+}
+
+// last is where the system on the folder listens or, while none runs, where
+// the last one did; empty if there was none.
+func (f Folder) last() (Endpoint, error) {
 	data, err := os.ReadFile(f.endpoint())
 	if errors.Is(err, fs.ErrNotExist) {
-		return Endpoint{}, fmt.Errorf("the system on %s is still starting or stopping: try again", f)
+		return Endpoint{}, nil
 	}
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("read where the system listens: %w", err)
@@ -117,21 +160,8 @@ func (f Folder) Find() (Endpoint, error) {
 	return e, nil
 }
 
-// announce writes the endpoint for others, whole or not at all.
-func (e Endpoint) announce() error {
-	data, err := json.MarshalIndent(e, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode endpoint: %w", err)
-	}
-	partial := e.Folder.endpoint() + ".tmp"
-	if err := os.WriteFile(partial, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write endpoint: %w", err)
-	}
-	if err := os.Rename(partial, e.Folder.endpoint()); err != nil {
-		return fmt.Errorf("write endpoint: %w", err)
-	}
-	return nil
-}
+// announce writes the endpoint for others.
+func (e Endpoint) announce() error { return writeJSON(e.Folder.endpoint(), e) }
 
 // Budget is how much disk the stream may use, and how much there is.
 type Budget struct {

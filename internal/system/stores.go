@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/consumers/parquet"
 	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"
 )
 
@@ -92,7 +94,7 @@ func (s *System) deliveries(client *Client, store *archive) ([]*pipelines.Delive
 	if err != nil {
 		return nil, err
 	}
-	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, writer, s.cfg.Log, s.cfg.Now)
+	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, watched{writer, s.cfg.Log}, s.cfg.Log, s.cfg.Now)
 	if err != nil {
 		return nil, fmt.Errorf("deliver to ClickHouse: %w", err)
 	}
@@ -107,6 +109,23 @@ func (s *System) deliveries(client *Client, store *archive) ([]*pipelines.Delive
 		return nil, fmt.Errorf("deliver to the archive: %w", err)
 	}
 	return []*pipelines.Delivery{database, files}, nil
+}
+
+// watched is the database's writer, which says when it had to look what became of an insert.
+type watched struct {
+	*clickhouse.Writer
+	log zerolog.Logger
+}
+
+// Write implements pipelines.Sink.
+func (w watched) Write(ctx context.Context, messages []schemas.Message) error {
+	before := w.Counts()
+	err := w.Writer.Write(ctx, messages)
+	if after := w.Counts(); after.Doubts > before.Doubts {
+		w.log.Warn().Uint64("inserts", after.Doubts-before.Doubts).Uint64("messages_stored", after.Resolved-before.Resolved).
+			Msg("the engine did not say whether it stored an insert, looked it up")
+	}
+	return err
 }
 
 // archiveRows closes a file of the archive before its age does.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net"
+	"net/url"
 	"os"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,10 +17,11 @@ import (
 
 // System is the whole on one machine.
 type System struct {
-	cfg    Config
-	budget Budget
-	nats   *embedded.NATS   // nil with a server elsewhere
-	engine *embedded.Engine // nil with a server elsewhere
+	cfg     Config
+	budget  Budget
+	started time.Time
+	nats    *embedded.NATS   // nil with a server elsewhere
+	engine  *embedded.Engine // nil with a server elsewhere
 }
 
 // New checks the configuration. It starts nothing and touches no file.
@@ -35,12 +38,13 @@ func (s *System) Budget() Budget { return s.budget }
 // Run runs the system until ctx ends, and then stores what was received. It
 // calls ready once others can use it. Nobody else can use the folder meanwhile.
 func (s *System) Run(ctx context.Context, ready func(Endpoint) error) error {
-	lock, err := s.cfg.Folder.lock(s.cfg.Now())
+	s.started = s.cfg.Now()
+	lock, err := s.cfg.Folder.lock(ctx, s.started)
 	if err != nil {
 		return err
 	}
 	defer lock.Close() //nolint:errcheck // gives the folder back; nothing is written through it
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	// The servers outlive ctx by what the consumers need to finish.
@@ -52,26 +56,23 @@ func (s *System) Run(ctx context.Context, ready func(Endpoint) error) error {
 		defer stopServing()
 		return s.consume(ctx, serving, ready)
 	})
-	err = group.Wait()
-	return errors.Join(err, withoutMissing(os.Remove(s.cfg.Folder.endpoint())))
-}
-
-func withoutMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return group.Wait()
 }
 
 // prepare makes the parts that are embedded.
-func (s *System) prepare() error {
+func (s *System) prepare(ctx context.Context) error {
 	var err error
 	if s.budget, err = s.cfg.Folder.budget(s.cfg.StreamBytes); err != nil {
 		return err
 	}
+	secrets, err := s.cfg.Folder.credentials()
+	if err != nil {
+		return err
+	}
 	if s.cfg.NATS == "" {
 		cfg := embedded.DefaultNATSConfig(s.cfg.Folder.nats())
-		cfg.SyncAlways, cfg.Log = !s.cfg.Temporary, s.cfg.Log
+		cfg.SyncAlways, cfg.Token, cfg.Log = !s.cfg.Temporary, secrets.Token, s.cfg.Log
+		cfg.Address = s.natsPlace(ctx, cfg.Address)
 		cfg.MaxStoreBytes = s.budget.StreamBytes + deadLetterBytes + headroomBytes
 		if s.nats, err = embedded.NewNATS(cfg); err != nil {
 			return err
@@ -80,12 +81,33 @@ func (s *System) prepare() error {
 	if s.cfg.ClickHouse == "" {
 		cfg := embedded.DefaultEngineConfig(s.cfg.Library, s.cfg.Folder.clickhouse(), s.cfg.Command)
 		cfg.Log, cfg.ReadableDirs = s.cfg.Log, []string{s.cfg.Folder.archive()}
+		cfg.Guard.OwnerPassword, cfg.Guard.ReaderPassword = secrets.Owner, secrets.Reader
 		cfg.Guard.Address = fmt.Sprintf("127.0.0.1:%d", s.cfg.GuardPort)
 		if s.engine, err = embedded.NewEngine(cfg); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// natsPlace is where the last system on the folder listened: a publisher that
+// was at work when that ended goes on by itself. If something else listens
+// there now, or there was none, it is another place.
+func (s *System) natsPlace(ctx context.Context, another string) string {
+	last, err := s.cfg.Folder.last()
+	if err != nil {
+		return another
+	}
+	place, err := url.Parse(last.NATS)
+	if err != nil || place.Hostname() != "127.0.0.1" {
+		return another
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", place.Host)
+	if err != nil || listener.Close() != nil {
+		return another
+	}
+	return place.Host
 }
 
 // Room in the stream's store besides the events.
@@ -141,7 +163,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 // await waits until the servers answer. When one of them fails, serving ends and its own error is the one to report.
 func (s *System) await(ctx, serving context.Context) (Endpoint, error) {
 	e := Endpoint{
-		Folder: s.cfg.Folder, PID: os.Getpid(), Started: s.cfg.Now(),
+		Folder: s.cfg.Folder, PID: os.Getpid(), Started: s.started,
 		NATS: s.cfg.NATS, ClickHouse: s.cfg.ClickHouse, Reader: s.cfg.ClickHouse, Archive: s.cfg.Folder.archive(),
 	}
 	for _, part := range s.parts() {
