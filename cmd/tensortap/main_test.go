@@ -152,8 +152,8 @@ func newUpProcess(data string, cmd *exec.Cmd) *upProcess {
 	return u
 }
 
-// start returns when the process has said that it is up.
-func (u *upProcess) start() error {
+// begin starts the process.
+func (u *upProcess) begin() error {
 	if err := u.cmd.Start(); err != nil {
 		return err
 	}
@@ -161,6 +161,14 @@ func (u *upProcess) start() error {
 		_ = u.cmd.Wait()
 		close(u.ended)
 	}()
+	return nil
+}
+
+// start returns when the process has said that it is up.
+func (u *upProcess) start() error {
+	if err := u.begin(); err != nil {
+		return err
+	}
 	deadline := time.After(60 * time.Second)
 	for {
 		select {
