@@ -77,17 +77,32 @@ func (c *Client) provide(ctx context.Context, comparison *report.Comparison) err
 		}
 		return nil
 	}
-	if comparison.Problem == comparison.Bench {
-		comparison.Bench += " (bench)"
-	}
+	problem, bench := comparison.Problem, comparison.Bench
+	comparison.Problem, comparison.Bench = runNames(problem, bench)
 	group, publishCtx := errgroup.WithContext(ctx)
-	for run, path := range map[string]string{comparison.Problem: comparison.Problem, comparison.Bench: comparison.BenchArgument} {
-		group.Go(func() error { return c.publishFolder(publishCtx, run, path) })
-	}
+	group.Go(func() error { return c.publishFolder(publishCtx, comparison.Problem, problem) })
+	group.Go(func() error { return c.publishFolder(publishCtx, comparison.Bench, bench) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	return c.WaitStored(ctx)
+}
+
+// runNames makes two different names for the runs in two folders. A path may be longer than a name, or not be text.
+func runNames(problem, bench string) (string, string) {
+	const most = 190
+	names := []string{problem, bench}
+	for i, path := range names {
+		runes := []rune(strings.ToValidUTF8(path, "?"))
+		if len(runes) > most {
+			runes = append([]rune{'…'}, runes[len(runes)-most+1:]...)
+		}
+		names[i] = string(runes)
+	}
+	if names[0] == names[1] {
+		names[1] += " (bench)"
+	}
+	return names[0], names[1]
 }
 
 func (c *Client) publishFolder(ctx context.Context, run, path string) error {
