@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,6 +23,19 @@ type PublishRequest struct {
 	Run     string
 	Labels  map[string]string
 	Replace bool // other content of the same run, step and rank takes the place of what is there
+}
+
+// validate refuses bytes that are no text, which readers of the archive refuse in turn.
+func (r PublishRequest) validate() error {
+	if !utf8.ValidString(r.Run) {
+		return fmt.Errorf("name of run %q is not UTF-8", r.Run)
+	}
+	for name, value := range r.Labels {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return fmt.Errorf("label %q=%q is not UTF-8", name, value)
+		}
+	}
+	return nil
 }
 
 // PublishResult is what came of it.
@@ -42,6 +57,9 @@ const readers = 2
 // the stream has acknowledged all of it. After an error it can be called
 // again: what is there already is not published twice.
 func (c *Client) PublishMsprobe(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	if err := r.validate(); err != nil {
+		return PublishResult{}, err
+	}
 	found, err := msprobe.Find(r.Path)
 	if err != nil {
 		return PublishResult{}, err
@@ -65,6 +83,7 @@ type publishing struct {
 	publisher *pipelines.Publisher
 	sources   []*msprobe.Source
 	claims    []pipelines.Claim
+	dirs      []string
 	rows      atomic.Int64
 	read      atomic.Int64
 	all       int64
@@ -88,8 +107,8 @@ func (p *publishing) run(ctx context.Context) error {
 		group.Go(func() error { return p.publish(readCtx, i) })
 	}
 	err = group.Wait()
-	for _, s := range p.sources {
-		p.note(s.Problems())
+	for i, s := range p.sources {
+		p.note(inFolder(p.dirs[i], s.Problems()))
 	}
 	count := p.publisher.Metrics().Snapshot()
 	p.result.Messages, p.result.Rows = count.Published+count.Duplicates, p.rows.Load()
@@ -109,7 +128,7 @@ func (p *publishing) open(ctx context.Context) error {
 			p.result.Already++
 			continue
 		}
-		p.sources, p.claims = append(p.sources, source), append(p.claims, claim)
+		p.sources, p.claims, p.dirs = append(p.sources, source), append(p.claims, claim), append(p.dirs, dump.Dir)
 		p.all += source.Bytes()
 	}
 	return nil
@@ -182,6 +201,17 @@ func (p *publishing) publish(ctx context.Context, i int) error {
 		return err
 	}
 	return p.claims[i].Finish(ctx, p.client.stream)
+}
+
+// inFolder gives the files of problems their folder: those of every step and rank have the same names.
+func inFolder(dir string, problems msprobe.Problems) msprobe.Problems {
+	problems.First = slices.Clone(problems.First)
+	for i, problem := range problems.First {
+		if !filepath.IsAbs(problem.File) {
+			problems.First[i].File = filepath.Join(dir, problem.File)
+		}
+	}
+	return problems
 }
 
 func (p *publishing) note(problems msprobe.Problems) {
