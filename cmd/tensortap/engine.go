@@ -12,10 +12,11 @@ import (
 
 func newEngine(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "engine",
-		Short: "Install the embedded ClickHouse engine",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "engine",
+		Short:   "Install the embedded ClickHouse engine",
+		Example: "  tensortap engine install",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newEngineInstall(a), newEngineServe())
 	return cmd
