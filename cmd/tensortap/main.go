@@ -10,7 +10,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"github.com/tensortap/tensortap/internal/report"
 )
 
 // version is set by the build.
@@ -28,6 +31,8 @@ var errDiffers = errors.New("the runs differ")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A reader of the output that has seen enough, such as head, is an error of that write: what runs is ended well.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
 	stop()
 	os.Exit(status)
@@ -43,10 +48,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 		return exitSame
 	case errors.Is(err, errDiffers):
 		return exitDiffers
+	case errors.Is(err, syscall.EPIPE):
+		return exitError // who closed the output knows
 	}
 	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
 		err = fmt.Errorf("stopped: %w", cause) // what was under way says less
 	}
-	fmt.Fprintln(stderr, "tensortap:", err)
+	fmt.Fprintln(stderr, "tensortap:", printable(err))
 	return exitError
+}
+
+// printable is the error without what a name or a file could do to a terminal.
+func printable(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = report.Printable(line)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -7,15 +7,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
 func newPublish(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "publish",
-		Short: "Store what another tool has recorded",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "publish",
+		Short:   "Store what another tool has recorded",
+		Example: "  tensortap publish msprobe dump/ --run bad",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPublishMsprobe(a))
 	return cmd
@@ -83,18 +85,19 @@ func parseLabels(labels []string) (map[string]string, error) {
 
 // tellPublished says what was stored.
 func (a *app) tellPublished(request system.PublishRequest, r system.PublishResult) {
+	run := report.Printable(request.Run)
 	if r.Already < r.Dumps {
-		fmt.Fprintf(a.stdout, "run %s: published %d rows of %d steps of ranks in %d messages\n", request.Run, r.Rows, r.Dumps-r.Already, r.Messages)
+		fmt.Fprintf(a.stdout, "run %s: published %d rows of %d steps of ranks in %d messages\n", run, r.Rows, r.Dumps-r.Already, r.Messages)
 	}
 	if r.Already > 0 {
-		fmt.Fprintf(a.stdout, "run %s: %d of %d steps of ranks were published before, nothing changes\n", request.Run, r.Already, r.Dumps)
+		fmt.Fprintf(a.stdout, "run %s: %d of %d steps of ranks were published before, nothing changes\n", run, r.Already, r.Dumps)
 	}
 }
 
 // warn says what could not be read.
 func (a *app) warn(r system.PublishResult) {
 	for _, p := range r.Problems {
-		fmt.Fprintln(a.stderr, "warning:", p)
+		fmt.Fprintln(a.stderr, "warning:", report.Printable(p))
 	}
 	if r.ProblemCount > len(r.Problems) {
 		fmt.Fprintf(a.stderr, "warning: %d more problems like these\n", r.ProblemCount-len(r.Problems))

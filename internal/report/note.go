@@ -42,7 +42,7 @@ func (n *note) verdict() {
 	if n.color {
 		word = map[Verdict]string{Same: "\x1b[32m", Differs: "\x1b[31m", Unknown: "\x1b[33m"}[n.Verdict] + word + "\x1b[0m"
 	}
-	n.line(word, "problem %s against bench %s", printable(n.Problem), printable(n.Bench))
+	n.line(word, "problem %s against bench %s", Printable(n.Problem), Printable(n.Bench))
 	if n.Verdict == Unknown {
 		n.line("", "%s", n.unknown())
 	}
@@ -88,7 +88,7 @@ func (n *note) first() {
 	n.side("problem")
 	n.side("bench")
 	if frame := n.Divergence.Get(0, "user_frame"); !frame.Null && frame.Exact != "" {
-		n.line("", "called at %s", strings.Join(strings.Fields(frame.Exact), " "))
+		n.line("", "called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
 	}
 }
 

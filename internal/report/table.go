@@ -102,11 +102,15 @@ func (v Value) Text() string {
 	if !math.IsNaN(v.Number) && strings.ContainsAny(v.Exact, ".e") {
 		return strconv.FormatFloat(v.Number, 'g', 6, 64)
 	}
-	return printable(v.Exact)
+	text := v.Exact
+	if utf8.RuneCountInString(text) > longest {
+		text = string([]rune(text)[:longest-1]) + "…"
+	}
+	return Printable(text)
 }
 
-// printable replaces what would spoil a line or a terminal.
-func printable(text string) string {
+// Printable is text with a dot for all that would spoil a line or a terminal.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -56,12 +56,16 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 
 // quoted is a word as a shell reads it.
 func quoted(word string) string {
-	for _, r := range word {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r) {
-			return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
+	plain := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./", r) }
+	switch {
+	case word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0:
+		return word
+	case strings.IndexFunc(word, func(r rune) bool { return !unicode.IsPrint(r) }) < 0:
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return word
+	// The form of bash and zsh for what would spoil a terminal.
+	text := strconv.Quote(word)
+	return "$'" + strings.NewReplacer(`\"`, `"`, `'`, `\'`).Replace(text[1:len(text)-1]) + "'"
 }
 
 // provide makes sure that both runs are stored.
