@@ -91,7 +91,10 @@ func (t Table) Get(row int, column string) Value {
 	return Value{Null: true, Number: math.NaN()}
 }
 
-// Text is the value for reading: six digits of a fraction, seconds of a time, - for null.
+// longest is how much of a text is shown to people: one long name must not fill the screen, or every line of a table.
+const longest = 300
+
+// Text is the value for reading: six digits of a fraction, seconds of a time, - for null, the beginning of a long text.
 func (v Value) Text() string {
 	if v.Null {
 		return "-"
