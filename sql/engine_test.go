@@ -2,38 +2,28 @@ package sql_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	chgo "github.com/ClickHouse/clickhouse-go/v2"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
-	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"
 )
 
 // TestMain lets the test binary be its own engine, as the real binary is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "engine" && os.Args[2] == "serve" {
-		if err := embedded.RunEngine(os.Stdin, os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	testbed.ServeEngine()
 	os.Exit(m.Run())
 }
 
@@ -46,30 +36,13 @@ type database struct {
 
 func startDatabase(tb testing.TB) *database {
 	tb.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cfg := embedded.DefaultEngineConfig(library(tb), tb.TempDir(), []string{self, "engine", "serve"})
-	cfg.Guard.OwnerPassword = "owner"
-	engine, err := embedded.NewEngine(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running errgroup.Group
-	running.Go(func() error { return engine.Run(ctx) })
+	cfg := testbed.EngineConfig(tb)
+	engine, stop := testbed.StartEngine(tb, cfg)
 	tb.Cleanup(func() {
-		cancel()
-		if err := running.Wait(); err != nil {
+		if err := stop(); err != nil {
 			tb.Errorf("stop the engine: %v", err)
 		}
 	})
-	select {
-	case <-engine.Ready():
-	case <-time.After(time.Minute):
-		tb.Fatal("engine not ready within a minute")
-	}
 	migrate(tb, engine)
 	return &database{address: engine.Address(), password: cfg.Guard.OwnerPassword}
 }
@@ -88,31 +61,6 @@ func migrate(tb testing.TB, engine *embedded.Engine) {
 	if err := clickhouse.Migrate(context.Background(), conn, sql.Files); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// library returns the engine library's path; without it the test is skipped, or fails where services are required.
-func library(tb testing.TB) string {
-	tb.Helper()
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = filepath.Join(tb.TempDir(), "home")
-	}
-	folder, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	path, err := libchdb.Locate(libchdb.Places{
-		Explicit:   os.Getenv("TENSORTAP_ENGINE"),
-		UserFolder: libchdb.UserFolder(home, os.Getenv("XDG_DATA_HOME")),
-		Tree:       folder,
-	})
-	if err != nil && os.Getenv("REQUIRE_SERVICES") == "1" {
-		tb.Fatal(err)
-	}
-	if err != nil {
-		tb.Skip(err)
-	}
-	return path
 }
 
 // query runs one statement; data, if any, follows it.

@@ -2,34 +2,25 @@ package clickhouse_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	chgo "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/consumers/consumertest"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
-	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // TestMain lets the test binary be its own engine, as the real binary is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "engine" && os.Args[2] == "serve" {
-		if err := embedded.RunEngine(os.Stdin, os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	testbed.ServeEngine()
 	os.Exit(m.Run())
 }
 
@@ -56,14 +47,7 @@ func startServer(tb testing.TB) *server {
 
 func startEmptyServer(tb testing.TB) *server {
 	tb.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cfg := embedded.DefaultEngineConfig(library(tb), tb.TempDir(), []string{self, "engine", "serve"})
-	cfg.MaxMemoryBytes = 3 << 30
-	cfg.Guard.OwnerPassword, cfg.Guard.ReaderPassword = "owner", "reader"
-	s := &server{cfg: cfg}
+	s := &server{cfg: testbed.EngineConfig(tb)}
 	s.start(tb)
 	s.cfg.Guard.Address = s.engine.Address() // the same after every start
 	tb.Cleanup(func() {
@@ -84,46 +68,7 @@ func startEmptyServer(tb testing.TB) *server {
 
 func (s *server) start(tb testing.TB) {
 	tb.Helper()
-	engine, err := embedded.NewEngine(s.cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running errgroup.Group
-	running.Go(func() error { return engine.Run(ctx) })
-	s.engine = engine
-	s.stop = func() error { cancel(); return running.Wait() }
-	select {
-	case <-engine.Ready():
-	case <-time.After(time.Minute):
-		tb.Fatal("engine not ready within a minute")
-	}
-}
-
-// library returns the engine library's path; without it the test is skipped, or fails where services are required.
-func library(tb testing.TB) string {
-	tb.Helper()
-	folder, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = filepath.Join(tb.TempDir(), "home")
-	}
-	path, err := libchdb.Locate(libchdb.Places{
-		Explicit:   os.Getenv("TENSORTAP_ENGINE"),
-		UserFolder: libchdb.UserFolder(home, os.Getenv("XDG_DATA_HOME")),
-		Tree:       folder,
-	})
-	if err == nil {
-		return path
-	}
-	if os.Getenv("REQUIRE_SERVICES") == "1" {
-		tb.Fatal(err)
-	}
-	tb.Skip(err)
-	return ""
+	s.engine, s.stop = testbed.StartEngine(tb, s.cfg)
 }
 
 func (s *server) exec(tb testing.TB, sql string) {

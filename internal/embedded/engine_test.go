@@ -26,6 +26,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
+	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // query sends sql as user through the guard and returns the status and the body.
@@ -222,7 +223,7 @@ func TestEngineGoesWithKilledParentAndFolderIsFreeAgain(t *testing.T) {
 	dir := t.TempDir()
 	self := childCommand()[0]
 	for range 3 {
-		parent := exec.CommandContext(t.Context(), self, "parent", library(t), dir)
+		parent := exec.CommandContext(t.Context(), self, "parent", testbed.Library(t), dir)
 		out, err := parent.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +263,7 @@ func TestSecondEngineInTheSameFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, _ := startEngine(t, dir, nil)
-	cfg := embedded.DefaultEngineConfig(library(t), dir, childCommand())
+	cfg := embedded.DefaultEngineConfig(testbed.Library(t), dir, childCommand())
 	cfg.LockTimeout = 200 * time.Millisecond
 	second, err := embedded.NewEngine(cfg)
 	if err != nil {

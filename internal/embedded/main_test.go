@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,14 +12,12 @@ import (
 
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
-	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // TestMain lets the test binary be its own engine, as the real binary is, and a parent that a test can kill.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "engine" && os.Args[2] == "serve" {
-		exitWith(embedded.RunEngine(os.Stdin, os.Stderr))
-	}
+	testbed.ServeEngine()
 	if len(os.Args) > 3 && os.Args[1] == "parent" {
 		exitWith(runParent(os.Args[2], os.Args[3]))
 	}
@@ -63,36 +60,10 @@ func childCommand() []string {
 	return []string{self, "engine", "serve"}
 }
 
-// library returns the engine library's path; without it the test is skipped, or fails where services are required.
-func library(tb testing.TB) string {
-	tb.Helper()
-	folder, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = filepath.Join(tb.TempDir(), "home")
-	}
-	path, err := libchdb.Locate(libchdb.Places{
-		Explicit:   os.Getenv("TENSORTAP_ENGINE"),
-		UserFolder: libchdb.UserFolder(home, os.Getenv("XDG_DATA_HOME")),
-		Tree:       folder,
-	})
-	if err == nil {
-		return path
-	}
-	if os.Getenv("REQUIRE_SERVICES") == "1" {
-		tb.Fatal(err)
-	}
-	tb.Skip(err)
-	return ""
-}
-
 // startEngine runs an engine in dir until the test ends or stop is called, whichever is first.
 func startEngine(tb testing.TB, dir string, change func(*embedded.EngineConfig)) (engine *embedded.Engine, stop func()) {
 	tb.Helper()
-	cfg := embedded.DefaultEngineConfig(library(tb), dir, childCommand())
+	cfg := embedded.DefaultEngineConfig(testbed.Library(tb), dir, childCommand())
 	cfg.MaxMemoryBytes = 1 << 30
 	cfg.Log = zerolog.New(zerolog.NewTestWriter(tb))
 	if change != nil {

@@ -1,13 +1,9 @@
 package msprobe
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -15,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tensortap/tensortap/internal/recorded"
 )
 
 func TestMain(m *testing.M) {
@@ -37,46 +35,11 @@ func unpack(tb testing.TB, names ...string) string {
 	}
 	dir := tb.TempDir()
 	for _, name := range names {
-		if err := extract("testdata/dumps/"+name+".tar.gz", dir); err != nil {
+		if err := recorded.Extract("testdata/dumps/"+name+".tar.gz", dir); err != nil {
 			tb.Fatalf("unpack %s: %v", name, err)
 		}
 	}
 	return dir
-}
-
-func extract(archive, dir string) error {
-	file, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		return err
-	}
-	for members := tar.NewReader(plain); ; {
-		member, err := members.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(dir, filepath.FromSlash(member.Name)) //nolint:gosec // our own archives
-		if member.Typeflag == tar.TypeDir {
-			if err := os.MkdirAll(path, 0o700); err != nil {
-				return err
-			}
-			continue
-		}
-		text, err := io.ReadAll(members)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			return err
-		}
-	}
 }
 
 // dumpFolders is every folder with a dump.json below the roots.
