@@ -2,6 +2,7 @@ package pipelines_test
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ func TestMalformedMessagesAreDeadLetteredWithReason(t *testing.T) {
 	s, cfg := startStream(t), testConfig(t)
 	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
 	sink := newRecorder()
+	sink.before = refuseUnreadable
 	d, _ := deliver(t, s, cfg, sink)
 	cases := malformed(t)
 	sequences := make([]uint64, len(cases)) // rows about dead letters come in between
@@ -62,6 +64,20 @@ func TestMalformedMessagesAreDeadLetteredWithReason(t *testing.T) {
 	if got := d.Metrics().Snapshot(); got.DeadLetters != int64(len(cases)) {
 		t.Errorf("%d dead letters counted, want %d", got.DeadLetters, len(cases))
 	}
+}
+
+// refuseUnreadable is what every sink does with data that it cannot decode.
+func refuseUnreadable(_ context.Context, messages []schemas.Message) error {
+	reasons := map[int]string{}
+	for i, m := range messages {
+		if _, err := m.Record(); err != nil {
+			reasons[i] = err.Error()
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return &schemas.RejectedError{Reasons: reasons}
 }
 
 type malformedCase struct {

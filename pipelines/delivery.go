@@ -19,7 +19,8 @@ type Sink interface {
 	// *schemas.RejectedError means that all are but those it lists, which never
 	// can be. Any other error means that the store is away: Write is called
 	// again with the same messages, so it must accept what it has stored
-	// already. Calls for one kind never overlap, calls for several kinds do.
+	// already. Headers and checksums are sound; data that cannot be decoded are
+	// among what the sink refuses. Calls for one kind never overlap, calls for several kinds do.
 	Write(ctx context.Context, messages []schemas.Message) error
 }
 

@@ -33,8 +33,19 @@ func (m Message) decompress(scratch []byte) ([]byte, error) {
 // table lacks is left out. It checks that the rows are as many, and of the
 // identity, that the header says. Its error is a *MalformedError.
 func (m Message) Record() (arrow.RecordBatch, error) {
-	stream, err := m.decompress(nil)
+	var d Decoder
+	return d.Record(m)
+}
+
+// Decoder decodes one message after the other into the same memory. Its zero
+// value is ready. It is not safe for use by several goroutines.
+type Decoder struct{ stream []byte }
+
+// Record is what Message.Record says, good until the next call.
+func (d *Decoder) Record(m Message) (arrow.RecordBatch, error) {
+	stream, err := m.decompress(d.stream)
 	if err == nil {
+		d.stream = stream
 		var record arrow.RecordBatch
 		if record, err = m.decode(stream); err == nil {
 			return record, nil

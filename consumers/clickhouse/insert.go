@@ -86,8 +86,9 @@ func (t *table) encode(to io.Writer, c *call, of []int) error {
 	const bufferBytes = 256 << 10
 	buffer := bufio.NewWriterSize(to, bufferBytes)
 	writer := ipc.NewWriter(buffer, ipc.WithSchema(t.declared.ArrowSchema()))
+	var decoder schemas.Decoder
 	for _, i := range of {
-		record, err := t.record(c.messages[i])
+		record, err := t.record(&decoder, c.messages[i])
 		if err != nil {
 			return err
 		}
@@ -99,8 +100,8 @@ func (t *table) encode(to io.Writer, c *call, of []int) error {
 }
 
 // record decodes a message and checks all that makes an INSERT of it one part.
-func (t *table) record(m schemas.Message) (arrow.RecordBatch, error) {
-	record, err := m.Record()
+func (t *table) record(decoder *schemas.Decoder, m schemas.Message) (arrow.RecordBatch, error) {
+	record, err := decoder.Record(m)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ type draft struct {
 	hash    xxh3.Hasher
 	writer  *pq.GenericWriter[any]
 	columns *columns
+	decoder schemas.Decoder
 	cfg     Config
 
 	batches []batch

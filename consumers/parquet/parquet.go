@@ -172,7 +172,7 @@ func (w *Writer) fillOne(d *draft, m schemas.Message) (spoilt bool, err error) {
 	if m.Header.Kind != d.kind {
 		return false, &schemas.MalformedError{Subject: m.Subject(), Reason: fmt.Sprintf("kind is %s among messages of %s", m.Header.Kind, d.kind)}
 	}
-	record, err := m.Record()
+	record, err := d.decoder.Record(m)
 	if err != nil {
 		return false, err
 	}
