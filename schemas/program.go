@@ -20,8 +20,10 @@ func Program() Table {
 func ProgramStack() Table {
 	return Table{
 		Name: "program_stack", Version: 1, Class: Definition,
-		Key: []string{"run_id", "program_id", "position"},
-		Doc: "One row per position of a program, in one run, whose call stack is known.",
+		// The stack is part of the key: ranks that run the same program may do so
+		// from different lines, and which of them would win is chance.
+		Key: []string{"run_id", "program_id", "position", "stack_id"},
+		Doc: "One row per position of a program, in one run, and call stack that led there.",
 		Columns: []Column{
 			{Name: "run_id", Type: Uint64, Unit: Hash, Doc: "Run, as the hash of its name."},
 			{Name: "program_id", Type: Uint64, Unit: Hash, Doc: "The program."},

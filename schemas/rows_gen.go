@@ -313,7 +313,7 @@ func (r *ProgramRow) load(c []arrow.Array, i int) {
 	r.ParentOpID = loadUint64(c[3], i)
 }
 
-// ProgramStackRow is a row of program_stack. One row per position of a program, in one run, whose call stack is known.
+// ProgramStackRow is a row of program_stack. One row per position of a program, in one run, and call stack that led there.
 type ProgramStackRow struct {
 	RunID     uint64 `parquet:"run_id"`     // Run, as the hash of its name.
 	ProgramID uint64 `parquet:"program_id"` // The program.

@@ -6,5 +6,9 @@ SELECT
     run_id,
     program_id,
     position,
-    stack_id
-FROM tap_store.program_stack FINAL
+    min(program_stack.stack_id) AS stack_id -- of several, as ranks may differ, always the same one
+FROM tap_store.program_stack
+GROUP BY
+    run_id,
+    program_id,
+    position
