@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,7 @@ be running: stop ` + "`tensortap up`" + ` first.`,
 				return err
 			}
 			cfg.Replay = system.ReplayMissing
+			cfg.ArchiveAge = time.Second // the command waits for it
 			if rebuild {
 				cfg.Replay = system.ReplayRebuild
 			}

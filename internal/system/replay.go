@@ -27,7 +27,7 @@ var ErrStreamCut = errors.New("the stream no longer holds its first messages")
 // replay has the stream delivered again, where that was asked for or the archive lost something.
 func (s *System) replay(ctx context.Context, client *Client, store *archive) error {
 	if s.cfg.Replay == ReplayRebuild {
-		if err := rebuild(ctx, client); err != nil {
+		if err := whole(ctx, client); err != nil {
 			return err
 		}
 	}
@@ -43,11 +43,15 @@ func (s *System) replay(ctx context.Context, client *Client, store *archive) err
 			return err
 		}
 	}
-	return nil
+	if s.cfg.Replay != ReplayRebuild {
+		return nil
+	}
+	// Only now: should this process end half-way, the next start fills the tables again.
+	return clickhouse.Empty(ctx, client.database)
 }
 
-// rebuild empties the tables if the stream can fill them again.
-func rebuild(ctx context.Context, client *Client) error {
+// whole checks that the stream can fill the tables again.
+func whole(ctx context.Context, client *Client) error {
 	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
 	if err != nil {
 		return fmt.Errorf("look at the stream: %w", err)
@@ -56,5 +60,5 @@ func rebuild(ctx context.Context, client *Client) error {
 	if state.FirstSeq > 1 || state.Msgs == 0 {
 		return fmt.Errorf("empty the tables: %w (it holds %d, from %d on): replay without --rebuild", ErrStreamCut, state.Msgs, state.FirstSeq)
 	}
-	return clickhouse.Empty(ctx, client.database)
+	return nil
 }
