@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/sql"
 )
 
@@ -230,7 +231,7 @@ func TestUpSaysWhereEverythingListensOnThisMachineOnly(t *testing.T) {
 			t.Errorf("%s listens at %s; up says\n%s", name, address, text)
 		}
 	}
-	owner, _ := url.Parse(u.endpoint.ClickHouse) //nolint:errcheck // parsed above
+	owner, _ := url.Parse(u.endpoint.ClickHouse)
 	secret, _ := owner.User.Password()
 	if secret == "" || strings.Contains(text, secret) {
 		t.Errorf("up shows the owner's password %q in\n%s", secret, text)
@@ -298,7 +299,7 @@ func children(tb testing.TB, pid int) []int {
 		if err != nil {
 			continue // a thread that has ended
 		}
-		for _, word := range strings.Fields(string(text)) {
+		for word := range strings.FieldsSeq(string(text)) {
 			found = append(found, number(tb, word))
 		}
 	}
@@ -362,7 +363,7 @@ func onTerminal(tb testing.TB, s setting, args ...string) string {
 	tb.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		needed(tb, "no terminals: "+err.Error())
+		testbed.Needed(tb, "no terminals: "+err.Error())
 	}
 	defer master.Close() //nolint:errcheck // nothing is written
 	var unlock, slave int32

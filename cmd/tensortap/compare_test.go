@@ -107,8 +107,8 @@ func publishOnce(tb testing.TB, names ...string) *upProcess {
 	tb.Helper()
 	u := shared(tb)
 	for _, name := range names {
-		once, _ := recorded.LoadOrStore(name, &sync.Once{})
-		once.(*sync.Once).Do(func() { //nolint:errcheck // holds nothing else
+		once, _ := kept.LoadOrStore(name, &sync.Once{})
+		once.(*sync.Once).Do(func() {
 			u.publish(tb, unpack(tb, name), name)
 			u.settle(tb)
 		})
@@ -116,7 +116,7 @@ func publishOnce(tb testing.TB, names ...string) *upProcess {
 	return u
 }
 
-var recorded sync.Map //nolint:gochecknoglobals // what the shared system holds, by name of the run
+var kept sync.Map //nolint:gochecknoglobals // what the shared system holds, by name of the run
 
 func TestComparisonsNameTheOpThatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -220,10 +220,10 @@ func TestComparisonsThatAreStoppedLeaveNothing(t *testing.T) {
 	t.Parallel()
 	problem, bench := unpack(t, "B02_weight_mix"), unpack(t, "B00_golden_mix")
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		for _, after := range []time.Duration{20, 150, 400, 600} {
-			t.Run(fmt.Sprintf("%v after %d ms", signal, after), func(t *testing.T) {
+		for _, after := range []time.Duration{20 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond, 600 * time.Millisecond} {
+			t.Run(fmt.Sprintf("%v after %v", signal, after), func(t *testing.T) {
 				t.Parallel()
-				stopComparison(t, signal, after*time.Millisecond, problem, bench)
+				stopComparison(t, signal, after, problem, bench)
 			})
 		}
 	}

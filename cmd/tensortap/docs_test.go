@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tensortap/tensortap/internal/recorded"
 )
 
 // TestReadmeShowsWhatTheCommandPrints runs every command shown with its output.
@@ -26,7 +28,7 @@ func TestReadmeShowsWhatTheCommandPrints(t *testing.T) {
 		args := strings.Fields(command)
 		for _, arg := range args[1:] {
 			name, _, _ := strings.Cut(arg, "/")
-			if err := extract(filepath.Join(dumps, name+".tar.gz"), dir); err != nil {
+			if err := recorded.Extract(filepath.Join(recorded.Dumps, name+".tar.gz"), dir); err != nil {
 				t.Fatal(err)
 			}
 		}

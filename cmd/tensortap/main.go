@@ -40,7 +40,7 @@ func main() {
 
 // run is the whole program without a process.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv func(string) string) int {
-	root := newRoot(stdout, stderr, getenv)
+	root := newRoot(stdout, stderr, getenv) //nolint:contextcheck // cobra hands ctx to the command
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	switch {

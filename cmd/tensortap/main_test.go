@@ -1,9 +1,7 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // lifeline is the variable that makes a child of the tests end with them, however they end.
@@ -68,13 +67,14 @@ type setting struct {
 
 // environment is all that a command sees: nothing of the user's.
 func (s setting) environment(tb testing.TB) []string {
+	tb.Helper()
 	data := s.data
 	if data == "" {
 		data = filepath.Join(os.TempDir(), "tensortap-no-such-folder")
 	}
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(os.TempDir(), "tensortap-no-home"), "TMPDIR=" + os.TempDir(),
-		"TENSORTAP_ENGINE=" + library(tb), "TENSORTAP_DATA=" + data, lifeline + "=1",
+		"TENSORTAP_ENGINE=" + testbed.Library(tb), "TENSORTAP_DATA=" + data, lifeline + "=1",
 	}, s.env...)
 }
 
@@ -289,7 +289,7 @@ var common sharedUp //nolint:gochecknoglobals // starting a system takes a secon
 // shared is the system that tests share. It runs until all have ended.
 func shared(tb testing.TB) *upProcess {
 	tb.Helper()
-	library(tb)
+	testbed.Library(tb)
 	common.once.Do(func() { common.err = common.begin(tb) })
 	if common.err != nil {
 		tb.Fatal(common.err)
@@ -298,6 +298,7 @@ func shared(tb testing.TB) *upProcess {
 }
 
 func (s *sharedUp) begin(tb testing.TB) error {
+	tb.Helper()
 	var err error
 	if s.dir, err = os.MkdirTemp("", "tensortap-shared-"); err != nil { //nolint:usetesting // outlives the test that needs it first
 		return err
@@ -311,7 +312,7 @@ func (s *sharedUp) begin(tb testing.TB) error {
 		return err
 	}
 	s.ends = []*os.File{read, write}
-	cmd := exec.CommandContext(context.Background(), self, "up") //nolint:usetesting // as above
+	cmd := exec.CommandContext(context.Background(), self, "up")
 	cmd.Env, cmd.ExtraFiles = setting{data: s.dir}.environment(tb), []*os.File{read}
 	s.up = newUpProcess(s.dir, cmd)
 	return s.up.start()
@@ -328,77 +329,8 @@ func (s *sharedUp) stop() error {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// library is the engine's library; without it the test is skipped, or fails where services are required.
-func library(tb testing.TB) string {
-	tb.Helper()
-	folder, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	path, err := libchdb.Locate(libchdb.Places{
-		Explicit:   os.Getenv("TENSORTAP_ENGINE"),
-		UserFolder: libchdb.UserFolder(os.Getenv("HOME"), os.Getenv("XDG_DATA_HOME")),
-		Tree:       folder,
-	})
-	if err != nil {
-		needed(tb, err.Error())
-	}
-	return path
-}
-
-// needed skips a test that lacks something, but not in CI.
-func needed(tb testing.TB, reason string) {
-	tb.Helper()
-	if os.Getenv("REQUIRE_SERVICES") == "1" {
-		tb.Fatal(reason)
-	}
-	tb.Skip("SKIPPED: " + reason)
-}
-
-// dumps is where recorded dumps lie.
-const dumps = "../../producers/msprobe/testdata/dumps"
-
 // unpack extracts a recorded dump into a folder of its own, and returns its folder dump.
 func unpack(tb testing.TB, name string) string {
 	tb.Helper()
-	dir := tb.TempDir()
-	if err := extract(filepath.Join(dumps, name+".tar.gz"), dir); err != nil {
-		tb.Fatalf("unpack %s: %v", name, err)
-	}
-	return filepath.Join(dir, name, "dump")
-}
-
-func extract(archive, dir string) error {
-	file, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		return err
-	}
-	for members := tar.NewReader(plain); ; {
-		member, err := members.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if member.Typeflag == tar.TypeDir {
-			continue
-		}
-		path := filepath.Join(dir, filepath.FromSlash(member.Name)) //nolint:gosec // our own archives
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		text, err := io.ReadAll(members)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			return err
-		}
-	}
+	return recorded.Unpack(tb, name)
 }
