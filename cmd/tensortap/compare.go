@@ -51,6 +51,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 		if err != nil {
 			return err
 		}
+		a.warn(comparison.Warnings, len(comparison.Warnings))
 		return client.WriteComparison(ctx, a.stdout, style, request, &comparison)
 	}
 	if err := a.withRuns(ctx, request, ask); err != nil {
@@ -69,6 +70,10 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 // withRuns runs the comparison where the runs are: in the running system, or, for two folders, in a temporary one.
 func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask func(context.Context, *system.Client) error) error {
 	if request.FoldersOnly() {
+		if a.nats != "" || a.clickhouse != "" {
+			return errors.New("two folders are compared in a temporary system of their own, which must not mix with --nats and --clickhouse; " +
+				"to compare them there, publish each: tensortap publish msprobe DIR --run NAME")
+		}
 		cfg, err := a.config(a.data)
 		if err != nil {
 			return err

@@ -44,7 +44,7 @@ step and rank is refused, unless --replace.`,
 				return err
 			}
 			request.Path = args[0]
-			endpoint, err := a.endpoint()
+			endpoint, err := a.streamEndpoint()
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ step and rank is refused, unless --replace.`,
 			progress := a.progress("publish " + args[0])
 			result, err := client.PublishMsprobe(cmd.Context(), request, progress.set)
 			progress.finish()
-			a.warn(result)
+			a.warn(result.Problems, result.ProblemCount)
 			if err != nil {
 				return err
 			}
@@ -95,11 +95,11 @@ func (a *app) tellPublished(request system.PublishRequest, r system.PublishResul
 }
 
 // warn says what could not be read.
-func (a *app) warn(r system.PublishResult) {
-	for _, p := range r.Problems {
+func (a *app) warn(problems []string, count int) {
+	for _, p := range problems {
 		fmt.Fprintln(a.stderr, "warning:", report.Printable(p))
 	}
-	if r.ProblemCount > len(r.Problems) {
-		fmt.Fprintf(a.stderr, "warning: %d more problems like these\n", r.ProblemCount-len(r.Problems))
+	if count > len(problems) {
+		fmt.Fprintf(a.stderr, "warning: %d more problems like these\n", count-len(problems))
 	}
 }

@@ -17,7 +17,9 @@ type Comparison struct {
 	Completeness    Table  // completeness of both runs
 	ProblemArgument string // what to write for the runs in the next command
 	BenchArgument   string
-	Stored          bool // the runs stay stored, so that reports can be asked for
+	TextsOnly       bool     // nothing differs but arguments that are text
+	Warnings        []string // what of the dumps could not be read
+	Stored          bool     // the runs stay stored, so that reports can be asked for
 }
 
 // Verdict is the answer of a comparison.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -84,11 +85,19 @@ func (c *Client) provide(ctx context.Context, comparison *report.Comparison) err
 	problem, bench := comparison.Problem, comparison.Bench
 	comparison.Problem, comparison.Bench = runNames(problem, bench)
 	group, publishCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.publishFolder(publishCtx, comparison.Problem, problem) })
-	group.Go(func() error { return c.publishFolder(publishCtx, comparison.Bench, bench) })
+	warnings := make([][]string, 2)
+	group.Go(func() (err error) {
+		warnings[0], err = c.publishFolder(publishCtx, comparison.Problem, problem)
+		return err
+	})
+	group.Go(func() (err error) {
+		warnings[1], err = c.publishFolder(publishCtx, comparison.Bench, bench)
+		return err
+	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	comparison.Warnings = slices.Concat(warnings...)
 	return c.WaitStored(ctx)
 }
 
@@ -109,9 +118,10 @@ func runNames(problem, bench string) (string, string) {
 	return names[0], names[1]
 }
 
-func (c *Client) publishFolder(ctx context.Context, run, path string) error {
-	_, err := c.PublishMsprobe(ctx, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
-	return err
+// publishFolder publishes a dump and returns what of it could not be read.
+func (c *Client) publishFolder(ctx context.Context, run, path string) ([]string, error) {
+	result, err := c.PublishMsprobe(ctx, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
+	return result.Problems, err
 }
 
 // fill asks all that the note shows.
@@ -132,7 +142,8 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		return err
 	}
 	if len(comparison.Divergence.Rows) == 0 && comparison.Summary.Sum("differing_count") > 0 {
-		parameters["texts"] = "1" // nothing else differs
+		comparison.TextsOnly = true
+		parameters = r.parameters(comparison)
 		var err error
 		if comparison.Divergence, err = c.Report(ctx, "divergence", parameters); err != nil {
 			return err
@@ -149,12 +160,17 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 	return nil
 }
 
+// parameters are those of the reports. Text is left out while anything else differs.
 func (r CompareRequest) parameters(c *report.Comparison) map[string]string {
+	texts := "0"
+	if c.TextsOnly {
+		texts = "1"
+	}
 	return map[string]string{
 		"problem": c.Problem, "bench": c.Bench,
 		"tolerance": strconv.FormatFloat(r.Tolerance, 'g', -1, 64),
 		"rank":      strconv.FormatInt(r.Rank, 10), "step": strconv.FormatInt(r.Step, 10),
-		"limit": strconv.FormatUint(r.Limit, 10), "texts": "0",
+		"limit": strconv.FormatUint(r.Limit, 10), "texts": texts,
 	}
 }
 
@@ -195,7 +211,6 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 	case report.CSV, report.Arrow, report.Parquet:
 	}
 	query, values, err := prepareReport("divergence", r.parameters(comparison))
-	values["texts"] = "1"
 	if err != nil {
 		return err
 	}
