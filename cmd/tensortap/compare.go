@@ -44,6 +44,9 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	if err != nil {
 		return err
 	}
+	if err := request.Validate(); err != nil {
+		return err
+	}
 	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
 	var comparison report.Comparison
 	ask := func(ctx context.Context, client *system.Client) error {

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		if os.Getenv(lifeline) == "1" {
 			go dieWithParent(os.NewFile(3, "lifeline"))
 		}
+		beServer(os.Args[1:])
 		main()
 	}
 	status := m.Run()

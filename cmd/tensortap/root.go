@@ -109,6 +109,15 @@ func (a *app) connect(ctx context.Context) (*system.Client, error) {
 	return system.Connect(ctx, endpoint, time.Now)
 }
 
+// streamEndpoint is for who needs the stream alone.
+func (a *app) streamEndpoint() (system.Endpoint, error) {
+	if a.nats == "" {
+		return a.endpoint()
+	}
+	absolute, err := filepath.Abs(a.data)
+	return system.Endpoint{Folder: system.Folder(absolute), NATS: a.nats}, err
+}
+
 func (a *app) endpoint() (system.Endpoint, error) {
 	absolute, err := filepath.Abs(a.data)
 	if err != nil {

@@ -24,7 +24,7 @@ engine, and the consumers that store events in it and in Parquet files. All list
 on this machine only and keep everything in the data folder.`,
 		Example: `  tensortap up
   tensortap up --data /big/disk/tap --stream-bytes 200000000000
-  tensortap up --nats nats://nats:4222 --clickhouse clickhouse://user:password@db:9000/`,
+  tensortap up --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			begin := time.Now()
@@ -53,13 +53,22 @@ func (a *app) announce(e system.Endpoint, b system.Budget, took time.Duration) e
 	_, err := fmt.Fprintf(a.stdout, `tensortap %s is up after %.2f s, until Ctrl-C
   data        %s
   stream      %s, at most %.1f GB of events, %.1f GB of disk are free
-  clickhouse  %s
-              user reader, password %s (reads only)
+  clickhouse  %s%s
   archive     %s
 Publish with: tensortap publish msprobe DIR --run NAME
 `, version, took.Seconds(), e.Folder, withoutSecret(e.NATS), float64(b.StreamBytes)/1e9, float64(b.FreeBytes)/1e9,
-		withoutSecret(e.ClickHouse), password(e.Reader), e.Archive)
+		withoutSecret(e.ClickHouse), reader(e), e.Archive)
 	return err
+}
+
+// reader is how to log in for reading; of a server elsewhere that is its administrator's business.
+func reader(e system.Endpoint) string {
+	u, err := url.Parse(e.Reader)
+	if err != nil || u.User == nil || e.Reader == e.ClickHouse {
+		return ""
+	}
+	password, _ := u.User.Password()
+	return fmt.Sprintf("\n              user %s, password %s (reads only)", u.User.Username(), password)
 }
 
 func withoutSecret(address string) string {
@@ -69,13 +78,4 @@ func withoutSecret(address string) string {
 	}
 	u.User = nil
 	return u.String()
-}
-
-func password(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil {
-		return "none"
-	}
-	p, _ := u.User.Password()
-	return p
 }

@@ -62,6 +62,9 @@ func connectDatabase(ctx context.Context, dsn string) (driver.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read ClickHouse DSN %s: %w", redacted(dsn), err)
 	}
+	if options.Protocol != clickhouse.HTTP {
+		return nil, fmt.Errorf("connect to ClickHouse at %s: batches pass through HTTP only, not through the native port: give http://USER:PASSWORD@HOST:8123", redacted(dsn))
+	}
 	database, err := clickhouse.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("connect to ClickHouse at %s: %w", redacted(dsn), err)
