@@ -411,12 +411,18 @@ func requireEqual(tb testing.TB, u *upProcess, sources []published) stores {
 		}
 		tallies["source"] = source
 	}
-	for name, t := range tallies {
-		for _, difference := range stream.lacks(t) {
-			tb.Errorf("%s, measured by the stream: %s", name, difference)
+	requireTallies(tb, stream, tallies)
+	return stores{stream, database}
+}
+
+// requireTallies says where the others differ from the first.
+func requireTallies(tb testing.TB, want *tally, all map[string]*tally) {
+	tb.Helper()
+	for name, t := range all {
+		for _, difference := range want.lacks(t) {
+			tb.Errorf("%s: %s", name, difference)
 		}
 	}
-	return stores{stream, database}
 }
 
 // requireComplete checks that the completeness report has nothing to complain of.

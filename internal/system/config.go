@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/tensortap/tensortap/pipelines"
 )
 
 // Config says what a system is made of. Begin with DefaultConfig.
@@ -21,6 +23,7 @@ type Config struct {
 	Temporary   bool          // thrown away afterwards: no archive, nothing made to survive a loss of power
 	BatchAge    time.Duration // longest wait of rows for the database
 	ArchiveAge  time.Duration // longest wait of rows for the archive
+	AckWait     time.Duration // how long the stream waits for a sign of life of a store before it sends events again
 	Replay      Replay        // what to store again at the start
 	StreamBytes int64         // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
 	Log         zerolog.Logger
@@ -31,7 +34,7 @@ type Config struct {
 func DefaultConfig(folder Folder, now func() time.Time) Config {
 	return Config{
 		Folder: folder, BatchAge: 100 * time.Millisecond, ArchiveAge: 30 * time.Second,
-		Log: zerolog.Nop(), Now: now,
+		AckWait: pipelines.DefaultConfig().Stream.AckWait, Log: zerolog.Nop(), Now: now,
 	}
 }
 

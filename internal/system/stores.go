@@ -83,7 +83,7 @@ func (s *System) pipelines() pipelines.Config {
 	if !s.cfg.Temporary {
 		cfg.Stream.Consumers = append(cfg.Stream.Consumers, archiveConsumer)
 	}
-	cfg.Deliver.BatchAge = s.cfg.BatchAge
+	cfg.Stream.AckWait, cfg.Deliver.BatchAge = s.cfg.AckWait, s.cfg.BatchAge
 	cfg.Publish.SpillDir = s.cfg.Folder.spill()
 	return cfg
 }
