@@ -17,9 +17,14 @@ func isID(name string) bool {
 	return strings.HasSuffix(name, "_id") || name == "epoch" || name == "digest"
 }
 
+// isNull also knows the column that has no type, since it holds nothing but nulls.
+func isNull(column arrow.Array, i int) bool {
+	return column.DataType().ID() == arrow.NULL || column.IsNull(i)
+}
+
 // exact is a value as text that loses nothing; null is empty.
 func exact(name string, column arrow.Array, i int) string {
-	if column.IsNull(i) {
+	if isNull(column, i) {
 		return ""
 	}
 	switch c := column.(type) {
@@ -66,7 +71,7 @@ func formatFloat(v float64, bits int) string {
 // appendJSON appends a value as JSON: ids and what is not finite as strings,
 // whole numbers as numbers.
 func appendJSON(to []byte, name string, column arrow.Array, i int) []byte {
-	if column.IsNull(i) {
+	if isNull(column, i) {
 		return append(to, "null"...)
 	}
 	switch c := column.(type) {
