@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,14 @@ func DefaultCompareRequest() CompareRequest {
 	return CompareRequest{Tolerance: 1e-5, Rank: -1, Step: -1, Limit: 20}
 }
 
+// Validate says what is wrong with the request.
+func (r CompareRequest) Validate() error {
+	if math.IsNaN(r.Tolerance) || math.IsInf(r.Tolerance, 0) || r.Tolerance < 0 {
+		return fmt.Errorf("tolerance %g: want a number from 0 on", r.Tolerance)
+	}
+	return nil
+}
+
 // FoldersOnly says whether both sides are dumps that still have to be read.
 func (r CompareRequest) FoldersOnly() bool { return isPath(r.Problem) && isPath(r.Bench) }
 
@@ -41,6 +50,9 @@ func isPath(name string) bool {
 
 // Compare publishes what is not stored yet and holds the two runs against each other.
 func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparison, error) {
+	if err := r.Validate(); err != nil {
+		return report.Comparison{}, err
+	}
 	comparison := report.Comparison{
 		Problem: r.Problem, Bench: r.Bench, Tolerance: r.Tolerance, Stored: !r.FoldersOnly(),
 		ProblemArgument: quoted(r.Problem), BenchArgument: quoted(r.Bench),
