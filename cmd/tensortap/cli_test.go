@@ -341,6 +341,19 @@ func TestQueryCanOnlyRead(t *testing.T) {
 	}
 }
 
+func TestNothingIsShownAsNothing(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	for format, want := range map[string]string{
+		"json": "{\"rows\":[\n{\"a\":null,\"b\":null,\"c\":\"\"}\n]}\n", "csv": "a,b,c\n,,\n", "text": "a  b  c\n-  -\n",
+	} {
+		out := inside(t, u.setting, "query", "SELECT NULL AS a, CAST(NULL AS Nullable(String)) AS b, '' AS c", "--output", format)
+		if out.status != 0 || out.stdout != want {
+			t.Errorf("query --output %s: %q, want %q", format, out.stdout, want)
+		}
+	}
+}
+
 func TestOutputIsPlainUnlessAPersonReadsIt(t *testing.T) {
 	t.Parallel()
 	u := publishOnce(t, "B02_weight_mix", "B00_golden_mix")

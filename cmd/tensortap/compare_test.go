@@ -184,36 +184,51 @@ func TestFoldersAreComparedInATemporarySystem(t *testing.T) {
 	s.leavesNothing(t)
 }
 
-// leavesNothing checks that the folder of temporary files is empty and that no process has it in its environment.
+// leavesNothing checks that the folder of temporary files is empty and that no process uses it.
 func (s setting) leavesNothing(t *testing.T) {
 	t.Helper()
-	left, err := os.ReadDir(strings.TrimPrefix(s.env[0], "TMPDIR="))
+	folder := strings.TrimPrefix(s.env[0], "TMPDIR=")
+	left, err := os.ReadDir(folder)
 	if err != nil || len(left) > 0 {
 		t.Errorf("temporary files left: %v, %v", left, err)
 	}
 	// A child that was told to end may take a moment to be gone.
-	for deadline := time.Now().Add(2 * time.Second); len(processesWith(t, s.env[0])) > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Second); len(processesOf(t, folder)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("processes left: %v", processesWith(t, s.env[0]))
+			t.Fatalf("processes left: %v", processesOf(t, folder))
 		}
 	}
 }
 
-// processesWith lists the processes that were started with that variable.
-func processesWith(tb testing.TB, variable string) []string {
+// processesOf lists the processes that have the folder in their environment, or something in it open.
+func processesOf(tb testing.TB, folder string) []string {
 	tb.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	var found []string
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err == nil && slices.Contains(strings.Split(string(text), "\x00"), variable) {
-			found = append(found, file)
+	for _, process := range processes {
+		text, _ := os.ReadFile(filepath.Join(process, "environ"))
+		uses := strings.Contains(string(text), folder+"\x00")
+		links, _ := filepath.Glob(filepath.Join(process, "fd", "*"))
+		for _, link := range append(links, filepath.Join(process, "cwd")) {
+			target, _ := os.Readlink(link)
+			uses = uses || strings.HasPrefix(target, folder)
+		}
+		if uses && process != fmt.Sprintf("/proc/%d", os.Getpid()) {
+			found = append(found, process)
 		}
 	}
 	return found
+}
+
+func TestProcessesOfASystemAreFound(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	if found := processesOf(t, u.data); len(found) != 2 {
+		t.Errorf("a running system has the processes %v, want itself and its engine", found)
+	}
 }
 
 func TestComparisonsThatAreStoppedLeaveNothing(t *testing.T) {
@@ -283,6 +298,9 @@ func TestComparisonsOfWhatIsNotThereSaySo(t *testing.T) {
 		{s, []string{folder, filepath.Join(folder, "step0", "rank0", "stack.json")}, []string{"stack.json", "dump.json"}},
 		{s, []string{folder, folder, "--output", "xml"}, []string{"xml", "text, json, csv, arrow, parquet"}},
 		{s, []string{folder, folder, "--tolerance", "much"}, []string{"--tolerance"}},
+		{s, []string{folder, folder, "--tolerance", "NaN"}, []string{"tolerance NaN"}},
+		{s, []string{folder, folder, "--tolerance", "-1"}, []string{"tolerance -1"}},
+		{u.setting, []string{"B00_golden_L0", "B00_golden_L0", "--tolerance", "+Inf"}, []string{"tolerance +Inf"}},
 		{s, []string{folder}, []string{"2 arg"}},
 	} {
 		out := process(t, c.at, append([]string{"compare"}, c.args...)...)
