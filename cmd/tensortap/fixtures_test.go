@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -45,6 +46,7 @@ func TestEveryRecordedDumpArrivesWhole(t *testing.T) {
 	notFiniteArrives(t, u, dirs)
 	againChangesNothing(t, u, dirs)
 	againWithoutClaims(t, u, dirs)
+	againUnfinished(t, u, dirs)
 	compareCounts(t, stored(t, u), files)
 	restartChangesNothing(t, u)
 }
@@ -269,6 +271,40 @@ func againWithoutClaims(t *testing.T, u *upProcess, dirs map[string]string) {
 	}
 	if now := streamMessages(t, u); now < messages+uint64(len(dirs)) {
 		t.Errorf("the stream has %d messages, before %d: nothing was published once more", now, messages)
+	}
+	if after := tableCounts(t, u); !maps.Equal(after, before) {
+		t.Errorf("rows by table: %v, before %v", after, before)
+	}
+}
+
+// againUnfinished publishes dumps whose publisher was gone before it noted that all was there.
+func againUnfinished(t *testing.T, u *upProcess, dirs map[string]string) {
+	t.Helper()
+	before := tableCounts(t, u)
+	bucket, err := jetStream(t, u).KeyValue(t.Context(), pipelines.SourceBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := bucket.Keys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		entry, err := bucket.Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bucket.Put(t.Context(), key, bytes.Replace(entry.Value(), []byte(`"done":true`), []byte(`"done":false`), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"D_tp_rank1_nan", "B14_nan_l2_mlp_step1_mix", "A_llama_mix_structure"} {
+		if out := u.publish(t, dirs[name], name); strings.Contains(out.stdout, "published before") {
+			t.Errorf("publish %s: %v, want it published once more", name, out)
+		}
+		if out := u.publish(t, dirs[name], name); !publishedNothing(out) {
+			t.Errorf("publish %s again: %v", name, out)
+		}
 	}
 	if after := tableCounts(t, u); !maps.Equal(after, before) {
 		t.Errorf("rows by table: %v, before %v", after, before)
