@@ -138,4 +138,3 @@ func TestADatabaseThatHangsForLongMissesNothing(t *testing.T) {
 		signal(syscall.SIGSTOP)
 	}, func() { signal(syscall.SIGCONT) })
 }
-

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,7 @@ step and rank is refused, unless --replace.`,
 				return err
 			}
 			defer client.Close()
+			request.Waiting = a.waiting()
 			progress := a.progress("publish " + args[0])
 			result, err := client.PublishMsprobe(cmd.Context(), request, progress.set)
 			progress.finish()
@@ -69,6 +71,26 @@ step and rank is refused, unless --replace.`,
 	cmd.Flags().BoolVar(&request.Replace, "replace", false, "take the place of other content of the same run, step and rank")
 	_ = cmd.MarkFlagRequired("run")
 	return cmd
+}
+
+// waiting says why nothing goes on, once until that changes.
+func (a *app) waiting() func(error) {
+	var (
+		mutex sync.Mutex
+		last  string
+	)
+	return func(why error) {
+		now := "going on"
+		if why != nil {
+			now = "waiting until the stream takes events again (the log of `tensortap up` says more): " + why.Error()
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		if now != last {
+			fmt.Fprintln(a.stderr, now)
+		}
+		last = now
+	}
 }
 
 func parseLabels(labels []string) (map[string]string, error) {

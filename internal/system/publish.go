@@ -23,6 +23,9 @@ type PublishRequest struct {
 	Run     string
 	Labels  map[string]string
 	Replace bool // other content of the same run, step and rank takes the place of what is there
+	// Waiting is told why the stream takes nothing, as often as that is found,
+	// and nil when it does again. It may be nil; calls may overlap.
+	Waiting func(error)
 }
 
 // validate refuses bytes that are no text, which readers of the archive refuse in turn.
@@ -92,7 +95,7 @@ type publishing struct {
 
 func (p *publishing) run(ctx context.Context) error {
 	var err error
-	if p.publisher, err = p.client.publisher(); err != nil {
+	if p.publisher, err = p.newPublisher(); err != nil {
 		return err
 	}
 	if err := p.open(ctx); err != nil {
@@ -141,9 +144,15 @@ func (p *publishing) claim(ctx context.Context, dump msprobe.Dump) (*msprobe.Sou
 	if err != nil {
 		return nil, pipelines.Claim{}, err
 	}
-	claim, err := pipelines.MakeClaim(ctx, p.client.stream, pipelines.ClaimRequest{
+	want := pipelines.ClaimRequest{
 		RunID: schemas.RunID(p.request.Run), Rank: dump.Rank, Step: dump.Step,
 		Content: source.Epoch(), EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace,
+	}
+	var claim pipelines.Claim
+	err = p.patiently(ctx, func() error {
+		var err error
+		claim, err = pipelines.MakeClaim(ctx, p.client.stream, want)
+		return err
 	})
 	if errors.Is(err, pipelines.ErrOtherContent) {
 		return nil, claim, fmt.Errorf("step %d of rank %d holds other content: %s differs from what was published; "+
@@ -200,7 +209,7 @@ func (p *publishing) publish(ctx context.Context, i int) error {
 	if err := p.publisher.Flush(ctx); err != nil {
 		return err
 	}
-	return p.claims[i].Finish(ctx, p.client.stream)
+	return p.patiently(ctx, func() error { return p.claims[i].Finish(ctx, p.client.stream) })
 }
 
 // inFolder gives the files of problems their folder: those of every step and rank have the same names.
@@ -219,11 +228,4 @@ func (p *publishing) note(problems msprobe.Problems) {
 		p.result.Problems = append(p.result.Problems, problem.String())
 	}
 	p.result.ProblemCount += problems.Count
-}
-
-// publisher sends to the system's stream; what no stream takes goes to the folder.
-func (c *Client) publisher() (*pipelines.Publisher, error) {
-	cfg := pipelines.DefaultConfig().Publish
-	cfg.SpillDir = filepath.Clean(c.Endpoint.Folder.spill())
-	return pipelines.NewPublisher(cfg, c.stream, c.now, nil)
 }
