@@ -60,7 +60,7 @@ check: lint test ## everything that CI runs
 
 .PHONY: soak
 soak: build engine ## at least 100 kills -9 each of publisher, whole system and engine, under load
-	TENSORTAP_SOAK_KILLS=100 go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./internal/system/ ./consumers/...
+	TENSORTAP_SOAK_KILLS=100 go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./cmd/tensortap/ ./consumers/...
 
 .PHONY: bench
 bench: build engine ## the figures of docs/BENCHMARKS.md

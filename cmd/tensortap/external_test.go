@@ -136,10 +136,13 @@ func separateEngine(tb testing.TB) (s *separate, dsn string) {
 	return s, "http://" + guard.Owner + ":not%20a%20secret@" + s.address
 }
 
+// elsewhere is which parts run apart.
+type elsewhere struct{ nats, clickhouse bool }
+
 func TestSeparateServersTakeThePlaceOfTheEmbedded(t *testing.T) {
 	t.Parallel()
 	bad, good := unpack(t, "B02_weight_mix"), unpack(t, "B00_golden_mix")
-	for name, with := range map[string]struct{ nats, clickhouse bool }{
+	for name, with := range map[string]elsewhere{
 		"NATS": {nats: true}, "ClickHouse": {clickhouse: true}, "both": {nats: true, clickhouse: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,20 +158,20 @@ func TestSeparateServersTakeThePlaceOfTheEmbedded(t *testing.T) {
 			}
 			data := t.TempDir()
 			u := startUp(t, data, append([]string{"--archive-age", "100ms"}, flags...)...)
-			requireParts(t, u, with.nats, with.clickhouse)
-			elsewhere := setting{data: data} // with both flags, nothing else is needed: not even the folder
+			requireParts(t, u, with)
+			from := setting{data: data} // with both flags, nothing else is needed: not even the folder
 			if with.nats && with.clickhouse {
-				elsewhere = setting{data: t.TempDir()}
+				from = setting{data: t.TempDir()}
 			}
 			for run, dir := range map[string]string{"bad": bad, "good": good} {
-				out := process(t, elsewhere, append([]string{"publish", "msprobe", dir, "--run", run}, flags...)...)
+				out := process(t, from, append([]string{"publish", "msprobe", dir, "--run", run}, flags...)...)
 				if out.status != 0 {
 					t.Fatal(out)
 				}
 			}
 			u.settle(t)
 			compared := append([]string{"compare", "bad", "good"}, flags...)
-			if out := process(t, elsewhere, compared...); out.status != exitDiffers || !strings.HasPrefix(out.stdout, "DIFFERS") {
+			if out := process(t, from, compared...); out.status != exitDiffers || !strings.HasPrefix(out.stdout, "DIFFERS") {
 				t.Error(out)
 			}
 			requireComplete(t, u, 2)
@@ -178,14 +181,14 @@ func TestSeparateServersTakeThePlaceOfTheEmbedded(t *testing.T) {
 }
 
 // requireParts checks that what runs elsewhere does not run here.
-func requireParts(t *testing.T, u *upProcess, nats, clickhouse bool) {
+func requireParts(t *testing.T, u *upProcess, with elsewhere) {
 	t.Helper()
-	for part, elsewhere := range map[string]bool{"nats": nats, "clickhouse": clickhouse} {
-		if _, err := os.Stat(filepath.Join(u.data, part)); (err == nil) == elsewhere {
-			t.Errorf("%s elsewhere is %v, but its folder: %v", part, elsewhere, err)
+	for part, away := range map[string]bool{"nats": with.nats, "clickhouse": with.clickhouse} {
+		if _, err := os.Stat(filepath.Join(u.data, part)); (err == nil) == away {
+			t.Errorf("%s elsewhere is %v, but its folder: %v", part, away, err)
 		}
 	}
-	if n := len(childrenOf(u.cmd.Process.Pid)); (n == 0) != clickhouse {
+	if n := len(childrenOf(u.cmd.Process.Pid)); (n == 0) != with.clickhouse {
 		t.Errorf("%d children", n)
 	}
 	for _, said := range []io.Reader{strings.NewReader(u.stdout.String()), strings.NewReader(u.stderr.String())} {

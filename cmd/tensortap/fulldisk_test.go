@@ -73,7 +73,7 @@ func TestAFullDiskUnderTheStreamHoldsPublishers(t *testing.T) {
 	data := t.TempDir()
 	disk := smallDisk(t, data, "nats", "160m")
 	u := startUp(t, data, "--archive-age", "100ms")
-	sources := []published{{unpack(t, "D_tp_golden"), "before"}, {enlarged(t, unpack(t, "D_tp_golden"), 800), "in between"}, {unpack(t, "D_tp_golden"), "after"}}
+	sources := []published{{unpack(t, "D_tp_golden"), "before"}, {enlarged(t, unpack(t, "D_tp_golden"), 150), "in between"}, {unpack(t, "D_tp_golden"), "after"}}
 	u.publish(t, sources[0].dir, sources[0].run)
 	awaitStored(t, connectStream(t, u.endpoint.NATS), "clickhouse", "parquet")
 	empty := fill(t, disk, 1<<20)
@@ -154,7 +154,7 @@ func fullStore(t *testing.T, folder, size string) {
 	disk := smallDisk(t, data, folder, size)
 	u := startUp(t, data, "--archive-age", "100ms")
 	js := connectStream(t, u.endpoint.NATS)
-	sources := []published{{unpack(t, "D_tp_golden"), "before"}, {enlarged(t, unpack(t, "D_tp_golden"), 200), "in between"}, {unpack(t, "A_llama_L1_md5"), "still"}}
+	sources := []published{{unpack(t, "D_tp_golden"), "before"}, {enlarged(t, unpack(t, "D_tp_golden"), 60), "in between"}, {unpack(t, "A_llama_L1_md5"), "still"}}
 	u.publish(t, sources[0].dir, sources[0].run)
 	awaitStored(t, js, "clickhouse", "parquet")
 	empty := fill(t, disk, 0)

@@ -138,3 +138,38 @@ func TestADatabaseThatHangsForLongMissesNothing(t *testing.T) {
 		signal(syscall.SIGSTOP)
 	}, func() { signal(syscall.SIGCONT) })
 }
+
+func TestAPublisherGoesOnWhenUpIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	u := startUp(t, t.TempDir(), "--archive-age", "100ms")
+	dump := published{enlarged(t, unpack(t, "D_tp_golden"), 200), "run"}
+	publisher := newUpProcess(u.data, command(t, u.setting, "publish", "msprobe", dump.dir, "--run", dump.run))
+	if err := publisher.begin(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = publisher.kill() })
+	js := connectStream(t, u.endpoint.NATS)
+	err := await(20*time.Second, "some messages", func() bool {
+		stream, err := js.Stream(t.Context(), pipelines.StreamName)
+		return err == nil && stream.CachedInfo().State.Msgs > 5
+	})
+	if err := errors.Join(err, u.kill()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-publisher.ended:
+		t.Fatalf("the publisher ended too early to be tested: %s%s", publisher.stdout, publisher.stderr)
+	case <-time.After(100 * time.Millisecond):
+	}
+	u = startUp(t, u.data, "--archive-age", "100ms")
+	select {
+	case <-publisher.ended:
+	case <-time.After(60 * time.Second):
+		t.Fatalf("the publisher did not go on: %s%s", publisher.stdout, publisher.stderr)
+	}
+	if publisher.cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("publish: %v\n%s%s", publisher.cmd.ProcessState, publisher.stdout, publisher.stderr)
+	}
+	t.Logf("publish: %s%s", publisher.stdout, publisher.stderr)
+	requireAll(t, u, []published{dump})
+}

@@ -90,16 +90,16 @@ func TestReplayThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
 	sources := twoRuns(t, u)
 	want := u.sums(t)
 	u.mustStop(t)
-	for _, after := range []time.Duration{250, 350, 450, 550, 700} {
+	for _, milliseconds := range []int{250, 350, 450, 550, 700} {
 		replay := newUpProcess(data, command(t, u.setting, "replay", "--rebuild"))
 		if err := replay.begin(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(after * time.Millisecond)
+		time.Sleep(time.Duration(milliseconds) * time.Millisecond)
 		if err := replay.kill(); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("killed after %d ms: %s%s", after, replay.stdout, replay.stderr)
+		t.Logf("killed after %d ms: %s%s", milliseconds, replay.stdout, replay.stderr)
 	}
 	u = startUp(t, data, "--archive-age", "100ms")
 	awaitStored(t, connectStream(t, u.endpoint.NATS), "clickhouse", "parquet")

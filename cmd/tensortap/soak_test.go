@@ -52,7 +52,7 @@ func TestSoakStoresEveryEventOnceWhateverIsKilled(t *testing.T) {
 	begin := time.Now()
 	s := newSoak(t)
 	t.Logf("%d kills each; TENSORTAP_SOAK_SEED=%d", s.kills, s.seed)
-	if err := s.startUp(); err != nil {
+	if err := s.startUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	group, ctx := errgroup.WithContext(t.Context())
@@ -127,8 +127,8 @@ func upTo(random *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(random.Int64N(int64(most)))
 }
 
-func (s *soak) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(context.Background(), s.self, args...) //nolint:usetesting // killed by the test itself
+func (s *soak) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.self, args...)
 	cmd.Env, cmd.ExtraFiles = s.env, []*os.File{s.life}
 	return cmd
 }
@@ -148,7 +148,11 @@ func (s *soak) publish(ctx context.Context, worker int) error {
 		s.mutex.Unlock()
 		kills := random.IntN(5)
 		for {
-			whole, err := s.attempt(ctx, dump, kills > 0, upTo(random, 600*time.Millisecond))
+			after := upTo(random, 600*time.Millisecond) + 1
+			if kills <= 0 {
+				after = 0
+			}
+			whole, err := s.attempt(ctx, dump, after)
 			if err != nil {
 				return fmt.Errorf("publish %s as %s: %w", dump.dir, dump.run, err)
 			}
@@ -161,21 +165,20 @@ func (s *soak) publish(ctx context.Context, worker int) error {
 	return ctx.Err()
 }
 
-// attempt publishes a dump until done, or until it is killed.
-func (s *soak) attempt(ctx context.Context, dump published, kill bool, after time.Duration) (whole bool, err error) {
+// attempt publishes a dump until done, or until it is killed after that time; never if that is 0.
+func (s *soak) attempt(ctx context.Context, dump published, after time.Duration) (whole bool, err error) {
 	if !s.running.Load() {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.attempts.Add(1)
 	var said bytes.Buffer
-	cmd := s.command("publish", "msprobe", dump.dir, "--run", dump.run)
+	cmd := s.command(ctx, "publish", "msprobe", dump.dir, "--run", dump.run)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		return false, err
 	}
-	var timer *time.Timer
-	if kill {
-		timer = time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+	if after > 0 {
+		timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 		defer timer.Stop()
 	}
 	patience := time.AfterFunc(90*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
@@ -183,7 +186,7 @@ func (s *soak) attempt(ctx context.Context, dump published, kill bool, after tim
 	_ = cmd.Wait()
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	switch {
-	case ok && status.Signaled() && kill:
+	case ok && status.Signaled() && after > 0:
 		s.publishers.Add(1)
 		return false, nil
 	case status.ExitStatus() == 0:
@@ -217,7 +220,7 @@ func (s *soak) destroy(ctx context.Context) error {
 		case engines < s.kills && (ups >= s.kills || random.IntN(2) == 0):
 			err = s.killEngine()
 		case ups < s.kills:
-			err = s.killUp()
+			err = s.killUp(ctx)
 		}
 		if err != nil {
 			return err
@@ -243,7 +246,7 @@ func (s *soak) killEngine() error {
 }
 
 // killUp kills the whole system and starts it again; sometimes it is killed once more while it starts.
-func (s *soak) killUp() error {
+func (s *soak) killUp(ctx context.Context) error {
 	for again := true; again; {
 		children := childrenOf(s.up.cmd.Process.Pid)
 		s.running.Store(false)
@@ -259,20 +262,20 @@ func (s *soak) killUp() error {
 			}
 		}
 		if again = s.restart.IntN(4) == 0; again {
-			s.up = newUpProcess(s.data, s.command(s.arguments()...))
+			s.up = newUpProcess(s.data, s.command(ctx, s.arguments()...))
 			if err := s.up.begin(); err != nil {
 				return err
 			}
 			time.Sleep(upTo(s.restart, 500*time.Millisecond))
 		}
 	}
-	return s.startUp()
+	return s.startUp(ctx)
 }
 
 func (*soak) arguments() []string { return []string{"up", "--archive-age", "200ms"} }
 
-func (s *soak) startUp() error {
-	s.up = newUpProcess(s.data, s.command(s.arguments()...))
+func (s *soak) startUp(ctx context.Context) error {
+	s.up = newUpProcess(s.data, s.command(ctx, s.arguments()...))
 	if err := s.up.start(); err != nil {
 		return err
 	}
