@@ -234,13 +234,19 @@ func TestProcessesOfASystemAreFound(t *testing.T) {
 func TestComparisonsThatAreStoppedLeaveNothing(t *testing.T) {
 	t.Parallel()
 	problem, bench := unpack(t, "B02_weight_mix"), unpack(t, "B00_golden_mix")
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		for _, after := range []time.Duration{20 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond, 600 * time.Millisecond} {
-			t.Run(fmt.Sprintf("%v after %v", signal, after), func(t *testing.T) {
-				t.Parallel()
-				stopComparison(t, signal, after, problem, bench)
-			})
-		}
+	for _, c := range []struct {
+		signal syscall.Signal
+		after  time.Duration
+	}{
+		{syscall.SIGINT, 20 * time.Millisecond},
+		{syscall.SIGINT, 150 * time.Millisecond},
+		{syscall.SIGTERM, 400 * time.Millisecond},
+		{syscall.SIGINT, 600 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprintf("%v after %v", c.signal, c.after), func(t *testing.T) {
+			t.Parallel()
+			stopComparison(t, c.signal, c.after, problem, bench)
+		})
 	}
 }
 
