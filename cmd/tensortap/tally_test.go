@@ -149,11 +149,25 @@ func bitsOf(column arrow.Array) func(i int) uint64 {
 		return func(i int) uint64 { return valid(c, i, uint64(c.Value(i))) }
 	case *array.Float64:
 		return func(i int) uint64 { return valid(c, i, math.Float64bits(c.Value(i))) }
+	case *array.Float32:
+		return func(i int) uint64 { return valid(c, i, uint64(math.Float32bits(c.Value(i)))) }
+	case *array.List:
+		return func(i int) uint64 { return valid(c, i, bitsOfList(c, i)) }
 	case *array.String:
 		return func(i int) uint64 { return valid(c, i, xxh3.HashString(c.Value(i))) }
 	default:
 		return func(i int) uint64 { return valid(c, i, xxh3.HashString(c.ValueStr(i))) }
 	}
+}
+
+func bitsOfList(c *array.List, i int) uint64 {
+	value := bitsOf(c.ListValues())
+	from, to := c.ValueOffsets(i)
+	bits := uint64(to - from)
+	for k := from; k < to; k++ {
+		bits = bits*0x9e3779b97f4a7c15 ^ value(int(k))
+	}
+	return bits
 }
 
 // valid keeps null apart from whatever stands in its place.
