@@ -77,7 +77,7 @@ func (e *Engine) runOnce(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	said := &tail{log: e.cfg.Log}
+	said := &tail{log: e.cfg.Log, ended: ctx.Err}
 	command, stdin, err := e.command(ctx, said)
 	if err != nil {
 		return false, err

@@ -14,6 +14,7 @@ const tailBytes = 2 << 10
 // tail is the child's standard error: it goes to the log, line by line, and its end is kept for the error.
 type tail struct {
 	log   zerolog.Logger
+	ended func() error // the context's: once it was told to stop, its last words worry nobody
 	mutex sync.Mutex
 	kept  []byte
 	line  []byte
@@ -32,10 +33,17 @@ func (t *tail) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			t.log.Warn().Bytes("text", line).Msg("clickhouse engine says")
+			t.log.WithLevel(t.level()).Bytes("text", line).Msg("clickhouse engine says")
 		}
 		t.line = append([]byte(nil), rest...)
 	}
+}
+
+func (t *tail) level() zerolog.Level {
+	if t.ended() != nil {
+		return zerolog.DebugLevel
+	}
+	return zerolog.WarnLevel
 }
 
 // err returns what was kept, nil if that is nothing.
