@@ -89,7 +89,7 @@ func (e *env) compare(ctx context.Context, problem, bench string, peak *memory) 
 
 func folderSize(folder string) int64 {
 	var size int64
-	_ = filepath.WalkDir(folder, func(_ string, entry os.DirEntry, err error) error { //nolint:errcheck // what is gone is 0 bytes
+	_ = filepath.WalkDir(folder, func(_ string, entry os.DirEntry, err error) error { // what is gone is 0 bytes
 		if err != nil || entry.IsDir() {
 			return err
 		}

@@ -132,7 +132,7 @@ func members(text []byte) (keys []string, values []json.RawMessage, err error) {
 }
 
 // callIndex is the number of a call in the name of an API's op, as in Tensor.add.3.forward.
-var callIndex = regexp.MustCompile(`\.(\d+)\.(\w+)$`) //nolint:gochecknoglobals // a constant, but for the language
+var callIndex = regexp.MustCompile(`\.(\d+)\.(\w+)$`)
 
 // renamed is the name of an op in a copy: of another block, or a later call.
 func renamed(name string, copied int) string {
@@ -146,7 +146,7 @@ func renamed(name string, copied int) string {
 	if at == nil {
 		return fmt.Sprintf("%s.copy%d", name, copied)
 	}
-	call, _ := strconv.Atoi(name[at[2]:at[3]]) //nolint:errcheck // digits
+	call, _ := strconv.Atoi(name[at[2]:at[3]]) // digits
 	return fmt.Sprintf("%s.%d.%s", name[:at[0]], call+1000*copied, name[at[4]:at[5]])
 }
 

@@ -86,7 +86,7 @@ func pace(ctx context.Context, s *server, rows int, sent []time.Time, published 
 	if err != nil {
 		return err
 	}
-	g := newGenerator(schemas.RunID("latency"), 0, time.Now().UnixNano())
+	g := newGenerator(schemas.RunID("latency"), time.Now().UnixNano())
 	b := schemas.NewBuilder[schemas.TensorRow]()
 	ticker := time.NewTicker(publishEvery)
 	defer ticker.Stop()

@@ -92,7 +92,7 @@ func (e *env) profiling() func() {
 	}
 	return func() {
 		pprof.StopCPUProfile()
-		_ = file.Close() //nolint:errcheck // a profile
+		_ = file.Close() // a profile
 	}
 }
 

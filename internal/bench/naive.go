@@ -50,7 +50,7 @@ func naiveProduce(ctx context.Context, s *server, rows int) error {
 	if err != nil {
 		return err
 	}
-	g := newGenerator(schemas.RunID("naive"), 0, time.Now().UnixNano())
+	g := newGenerator(schemas.RunID("naive"), time.Now().UnixNano())
 	var sent []jetstream.PubAckFuture
 	for range rows {
 		data, err := json.Marshal(g.next(0))
@@ -115,6 +115,7 @@ func naiveStore(ctx context.Context, s *server, insert string, messages []jetstr
 	if err != nil {
 		return err
 	}
+	defer batch.Close() //nolint:errcheck // Send says what went wrong
 	for _, m := range messages {
 		var r schemas.TensorRow
 		if err := json.Unmarshal(m.Data(), &r); err != nil {

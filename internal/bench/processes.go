@@ -34,7 +34,7 @@ func treeMemory(pid int) memory {
 
 func tree(pid int) []int {
 	all := []int{pid}
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) //nolint:errcheck // the pattern is sound
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is sound
 	for _, list := range lists {
 		text, err := os.ReadFile(list) //nolint:gosec // of /proc
 		if err != nil {
@@ -78,8 +78,8 @@ func processorSeconds(pid int) float64 {
 	if len(fields) < 13 {
 		return 0
 	}
-	user, _ := strconv.ParseFloat(fields[11], 64)   //nolint:errcheck // digits
-	system, _ := strconv.ParseFloat(fields[12], 64) //nolint:errcheck // digits
+	user, _ := strconv.ParseFloat(fields[11], 64)   // digits
+	system, _ := strconv.ParseFloat(fields[12], 64) // digits
 	return (user + system) / ticks
 }
 

@@ -11,7 +11,6 @@ import (
 // repeats, so nothing compresses better than it would in earnest.
 type generator struct {
 	run, epoch uint64
-	rank       uint32
 	random     *rand.PCG
 	row        schemas.TensorRow
 	sites      []site
@@ -31,8 +30,8 @@ const (
 	rowGapNs     = 2_000 // between two observations
 )
 
-func newGenerator(run uint64, rank uint32, firstTimeNs int64) *generator {
-	g := &generator{run: run, rank: rank, epoch: run ^ uint64(rank)<<32 ^ uint64(firstTimeNs), random: rand.NewPCG(run, uint64(rank))} //nolint:gosec // any number will do
+func newGenerator(run uint64, firstTimeNs int64) *generator {
+	g := &generator{run: run, epoch: run ^ uint64(firstTimeNs), random: rand.NewPCG(run, 1)} //nolint:gosec // any number will do
 	layout := make([]uint64, layouts)
 	for i := range layout {
 		layout[i] = g.random.Uint64()
@@ -43,7 +42,7 @@ func newGenerator(run uint64, rank uint32, firstTimeNs int64) *generator {
 		g.sites = append(g.sites, site{id: tensors.Uint64(), layout: layout[v%layouts], elements: 1 << (10 + v>>8%12), scale: 1e-3 * float64(1+v>>16%5000)})
 	}
 	g.row = schemas.TensorRow{
-		RunID: run, Rank: rank, Epoch: g.epoch, EventTimeNs: firstTimeNs,
+		RunID: run, Epoch: g.epoch, EventTimeNs: firstTimeNs,
 		Measured: schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean | schemas.MeasuredM2 | schemas.MeasuredL2 | schemas.MeasuredL1 |
 			schemas.MeasuredNaN | schemas.MeasuredPositiveInfinity | schemas.MeasuredNegativeInfinity | schemas.MeasuredZero,
 	}

@@ -100,5 +100,5 @@ func (g *generator) message(b builder, batch uint64, rows int) (schemas.Message,
 	for range rows {
 		b.Append(g.next(batch))
 	}
-	return b.Message(schemas.Identity{RunID: g.run, Rank: g.rank, Epoch: g.epoch, Batch: batch})
+	return b.Message(schemas.Identity{RunID: g.run, Epoch: g.epoch, Batch: batch})
 }

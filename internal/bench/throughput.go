@@ -74,7 +74,7 @@ func (e *env) throughput(ctx context.Context, s *server, messages int) (float64,
 	if err != nil {
 		return 0, err
 	}
-	g := newGenerator(schemas.RunID("throughput"), 0, time.Now().UnixNano())
+	g := newGenerator(schemas.RunID("throughput"), time.Now().UnixNano())
 	b := schemas.NewBuilder[schemas.TensorRow]()
 	cost := startCost()
 	took, err := elapsed(func() error {
