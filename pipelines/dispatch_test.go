@@ -13,7 +13,9 @@ import (
 
 // testDispatcher writes with the given function and needs no stream.
 func testDispatcher(group *errgroup.Group, write func(*batch) []*held) *dispatcher {
-	d := &Delivery{cfg: DefaultConfig(), now: time.Now, pressure: make(chan struct{}, 1)}
+	cfg := DefaultConfig()
+	cfg.Deliver.BatchRows = 250_000
+	d := &Delivery{cfg: cfg, now: time.Now, pressure: make(chan struct{}, 1)}
 	p := newDispatcher(context.Background(), context.Background(), d, group)
 	p.write = write
 	return p

@@ -39,7 +39,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Name:          "clickhouse",
-		InsertRows:    131_072,
+		InsertRows:    262_144,
 		Inserts:       2,
 		InsertTimeout: time.Minute,
 		QueryTimeout:  30 * time.Second,
