@@ -43,7 +43,7 @@ func measureLatency(ctx context.Context, e *env) (section, error) {
 		s.add(most.atMost(fmt.Sprintf("%d k events/s, p99", rate/1000), mark, milliseconds))
 		s.add(resolution.atMost(fmt.Sprintf("%d k events/s, resolution", rate/1000), 0, milliseconds))
 	}
-	s.note("From the call that publishes a message, made every %v whatever became of the ones before, until a query sees all of its rows. Durable system, archive included.", publishEvery)
+	s.note("From the moment a message was due, one every %v whatever became of the ones before, until a query sees all of its rows. Durable system, archive included.", publishEvery)
 	s.note("A query counts the rows of the table as often as it can, with pauses of %v; the resolution is the mean time between two answers. The first second is left out.", askEvery)
 	return s, nil
 }
@@ -88,17 +88,15 @@ func pace(ctx context.Context, s *server, rows int, sent []time.Time, published 
 	}
 	g := newGenerator(schemas.RunID("latency"), time.Now().UnixNano())
 	b := schemas.NewBuilder[schemas.TensorRow]()
-	ticker := time.NewTicker(publishEvery)
-	defer ticker.Stop()
+	begin := time.Now()
 	for i := range sent {
 		message, err := g.message(b, uint64(i), rows) //nolint:gosec // a small number
 		if err != nil {
 			return err
 		}
-		select {
-		case sent[i] = <-ticker.C: // a late tick counts as waiting
-		case <-ctx.Done():
-			return ctx.Err()
+		sent[i] = begin.Add(time.Duration(i) * publishEvery) // being late counts as waiting
+		if err := rest(ctx, time.Until(sent[i])); err != nil {
+			return err
 		}
 		published.Add(1)
 		if err := publisher.Publish(ctx, message); err != nil {

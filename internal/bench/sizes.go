@@ -50,7 +50,7 @@ func measureSizes(ctx context.Context, e *env) (section, error) {
 	s.note("Per row of `tensor`, not compressed again. *Bus* is data, headers and subject of its messages; *ClickHouse* is what system.parts says of it, as inserted and after OPTIMIZE FINAL.")
 	s.note("JSON is one object per event with the columns' names as keys. Not rounded, not compressed.")
 	s.note("As they are, dumps are small: one message, one file and one part hold a step of a rank, 300 to 3,000 rows, so that headers and footers weigh more than they do in a long run, " +
-		"and definitions, which a long run sends once, about as much as the events. Every statistic an msProbe dump has is there, four of eleven, the others are 0.")
+		"and definitions, which a long run sends once, twice as much as the events. Every statistic an msProbe dump has is there, four of eleven, the others are 0.")
 	s.note("As many steps: all statistics of those rows drawn anew in the last 20 bits of a float32's mantissa for each step, so that no step repeats another.")
 	return s, nil
 }
