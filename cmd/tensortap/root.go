@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -100,13 +101,21 @@ func (a *app) engineFolder() string {
 	return libchdb.UserFolder(a.getenv("HOME"), a.getenv("XDG_DATA_HOME"))
 }
 
-// connect finds the running system, or the one that the flags name.
+// connect finds the running system, or the one that the flags name, and lets its database catch up.
 func (a *app) connect(ctx context.Context) (*system.Client, error) {
 	endpoint, err := a.endpoint()
 	if err != nil {
 		return nil, err
 	}
-	return system.Connect(ctx, endpoint, time.Now)
+	client, err := system.Connect(ctx, endpoint, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	// So that what was published just before is in the answer.
+	if err := client.WaitCurrent(ctx); err != nil {
+		fmt.Fprintln(a.stderr, "INCOMPLETE:", printable(err))
+	}
+	return client, nil
 }
 
 // streamEndpoint is for who needs the stream alone.

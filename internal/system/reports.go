@@ -42,6 +42,28 @@ func (c *Client) WaitStored(ctx context.Context) error {
 	return nil
 }
 
+// patience is how long an answer waits for what was published just before it was asked for.
+const patience = 5 * time.Second
+
+// WaitCurrent returns when the database holds what the stream held at the
+// call. Its error says that it does not after some seconds, or that ctx ended.
+func (c *Client) WaitCurrent(ctx context.Context) error {
+	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	if err != nil {
+		return fmt.Errorf("look at the stream: %w", err)
+	}
+	last := stream.CachedInfo().State.LastSeq
+	if last == 0 {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := pipelines.WaitStored(waiting, c.stream, last, waitEvery, databaseConsumer); err != nil {
+		return fmt.Errorf("the database is behind the stream: %w", err)
+	}
+	return nil
+}
+
 // WaitReplayed returns, after a start with Replay, when every store holds all
 // of the stream, and how many messages that is.
 func (c *Client) WaitReplayed(ctx context.Context, progress func(done, all int64)) (uint64, error) {
