@@ -59,6 +59,7 @@ step and rank is refused, unless --replace.`,
 			result, err := client.PublishMsprobe(cmd.Context(), request, progress.set)
 			progress.finish()
 			a.warn(result.Problems, result.ProblemCount)
+			a.warnOversized(result.Oversized)
 			if err != nil {
 				return err
 			}
@@ -113,6 +114,13 @@ func (a *app) tellPublished(request system.PublishRequest, r system.PublishResul
 	}
 	if r.Already > 0 {
 		fmt.Fprintf(a.stdout, "run %s: %d of %d steps of ranks were published before, nothing changes\n", run, r.Already, r.Dumps)
+	}
+}
+
+// warnOversized says that events were put aside for their size.
+func (a *app) warnOversized(messages int64) {
+	if messages > 0 {
+		fmt.Fprintf(a.stderr, "warning: %d messages are larger than the stream takes and were put aside: tensortap report dead-letters\n", messages)
 	}
 }
 
