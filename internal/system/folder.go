@@ -176,9 +176,9 @@ func (f Folder) budget(asked int64) (Budget, error) {
 		return Budget{}, fmt.Errorf("measure disk of %s: %w", f, err)
 	}
 	const most = 50_000_000_000
-	b := Budget{StreamBytes: asked, FreeBytes: int64(disk.Bavail) * disk.Bsize} //nolint:gosec // no disk is that large
+	b := Budget{StreamBytes: asked, FreeBytes: int64(disk.Bavail) * int64(disk.Bsize)} //nolint:gosec,unconvert // no disk is that large; types differ between systems
 	if asked == 0 {
-		b.StreamBytes = min(most, int64(disk.Blocks)*disk.Bsize/10) //nolint:gosec // no disk is that large
+		b.StreamBytes = min(most, int64(disk.Blocks)*int64(disk.Bsize)/10) //nolint:gosec,unconvert // likewise
 	}
 	return b, nil
 }
