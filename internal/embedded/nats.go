@@ -198,7 +198,7 @@ func (n *NATS) start(ctx context.Context) (running, error) {
 		next.stop()
 		return running{}, fmt.Errorf("start the NATS server in %s: %w", n.cfg.Dir, err)
 	}
-	if address, ok := created.Addr().(*net.TCPAddr); ok {
+	if address, ok := created.Addr().(*net.TCPAddr); ok && n.port == server.RANDOM_PORT {
 		n.port = address.Port
 	}
 	return next, nil
