@@ -50,6 +50,7 @@ lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the who
 
 .PHONY: generate
 generate: ## write what is derived: rows, tables, the reference, licences
+	@mkdir -p $(TOOLS)
 	go run ./schemas/internal/generate
 	go run ./internal/thirdparty > $(TOOLS)/THIRD_PARTY.md && mv $(TOOLS)/THIRD_PARTY.md THIRD_PARTY.md
 
