@@ -21,6 +21,10 @@ func Prepare(ctx context.Context, js jetstream.JetStream, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("prepare streams: %w", err)
 	}
+	// A server with less, as NATS has by default, would turn large batches into dead letters.
+	if most := js.Conn().MaxPayload(); most < maxWireBytes {
+		return fmt.Errorf("prepare streams: the NATS server takes messages of %d bytes, want at least %d: set its max_payload", most, maxWireBytes)
+	}
 	for _, want := range []jetstream.StreamConfig{cfg.Stream.stream(), cfg.Stream.deadStream()} {
 		if err := prepareStream(ctx, js, want); err != nil {
 			return err
