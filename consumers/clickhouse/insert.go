@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/apache/arrow-go/v18/arrow"
@@ -33,15 +34,39 @@ func insertSettings() clickhouse.Settings {
 // insert stores messages by one INSERT. Its error is an *unsoundError if one
 // of them does not hold what its header says.
 func (t *table) insert(ctx context.Context, c *call, of []int) error {
-	ctx, cancel := context.WithTimeout(ctx, t.cfg.InsertTimeout)
-	defer cancel()
 	for {
 		id := fmt.Sprintf("%s%s/%d", t.prefix, t.start, t.inserts.Add(1))
-		err := t.insertAs(ctx, id, c, of)
+		err := t.attend(ctx, id, c, of)
 		if !idTaken(err) || ctx.Err() != nil {
 			return err
 		}
 	}
+}
+
+// attend waits for an INSERT until it has ended, ctx ends or its time is up.
+// In the latter two cases the INSERT itself goes on, for settle to end: broken
+// off here, its request might still be on its way, be executed after settle
+// had looked, and store its rows a second time.
+func (t *table) attend(ctx context.Context, id string, c *call, of []int) error {
+	ended := make(chan error, 1)
+	var sending errgroup.Group
+	sending.Go(func() error {
+		ended <- t.insertAs(context.WithoutCancel(ctx), id, c, of)
+		return nil
+	})
+	timer := time.NewTimer(t.cfg.InsertTimeout)
+	defer timer.Stop()
+	var reason error
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		reason = context.Cause(ctx)
+	case <-timer.C:
+		reason = fmt.Errorf("no answer within %s", t.cfg.InsertTimeout)
+	}
+	t.abandoned.add(&sending)
+	return reason
 }
 
 // idTaken says whether the server refused a query for its id. It does when
@@ -59,8 +84,12 @@ func (t *table) insertAs(ctx context.Context, id string, c *call, of []int) erro
 	var encoding errgroup.Group
 	encoding.Go(func() error {
 		err := t.encode(writer, c, of)
-		// an error here cuts the request short, and the server drops it
-		return errors.Join(err, writer.CloseWithError(err))
+		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			// To cut the request short would leave it in doubt what the server makes
+			// of the part that it has: spoil it, and the server refuses the whole.
+			_, _ = io.WriteString(writer, notArrow)
+		}
+		return errors.Join(err, writer.Close())
 	})
 	err := t.conn.InsertFormat(ctx, "ArrowStream", t.sql, reader)
 	closed := reader.CloseWithError(io.ErrClosedPipe) // lets go of encode, should the server not have read to the end
@@ -74,8 +103,12 @@ func (t *table) insertAs(ctx context.Context, id string, c *call, of []int) erro
 	return err
 }
 
+// notArrow is nothing that an Arrow stream can go on with: the beginning of a
+// message whose metadata is no metadata.
+const notArrow = "\xff\xff\xff\xff\x10\x00\x00\x00this is no Arrow"
+
 // unsoundError says that a message could not be encoded, whatever the server.
-// The INSERT it was for is cut short; conclude finds and rejects the message.
+// The INSERT it was for is spoilt; conclude finds and rejects the message.
 type unsoundError struct{ cause error }
 
 // Error implements error.

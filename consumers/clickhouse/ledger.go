@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -24,12 +25,23 @@ func (t *table) settle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.QueryTimeout)
 	defer cancel()
-	if err := t.conn.Exec(ctx, "KILL QUERY WHERE startsWith(query_id, '"+t.prefix+"') SYNC"); err != nil {
-		return fmt.Errorf("end unfinished inserts into %s: %w", t.name, err)
+	for {
+		if err := t.conn.Exec(ctx, "KILL QUERY WHERE startsWith(query_id, '"+t.prefix+"') SYNC"); err != nil {
+			return fmt.Errorf("end unfinished inserts into %s: %w", t.name, err)
+		}
+		// One that the server had not begun yet is not killed, but begins later.
+		if t.abandoned.ended(ctx, killEvery) {
+			t.doubt = false
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("end unfinished inserts into %s: %w", t.name, err)
+		}
 	}
-	t.doubt = false
-	return nil
 }
+
+// killEvery is how often unfinished INSERTs are killed until all have ended.
+const killEvery = 50 * time.Millisecond
 
 // resolve finds out which messages of an INSERT that returned an error are missing.
 func (t *table) resolve(ctx context.Context, c *call, of []int) ([]int, error) {

@@ -27,7 +27,8 @@ type table struct {
 	start    string // follows prefix in the ids of this process
 	counts   *counters
 
-	inserts atomic.Uint64 // begun
+	inserts   atomic.Uint64 // begun
+	abandoned abandoned     // INSERTs that nobody waits for but settle
 
 	mu     sync.Mutex // guards what follows, and lets one call in at a time
 	doubt  bool       // an INSERT may be running that nobody waits for

@@ -65,6 +65,8 @@ func connectDatabase(ctx context.Context, dsn string) (driver.Conn, error) {
 	if options.Protocol != clickhouse.HTTP {
 		return nil, fmt.Errorf("connect to ClickHouse at %s: batches pass through HTTP only, not through the native port: give http://USER:PASSWORD@HOST:8123", redacted(dsn))
 	}
+	// The consumer bounds its waiting itself: given up by the driver, an INSERT would still run.
+	options.ReadTimeout = 24 * time.Hour
 	database, err := clickhouse.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("connect to ClickHouse at %s: %w", redacted(dsn), err)
