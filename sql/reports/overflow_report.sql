@@ -6,7 +6,8 @@
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter step = -1: only this step; -1 for all.
 -- Parameter limit = 20: greatest number of rows.
--- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is.
+-- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is; the
+-- gradient of a parameter is an output of the op that gives it.
 -- An infinite norm beside finite elements overflowed in the tensor's own dtype; it is not counted.
 WITH
     bad AS (
@@ -51,8 +52,8 @@ WITH
             site.role AS role,
             site.path AS path,
             if(site.op_id = 0, bad.site_id, site.op_id) AS op_key,
-            countIf(site.role != 'output') OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_input_count,
-            countIf(site.role = 'output') OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_output_count
+            countIf(site.role NOT IN ('output', 'parameter_gradient')) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_input_count,
+            countIf(site.role IN ('output', 'parameter_gradient')) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_output_count
         FROM bad
         LEFT ANY JOIN tap.sites AS site ON site.site_id = bad.site_id
     )
