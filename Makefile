@@ -1,5 +1,5 @@
 # Everything that tensortap needs beside Go, Node, Python, make and a C compiler is fetched into the tree, pinned.
-SHELL := /bin/bash
+SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
 
 TOOLS   := $(CURDIR)/.tools

@@ -56,7 +56,7 @@ func benchmarkDeliver(b *testing.B, lazy bool, rows, messages int) {
 			batch++
 		}
 		b.StartTimer()
-		must(b, p.PublishSource(b.Context(), prepared))
+		must(b, publishAll(b.Context(), p, prepared))
 		must(b, pipelines.WaitStored(b.Context(), s.js, p.Metrics().Snapshot().LastSequence, time.Millisecond, "store"))
 	}
 	b.ReportMetric(float64(batch*rows)/b.Elapsed().Seconds(), "rows/s")

@@ -19,7 +19,7 @@ func publishSteps(tb testing.TB, s *stream, cfg pipelines.Config, from, to int) 
 	for i := from; i < to; i++ {
 		messages = append(messages, steps(tb, identity(i), 2))
 	}
-	must(tb, p.PublishSource(tb.Context(), messages))
+	must(tb, publishAll(tb.Context(), p, messages))
 	return p
 }
 
@@ -180,7 +180,7 @@ func TestMemoryIsBoundedWhileTheStoreIsDown(t *testing.T) {
 	for i := range 60 {
 		messages = append(messages, noise(t, i, 1<<20))
 	}
-	must(t, newPublisher(t, s, cfg).PublishSource(t.Context(), messages))
+	must(t, publishAll(t.Context(), newPublisher(t, s, cfg), messages))
 	eventually(t, "held up to the bound", func() bool { return d.Metrics().Snapshot().HeldBytes > int64(cfg.Deliver.HeldBytes) })
 	time.Sleep(3 * cfg.Stream.AckWait) // nothing may pile up by being delivered again
 	if most, got := int64(cfg.Deliver.HeldBytes+cfg.Deliver.PullBytes), d.Metrics().Snapshot().HeldBytes; got > most {
@@ -258,7 +258,7 @@ func TestSlowKindDoesNotHoldUpOthers(t *testing.T) {
 	}
 	deliver(t, s, cfg, sink)
 	publishSteps(t, s, cfg, 0, 50)
-	must(t, newPublisher(t, s, cfg).PublishSource(t.Context(), list{ops(t, identity(0), "a", "b")}))
+	must(t, publishAll(t.Context(), newPublisher(t, s, cfg), list{ops(t, identity(0), "a", "b")}))
 	eventually(t, "ops stored while steps hang", func() bool { return len(sink.kind("op")) == 1 })
 	close(release)
 	eventually(t, "steps stored", func() bool { return len(sink.kind("step")) == 50 })

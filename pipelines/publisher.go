@@ -2,9 +2,7 @@ package pipelines
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -12,13 +10,6 @@ import (
 
 	"github.com/tensortap/tensortap/schemas"
 )
-
-// Source is what a producer is to the pipeline.
-type Source interface {
-	// Batches yields the messages of the source. An error ends it; what was
-	// yielded before is published.
-	Batches(ctx context.Context) iter.Seq2[schemas.Message, error]
-}
 
 // State says whether a publisher gets through.
 type State struct {
@@ -97,25 +88,6 @@ func ownJetStream(js jetstream.JetStream, cfg PublishConfig) (jetstream.JetStrea
 
 // Metrics counts what the publisher did.
 func (p *Publisher) Metrics() *Metrics { return p.metrics }
-
-// PublishSource publishes all that the source yields and waits until the
-// stream has it.
-func (p *Publisher) PublishSource(ctx context.Context, source Source) error {
-	var failed error
-	for message, err := range source.Batches(ctx) {
-		if err != nil {
-			failed = err
-			break
-		}
-		if err := p.Publish(ctx, message); err != nil {
-			return err
-		}
-	}
-	if err := p.Flush(ctx); err != nil {
-		return errors.Join(failed, err)
-	}
-	return failed
-}
 
 // Publish sends the message, or queues it while the stream is away. It blocks
 // only while the window is full. Its error means that nothing more can be

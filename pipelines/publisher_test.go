@@ -131,7 +131,7 @@ func TestOversizeMessageIsSpilledAndDeadLettered(t *testing.T) {
 	if len(large.Data) < 9<<20 {
 		t.Fatalf("message of %d bytes, want at least 9 MiB", len(large.Data))
 	}
-	must(t, p.PublishSource(t.Context(), list{steps(t, identity(0), 1), large, large, steps(t, identity(2), 1)}))
+	must(t, publishAll(t.Context(), p, list{steps(t, identity(0), 1), large, large, steps(t, identity(2), 1)}))
 	eventually(t, "all stored", func() bool { return sink.len() == 3 && settled(t, s)() })
 	letters := sink.deadLetters(t)
 	if len(letters) != 1 || letters[0].Origin != "publisher" || !strings.Contains(letters[0].Reason, "limit 8388608") {

@@ -252,3 +252,19 @@ func settled(tb testing.TB, s *stream) func() bool {
 		return err == nil && p.CaughtUp()
 	}
 }
+
+// publishAll publishes what a source yields and waits until the stream has it.
+func publishAll(ctx context.Context, p *pipelines.Publisher, source interface {
+	Batches(ctx context.Context) iter.Seq2[schemas.Message, error]
+},
+) error {
+	for message, err := range source.Batches(ctx) {
+		if err != nil {
+			return errors.Join(err, p.Flush(ctx))
+		}
+		if err := p.Publish(ctx, message); err != nil {
+			return err
+		}
+	}
+	return p.Flush(ctx)
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/klauspost/compress/s2"
 )
 
@@ -24,22 +23,6 @@ func rebuild(t *testing.T, m Message, record arrow.RecordBatch, from, to int) Me
 	m.Data = s2.Encode(nil, b.Bytes())
 	m.Header.CRC = checksum(m.Data)
 	return m
-}
-
-func countRows(t *testing.T, stream []byte) int {
-	t.Helper()
-	reader, err := ipc.NewReader(bytes.NewReader(stream))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for reader.Next() {
-		n += int(reader.RecordBatch().NumRows())
-	}
-	if reader.Err() != nil {
-		t.Fatal(reader.Err())
-	}
-	return n
 }
 
 func sampleMessage(t *testing.T) Message {

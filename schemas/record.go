@@ -1,14 +1,10 @@
 package schemas
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/klauspost/compress/s2"
 )
 
@@ -132,69 +128,4 @@ func (c Column) missing(rows int) arrow.Array {
 		col.missing()
 	}
 	return col.array()
-}
-
-// WriteStream writes the rows of messages of one kind as one Arrow IPC stream:
-// one schema, a batch per message. Batches of the current columns pass through
-// undecoded; call Record first where a message was not checked before.
-func WriteStream(w io.Writer, messages []Message) error {
-	if len(messages) == 0 {
-		return nil
-	}
-	table, _ := TableByKind(messages[0].Header.Kind)
-	head, err := table.streamHead()
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	var scratch []byte
-	for _, m := range messages {
-		if scratch, err = m.canonicalStream(head, scratch); err != nil {
-			return err
-		}
-		if _, err := w.Write(scratch[len(head) : len(scratch)-len(endOfStream)]); err != nil {
-			return err
-		}
-	}
-	_, err = w.Write([]byte(endOfStream))
-	return err
-}
-
-// endOfStream closes an Arrow IPC stream.
-const endOfStream = "\xff\xff\xff\xff\x00\x00\x00\x00"
-
-// streamHead is the schema message that opens the streams of a table.
-func (t Table) streamHead() ([]byte, error) {
-	var b bytes.Buffer
-	if err := ipc.NewWriter(&b, ipc.WithSchema(t.ArrowSchema())).Close(); err != nil {
-		return nil, fmt.Errorf("encode schema of %s: %w", t.Name, err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte(endOfStream)), nil
-}
-
-// canonicalStream is the message's Arrow stream, rewritten if it does not open with head.
-func (m Message) canonicalStream(head, scratch []byte) ([]byte, error) {
-	stream, err := m.decompress(scratch)
-	if err != nil {
-		return nil, err
-	}
-	if bytes.HasPrefix(stream, head) && bytes.HasSuffix(stream, []byte(endOfStream)) && oneBatch(stream[len(head):]) {
-		return stream, nil
-	}
-	record, err := m.decode(stream)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := writeStream(&b, record.Schema(), record); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// oneBatch says whether what follows the schema begins with an IPC message.
-func oneBatch(rest []byte) bool {
-	return len(rest) > 2*len(endOfStream) && binary.LittleEndian.Uint32(rest) == 0xffffffff
 }

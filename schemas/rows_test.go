@@ -277,13 +277,6 @@ func olderColumnsDecode[R any, P Row[R]](t *testing.T, m Message) {
 			t.Errorf("row %d: missing column holds %v", i, v)
 		}
 	}
-	var stream bytes.Buffer
-	if err := WriteStream(&stream, []Message{m, older, m}); err != nil {
-		t.Fatal(err)
-	}
-	if n := countRows(t, stream.Bytes()); n != 3*m.Header.Rows {
-		t.Errorf("joined stream holds %d rows, want %d", n, 3*m.Header.Rows)
-	}
 }
 
 func TestRecordRefusesRowsOfAnotherIdentity(t *testing.T) {

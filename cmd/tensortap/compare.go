@@ -54,7 +54,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 		if err != nil {
 			return err
 		}
-		a.warn(comparison.Warnings, len(comparison.Warnings))
+		a.warn(comparison.Warnings, comparison.WarningCount)
 		return client.WriteComparison(ctx, a.stdout, style, request, &comparison)
 	}
 	if err := a.withRuns(ctx, request, ask); err != nil {
@@ -73,10 +73,11 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 // withRuns runs the comparison where the runs are: in the running system, or, for two folders, in a temporary one.
 func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask func(context.Context, *system.Client) error) error {
 	if request.FoldersOnly() {
-		if a.nats != "" || a.clickhouse != "" {
+		if a.flagged {
 			return errors.New("two folders are compared in a temporary system of their own, which must not mix with --nats and --clickhouse; " +
 				"to compare them there, publish each: tensortap publish msprobe DIR --run NAME")
 		}
+		a.nats, a.clickhouse = "", "" // those of the environment
 		cfg, err := a.config(a.data)
 		if err != nil {
 			return err

@@ -225,3 +225,19 @@ func TestServersThatAreNotThereAreNamedWithoutTheirPassword(t *testing.T) {
 		}
 	}
 }
+
+func TestServersOfTheEnvironmentAreUsedButNotShown(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	elsewhere := setting{env: []string{"TENSORTAP_CLICKHOUSE=" + u.endpoint.Reader, "TENSORTAP_NATS=" + u.endpoint.NATS}}
+	if o := inside(t, elsewhere, "query", "SELECT 41 + 1 AS answer", "--output", "csv"); o.stdout != "answer\n42\n" {
+		t.Errorf("query of the database that the environment names: %s", o)
+	}
+	if o := inside(t, elsewhere, "query", "--help"); strings.Contains(o.stdout+o.stderr, "@127.0.0.1") {
+		t.Errorf("help shows a secret: %s", o)
+	}
+	dump := unpack(t, "B20_tensor_problem")
+	if o := inside(t, elsewhere, "compare", dump, dump); o.status != exitSame {
+		t.Errorf("compare of folders uses what the environment names: %s", o)
+	}
+}

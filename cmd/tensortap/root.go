@@ -26,6 +26,7 @@ type app struct {
 	clickhouse string
 	engine     string
 	verbose    bool
+	flagged    bool // servers elsewhere were named by flags, not by the environment
 }
 
 func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Command {
@@ -41,9 +42,10 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or it cannot sa
   tensortap up                              run the whole system on this machine
   tensortap publish msprobe DIR --run bad   store a dump
   tensortap report divergence --problem bad --bench good`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version,
+		PersistentPreRun: func(*cobra.Command, []string) { a.serversOfEnvironment() },
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		Version:          version,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -58,10 +60,21 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or it cannot sa
 func (a *app) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&a.data, "data", a.defaultFolder(), "folder where everything is kept")
-	f.StringVar(&a.nats, "nats", "", "URL of a NATS server with JetStream, instead of the embedded one")
-	f.StringVar(&a.clickhouse, "clickhouse", "", "DSN of a ClickHouse server, instead of the embedded engine")
+	f.StringVar(&a.nats, "nats", "", "URL of a NATS server with JetStream, instead of the embedded one (also TENSORTAP_NATS, which no list of processes shows)")
+	f.StringVar(&a.clickhouse, "clickhouse", "", "DSN of a ClickHouse server, instead of the embedded engine (also TENSORTAP_CLICKHOUSE)")
 	f.StringVar(&a.engine, "engine", a.getenv("TENSORTAP_ENGINE"), "path of the engine's library (also TENSORTAP_ENGINE)")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say what is going on inside")
+}
+
+// serversOfEnvironment takes servers that no flag names. They are no defaults of the flags, which help would print.
+func (a *app) serversOfEnvironment() {
+	a.flagged = a.nats != "" || a.clickhouse != ""
+	if a.nats == "" {
+		a.nats = a.getenv("TENSORTAP_NATS")
+	}
+	if a.clickhouse == "" {
+		a.clickhouse = a.getenv("TENSORTAP_CLICKHOUSE")
+	}
 }
 
 func (a *app) defaultFolder() string {
@@ -125,6 +138,14 @@ func (a *app) streamEndpoint() (system.Endpoint, error) {
 	}
 	absolute, err := filepath.Abs(a.data)
 	return system.Endpoint{Folder: system.Folder(absolute), NATS: a.nats}, err
+}
+
+// databaseEndpoint is for who needs the database alone.
+func (a *app) databaseEndpoint() (system.Endpoint, error) {
+	if a.clickhouse == "" {
+		return a.endpoint()
+	}
+	return system.Endpoint{ClickHouse: a.clickhouse, Reader: a.clickhouse}, nil
 }
 
 func (a *app) endpoint() (system.Endpoint, error) {

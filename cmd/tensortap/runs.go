@@ -54,7 +54,7 @@ func (a *app) query(cmd *cobra.Command, query string, parameters map[string]stri
 	if err != nil {
 		return err
 	}
-	endpoint, err := a.endpoint()
+	endpoint, err := a.databaseEndpoint()
 	if err != nil {
 		return err
 	}

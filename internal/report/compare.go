@@ -18,8 +18,9 @@ type Comparison struct {
 	ProblemArgument string // what to write for the runs in the next command
 	BenchArgument   string
 	TextsOnly       bool     // nothing differs but arguments that are text
-	Warnings        []string // what of the dumps could not be read
-	Stored          bool     // the runs stay stored, so that reports can be asked for
+	Warnings        []string // what of the dumps could not be read, the first ones
+	WarningCount    int
+	Stored          bool // the runs stay stored, so that reports can be asked for
 }
 
 // Verdict is the answer of a comparison.

@@ -97,19 +97,20 @@ func (c *Client) provide(ctx context.Context, comparison *report.Comparison) err
 	problem, bench := comparison.Problem, comparison.Bench
 	comparison.Problem, comparison.Bench = runNames(problem, bench)
 	group, publishCtx := errgroup.WithContext(ctx)
-	warnings := make([][]string, 2)
+	var problems, benchProblems PublishResult
 	group.Go(func() (err error) {
-		warnings[0], err = c.publishFolder(publishCtx, comparison.Problem, problem)
+		problems, err = c.publishFolder(publishCtx, comparison.Problem, problem)
 		return err
 	})
 	group.Go(func() (err error) {
-		warnings[1], err = c.publishFolder(publishCtx, comparison.Bench, bench)
+		benchProblems, err = c.publishFolder(publishCtx, comparison.Bench, bench)
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	comparison.Warnings = slices.Concat(warnings...)
+	comparison.Warnings = slices.Concat(problems.Problems, benchProblems.Problems)
+	comparison.WarningCount = problems.ProblemCount + benchProblems.ProblemCount
 	return c.WaitStored(ctx)
 }
 
@@ -130,10 +131,8 @@ func runNames(problem, bench string) (string, string) {
 	return names[0], names[1]
 }
 
-// publishFolder publishes a dump and returns what of it could not be read.
-func (c *Client) publishFolder(ctx context.Context, run, path string) ([]string, error) {
-	result, err := c.PublishMsprobe(ctx, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
-	return result.Problems, err
+func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishResult, error) {
+	return c.PublishMsprobe(ctx, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
 }
 
 // fill asks all that the note shows.
