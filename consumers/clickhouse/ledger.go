@@ -77,19 +77,21 @@ func (t *table) resolve(ctx context.Context, c *call, of []int) ([]int, error) {
 
 // recall learns which batches are stored of the producers not known yet.
 func (t *table) recall(ctx context.Context, c *call, of []int) error {
-	unknown := make(map[producer]intervals)
+	unknown := make(map[producer]schemas.BatchSet)
 	for _, i := range of {
 		if p := producerOf(c.header(i).Identity); !t.stored.knows(p) {
-			unknown[p] = nil
+			unknown[p] = schemas.BatchSet{}
 		}
 	}
 	err := t.ask(ctx, unknown, func(list string) string { return t.intervalsSQL(list) }, func(rows driver.Rows) error {
 		var p producer
-		var v interval
-		if err := rows.Scan(&p.runID, &p.rank, &p.epoch, &v.first, &v.last); err != nil {
+		var v schemas.BatchSpan
+		if err := rows.Scan(&p.runID, &p.rank, &p.epoch, &v.First, &v.Last); err != nil {
 			return err
 		}
-		unknown[p] = append(unknown[p], v)
+		batches := unknown[p]
+		batches.AddSpan(v)
+		unknown[p] = batches
 		return nil
 	})
 	if err != nil {
@@ -103,11 +105,11 @@ func (t *table) recall(ctx context.Context, c *call, of []int) error {
 
 // batchRows counts the stored rows of messages.
 func (t *table) batchRows(ctx context.Context, c *call, of []int) (map[schemas.Identity]uint64, error) {
-	producers := make(map[producer]intervals)
+	producers := make(map[producer]schemas.BatchSet)
 	least, greatest := uint64(math.MaxUint64), uint64(0)
 	for _, i := range of {
 		id := c.header(i).Identity
-		producers[producerOf(id)] = nil
+		producers[producerOf(id)] = schemas.BatchSet{}
 		least, greatest = min(least, id.Batch), max(greatest, id.Batch)
 	}
 	counts := make(map[schemas.Identity]uint64)
@@ -144,7 +146,7 @@ func (t *table) intervalsSQL(producers string) string {
 }
 
 // ask runs the query that makes of a list of producers, some at a time.
-func (t *table) ask(ctx context.Context, producers map[producer]intervals, query func(list string) string, each func(driver.Rows) error) error {
+func (t *table) ask(ctx context.Context, producers map[producer]schemas.BatchSet, query func(list string) string, each func(driver.Rows) error) error {
 	var list []string
 	for p := range producers {
 		list = append(list, fmt.Sprintf("(%d, %d, %d)", p.runID, p.rank, p.epoch))

@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/tensortap/tensortap/schemas"
@@ -23,101 +22,59 @@ func spanOf(kind string, id schemas.Identity) Span {
 }
 
 // producer is the span without its range: what batches are counted by.
-func (s Span) producer() Span {
-	s.First, s.Last = 0, 0
+func (s Span) producer() Span { return s.with(schemas.BatchSpan{}) }
+
+func (s Span) batches() schemas.BatchSpan { return schemas.BatchSpan{First: s.First, Last: s.Last} }
+
+// with is the same producer's other batches.
+func (s Span) with(batches schemas.BatchSpan) Span {
+	s.First, s.Last = batches.First, batches.Last
 	return s
 }
 
-// ledger is the set of batches in the archive, as ranges per producer. It is
-// safe for use by several goroutines.
+// ledger is the set of batches in the archive, per producer. It is safe for
+// use by several goroutines.
 type ledger struct {
-	mu     sync.Mutex
-	ranges map[Span][]interval
+	mu   sync.Mutex
+	sets map[Span]schemas.BatchSet
 }
 
-type interval struct{ first, last uint64 }
-
-func newLedger() *ledger { return &ledger{ranges: make(map[Span][]interval)} }
+func newLedger() *ledger { return &ledger{sets: make(map[Span]schemas.BatchSet)} }
 
 // has says whether the span's First is in the set.
 func (l *ledger) has(s Span) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ranges := l.ranges[s.producer()]
-	i := after(ranges, s.First)
-	return i > 0 && ranges[i-1].last >= s.First
-}
-
-// after is the position of the first interval that begins behind batch.
-func after(ranges []interval, batch uint64) int {
-	return sort.Search(len(ranges), func(i int) bool { return ranges[i].first > batch })
+	set := l.sets[s.producer()]
+	return set.Holds(s.First)
 }
 
 // add puts all batches of the span into the set.
 func (l *ledger) add(s Span) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := s.producer()
-	l.ranges[p] = union(l.ranges[p], interval{s.First, s.Last})
-}
-
-// union merges one more interval into sorted, disjoint ones; it also joins neighbours.
-func union(ranges []interval, add interval) []interval {
-	i := after(ranges, add.first)
-	if i > 0 && (ranges[i-1].last >= add.first || ranges[i-1].last+1 == add.first) {
-		i--
-		add.first = ranges[i].first
-	}
-	j := i
-	for j < len(ranges) && (ranges[j].first <= add.last || ranges[j].first == add.last+1) {
-		add.last = max(add.last, ranges[j].last)
-		j++
-	}
-	return slices.Replace(ranges, i, j, add)
+	set := l.sets[s.producer()]
+	set.AddSpan(s.batches())
+	l.sets[s.producer()] = set
 }
 
 // remove takes all batches of the span out of the set.
 func (l *ledger) remove(s Span) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var kept []interval
-	for _, r := range l.ranges[s.producer()] {
-		kept = append(kept, cut(r, interval{s.First, s.Last})...)
-	}
-	l.ranges[s.producer()] = kept
-}
-
-// cut is what is left of r without the batches of hole.
-func cut(r, hole interval) []interval {
-	if hole.last < r.first || hole.first > r.last {
-		return []interval{r}
-	}
-	var left []interval
-	if r.first < hole.first {
-		left = append(left, interval{r.first, hole.first - 1})
-	}
-	if hole.last < r.last {
-		left = append(left, interval{hole.last + 1, r.last})
-	}
-	return left
+	set := l.sets[s.producer()]
+	set.RemoveSpan(s.batches())
+	l.sets[s.producer()] = set
 }
 
 // lacks is those batches of the span that are not in the set.
 func (l *ledger) lacks(s Span) []Span {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	holes := []interval{{s.First, s.Last}}
-	for _, r := range l.ranges[s.producer()] {
-		var next []interval
-		for _, h := range holes {
-			next = append(next, cut(h, r)...)
-		}
-		holes = next
-	}
-	spans := make([]Span, len(holes))
-	for i, h := range holes {
-		spans[i] = s
-		spans[i].First, spans[i].Last = h.first, h.last
+	set := l.sets[s.producer()]
+	var spans []Span
+	for _, hole := range set.Lacks(s.batches()) {
+		spans = append(spans, s.with(hole))
 	}
 	return spans
 }
@@ -129,10 +86,9 @@ func spansOf(kind string, run uint64, batches []batch) []Span {
 		l.add(spanOf(kind, b.identity(run)))
 	}
 	var spans []Span
-	for s, ranges := range l.ranges {
-		for _, r := range ranges {
-			s.First, s.Last = r.first, r.last
-			spans = append(spans, s)
+	for s, set := range l.sets {
+		for batches := range set.Spans() {
+			spans = append(spans, s.with(batches))
 		}
 	}
 	slices.SortFunc(spans, compareSpans)

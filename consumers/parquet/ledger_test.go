@@ -44,6 +44,6 @@ func TestLedgerHoldsTheLastBatchOfAll(t *testing.T) {
 	l.add(Span{Kind: "step", First: 0, Last: 0})
 	l.add(last)
 	if !l.has(last) || l.has(Span{Kind: "step", First: 1, Last: 1}) {
-		t.Errorf("ranges are %v, want the first batch and the last", l.ranges)
+		t.Errorf("sets are %v, want the first batch and the last", l.sets)
 	}
 }
