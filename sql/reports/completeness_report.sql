@@ -14,8 +14,11 @@ WITH undefined AS (
 SELECT
     run,
     completeness.rank AS rank,
-    complete,
-    explanation,
+    completeness.complete AND undefined_id_count = 0 AS complete,
+    arrayStringConcat(arrayFilter(part -> part != '', [
+        completeness.explanation,
+        if(undefined_id_count > 0, concat(toString(undefined_id_count), ' ids are not defined'), '')
+    ]), ', ') AS explanation,
     step_count,
     incomplete_step_count,
     produced_row_count,

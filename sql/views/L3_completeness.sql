@@ -1,7 +1,9 @@
 -- Question: is everything stored that each rank produced, and what was lost where?
 -- Grain: one row per run, rank that was published, stored, refused or expected by the world size
--- Reads: tap.batch_counts, tap.runs, tap.ranks, tap.dead_letters, tap_store.step
+-- Reads: tap.batch_counts, tap.runs, tap.ranks, tap.dead_letters, tap.steps, tap.superseded_steps, tap_store.step
 -- Empty when: no run was published
+-- Rows are held against what was promised epoch by epoch, as one epoch's surplus does not make up for another's loss.
+-- An epoch all of whose steps were replaced counts for nothing.
 WITH
     batches AS (
         SELECT
@@ -19,21 +21,81 @@ WITH
             rank,
             epoch
     ),
+    epochs AS (
+        SELECT
+            run_id,
+            rank,
+            epoch,
+            sumIf(row_count, kind = 'tensor') AS stored_row_count,
+            sum(batches.batch_count) AS batch_count,
+            sum(batches.missing_batch_count) AS missing_batch_count,
+            0 AS produced_row_count
+        FROM batches
+        GROUP BY
+            run_id,
+            rank,
+            epoch
+        UNION ALL
+        SELECT
+            run_id,
+            rank,
+            epoch,
+            0 AS stored_row_count,
+            0 AS batch_count,
+            0 AS missing_batch_count,
+            sum(tensor_count) AS produced_row_count
+        FROM tap_store.step
+        GROUP BY
+            run_id,
+            rank,
+            epoch
+    ),
+    balanced AS (
+        SELECT
+            run_id,
+            rank,
+            epoch,
+            sum(epochs.stored_row_count) AS stored_row_count,
+            sum(epochs.batch_count) AS batch_count,
+            sum(epochs.missing_batch_count) AS missing_batch_count,
+            sum(epochs.produced_row_count) AS produced_row_count
+        FROM epochs
+        WHERE (run_id, rank, epoch) NOT IN (
+            SELECT
+                run_id,
+                rank,
+                epoch
+            FROM tap.superseded_steps
+            WHERE (run_id, rank, epoch) NOT IN (
+                SELECT
+                    run_id,
+                    rank,
+                    epoch
+                FROM tap.steps
+            )
+        )
+        GROUP BY
+            run_id,
+            rank,
+            epoch
+    ),
     parts AS (
         SELECT
             run_id,
             rank,
-            sumIf(row_count, kind = 'tensor') AS stored_row_count,
-            sum(batch_count) AS batch_count,
-            sum(missing_batch_count) AS missing_batch_count,
+            sum(balanced.stored_row_count) AS stored_row_count,
+            sum(greatest(balanced.produced_row_count, balanced.stored_row_count) - balanced.stored_row_count) AS missing_row_count,
+            sum(greatest(balanced.produced_row_count, balanced.stored_row_count) - balanced.produced_row_count) AS surplus_row_count,
+            sum(balanced.batch_count) AS batch_count,
+            sum(balanced.missing_batch_count) AS missing_batch_count,
             0 AS observed_step_count,
-            0 AS produced_row_count,
+            sum(balanced.produced_row_count) AS produced_row_count,
             0 AS dropped_count,
             [''] AS drop_reasons,
             0 AS incomplete_step_count,
             0 AS dead_letter_count,
             0 AS last_event_time_ns
-        FROM batches
+        FROM balanced
         GROUP BY
             run_id,
             rank
@@ -42,16 +104,18 @@ WITH
             run_id,
             rank,
             0 AS stored_row_count,
+            0 AS missing_row_count,
+            0 AS surplus_row_count,
             0 AS batch_count,
             0 AS missing_batch_count,
             uniqExact(step) AS observed_step_count,
-            sum(tensor_count) AS produced_row_count,
-            sum(tap_store.step.dropped_count) AS dropped_count,
+            0 AS produced_row_count,
+            sum(visible.dropped_count) AS dropped_count,
             groupUniqArray(drop_reason) AS drop_reasons,
             countIf(complete = 0) AS incomplete_step_count,
             0 AS dead_letter_count,
             max(event_time_ns) AS last_event_time_ns
-        FROM tap_store.step
+        FROM tap.steps AS visible
         GROUP BY
             run_id,
             rank
@@ -61,6 +125,8 @@ WITH
             reinterpretAsUInt64(reverse(unhex(splitByChar('.', subject)[3]))) AS run_id,
             toUInt32OrZero(splitByChar('.', subject)[4]) AS rank,
             0 AS stored_row_count,
+            0 AS missing_row_count,
+            0 AS surplus_row_count,
             0 AS batch_count,
             0 AS missing_batch_count,
             0 AS observed_step_count,
@@ -80,6 +146,8 @@ WITH
             run_id,
             rank,
             0 AS stored_row_count,
+            0 AS missing_row_count,
+            0 AS surplus_row_count,
             0 AS batch_count,
             0 AS missing_batch_count,
             0 AS observed_step_count,
@@ -95,6 +163,8 @@ WITH
             run_id,
             toUInt32(arrayJoin(range(assumeNotNull(world_size)))) AS rank,
             0 AS stored_row_count,
+            0 AS missing_row_count,
+            0 AS surplus_row_count,
             0 AS batch_count,
             0 AS missing_batch_count,
             0 AS observed_step_count,
@@ -115,6 +185,8 @@ WITH
             sum(parts.incomplete_step_count) AS incomplete_step_count,
             sum(parts.produced_row_count) AS produced_row_count,
             sum(parts.stored_row_count) AS stored_row_count,
+            sum(parts.missing_row_count) AS missing_row_count,
+            sum(parts.surplus_row_count) AS surplus_row_count,
             sum(parts.dropped_count) AS dropped_count,
             arraySort(arrayFilter(reason -> reason != '', groupUniqArrayArray(parts.drop_reasons))) AS drop_reasons,
             sum(parts.batch_count) AS batch_count,
@@ -135,10 +207,10 @@ SELECT
         if(stored_row_count = 0 AND step_count = 0, 'nothing was stored', ''),
         if(missing_batch_count > 0, concat(toString(missing_batch_count), ' batches are missing'), ''),
         if(dead_letter_count > 0, concat(toString(dead_letter_count), ' messages could not be stored'), ''),
-        if(stored_row_count < produced_row_count, concat(toString(produced_row_count - stored_row_count), ' rows are missing'), ''),
+        if(missing_row_count > 0, concat(toString(missing_row_count), ' rows are missing'), ''),
         if(dropped_count > 0, concat('the rank dropped ', toString(dropped_count), ' (', arrayStringConcat(drop_reasons, '; '), ')'), ''),
         if(incomplete_step_count > 0, concat(toString(incomplete_step_count), ' steps were cut short'), ''),
-        if(stored_row_count > produced_row_count, concat(toString(stored_row_count - produced_row_count), ' rows are of steps that have not ended'), '')
+        if(surplus_row_count > 0, concat(toString(surplus_row_count), ' rows are of steps that have not ended'), '')
     ]), ', ') AS explanation,
     step_count,
     incomplete_step_count,
