@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // putAside keeps the bytes of a message that no stream takes in the spill
@@ -49,28 +51,11 @@ func (l deadLetter) spill(dir string) (path string, err error) {
 		return "", fmt.Errorf("spill message %s: %w", l.name(), err)
 	}
 	path = filepath.Join(dir, l.name()+".message")
-	if err := l.writeFile(path + ".tmp"); err != nil {
-		return "", fmt.Errorf("spill message %s: %w", l.name(), errors.Join(err, os.Remove(path+".tmp")))
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
-		return "", fmt.Errorf("spill message %s: %w", l.name(), err)
-	}
-	if err := syncFolder(dir); err != nil {
-		return "", fmt.Errorf("spill message %s: %w", l.name(), err)
+	content := io.MultiReader(strings.NewReader(l.head()), bytes.NewReader(l.Data))
+	if err := durable.WriteFile(path, content); err != nil {
+		return "", fmt.Errorf("spill message: %w", err)
 	}
 	return path, nil
-}
-
-func (l deadLetter) writeFile(path string) (err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err := io.Copy(file, io.MultiReader(strings.NewReader(l.head()), bytes.NewReader(l.Data))); err != nil {
-		return err
-	}
-	return file.Sync()
 }
 
 func (l deadLetter) head() string {
@@ -82,12 +67,4 @@ func (l deadLetter) head() string {
 	}
 	b.WriteByte('\n')
 	return b.String()
-}
-
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

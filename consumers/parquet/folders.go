@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // place renames a durable file to its name in the archive, durably.
@@ -21,7 +23,7 @@ func (w *Writer) place(from, name string) error {
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("move file into the archive: %w", err)
 	}
-	return syncFolder(folder)
+	return durable.SyncFolder(folder)
 }
 
 // syncParents makes durable that folder is in the archive, once per process.
@@ -29,21 +31,10 @@ func (w *Writer) syncParents(folder string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ; folder != filepath.Clean(w.cfg.Dir) && !w.synced[folder]; folder = filepath.Dir(folder) {
-		if err := syncFolder(filepath.Dir(folder)); err != nil {
+		if err := durable.SyncFolder(filepath.Dir(folder)); err != nil {
 			return err
 		}
 		w.synced[folder] = true
-	}
-	return nil
-}
-
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("sync folder %s: %w", path, err)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // Recovery is what Open found and did.
@@ -48,7 +50,7 @@ func (w *Writer) recover(ctx context.Context) (Recovery, error) {
 	if err != nil {
 		return Recovery{}, err
 	}
-	if err := syncFolder(w.cfg.Dir); err != nil {
+	if err := durable.SyncFolder(w.cfg.Dir); err != nil {
 		return Recovery{}, errors.Join(err, m.close())
 	}
 	w.manifest = m
@@ -158,7 +160,7 @@ func (w *Writer) moveAway(name string) error {
 	if err := os.Rename(w.path(name), to); err != nil {
 		return fmt.Errorf("quarantine %s: %w", name, err)
 	}
-	return errors.Join(syncFolder(w.path("quarantine")), syncFolder(filepath.Dir(w.path(name))))
+	return errors.Join(durable.SyncFolder(w.path("quarantine")), durable.SyncFolder(filepath.Dir(w.path(name))))
 }
 
 // strays removes the files that no line of the manifest names. If the manifest

@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // usersText: `default` is the engine's own session, which logs in without a password from loopback, so it gets no
@@ -103,10 +104,7 @@ func writeSettings(folder string, memoryBytes int64, ownerPassword, readerPasswo
 }
 
 func writePrivate(path, text string) error {
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write the engine's settings: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := durable.WriteFile(path, strings.NewReader(text)); err != nil {
 		return fmt.Errorf("write the engine's settings: %w", err)
 	}
 	return nil

@@ -1,12 +1,15 @@
 package system
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // credentials are the secrets of a folder's servers. They stay the same, so
@@ -40,12 +43,5 @@ func writeJSON(path string, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	partial := path + ".tmp"
-	if err := os.WriteFile(partial, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(partial, path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return durable.WriteFile(path, bytes.NewReader(append(data, '\n')))
 }

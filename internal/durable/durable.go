@@ -1,0 +1,44 @@
+// Package durable makes files that are on the disk, under their names, once a
+// call returns.
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile writes a file for this user alone, whole or not at all, in place
+// of one that may be there. Several may write the same path at a time; the
+// last wins.
+func WriteFile(path string, content io.Reader) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = io.Copy(file, content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
+	}
+	return SyncFolder(filepath.Dir(path))
+}
+
+// SyncFolder makes durable which files are in a folder under which names.
+func SyncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+		return fmt.Errorf("sync folder %s: %w", path, err)
+	}
+	return nil
+}
