@@ -152,7 +152,9 @@ func place(ctx context.Context, source io.Reader, target string) error {
 	if err := os.Rename(file.Name(), target); err != nil {
 		return err
 	}
-	return os.Rename(stampPath(file.Name()), stampPath(target))
+	// Best effort, as writing it is. An older library's stamp that stays names another time, so it vouches for nothing.
+	_ = os.Rename(stampPath(file.Name()), stampPath(target))
+	return nil
 }
 
 // contextReader ends a long copy when the context ends.
