@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -15,6 +16,11 @@ type Span struct {
 	Epoch uint64
 	First uint64
 	Last  uint64
+}
+
+// String names the producer as message ids do, and the range.
+func (s Span) String() string {
+	return fmt.Sprintf("%016x/%d/%016x/%s/%d-%d", s.RunID, s.Rank, s.Epoch, s.Kind, s.First, s.Last)
 }
 
 func spanOf(kind string, id schemas.Identity) Span {

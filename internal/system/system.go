@@ -151,6 +151,12 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	for _, d := range deliveries {
 		group.Go(func() error { return d.Run(deliverCtx) })
 	}
+	if archive != nil && len(archive.writer.Missing()) > 0 { // also of a start before, which ended half-way
+		group.Go(func() error {
+			s.reportLost(deliverCtx, client, archive)
+			return nil
+		})
+	}
 	group.Go(func() error {
 		if err := endpoint.announce(); err != nil {
 			return err
