@@ -89,7 +89,7 @@ func (s *System) pipelines() pipelines.Config {
 }
 
 // deliveries bring the stream to each store.
-func (s *System) deliveries(client *Client, store *archive) ([]*pipelines.Delivery, error) {
+func (s *System) deliveries(client *Client, store *archive) ([]delivery, error) {
 	writer, err := clickhouse.New(clickhouse.DefaultConfig(), client.database)
 	if err != nil {
 		return nil, err
@@ -98,8 +98,9 @@ func (s *System) deliveries(client *Client, store *archive) ([]*pipelines.Delive
 	if err != nil {
 		return nil, fmt.Errorf("deliver to ClickHouse: %w", err)
 	}
+	deliveries := []delivery{{database, databaseConsumer, func() any { return writer.Counts() }}}
 	if store == nil {
-		return []*pipelines.Delivery{database}, nil
+		return deliveries, nil
 	}
 	cfg := s.pipelines()
 	cfg.Deliver.BatchAge = s.cfg.ArchiveAge
@@ -108,7 +109,7 @@ func (s *System) deliveries(client *Client, store *archive) ([]*pipelines.Delive
 	if err != nil {
 		return nil, fmt.Errorf("deliver to the archive: %w", err)
 	}
-	return []*pipelines.Delivery{database, files}, nil
+	return append(deliveries, delivery{files, archiveConsumer, func() any { return store.writer.Stats() }}), nil
 }
 
 // watched is the database's writer, which says when it had to look what became of an insert.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/embedded"
@@ -151,6 +152,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	for _, d := range deliveries {
 		group.Go(func() error { return d.Run(deliverCtx) })
 	}
+	group.Go(func() error { return s.watch(deliverCtx, deliveries) })
 	if archive != nil && len(archive.writer.Missing()) > 0 { // also of a start before, which ended half-way
 		group.Go(func() error {
 			s.reportLost(deliverCtx, client, archive)
@@ -163,7 +165,9 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 		}
 		return ready(endpoint)
 	})
-	return errors.Join(group.Wait(), archive.close())
+	err = errors.Join(group.Wait(), archive.close())
+	s.tell(zerolog.InfoLevel, deliveries)
+	return err
 }
 
 // await waits until the servers answer. When one of them fails, serving ends and its own error is the one to report.
