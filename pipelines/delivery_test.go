@@ -286,7 +286,7 @@ func TestReplayDeliversEverythingOnceMore(t *testing.T) {
 	publishSteps(t, s, cfg, 0, 100)
 	eventually(t, "first stored", settled(t, s))
 	must(t, pipelines.Replay(t.Context(), s.js, cfg, "store"))
-	eventually(t, "delivered again to the running delivery", func() bool { return sink.again == 100 && settled(t, s)() })
+	eventually(t, "delivered again to the running delivery", func() bool { return sink.repeated() == 100 && settled(t, s)() })
 	must(t, stop())
 	must(t, pipelines.Replay(t.Context(), s.js, cfg, "store"))
 	empty := newRecorder()

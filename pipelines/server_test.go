@@ -188,6 +188,13 @@ func (r *recorder) len() int {
 	return len(r.stored)
 }
 
+// repeated is how many messages came though they were stored.
+func (r *recorder) repeated() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.again
+}
+
 // kind returns the stored messages of that kind.
 func (r *recorder) kind(kind string) []schemas.Message {
 	r.mu.Lock()
