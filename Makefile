@@ -52,12 +52,13 @@ lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the who
 generate: ## write what is derived: rows, tables, the reference, licences
 	@mkdir -p $(TOOLS)
 	go run ./schemas/internal/generate
+	go run ./internal/reference > docs/views.md
 	go run ./internal/thirdparty > $(TOOLS)/THIRD_PARTY.md && mv $(TOOLS)/THIRD_PARTY.md THIRD_PARTY.md
 
 .PHONY: check
 check: lint test ## everything that CI runs
 	$(MAKE) generate
-	git diff --exit-code -- schemas sql/tables THIRD_PARTY.md
+	git diff --exit-code -- schemas sql/tables docs/views.md THIRD_PARTY.md
 
 .PHONY: soak
 soak: build engine ## at least 100 kills -9 each of publisher, whole system and engine, under load

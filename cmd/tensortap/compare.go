@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,9 +17,10 @@ func newCompare(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare PROBLEM BENCH",
 		Short: "Say whether two runs differ, and where that begins",
-		Long: `Say whether the problem run differs from the bench run, and where that begins. Each is
-the name of a stored run, or a folder of an msProbe dump. Folders are compared in a
-temporary system, removed afterwards, unless one of the two is a stored run.
+		Long: `Say whether the problem run differs from the bench run, and where that begins: two
+folders of msProbe dumps, in a temporary system that is removed afterwards, or two
+names of stored runs. What exists in one run only is counted, and does not by itself
+make them differ.
 
 Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to say.`,
 		Example: `  tensortap compare bad/dump/step0 good/dump/step0
@@ -34,7 +36,7 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
 	f.Float64Var(&request.Tolerance, "tolerance", request.Tolerance, "greatest relative error that still agrees")
 	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
 	f.Int64Var(&request.Step, "step", request.Step, "only this step; -1 for all")
-	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list")
+	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list; text shows at most 6")
 	addOutput(cmd, &output)
 	return cmd
 }
@@ -85,6 +87,9 @@ func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask f
 		return system.WithTemporary(ctx, a.getenv("TMPDIR"), cfg, ask)
 	}
 	client, err := a.connect(ctx)
+	if errors.Is(err, system.ErrNotRunning) {
+		return fmt.Errorf("%s and %s are not both folders, and to compare stored runs: %w", report.Printable(request.Problem), report.Printable(request.Bench), err)
+	}
 	if err != nil {
 		return err
 	}

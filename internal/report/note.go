@@ -124,15 +124,16 @@ func (n *note) what(i int) string {
 
 // others lists the rows after the first, a line each.
 func (n *note) others() {
-	const shown = 6
+	const most = 6 // of one screen
+	shown := min(len(n.Divergence.Rows), most)
 	label := "then"
-	for i := 1; i < min(len(n.Divergence.Rows), shown); i++ {
+	for i := 1; i < shown; i++ {
 		get := func(column string) string { return n.Divergence.Get(i, column).Text() }
 		n.line(label, "step %s rank %s  %s  %s %s: %s", get("step"), get("rank"), get("op"), get("role"), get("path"), n.what(i))
 		label = ""
 	}
-	if all := n.Summary.Sum("differing_count"); all > shown {
-		n.line("", "and %s more", thousands(all-shown))
+	if all := n.Summary.Sum("differing_count"); all > uint64(shown) {
+		n.line("", "and %s more", thousands(all-uint64(shown)))
 	}
 }
 
@@ -140,11 +141,19 @@ func (n *note) next() {
 	switch {
 	case n.Verdict == Same:
 	case n.Stored:
-		n.line("next", "tensortap report divergence --problem %s --bench %s --limit 100", n.ProblemArgument, n.BenchArgument)
+		n.line("next", "tensortap report divergence --problem %s --bench %s --texts 0%s --limit 100", n.ProblemArgument, n.BenchArgument, n.unpaired())
 	default:
 		n.line("next", "tensortap compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
 		n.line("or", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report")
 	}
+}
+
+// unpaired is the flag that lists what exists in one run only, if anything does.
+func (n *note) unpaired() string {
+	if n.Summary.Sum("only_problem_count")+n.Summary.Sum("only_bench_count") == 0 {
+		return ""
+	}
+	return " --unpaired 1"
 }
 
 func orUnknown(v Value) string {

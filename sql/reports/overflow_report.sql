@@ -6,6 +6,7 @@
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter step = -1: only this step; -1 for all.
 -- Parameter limit = 20: greatest number of rows.
+-- A gradient of a parameter has no inputs to look at.
 -- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is; the
 -- gradient of a parameter is an output of the op that gives it.
 -- An infinite norm beside finite elements overflowed in the tensor's own dtype; it is not counted.
@@ -67,6 +68,7 @@ SELECT
     placed.path AS path,
     multiIf(
         placed.op_id = 0, 'unknown',
+        op.phase = 'gradient', 'gradient',
         bad_input_count > 0 AND bad_output_count > 0, 'passed on',
         bad_input_count > 0, 'input only',
         match(op.class_or_api, '^(empty|new_empty|fill|full|masked_fill)'), 'known exception',
