@@ -35,7 +35,10 @@ func newPublishMsprobe(a *app) *cobra.Command {
 		Long: `Store a dump of msProbe: a dump folder with its steps, one step, one rank, or one
 dump.json. It can be stopped and started again at any time; publishing what was
 published before changes nothing, from any host. Other content for the same run,
-step and rank is refused, unless --replace.`,
+step and rank is refused, unless --replace.
+
+When it returns, the stream holds all of it. The database has it a moment later:
+report and compare wait for that, query and runs do not.`,
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish msprobe dump/step3 --run bad --label commit=1a2b3c --label model=qwen3`,
 		Args: cobra.ExactArgs(1),
