@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -44,7 +45,7 @@ func TestTheArchiveHoldsWhatTheDatabaseHolds(t *testing.T) {
 	u := startUp(t, t.TempDir())
 	names := []string{"B14_nan_l2_mlp_step1_mix", "D_tp_rank1_nan", "B20_tensor_golden", "A_llama_mix_xor", "B00_golden_md5", "S_sglang_tp2_bench", "A_llama_mix_structure"}
 	for _, name := range names {
-		u.publish(t, unpack(t, name), name, "--label", "größe=∞")
+		u.publish(t, recorded.Unpack(t, name), name, "--label", "größe=∞")
 	}
 	u.settle(t)
 	if err := u.stop(); err != nil {
@@ -214,7 +215,7 @@ func nearly(a, b string) bool {
 func TestTheArchiveHasAFolderForEachEventAndRun(t *testing.T) {
 	t.Parallel()
 	u := startUp(t, t.TempDir())
-	dir := unpack(t, "D_tp_golden")
+	dir := recorded.Unpack(t, "D_tp_golden")
 	u.publish(t, dir, "one")
 	u.publish(t, dir, "two")
 	if err := u.stop(); err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/sql"
 )
@@ -404,7 +405,7 @@ func TestAClosedPipeEndsACommandWell(t *testing.T) {
 	t.Parallel()
 	u := publishOnce(t, "B02_weight_mix", "B00_golden_mix")
 	temporary := setting{env: []string{"TMPDIR=" + t.TempDir()}}
-	problem, bench := unpack(t, "B02_weight_mix"), unpack(t, "B00_golden_mix")
+	problem, bench := recorded.Unpack(t, "B02_weight_mix"), recorded.Unpack(t, "B00_golden_mix")
 	for _, c := range []struct {
 		at   setting
 		args []string
@@ -448,7 +449,7 @@ func intoClosedPipe(tb testing.TB, s setting, args ...string) outcome {
 func TestADumpThatWasCutShortSaysSoEverywhere(t *testing.T) {
 	t.Parallel()
 	u := publishOnce(t, "B00_golden_mix")
-	dir := unpack(t, "B00_golden_mix")
+	dir := recorded.Unpack(t, "B00_golden_mix")
 	path := filepath.Join(dir, "step1", "rank0", "dump.json")
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -497,7 +498,7 @@ func hostileTexts() []string {
 func TestHostileNamesOfRunsComeThroughAndSpoilNothing(t *testing.T) {
 	t.Parallel()
 	u := startUp(t, t.TempDir())
-	dir := filepath.Join(unpack(t, "D_tp_golden"), "step0")
+	dir := filepath.Join(recorded.Unpack(t, "D_tp_golden"), "step0")
 	for _, name := range hostileTexts() {
 		out := u.publish(t, dir, name, "--label", strings.ReplaceAll(name, "=", "-")+"="+name)
 		isPlain(t, "publish", out.stdout+out.stderr)
@@ -553,7 +554,7 @@ func isPlain(t *testing.T, what, text string) {
 func TestNamesThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	u := shared(t)
-	dir := unpack(t, "B00_golden_L0")
+	dir := recorded.Unpack(t, "B00_golden_L0")
 	for name, want := range map[string]string{
 		"":                       "1 to 200",
 		strings.Repeat("x", 201): "1 to 200",
@@ -575,7 +576,7 @@ func TestNamesThatCannotBeAreRefused(t *testing.T) {
 
 func TestFoldersOfAnyNameAreCompared(t *testing.T) {
 	t.Parallel()
-	recorded := unpack(t, "B00_golden_L0")
+	recorded := recorded.Unpack(t, "B00_golden_L0")
 	s := setting{dir: t.TempDir(), env: []string{"TMPDIR=" + t.TempDir()}}
 	names := []string{"with space", "it's", "-x", "line\nbreak\x1b[31m", strings.Repeat("deep/"+strings.Repeat("long", 50)+"/", 3), "no\xfftext"}
 	for _, name := range names {

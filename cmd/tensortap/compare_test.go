@@ -20,6 +20,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/tensortap/tensortap/internal/recorded"
 )
 
 // answer is what `compare --output json` writes.
@@ -109,7 +111,7 @@ func publishOnce(tb testing.TB, names ...string) *upProcess {
 	for _, name := range names {
 		once, _ := kept.LoadOrStore(name, &sync.Once{})
 		once.(*sync.Once).Do(func() {
-			u.publish(tb, unpack(tb, name), name)
+			u.publish(tb, recorded.Unpack(tb, name), name)
 			u.settle(tb)
 		})
 	}
@@ -161,10 +163,10 @@ func (p pair) check(t *testing.T, out outcome) {
 
 func TestFoldersAreComparedInATemporarySystem(t *testing.T) {
 	t.Parallel()
-	golden := unpack(t, "B00_golden_mix")
+	golden := recorded.Unpack(t, "B00_golden_mix")
 	p := pairs()[1]
 	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
-	problem := unpack(t, p.problem)
+	problem := recorded.Unpack(t, p.problem)
 	out := process(t, s, "compare", problem, golden, "--output", "json")
 	p.check(t, out)
 	s.leavesNothing(t)
@@ -233,7 +235,7 @@ func TestProcessesOfASystemAreFound(t *testing.T) {
 
 func TestComparisonsThatAreStoppedLeaveNothing(t *testing.T) {
 	t.Parallel()
-	problem, bench := unpack(t, "B02_weight_mix"), unpack(t, "B00_golden_mix")
+	problem, bench := recorded.Unpack(t, "B02_weight_mix"), recorded.Unpack(t, "B00_golden_mix")
 	for _, c := range []struct {
 		signal syscall.Signal
 		after  time.Duration
@@ -287,7 +289,7 @@ func stopComparison(t *testing.T, signal syscall.Signal, after time.Duration, pr
 func TestComparisonsOfWhatIsNotThereSaySo(t *testing.T) {
 	t.Parallel()
 	u := publishOnce(t, "B00_golden_L0")
-	folder := unpack(t, "B00_golden_L0")
+	folder := recorded.Unpack(t, "B00_golden_L0")
 	empty := t.TempDir()
 	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
 	for _, c := range []struct {

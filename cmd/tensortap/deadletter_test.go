@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -131,7 +132,7 @@ func TestWhatCanNotBeStoredIsKeptAsideWithItsReason(t *testing.T) {
 	t.Parallel()
 	u := startUp(t, t.TempDir(), "--archive-age", "100ms")
 	js := connectStream(t, u.endpoint.NATS)
-	sources := []published{{unpack(t, "D_tp_golden"), "before"}, {unpack(t, "D_tp_golden"), "after"}}
+	sources := []published{{recorded.Unpack(t, "D_tp_golden"), "before"}, {recorded.Unpack(t, "D_tp_golden"), "after"}}
 	u.publish(t, sources[0].dir, sources[0].run)
 	messages := badMessages(t)
 	for _, name := range slices.Sorted(maps.Keys(messages)) {

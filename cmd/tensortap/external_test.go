@@ -18,6 +18,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/testbed"
 )
 
@@ -141,7 +142,7 @@ type elsewhere struct{ nats, clickhouse bool }
 
 func TestSeparateServersTakeThePlaceOfTheEmbedded(t *testing.T) {
 	t.Parallel()
-	bad, good := unpack(t, "B02_weight_mix"), unpack(t, "B00_golden_mix")
+	bad, good := recorded.Unpack(t, "B02_weight_mix"), recorded.Unpack(t, "B00_golden_mix")
 	for name, with := range map[string]elsewhere{
 		"NATS": {nats: true}, "ClickHouse": {clickhouse: true}, "both": {nats: true, clickhouse: true},
 	} {
@@ -236,7 +237,7 @@ func TestServersOfTheEnvironmentAreUsedButNotShown(t *testing.T) {
 	if o := inside(t, elsewhere, "query", "--help"); strings.Contains(o.stdout+o.stderr, "@127.0.0.1") {
 		t.Errorf("help shows a secret: %s", o)
 	}
-	dump := unpack(t, "B20_tensor_problem")
+	dump := recorded.Unpack(t, "B20_tensor_problem")
 	if o := inside(t, elsewhere, "compare", dump, dump); o.status != exitSame {
 		t.Errorf("compare of folders uses what the environment names: %s", o)
 	}

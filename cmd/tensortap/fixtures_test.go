@@ -419,7 +419,7 @@ func TestOtherContentIsRefusedUnlessItReplaces(t *testing.T) {
 	t.Parallel()
 	u := shared(t)
 	const run = "other content"
-	dir := unpack(t, "D_ddp_golden")
+	dir := recorded.Unpack(t, "D_ddp_golden")
 	other := altered(t, dir, "step0/rank1")
 	u.publish(t, dir, run)
 	u.settle(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/pipelines"
 )
@@ -73,7 +74,7 @@ func TestAFullDiskUnderTheStreamHoldsPublishers(t *testing.T) {
 	data := t.TempDir()
 	disk := smallDisk(t, data, "nats", "160m")
 	u := startUp(t, data, "--archive-age", "100ms")
-	sources := []published{{unpack(t, "D_tp_golden"), "before"}, {enlarged(t, unpack(t, "D_tp_golden"), 150), "in between"}, {unpack(t, "D_tp_golden"), "after"}}
+	sources := []published{{recorded.Unpack(t, "D_tp_golden"), "before"}, {enlarged(t, recorded.Unpack(t, "D_tp_golden"), 150), "in between"}, {recorded.Unpack(t, "D_tp_golden"), "after"}}
 	u.publish(t, sources[0].dir, sources[0].run)
 	awaitStored(t, connectStream(t, u.endpoint.NATS), "clickhouse", "parquet")
 	empty := fill(t, disk, 1<<20)
@@ -115,7 +116,7 @@ func TestPublishingToAFullStreamSaysSo(t *testing.T) {
 	disk := smallDisk(t, data, "nats", "160m")
 	u := startUp(t, data, "--archive-age", "100ms")
 	empty := fill(t, disk, 0)
-	dump := published{unpack(t, "D_tp_golden"), "run"}
+	dump := published{recorded.Unpack(t, "D_tp_golden"), "run"}
 	publisher := newUpProcess(data, command(t, u.setting, "publish", "msprobe", dump.dir, "--run", dump.run))
 	if err := publisher.begin(); err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func fullStore(t *testing.T, folder, size string) {
 	disk := smallDisk(t, data, folder, size)
 	u := startUp(t, data, "--archive-age", "100ms")
 	js := connectStream(t, u.endpoint.NATS)
-	sources := []published{{unpack(t, "D_tp_golden"), "before"}, {enlarged(t, unpack(t, "D_tp_golden"), 60), "in between"}, {unpack(t, "A_llama_L1_md5"), "still"}}
+	sources := []published{{recorded.Unpack(t, "D_tp_golden"), "before"}, {enlarged(t, recorded.Unpack(t, "D_tp_golden"), 60), "in between"}, {recorded.Unpack(t, "A_llama_L1_md5"), "still"}}
 	u.publish(t, sources[0].dir, sources[0].run)
 	awaitStored(t, js, "clickhouse", "parquet")
 	empty := fill(t, disk, 0)

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/internal/testbed"
 )
@@ -328,10 +327,4 @@ func (s *sharedUp) stop() error {
 		err = errors.Join(err, end.Close())
 	}
 	return errors.Join(err, os.RemoveAll(s.dir))
-}
-
-// unpack extracts a recorded dump into a folder of its own, and returns its folder dump.
-func unpack(tb testing.TB, name string) string {
-	tb.Helper()
-	return recorded.Unpack(tb, name)
 }

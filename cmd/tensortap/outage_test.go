@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/pipelines"
@@ -75,7 +76,7 @@ func (p *inProcess) outage(t *testing.T, begin, end func()) {
 	t.Helper()
 	js := connectStream(t, p.endpoint.NATS)
 	sources := []published{
-		{unpack(t, "B14_nan_l2_mlp_step1_mix"), "before"}, {unpack(t, "D_tp_golden"), "during"}, {unpack(t, "A_llama_L1_md5"), "as it ends"},
+		{recorded.Unpack(t, "B14_nan_l2_mlp_step1_mix"), "before"}, {recorded.Unpack(t, "D_tp_golden"), "during"}, {recorded.Unpack(t, "A_llama_L1_md5"), "as it ends"},
 	}
 	p.publish(t, sources[0])
 	begin()
@@ -142,7 +143,7 @@ func TestADatabaseThatHangsForLongMissesNothing(t *testing.T) {
 func TestAPublisherGoesOnWhenUpIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	u := startUp(t, t.TempDir(), "--archive-age", "100ms")
-	dump := published{enlarged(t, unpack(t, "D_tp_golden"), 200), "run"}
+	dump := published{enlarged(t, recorded.Unpack(t, "D_tp_golden"), 200), "run"}
 	publisher := newUpProcess(u.data, command(t, u.setting, "publish", "msprobe", dump.dir, "--run", dump.run))
 	if err := publisher.begin(); err != nil {
 		t.Fatal(err)

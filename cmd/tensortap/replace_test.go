@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -17,7 +18,7 @@ import (
 func TestReplacingADumpThatWasCutShortHidesItsRows(t *testing.T) {
 	t.Parallel()
 	const run = "killed half-way"
-	dir := unpack(t, "D_ddp_golden")
+	dir := recorded.Unpack(t, "D_ddp_golden")
 	whole, killed := startUp(t, t.TempDir()), startUp(t, t.TempDir())
 	whole.publish(t, dir, run)
 	whole.settle(t)

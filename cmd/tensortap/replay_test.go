@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -34,7 +35,7 @@ func (u *upProcess) sums(tb testing.TB) map[string]string {
 // twoRuns stores two recorded dumps.
 func twoRuns(tb testing.TB, u *upProcess) []published {
 	tb.Helper()
-	sources := []published{{unpack(tb, "D_tp_rank1_nan"), "bad"}, {unpack(tb, "A_llama_mix_statistics"), "good"}}
+	sources := []published{{recorded.Unpack(tb, "D_tp_rank1_nan"), "bad"}, {recorded.Unpack(tb, "A_llama_mix_statistics"), "good"}}
 	for _, s := range sources {
 		u.publish(tb, s.dir, s.run)
 	}

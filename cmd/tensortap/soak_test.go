@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/recorded"
 )
 
 // soak is a system under load in which processes are killed at random moments.
@@ -112,10 +114,10 @@ func newSoak(t *testing.T) *soak {
 		}
 	})
 	for _, name := range []string{"D_ddp_golden", "B14_nan_l2_mlp_step1_mix", "A_llama_L1_md5"} {
-		s.dumps = append(s.dumps, unpack(t, name))
+		s.dumps = append(s.dumps, recorded.Unpack(t, name))
 	}
 	for i := range 2 {
-		s.dumps = append(s.dumps, enlarged(t, unpack(t, "D_tp_golden"), 40+40*i))
+		s.dumps = append(s.dumps, enlarged(t, recorded.Unpack(t, "D_tp_golden"), 40+40*i))
 	}
 	return s
 }

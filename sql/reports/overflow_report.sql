@@ -6,9 +6,9 @@
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter step = -1: only this step; -1 for all.
 -- Parameter limit = 20: greatest number of rows.
--- A gradient of a parameter has no inputs to look at.
--- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is; the
--- gradient of a parameter is an output of the op that gives it.
+-- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is. The
+-- gradient of a parameter is an output of the op that gives it; where that op is the gradient itself, as in dumps of
+-- msProbe, it has no inputs to look at and is called gradient.
 -- An infinite norm beside finite elements overflowed in the tensor's own dtype; it is not counted.
 WITH
     bad AS (
