@@ -604,3 +604,304 @@ func (r *DeadLetterRow) load(c []arrow.Array, i int) {
 	r.SizeBytes = loadUint64(c[7], i)
 	r.Location = loadString(c[8], i)
 }
+
+// AlignmentRow is a row of alignment. One row per op of two different programs, beside its partner in the other; together they hold every op of both once.
+type AlignmentRow struct {
+	ProblemProgramID uint64  `parquet:"problem_program_id"`        // The program of the run under suspicion.
+	BenchProgramID   uint64  `parquet:"bench_program_id"`          // The program that it is held against.
+	Rules            uint16  `parquet:"rules"`                     // Version of the rules that paired them; the greatest counts.
+	Position         uint32  `parquet:"position"`                  // Position in the order that merges both programs, from 0.
+	ProblemOpID      uint64  `parquet:"problem_op_id"`             // Op of the problem; 0 when only the bench has one.
+	BenchOpID        uint64  `parquet:"bench_op_id"`               // Op of the bench; 0 when only the problem has one.
+	ProblemPosition  *uint32 `parquet:"problem_position,optional"` // Position in the problem's program; null when only the bench has one.
+	BenchPosition    *uint32 `parquet:"bench_position,optional"`   // Position in the bench's program; null when only the problem has one.
+	Reason           string  `parquet:"reason"`                    // Why they are paired, or why one stands alone: module, renamed, id, sequence, only_problem or only_bench.
+}
+
+// Table returns the declaration of alignment.
+func (*AlignmentRow) Table() Table { return Alignment() }
+
+func (r *AlignmentRow) appendTo(c []column) {
+	c[0].uint64(r.ProblemProgramID)
+	c[1].uint64(r.BenchProgramID)
+	c[2].uint16(r.Rules)
+	c[3].uint32(r.Position)
+	c[4].uint64(r.ProblemOpID)
+	c[5].uint64(r.BenchOpID)
+	if r.ProblemPosition == nil {
+		c[6].null()
+	} else {
+		c[6].uint32(*r.ProblemPosition)
+	}
+	if r.BenchPosition == nil {
+		c[7].null()
+	} else {
+		c[7].uint32(*r.BenchPosition)
+	}
+	c[8].string(r.Reason)
+}
+
+func (r *AlignmentRow) load(c []arrow.Array, i int) {
+	r.ProblemProgramID = loadUint64(c[0], i)
+	r.BenchProgramID = loadUint64(c[1], i)
+	r.Rules = loadUint16(c[2], i)
+	r.Position = loadUint32(c[3], i)
+	r.ProblemOpID = loadUint64(c[4], i)
+	r.BenchOpID = loadUint64(c[5], i)
+	r.ProblemPosition = loadNullable(c[6], i, loadUint32)
+	r.BenchPosition = loadNullable(c[7], i, loadUint32)
+	r.Reason = loadString(c[8], i)
+}
+
+// PayloadErrorRow is a row of payload_error. One row per pair of raw tensors that were read and compared element by element.
+type PayloadErrorRow struct {
+	ProblemRunID        uint64   `parquet:"problem_run_id"`                 // Run under suspicion, as the hash of its name.
+	BenchRunID          uint64   `parquet:"bench_run_id"`                   // Run that it is held against, as the hash of its name.
+	Rank                uint32   `parquet:"rank"`                           // Rank of the problem.
+	Step                uint32   `parquet:"step"`                           // Step of the problem.
+	ProblemSiteID       uint64   `parquet:"problem_site_id"`                // Which tensor of the problem (site).
+	BenchSiteID         uint64   `parquet:"bench_site_id"`                  // Which tensor of the bench (site).
+	ElementCount        uint64   `parquet:"element_count"`                  // Elements that were compared; 0 when they could not be.
+	SameBits            uint8    `parquet:"same_bits"`                      // 1 when every element is the same, bit by bit.
+	Cosine              *float64 `parquet:"cosine,optional"`                // Cosine of the angle between both, as vectors; null when not defined.
+	RelativeL2          *float64 `parquet:"relative_l2,optional"`           // L2 norm of the difference by that of the bench; infinite when only the bench is zero; null when not compared.
+	L2Distance          *float64 `parquet:"l2_distance,optional"`           // L2 norm of the difference; null when not compared.
+	MaxAbsolute         *float64 `parquet:"max_absolute,optional"`          // Greatest absolute difference of two elements; null when not compared.
+	MaxRelative         *float64 `parquet:"max_relative,optional"`          // Greatest difference of two elements by the bench's; null when not compared.
+	ThousandthRatio     *float64 `parquet:"thousandth_ratio,optional"`      // Share of elements whose relative error is below 0.001; null when not compared.
+	FiveThousandthRatio *float64 `parquet:"five_thousandth_ratio,optional"` // Share of elements whose relative error is below 0.005; null when not compared.
+	Message             string   `parquet:"message"`                        // Why something could not be compared; empty when all was.
+}
+
+// Table returns the declaration of payload_error.
+func (*PayloadErrorRow) Table() Table { return PayloadError() }
+
+func (r *PayloadErrorRow) appendTo(c []column) {
+	c[0].uint64(r.ProblemRunID)
+	c[1].uint64(r.BenchRunID)
+	c[2].uint32(r.Rank)
+	c[3].uint32(r.Step)
+	c[4].uint64(r.ProblemSiteID)
+	c[5].uint64(r.BenchSiteID)
+	c[6].uint64(r.ElementCount)
+	c[7].uint8(r.SameBits)
+	if r.Cosine == nil {
+		c[8].null()
+	} else {
+		c[8].float64(*r.Cosine)
+	}
+	if r.RelativeL2 == nil {
+		c[9].null()
+	} else {
+		c[9].float64(*r.RelativeL2)
+	}
+	if r.L2Distance == nil {
+		c[10].null()
+	} else {
+		c[10].float64(*r.L2Distance)
+	}
+	if r.MaxAbsolute == nil {
+		c[11].null()
+	} else {
+		c[11].float64(*r.MaxAbsolute)
+	}
+	if r.MaxRelative == nil {
+		c[12].null()
+	} else {
+		c[12].float64(*r.MaxRelative)
+	}
+	if r.ThousandthRatio == nil {
+		c[13].null()
+	} else {
+		c[13].float64(*r.ThousandthRatio)
+	}
+	if r.FiveThousandthRatio == nil {
+		c[14].null()
+	} else {
+		c[14].float64(*r.FiveThousandthRatio)
+	}
+	c[15].string(r.Message)
+}
+
+func (r *PayloadErrorRow) load(c []arrow.Array, i int) {
+	r.ProblemRunID = loadUint64(c[0], i)
+	r.BenchRunID = loadUint64(c[1], i)
+	r.Rank = loadUint32(c[2], i)
+	r.Step = loadUint32(c[3], i)
+	r.ProblemSiteID = loadUint64(c[4], i)
+	r.BenchSiteID = loadUint64(c[5], i)
+	r.ElementCount = loadUint64(c[6], i)
+	r.SameBits = loadUint8(c[7], i)
+	r.Cosine = loadNullable(c[8], i, loadFloat64)
+	r.RelativeL2 = loadNullable(c[9], i, loadFloat64)
+	r.L2Distance = loadNullable(c[10], i, loadFloat64)
+	r.MaxAbsolute = loadNullable(c[11], i, loadFloat64)
+	r.MaxRelative = loadNullable(c[12], i, loadFloat64)
+	r.ThousandthRatio = loadNullable(c[13], i, loadFloat64)
+	r.FiveThousandthRatio = loadNullable(c[14], i, loadFloat64)
+	r.Message = loadString(c[15], i)
+}
+
+// ComparisonRow is a row of comparison. One row per comparison of stored runs: what was asked, by which rules, and the answer in numbers.
+type ComparisonRow struct {
+	ComparisonID     uint64   `parquet:"comparison_id"`      // Hash of the question, the time and the answer.
+	CreatedTimeNs    int64    `parquet:"created_time_ns"`    // When it was made, by the clock of who compared.
+	Problem          string   `parquet:"problem"`            // Name of the run under suspicion.
+	Benches          []string `parquet:"benches,list"`       // Names of the runs it was held against, the first of which it was paired with.
+	Rules            uint16   `parquet:"rules"`              // Version of the rules of judgement.
+	ToolVersion      string   `parquet:"tool_version"`       // Version of tensortap.
+	Question         string   `parquet:"question"`           // Tolerance, steps and so on, as flags.
+	Verdict          string   `parquet:"verdict"`            // same, differs or unknown.
+	Complete         uint8    `parquet:"complete"`           // 1 when all that the ranks produced was there.
+	PairedCount      uint64   `parquet:"paired_count"`       // Tensors and other arguments that have a partner.
+	OnlyProblemCount uint64   `parquet:"only_problem_count"` // Those that only the problem has.
+	OnlyBenchCount   uint64   `parquet:"only_bench_count"`   // Those that only the bench has.
+	UnknownCount     uint64   `parquet:"unknown_count"`      // Those of which nothing can be said.
+	EqualCount       uint64   `parquet:"equal_count"`        // Pairs with the verdict equal.
+	WithinCount      uint64   `parquet:"within_count"`       // Pairs with the verdict within.
+	AgreesCount      uint64   `parquet:"agrees_count"`       // Pairs with the verdict agrees.
+	DivergedCount    uint64   `parquet:"diverged_count"`     // Pairs with the verdict diverged.
+	NotFiniteCount   uint64   `parquet:"not_finite_count"`   // Pairs with the verdict not_finite.
+	StructureCount   uint64   `parquet:"structure_count"`    // Pairs with the verdict structure.
+}
+
+// Table returns the declaration of comparison.
+func (*ComparisonRow) Table() Table { return Comparison() }
+
+func (r *ComparisonRow) appendTo(c []column) {
+	c[0].uint64(r.ComparisonID)
+	c[1].int64(r.CreatedTimeNs)
+	c[2].string(r.Problem)
+	c[3].strings(r.Benches)
+	c[4].uint16(r.Rules)
+	c[5].string(r.ToolVersion)
+	c[6].string(r.Question)
+	c[7].string(r.Verdict)
+	c[8].uint8(r.Complete)
+	c[9].uint64(r.PairedCount)
+	c[10].uint64(r.OnlyProblemCount)
+	c[11].uint64(r.OnlyBenchCount)
+	c[12].uint64(r.UnknownCount)
+	c[13].uint64(r.EqualCount)
+	c[14].uint64(r.WithinCount)
+	c[15].uint64(r.AgreesCount)
+	c[16].uint64(r.DivergedCount)
+	c[17].uint64(r.NotFiniteCount)
+	c[18].uint64(r.StructureCount)
+}
+
+func (r *ComparisonRow) load(c []arrow.Array, i int) {
+	r.ComparisonID = loadUint64(c[0], i)
+	r.CreatedTimeNs = loadInt64(c[1], i)
+	r.Problem = loadString(c[2], i)
+	r.Benches = loadStrings(c[3], i)
+	r.Rules = loadUint16(c[4], i)
+	r.ToolVersion = loadString(c[5], i)
+	r.Question = loadString(c[6], i)
+	r.Verdict = loadString(c[7], i)
+	r.Complete = loadUint8(c[8], i)
+	r.PairedCount = loadUint64(c[9], i)
+	r.OnlyProblemCount = loadUint64(c[10], i)
+	r.OnlyBenchCount = loadUint64(c[11], i)
+	r.UnknownCount = loadUint64(c[12], i)
+	r.EqualCount = loadUint64(c[13], i)
+	r.WithinCount = loadUint64(c[14], i)
+	r.AgreesCount = loadUint64(c[15], i)
+	r.DivergedCount = loadUint64(c[16], i)
+	r.NotFiniteCount = loadUint64(c[17], i)
+	r.StructureCount = loadUint64(c[18], i)
+}
+
+// FindingRow is a row of finding. One row per place that a comparison names: its origins, and after them what differs, in order.
+type FindingRow struct {
+	ComparisonID uint64   `parquet:"comparison_id"`      // The comparison.
+	Position     uint32   `parquet:"position"`           // Position in the answer, from 0; origins come first.
+	Origin       uint8    `parquet:"origin"`             // 1 when nothing that differs precedes it.
+	Rank         uint32   `parquet:"rank"`               // Rank of the problem.
+	Step         uint32   `parquet:"step"`               // Step of the problem.
+	Op           string   `parquet:"op"`                 // Full name of the op.
+	Module       string   `parquet:"module"`             // Path of its module; empty when it has none.
+	Role         string   `parquet:"role"`               // input, kwarg, output, parameter or parameter_gradient.
+	Path         string   `parquet:"path"`               // Place within the role.
+	Kind         string   `parquet:"kind"`               // parameter, argument, data, computed or operation; empty when no origin.
+	Verdict      string   `parquet:"verdict"`            // Verdict of the pair.
+	Evidence     string   `parquet:"evidence"`           // What the verdict rests on: payload, digest, sketch or statistics.
+	Error        *float64 `parquet:"error,optional"`     // Relative L2 error, or what is proved of it; null when not known.
+	Tolerance    *float64 `parquet:"tolerance,optional"` // Greatest error that was tolerated here; null when numbers were not judged.
+	UserFrame    string   `parquet:"user_frame"`         // Innermost frame of the user's own code; empty when not known.
+}
+
+// Table returns the declaration of finding.
+func (*FindingRow) Table() Table { return Finding() }
+
+func (r *FindingRow) appendTo(c []column) {
+	c[0].uint64(r.ComparisonID)
+	c[1].uint32(r.Position)
+	c[2].uint8(r.Origin)
+	c[3].uint32(r.Rank)
+	c[4].uint32(r.Step)
+	c[5].string(r.Op)
+	c[6].string(r.Module)
+	c[7].string(r.Role)
+	c[8].string(r.Path)
+	c[9].string(r.Kind)
+	c[10].string(r.Verdict)
+	c[11].string(r.Evidence)
+	if r.Error == nil {
+		c[12].null()
+	} else {
+		c[12].float64(*r.Error)
+	}
+	if r.Tolerance == nil {
+		c[13].null()
+	} else {
+		c[13].float64(*r.Tolerance)
+	}
+	c[14].string(r.UserFrame)
+}
+
+func (r *FindingRow) load(c []arrow.Array, i int) {
+	r.ComparisonID = loadUint64(c[0], i)
+	r.Position = loadUint32(c[1], i)
+	r.Origin = loadUint8(c[2], i)
+	r.Rank = loadUint32(c[3], i)
+	r.Step = loadUint32(c[4], i)
+	r.Op = loadString(c[5], i)
+	r.Module = loadString(c[6], i)
+	r.Role = loadString(c[7], i)
+	r.Path = loadString(c[8], i)
+	r.Kind = loadString(c[9], i)
+	r.Verdict = loadString(c[10], i)
+	r.Evidence = loadString(c[11], i)
+	r.Error = loadNullable(c[12], i, loadFloat64)
+	r.Tolerance = loadNullable(c[13], i, loadFloat64)
+	r.UserFrame = loadString(c[14], i)
+}
+
+// KnownExceptionRow is a row of known_exception. One row per place, added by a user to the built-in ones, where NaN, infinity or chance values are no fault.
+type KnownExceptionRow struct {
+	API  string `parquet:"api"`  // Regular expression over the class or API of the op.
+	Role string `parquet:"role"` // input, kwarg, output and so on; empty for all.
+	Path string `parquet:"path"` // Regular expression over the place within the role; empty for all.
+	Sort string `parquet:"sort"` // What is no fault there: uninitialised (any value), negative_infinity or not_finite.
+	Why  string `parquet:"why"`  // Why, for the reader of the report.
+}
+
+// Table returns the declaration of known_exception.
+func (*KnownExceptionRow) Table() Table { return KnownException() }
+
+func (r *KnownExceptionRow) appendTo(c []column) {
+	c[0].string(r.API)
+	c[1].string(r.Role)
+	c[2].string(r.Path)
+	c[3].string(r.Sort)
+	c[4].string(r.Why)
+}
+
+func (r *KnownExceptionRow) load(c []arrow.Array, i int) {
+	r.API = loadString(c[0], i)
+	r.Role = loadString(c[1], i)
+	r.Path = loadString(c[2], i)
+	r.Sort = loadString(c[3], i)
+	r.Why = loadString(c[4], i)
+}

@@ -166,6 +166,8 @@ func TestEveryTableSurvivesEveryEncoding(t *testing.T) {
 		exercise[RunRow], exercise[RankRow], exercise[OpRow], exercise[SiteRow], exercise[LayoutRow],
 		exercise[StackRow], exercise[ProgramRow], exercise[ProgramStackRow], exercise[StepRow],
 		exercise[TensorRow], exercise[PayloadRow], exercise[DeadLetterRow],
+		exercise[AlignmentRow], exercise[PayloadErrorRow], exercise[ComparisonRow], exercise[FindingRow],
+		exercise[KnownExceptionRow],
 	} {
 		exerciseTable(t)
 		exercised++

@@ -106,6 +106,8 @@ func Tables() []Table {
 	return []Table{
 		Run(), Rank(), Op(), Site(), Layout(), Stack(), Program(), ProgramStack(),
 		Step(), Tensor(), Payload(), DeadLetter(),
+		// Findings about measurements. Files of sql/tables are numbered in this order: new tables go to the end.
+		Alignment(), PayloadError(), Comparison(), Finding(), KnownException(),
 	}
 }
 

@@ -86,7 +86,7 @@ func parameters(lines []string, text string) ([]Parameter, error) {
 // usedTypes returns the type of every {name:Type} outside of comments.
 func usedTypes(text string) (map[string]string, error) {
 	types := map[string]string{}
-	for _, m := range regexp.MustCompile(`\{(\w+):(\w+)\}`).FindAllStringSubmatch(withoutComments(text), -1) {
+	for _, m := range regexp.MustCompile(`\{(\w+):([\w(), ]+)\}`).FindAllStringSubmatch(withoutComments(text), -1) {
 		if known := types[m[1]]; known != "" && known != m[2] {
 			return nil, fmt.Errorf("parameter %s: used as %s and as %s", m[1], known, m[2])
 		}
