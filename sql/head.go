@@ -55,6 +55,9 @@ func nameObject(file string) (Object, error) {
 	return Object{Name: rest, Layer: Layer(layer)}, nil
 }
 
+// noText is a default of a parameter that is the empty text.
+const noText = "''"
+
 // parameters joins what the head documents with what the query uses: both or neither.
 func parameters(lines []string, text string) ([]Parameter, error) {
 	types, err := usedTypes(text)
@@ -74,7 +77,10 @@ func parameters(lines []string, text string) ([]Parameter, error) {
 		if types[m[1]] == "" {
 			return nil, fmt.Errorf("line %d: parameter %s is not used, or documented twice", i+1, m[1])
 		}
-		found = append(found, Parameter{Name: m[1], Type: types[m[1]], Default: m[2], Doc: m[3], Required: m[2] == ""})
+		found = append(found, Parameter{
+			Name: m[1], Type: types[m[1]], Doc: m[3],
+			Default: strings.TrimPrefix(m[2], noText), Required: m[2] == "",
+		})
 		delete(types, m[1])
 	}
 	for name := range types {

@@ -27,6 +27,14 @@ func TestHeadIsCheckedAgainstTheQuery(t *testing.T) {
 	}
 }
 
+func TestAParameterMayBeEmptyText(t *testing.T) {
+	t.Parallel()
+	found, err := parameters([]string{"-- Parameter a = '': what.", "-- Parameter b: what."}, "SELECT {a:String}, {b:String}")
+	if err != nil || len(found) != 2 || found[0].Required || found[0].Default != "" || !found[1].Required {
+		t.Errorf("parameters = %+v, %v; want a with the empty default and b required", found, err)
+	}
+}
+
 func errorText(err error) string {
 	if err == nil {
 		return ""
