@@ -4,10 +4,13 @@
 -- Empty when: nothing differs beyond the tolerance; divergence_summary says how much was compared
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
--- Parameter tolerance = 1e-5: greatest relative error that still agrees; statistics only prove differences above it.
--- Parameter rank = -1: only this rank; -1 for all.
--- Parameter step = -1: only this step; -1 for all.
--- Parameter unpaired = 0: 1 also lists what exists in one run only.
+-- Parameter benches = []: names of further bench runs; from three on in all, their spread is the tolerance.
+-- Parameter tolerance = -1: greatest relative error that is tolerated; -1 for one by dtype and depth.
+-- Parameter tolerances = []: rules (op pattern, dtype pattern, tolerance) that go before it, the first that fits counts.
+-- Parameter rank = -1: only this rank of the problem; -1 for all.
+-- Parameter first_step = 0: first step of the problem.
+-- Parameter last_step = -1: last step of the problem; -1 for all.
+-- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- Parameter texts = 1: 0 leaves out arguments that are text, such as ids of requests.
 -- Parameter limit = 20: greatest number of rows.
 WITH
@@ -18,10 +21,16 @@ WITH
             micro_step,
             seq,
             site_id,
+            bench_site_id,
             verdict,
+            numeric,
+            evidence,
+            reason,
+            side,
             structure,
-            not_finite_side,
             error,
+            tolerance,
+            z_score,
             problem_layout_id,
             bench_layout_id,
             problem_measured,
@@ -33,11 +42,10 @@ WITH
             problem_mean,
             bench_mean,
             problem_l2,
-            bench_l2,
-            problem_digest_kind
-        FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, tolerance = {tolerance:Float64}, rank = {rank:Int64}, step = {step:Int64})
-        WHERE (differs OR ({unpaired:UInt8} = 1 AND verdict IN ('only_problem', 'only_bench')))
-            AND ({texts:UInt8} = 1 OR verdict != 'unmeasured' OR problem_layout_id NOT IN (
+            bench_l2
+        FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = {benches:Array(String)}, tolerance = {tolerance:Float64}, tolerances = {tolerances:Array(Tuple(String, String, Float64))}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
+        WHERE differs
+            AND ({texts:UInt8} = 1 OR problem_measured != 0 OR problem_layout_id NOT IN (
                 SELECT layout_id
                 FROM tap.layouts
                 WHERE kind = 'str'
@@ -79,9 +87,14 @@ SELECT
         parent.name) AS module,
     site.role AS role,
     site.path AS path,
-    multiIf(
-        shown.verdict IN ('agrees', 'unmeasured'), 'structure',
-        toString(shown.verdict)) AS kind,
+    toString(shown.verdict) AS verdict,
+    toString(shown.numeric) AS numeric,
+    toString(shown.evidence) AS evidence,
+    if(isNaN(shown.error), NULL, toNullable(shown.error)) AS error,
+    if(isNaN(shown.tolerance), NULL, toNullable(shown.tolerance)) AS tolerance,
+    if(isNaN(shown.z_score), NULL, toNullable(shown.z_score)) AS z_score,
+    if(shown.numeric = 'not_finite', toString(shown.side), '') AS not_finite_side,
+    shown.reason AS reason,
     multiIf(
         NOT shown.structure, '',
         problem_layout.kind = '' OR bench_layout.kind = '', 'unknown layout',
@@ -91,8 +104,6 @@ SELECT
             if(problem_layout.shape != bench_layout.shape, 'shape', ''),
             if(problem_layout.literal != bench_layout.literal, 'literal', ''),
             if(problem_layout.requires_grad != bench_layout.requires_grad, 'requires_grad', '')]), ' ')) AS structure,
-    if(shown.verdict = 'not_finite', toString(shown.not_finite_side), '') AS not_finite_side,
-    if(isNaN(shown.error), NULL, toNullable(shown.error)) AS error,
     problem_layout.dtype AS problem_dtype,
     bench_layout.dtype AS bench_dtype,
     problem_layout.shape AS problem_shape,
@@ -107,19 +118,14 @@ SELECT
     if(bitTest(shown.bench_measured, 2), toNullable(shown.bench_mean), NULL) AS bench_mean,
     if(bitTest(shown.problem_measured, 4), toNullable(shown.problem_l2), NULL) AS problem_l2,
     if(bitTest(shown.bench_measured, 4), toNullable(shown.bench_l2), NULL) AS bench_l2,
-    multiIf(
-        shown.verdict IN ('only_problem', 'only_bench'), 'presence',
-        shown.verdict IN ('agrees', 'unmeasured'), 'layout',
-        shown.verdict = 'incomparable' AND bitAnd(shown.problem_measured, shown.bench_measured) = 0, 'none',
-        shown.verdict != 'bits_differ', 'statistics',
-        shown.problem_digest_kind = 1, 'digest(msprobe)',
-        shown.problem_digest_kind = 2, 'digest(xor)',
-        'digest') AS evidence,
+    if(bench_op.op_id = op.op_id, '', bench_op.name) AS bench_op,
     parent.name AS parent,
     shown_frames.frame AS user_frame
 FROM shown
 LEFT ANY JOIN tap.sites AS site ON site.site_id = shown.site_id
 LEFT ANY JOIN tap.ops AS op ON op.op_id = site.op_id
+LEFT ANY JOIN tap.sites AS bench_site ON bench_site.site_id = shown.bench_site_id
+LEFT ANY JOIN tap.ops AS bench_op ON bench_op.op_id = bench_site.op_id
 LEFT ANY JOIN tap.layouts AS problem_layout ON problem_layout.layout_id = shown.problem_layout_id
 LEFT ANY JOIN tap.layouts AS bench_layout ON bench_layout.layout_id = shown.bench_layout_id
 LEFT ANY JOIN shown_steps ON shown_steps.rank = shown.rank AND shown_steps.step = shown.step

@@ -4,7 +4,8 @@
 -- Empty when: every minimum, maximum and mean is finite and nothing not finite was counted
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
--- Parameter step = -1: only this step; -1 for all.
+-- Parameter first_step = 0: first step.
+-- Parameter last_step = -1: last step; -1 for all.
 -- Parameter limit = 20: greatest number of rows.
 -- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is. The
 -- gradient of a parameter is an output of the op that gives it; where that op is the gradient itself, as in dumps of
@@ -27,7 +28,7 @@ WITH
             nan_count,
             positive_infinity_count,
             negative_infinity_count
-        FROM tap.observations(run = {run:String}, rank = {rank:Int64}, step = {step:Int64})
+        FROM tap.observations(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
         WHERE NOT isFinite(value_min)
             OR NOT isFinite(value_max)
             OR NOT isFinite(value_mean)

@@ -4,7 +4,8 @@
 -- Empty when: the run has no tensors at that rank and step
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
--- Parameter step = -1: only this step; -1 for all.
+-- Parameter first_step = 0: first step.
+-- Parameter last_step = -1: last step; -1 for all.
 WITH
     xxh3(concat({run:String}, char(31))) AS wanted_run_id,
     (
@@ -20,6 +21,7 @@ SELECT
     site_id,
     layout_id,
     measured,
+    element_count,
     value_min,
     value_max,
     value_mean,
@@ -28,11 +30,13 @@ SELECT
     positive_infinity_count,
     negative_infinity_count,
     digest,
-    digest_kind
+    digest_kind,
+    sketch
 FROM tap_store.tensor
 WHERE run_id = wanted_run_id
     AND ({rank:Int64} = -1 OR rank = {rank:Int64})
-    AND ({step:Int64} = -1 OR step = {step:Int64})
+    AND step >= {first_step:Int64}
+    AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
     -- The epoch is read only where something was replaced.
     AND (superseded_count = 0 OR (rank, step, epoch) NOT IN (
         SELECT

@@ -1,13 +1,14 @@
 -- Question: what is said about a run, property by property?
 -- Grain: one row per run, property that is known
--- Reads: tap.runs
+-- Reads: tap.runs, tap.main_dtypes
 -- Empty when: no run was published
 SELECT
-    run_id,
+    runs.run_id AS run_id,
     name AS run,
     said.1 AS property,
     said.2 AS value
-FROM tap.runs
+FROM tap.runs AS runs
+LEFT ANY JOIN tap.main_dtypes AS main ON main.run_id = runs.run_id
 ARRAY JOIN arrayFilter(pair -> pair.2 != '', arrayConcat(
     [
         ('model', model),
@@ -16,7 +17,7 @@ ARRAY JOIN arrayFilter(pair -> pair.2 != '', arrayConcat(
         ('engine', engine),
         ('engine_version', engine_version),
         ('world_size', ifNull(toString(world_size), '')),
-        ('dtype', dtype),
+        ('dtype', runs.dtype),
         ('seed', ifNull(toString(seed), '')),
         ('source', source),
         ('level', level),
@@ -25,6 +26,7 @@ ARRAY JOIN arrayFilter(pair -> pair.2 != '', arrayConcat(
         ('commit', `commit`),
         ('config', config),
         ('event_time_source', event_time_source),
+        ('tensor dtype', main.dtype),
         ('ranks', toString(rank_count)),
         ('steps', toString(step_count))
     ],
