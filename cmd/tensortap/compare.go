@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/system"
@@ -14,31 +15,67 @@ import (
 func newCompare(a *app) *cobra.Command {
 	request := system.DefaultCompareRequest()
 	var output string
+	var words comparisonWords
 	cmd := &cobra.Command{
-		Use:   "compare PROBLEM BENCH",
+		Use:   "compare PROBLEM BENCH [BENCH…]",
 		Short: "Say whether two runs differ, and where that begins",
-		Long: `Say whether the problem run differs from the bench run, and where that begins: two
-folders of msProbe dumps, in a temporary system that is removed afterwards, or two
-names of stored runs. What exists in one run only is counted, and does not by itself
-make them differ.
+		Long: `Say whether the problem run differs from the bench run, and where that begins: folders
+of msProbe dumps, in a temporary system that is removed afterwards, or names of stored
+runs. With three bench runs or more, their spread is the tolerance. What exists in one
+run only is counted and named, and does not by itself make them differ.
+
+A tolerance is a number, or a file of rules, the first that fits counts:
+  # pattern of op or module   of dtype         greatest relative error
+  model.layers.3.*            torch.bfloat16   0.02
+  *                           *                1e-5
+Without one it follows from dtype and depth.
 
 Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to say.`,
 		Example: `  tensortap compare bad/dump/step0 good/dump/step0
-  tensortap compare bad good --rank 3 --tolerance 1e-3
+  tensortap compare bad good --rank 3 --steps 10:20 --tolerance 1e-3
+  tensortap compare bad good1 good2 good3
   tensortap compare bad good --output json`,
-		Args: cobra.ExactArgs(2),
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request.Problem, request.Bench = args[0], args[1]
+			request.Problem, request.Benches = args[0], args[1:]
+			if err := words.apply(&request); err != nil {
+				return err
+			}
 			return a.compare(cmd.Context(), request, output)
 		},
 	}
 	f := cmd.Flags()
-	f.Float64Var(&request.Tolerance, "tolerance", request.Tolerance, "greatest relative error that still agrees")
-	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
-	f.Int64Var(&request.Step, "step", request.Step, "only this step; -1 for all")
-	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list; text shows at most 6")
+	words.flags(f)
+	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank of the problem; -1 for all")
+	f.BoolVar(&request.Strict, "strict", false, "what exists in one run only makes them differ")
+	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list; text shows at most 4")
 	addOutput(cmd, &output)
 	return cmd
+}
+
+// comparisonWords are what commands that compare take as text.
+type comparisonWords struct {
+	tolerance, steps string
+	offset           int64
+}
+
+func (w *comparisonWords) flags(f *pflag.FlagSet) {
+	f.StringVar(&w.tolerance, "tolerance", "", "greatest relative error that is tolerated, or a file of rules; by dtype and depth if not given")
+	f.StringVar(&w.steps, "steps", "", "only steps A:B of the problem, both included; also A:, :B or one step")
+	f.Int64Var(&w.offset, "step-offset", 0, "what to add to a step of the problem for that of the bench")
+}
+
+func (w *comparisonWords) apply(request *system.CompareRequest) (err error) {
+	request.StepOffset = w.offset
+	if w.tolerance != "" {
+		if request.Tolerance, err = system.ParseTolerance(w.tolerance); err != nil {
+			return err
+		}
+	}
+	if w.steps != "" {
+		request.Steps, err = system.ParseSteps(w.steps)
+	}
+	return err
 }
 
 func (a *app) compare(ctx context.Context, request system.CompareRequest, output string) error {
@@ -88,7 +125,7 @@ func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask f
 	}
 	client, err := a.connect(ctx)
 	if errors.Is(err, system.ErrNotRunning) {
-		return fmt.Errorf("%s and %s are not both folders, and to compare stored runs: %w", report.Printable(request.Problem), report.Printable(request.Bench), err)
+		return fmt.Errorf("%s and %s are not both folders, and to compare stored runs: %w", report.Printable(request.Problem), report.Printable(request.Bench()), err)
 	}
 	if err != nil {
 		return err

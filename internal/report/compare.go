@@ -6,22 +6,32 @@ import (
 	"strings"
 )
 
-// Comparison is what is known of two runs held against each other.
+// Comparison is what is known of two runs, or more, held against each other.
 type Comparison struct {
-	Problem, Bench  string
+	Problem         string
+	Benches         []string // the first is paired with; with more, their spread is the tolerance
 	Verdict         Verdict
-	Tolerance       float64
+	Tolerance       string // in words
+	Strict          bool   // what exists on one side only makes the runs differ
 	Summary         Table  // divergence_summary
 	Divergence      Table  // divergence: numbers, dtypes and shapes; where only arguments differ, those
+	Origins         Table  // origin
+	Layers          Table  // layers
+	Unpaired        Table  // unpaired, the first ones
 	RunDifferences  Table  // run_differences
-	Completeness    Table  // completeness of both runs
+	Completeness    Table  // completeness of all runs
 	ProblemArgument string // what to write for the runs in the next command
 	BenchArgument   string
-	TextsOnly       bool     // nothing differs but arguments that are text
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
 	Stored          bool // the runs stay stored, so that reports can be asked for
 }
+
+// Bench is the run that the problem was paired with.
+func (c *Comparison) Bench() string { return c.Benches[0] }
+
+// Runs are the names of all runs, the problem's first.
+func (c *Comparison) Runs() []string { return append([]string{c.Problem}, c.Benches...) }
 
 // Verdict is the answer of a comparison.
 type Verdict string
@@ -36,12 +46,16 @@ const (
 // Judge reads the verdict off the counts.
 func (c *Comparison) Judge() Verdict {
 	switch {
-	case c.Summary.Sum("differing_count") > 0:
+	case c.Summary.Sum("differing_count") > 0, c.Strict && c.unpaired() > 0:
 		return Differs
 	case c.unknown() != "":
 		return Unknown
 	}
 	return Same
+}
+
+func (c *Comparison) unpaired() uint64 {
+	return c.Summary.Sum("only_problem_count") + c.Summary.Sum("only_bench_count")
 }
 
 // unknown says why nothing can be said, where nothing differs.
@@ -51,10 +65,12 @@ func (c *Comparison) unknown() string {
 		return "neither run has tensors or other arguments"
 	case c.Summary.Sum("paired_count") == 0:
 		return "no tensor is in both runs: their steps, ranks or ops have no name in common"
-	case c.Summary.Sum("agrees_count") == 0:
+	case c.Summary.Sum("measured_count") == 0:
 		return "nothing was measured that can be compared"
 	case c.incomplete() != "":
 		return "nothing differs in what is there, but not all is there"
+	case c.Summary.Sum("same_not_finite_count") > 0:
+		return fmt.Sprintf("%s hold NaN or infinity on both sides, and what lies behind that cannot be compared", plural(int(c.Summary.Sum("same_not_finite_count")), "tensor")) //nolint:gosec // a count of rows
 	}
 	return ""
 }

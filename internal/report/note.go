@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -21,10 +22,12 @@ func (c *Comparison) WriteNote(to io.Writer, color bool) error {
 		n.line("INCOMPLETE", "%s", gaps)
 	}
 	n.verdict()
-	n.counts()
 	n.runDifferences()
-	n.first()
+	n.counts()
+	n.alone()
+	n.began()
 	n.others()
+	n.layers()
 	n.next()
 	_, err := io.WriteString(to, n.text.String())
 	return err
@@ -42,28 +45,29 @@ func (n *note) verdict() {
 	if n.color {
 		word = map[Verdict]string{Same: "\x1b[32m", Differs: "\x1b[31m", Unknown: "\x1b[33m"}[n.Verdict] + word + "\x1b[0m"
 	}
-	n.line(word, "problem %s against bench %s", Printable(n.Problem), Printable(n.Bench))
-	if n.Verdict == Unknown {
+	n.line(word, "problem %s against bench %s", Printable(n.Problem), Printable(n.Bench()))
+	if more := len(n.Benches) - 1; more > 0 {
+		n.line("", "and %s; %s", plural(more, "further bench run"), n.band())
+	}
+	switch {
+	case n.Verdict == Unknown:
 		n.line("", "%s", n.unknown())
+	case n.Verdict == Same && n.Summary.Sum("within_count")+n.digests() == 0:
+		n.line("", "as far as statistics can tell: they prove differences, not equality")
 	}
 }
 
-func (n *note) counts() {
-	ranks, steps := map[string]bool{}, map[string]bool{}
-	for i := range n.Summary.Rows {
-		if n.Summary.Get(i, "paired_count").Number > 0 {
-			ranks[n.Summary.Get(i, "rank").Exact], steps[n.Summary.Get(i, "step").Exact] = true, true
-		}
+// band says what several bench runs are good for.
+func (n *note) band() string {
+	const enough = 3
+	if len(n.Benches) < enough {
+		return fmt.Sprintf("their spread is no tolerance, that takes %d", enough)
 	}
-	count := func(column string) string { return thousands(n.Summary.Sum(column)) }
-	n.line("compared", "%s tensors and other arguments, %s, %s: %s differ, %s agree within %g, %s were not measured",
-		count("paired_count"), plural(len(ranks), "rank"), plural(len(steps), "step"),
-		count("differing_count"), count("agrees_count"), n.Tolerance, count("unmeasured_count"))
-	if arguments := n.Summary.Sum("argument_count"); arguments > 0 {
-		n.line("", "%s of those that differ are arguments without numbers, such as ids of requests", thousands(arguments))
-	}
-	n.line("unpaired", "%s only in the problem, %s only in the bench", count("only_problem_count"), count("only_bench_count"))
+	return "their spread is the tolerance"
 }
+
+// digests is how many pairs are equal by more than their layout.
+func (n *note) digests() uint64 { return n.Summary.Sum("proved_equal_count") }
 
 func (n *note) runDifferences() {
 	label := "runs differ"
@@ -74,27 +78,112 @@ func (n *note) runDifferences() {
 	}
 }
 
-// first says where the difference began.
-func (n *note) first() {
-	if len(n.Divergence.Rows) == 0 {
-		return
+func (n *note) counts() {
+	ranks, steps := map[string]bool{}, map[string]bool{}
+	for i := range n.Summary.Rows {
+		if n.Summary.Get(i, "paired_count").Number > 0 {
+			ranks[n.Summary.Get(i, "rank").Exact], steps[n.Summary.Get(i, "step").Exact] = true, true
+		}
 	}
-	get := func(column string) string { return n.Divergence.Get(0, column).Text() }
-	n.line("began at", "step %s, rank %s, op %s", get("step"), get("rank"), get("op"))
-	if get("module") != "" {
+	n.line("compared", "%s tensors and other arguments, %s, %s, tolerance %s:", thousands(n.Summary.Sum("paired_count")),
+		plural(len(ranks), "rank"), plural(len(steps), "step"), Printable(n.Tolerance))
+	n.line("", "%s", n.judged())
+	if arguments := n.Summary.Sum("argument_count"); arguments > 0 {
+		n.line("", "%s of those of other structure are arguments without numbers, such as ids of requests", thousands(arguments))
+	}
+}
+
+// judged names the verdicts that occur.
+func (n *note) judged() string {
+	var parts []string
+	for _, v := range []struct{ column, words string }{
+		{"diverged_count", "diverged"},
+		{"not_finite_count", "not finite"},
+		{"structure_count", "of other structure"},
+		{"bits_differ_count", "differ in their bits"},
+		{"agrees_count", "agree as far as was recorded"},
+		{"within_count", "within tolerance"},
+		{"equal_count", "equal"},
+	} {
+		if count := n.Summary.Sum(v.column); count > 0 {
+			parts = append(parts, thousands(count)+" "+v.words)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// alone says what has no partner, with the first ones by name.
+func (n *note) alone() {
+	n.line("unpaired", "%s only in the problem, %s only in the bench, %s unknown", thousands(n.Summary.Sum("only_problem_count")),
+		thousands(n.Summary.Sum("only_bench_count")), thousands(n.Summary.Sum("unknown_count")))
+	const most = 3
+	for i := range n.Unpaired.Rows[:min(most, len(n.Unpaired.Rows))] {
+		get := func(column string) string { return n.Unpaired.Get(i, column).Text() }
+		n.line("", "step %s rank %s  %s: %s", get("step"), get("rank"), get("op"), get("reason"))
+	}
+}
+
+// origins are the rows that say where it began: suspects, or else the first difference.
+func (n *note) origins() Table {
+	if len(n.Origins.Rows) > 0 || len(n.Divergence.Rows) == 0 {
+		return n.Origins
+	}
+	return Table{Columns: n.Divergence.Columns, Rows: n.Divergence.Rows[:1], numeric: n.Divergence.numeric}
+}
+
+// began says where the difference began; of several suspects, all by name.
+func (n *note) began() {
+	origins := n.origins()
+	const most = 4
+	for i := range origins.Rows[:min(most, len(origins.Rows))] {
+		label := "began at"
+		if i > 0 {
+			label = "or at"
+		}
+		n.origin(label, origins, i)
+	}
+	if more := len(origins.Rows) - most; more > 0 {
+		n.line("", "and %s that nothing precedes", plural(more, "other place"))
+	}
+}
+
+func (n *note) origin(label string, t Table, i int) {
+	get := func(column string) string { return t.Get(i, column).Text() }
+	n.line(label, "step %s, rank %s, op %s", get("step"), get("rank"), get("op"))
+	if get("module") != "" && get("module") != "-" {
 		n.line("", "in module %s", get("module"))
 	}
-	n.line("", "%s %s: %s", get("role"), get("path"), n.what(0))
-	n.side("problem")
-	n.side("bench")
-	if frame := n.Divergence.Get(0, "user_frame"); !frame.Null && frame.Exact != "" {
+	kind := ""
+	if k := t.Get(i, "kind"); !k.Null && k.Exact != "" {
+		kind = k.Text() + ", "
+	}
+	n.line("", "%s%s %s: %s", kind, get("role"), get("path"), what(t, i))
+	if i == 0 {
+		n.sides(t, i)
+	}
+	if frame := t.Get(i, "user_frame"); !frame.Null && frame.Exact != "" {
 		n.line("", "called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
 	}
 }
 
-// side describes the first differing tensor, or other argument, of one run.
-func (n *note) side(run string) {
-	get := func(column string) string { return n.Divergence.Get(0, run+"_"+column).Text() }
+// sides shows the numbers of both runs at a row of t.
+func (n *note) sides(t Table, i int) {
+	for d := range n.Divergence.Rows {
+		same := true
+		for _, column := range []string{"rank", "step", "op", "role", "path"} {
+			same = same && n.Divergence.Get(d, column).Exact == t.Get(i, column).Exact
+		}
+		if same {
+			n.side("problem", d)
+			n.side("bench", d)
+			return
+		}
+	}
+}
+
+// side describes a tensor, or other argument, of one run.
+func (n *note) side(run string, i int) {
+	get := func(column string) string { return n.Divergence.Get(i, run+"_"+column).Text() }
 	if get("dtype") == "" {
 		n.line("", "%-8s %s", run, get("literal"))
 		return
@@ -103,33 +192,58 @@ func (n *note) side(run string) {
 }
 
 // what says how a row differs.
-func (n *note) what(i int) string {
-	get := func(column string) string { return n.Divergence.Get(i, column).Text() }
-	text := get("kind")
-	switch text {
-	case "diverged":
-		text = "relative error " + get("error")
-	case "not_finite":
-		text = "NaN or infinity in " + get("not_finite_side")
-	case "bits_differ":
-		text = "bits differ"
-	case "structure":
-		text = ""
+func what(t Table, i int) string {
+	get := func(column string) string {
+		if v := t.Get(i, column); !v.Null {
+			return v.Text()
+		}
+		return ""
 	}
-	if get("structure") != "" {
-		text = strings.TrimPrefix(text+", another "+get("structure"), ", ")
+	var parts []string
+	if get("verdict") == "structure" {
+		parts = append(parts, strings.TrimRight("another "+orWord(get("structure"), "layout"), " "))
 	}
-	return text + " (by " + get("evidence") + ")"
+	switch {
+	case get("numeric") == "not_finite" || get("verdict") == "not_finite":
+		parts = append(parts, "NaN or infinity in "+orWord(get("not_finite_side"), get("side")))
+	case get("reason") != "":
+		parts = append(parts, get("reason"))
+	case get("error") != "":
+		parts = append(parts, "relative error "+atLeast(get("evidence"))+get("error")+tolerated(get("tolerance")))
+	}
+	return strings.Join(parts, ", ") + " (by " + get("evidence") + ")"
+}
+
+func orWord(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// atLeast marks lower bounds.
+func atLeast(evidence string) string {
+	if evidence == "statistics" {
+		return "at least "
+	}
+	return ""
+}
+
+func tolerated(tolerance string) string {
+	if tolerance == "" {
+		return ""
+	}
+	return ", tolerated " + tolerance
 }
 
 // others lists the rows after the first, a line each.
 func (n *note) others() {
-	const most = 6 // of one screen
+	const most = 4 // of one screen
 	shown := min(len(n.Divergence.Rows), most)
 	label := "then"
 	for i := 1; i < shown; i++ {
 		get := func(column string) string { return n.Divergence.Get(i, column).Text() }
-		n.line(label, "step %s rank %s  %s  %s %s: %s", get("step"), get("rank"), get("op"), get("role"), get("path"), n.what(i))
+		n.line(label, "step %s rank %s  %s  %s %s: %s", get("step"), get("rank"), get("op"), get("role"), get("path"), what(n.Divergence, i))
 		label = ""
 	}
 	if all := n.Summary.Sum("differing_count"); all > uint64(shown) {
@@ -137,23 +251,72 @@ func (n *note) others() {
 	}
 }
 
-func (n *note) next() {
-	switch {
-	case n.Verdict == Same:
-	case n.Stored:
-		n.line("next", "tensortap report divergence --problem %s --bench %s --texts 0%s --limit 100", n.ProblemArgument, n.BenchArgument, n.unpaired())
-	default:
-		n.line("next", "tensortap compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
-		n.line("or", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report")
+// layers draws the greatest error of each layer as a bar, by powers of ten.
+func (n *note) layers() {
+	if n.Summary.Sum("differing_count") == 0 {
+		return
+	}
+	const most = 12
+	every := (len(n.Layers.Rows) + most - 1) / most
+	label := "by layer"
+	for i := range n.Layers.Rows {
+		if i%max(every, 1) != 0 {
+			continue
+		}
+		layer := n.Layers.Get(i, "layer").Text()
+		if layer == "" || layer == "-" {
+			layer = "(no layer)"
+		}
+		n.line(label, "%-8s %-24s %-10s %s", n.Layers.Get(i, "direction").Text(), layer, bar(n.Layers.Get(i, "greatest_error").Number), n.layerWords(i))
+		label = ""
+	}
+	if every > 1 {
+		n.line("", "every %s layer; all: tensortap report layers", ordinal(every))
 	}
 }
 
-// unpaired is the flag that lists what exists in one run only, if anything does.
-func (n *note) unpaired() string {
-	if n.Summary.Sum("only_problem_count")+n.Summary.Sum("only_bench_count") == 0 {
+func (n *note) layerWords(i int) string {
+	words := n.Layers.Get(i, "greatest_error").Text()
+	if differing := n.Layers.Get(i, "differing_count").Number; differing > 0 {
+		words += fmt.Sprintf(", %s differ", thousands(uint64(differing)))
+	}
+	if bad := n.Layers.Get(i, "not_finite_count").Number; bad > 0 {
+		words += fmt.Sprintf(", %s not finite", thousands(uint64(bad)))
+	}
+	return words
+}
+
+// bar is one block for each power of ten from 1e-8 on.
+func bar(err float64) string {
+	if err <= 0 || math.IsNaN(err) {
 		return ""
 	}
-	return " --unpaired 1"
+	return strings.Repeat("█", int(max(1, min(9, math.Ceil(math.Log10(err)+9)))))
+}
+
+func ordinal(n int) string {
+	switch n {
+	case 2:
+		return "2nd"
+	case 3:
+		return "3rd"
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+func (n *note) next() {
+	origins := n.origins()
+	switch {
+	case n.Verdict == Same:
+	case !n.Stored:
+		n.line("next", "tensortap compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
+		n.line("or", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report or explain")
+	case len(origins.Rows) > 0:
+		n.line("next", "tensortap explain --problem %s --bench %s --op %s", n.ProblemArgument, n.BenchArgument, origins.Get(0, "op").Text())
+		n.line("or", "tensortap report divergence --problem %s --bench %s --texts 0 --limit 100", n.ProblemArgument, n.BenchArgument)
+	case n.unpaired() > 0:
+		n.line("next", "tensortap report unpaired --problem %s --bench %s", n.ProblemArgument, n.BenchArgument)
+	}
 }
 
 func orUnknown(v Value) string {

@@ -1,15 +1,23 @@
 package report
 
+import "strings"
+
 // Object is a comparison as one JSON object. Its fields stay; more may come.
 type Object struct {
-	Verdict        Verdict          `json:"verdict"`
+	Verdict        Verdict          `json:"verdict"` // same, differs or unknown
 	Problem        string           `json:"problem"`
-	Bench          string           `json:"bench"`
-	Tolerance      float64          `json:"tolerance"`
-	Counts         map[string]int64 `json:"counts"`
-	Incomplete     string           `json:"incomplete"` // empty when nothing is missing
-	Divergence     Rows             `json:"divergence"` // in execution order
-	Summary        Rows             `json:"summary"`    // per rank and step
+	Bench          string           `json:"bench"`   // the run that the problem was paired with
+	Benches        []string         `json:"benches"` // all bench runs
+	Tolerance      string           `json:"tolerance"`
+	Strict         bool             `json:"strict"`
+	Counts         map[string]int64 `json:"counts"`          // of tensors and other arguments, by class and by verdict
+	Incomplete     string           `json:"incomplete"`      // empty when nothing is missing
+	UnknownBecause string           `json:"unknown_because"` // why nothing can be said; empty with other verdicts
+	Origins        Rows             `json:"origins"`         // where it began, in order
+	Divergence     Rows             `json:"divergence"`      // what differs, in execution order
+	Unpaired       Rows             `json:"unpaired"`        // the first ops of one run only
+	Layers         Rows             `json:"layers"`          // errors by layer
+	Summary        Rows             `json:"summary"`         // per rank and step
 	RunDifferences Rows             `json:"run_differences"`
 	Completeness   Rows             `json:"completeness"`
 }
@@ -19,17 +27,27 @@ type Rows struct{ table Table }
 
 // Object is the comparison for programs.
 func (c *Comparison) Object() Object {
-	counts := map[string]int64{}
-	for _, name := range c.Summary.Columns {
-		if len(name) > 6 && name[len(name)-6:] == "_count" {
-			counts[name[:len(name)-6]] = int64(c.Summary.Sum(name)) //nolint:gosec // counts of rows
-		}
-	}
-	return Object{
-		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench, Tolerance: c.Tolerance, Counts: counts,
-		Incomplete: c.incomplete(), Divergence: Rows{c.Divergence}, Summary: Rows{c.Summary},
+	object := Object{
+		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict,
+		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins}, Divergence: Rows{c.Divergence},
+		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Summary: Rows{c.Summary},
 		RunDifferences: Rows{c.RunDifferences}, Completeness: Rows{c.Completeness},
 	}
+	if c.Verdict == Unknown {
+		object.UnknownBecause = c.unknown()
+	}
+	return object
+}
+
+// counts are the sums of the counted columns of the summary.
+func (c *Comparison) counts() map[string]int64 {
+	counts := map[string]int64{}
+	for _, name := range c.Summary.Columns {
+		if short, counted := strings.CutSuffix(name, "_count"); counted {
+			counts[short] = int64(c.Summary.Sum(name)) //nolint:gosec // counts of rows
+		}
+	}
+	return counts
 }
 
 // MarshalJSON implements json.Marshaler.

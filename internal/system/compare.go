@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,47 +17,19 @@ import (
 	"github.com/tensortap/tensortap/sql"
 )
 
-// CompareRequest says what to compare. Begin with DefaultCompareRequest.
-type CompareRequest struct {
-	Problem, Bench string // names of runs, or folders of msProbe dumps
-	Tolerance      float64
-	Rank, Step     int64 // -1 for all
-	Limit          uint64
-}
-
-// DefaultCompareRequest compares everything.
-func DefaultCompareRequest() CompareRequest {
-	return CompareRequest{Tolerance: 1e-5, Rank: -1, Step: -1, Limit: 20}
-}
-
-// Validate says what is wrong with the request.
-func (r CompareRequest) Validate() error {
-	if math.IsNaN(r.Tolerance) || math.IsInf(r.Tolerance, 0) || r.Tolerance < 0 {
-		return fmt.Errorf("tolerance %g: want a number from 0 on", r.Tolerance)
-	}
-	return nil
-}
-
-// FoldersOnly says whether both sides are dumps that still have to be read.
-func (r CompareRequest) FoldersOnly() bool { return isPath(r.Problem) && isPath(r.Bench) }
-
-func isPath(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}
-
-// Compare publishes what is not stored yet and holds the two runs against each other.
+// Compare publishes what is not stored yet, pairs the ops and holds the runs against each other.
 func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparison, error) {
 	if err := r.Validate(); err != nil {
 		return report.Comparison{}, err
 	}
 	comparison := report.Comparison{
-		Problem: r.Problem, Bench: r.Bench, Tolerance: r.Tolerance, Stored: !r.FoldersOnly(),
-		ProblemArgument: quoted(r.Problem), BenchArgument: quoted(r.Bench),
+		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: !r.FoldersOnly(),
+		ProblemArgument: quoted(r.Problem), BenchArgument: quoted(r.Bench()),
 	}
 	if err := c.provide(ctx, &comparison); err != nil {
 		return comparison, err
 	}
+	// ALIGN
 	if err := c.fill(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
@@ -81,12 +51,12 @@ func quoted(word string) string {
 	return "$'" + strings.NewReplacer(`\"`, `"`, `'`, `\'`).Replace(text[1:len(text)-1]) + "'"
 }
 
-// provide makes sure that both runs are stored.
+// provide makes sure that all runs are stored.
 func (c *Client) provide(ctx context.Context, comparison *report.Comparison) error {
 	if comparison.Stored {
-		for _, run := range []string{comparison.Problem, comparison.Bench} {
+		for _, run := range comparison.Runs() {
 			if isPath(run) && c.CheckRun(ctx, run) != nil {
-				return fmt.Errorf("%s is a folder and the other side a stored run: publish it first: tensortap publish msprobe %s --run NAME", run, quoted(run))
+				return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME", run, quoted(run))
 			}
 			if err := c.CheckRun(ctx, run); err != nil {
 				return err
@@ -94,41 +64,43 @@ func (c *Client) provide(ctx context.Context, comparison *report.Comparison) err
 		}
 		return nil
 	}
-	problem, bench := comparison.Problem, comparison.Bench
-	comparison.Problem, comparison.Bench = runNames(problem, bench)
+	folders := comparison.Runs()
+	names := runNames(folders)
+	comparison.Problem, comparison.Benches = names[0], names[1:]
+	results := make([]PublishResult, len(folders))
 	group, publishCtx := errgroup.WithContext(ctx)
-	var problems, benchProblems PublishResult
-	group.Go(func() (err error) {
-		problems, err = c.publishFolder(publishCtx, comparison.Problem, problem)
-		return err
-	})
-	group.Go(func() (err error) {
-		benchProblems, err = c.publishFolder(publishCtx, comparison.Bench, bench)
-		return err
-	})
+	for i, folder := range folders {
+		group.Go(func() (err error) {
+			results[i], err = c.publishFolder(publishCtx, names[i], folder)
+			return err
+		})
+	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	comparison.Warnings = slices.Concat(problems.Problems, benchProblems.Problems)
-	comparison.WarningCount = problems.ProblemCount + benchProblems.ProblemCount
+	for _, result := range results {
+		comparison.Warnings = append(comparison.Warnings, result.Problems...)
+		comparison.WarningCount += result.ProblemCount
+	}
 	return c.WaitStored(ctx)
 }
 
-// runNames makes two different names for the runs in two folders. A path may be longer than a name, or not be text.
-func runNames(problem, bench string) (string, string) {
+// runNames makes different names for the runs in folders, the problem's first. A path may be longer than a name, or
+// not be text.
+func runNames(folders []string) []string {
 	const most = 190
-	names := []string{problem, bench}
-	for i, path := range names {
+	names := make([]string, len(folders))
+	for i, path := range folders {
 		runes := []rune(strings.ToValidUTF8(path, "?"))
 		if len(runes) > most {
 			runes = append([]rune{'…'}, runes[len(runes)-most+1:]...)
 		}
 		names[i] = string(runes)
+		if slices.Contains(names[:i], names[i]) {
+			names[i] += fmt.Sprintf(" (bench %d)", i)
+		}
 	}
-	if names[0] == names[1] {
-		names[1] += " (bench)"
-	}
-	return names[0], names[1]
+	return names
 }
 
 func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishResult, error) {
@@ -137,11 +109,13 @@ func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishRe
 
 // fill asks all that the note shows.
 func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
-	parameters := r.parameters(comparison)
+	parameters := r.Parameters(comparison.Problem, comparison.Benches)
+	parameters["texts"] = "0" // while anything else differs
 	group, askCtx := errgroup.WithContext(ctx)
+	group.SetLimit(2)
 	for name, table := range map[string]*report.Table{
 		"divergence_summary": &comparison.Summary, "divergence": &comparison.Divergence,
-		"run_differences": &comparison.RunDifferences,
+		"layers": &comparison.Layers, "run_differences": &comparison.RunDifferences,
 	} {
 		group.Go(func() error {
 			var err error
@@ -153,14 +127,24 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		return err
 	}
 	if len(comparison.Divergence.Rows) == 0 && comparison.Summary.Sum("differing_count") > 0 {
-		comparison.TextsOnly = true
-		parameters = r.parameters(comparison)
+		parameters["texts"] = "1"
 		var err error
 		if comparison.Divergence, err = c.Report(ctx, "divergence", parameters); err != nil {
 			return err
 		}
 	}
-	for _, run := range []string{comparison.Problem, comparison.Bench} {
+	if comparison.Summary.Sum("only_problem_count")+comparison.Summary.Sum("only_bench_count")+comparison.Summary.Sum("unknown_count") > 0 {
+		parameters["limit"] = "10"
+		var err error
+		if comparison.Unpaired, err = c.Report(ctx, "unpaired", parameters); err != nil {
+			return err
+		}
+	}
+	return c.fillCompleteness(ctx, comparison)
+}
+
+func (c *Client) fillCompleteness(ctx context.Context, comparison *report.Comparison) error {
+	for _, run := range comparison.Runs() {
 		table, err := c.Report(ctx, "completeness", map[string]string{"run": run})
 		if err != nil {
 			return err
@@ -169,20 +153,6 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		comparison.Completeness.Rows = append(comparison.Completeness.Rows, table.Rows...)
 	}
 	return nil
-}
-
-// parameters are those of the reports. Text is left out while anything else differs.
-func (r CompareRequest) parameters(c *report.Comparison) map[string]string {
-	texts := "0"
-	if c.TextsOnly {
-		texts = "1"
-	}
-	return map[string]string{
-		"problem": c.Problem, "bench": c.Bench,
-		"tolerance": strconv.FormatFloat(r.Tolerance, 'g', -1, 64),
-		"rank":      strconv.FormatInt(r.Rank, 10), "step": strconv.FormatInt(r.Step, 10),
-		"limit": strconv.FormatUint(r.Limit, 10), "texts": texts,
-	}
 }
 
 // Report answers a report by its name; parameters that are not given have their defaults.
@@ -221,7 +191,7 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 		return encoder.Encode(comparison.Object())
 	case report.CSV, report.Arrow, report.Parquet:
 	}
-	query, values, err := prepareReport("divergence", r.parameters(comparison))
+	query, values, err := prepareReport("divergence", r.Parameters(comparison.Problem, comparison.Benches))
 	if err != nil {
 		return err
 	}
