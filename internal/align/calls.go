@@ -79,48 +79,66 @@ type inside struct {
 
 // pairSequences aligns the wanted ops inside every pair, and says whether a parent found its partner.
 func (m *matcher) pairSequences(in context, wanted func(*Op) bool) bool {
-	order, groups := m.contexts(in, wanted)
 	parents := false
-	for _, at := range order {
-		g := groups[at]
-		if len(g.problem) > 0 && len(g.bench) > 0 {
-			parents = m.pairSequence(g) || parents
-		}
+	for _, g := range m.contexts(in, wanted) {
+		parents = m.pairSequence(g) || parents
 	}
 	return parents
 }
 
-// contexts gathers the ops by the pair that they stand in. Those that have partners
-// are gathered too, since they hold the order of the others.
-func (m *matcher) contexts(in context, wanted func(*Op) bool) ([]inside, map[inside]*group) {
-	var order []inside
+// contexts gathers the ops by the pair that they stand in, where both programs have
+// wanted ones without a partner. With them come those that have partners, since they
+// hold the order of the others.
+func (m *matcher) contexts(in context, wanted func(*Op) bool) []*group {
+	problem, bench := in(&m.problem), m.translated(in(&m.bench))
 	groups := map[inside]*group{}
-	for p, above := range in(&m.problem) {
-		op := &m.problem.ops[p]
-		if above != none && m.problem.partner[above] == none {
-			continue
-		}
-		at := inside{above, op.Phase}
-		if groups[at] == nil {
-			groups[at] = &group{}
-			order = append(order, at)
-		}
-		if m.problem.takesPart(p, wanted) {
-			groups[at].problem = append(groups[at].problem, int32(p)) //nolint:gosec // an index
-		}
+	m.problem.eachFree(problem, wanted, func(at inside) { groups[at] = nil })
+	if len(groups) == 0 {
+		return nil
 	}
-	for b, above := range in(&m.bench) {
-		op := &m.bench.ops[b]
-		if above != none {
-			if above = m.bench.partner[above]; above == none {
-				continue
+	var open []*group
+	m.bench.eachFree(bench, wanted, func(at inside) {
+		if g, ok := groups[at]; ok && g == nil {
+			groups[at] = &group{}
+			open = append(open, groups[at])
+		}
+	})
+	m.problem.gather(problem, groups, wanted, func(g *group, p int32) { g.problem = append(g.problem, p) })
+	m.bench.gather(bench, groups, wanted, func(g *group, b int32) { g.bench = append(g.bench, b) })
+	return open
+}
+
+// nowhere is where an op stands whose parent has no partner.
+const nowhere = -2
+
+// translated is the bench's parents as the problem numbers them.
+func (m *matcher) translated(above []int32) []int32 {
+	list := make([]int32, len(above))
+	for b, up := range above {
+		list[b] = up
+		if up != none {
+			if list[b] = m.bench.partner[up]; list[b] == none {
+				list[b] = nowhere
 			}
 		}
-		if g := groups[inside{above, op.Phase}]; g != nil && m.bench.takesPart(b, wanted) {
-			g.bench = append(g.bench, int32(b)) //nolint:gosec // an index
+	}
+	return list
+}
+
+func (s *side) eachFree(above []int32, wanted func(*Op) bool, call func(inside)) {
+	for i := range s.ops {
+		if above[i] != nowhere && wanted(&s.ops[i]) && s.free(int32(i)) { //nolint:gosec // an index
+			call(inside{above[i], s.ops[i].Phase})
 		}
 	}
-	return order, groups
+}
+
+func (s *side) gather(above []int32, groups map[inside]*group, wanted func(*Op) bool, add func(*group, int32)) {
+	for i := range s.ops {
+		if g := groups[inside{above[i], s.ops[i].Phase}]; g != nil && s.takesPart(i, wanted) {
+			add(g, int32(i)) //nolint:gosec // an index
+		}
+	}
 }
 
 // takesPart says whether the op holds the order or may find a partner.
