@@ -1,6 +1,6 @@
 -- Question: what does the recorded evidence say about each pair of tensors?
 -- Grain: one row per rank, step, micro step, site of either run
--- Reads: tap.pairs, tap.layouts, tap.steps, tap.site_rules, tap.same_layouts, tap.payload_errors, tap.completeness, tap.rank_pairs
+-- Reads: tap.pairs, tap.layouts, tap.main_dtypes, tap.steps, tap.site_rules, tap.same_layouts, tap.payload_errors, tap.completeness, tap.rank_pairs
 -- Empty when: neither run has tensors at that rank and step
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -32,6 +32,11 @@ WITH
         FROM tap.layouts
         WHERE kind = 'tensor'
     ) AS traits,
+    (
+        SELECT max(transform(dtype, traits.3, traits.2, 0.))
+        FROM tap.main_dtypes
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ) AS main_roundoff,
     -- Whole tensors without elements, and literals: their layouts say all.
     (
         SELECT groupArray(layout_id)
@@ -108,7 +113,9 @@ WITH
             ) AS structure,
             greatest(
                 transform(pair.problem_layout_id, traits.1, traits.2, 0.),
-                transform(pair.bench_layout_id, traits.1, traits.2, 0.)) AS roundoff,
+                transform(pair.bench_layout_id, traits.1, traits.2, 0.)) AS own_roundoff,
+            -- A tensor of float32 that was computed from those of bfloat16 is no better than they are.
+            if(own_roundoff = 0, 0., greatest(own_roundoff, main_roundoff)) AS roundoff,
             pair.problem_nan_count + pair.problem_positive_infinity_count + pair.problem_negative_infinity_count AS problem_not_finite_count,
             pair.bench_nan_count + pair.bench_positive_infinity_count + pair.bench_negative_infinity_count AS bench_not_finite_count,
             problem_not_finite_count > 0 OR NOT isFinite(pair.problem_min) OR NOT isFinite(pair.problem_max) OR NOT isFinite(pair.problem_mean) AS problem_not_finite,
@@ -126,7 +133,7 @@ WITH
             bitAnd(pair.problem_measured, pair.bench_measured) AS both_measured,
             -- What an infinite or unmeasured statistic says is left to not_finite; without a norm any difference is infinite.
             if(isFinite(pair.bench_l2), pair.bench_l2, greatest(if(isFinite(pair.bench_min), abs(pair.bench_min), 0.), if(isFinite(pair.bench_max), abs(pair.bench_max), 0.))) AS scale,
-            roundoff * (1 + log2(1 + pair.problem_element_count)) AS sum_roundoff,
+            own_roundoff * (1 + log2(1 + pair.problem_element_count)) AS sum_roundoff,
             if(bitTest(both_measured, 0) AND isFinite(pair.problem_min) AND isFinite(pair.bench_min), abs(pair.problem_min - pair.bench_min), 0.) AS delta_min,
             if(bitTest(both_measured, 1) AND isFinite(pair.problem_max) AND isFinite(pair.bench_max), abs(pair.problem_max - pair.bench_max), 0.) AS delta_max,
             if(bitTest(both_measured, 2) AND isFinite(pair.problem_mean) AND isFinite(pair.bench_mean), abs(pair.problem_mean - pair.bench_mean) * sqrt(pair.problem_element_count), 0.) AS delta_mean,
