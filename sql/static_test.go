@@ -31,8 +31,8 @@ func TestFilesParse(t *testing.T) {
 func TestFilesReadWhatTheySay(t *testing.T) {
 	t.Parallel()
 	layers := map[string]sql.Layer{}
-	for _, table := range schemas.Tables() {
-		layers["tap_store."+table.Kind()] = -1
+	for table := range tableColumns(t) {
+		layers[table] = -1
 	}
 	for _, object := range allObjects(t) {
 		if object.Layer != sql.LayerReport {
@@ -54,12 +54,7 @@ func TestFilesReadWhatTheySay(t *testing.T) {
 
 func TestFilesNameOnlyColumnsThatExist(t *testing.T) {
 	t.Parallel()
-	columns := map[string][]string{}
-	for _, table := range schemas.Tables() {
-		for _, c := range table.Columns {
-			columns["tap_store."+table.Kind()] = append(columns["tap_store."+table.Kind()], c.Name)
-		}
-	}
+	columns := tableColumns(t)
 	for _, object := range allObjects(t) {
 		known := map[string]bool{"inf": true, "nan": true, "true": true, "false": true, "NULL": true, "tap_store": true}
 		for _, source := range sources(object) {
@@ -113,6 +108,25 @@ func TestReportByNameListsTheReports(t *testing.T) {
 	if _, err := sql.ReportByName("nonsense"); err == nil || !strings.Contains(err.Error(), "divergence_summary") {
 		t.Errorf("ReportByName(nonsense) = %v, want the names of those there are", err)
 	}
+}
+
+// tableColumns are the columns of every table: of events, and of those that a migration makes from them.
+func tableColumns(t *testing.T) map[string][]string {
+	t.Helper()
+	columns := map[string][]string{}
+	for _, table := range schemas.Tables() {
+		for _, c := range table.Columns {
+			columns["tap_store."+table.Kind()] = append(columns["tap_store."+table.Kind()], c.Name)
+		}
+	}
+	text, err := sql.Files.ReadFile("tables/018_trend.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("(?m)^    `(\\w+)` ").FindAllStringSubmatch(string(text), -1) {
+		columns["tap_store.trend"] = append(columns["tap_store.trend"], m[1])
+	}
+	return columns
 }
 
 // sources are the tables and views named in FROM, JOIN and IN, sorted.

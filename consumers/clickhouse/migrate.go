@@ -204,11 +204,19 @@ func statements(text string) func(yield func(string) bool) {
 	}
 }
 
-// Empty removes all rows of every table of events. No Writer may run meanwhile.
+// derivedTable is filled by the database itself from those of events (018_trend.sql).
+const derivedTable = "trend"
+
+// Empty removes all rows of every table of events, and of what the database
+// made of them. No Writer may run meanwhile.
 func Empty(ctx context.Context, conn driver.Conn) error {
+	names := []string{derivedTable}
 	for _, table := range schemas.Tables() {
-		if err := conn.Exec(ctx, "TRUNCATE TABLE "+storeDatabase+".`"+table.Kind()+"` SYNC"); err != nil {
-			return fmt.Errorf("empty table %s.%s: %w", storeDatabase, table.Kind(), err)
+		names = append(names, table.Kind())
+	}
+	for _, name := range names {
+		if err := conn.Exec(ctx, "TRUNCATE TABLE "+storeDatabase+".`"+name+"` SYNC"); err != nil {
+			return fmt.Errorf("empty table %s.%s: %w", storeDatabase, name, err)
 		}
 	}
 	return nil

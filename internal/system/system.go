@@ -159,6 +159,12 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 			return nil
 		})
 	}
+	if !s.cfg.Temporary {
+		group.Go(func() error {
+			s.mendTrend(deliverCtx, client)
+			return nil
+		})
+	}
 	group.Go(func() error {
 		if err := endpoint.announce(); err != nil {
 			return err

@@ -1,0 +1,109 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The copy that trends are read from, tap_store.trend, is filled by the
+// database itself (018_trend.sql). It can lose rows or hold some twice when the
+// database is killed, and holds what was replaced since; views see that and
+// read tensor instead. What is mended here is the speed.
+
+// mendTrendEvery is how often a running system looks for such steps.
+const mendTrendEvery = 10 * time.Minute
+
+// RebuildTrend removes from the copy the steps that are not what tensor holds,
+// has the database add up all that is missing, and returns how many steps it
+// removed. Calls should not overlap.
+func (c *Client) RebuildTrend(ctx context.Context) (removed int, err error) {
+	// What is being added up just now would look as if half of it were lost.
+	if err := c.exec(ctx, "SYSTEM WAIT VIEW tap_store.trend_fill"); err != nil {
+		return 0, fmt.Errorf("wait until steps are added up: %w", err)
+	}
+	if removed, err = c.removeWrongTrend(ctx); err != nil {
+		return 0, err
+	}
+	return removed, c.fillTrend(ctx)
+}
+
+func (c *Client) exec(ctx context.Context, statement string) error {
+	return c.database.Exec(ctx, statement)
+}
+
+// removeWrongTrend removes the steps that would be wrong, run by run.
+func (c *Client) removeWrongTrend(ctx context.Context) (int, error) {
+	var wrong []struct {
+		RunID uint64   `ch:"run_id"`
+		Steps []uint32 `ch:"steps"`
+	}
+	err := c.database.Select(ctx, &wrong, "SELECT run_id, groupArray(step) AS steps FROM tap.trend_steps WHERE state = 'wrong' GROUP BY run_id")
+	if err != nil {
+		return 0, fmt.Errorf("look for wrong steps in tap_store.trend: %w", err)
+	}
+	removed := 0
+	for _, run := range wrong {
+		steps := strings.ReplaceAll(strings.Trim(fmt.Sprint(run.Steps), "[]"), " ", ", ")
+		statement := fmt.Sprintf("ALTER TABLE tap_store.trend DELETE WHERE run_id = %d AND step IN (%s) SETTINGS mutations_sync = 1, max_query_size = 67108864", run.RunID, steps)
+		if err := c.exec(ctx, statement); err != nil {
+			return removed, fmt.Errorf("remove %d wrong steps of run %016x from tap_store.trend: %w", len(run.Steps), run.RunID, err)
+		}
+		removed += len(run.Steps)
+	}
+	return removed, nil
+}
+
+// fillTrend has steps added up, some at a time, until there are no more.
+func (c *Client) fillTrend(ctx context.Context) error {
+	before, err := c.trendSteps(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		for _, statement := range []string{"SYSTEM REFRESH VIEW tap_store.trend_fill", "SYSTEM WAIT VIEW tap_store.trend_fill"} {
+			if err := c.exec(ctx, statement); err != nil {
+				return fmt.Errorf("add up the steps that tap_store.trend lacks: %w", err)
+			}
+		}
+		after, err := c.trendSteps(ctx)
+		if err != nil || after == before {
+			return err
+		}
+		before = after
+	}
+}
+
+// trendSteps is how many steps there are in the copy.
+func (c *Client) trendSteps(ctx context.Context) (uint64, error) {
+	var n uint64
+	err := c.database.QueryRow(ctx, "SELECT count() FROM (SELECT run_id, step FROM tap_store.trend GROUP BY run_id, step)").Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the steps in tap_store.trend: %w", err)
+	}
+	return n, nil
+}
+
+// mendTrend rebuilds what needs it, at the start and from time to time, until
+// ctx ends. That it cannot is no reason to stop: answers are right without it.
+func (s *System) mendTrend(ctx context.Context, client *Client) {
+	tick := time.NewTicker(mendTrendEvery)
+	defer tick.Stop()
+	for {
+		removed, err := client.RebuildTrend(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.cfg.Log.Warn().Err(err).Msg("trends are read from the tensors themselves, which is slow")
+		case removed > 0:
+			s.cfg.Log.Info().Int("steps", removed).Msg("steps of trends were wrong and were added up again")
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
