@@ -1,0 +1,265 @@
+package system
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/internal/align"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Limits of one call of Align.
+const (
+	MostProgramPairs = 1000      // that are aligned
+	mostAlignedOps   = 1_000_000 // that are held in memory, unless one pair has more
+	alignmentRows    = 16_384    // of one message
+)
+
+// TooManyProgramsError says that two runs have more pairs of different programs
+// than one call aligns. Those of most steps were aligned. Its caller warns: ops
+// of the others are paired by their ids alone.
+type TooManyProgramsError struct {
+	Problem, Bench string
+	Most           int
+}
+
+func (e *TooManyProgramsError) Error() string {
+	return fmt.Sprintf("align %s with %s: they ran more than %d pairs of different programs that are not aligned yet; the %d of most steps are now, ops of the others are paired by their names alone",
+		e.Problem, e.Bench, e.Most, e.Most)
+}
+
+// Align pairs the ops of every two different programs that the runs have at the same
+// place, stores how, and returns when the database has it. What is stored already by
+// the rules of today is left as it is.
+func (c *Client) Align(ctx context.Context, problem, bench string, stepOffset int64) error {
+	pairs, err := c.unaligned(ctx, problem, bench, stepOffset)
+	if err != nil || len(pairs) == 0 {
+		return err
+	}
+	tooMany := len(pairs) > MostProgramPairs
+	if err := c.alignPairs(ctx, problem, pairs[:min(len(pairs), MostProgramPairs)]); err != nil {
+		return fmt.Errorf("align %s with %s: %w", problem, bench, err)
+	}
+	if err := c.WaitStored(ctx); err != nil {
+		return err
+	}
+	if tooMany {
+		return &TooManyProgramsError{Problem: problem, Bench: bench, Most: MostProgramPairs}
+	}
+	return nil
+}
+
+// programPair is two different programs that stand beside each other.
+type programPair struct {
+	problem, bench uint64
+	ops            uint64 // of both
+}
+
+// unalignedQuery asks for the pairs whose alignment does not hold every op that is stored of both.
+const unalignedQuery = `WITH
+    pairs AS (
+        SELECT problem_program_id, bench_program_id, count() AS steps
+        FROM tap.program_pairs(problem = {problem:String}, bench = {bench:String}, rank = -1, first_step = 0, last_step = -1, step_offset = {step_offset:Int64})
+        WHERE problem_program_id != bench_program_id
+        GROUP BY problem_program_id, bench_program_id
+    ),
+    sizes AS (
+        SELECT program_id, count() AS ops
+        FROM tap.programs
+        WHERE program_id IN (SELECT problem_program_id FROM pairs UNION ALL SELECT bench_program_id FROM pairs)
+        GROUP BY program_id
+    ),
+    done AS (
+        SELECT problem_program_id, bench_program_id, countIf(problem_position IS NOT NULL) AS problem_ops, countIf(bench_position IS NOT NULL) AS bench_ops
+        FROM tap.alignments
+        WHERE rules >= {rules:UInt16} AND (problem_program_id, bench_program_id) IN (SELECT problem_program_id, bench_program_id FROM pairs)
+        GROUP BY problem_program_id, bench_program_id
+    )
+SELECT pairs.problem_program_id, pairs.bench_program_id, p.ops + b.ops
+FROM pairs
+LEFT JOIN sizes AS p ON p.program_id = pairs.problem_program_id
+LEFT JOIN sizes AS b ON b.program_id = pairs.bench_program_id
+LEFT JOIN done ON done.problem_program_id = pairs.problem_program_id AND done.bench_program_id = pairs.bench_program_id
+WHERE done.problem_ops != p.ops OR done.bench_ops != b.ops
+ORDER BY pairs.steps DESC, pairs.problem_program_id, pairs.bench_program_id
+LIMIT {most:UInt64}`
+
+func (c *Client) unaligned(ctx context.Context, problem, bench string, stepOffset int64) ([]programPair, error) {
+	rows, err := c.database.Query(ctx, unalignedQuery,
+		clickhouse.Named("problem", problem), clickhouse.Named("bench", bench), clickhouse.Named("step_offset", fmt.Sprint(stepOffset)),
+		clickhouse.Named("rules", fmt.Sprint(align.Rules)), clickhouse.Named("most", fmt.Sprint(MostProgramPairs+1)))
+	if err != nil {
+		return nil, fmt.Errorf("look for programs of %s and %s that are not aligned: %w", problem, bench, err)
+	}
+	defer rows.Close() //nolint:errcheck // Err says what went wrong
+	var pairs []programPair
+	for rows.Next() {
+		var p programPair
+		if err := rows.Scan(&p.problem, &p.bench, &p.ops); err != nil {
+			return nil, fmt.Errorf("look for programs of %s and %s that are not aligned: %w", problem, bench, err)
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, rows.Err()
+}
+
+// alignPairs aligns as many pairs at a time as fit into memory.
+func (c *Client) alignPairs(ctx context.Context, problem string, pairs []programPair) error {
+	publisher, err := (&publishing{client: c}).newPublisher()
+	if err != nil {
+		return err
+	}
+	for len(pairs) > 0 {
+		n, ops := 0, uint64(0)
+		for n < len(pairs) && (n == 0 || ops+pairs[n].ops <= mostAlignedOps) {
+			ops += pairs[n].ops
+			n++
+		}
+		programs, err := c.programs(ctx, pairs[:n])
+		if err != nil {
+			return err
+		}
+		for _, pair := range pairs[:n] {
+			if err := publishAlignment(ctx, publisher, schemas.RunID(problem), pair, programs[pair.problem], programs[pair.bench]); err != nil {
+				return err
+			}
+		}
+		pairs = pairs[n:]
+	}
+	return publisher.Flush(ctx)
+}
+
+// program is a program as it is stored: its ops, and behind them parents that are none of them.
+type program struct {
+	ops       []align.Op
+	positions []uint32
+}
+
+// programsQuery asks for ops in their order, and once for each parent that is not one of them.
+const programsQuery = `WITH
+    wanted AS (
+        SELECT program_id, position, op_id, parent_op_id
+        FROM tap.programs
+        WHERE program_id IN ({{PROGRAMS}})
+    ),
+    placed AS (
+        SELECT program_id, 0 AS absent, position, op_id, parent_op_id
+        FROM wanted
+        UNION ALL
+        SELECT DISTINCT program_id, 1 AS absent, toUInt32(0) AS position, parent_op_id AS op_id, toUInt64(0) AS parent_op_id
+        FROM wanted
+        WHERE parent_op_id != 0 AND (program_id, parent_op_id) NOT IN (SELECT program_id, op_id FROM wanted)
+    )
+SELECT placed.program_id, placed.absent, placed.position, placed.op_id, placed.parent_op_id, op.level, op.prefix, op.module_path, op.class_or_api, op.call_index, op.phase
+FROM placed
+LEFT ANY JOIN (
+    SELECT op_id, level, prefix, module_path, class_or_api, call_index, phase
+    FROM tap.ops
+    WHERE op_id IN (SELECT op_id FROM placed)
+) AS op ON op.op_id = placed.op_id
+ORDER BY placed.program_id, placed.absent, placed.position, placed.op_id`
+
+// programs reads the programs of the pairs.
+func (c *Client) programs(ctx context.Context, pairs []programPair) (map[uint64]*program, error) {
+	programs := map[uint64]*program{}
+	var ids []string
+	for _, pair := range pairs {
+		for _, id := range []uint64{pair.problem, pair.bench} {
+			if programs[id] == nil {
+				programs[id] = &program{}
+				ids = append(ids, fmt.Sprint(id))
+			}
+		}
+	}
+	query := strings.Replace(programsQuery, "{{PROGRAMS}}", strings.Join(ids, ", "), 1)
+	if err := c.readPrograms(ctx, query, programs); err != nil {
+		return nil, fmt.Errorf("read %d programs: %w", len(ids), err)
+	}
+	return programs, nil
+}
+
+func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64]*program) error {
+	rows, err := c.database.Query(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // Err says what went wrong
+	for rows.Next() {
+		var id uint64
+		var absent uint8
+		var position uint32
+		var op align.Op
+		if err := rows.Scan(&id, &absent, &position, &op.ID, &op.ParentID, &op.Level, &op.Prefix, &op.ModulePath, &op.ClassOrAPI, &op.CallIndex, &op.Phase); err != nil {
+			return err
+		}
+		p := into[id]
+		if p == nil {
+			return errors.New("the database gave a program that was not asked for")
+		}
+		op.Absent = absent == 1
+		p.ops, p.positions = append(p.ops, op), append(p.positions, position)
+	}
+	return rows.Err()
+}
+
+// publishAlignment aligns two programs. The same rows are published under the same ids, whoever does it.
+func publishAlignment(ctx context.Context, to *pipelines.Publisher, runID uint64, pair programPair, problem, bench *program) error {
+	rows := alignmentOf(pair, problem, bench)
+	id := schemas.Identity{RunID: runID, Epoch: contentOf(rows)}
+	builder := schemas.NewBuilder[schemas.AlignmentRow]()
+	for i := range rows {
+		builder.Append(&rows[i])
+		if builder.Len() < alignmentRows && i+1 < len(rows) {
+			continue
+		}
+		if err := publishBatch(ctx, to, builder, id); err != nil {
+			return err
+		}
+		id.Batch++
+	}
+	return nil
+}
+
+func alignmentOf(pair programPair, problem, bench *program) []schemas.AlignmentRow {
+	aligned := align.Programs(problem.ops, bench.ops)
+	rows := make([]schemas.AlignmentRow, len(aligned))
+	for i, a := range aligned {
+		row := &rows[i]
+		row.ProblemProgramID, row.BenchProgramID = pair.problem, pair.bench
+		row.Rules, row.Position, row.Reason = align.Rules, uint32(i), string(a.Reason) //nolint:gosec // as many as ops
+		if a.Problem >= 0 {
+			row.ProblemOpID, row.ProblemPosition = problem.ops[a.Problem].ID, &problem.positions[a.Problem]
+		}
+		if a.Bench >= 0 {
+			row.BenchOpID, row.BenchPosition = bench.ops[a.Bench].ID, &bench.positions[a.Bench]
+		}
+	}
+	return rows
+}
+
+// contentOf is a hash of the rows: the epoch of what is a function of its content.
+func contentOf(rows []schemas.AlignmentRow) uint64 {
+	hasher := xxh3.New()
+	var buffer []byte
+	for i := range rows {
+		r := &rows[i]
+		buffer = buffer[:0]
+		for _, id := range []uint64{r.ProblemProgramID, r.BenchProgramID, uint64(r.Rules), r.ProblemOpID, r.BenchOpID} {
+			buffer = binary.LittleEndian.AppendUint64(buffer, id)
+		}
+		for _, position := range []*uint32{r.ProblemPosition, r.BenchPosition} {
+			if position != nil {
+				buffer = binary.LittleEndian.AppendUint32(buffer, *position)
+			}
+		}
+		_, _ = hasher.Write(append(buffer, r.Reason...)) // a hash never fails
+	}
+	return hasher.Sum64()
+}

@@ -1,0 +1,44 @@
+-- Question: which program of the bench stands beside which program of the problem?
+-- Grain: one row per rank and step of the problem that the bench has too
+-- Reads: tap.rank_pairs, tap.steps
+-- Empty when: no step of the one has a partner in the other
+-- Parameter problem: name of the run under suspicion.
+-- Parameter bench: name of the run it is held against.
+-- Parameter rank = -1: only this rank of the problem; -1 for all.
+-- Parameter first_step = 0: first step of the problem.
+-- Parameter last_step = -1: last step of the problem; -1 for all.
+-- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
+SELECT
+    rank_pair.problem_rank AS rank,
+    p.step AS step,
+    p.program_id AS problem_program_id,
+    b.program_id AS bench_program_id
+FROM
+(
+    SELECT
+        problem_rank,
+        bench_rank
+    FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String})
+    WHERE {rank:Int64} = -1 OR problem_rank = {rank:Int64}
+) AS rank_pair
+INNER JOIN
+(
+    SELECT DISTINCT
+        rank,
+        step,
+        toInt64(step) + {step_offset:Int64} AS bench_step,
+        program_id
+    FROM tap.steps
+    WHERE run_id = xxh3(concat({problem:String}, char(31)))
+        AND step >= {first_step:Int64}
+        AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+) AS p ON p.rank = rank_pair.problem_rank
+INNER JOIN
+(
+    SELECT DISTINCT
+        rank,
+        toInt64(step) AS step,
+        program_id
+    FROM tap.steps
+    WHERE run_id = xxh3(concat({bench:String}, char(31)))
+) AS b ON b.rank = rank_pair.bench_rank AND b.step = p.bench_step
