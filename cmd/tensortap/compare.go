@@ -60,8 +60,13 @@ type comparisonWords struct {
 }
 
 func (w *comparisonWords) flags(f *pflag.FlagSet) {
-	f.StringVar(&w.tolerance, "tolerance", "", "greatest relative error that is tolerated, or a file of rules; by dtype and depth if not given")
+	w.judgeFlags(f)
 	f.StringVar(&w.steps, "steps", "", "only steps A:B of the problem, both included; also A:, :B or one step")
+}
+
+// judgeFlags are those of commands that look at one step.
+func (w *comparisonWords) judgeFlags(f *pflag.FlagSet) {
+	f.StringVar(&w.tolerance, "tolerance", "", "greatest relative error that is tolerated, or a file of rules; by dtype and depth if not given")
 	f.Int64Var(&w.offset, "step-offset", 0, "what to add to a step of the problem for that of the bench")
 }
 

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newExplain(a *app) *cobra.Command {
+	request := system.DefaultExplainRequest()
+	var output string
+	var words comparisonWords
+	cmd := &cobra.Command{
+		Use:   "explain",
+		Short: "Show one op of two stored runs: what it took and gave, and how that was judged",
+		Long: `Show all that is known of one op of two stored runs on one screen: how it was paired,
+its inputs, parameters and outputs of both sides beside each other, on what evidence
+and by which tolerance they were judged, the line that called it, the ops before it
+and what they gave to it, and what became of it at other steps and ranks.
+
+The name is that of an op or of a module, or a part that only one op has. The rank
+and the step are the first at which it differs, unless they are given.`,
+		Example: `  tensortap explain --problem bad --bench good --op Functional.linear.7.forward
+  tensortap explain --problem bad --bench good --op layers.1.mlp --rank 3 --step 12
+  tensortap explain --problem bad --bench good --op softmax.2 --stack
+  tensortap explain --problem bad --bench good --op Functional.linear.7.forward --output json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := words.apply(&request.Compare); err != nil {
+				return err
+			}
+			request.WholeStack = request.WholeStack || a.verbose
+			return a.explain(cmd.Context(), request, output)
+		},
+	}
+	f := cmd.Flags()
+	addRuns(a, cmd, &request.Compare)
+	f.StringVar(&request.Name, "op", "", "name of an op, path of a module, or part of one")
+	_ = cmd.MarkFlagRequired("op")
+	words.judgeFlags(f)
+	f.Int64Var(&request.Compare.Rank, "rank", -1, "rank of the problem; -1 for the first at which the op differs")
+	f.Int64Var(&request.Step, "step", -1, "step of the problem; -1 for the first at which the op differs")
+	f.IntVar(&request.Before, "before", request.Before, "how many ops before it to show")
+	f.BoolVar(&request.WholeStack, "stack", false, "show the whole call stack, as -v does")
+	f.StringVarP(&output, "output", "o", string(report.Text), "text, json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// addRuns adds the flags that name the two sides.
+func addRuns(a *app, cmd *cobra.Command, request *system.CompareRequest) {
+	f := cmd.Flags()
+	f.StringVar(&request.Problem, "problem", "", "name of the run under suspicion")
+	f.StringArrayVar(&request.Benches, "bench", nil, "name of the run it is held against; given several times, the first is paired with and all make the band")
+	for _, name := range []string{"problem", "bench"} {
+		_ = cmd.MarkFlagRequired(name)
+	}
+	a.completeRunFlags(cmd, "problem", "bench")
+}
+
+// textOrJSON reads the --output of commands whose answer is no table.
+func textOrJSON(output string) (report.Format, error) {
+	format := report.Format(output)
+	if format != report.Text && format != report.JSON {
+		return "", fmt.Errorf("output %q: want text or json", output)
+	}
+	return format, nil
+}
+
+func (a *app) explain(ctx context.Context, request system.ExplainRequest, output string) error {
+	format, err := textOrJSON(output)
+	if err != nil {
+		return err
+	}
+	if err := request.Validate(); err != nil {
+		return err
+	}
+	client, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	explanation, err := client.Explain(ctx, request)
+	if err != nil {
+		return err
+	}
+	if format == report.Text {
+		return explanation.WriteNote(a.stdout)
+	}
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(explanation.Object())
+}
