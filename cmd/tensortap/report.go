@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,7 +102,30 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, values map[string]*string
 	if err := a.warnIncomplete(cmd, client, parameters); err != nil {
 		return err
 	}
+	if err := a.align(cmd, client, parameters); err != nil {
+		return err
+	}
 	return client.Query(cmd.Context(), a.stdout, format, r.Query, parameters)
+}
+
+// align pairs the ops of two runs before they are held against each other.
+func (a *app) align(cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
+	if parameters["problem"] == "" || parameters["bench"] == "" {
+		return nil
+	}
+	var offset int64
+	if text := parameters["step_offset"]; text != "" {
+		var err error
+		if offset, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return fmt.Errorf("--step-offset %s: want a whole number", strconv.Quote(text))
+		}
+	}
+	err := client.Align(cmd.Context(), parameters["problem"], parameters["bench"], offset)
+	if tooMany := (*system.TooManyProgramsError)(nil); errors.As(err, &tooMany) {
+		fmt.Fprintln(a.stderr, "INCOMPLETE:", tooMany)
+		return nil
+	}
+	return err
 }
 
 // runParameters are the parameters that name a run.
