@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 type database struct {
 	address  string
 	password string
+	filled   []string // tables that hold rows
 }
 
 func startDatabase(tb testing.TB) *database {

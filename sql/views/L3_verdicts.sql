@@ -148,6 +148,8 @@ WITH
             if(both_sketched, sqrt(arraySum((x, y) -> (toFloat64(x) - y) * (toFloat64(x) - y), pair.problem_sketch, arrayResize(pair.bench_sketch, bucket_count))), 0.) AS sketch_distance,
             multiIf(NOT both_sketched, nan, sketch_distance = 0, 0., scale = 0, inf, sketch_distance / scale) AS sketch_error,
             2 / (9 * bucket_count) AS chi_term,
+            sketch_error / sqrt(pow(1 - chi_term + 1.96 * sqrt(chi_term), 3)) AS sketch_low,
+            sketch_error / sqrt(pow(1 - chi_term - 1.96 * sqrt(chi_term), 3)) AS sketch_high,
             if(pair.problem_digest_kind = pair.bench_digest_kind, pair.problem_digest_kind, 0) AS digest_kind,
             digest_kind != 0 AND pair.problem_digest = pair.bench_digest AS same_digest,
             digest_kind != 0 AND pair.problem_digest != pair.bench_digest AS bits_differ,
@@ -163,7 +165,10 @@ WITH
                 notEmpty(fitting_rules), fitting_rules[1].2,
                 {tolerance:Float64} >= 0, {tolerance:Float64},
                 site.tolerated_roundoffs = 0, 4 * sqrt(32) * roundoff,
-                site.tolerated_roundoffs * roundoff) AS tolerated
+                site.tolerated_roundoffs * roundoff) AS tolerated,
+            -- A proof is stronger than an estimate that does not see it.
+            both_sketched AND NOT (statistics_low > tolerated AND sketch_low <= tolerated) AS by_sketch,
+            statistics_low > tolerated AND NOT by_sketch AS by_statistics
         FROM tap.pairs(problem = {problem:String}, bench = {bench:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64}) AS pair
         LEFT ANY JOIN tap.site_rules(problem = {problem:String}, bench = {bench:String}, benches = {benches:Array(String)}, tolerances = {tolerances:Array(Tuple(String, String, Float64))}) AS site ON site.site_id = pair.site_id
         LEFT ANY JOIN payloads AS payload ON payload.rank = pair.rank AND payload.step = pair.step AND payload.problem_site_id = pair.site_id AND payload.bench_site_id = pair.bench_site_id
@@ -197,21 +202,21 @@ SELECT
     problem_digest_kind,
     bench_digest_kind,
     structure,
-    multiIf(has_payload, payload_error, both_sketched, sketch_error, statistics_error) AS error,
-    multiIf(has_payload, payload_error, both_sketched, greatest(sketch_error / sqrt(pow(1 - chi_term + 1.96 * sqrt(chi_term), 3)), statistics_low), statistics_low) AS error_low,
-    multiIf(has_payload, payload_error, both_sketched, sketch_error / sqrt(pow(1 - chi_term - 1.96 * sqrt(chi_term), 3)), isNaN(statistics_error), nan, inf) AS error_high,
+    multiIf(numeric = 'not_finite', nan, has_payload, payload_error, by_sketch, sketch_error, statistics_error) AS error,
+    multiIf(isNaN(error), nan, has_payload, payload_error, by_sketch, greatest(sketch_low, statistics_low), statistics_low) AS error_low,
+    multiIf(isNaN(error), nan, has_payload, payload_error, by_sketch, sketch_high, inf) AS error_high,
     if(numeric IN ('within', 'agrees', 'diverged') AND NOT isNaN(error), tolerated, nan) AS tolerance,
     z_score,
     CAST(multiIf(
-        NOT paired, 0,
+        NOT paired OR (numeric = 'none' AND NOT bits_differ), 0,
         has_payload, 6,
         same_digest AND digest_kind = 3, 5,
         problem_layout_id = bench_layout_id AND has(telling_layouts, problem_layout_id), 7,
-        both_sketched, 2,
-        (same_digest OR no_statistics) AND digest_kind = 1, 4,
-        (same_digest OR no_statistics) AND digest_kind = 2, 3,
-        no_statistics AND digest_kind = 3, 5,
-        no_statistics, 0,
+        by_sketch, 2,
+        by_statistics OR NOT (same_digest OR no_statistics), 1,
+        digest_kind = 1, 4,
+        digest_kind = 2, 3,
+        digest_kind = 3, 5,
         1) AS Enum8('none' = 0, 'statistics' = 1, 'sketch' = 2, 'digest(xor)' = 3, 'digest(msprobe)' = 4, 'digest' = 5, 'payload' = 6, 'literal' = 7)) AS evidence,
     CAST(multiIf(
         NOT paired, 0,
@@ -221,9 +226,9 @@ SELECT
         has_payload, 4,
         same_digest AND digest_kind = 3, 1,
         problem_layout_id = bench_layout_id AND has(telling_layouts, problem_layout_id), 1,
-        error_low > tolerated, 4,
+        by_statistics OR (by_sketch AND sketch_low > tolerated), 4,
         bitAnd(problem_measured, 23) != bitAnd(bench_measured, 23), 0,
-        both_sketched AND error > 0 AND error_high <= tolerated, 2,
+        by_sketch AND sketch_error > 0 AND sketch_high <= tolerated, 2,
         NOT no_statistics OR both_sketched OR same_digest, 3,
         0) AS Enum8('none' = 0, 'equal' = 1, 'within' = 2, 'agrees' = 3, 'diverged' = 4, 'not_finite' = 5)) AS numeric,
     CAST(multiIf(
