@@ -29,7 +29,9 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	if err := c.provide(ctx, &comparison); err != nil {
 		return comparison, err
 	}
-	// ALIGN
+	if err := c.Align(ctx, comparison.Problem, comparison.Bench(), r.StepOffset); err != nil {
+		return comparison, err
+	}
 	if err := c.fill(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
