@@ -1,0 +1,92 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/tensortap/tensortap/internal/payload"
+	"github.com/tensortap/tensortap/internal/torchfile"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// unreadable begins the message of a row whose files could not be read.
+const unreadable = "unreadable"
+
+func (j *payloadJob) row(ctx context.Context, p payloadPair) schemas.PayloadErrorRow {
+	row := schemas.PayloadErrorRow{
+		ProblemRunID: schemas.RunID(j.request.Problem), BenchRunID: schemas.RunID(j.request.Bench),
+		Rank: p.places[0].rank, Step: p.places[0].step, ProblemSiteID: p.sites[0], BenchSiteID: p.sites[1],
+	}
+	result, err := j.measure(ctx, p)
+	if err != nil {
+		row.Message = shortened(fmt.Sprintf("%s: %v", unreadable, err))
+		return row
+	}
+	row.ElementCount, row.Message = uint64(result.Elements), result.Message //nolint:gosec // never negative
+	if result.SameBits {
+		row.SameBits = 1
+	}
+	row.Cosine, row.RelativeL2, row.L2Distance = result.Cosine, result.RelativeL2, result.L2Distance
+	row.MaxAbsolute, row.MaxRelative = result.MaxAbsolute, result.MaxRelative
+	row.ThousandthRatio, row.FiveThousandthRatio = result.Thousandth, result.FiveThousandth
+	return row
+}
+
+func (j *payloadJob) measure(ctx context.Context, p payloadPair) (payload.Result, error) {
+	var tensors [2]*torchfile.Tensor
+	for i, side := range []string{"problem", "bench"} {
+		file, err := j.open(i, p)
+		if err != nil {
+			return payload.Result{}, fmt.Errorf("%s: %w", side, err)
+		}
+		defer file.Close() //nolint:errcheck // only read
+		if tensors[i], err = readTensor(file); err != nil {
+			return payload.Result{}, fmt.Errorf("%s: %s: %w", side, p.locations[i], err)
+		}
+	}
+	return payload.Compare(ctx, tensors[0], tensors[1])
+}
+
+// open opens a raw tensor, and nothing that lies outside the folder of its dump.
+func (j *payloadJob) open(side int, p payloadPair) (*os.File, error) {
+	at, location := p.places[side], filepath.FromSlash(p.locations[side])
+	dir, ok := j.folders[side][at]
+	if !ok {
+		return nil, fmt.Errorf("%s has no step %d of rank %d", j.request.Folders[side], at.step, at.rank)
+	}
+	if !filepath.IsLocal(location) {
+		return nil, fmt.Errorf("%q leads out of the folder of the dump", p.locations[side])
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // only read
+	// Without O_NONBLOCK, a named pipe would be waited for.
+	return root.OpenFile(location, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func readTensor(file *os.File) (*torchfile.Tensor, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("it is %s, not a file: %w", info.Mode(), fs.ErrInvalid)
+	}
+	return torchfile.Open(file, info.Size())
+}
+
+// shortened is a message without the rest of an endless name of a file.
+func shortened(message string) string {
+	const most = 400
+	if len(message) > most {
+		message = message[:most] + "…"
+	}
+	return strings.ToValidUTF8(message, "?")
+}
