@@ -2,7 +2,7 @@
 -- Grain: one row per run, step, by name of the run, then step
 -- Reads: tap.trend_steps, tap.runs
 -- Empty when: all is well
--- Parameter run = *: name of the run; * for all.
+-- Parameter limit = 1000: greatest number of rows.
 -- Such steps are read from tensor, so that answers are right all the same; `tensortap up` adds them up again at its start.
 SELECT
     if(run.name = '', leftPad(lower(hex(trend.run_id)), 16, '0'), run.name) AS run,
@@ -12,8 +12,9 @@ SELECT
     kept_row_count
 FROM tap.trend_steps AS trend
 LEFT ANY JOIN tap.runs AS run ON run.run_id = trend.run_id
-WHERE state = 'wrong' AND ({run:String} = '*' OR trend.run_id = xxh3(concat({run:String}, char(31))))
+WHERE state = 'wrong'
 ORDER BY
     run,
     step,
     trend.run_id
+LIMIT {limit:UInt64}

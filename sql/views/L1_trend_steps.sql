@@ -73,10 +73,10 @@ SELECT
     sum(sides.rank_count) AS rank_count,
     sum(sides.row_count) AS row_count,
     sum(sides.kept_row_count) AS kept_row_count,
-    CAST(multiIf(
+    multiIf(
         sum(sides.kept_content_count) = 0, 'missing',
         sum(sides.kept_content_count) = 1 AND sum(sides.kept_content) = sum(sides.content) AND kept_row_count = row_count, 'kept',
-        'wrong'), 'Enum8(\'kept\', \'missing\', \'wrong\')') AS state
+        'wrong') AS state
 FROM sides
 GROUP BY
     run_id,
