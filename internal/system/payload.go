@@ -67,7 +67,7 @@ type dumpPlace struct{ rank, step uint32 }
 
 // payloadPair is two raw tensors.
 type payloadPair struct {
-	places    [2]place
+	places    [2]dumpPlace
 	sites     [2]uint64
 	locations [2]string
 }
