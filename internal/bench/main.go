@@ -61,6 +61,8 @@ func benches() []bench {
 		{"compare", "Two folders compared, from nothing to the answer", measureCompare},
 		{"up", "The whole system started, and idle", measureUp},
 		{"divergence", "Divergence of two stored runs", measureDivergence},
+		{"align", "Two different programs aligned", measureAlign},
+		{"trend", "Trends over a hundred million aggregates", measureTrend},
 	}
 }
 
