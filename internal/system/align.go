@@ -62,24 +62,32 @@ type programPair struct {
 	ops            uint64 // of both
 }
 
-// unalignedQuery asks for the pairs whose alignment does not hold every op that is stored of both.
+// unalignedQuery asks for the pairs whose alignment does not hold every op that is
+// stored of both. The list of all pairs is one value, so that it is made once.
 const unalignedQuery = `WITH
+    (
+        SELECT groupArray((problem_program_id, bench_program_id, steps))
+        FROM (
+            SELECT problem_program_id, bench_program_id, count() AS steps
+            FROM tap.program_pairs(problem = {problem:String}, bench = {bench:String}, rank = -1, first_step = 0, last_step = -1, step_offset = {step_offset:Int64})
+            WHERE problem_program_id != bench_program_id
+            GROUP BY problem_program_id, bench_program_id
+        )
+    ) AS list,
     pairs AS (
-        SELECT problem_program_id, bench_program_id, count() AS steps
-        FROM tap.program_pairs(problem = {problem:String}, bench = {bench:String}, rank = -1, first_step = 0, last_step = -1, step_offset = {step_offset:Int64})
-        WHERE problem_program_id != bench_program_id
-        GROUP BY problem_program_id, bench_program_id
+        SELECT pair.1 AS problem_program_id, pair.2 AS bench_program_id, pair.3 AS steps
+        FROM (SELECT arrayJoin(list) AS pair)
     ),
     sizes AS (
         SELECT program_id, count() AS ops
         FROM tap.programs
-        WHERE program_id IN (SELECT problem_program_id FROM pairs UNION ALL SELECT bench_program_id FROM pairs)
+        WHERE program_id IN (SELECT arrayJoin([pair.1, pair.2]) FROM (SELECT arrayJoin(list) AS pair))
         GROUP BY program_id
     ),
     done AS (
         SELECT problem_program_id, bench_program_id, countIf(problem_position IS NOT NULL) AS problem_ops, countIf(bench_position IS NOT NULL) AS bench_ops
         FROM tap.alignments
-        WHERE rules >= {rules:UInt16} AND (problem_program_id, bench_program_id) IN (SELECT problem_program_id, bench_program_id FROM pairs)
+        WHERE rules >= {rules:UInt16} AND (problem_program_id, bench_program_id) IN (SELECT pair.1, pair.2 FROM (SELECT arrayJoin(list) AS pair))
         GROUP BY problem_program_id, bench_program_id
     )
 SELECT pairs.problem_program_id, pairs.bench_program_id, p.ops + b.ops

@@ -13,16 +13,32 @@
 -- Steps and ranks that ran the same programs are told once, by the first of them. Where both ran one program, every op
 -- is paired with itself. Reason not_aligned: nobody compared the programs yet, so nothing is known of the bench's.
 WITH
+    -- As one value it is computed once.
+    (
+        SELECT groupArray((problem_program_id, bench_program_id, place, step_count))
+        FROM
+        (
+            SELECT
+                problem_program_id,
+                bench_program_id,
+                min((step, rank)) AS place,
+                count() AS step_count
+            FROM tap.program_pairs(problem = {problem:String}, bench = {bench:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
+            GROUP BY
+                problem_program_id,
+                bench_program_id
+        )
+    ) AS program_pair_list,
     wanted AS (
         SELECT
-            problem_program_id,
-            bench_program_id,
-            min((step, rank)) AS place,
-            count() AS step_count
-        FROM tap.program_pairs(problem = {problem:String}, bench = {bench:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
-        GROUP BY
-            problem_program_id,
-            bench_program_id
+            tupleElement(one_pair, 1) AS problem_program_id,
+            tupleElement(one_pair, 2) AS bench_program_id,
+            tupleElement(one_pair, 3) AS place,
+            tupleElement(one_pair, 4) AS step_count
+        FROM
+        (
+            SELECT arrayJoin(program_pair_list) AS one_pair
+        )
     ),
     aligned AS (
         SELECT
