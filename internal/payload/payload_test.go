@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +33,8 @@ func numpy(tb testing.TB, dtype string, shape []int, values []float64) *torchfil
 			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(v))
 		case "<f4":
 			text = binary.LittleEndian.AppendUint32(text, math.Float32bits(float32(v)))
+		case "<f2":
+			text = binary.LittleEndian.AppendUint16(text, uint16(math.Float32bits(float32(v))>>16)&0xbfff) // some finite number
 		case "<i4":
 			text = binary.LittleEndian.AppendUint32(text, uint32(int32(v)))
 		}
@@ -282,6 +285,47 @@ func TestComplexPartsCount(t *testing.T) {
 	}
 }
 
+// sparse is a file of zeros, but for one element in the middle, that holds a large tensor.
+func sparse(tb testing.TB, bytes int64, middle byte) *torchfile.Tensor {
+	tb.Helper()
+	file, err := os.Create(filepath.Join(tb.TempDir(), "large.npy"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = file.Close() })
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }", bytes/4)
+	header += strings.Repeat(" ", 117-len(header)) + "\n"
+	if _, err := file.WriteString("\x93NUMPY\x01\x00" + string([]byte{byte(len(header)), 0}) + header); err != nil {
+		tb.Fatal(err)
+	}
+	size := int64(10+len(header)) + bytes
+	if err := file.Truncate(size); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := file.WriteAt([]byte{0, 0, 0, middle}, size-bytes/2-4); err != nil {
+		tb.Fatal(err)
+	}
+	t, err := torchfile.Open(file, size)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+func TestMemoryDoesNotGrowWithTensors(t *testing.T) { //nolint:paralleltest // it measures memory
+	problem, bench := sparse(t, 256<<20, 0x40), sparse(t, 256<<20, 0x41)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := compare(t, problem, bench)
+	runtime.ReadMemStats(&after)
+	if taken := (after.TotalAlloc - before.TotalAlloc) >> 10; taken > 4<<10 {
+		t.Errorf("two tensors of 256 MiB took %d KiB, want 4 MiB at most", taken)
+	}
+	if got := numbers(r); got != "1 0.75 6 6 0.75 1 1" || r.Elements != 64<<20 {
+		t.Errorf("2 and 8 among zeros: %s of %d elements", got, r.Elements)
+	}
+}
+
 func BenchmarkCompare(b *testing.B) {
 	const n = 1 << 22
 	random := rand.New(rand.NewPCG(1, 2))
@@ -295,7 +339,7 @@ func BenchmarkCompare(b *testing.B) {
 		dtype string
 		x, y  []float64
 		size  int64
-	}{{"float32", "<f4", x, y, 4}, {"float64", "<f8", x, y, 8}, {"same", "<f4", y, y, 4}} {
+	}{{"float32", "<f4", x, y, 4}, {"float64", "<f8", x, y, 8}, {"same", "<f4", y, y, 4}, {"float16", "<f2", x, y, 2}} {
 		problem, bench := numpy(b, c.dtype, []int{n}, c.x), numpy(b, c.dtype, []int{n}, c.y)
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(2 * n * c.size)
