@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 
 	"github.com/tensortap/tensortap/internal/align"
 	"github.com/tensortap/tensortap/schemas"
@@ -77,8 +78,7 @@ func program(ops int, changed float64) []align.Op {
 			d.module(fmt.Sprintf("model.layers.%d.part%d", layer, part))
 		}
 	}
-	for i := len(d.ops) - 1; i >= 0; i-- {
-		op := d.ops[i]
+	for _, op := range slices.Backward(d.ops) {
 		op.Phase, op.ID = "backward", op.ID^1
 		if op.ParentID != 0 {
 			op.ParentID ^= 1

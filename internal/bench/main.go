@@ -62,7 +62,6 @@ func benches() []bench {
 		{"up", "The whole system started, and idle", measureUp},
 		{"divergence", "Divergence of two stored runs", measureDivergence},
 		{"align", "Two different programs aligned", measureAlign},
-		{"trend", "Trends over a hundred million aggregates", measureTrend},
 	}
 }
 
