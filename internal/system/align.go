@@ -43,15 +43,21 @@ func (c *Client) Align(ctx context.Context, problem, bench string, stepOffset in
 	if err != nil || len(pairs) == 0 {
 		return err
 	}
-	tooMany := len(pairs) > MostProgramPairs
 	if err := c.alignPairs(ctx, problem, pairs[:min(len(pairs), MostProgramPairs)]); err != nil {
 		return fmt.Errorf("align %s with %s: %w", problem, bench, err)
 	}
 	if err := c.WaitStored(ctx); err != nil {
 		return err
 	}
-	if tooMany {
+	left, err := c.unaligned(ctx, problem, bench, stepOffset)
+	switch {
+	case err != nil:
+		return err
+	case len(pairs) > MostProgramPairs:
 		return &TooManyProgramsError{Problem: problem, Bench: bench, Most: MostProgramPairs}
+	case len(left) > 0:
+		return fmt.Errorf("align %s with %s: %d of %d alignments were published and the database lacks rows of them: `tensortap replay` stores again what the stream holds",
+			problem, bench, len(left), len(pairs))
 	}
 	return nil
 }
