@@ -47,8 +47,7 @@ and the step are the first at which it differs, unless they are given.`,
 	f.Int64Var(&request.Step, "step", -1, "step of the problem; -1 for the first at which the op differs")
 	f.IntVar(&request.Before, "before", request.Before, "how many ops before it to show")
 	f.BoolVar(&request.WholeStack, "stack", false, "show the whole call stack, as -v does")
-	f.StringVarP(&output, "output", "o", string(report.Text), "text, json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	addTextOrJSON(cmd, &output)
 	return cmd
 }
 
@@ -63,7 +62,13 @@ func addRuns(a *app, cmd *cobra.Command, request *system.CompareRequest) {
 	a.completeRunFlags(cmd, "problem", "bench")
 }
 
-// textOrJSON reads the --output of commands whose answer is no table.
+// addTextOrJSON adds --output to commands whose answer is no table.
+func addTextOrJSON(cmd *cobra.Command, output *string) {
+	cmd.Flags().StringVarP(output, "output", "o", string(report.Text), "text, json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// textOrJSON reads that --output.
 func textOrJSON(output string) (report.Format, error) {
 	format := report.Format(output)
 	if format != report.Text && format != report.JSON {

@@ -52,7 +52,7 @@ cannot say. Of all others: 0 done, 2 an error.`,
 	root.SetErr(stderr)
 	a.flags(root)
 	root.AddCommand(
-		newUp(a), newPublish(a), newCompare(a), newExplain(a), newReport(a), newRuns(a), newQuery(a),
+		newUp(a), newPublish(a), newCompare(a), newExplain(a), newWatch(a), newReport(a), newRuns(a), newQuery(a),
 		newReplay(a), newEngine(a), newVersion(a),
 	)
 	return root

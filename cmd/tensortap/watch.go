@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newWatch(a *app) *cobra.Command {
+	request := system.DefaultWatchRequest()
+	var output string
+	var words comparisonWords
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow two runs live, and say when the first divergence lands",
+		Long: `Follow two runs, of which one or both may still be running, or not exist yet: say what
+becomes of each step that both have, and, within a second of its being stored, where
+they diverge, also in the middle of a step. What is missing is said on the step's line.
+
+It ends when both runs have ended and nothing came for the time of --idle: a run that
+was read from files has ended when all of its steps are whole. So with dumps that are
+published one by one as a training goes on, give a time longer than a step.
+
+Exit status: 0 nothing differs, 1 something differs, 2 an error, too little data to say,
+or stopped before anything differed.`,
+		Example: `  tensortap watch --problem bad --bench good --until-diverged
+  tensortap watch --problem bad --bench good --steps 100: --idle 10m
+  tensortap watch --problem bad --bench good --output json | jq -c 'select(.event == "divergence")'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := words.apply(&request.Compare); err != nil {
+				return err
+			}
+			return a.watch(cmd.Context(), request, output)
+		},
+	}
+	f := cmd.Flags()
+	addRuns(a, cmd, &request.Compare)
+	words.flags(f)
+	f.Int64Var(&request.Compare.Rank, "rank", -1, "only this rank of the problem; -1 for all")
+	f.BoolVar(&request.UntilDiverged, "until-diverged", false, "end at the first divergence")
+	f.DurationVar(&request.Idle, "idle", request.Idle, "how long nothing may come before runs count as ended, and a step that is not whole is judged as it is")
+	addTextOrJSON(cmd, &output)
+	return cmd
+}
+
+func (a *app) watch(ctx context.Context, request system.WatchRequest, output string) error {
+	format, err := textOrJSON(output)
+	if err != nil {
+		return err
+	}
+	if _, err := a.endpoint(); err != nil {
+		return err // a system that never ran is not waited for
+	}
+	progress := a.newActivity()
+	defer progress.clear()
+	request.Now, request.Busy = time.Now, progress.say
+	request.Connect = a.reconnect
+	request.Say = func(e *report.WatchEvent) error {
+		progress.clear()
+		return e.Write(a.stdout, format)
+	}
+	verdict, err := system.Watch(ctx, request)
+	switch {
+	case err != nil:
+		return err
+	case verdict == report.Differs:
+		return errDiffers
+	case verdict == report.Unknown:
+		return errors.New("cannot say whether the runs differ: see above what is missing")
+	}
+	return nil
+}
+
+// reconnect finds the system anew: one that was started again may listen elsewhere.
+func (a *app) reconnect(ctx context.Context) (*system.Client, error) {
+	endpoint, err := a.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	return system.Connect(ctx, endpoint, time.Now)
+}
+
+// activity is a line on a terminal that says what goes on, and nothing elsewhere.
+type activity struct {
+	a     *app
+	shown bool
+}
+
+func (a *app) newActivity() *activity { return &activity{a: a} }
+
+func (l *activity) say(what string) {
+	if !l.a.terminal(l.a.stderr) || !l.a.terminal(l.a.stdout) {
+		return
+	}
+	fmt.Fprintf(l.a.stderr, "\r\x1b[K%s", report.Printable(what))
+	l.shown = true
+}
+
+func (l *activity) clear() {
+	if l.shown {
+		fmt.Fprint(l.a.stderr, "\r\x1b[K")
+		l.shown = false
+	}
+}

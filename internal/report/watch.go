@@ -1,0 +1,142 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// WatchEvent is one thing that a watch has to say. As JSON it is an object a
+// line; its fields stay, more may come.
+type WatchEvent struct {
+	Event        string   `json:"event"` // waiting, going_on, step, divergence or end
+	For          string   `json:"for,omitempty"`
+	Step         *int64   `json:"step,omitempty"`
+	Rank         *int64   `json:"rank,omitempty"`
+	State        string   `json:"state,omitempty"` // of a step: agree, differs or unknown; of the end: same, differs or unknown
+	Ranks        int      `json:"ranks,omitempty"`
+	Steps        int      `json:"steps,omitempty"` // of the end: how many were judged
+	Paired       uint64   `json:"paired,omitempty"`
+	OnlyProblem  uint64   `json:"only_problem,omitempty"`
+	OnlyBench    uint64   `json:"only_bench,omitempty"`
+	Unknown      uint64   `json:"unknown,omitempty"`
+	Differing    uint64   `json:"differing,omitempty"`
+	Incomplete   []string `json:"incomplete,omitempty"`
+	Op           string   `json:"op,omitempty"`
+	Module       string   `json:"module,omitempty"`
+	Role         string   `json:"role,omitempty"`
+	Path         string   `json:"path,omitempty"`
+	Verdict      string   `json:"verdict,omitempty"`
+	Side         string   `json:"side,omitempty"` // of not_finite: problem, bench or both
+	Evidence     string   `json:"evidence,omitempty"`
+	Error        Measure  `json:"error,omitzero"`
+	Tolerance    Measure  `json:"tolerance,omitzero"`
+	UserFrame    string   `json:"user_frame,omitempty"`
+	WithinStep   bool     `json:"within_step,omitempty"` // a divergence that was seen before the step had ended
+	ElapsedNanos int64    `json:"elapsed_ns"`            // since the watch began
+}
+
+// Measure is a number that may be infinite, which JSON has no number for, or unknown.
+type Measure struct {
+	Known bool
+	Value float64
+}
+
+// IsZero says that nothing is known.
+func (m Measure) IsZero() bool { return !m.Known }
+
+// MarshalJSON implements json.Marshaler.
+func (m Measure) MarshalJSON() ([]byte, error) {
+	if math.IsInf(m.Value, 0) || math.IsNaN(m.Value) {
+		return json.Marshal(formatFloat(m.Value, 64))
+	}
+	return json.Marshal(m.Value)
+}
+
+// Write writes the event as a line: for people, or as a JSON object.
+func (e *WatchEvent) Write(to io.Writer, format Format) error {
+	line := e.String()
+	if format == JSON {
+		object, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("encode event %s: %w", e.Event, err)
+		}
+		line = string(object)
+	}
+	_, err := fmt.Fprintln(to, line)
+	return err
+}
+
+// String is the event as a line, or a few, for people.
+func (e *WatchEvent) String() string {
+	switch e.Event {
+	case "waiting":
+		return "waiting for " + Printable(e.For)
+	case "going_on":
+		return "going on: " + Printable(e.For) + " is there"
+	case "step":
+		return fmt.Sprintf("step %d: %s, %s%s, %s%s", *e.Step, plural(e.Ranks, "rank"), e.counts(), e.differing(), e.State, e.incomplete())
+	case "divergence":
+		return e.divergence()
+	case "end":
+		return fmt.Sprintf("%s after %s%s", strings.ToUpper(e.State), plural(e.Steps, "step"), e.incomplete())
+	}
+	return Printable(e.Event)
+}
+
+func (e *WatchEvent) counts() string {
+	counts := []string{thousands(e.Paired) + " paired"}
+	for _, c := range []struct {
+		n    uint64
+		what string
+	}{{e.OnlyProblem, "only in the problem"}, {e.OnlyBench, "only in the bench"}, {e.Unknown, "unknown"}} {
+		if c.n > 0 {
+			counts = append(counts, thousands(c.n)+" "+c.what)
+		}
+	}
+	return strings.Join(counts, ", ")
+}
+
+func (e *WatchEvent) differing() string {
+	if e.Differing == 0 {
+		return ""
+	}
+	return ", " + thousands(e.Differing) + " differ"
+}
+
+// incomplete says what is missing, with the first reasons.
+func (e *WatchEvent) incomplete() string {
+	if len(e.Incomplete) == 0 {
+		return ""
+	}
+	shown := e.Incomplete[:min(len(e.Incomplete), gapsShown)]
+	text := "; INCOMPLETE: " + Printable(strings.Join(shown, "; "))
+	if rest := len(e.Incomplete) - len(shown); rest > 0 {
+		text += fmt.Sprintf("; and %d more", rest)
+	}
+	return text
+}
+
+func (e *WatchEvent) divergence() string {
+	text := fmt.Sprintf("DIVERGED at step %d, rank %d, op %s", *e.Step, *e.Rank, Printable(e.Op))
+	if e.Module != "" {
+		text += "\n  in module " + Printable(e.Module)
+	}
+	verdict := strings.ReplaceAll(e.Verdict, "_", " ")
+	if e.Verdict == "not_finite" && e.Side != "" && e.Side != "none" {
+		verdict += " in " + e.Side
+	}
+	text += fmt.Sprintf("\n  %s %s: %s by %s", Printable(e.Role), Printable(e.Path), verdict, e.Evidence)
+	if e.Error.Known {
+		text += ", error " + shortNumber(e.Error.Value)
+	}
+	if e.Tolerance.Known {
+		text += ", tolerance " + shortNumber(e.Tolerance.Value)
+	}
+	if e.UserFrame != "" {
+		text += "\n  called at " + oneLine(e.UserFrame)
+	}
+	return text
+}
