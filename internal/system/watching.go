@@ -28,7 +28,8 @@ type watch struct {
 	from    int64                  // steps below are done
 	aligned map[[2]string]bool     // pairs of programs that were looked at
 
-	changed   time.Time // when anything came last
+	asked     time.Time // when the runs were measured last
+	changed   time.Time // when anything came last, as far as asked
 	judged    int       // steps
 	measured  uint64    // pairs that something can be said of
 	masked    uint64    // pairs not finite on both sides in the same way
@@ -121,6 +122,7 @@ func (w *watch) sayWaiting(side *watchedRun) error {
 
 // measure asks how far both runs are.
 func (w *watch) measure(ctx context.Context) error {
+	w.asked = w.r.Now()
 	group, askCtx := errgroup.WithContext(ctx)
 	var tables [2]report.Table
 	for i, side := range w.sides {
@@ -167,7 +169,7 @@ func (w *watch) note(side int, t report.Table, row int) {
 		return
 	}
 	s.sides[side][rank] = now
-	s.changed, s.dirty, w.changed = w.r.Now(), true, w.r.Now()
+	s.changed, s.dirty, w.changed = w.asked, true, w.asked
 }
 
 func truthOf(v report.Value) bool { return v.Exact == "1" || v.Exact == "true" }
@@ -324,11 +326,11 @@ func (w *watch) judgeWhole(ctx context.Context) error {
 func (w *watch) whole() []int64 {
 	var whole []int64
 	for _, step := range slices.Sorted(maps.Keys(w.steps)) {
-		s, now := w.steps[step], w.r.Now()
+		s, rest := w.steps[step], w.asked.Sub(w.steps[step].changed)
 		if s.said == s.signature() || len(s.sides[0]) == 0 || len(s.sides[1]) == 0 {
 			continue
 		}
-		if now.Sub(s.changed) >= w.r.Idle || now.Sub(s.changed) >= w.r.Settle && len(w.lacks(step)) == 0 {
+		if rest >= w.r.Idle || rest >= w.r.Settle && len(w.lacks(step)) == 0 {
 			whole = append(whole, step)
 		}
 	}
@@ -431,7 +433,7 @@ func (w *watch) sayStep(ctx context.Context, step int64, judged report.Table) er
 func (w *watch) finish() {
 	for _, step := range slices.Sorted(maps.Keys(w.steps)) {
 		s := w.steps[step]
-		if s.said == "" || s.said != s.signature() || len(w.lacks(step)) > 0 || w.r.Now().Sub(s.changed) < w.r.Idle {
+		if s.said == "" || s.said != s.signature() || len(w.lacks(step)) > 0 || w.asked.Sub(s.changed) < w.r.Idle {
 			return
 		}
 		delete(w.steps, step)
@@ -457,7 +459,7 @@ func (w *watch) busy() {
 // runsEnded says whether nothing more will come of either run.
 func (w *watch) runsEnded(ctx context.Context) (bool, error) {
 	w.finish()
-	if w.r.Now().Sub(w.changed) < w.r.Idle || len(w.whole()) > 0 {
+	if w.asked.Sub(w.changed) < w.r.Idle || len(w.whole()) > 0 {
 		return false, nil
 	}
 	stored, err := pipelines.ConsumerProgress(ctx, w.client.stream, databaseConsumer)
@@ -470,8 +472,13 @@ func (w *watch) runsEnded(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if running.Get(0, "running").Number > 0 {
-		w.changed = w.r.Now() // look again later
+		w.changed = w.asked // look again later
 		return false, nil
+	}
+	// What was stored since the runs were measured is not judged yet.
+	before := w.changed
+	if err := w.measure(ctx); err != nil || w.changed != before {
+		return false, err
 	}
 	w.gaps, err = w.client.gaps(ctx, w.sides[0].name, w.sides[1].name)
 	return err == nil, err
