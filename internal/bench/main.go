@@ -62,6 +62,8 @@ func benches() []bench {
 		{"up", "The whole system started, and idle", measureUp},
 		{"divergence", "Divergence of two stored runs", measureDivergence},
 		{"align", "Two different programs aligned", measureAlign},
+		{"watch", "A divergence stored, and said by watch", measureWatch},
+		{"trend", "Trends over a hundred million aggregates", measureTrend},
 	}
 }
 

@@ -46,6 +46,12 @@ WITH
         WHERE ({role:String} = 'all' OR role = {role:String})
             AND ({phase:String} = 'all' OR phase = {phase:String})
     ),
+    -- As arrays, since a look into them is cheaper than a join.
+    (
+        SELECT (groupArray(site_id), groupArray(group_id))
+        FROM places
+        WHERE {by:String} != 'rank'
+    ) AS group_of_site,
     names AS (
         SELECT
             group_id,
@@ -57,7 +63,7 @@ WITH
     ),
     aggregates AS (
         SELECT
-            places.group_id AS group_id,
+            transform(site_id, group_of_site.1, group_of_site.2, toUInt64(0)) AS group_id,
             step,
             row_count,
             not_finite_row_count,
@@ -70,10 +76,9 @@ WITH
             value_element_count,
             nan_count,
             infinity_count
-        FROM tap.step_aggregates(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS seen
-        LEFT ANY JOIN places ON places.site_id = seen.site_id
+        FROM tap.step_aggregates(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
         WHERE {by:String} != 'rank'
-            AND (({role:String} = 'all' AND {phase:String} = 'all') OR seen.site_id IN (
+            AND (({role:String} = 'all' AND {phase:String} = 'all') OR site_id IN (
                 SELECT site_id
                 FROM places
             ))
@@ -96,22 +101,25 @@ WITH
             run = {run:String}, role = {role:String}, phase = {phase:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
         WHERE {by:String} = 'rank'
     ),
-    -- Only what the statistic needs is read: conditions on a parameter are decided beforehand.
+    -- Only what the statistic needs is read: an if() on a parameter is decided beforehand, one within another is not.
+    -- The least is the greatest of the opposites.
     parts AS (
         SELECT
             group_id,
             step,
             row_count,
             not_finite_row_count,
-            if({statistic:String} = 'min', value_min,
-                if({statistic:String} = 'max', value_max,
-                    if({statistic:String} IN ('l2', 'rms'), square_sum,
-                        if({statistic:String} = 'mean', value_sum,
-                            if({statistic:String} = 'nan_count', toFloat64(nan_count),
-                                if({statistic:String} = 'infinity_count', toFloat64(infinity_count),
-                                    if({statistic:String} = 'not_finite_count', toNullable(toFloat64(not_finite_row_count)),
-                                        if({statistic:String} = 'row_count', toNullable(toFloat64(row_count)), toNullable(toFloat64(element_count)))))))))) AS part,
-            if({statistic:String} = 'rms', square_element_count, if({statistic:String} = 'mean', value_element_count, 0)) AS part_element_count
+            coalesce(
+                if({statistic:String} = 'min', -value_min, NULL),
+                if({statistic:String} = 'max', value_max, NULL),
+                if({statistic:String} IN ('l2', 'rms'), square_sum, NULL),
+                if({statistic:String} = 'mean', value_sum, NULL),
+                if({statistic:String} = 'nan_count', toFloat64(nan_count), NULL),
+                if({statistic:String} = 'infinity_count', toFloat64(infinity_count), NULL),
+                if({statistic:String} = 'not_finite_count', toFloat64(not_finite_row_count), NULL),
+                if({statistic:String} = 'row_count', toFloat64(row_count), NULL),
+                if({statistic:String} = 'element_count', toFloat64(element_count), NULL)) AS part,
+            if({statistic:String} = 'rms', square_element_count, 0) + if({statistic:String} = 'mean', value_element_count, 0) AS part_element_count
         FROM aggregates
     ),
     folded AS (
@@ -121,10 +129,9 @@ WITH
             sum(parts.row_count) AS row_count,
             sum(parts.not_finite_row_count) AS not_finite_row_count,
             ifNull(
-                if({statistic:String} = 'min', minOrNullIf(part, NOT isNaN(part)),
-                    if({statistic:String} = 'max', maxOrNullIf(part, NOT isNaN(part)), sumOrNullIf(part, NOT isNaN(part)))),
+                if({statistic:String} IN ('min', 'max'), maxOrNullIf(part, NOT isNaN(part)), sumOrNullIf(part, NOT isNaN(part))),
                 if(count(part) > 0, nan, NULL)) AS total,
-            nullIf(sum(part_element_count), 0) AS element_count
+            if(isNaN(total), 1, nullIf(sum(part_element_count), 0)) AS divisor
         FROM parts
         GROUP BY
             group_id,
@@ -135,8 +142,9 @@ SELECT
     if({by:String} = 'rank', toString(group_id), if(names.name = '', if(group_id = 0, 'undefined', 'outside'), names.name)) AS group_name,
     step,
     if({statistic:String} = 'l2', sqrt(total),
-        if({statistic:String} = 'rms', sqrt(total / element_count),
-            if({statistic:String} = 'mean', total / element_count, total))) AS value,
+        if({statistic:String} = 'rms', sqrt(total / divisor),
+            if({statistic:String} = 'mean', total / divisor,
+                if({statistic:String} = 'min', -total, total)))) AS value,
     row_count,
     not_finite_row_count
 FROM folded
