@@ -1,39 +1,17 @@
 -- Question: which tensors hold NaN or infinity, and in which op did they arise?
 -- Grain: one row per rank, step, op, role, path that is not finite, by step, then position in execution order, then rank
--- Reads: tap.observations, tap.sites, tap.ops, tap.layouts
+-- Reads: tap.overflows, tap.meetings, tap.steps, tap.programs, tap.sites, tap.ops, tap.layouts
 -- Empty when: every minimum, maximum and mean is finite and nothing not finite was counted
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.
 -- Parameter last_step = -1: last step; -1 for all.
 -- Parameter limit = 20: greatest number of rows.
--- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is. The
--- gradient of a parameter is an output of the op that gives it; where that op is the gradient itself, as in dumps of
--- msProbe, it has no inputs to look at and is called gradient.
--- An infinite norm beside finite elements overflowed in the tensor's own dtype; it is not counted.
+-- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is. A module is
+-- none when something in it is not finite, nor is a collective that another rank gave something not finite. A literal
+-- and a parameter are told apart from what ops pass on. The gradient of a parameter is an output of the op that gives
+-- it; where that op is the gradient itself, as in dumps of msProbe, it has no inputs to look at and is called gradient.
 WITH
-    bad AS (
-        SELECT
-            rank,
-            step,
-            micro_step,
-            seq,
-            site_id,
-            layout_id,
-            measured,
-            value_min,
-            value_max,
-            value_mean,
-            value_l2,
-            nan_count,
-            positive_infinity_count,
-            negative_infinity_count
-        FROM tap.observations(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
-        WHERE NOT isFinite(value_min)
-            OR NOT isFinite(value_max)
-            OR NOT isFinite(value_mean)
-            OR nan_count + positive_infinity_count + negative_infinity_count > 0
-    ),
     placed AS (
         SELECT
             bad.rank AS rank,
@@ -50,14 +28,66 @@ WITH
             bad.nan_count AS nan_count,
             bad.positive_infinity_count AS positive_infinity_count,
             bad.negative_infinity_count AS negative_infinity_count,
+            bad.excused AS excused,
             site.op_id AS op_id,
             site.role AS role,
             site.path AS path,
+            site.role IN ('output', 'parameter_gradient') AS is_output,
             if(site.op_id = 0, bad.site_id, site.op_id) AS op_key,
-            countIf(site.role NOT IN ('output', 'parameter_gradient')) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_input_count,
-            countIf(site.role IN ('output', 'parameter_gradient')) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_output_count
-        FROM bad
+            countIf(NOT bad.excused AND NOT is_output) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_input_count,
+            countIf(NOT bad.excused AND is_output) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_output_count
+        FROM tap.overflows(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS bad
         LEFT ANY JOIN tap.sites AS site ON site.site_id = bad.site_id
+    ),
+    -- Modules with something bad in them.
+    around AS (
+        SELECT DISTINCT
+            inner_op.rank AS rank,
+            inner_op.step AS step,
+            program.parent_op_id AS op_id,
+            1 AS found
+        FROM
+        (
+            SELECT DISTINCT
+                bad.rank AS rank,
+                bad.step AS step,
+                site.op_id AS op_id
+            FROM tap.overflows(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS bad
+            INNER JOIN tap.sites AS site ON site.site_id = bad.site_id
+            WHERE NOT bad.excused
+        ) AS inner_op
+        INNER JOIN
+        (
+            SELECT
+                rank,
+                step,
+                program_id
+            FROM tap.steps
+            WHERE run_id = xxh3(concat({run:String}, char(31)))
+        ) AS step_program ON step_program.rank = inner_op.rank AND step_program.step = inner_op.step
+        INNER JOIN tap.programs AS program ON program.program_id = step_program.program_id AND program.op_id = inner_op.op_id
+        WHERE program.parent_op_id != 0
+    ),
+    -- Calls of collectives that some rank gave something bad, which may be a rank that was not asked for.
+    met AS (
+        SELECT
+            meeting.rank AS rank,
+            meeting.step AS step,
+            meeting.op_id AS op_id,
+            max(giver.bad) OVER (PARTITION BY meeting.meeting) AS found
+        FROM tap.meetings(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS meeting
+        LEFT ANY JOIN
+        (
+            SELECT DISTINCT
+                bad.rank AS rank,
+                bad.step AS step,
+                site.op_id AS op_id,
+                1 AS bad
+            FROM tap.overflows(run = {run:String}, rank = -1, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS bad
+            INNER JOIN tap.sites AS site ON site.site_id = bad.site_id
+            WHERE NOT bad.excused AND site.role != 'output'
+        ) AS giver ON giver.rank = meeting.rank AND giver.step = meeting.step AND giver.op_id = meeting.op_id
+        WHERE meeting.api != 'end of backward'
     )
 SELECT
     placed.rank AS rank,
@@ -69,10 +99,13 @@ SELECT
     placed.path AS path,
     multiIf(
         placed.op_id = 0, 'unknown',
+        placed.excused, 'known exception',
+        layout.kind NOT IN ('tensor', ''), 'argument',
+        placed.role = 'parameter', 'parameter',
         op.phase = 'gradient', 'gradient',
         bad_input_count > 0 AND bad_output_count > 0, 'passed on',
         bad_input_count > 0, 'input only',
-        match(op.class_or_api, '^(empty|new_empty|fill|full|masked_fill)'), 'known exception',
+        around.found = 1 OR met.found = 1, 'passed on',
         'origin') AS verdict,
     layout.dtype AS dtype,
     layout.shape AS shape,
@@ -86,6 +119,8 @@ SELECT
 FROM placed
 LEFT ANY JOIN tap.ops AS op ON op.op_id = placed.op_id
 LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = placed.layout_id
+LEFT ANY JOIN around ON around.rank = placed.rank AND around.step = placed.step AND around.op_id = placed.op_id
+LEFT ANY JOIN met ON met.rank = placed.rank AND met.step = placed.step AND met.op_id = placed.op_id
 ORDER BY
     step,
     position,
