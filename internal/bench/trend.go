@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -145,9 +146,7 @@ func (s *server) fillBy(ctx context.Context, statement string, size fillSize) er
 // trend asks the report several times; the first, which reads from disk, does not count.
 func (s *server) trend(ctx context.Context, e *env, parameters map[string]string) (rounds, error) {
 	all := map[string]string{"limit": "10000000"}
-	for name, value := range parameters {
-		all[name] = value
-	}
+	maps.Copy(all, parameters)
 	took, err := repeat(ctx, 1+2*e.rounds, func() (float64, error) {
 		return elapsed(func() error {
 			table, err := s.client.Report(ctx, "trend", all)
