@@ -147,7 +147,8 @@ func (w *watching) read(from io.Reader) {
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		var fields struct {
 			report.WatchEvent
-			Error, Tolerance any // infinity is a text
+			Error     any `json:"error"` // infinity is a text
+			Tolerance any `json:"tolerance"`
 		}
 		if json.Unmarshal(lines.Bytes(), &fields) == nil {
 			w.events <- fields.WatchEvent
@@ -203,7 +204,7 @@ func awaitRow(t *testing.T, u *upProcess, run string, rows int) time.Time {
 func TestWatchSaysADivergenceInTheMiddleOfAStep(t *testing.T) {
 	t.Parallel()
 	u := shared(t)
-	w := startWatch(t, u, "watch-live-bad", "watch-live-good", "--until-diverged")
+	w := startWatch(t, u, "watch-live-bad", "watch-live-good", "--until-diverged", "--idle", "5m")
 	if e := w.next(t, "waiting"); e.For != "run watch-live-bad" {
 		t.Errorf("waits for %q first", e.For)
 	}
@@ -252,7 +253,7 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	good, bad := newLiveRun(t, u, "good"), newLiveRun(t, u, "bad")
 	good.step(0)
 	bad.step(0)
-	w := startWatch(t, u, "bad", "good", "--until-diverged")
+	w := startWatch(t, u, "bad", "good", "--until-diverged", "--idle", "5m")
 	w.next(t, "step")
 	if err := u.kill(); err != nil {
 		t.Fatal(err)

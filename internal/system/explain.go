@@ -175,6 +175,7 @@ func (c *Client) fillExplanation(ctx context.Context, r ExplainRequest, e *repor
 	ask(&e.Context, "op_context", before)
 	place := map[string]string{"run": e.Problem, "op": e.Op, "rank": parameters["rank"], "step": parameters["step"]}
 	ask(&e.Place, "op_place", place)
+	ask(&e.Msprobe, "op_msprobe", parameters)
 	group.Go(func() error {
 		gaps, err := c.gaps(askCtx, e.Problem, e.Bench)
 		e.Gaps = append(e.Gaps, gaps...)

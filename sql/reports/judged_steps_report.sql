@@ -49,14 +49,14 @@ SELECT
     op.module_path AS module,
     site.role AS role,
     site.path AS path,
-    judged.first_row.4 AS verdict,
-    judged.first_row.5 AS evidence,
-    if(differing_count = 0 OR isNaN(judged.first_row.6), NULL, toNullable(judged.first_row.6)) AS error,
-    if(differing_count = 0 OR isNaN(judged.first_row.7), NULL, toNullable(judged.first_row.7)) AS tolerance,
-    judged.first_row.8 AS side,
-    judged.first_row.9 AS reason
+    tupleElement(judged.first_row, 4) AS verdict,
+    tupleElement(judged.first_row, 5) AS evidence,
+    if(differing_count = 0 OR isNaN(tupleElement(judged.first_row, 6)), NULL, toNullable(tupleElement(judged.first_row, 6))) AS error,
+    if(differing_count = 0 OR isNaN(tupleElement(judged.first_row, 7)), NULL, toNullable(tupleElement(judged.first_row, 7))) AS tolerance,
+    tupleElement(judged.first_row, 8) AS side,
+    tupleElement(judged.first_row, 9) AS reason
 FROM judged
-LEFT ANY JOIN tap.sites AS site ON site.site_id = if(judged.first_row.3, judged.first_row.1, judged.first_row.2)
+LEFT ANY JOIN tap.sites AS site ON site.site_id = if(tupleElement(judged.first_row, 3), tupleElement(judged.first_row, 1), tupleElement(judged.first_row, 2))
 LEFT ANY JOIN tap.ops AS op ON op.op_id = site.op_id
 ORDER BY
     step,

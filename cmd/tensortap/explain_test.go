@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/internal/recorded"
+)
+
+func TestExplainShowsAnOpOnAScreen(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	u.publish(t, recorded.Unpack(t, "B02_weight_mix"), "explain-bad")
+	u.publish(t, recorded.Unpack(t, "B00_golden_mix"), "explain-good")
+	flags := []string{"explain", "--problem", "explain-bad", "--bench", "explain-good", "--op"}
+	text := inside(t, u.setting, append(flags, "layers.2.mlp.down_proj")...)
+	for _, want := range []string{
+		"op           Module.model.layers.2.mlp.down_proj.Linear.forward.0, rank 0, step 0",
+		"module       model.layers.2.mlp.down_proj", "paired       with the op of the same name", "parameter weight", "diverged by statistics",
+		"msProbe", "before it    ", "elsewhere    ", "called at", "not meant    Module.model.layers.2.mlp.down_proj.Linear.backward.0",
+	} {
+		if text.status != 0 || !strings.Contains(text.stdout, want) {
+			t.Errorf("explain lacks %q: %v", want, text)
+		}
+	}
+	if lines := strings.Count(text.stdout, "\n"); lines > 45 {
+		t.Errorf("%d lines are more than a screen", lines)
+	}
+	object := inside(t, u.setting, append(flags, "Functional.linear.20.forward", "--output", "json")...)
+	var answer struct {
+		Op              string
+		Rank, Step      int
+		Tensors, Before []map[string]any
+	}
+	if err := json.Unmarshal([]byte(object.stdout), &answer); err != nil || answer.Op != "Functional.linear.20.forward" || len(answer.Tensors) < 3 || len(answer.Before) < 2 {
+		t.Errorf("explain --output json: %v, %v", err, object)
+	}
+}
+
+func TestExplainHelpsToFindTheName(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	u.publish(t, recorded.Unpack(t, "B00_golden_mix"), "explain-names")
+	for name, want := range map[string]string{
+		"linear":             "ops have \"linear\" in the name of them or of their module, give one of:\n  Functional.linear.0.forward",
+		"Functional.linaer":  "the nearest are:\n  Functional.linear.",
+		"mlp":                "give one of:\n  Module.model.layers.0.mlp.",
+		"":                   "empty",
+		"\xff":               "UTF-8",
+		"a'); DROP TABLE x":  "the nearest are",
+		"Functional.linear.": "and ",
+	} {
+		out := inside(t, u.setting, "explain", "--problem", "explain-names", "--bench", "explain-names", "--op", name)
+		if out.status != exitError || !strings.Contains(out.stderr, want) {
+			t.Errorf("explain --op %q: want %q in %v", name, want, out)
+		}
+	}
+	if out := inside(t, u.setting, "explain", "--problem", "explain-nobody", "--bench", "explain-names", "--op", "x"); !strings.Contains(out.stderr, "no run is named") {
+		t.Errorf("explain of a run that is not there: %v", out)
+	}
+}
