@@ -53,6 +53,9 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 	}
 	for _, p := range r.Parameters {
 		values[p.Name] = cmd.Flags().String(strings.ReplaceAll(p.Name, "_", "-"), p.Default, p.Doc)
+		if slices.Contains(runParameters(), p.Name) {
+			a.completeRunFlags(cmd, p.Name)
+		}
 		if p.Required {
 			_ = cmd.MarkFlagRequired(strings.ReplaceAll(p.Name, "_", "-"))
 		}
