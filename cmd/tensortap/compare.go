@@ -14,7 +14,7 @@ import (
 
 func newCompare(a *app) *cobra.Command {
 	request := system.DefaultCompareRequest()
-	var output string
+	var output, outputDir string
 	var words comparisonWords
 	cmd := &cobra.Command{
 		Use:   "compare PROBLEM BENCH [BENCH…]",
@@ -34,22 +34,28 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
 		Example: `  tensortap compare bad/dump/step0 good/dump/step0
   tensortap compare bad good --rank 3 --steps 10:20 --tolerance 1e-3
   tensortap compare bad good1 good2 good3
-  tensortap compare bad good --output json`,
+  tensortap compare bad good --output json
+  tensortap compare bad good --output msprobe-csv --output-dir results`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Problem, request.Benches = args[0], args[1:]
 			if err := words.apply(&request); err != nil {
 				return err
 			}
+			if output == msprobeCSV {
+				return a.compareAsMsprobe(cmd.Context(), request, outputDir)
+			}
 			return a.compare(cmd.Context(), request, output)
 		},
 	}
 	f := cmd.Flags()
 	words.flags(f)
+	f.StringVar(&outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; a single one goes to standard output without it")
 	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank of the problem; -1 for all")
 	f.BoolVar(&request.Strict, "strict", false, "what exists in one run only makes them differ")
 	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list; text shows at most 4")
 	addOutput(cmd, &output)
+	f.Lookup("output").Usage += ", " + msprobeCSV + " (what msProbe's own compare writes)"
 	return cmd
 }
 
@@ -104,7 +110,12 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	if err := a.withRuns(ctx, request, ask); err != nil {
 		return err
 	}
-	switch comparison.Verdict {
+	return judged(comparison.Verdict)
+}
+
+// judged is the exit status of a verdict.
+func judged(verdict report.Verdict) error {
+	switch verdict {
 	case report.Differs:
 		return errDiffers
 	case report.Unknown:
