@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newOverflow(a *app) *cobra.Command {
+	request := system.DefaultOverflowRequest()
+	var output, steps string
+	cmd := &cobra.Command{
+		Use:   "overflow RUN|DIR",
+		Short: "Say where NaN or infinity began in one run",
+		Long: `Say where NaN or infinity began in one run, over all its ranks: a stored run, or a
+folder of msProbe dumps, in a temporary system that is removed afterwards. Masks of
+-Inf, memory that nobody wrote and other known exceptions are left out and counted.
+
+Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to say.`,
+		Example: `  tensortap overflow bad/dump
+  tensortap overflow bad --steps 100: --output json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			request.Run = args[0]
+			if steps != "" {
+				if request.Steps, err = system.ParseSteps(steps); err != nil {
+					return err
+				}
+			}
+			return a.overflow(cmd.Context(), request, output)
+		},
+	}
+	f := cmd.Flags()
+	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
+	f.StringVar(&steps, "steps", "", "only steps A:B, both included; also A:, :B or one step")
+	addOutput(cmd, &output)
+	return cmd
+}
+
+func (a *app) overflow(ctx context.Context, request system.OverflowRequest, output string) error {
+	format, err := report.ParseFormat(output)
+	if err != nil {
+		return err
+	}
+	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
+	var overflow report.Overflow
+	err = a.withRun(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
+		if overflow, err = client.Overflow(ctx, request); err != nil {
+			return err
+		}
+		a.warn(overflow.Warnings, overflow.WarningCount)
+		return client.WriteOverflow(ctx, a.stdout, style, request, &overflow)
+	})
+	if err != nil {
+		return err
+	}
+	switch overflow.Judge() {
+	case report.NotFinite:
+		return errDiffers
+	case report.Unsure:
+		return errors.New("cannot say whether the run is finite: see above what is missing")
+	case report.Finite:
+	}
+	return nil
+}
+
+// withRun asks where the run is: in the running system, or, for a folder, in a temporary one.
+func (a *app) withRun(ctx context.Context, request system.OverflowRequest, ask func(context.Context, *system.Client) error) error {
+	if request.Folder() {
+		if a.flagged {
+			return errors.New("a folder is looked at in a temporary system of its own, which must not mix with --nats and --clickhouse; " +
+				"to look at it there, publish it: tensortap publish msprobe DIR --run NAME")
+		}
+		a.nats, a.clickhouse = "", "" // those of the environment
+		cfg, err := a.config(a.data)
+		if err != nil {
+			return err
+		}
+		return system.WithTemporary(ctx, a.getenv("TMPDIR"), cfg, ask)
+	}
+	client, err := a.connect(ctx)
+	if errors.Is(err, system.ErrNotRunning) {
+		return fmt.Errorf("%s is not a folder, and to look at a stored run: %w", report.Printable(request.Run), err)
+	}
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return ask(ctx, client)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/internal/recorded"
+)
+
+func TestOverflowOfFoldersNamesRankAndOp(t *testing.T) {
+	t.Parallel()
+	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
+	for _, c := range []struct {
+		dump   string
+		status int
+		parts  []string
+	}{
+		{"D_tp_rank1_nan", 1, []string{
+			"NOT FINITE ", "looked at ", "began at     step 1, rank 1, op Tensor.__setitem__.0.forward\n", "in module layers.1.up\n",
+			"input 2 (argument): NaN\n", "called at File ", "\nnext ",
+		}},
+		{"B00_golden_mix", 0, []string{"CLEAN ", "looked at ", ", 1 rank\n"}},
+	} {
+		out := process(t, s, "overflow", recorded.Unpack(t, c.dump))
+		for _, part := range c.parts {
+			if out.status != c.status || out.stderr != "" || !strings.Contains(out.stdout, part) {
+				t.Errorf("overflow %s: %v\nwant status %d and %q", c.dump, out, c.status, part)
+			}
+		}
+		if c.status == 0 && strings.Contains(out.stdout, "began at") {
+			t.Errorf("overflow %s: %v, want no origin", c.dump, out)
+		}
+	}
+	s.leavesNothing(t)
+}
+
+func TestOverflowOfAStoredRunAnswersAsAsked(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	const run = "overflow's stored run"
+	u.publish(t, recorded.Unpack(t, "B14_nan_l2_mlp_step1_mix"), run)
+	if out := inside(t, u.setting, "overflow", run, "--steps", "0"); out.status != 0 || !strings.HasPrefix(out.stdout, "CLEAN ") {
+		t.Errorf("of a step before the fault: %v", out)
+	}
+	if out := inside(t, u.setting, "overflow", run); out.status != 1 || !strings.Contains(out.stdout, `--run 'overflow'\''s stored run'`) {
+		t.Errorf("%v, want what to type next", out)
+	}
+	out := inside(t, u.setting, "overflow", run, "--output", "json")
+	var answer struct {
+		Verdict string
+		Counts  map[string]int
+		Origins []struct{ Op, Module, Kind, Literal string }
+	}
+	if err := json.Unmarshal([]byte(out.stdout), &answer); err != nil || out.status != 1 {
+		t.Fatalf("read answer: %v in %v", err, out)
+	}
+	if answer.Verdict != "not_finite" || answer.Counts["not_finite"] == 0 || len(answer.Origins) != 1 ||
+		answer.Origins[0].Module != "model.layers.2.mlp" || answer.Origins[0].Kind != "argument" || answer.Origins[0].Literal != "NaN" {
+		t.Errorf("answer = %+v", answer)
+	}
+	if lines := parseCSV(t, inside(t, u.setting, "overflow", run, "-o", "csv").stdout); len(lines) != 2 {
+		t.Errorf("as CSV: %v, want one origin", lines)
+	}
+}
+
+func TestOverflowThatCannotSaySaysWhy(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	const run = "structure for overflow"
+	u.publish(t, recorded.Unpack(t, "A_llama_mix_structure"), run)
+	for _, c := range []struct {
+		args   []string
+		stdout string
+		stderr string
+	}{
+		{[]string{"overflow", run, "--rank", "7"}, "UNKNOWN ", "cannot say"},
+		{[]string{"overflow", "no such run"}, "", "no run is named"},
+		{[]string{"overflow", run, "--steps", "x"}, "", `steps "x"`},
+		{[]string{"overflow", run, "--output", "x"}, "", `output "x"`},
+	} {
+		out := inside(t, u.setting, c.args...)
+		if out.status != 2 || !strings.HasPrefix(out.stdout, c.stdout) || !strings.Contains(out.stderr, c.stderr) {
+			t.Errorf("%v: %v, want status 2, %q and %q", c.args, out, c.stdout, c.stderr)
+		}
+	}
+}
+
+func TestOverflowOfAnIncompleteRunSaysSoFirst(t *testing.T) {
+	t.Parallel()
+	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
+	dir := recorded.Unpack(t, "B00_golden_L0")
+	path := filepath.Join(dir, "step0", "rank0", "dump.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text[:len(text)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := process(t, s, "overflow", dir)
+	if out.status != 2 || !strings.HasPrefix(out.stdout, "INCOMPLETE ") || !strings.Contains(out.stdout, "UNKNOWN ") {
+		t.Errorf("%v, want status 2 and INCOMPLETE first", out)
+	}
+}
