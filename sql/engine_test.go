@@ -101,16 +101,20 @@ func (d *database) ask(tb testing.TB, object sql.Object, parameters map[string]s
 // load replaces the content of all tables.
 func (d *database) load(tb testing.TB, tables map[string]string) {
 	tb.Helper()
+	for _, table := range d.filled {
+		d.query(tb, "TRUNCATE TABLE tap_store."+table, "", nil)
+	}
+	d.filled = nil
 	names := []string{"trend"}
 	for _, t := range schemas.Tables() {
 		names = append(names, t.Kind())
 	}
 	for _, table := range names {
-		d.query(tb, "TRUNCATE TABLE tap_store."+table, "", nil)
 		rows, found := tables[table]
 		if !found {
 			continue
 		}
+		d.filled = append(d.filled, table)
 		columns, _, _ := strings.Cut(rows, "\n")
 		d.query(tb, "INSERT INTO tap_store."+table+" (`"+strings.ReplaceAll(columns, "\t", "`, `")+"`) FORMAT TabSeparatedWithNames",
 			expandIDs(rows), nil)

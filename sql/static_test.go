@@ -56,7 +56,7 @@ func TestFilesNameOnlyColumnsThatExist(t *testing.T) {
 	t.Parallel()
 	columns := tableColumns(t)
 	for _, object := range allObjects(t) {
-		known := map[string]bool{"inf": true, "nan": true, "true": true, "false": true, "NULL": true, "tap_store": true}
+		known := map[string]bool{"inf": true, "nan": true, "true": true, "false": true, "NULL": true, "tap_store": true, "tap": true}
 		for _, source := range sources(object) {
 			_, bare, _ := strings.Cut(source, ".")
 			known[bare] = true

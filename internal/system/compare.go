@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -29,7 +30,7 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	if err := c.provide(ctx, &comparison); err != nil {
 		return comparison, err
 	}
-	if err := c.Align(ctx, comparison.Problem, comparison.Bench(), r.StepOffset); err != nil {
+	if err := c.align(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
 	if err := c.fill(ctx, r, &comparison); err != nil {
@@ -37,6 +38,18 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	}
 	comparison.Verdict = comparison.Judge()
 	return comparison, nil
+}
+
+// align pairs the ops of different programs. What it leaves to their names is a warning.
+func (c *Client) align(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
+	err := c.Align(ctx, comparison.Problem, comparison.Bench(), r.StepOffset)
+	var tooMany *TooManyProgramsError
+	if errors.As(err, &tooMany) {
+		comparison.Warnings = append(comparison.Warnings, err.Error())
+		comparison.WarningCount++
+		return nil
+	}
+	return err
 }
 
 // quoted is a word as a shell reads it.

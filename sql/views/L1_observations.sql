@@ -7,12 +7,7 @@
 -- Parameter first_step = 0: first step.
 -- Parameter last_step = -1: last step; -1 for all.
 WITH
-    xxh3(concat({run:String}, char(31))) AS wanted_run_id,
-    (
-        SELECT count()
-        FROM tap.superseded_steps
-        WHERE run_id = xxh3(concat({run:String}, char(31)))
-    ) AS superseded_count
+    xxh3(concat({run:String}, char(31))) AS wanted_run_id
 SELECT
     rank,
     step,
@@ -37,12 +32,11 @@ WHERE run_id = wanted_run_id
     AND ({rank:Int64} = -1 OR rank = {rank:Int64})
     AND step >= {first_step:Int64}
     AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
-    -- The epoch is read only where something was replaced.
-    AND (superseded_count = 0 OR (rank, step, epoch) NOT IN (
+    AND (rank, step, epoch) NOT IN (
         SELECT
             rank,
             step,
             epoch
         FROM tap.superseded_steps
         WHERE run_id = xxh3(concat({run:String}, char(31)))
-    ))
+    )
