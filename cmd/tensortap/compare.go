@@ -14,6 +14,7 @@ import (
 
 func newCompare(a *app) *cobra.Command {
 	request := system.DefaultCompareRequest()
+	request.ToolVersion = version
 	var output, outputDir string
 	var words comparisonWords
 	cmd := &cobra.Command{
@@ -53,6 +54,9 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
 	f.StringVar(&outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; a single one goes to standard output without it")
 	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank of the problem; -1 for all")
 	f.BoolVar(&request.Strict, "strict", false, "what exists in one run only makes them differ")
+	f.BoolVar(&request.Payload, "payload", false, "compare raw tensors too, element by element, where both dumps have them (task tensor)")
+	f.StringVar(&request.Folders[0], "problem-dir", "", "with --payload: folder of the problem's dump, if the run is stored")
+	f.StringVar(&request.Folders[1], "bench-dir", "", "likewise of the bench's")
 	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list; text shows at most 4")
 	addOutput(cmd, &output)
 	f.Lookup("output").Usage += ", " + msprobeCSV + " (what msProbe's own compare writes)"

@@ -24,6 +24,7 @@ type Comparison struct {
 	BenchArgument   string
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
+	PayloadPairs    int  // of raw tensors that were compared element by element
 	Stored          bool // the runs stay stored, so that reports can be asked for
 }
 

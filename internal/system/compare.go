@@ -33,11 +33,39 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	if err := c.align(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
+	if err := c.comparePayloads(ctx, r, &comparison); err != nil {
+		return comparison, err
+	}
 	if err := c.fill(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
 	comparison.Verdict = comparison.Judge()
-	return comparison, nil
+	return comparison, c.remember(ctx, r, &comparison)
+}
+
+// comparePayloads compares the raw tensors of both runs, if that is asked for. What cannot be read is a warning.
+func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
+	if !r.Payload {
+		return nil
+	}
+	folders := r.Folders
+	if !comparison.Stored {
+		folders = [2]string{r.Problem, r.Bench()}
+	}
+	result, err := c.ComparePayloads(ctx, PayloadRequest{
+		Problem: comparison.Problem, Bench: comparison.Bench(), Folders: folders, Rank: r.Rank, Steps: r.Steps,
+		StepOffset: r.StepOffset, Progress: func(int64, int64) {},
+	})
+	if err != nil {
+		return err
+	}
+	if result.Pairs == 0 {
+		return errors.New("compare raw tensors: the two runs have none in common; both must be dumped with task tensor")
+	}
+	comparison.PayloadPairs = result.Pairs
+	comparison.Warnings = append(comparison.Warnings, result.Problems...)
+	comparison.WarningCount += result.Unreadable
+	return nil
 }
 
 // align pairs the ops of different programs. What it leaves to their names is a warning.

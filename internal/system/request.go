@@ -11,16 +11,17 @@ import (
 
 // CompareRequest says what to compare. Begin with DefaultCompareRequest.
 type CompareRequest struct {
-	Problem    string   // name of a run, or a folder of msProbe dumps
-	Benches    []string // likewise; the first is paired with, all together give the band
-	Tolerance  Tolerance
-	Rank       int64 // of the problem; -1 for all
-	Steps      Steps
-	StepOffset int64     // what to add to a step of the problem for that of the bench
-	Strict     bool      // what exists on one side only makes the runs differ
-	Payload    bool      // compare raw tensors too, element by element
-	Folders    [2]string // where the raw tensors of stored runs lie, problem and bench; of folders, they are known
-	Limit      uint64    // of differing tensors that are listed
+	Problem     string   // name of a run, or a folder of msProbe dumps
+	Benches     []string // likewise; the first is paired with, all together give the band
+	Tolerance   Tolerance
+	Rank        int64 // of the problem; -1 for all
+	Steps       Steps
+	StepOffset  int64     // what to add to a step of the problem for that of the bench
+	Strict      bool      // what exists on one side only makes the runs differ
+	Payload     bool      // compare raw tensors too, element by element
+	Folders     [2]string // where the raw tensors of stored runs lie, problem and bench; of folders, they are known
+	ToolVersion string    // that a stored comparison names
+	Limit       uint64    // of differing tensors that are listed
 }
 
 // DefaultCompareRequest compares everything.
@@ -42,6 +43,9 @@ func (r CompareRequest) Validate() error {
 				return fmt.Errorf("bench %q is named twice", name)
 			}
 		}
+	}
+	if r.Payload && !r.FoldersOnly() && (r.Folders[0] == "" || r.Folders[1] == "") {
+		return errors.New("raw tensors of stored runs are not stored themselves: give the folders of the dumps, --problem-dir and --bench-dir")
 	}
 	return r.Tolerance.Validate()
 }

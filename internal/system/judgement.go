@@ -1,0 +1,55 @@
+package system
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// JudgementRules is the version of the rules by which a comparison judges: of
+// the views behind it. It stands in every stored comparison, so that a change of
+// the rules is not taken for a change of the model.
+const JudgementRules = 1
+
+// remember stores a comparison of stored runs, with what it names.
+func (c *Client) remember(ctx context.Context, r CompareRequest, answer *report.Comparison) error {
+	if !answer.Stored {
+		return nil
+	}
+	_, err := c.StoreComparison(ctx, row(r, answer), Findings(answer.Origins, answer.Divergence))
+	return err
+}
+
+func row(r CompareRequest, answer *report.Comparison) schemas.ComparisonRow {
+	made := schemas.ComparisonRow{
+		Problem: answer.Problem, Benches: answer.Benches, Rules: JudgementRules, ToolVersion: r.ToolVersion,
+		Question: r.question(), Verdict: string(answer.Verdict),
+		PairedCount: answer.Summary.Sum("paired_count"), OnlyProblemCount: answer.Summary.Sum("only_problem_count"),
+		OnlyBenchCount: answer.Summary.Sum("only_bench_count"), UnknownCount: answer.Summary.Sum("unknown_count"),
+		EqualCount: answer.Summary.Sum("equal_count"), WithinCount: answer.Summary.Sum("within_count"),
+		AgreesCount: answer.Summary.Sum("agrees_count"), DivergedCount: answer.Summary.Sum("diverged_count"),
+		NotFiniteCount: answer.Summary.Sum("not_finite_count"), StructureCount: answer.Summary.Sum("structure_count"),
+	}
+	if len(answer.Completeness.Gaps()) == 0 {
+		made.Complete = 1
+	}
+	return made
+}
+
+// question is what was asked beside the names of the runs, as flags.
+func (r CompareRequest) question() string {
+	asked := r.Parameters(r.Problem, r.Benches)
+	var flags []string
+	for _, name := range []string{"tolerance", "tolerances", "rank", "first_step", "last_step", "step_offset"} {
+		flags = append(flags, "--"+strings.ReplaceAll(name, "_", "-")+" "+asked[name])
+	}
+	if r.Strict {
+		flags = append(flags, "--strict")
+	}
+	if r.Payload {
+		flags = append(flags, "--payload")
+	}
+	return strings.Join(flags, " ")
+}
