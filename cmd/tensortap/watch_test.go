@@ -55,11 +55,20 @@ func newLiveRun(t *testing.T, u *upProcess, name string) *liveRun {
 	send(l, "rank", &schemas.RankRow{RunID: run.RunID, Epoch: l.epoch, TP: -1, PP: -1, DP: -1, CP: -1, EP: -1})
 	send(l, "layout", liveLayout())
 	for i := range liveOps {
+		send(l, "program", &schemas.ProgramRow{ProgramID: liveProgram(), Position: uint32(i), OpID: schemas.OpID(liveOp(i))})
 		op := schemas.OpRow{OpID: schemas.OpID(liveOp(i)), Name: liveOp(i), Level: "api", Prefix: "Functional", ClassOrAPI: "live", CallIndex: int64(i), Phase: "forward", LayerIndex: -1}
 		send(l, "op", &op)
 		send(l, "site", &schemas.SiteRow{SiteID: schemas.SiteID(op.OpID, "output", "0"), OpID: op.OpID, Role: "output", Path: "0"})
 	}
 	return l
+}
+
+func liveProgram() uint64 {
+	var hasher schemas.ProgramHasher
+	for i := range liveOps {
+		hasher.Add(schemas.OpID(liveOp(i)), 0)
+	}
+	return hasher.ID()
 }
 
 func liveLayout() *schemas.LayoutRow {
@@ -104,7 +113,7 @@ func (l *liveRun) end(step uint32) {
 	l.t.Helper()
 	send(l, "step", &schemas.StepRow{
 		RunID: schemas.RunID(l.name), Epoch: l.epoch, Batch: l.batches["step"], EventTimeNs: time.Now().UnixNano(), Step: step,
-		OpCount: liveOps, TensorCount: liveOps, Complete: 1,
+		ProgramID: liveProgram(), OpCount: liveOps, TensorCount: liveOps, Complete: 1,
 	})
 }
 

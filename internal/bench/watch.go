@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -52,10 +53,15 @@ func (s *server) watched(ctx context.Context, round int) (float64, error) {
 		return 0, err
 	}
 	const middle = watchRows / 2
-	if err := bench.rows(ctx, 0, watchRows, 1); err != nil {
+	for _, run := range []*watchedRun{bench, problem} {
+		if err := run.whole(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := bench.rows(ctx, 1, 0, watchRows, 1); err != nil {
 		return 0, err
 	}
-	if err := problem.rows(ctx, 0, middle, 1); err != nil {
+	if err := problem.rows(ctx, 1, 0, middle, 1); err != nil {
 		return 0, err
 	}
 	if err := s.stored(ctx, "clickhouse"); err != nil {
@@ -72,14 +78,19 @@ func (s *server) watched(ctx context.Context, round int) (float64, error) {
 		if err := rest(ctx, 2*time.Second); err != nil { // until the watch has looked at what is there
 			return err
 		}
-		if err := problem.rows(ctx, middle, middle+1, 1.5); err != nil {
+		if err := problem.rows(ctx, 1, middle, middle+1, 1.5); err != nil {
 			return err
 		}
-		landed, err = problem.seen(ctx, middle+1)
+		landed, err = problem.seen(ctx, watchRows+middle+1)
 		return err
 	})
-	err = group.Wait()
-	return reported.Sub(landed).Seconds(), err
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	if reported.IsZero() {
+		return 0, errors.New("the watch ended and said no divergence")
+	}
+	return reported.Sub(landed).Seconds(), nil
 }
 
 func (s *server) watchRequest(problem, bench string, diverged func()) system.WatchRequest {
@@ -151,12 +162,12 @@ func watchedLayout() *schemas.LayoutRow {
 }
 
 // rows publishes the outputs of those ops as one batch, and returns when the stream has it.
-func (r *watchedRun) rows(ctx context.Context, from, to int, scale float64) error {
+func (r *watchedRun) rows(ctx context.Context, step uint32, from, to int, scale float64) error {
 	b := schemas.NewBuilder[schemas.TensorRow]()
 	for i := from; i < to; i++ {
 		v := scale * float64(i+1)
 		b.Append(&schemas.TensorRow{
-			RunID: r.id.RunID, Epoch: r.id.Epoch, Batch: r.id.Batch, EventTimeNs: time.Now().UnixNano(), Seq: uint64(i), //nolint:gosec // a small number
+			RunID: r.id.RunID, Epoch: r.id.Epoch, Batch: r.id.Batch, EventTimeNs: time.Now().UnixNano(), Step: step, Seq: uint64(step)*watchRows + uint64(i), //nolint:gosec // a small number
 			SiteID: schemas.SiteID(schemas.OpID(watchedOp(i)), "output", "0"), LayoutID: watchedLayout().LayoutID, ElementCount: 4096,
 			Measured: schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean | schemas.MeasuredL2,
 			ValueMin: -v, ValueMax: v, ValueL2: 32 * v,
@@ -166,6 +177,35 @@ func (r *watchedRun) rows(ctx context.Context, from, to int, scale float64) erro
 		return err
 	}
 	r.id.Batch++
+	return r.publisher.Flush(ctx)
+}
+
+// whole publishes the first step and ends it, so that its program is known.
+func (r *watchedRun) whole(ctx context.Context) error {
+	if err := r.rows(ctx, 0, 0, watchRows, 1); err != nil {
+		return err
+	}
+	programs, steps := schemas.NewBuilder[schemas.ProgramRow](), schemas.NewBuilder[schemas.StepRow]()
+	var hasher schemas.ProgramHasher
+	for i := range watchRows {
+		hasher.Add(schemas.OpID(watchedOp(i)), 0)
+	}
+	for i := range watchRows {
+		programs.Append(&schemas.ProgramRow{ProgramID: hasher.ID(), Position: uint32(i), OpID: schemas.OpID(watchedOp(i))}) //nolint:gosec // a small number
+	}
+	steps.Append(&schemas.StepRow{
+		RunID: r.id.RunID, Epoch: r.id.Epoch, EventTimeNs: time.Now().UnixNano(), ProgramID: hasher.ID(),
+		OpCount: watchRows, TensorCount: watchRows, Complete: 1,
+	})
+	first := *r
+	first.id.Batch = 0
+	for _, rows := range []interface {
+		Message(schemas.Identity) (schemas.Message, error)
+	}{programs, steps} {
+		if err := first.publish(ctx, rows); err != nil {
+			return err
+		}
+	}
 	return r.publisher.Flush(ctx)
 }
 
