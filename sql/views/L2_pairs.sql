@@ -1,6 +1,6 @@
 -- Question: which tensor of the problem run stands beside which tensor of the bench run?
 -- Grain: one row per rank, step, micro step, site of either run; a missing partner is 0 and present says so
--- Reads: tap.observations, tap.rank_pairs, tap.steps, tap.alignments, tap.sites
+-- Reads: tap.observations, tap.rank_pairs, tap.steps, tap.alignments, tap.sites, tap.superseded_steps, tap_store.tensor
 -- Empty when: neither run has tensors at that rank and step
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -11,29 +11,63 @@
 -- Rows pair by site, rank and step. Where programs, ranks or steps differ, the bench's rows are first given the names of
 -- their partners: an op that was aligned with another takes that one's sites, one that stands alone takes sites that
 -- nobody has. The join key is 128 bits wide, which is fast: a micro step, nearly always 0, is mixed into the site.
+-- Where both runs have the very same tensors of a rank and step, which is the rule, both are read in the order that they
+-- are stored in and put side by side row by row, for a third of a join's price.
 WITH
     (
-        SELECT {step_offset:Int64} != 0 OR countIf(problem_rank != bench_rank) > 0
+        SELECT groupArray((problem_rank, bench_rank))
         FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String})
-    ) AS places_differ,
-    program_pairs AS (
-        SELECT
-            rank_pair.problem_rank AS rank,
-            p.step AS step,
-            p.program_id AS problem_program_id,
-            b.program_id AS bench_program_id
-        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pair
-        INNER JOIN tap.steps AS p ON p.rank = rank_pair.problem_rank
-        INNER JOIN tap.steps AS b ON b.rank = rank_pair.bench_rank
+    ) AS rank_pairs,
+    -- Where the programs differ: rank and step of the problem, its program, the bench's program.
+    (
+        SELECT groupArray((partner.1, p.step, p.program_id, b.program_id))
+        FROM
+        (
+            SELECT arrayJoin(rank_pairs) AS partner
+        ) AS listed
+        INNER JOIN tap.steps AS p ON p.rank = partner.1
+        INNER JOIN tap.steps AS b ON b.rank = partner.2
         WHERE p.run_id = xxh3(concat({problem:String}, char(31)))
             AND b.run_id = xxh3(concat({bench:String}, char(31)))
             AND b.step = p.step + {step_offset:Int64}
             AND b.program_id != p.program_id
-    ),
+    ) AS program_pairs,
+    {step_offset:Int64} != 0 OR notEmpty(program_pairs) OR arrayExists(partner -> partner.1 != partner.2, rank_pairs) AS renamed,
+    -- Ranks and steps with the same tensors in both runs, and how many there are besides.
     (
-        SELECT places_differ OR count() > 0
-        FROM program_pairs
-    ) AS renamed,
+        SELECT (groupArrayIf((rank, step), same), countIf(NOT same))
+        FROM
+        (
+            SELECT
+                rank,
+                step,
+                sum(sign) = 0 AND sum(sign * reinterpretAsInt64(intHash64(site_id))) = 0 AND max(micro_step) = 0 AS same
+            FROM
+            (
+                SELECT
+                    rank,
+                    step,
+                    micro_step,
+                    site_id,
+                    if(run_id = xxh3(concat({problem:String}, char(31))), 1, -1) AS sign
+                FROM tap_store.tensor
+                WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+                    AND ({rank:Int64} = -1 OR rank = {rank:Int64})
+                    AND step >= {first_step:Int64}
+                    AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            )
+            GROUP BY
+                rank,
+                step
+        )
+    ) AS places,
+    (
+        SELECT count() > 0
+        FROM tap.superseded_steps
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ) AS superseded,
+    NOT renamed AND NOT superseded AND notEmpty(places.1) AS has_same_places,
+    NOT has_same_places OR places.2 > 0 AS has_other_places,
     -- Only ops whose partner has another name, or who have none.
     moved AS (
         SELECT
@@ -49,11 +83,113 @@ WITH
             AND alignment.bench_op_id != alignment.problem_op_id
             AND (alignment.problem_program_id, alignment.bench_program_id) IN (
                 SELECT
-                    problem_program_id,
-                    bench_program_id
-                FROM program_pairs
+                    different.3,
+                    different.4
+                FROM
+                (
+                    SELECT arrayJoin(program_pairs) AS different
+                )
             )
     )
+SELECT
+    p.rank AS rank,
+    b.rank AS bench_rank,
+    p.step AS step,
+    p.micro_step AS micro_step,
+    p.seq AS seq,
+    p.site_id AS site_id,
+    b.site_id AS bench_site_id,
+    true AS problem_present,
+    true AS bench_present,
+    p.layout_id AS problem_layout_id,
+    b.layout_id AS bench_layout_id,
+    p.measured AS problem_measured,
+    b.measured AS bench_measured,
+    p.element_count AS problem_element_count,
+    b.element_count AS bench_element_count,
+    p.value_min AS problem_min,
+    b.value_min AS bench_min,
+    p.value_max AS problem_max,
+    b.value_max AS bench_max,
+    p.value_mean AS problem_mean,
+    b.value_mean AS bench_mean,
+    p.value_l2 AS problem_l2,
+    b.value_l2 AS bench_l2,
+    p.nan_count AS problem_nan_count,
+    b.nan_count AS bench_nan_count,
+    p.positive_infinity_count AS problem_positive_infinity_count,
+    b.positive_infinity_count AS bench_positive_infinity_count,
+    p.negative_infinity_count AS problem_negative_infinity_count,
+    b.negative_infinity_count AS bench_negative_infinity_count,
+    p.digest AS problem_digest,
+    b.digest AS bench_digest,
+    p.digest_kind AS problem_digest_kind,
+    b.digest_kind AS bench_digest_kind,
+    p.sketch AS problem_sketch,
+    b.sketch AS bench_sketch
+FROM
+(
+    SELECT
+        rank,
+        step,
+        micro_step,
+        site_id,
+        seq,
+        layout_id,
+        measured,
+        element_count,
+        value_min,
+        value_max,
+        value_mean,
+        value_l2,
+        nan_count,
+        positive_infinity_count,
+        negative_infinity_count,
+        digest,
+        digest_kind,
+        sketch
+    FROM tap.observations(run = {problem:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
+    WHERE has_same_places AND (NOT has_other_places OR (rank, step) IN (
+        SELECT arrayJoin(places.1)
+    ))
+    ORDER BY
+        site_id,
+        rank,
+        step
+) AS p
+PASTE JOIN
+(
+    SELECT
+        rank,
+        step,
+        micro_step,
+        site_id,
+        seq,
+        layout_id,
+        measured,
+        element_count,
+        value_min,
+        value_max,
+        value_mean,
+        value_l2,
+        nan_count,
+        positive_infinity_count,
+        negative_infinity_count,
+        digest,
+        digest_kind,
+        sketch
+    FROM tap.observations(run = {bench:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
+    WHERE has_same_places AND (NOT has_other_places OR (rank, step) IN (
+        SELECT arrayJoin(places.1)
+    ))
+    ORDER BY
+        site_id,
+        rank,
+        step
+) AS b
+-- Neither order nor keys can differ; were it otherwise, numbers of different tensors would be compared.
+WHERE NOT throwIf(p.site_id != b.site_id OR p.rank != b.rank OR p.step != b.step, 'pairs: the rows of both runs stand in different orders')
+UNION ALL
 SELECT
     pair_rank AS rank,
     b.rank AS bench_rank,
@@ -115,6 +251,9 @@ FROM
         sketch,
         true AS present
     FROM tap.observations(run = {problem:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
+    WHERE has_other_places AND (NOT has_same_places OR (rank, step) NOT IN (
+        SELECT arrayJoin(places.1)
+    ))
 ) AS p
 FULL JOIN
 (
@@ -141,7 +280,9 @@ FULL JOIN
         sketch,
         true AS present
     FROM tap.observations(run = {bench:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
-    WHERE NOT renamed
+    WHERE NOT renamed AND has_other_places AND (NOT has_same_places OR (rank, step) NOT IN (
+        SELECT arrayJoin(places.1)
+    ))
     UNION ALL
     SELECT
         if(partner.found, partner.problem_rank, toUInt32(4294967295 - o.rank)) AS pair_rank,
@@ -169,14 +310,22 @@ FULL JOIN
     LEFT JOIN
     (
         SELECT
-            problem_rank,
-            bench_rank,
+            arrayJoin(rank_pairs) AS listed,
+            listed.1 AS problem_rank,
+            listed.2 AS bench_rank,
             true AS found
-        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String})
     ) AS partner ON partner.bench_rank = o.rank
-    LEFT ANY JOIN program_pairs ON program_pairs.rank = partner.problem_rank AND program_pairs.step = o.step - {step_offset:Int64}
-    LEFT ANY JOIN moved ON moved.problem_program_id = program_pairs.problem_program_id
-        AND moved.bench_program_id = program_pairs.bench_program_id
+    LEFT ANY JOIN
+    (
+        SELECT
+            arrayJoin(program_pairs) AS different,
+            different.1 AS rank,
+            different.2 AS step,
+            different.3 AS problem_program_id,
+            different.4 AS bench_program_id
+    ) AS program_pair ON program_pair.rank = partner.problem_rank AND program_pair.step = o.step - {step_offset:Int64}
+    LEFT ANY JOIN moved ON moved.problem_program_id = program_pair.problem_program_id
+        AND moved.bench_program_id = program_pair.bench_program_id
         AND moved.site_id = o.site_id
     WHERE renamed
         AND ({rank:Int64} = -1 OR pair_rank = {rank:Int64})
