@@ -75,6 +75,13 @@ $(TOOLS)/venv/done: consumers/parquet/testdata/requirements.txt
 	$(TOOLS)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+.PHONY: msprobe
+msprobe: $(TOOLS)/msprobe/done ## msProbe itself, pinned, some 3 GB, for the test of parity that runs it (TENSORTAP_MSPROBE)
+$(TOOLS)/msprobe/done: internal/msprobecsv/testdata/requirements.txt
+	python3 -m venv $(TOOLS)/msprobe
+	$(TOOLS)/msprobe/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 $(GOLANGCI_LINT):
 	GOBIN=$(TOOLS)/go go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 	mv $(TOOLS)/go/golangci-lint $@

@@ -116,21 +116,7 @@ func (s store) publish(ctx context.Context, c *system.Client) error {
 
 func (s store) compare(ctx context.Context, t *testing.T, c *system.Client, p pair) ([]result, error) {
 	t.Helper()
-	r := system.DefaultCompareRequest()
-	r.Problem, r.Benches, r.Steps = p.problem, []string{p.bench}, system.Steps{First: p.step, Last: p.step}
-	if strings.Contains(p.problem, "tensor") {
-		_, err := c.ComparePayloads(ctx, system.PayloadRequest{
-			Problem: p.problem, Bench: p.bench, Folders: [2]string{s[p.problem], s[p.bench]}, Rank: -1, Steps: r.Steps,
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	files := map[msprobecsv.Place]*file{}
-	places, err := c.WriteMsprobeCSV(ctx, r, func(at msprobecsv.Place) (io.WriteCloser, error) {
-		files[at] = &file{}
-		return files[at], nil
-	})
+	files, places, err := s.write(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +129,26 @@ func (s store) compare(ctx context.Context, t *testing.T, c *system.Client, p pa
 		results = append(results, hold(name, files[at].Bytes(), theirs(t, name)))
 	}
 	return results, nil
+}
+
+// write makes our files of a pair.
+func (s store) write(ctx context.Context, c *system.Client, p pair) (map[msprobecsv.Place]*file, []msprobecsv.Place, error) {
+	r := system.DefaultCompareRequest()
+	r.Problem, r.Benches, r.Steps = p.problem, []string{p.bench}, system.Steps{First: p.step, Last: p.step}
+	if strings.Contains(p.problem, "tensor") {
+		_, err := c.ComparePayloads(ctx, system.PayloadRequest{
+			Problem: p.problem, Bench: p.bench, Folders: [2]string{s[p.problem], s[p.bench]}, Rank: -1, Steps: r.Steps,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	files := map[msprobecsv.Place]*file{}
+	places, err := c.WriteMsprobeCSV(ctx, r, func(at msprobecsv.Place) (io.WriteCloser, error) {
+		files[at] = &file{}
+		return files[at], nil
+	})
+	return files, places, err
 }
 
 // file is a file in memory.
