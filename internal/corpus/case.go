@@ -27,8 +27,10 @@ type Case struct {
 
 // Side is one run of a pair. Cases share sides.
 type Side struct {
-	Name string
-	Run  *Run
+	Name    string
+	Run     *Run
+	Vectors map[Site][]float32 // elements of tensors that get a sketch; nil for what msProbe records
+	Digests bool               // those get a digest too
 }
 
 // Site is a row of a run: of the problem, or of the bench when only that has it.
@@ -55,6 +57,9 @@ type Library struct {
 func NewLibrary(load func(name string) (*Run, error)) *Library {
 	return &Library{load: load, bases: map[string]Side{}}
 }
+
+// Recorded is a recorded run as it is.
+func (l *Library) Recorded(name string) (Side, error) { return l.base(name) }
 
 // base is a recorded run; steps, where given, are those that are kept of it. It must not be changed.
 func (l *Library) base(recorded string, steps ...int) (Side, error) {
@@ -109,15 +114,15 @@ func each(how func(*Node), places ...string) []fault {
 	return faults
 }
 
-// change puts a fault into rows of one op and lets it take its course.
-func (m *making) change(rank, step int, op string, how func(*Node), places ...string) {
-	m.apply(rank, step, op, each(how, places...))
+// change puts a fault into rows of one op at the first step and lets it take its course.
+func (m *making) change(rank int, op string, how func(*Node), places ...string) {
+	m.apply(rank, op, each(how, places...))
 }
 
 // apply puts faults into rows of one op and lets them take their course on that rank and, through what ranks share, on
 // the others.
-func (m *making) apply(rank, step int, op string, faults []fault) {
-	part := m.Problem.Run.Part(rank, step)
+func (m *making) apply(rank int, op string, faults []fault) {
+	part := m.Problem.Run.Part(rank, 0)
 	f := m.flow(part)
 	for _, one := range faults {
 		role, path, _ := strings.Cut(one.place, " ")
@@ -128,39 +133,39 @@ func (m *making) apply(rank, step int, op string, faults []fault) {
 			f.wrong(before, node)
 		}
 		f.sources[node] = true
-		m.touch(Site{rank, step, op, role, path})
+		m.touch(Site{rank, 0, op, role, path})
 	}
 	f.run(part, op)
-	m.spread(rank, step)
-	m.began(rank, step, op)
+	m.spread(rank)
+	m.began(rank, op)
 }
 
-// alter changes rows and nothing that follows.
-func (m *making) alter(rank, step int, op string, how func(*Node), places ...string) {
-	part := m.Problem.Run.Part(rank, step)
+// alter changes rows of rank 0 and nothing that follows.
+func (m *making) alter(op string, how func(*Node), places ...string) {
+	part := m.Problem.Run.Part(0, 0)
 	for _, place := range places {
 		role, path, _ := strings.Cut(place, " ")
 		how(part.At(op, role, path).Node)
-		m.touch(Site{rank, step, op, role, path})
+		m.touch(Site{0, 0, op, role, path})
 	}
-	m.began(rank, step, op)
+	m.began(0, op)
 }
 
 // began says where the fault began, unless that is known already.
-func (m *making) began(rank, step int, op string) {
+func (m *making) began(rank int, op string) {
 	if len(m.Origin.Ops) == 0 {
-		m.Origin.Ranks, m.Origin.Step, m.Origin.Ops = []int{rank}, step, []string{op}
+		m.Origin.Ranks, m.Origin.Ops = []int{rank}, []string{op}
 	}
 }
 
 // spread carries what one rank got wrong to the others, through reduced tensors.
-func (m *making) spread(from, step int) {
-	was, is := m.Bench.Run.Part(from, step), m.Problem.Run.Part(from, step)
+func (m *making) spread(from int) {
+	was, is := m.Bench.Run.Part(from, 0), m.Problem.Run.Part(from, 0)
 	shared := map[string]*Node{}
 	ops := is.Ops()
 	for i, op := range ops.Keys {
 		entry := was.Ops().Get(op)
-		if entry == nil || !(strings.HasPrefix(op, "Distributed.") || strings.HasPrefix(op, "Tensor.add_.")) {
+		if entry == nil || !strings.HasPrefix(op, "Distributed.") && !strings.HasPrefix(op, "Tensor.add_.") {
 			continue
 		}
 		before, after := Leaves(op, entry), Leaves(op, ops.Items[i])
@@ -172,7 +177,7 @@ func (m *making) spread(from, step int) {
 		}
 	}
 	for _, p := range m.Problem.Run.Parts {
-		if p.Step == step && p.Rank() != from {
+		if p.Step == 0 && p.Rank() != from {
 			f := m.flow(p)
 			f.changed = shared
 			f.run(p, "")

@@ -94,30 +94,33 @@ func (p *Part) removeCall(api string, index int) {
 	p.shift(api, index+1, -1)
 }
 
-// insert puts an op before another, or after it, inside the same module.
-func (p *Part) insert(op string, entry *Node, at string, after bool) {
-	p.insertInto(p.Ops(), op, entry, at, after)
-	if p.Program != nil && p.Program.Get(at) != nil {
-		p.insertInto(p.Program, op, p.Program.Get(at).Clone(), at, after)
+// insert puts an op behind another, inside the same module.
+func (p *Part) insert(op string, entry *Node, after string) {
+	p.Ops().insert(op, entry, p.Ops().position(after)+1)
+	if p.Program != nil && p.Program.Get(after) != nil {
+		p.Program.insert(op, p.Program.Get(after).Clone(), p.Program.position(after)+1)
 	}
 }
 
-func (p *Part) insertInto(to *Node, key string, item *Node, at string, after bool) {
-	i := slices.Index(to.Keys, at)
+// position is the index of a member of an object.
+func (n *Node) position(key string) int {
+	i := slices.Index(n.Keys, key)
 	if i < 0 {
-		panic("corpus: no op " + at) //nolint:forbidigo // a label that is wrong, before any test runs
+		panic("corpus: no op " + key) //nolint:forbidigo // a label that is wrong, before any test runs
 	}
-	if after {
-		i++
-	}
-	to.Keys, to.Items = slices.Insert(to.Keys, i, key), slices.Insert(to.Items, i, item)
+	return i
+}
+
+// insert gives an object a member at a position.
+func (n *Node) insert(key string, item *Node, at int) {
+	n.Keys, n.Items = slices.Insert(n.Keys, at, key), slices.Insert(n.Items, at, item)
 }
 
 // insertCall puts one more call of an API after an op, of that index, and renumbers those that follow.
 func (p *Part) insertCall(api string, index int, entry *Node, after string) string {
 	p.shift(api, index, 1)
 	op := fmt.Sprintf("%s.%d.forward", api, index)
-	p.insert(op, entry, after, true)
+	p.insert(op, entry, after)
 	return op
 }
 

@@ -19,14 +19,18 @@ func programFaults() []recipe {
 		{id: "extra-op", what: "a multiplication by 1.01 behind layers.1.mlp.up_proj, which shifts the later call indices", base: llama, steps: first, make: extraOp},
 		{id: "residual-missing", what: "the addition that ends layers.1 is left out", base: llama, steps: first, make: missingResidual},
 		{id: "fused-op", what: "silu and product of layers.1.mlp fused into one kernel that is off by a hundredth", base: llama, steps: first, make: fusedOp},
-		{id: "recompute", what: "forward of layers.1.mlp run once more before its backward, with the same numbers", base: llama, steps: first,
-			hidden: "the same numbers, some of them twice", make: func(m *making) { m.recompute() }},
+		{
+			id: "recompute", what: "forward of layers.1.mlp run once more before its backward, with the same numbers", base: llama, steps: first,
+			hidden: "the same numbers, some of them twice", make: func(m *making) { m.recompute() },
+		},
 		{id: "recompute-differs", what: "forward of layers.1.mlp run once more before its backward, with another random state", base: llama, steps: first, make: func(m *making) {
 			m.recompute()
 			m.Touched = nil
-			m.change(0, 0, "Functional.silu.4.forward", noise(0.1), "output 0")
-			m.touch(Site{0, 0, "Functional.linear.31.backward", "output", "0"})
-			m.Origin.Ops = []string{"Functional.silu.4.forward", "Tensor.__mul__.40.forward", "Functional.linear.31.forward", "Functional.linear.31.backward"}
+			m.change(0, "Functional.silu.4.forward", noise(0.1), "output 0")
+			// What the forward ran again has no partner; the gradient of the weight behind it is the first row that has one.
+			const first = "Module.model.layers.1.mlp.down_proj.Linear.parameters_grad.0"
+			m.touch(Site{0, 0, first, "parameter_gradient", "weight"})
+			m.Origin.Ops = []string{"Functional.silu.4.forward", "Tensor.__mul__.40.forward", "Functional.linear.31.forward", first}
 		}},
 	}
 }
@@ -38,7 +42,7 @@ func extraOp(m *making) {
 	by(1.01, all()...)(to)
 	op := part.insertCall("Tensor.__mul__", 19, forward([]*Node{from.Clone(), literal("float", "1.01")}, to), upOne)
 	m.touch(Site{0, 0, op, "output", "0"})
-	m.change(0, 0, "Tensor.__mul__.20.forward", func(n *Node) { take(n, to) }, "input 1")
+	m.change(0, "Tensor.__mul__.20.forward", func(n *Node) { take(n, to) }, "input 1")
 	m.Origin.Ops = []string{op, "Tensor.__mul__.20.forward"}
 	m.Origin.Kinds = []string{"operation"}
 }
@@ -52,7 +56,7 @@ func missingResidual(m *making) {
 	f.run(part, layerOne)
 	m.touch(Site{0, 0, "Tensor.to.13.forward", "input", "0"})
 	m.touch(Site{0, 0, layerOne, "output", "0"})
-	m.began(0, 0, layerOne)
+	m.began(0, layerOne)
 	m.Origin.Ops = []string{"Tensor.__add__.11.forward", layerOne, "Tensor.to.13.forward"}
 }
 
@@ -62,13 +66,13 @@ func fusedOp(m *making) {
 	gate, up := part.At(silu, "input", "0").Node, part.At(upOne, "output", "0").Node
 	out, grad := part.At("Tensor.__mul__.19.forward", "output", "0").Node, part.At("Tensor.__mul__.19.backward", "input", "0").Node
 	gateGrad := part.At("Functional.silu.1.backward", "output", "0").Node
-	part.insert(op+"forward", forward([]*Node{gate.Clone(), up.Clone()}, out.Clone()), upOne, true)
-	part.insert(op+"backward", object("input", list(grad.Clone()), "output", list(gateGrad.Clone())), "Tensor.__mul__.19.backward", true)
+	part.insert(op+"forward", forward([]*Node{gate.Clone(), up.Clone()}, out.Clone()), upOne)
+	part.insert(op+"backward", object("input", list(grad.Clone()), "output", list(gateGrad.Clone())), "Tensor.__mul__.19.backward")
 	part.removeCall("Functional.silu", 1)
 	part.remove(activation+"forward.0", activation+"backward.0")
 	part.removeCall("Tensor.__mul__", 19)
 	m.error = 0.01
-	m.change(0, 0, op+"forward", noise(0.01), "output 0")
+	m.change(0, op+"forward", noise(0.01), "output 0")
 	m.touch(Site{0, 0, mlp1, "input", "0"})
 	m.Origin.Ops = []string{op + "forward", mlp1}
 }
@@ -121,9 +125,9 @@ func (p *Part) repeat(from int, last, before string, again func(string) string) 
 	})
 	at := again(before)
 	for i, op := range copies {
-		p.insertInto(ops, op, entries[i], at, false)
+		ops.insert(op, entries[i], ops.position(at))
 		if p.Program.Get(at) != nil {
-			p.insertInto(p.Program, op, parents[i], at, false)
+			p.Program.insert(op, parents[i], p.Program.position(at))
 		}
 	}
 }

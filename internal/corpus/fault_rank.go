@@ -6,11 +6,11 @@ func rankFaults() []recipe {
 	const firstWeight = "Functional.linear.0.forward"
 	return []recipe{
 		{id: "tp-weight", what: "tensor parallel: weight of layers.0.up × 1.05 on rank 0", base: shards, make: func(m *making) {
-			m.change(0, 0, "Functional.linear.2.forward", by(1.05, all()...), "input 1")
+			m.change(0, "Functional.linear.2.forward", by(1.05, all()...), "input 1")
 		}},
 		{id: "tp-all-reduce-dropped", what: "tensor parallel: the all-reduce behind layers.0.down is left out", base: shards, make: dropAllReduce},
 		{id: "tp-all-reduce-wrong", what: "tensor parallel: the second all-reduce gives both ranks the same wrong sum", base: shards, make: func(m *making) {
-			m.change(0, 0, "Distributed.all_reduce.1.forward", noise(0.2), "output 0")
+			m.change(0, "Distributed.all_reduce.1.forward", noise(0.2), "output 0")
 			m.Origin.Ranks = []int{0, 1}
 		}},
 		{id: "tp-shards-exchanged", what: "tensor parallel: each rank has loaded the other's shard", base: shards, make: func(m *making) {
@@ -22,10 +22,10 @@ func rankFaults() []recipe {
 		}},
 		{id: "tp-nan", what: "tensor parallel: NaN in layers.1.up of rank 1", base: shards, make: func(m *making) {
 			m.spoil = nan
-			m.change(1, 0, "Functional.linear.6.forward", nans, "output 0")
+			m.change(1, "Functional.linear.6.forward", nans, "output 0")
 		}},
 		{id: "ddp-data", what: "data parallel: rank 1 reads another batch", base: copies, make: func(m *making) {
-			m.apply(1, 0, "Functional.embedding.0.forward", []fault{
+			m.apply(1, "Functional.embedding.0.forward", []fault{
 				{"input 0", func(n *Node) { n.Set("Max", Scalar("981")); n.Set("Min", Scalar("3")) }}, {"output 0", noise(0.1)},
 			})
 		}},

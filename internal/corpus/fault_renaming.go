@@ -15,17 +15,19 @@ func renamingFaults() []recipe {
 		{id: "class-renamed-and-weight", what: "class LlamaRMSNorm is called FusedRMSNorm, and the weight of that in layers.2 is wrong", base: llamaM, make: func(m *making) {
 			const op = "Module.model.layers.2.input_layernorm.FusedRMSNorm.forward.0"
 			renameClass(m.Problem.Run, "LlamaRMSNorm", "FusedRMSNorm")
-			m.change(0, 0, op, by(1.1, all()...), "parameter weight")
+			m.change(0, op, by(1.1, all()...), "parameter weight")
 		}},
 		{id: "hostile-names", what: "a module's name is SQL, quotes, tabs and no Latin; its weight is wrong", base: llamaM, make: func(m *making) {
 			hostile := strings.NewReplacer("layers.1.mlp.down_proj", "layers.1.mlp.'); DROP TABLE \"x\"; --\t层\u202e{{`\\")
-			m.Bench = Side{m.Problem.Name + " bench", m.Bench.Run.Clone()}
+			m.Bench = Side{Name: m.Problem.Name + " bench", Run: m.Bench.Run.Clone()}
 			m.Bench.Run.Part(0, 0).rename(hostile.Replace)
 			m.Problem.Run.Part(0, 0).rename(hostile.Replace)
-			m.change(0, 0, hostile.Replace("Module.model.layers.1.mlp.down_proj.Linear.forward.0"), by(1.1, all()...), "parameter weight")
+			m.change(0, hostile.Replace("Module.model.layers.1.mlp.down_proj.Linear.forward.0"), by(1.1, all()...), "parameter weight")
 		}},
-		{id: "order-permuted", what: "v_proj of layers.1 computed before k_proj: their call indices are exchanged", base: llama, steps: first,
-			hidden: "the same numbers in another order", make: permuteOrder},
+		{
+			id: "order-permuted", what: "v_proj of layers.1 computed before k_proj: their call indices are exchanged", base: llama, steps: first,
+			hidden: "the same numbers in another order", make: permuteOrder,
+		},
 	}
 }
 

@@ -54,64 +54,64 @@ func valueFaults() []recipe {
 	first := []int{0}
 	return []recipe{
 		{id: "weight-scaled-mix", what: "weight of layers.1.self_attn.o_proj × 1.02", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, "Functional.linear.10.forward", by(1.02, all()...), "input 1")
+			m.change(0, "Functional.linear.10.forward", by(1.02, all()...), "input 1")
 		}},
 		{id: "weight-scaled-L0", what: "weight of layers.1.mlp.up_proj × 0.95", base: llamaM, make: func(m *making) {
-			m.change(0, 0, "Module.model.layers.1.mlp.up_proj.Linear.forward.0", by(0.95, all()...), "parameter weight")
+			m.change(0, "Module.model.layers.1.mlp.up_proj.Linear.forward.0", by(0.95, all()...), "parameter weight")
 		}},
 		{id: "weight-one-element", what: "one element of the weight of layers.1.mlp.down_proj is ten times the greatest", base: llamaA, make: func(m *making) {
-			m.change(0, 0, mlp1, by(10, "Max"), "input 1")
+			m.change(0, mlp1, by(10, "Max"), "input 1")
 		}},
 		{id: "weight-elements-swapped", what: "two elements of the weight of layers.1.mlp.down_proj swapped: its own statistics are the same", base: llamaA, make: func(m *making) {
 			m.error = 1e-3
-			m.change(0, 0, mlp1, unchanged, "input 1")
+			m.change(0, mlp1, unchanged, "input 1")
 		}},
 		{id: "output-elements-swapped", what: "two elements of the last updated weight swapped: nothing recorded is computed from it", base: llamaA, hidden: "the same four statistics: the order of elements is in none of them", make: func(m *making) {
-			m.alter(0, 0, "Tensor.add_.38.forward", unchanged, "output 0")
+			m.alter("Tensor.add_.38.forward", unchanged, "output 0")
 		}},
 		{id: "inputs-and-output-scaled", what: "inputs × 1.3 and output × 3 of the product in layers.1.mlp", base: llama, steps: first, make: func(m *making) {
-			m.apply(0, 0, "Tensor.__mul__.19.forward", append(each(by(1.3, all()...), "input 0", "input 1"), fault{"output 0", by(3, all()...)}))
+			m.apply(0, "Tensor.__mul__.19.forward", append(each(by(1.3, all()...), "input 0", "input 1"), fault{"output 0", by(3, all()...)}))
 		}},
 		{id: "sign-flipped", what: "output of attention in layers.1 negated", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, sdpa, func(n *Node) {
+			m.change(0, sdpa, func(n *Node) {
 				with(map[string]float64{"Max": -value(n, "Min"), "Min": -value(n, "Max"), "Mean": -value(n, "Mean")})(n)
 			}, "output 0")
 		}},
 		{id: "clamp-added", what: "output of layers.1.mlp.down_proj clamped at half its range", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, mlp1, func(n *Node) { by(0.5, "Max", "Min")(n); by(0.998, "Norm")(n) }, "output 0")
+			m.change(0, mlp1, func(n *Node) { by(0.5, "Max", "Min")(n); by(0.998, "Norm")(n) }, "output 0")
 		}},
 		{id: "mean-shifted", what: "a constant of a hundredth of the deviation added to the output of layers.1.mlp.down_proj", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, mlp1, func(n *Node) {
+			m.change(0, mlp1, func(n *Node) {
 				c := 0.01 * value(n, "Norm") / math.Sqrt(elements(n))
 				with(map[string]float64{"Max": value(n, "Max") + c, "Min": value(n, "Min") + c, "Mean": value(n, "Mean") + c})(n)
 			}, "output 0")
 		}},
 		{id: "one-element", what: "one element of the output of layers.1.mlp.down_proj wrong: only the maximum tells", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, mlp1, by(1.5, "Max"), "output 0")
+			m.change(0, mlp1, by(1.5, "Max"), "output 0")
 		}},
 		{id: "stuck", what: "output of silu in layers.1 is one constant", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, silu, func(n *Node) {
+			m.change(0, silu, func(n *Node) {
 				const c = 0.125
 				with(map[string]float64{"Max": c, "Min": c, "Mean": c, "Norm": c * math.Sqrt(elements(n))})(n)
 			}, "output 0")
 		}},
 		{id: "zeroed", what: "output of silu in layers.1 is zero", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, silu, with(map[string]float64{"Max": 0, "Min": 0, "Mean": 0, "Norm": 0}), "output 0")
+			m.change(0, silu, with(map[string]float64{"Max": 0, "Min": 0, "Mean": 0, "Norm": 0}), "output 0")
 		}},
 		{id: "layer-skipped", what: "layers.2 gives what it was given", base: llama, steps: first, make: func(m *making) {
 			given := m.Problem.Run.Part(0, 0).At("Module.model.layers.2.LlamaDecoderLayer.forward.0", "input", "0").Node.Clone()
-			m.change(0, 0, add2, func(n *Node) { take(n, given) }, "output 0")
+			m.change(0, add2, func(n *Node) { take(n, given) }, "output 0")
 		}},
 		{id: "layers-exchanged", what: "weights of layers.1 and layers.2 loaded the wrong way round", base: llama, steps: first, make: exchangeLayers},
 		{id: "wrong-seed", what: "another dropout mask in the attention of layers.1: same inputs, other output", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, sdpa, noise(0.3), "output 0")
+			m.change(0, sdpa, noise(0.3), "output 0")
 		}},
 		{id: "huge", what: "output of layers.1.mlp.down_proj up to 1e38, its norm beyond float32", base: llama, steps: first, make: func(m *making) {
-			m.change(0, 0, mlp1, with(map[string]float64{"Max": 1e38, "Min": -1e38, "Norm": math.Inf(1)}), "output 0")
+			m.change(0, mlp1, with(map[string]float64{"Max": 1e38, "Min": -1e38, "Norm": math.Inf(1)}), "output 0")
 		}},
 		{id: "small-error", what: "a kernel in layers.1 off by one in a thousand", base: llama, steps: first, make: func(m *making) {
 			m.error = 1e-3
-			m.change(0, 0, mlp1, noise(1e-3), "output 0")
+			m.change(0, mlp1, noise(1e-3), "output 0")
 		}},
 	}
 }
@@ -127,7 +127,7 @@ func exchangeLayers(m *making) {
 		f.wrong(b, a)
 		if i == 0 {
 			m.touch(Site{0, 0, "Functional.linear.7.forward", "input", "1"})
-			m.began(0, 0, "Functional.linear.7.forward")
+			m.began(0, "Functional.linear.7.forward")
 		}
 	}
 	f.run(part, "")

@@ -85,31 +85,39 @@ func (f *flow) run(p *Part, first string) {
 
 func (f *flow) op(op string, entry *Node) {
 	leaves := Leaves(op, entry)
-	backward := strings.Contains(op, ".backward") || strings.Contains(op, ".parameters_grad.")
 	bad, sound := false, map[string]bool{}
 	for _, l := range leaves {
 		if result(l) {
 			continue
 		}
-		if was := fingerprint(l.Node); f.follows(l, was, backward) {
+		if was := fingerprint(l.Node); f.follows(op, l, was) {
 			bad = true
 		} else {
 			sound[was] = true
 		}
 	}
 	// A gradient is computed from what the forward kept, and that is wrong already.
-	bad = bad || backward && f.begun
+	bad = bad || gradient(op) && f.begun
 	for _, l := range leaves {
-		if was := fingerprint(l.Node); result(l) {
-			f.output(op, l, was, bad && !sound[was])
+		if !result(l) {
+			continue
 		}
+		if was := fingerprint(l.Node); f.repeats(op, l, was) || !bad || sound[was] {
+			continue
+		}
+		f.perturb(l.Node, fingerprint(l.Node))
 	}
+}
+
+// gradient says whether an op belongs to the backward pass.
+func gradient(op string) bool {
+	return strings.Contains(op, ".backward") || strings.Contains(op, ".parameters_grad.")
 }
 
 func result(l Leaf) bool { return l.Role == "output" || l.Role == "parameter_gradient" }
 
 // follows changes an input that is wrong: known as such, or derived from who knows what after the fault began.
-func (f *flow) follows(l Leaf, was string, backward bool) bool {
+func (f *flow) follows(op string, l Leaf, was string) bool {
 	if f.sources[l.Node] {
 		f.begun = true
 		return true
@@ -124,29 +132,28 @@ func (f *flow) follows(l Leaf, was string, backward bool) bool {
 	}
 	before := f.seen[was]
 	f.seen[was] = true
-	if !f.begun || before || f.weights[was] || (backward && elements(l.Node) == 1) {
+	if !f.begun || before || f.weights[was] || (gradient(op) && elements(l.Node) == 1) {
 		return false
 	}
 	f.perturb(l.Node, was)
 	return true
 }
 
-func (f *flow) output(op string, l Leaf, was string, bad bool) {
+// repeats settles an output that is not computed anew: the fault's own, one that is known to be wrong, or, of a module,
+// what an op inside it gave.
+func (f *flow) repeats(op string, l Leaf, was string) bool {
 	if !tensor(l.Node) || f.sources[l.Node] {
 		f.begun = f.begun || f.sources[l.Node]
-		return
+		return true
 	}
 	before := f.seen[was]
 	f.seen[was] = true
 	if is, ok := f.changed[was]; ok {
 		take(l.Node, is)
 		f.begun = true
-		return
+		return true
 	}
-	// A module gives what an op inside it gave, which is judged there.
-	if bad && (!strings.HasPrefix(op, "Module.") || !before) {
-		f.perturb(l.Node, was)
-	}
+	return strings.HasPrefix(op, "Module.") && before
 }
 
 // perturb changes a tensor as an error of a few percent does.

@@ -25,7 +25,7 @@ func harmless() []recipe {
 		{id: "uninitialised", what: "empty() gives other garbage, NaN among it", base: llama, steps: first, make: garbage},
 		{id: "rounding", what: "another kernel: every number differs in its last digit", base: llama, steps: first, make: func(m *making) {
 			m.error = 5e-8
-			m.change(0, 0, "Functional.embedding.0.forward", noise(5e-8), "output 0")
+			m.change(0, "Functional.embedding.0.forward", noise(5e-8), "output 0")
 		}},
 	}
 	for i := range quiet {
@@ -79,10 +79,10 @@ func requestIDs(text string) string {
 }
 
 // both puts one more op into both sides.
-func (m *making) both(op string, at string, problem, bench *Node) {
-	m.Bench = Side{m.Problem.Name + " bench", m.Bench.Run.Clone()}
-	m.Problem.Run.Parts[0].insert(op, problem, at, true)
-	m.Bench.Run.Parts[0].insert(op, bench, at, true)
+func (m *making) both(op, at string, problem, bench *Node) {
+	m.Bench = Side{Name: m.Problem.Name + " bench", Run: m.Bench.Run.Clone()}
+	m.Problem.Run.Parts[0].insert(op, problem, at)
+	m.Bench.Run.Parts[0].insert(op, bench, at)
 }
 
 const rotary = "Module.model.rotary_emb.LlamaRotaryEmbedding.forward.0"

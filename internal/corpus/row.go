@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -113,7 +114,7 @@ func elements(n *Node) float64 {
 // decimal writes a number as msProbe does: a float32, widened.
 func decimal(v float64) *Node {
 	switch {
-	case v != v: //nolint:staticcheck // NaN is the one value that is not itself
+	case math.IsNaN(v):
 		return Scalar("NaN")
 	case v > 3.5e38:
 		return Scalar("Infinity")

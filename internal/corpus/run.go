@@ -104,8 +104,12 @@ func (r *Run) Part(rank, step int) *Part {
 
 // Write puts the run below a folder, as msProbe lays it out.
 func (r *Run) Write(dir string) error {
+	format := (*Node).Indented
+	if r.Compact {
+		format = (*Node).String
+	}
 	for _, p := range r.Parts {
-		if err := p.write(filepath.Join(dir, "step"+strconv.Itoa(p.Step), p.Folder), r.Compact); err != nil {
+		if err := p.write(filepath.Join(dir, "step"+strconv.Itoa(p.Step), p.Folder), format); err != nil {
 			return err
 		}
 	}
@@ -115,7 +119,7 @@ func (r *Run) Write(dir string) error {
 	return os.CopyFS(filepath.Join(dir, "step0", "rank0", "dump_tensor_data"), os.DirFS(r.Raw))
 }
 
-func (p *Part) write(dir string, compact bool) error {
+func (p *Part) write(dir string, format func(*Node) string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -123,10 +127,7 @@ func (p *Part) write(dir string, compact bool) error {
 		if *node == nil {
 			continue
 		}
-		text := (*node).Indented()
-		if compact {
-			text = (*node).String()
-		}
+		text := format(*node)
 		if name == "dump.json" && p.CutAt > 0 {
 			text = text[:p.CutAt]
 		}
