@@ -156,6 +156,7 @@ FROM
         site_id,
         rank,
         step
+    LIMIT 9223372036854775807
 ) AS p
 PASTE JOIN
 (
@@ -186,6 +187,7 @@ PASTE JOIN
         site_id,
         rank,
         step
+    LIMIT 9223372036854775807
 ) AS b
 -- Neither order nor keys can differ; were it otherwise, numbers of different tensors would be compared.
 WHERE NOT throwIf(p.site_id != b.site_id OR p.rank != b.rank OR p.step != b.step, 'pairs: the rows of both runs stand in different orders')

@@ -57,7 +57,8 @@ WITH
                     abs(other.value_mean - base.value_mean) * sqrt(base.element_count)) / base.value_l2 AS spread_error
             FROM tap.observations(run = {bench:String}, rank = -1, first_step = 0, last_step = -1) AS base
             INNER JOIN tap_store.tensor AS other ON other.site_id = base.site_id AND other.rank = base.rank AND other.step = base.step
-            WHERE other.run_id IN arrayMap(name -> xxh3(concat(name, char(31))), {benches:Array(String)})
+            WHERE notEmpty({benches:Array(String)})
+                AND other.run_id IN arrayMap(name -> xxh3(concat(name, char(31))), {benches:Array(String)})
                 AND bitAnd(base.measured, 23) = 23
                 AND bitAnd(other.measured, 23) = 23
                 AND (other.run_id, other.rank, other.step, other.epoch) NOT IN (
