@@ -15,16 +15,25 @@ import (
 // and lists as ClickHouse writes them. The caller closes the result, which
 // holds a connection until then; an error may also come while reading it.
 func Query(ctx context.Context, conn driver.Conn, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
+	return QueryIn(ctx, conn, "", sql, parameters, format)
+}
+
+// QueryIn is Query in the session of that name, which sees the temporary
+// tables that were made in it. A session runs one query at a time.
+func QueryIn(ctx context.Context, conn driver.Conn, session, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
 	arguments := make([]any, 0, len(parameters))
 	for name, value := range parameters {
 		arguments = append(arguments, clickhouse.Named(name, value))
 	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+	settings := clickhouse.Settings{
 		"output_format_arrow_string_as_string":              1,
 		"output_format_arrow_low_cardinality_as_dictionary": 0,
 		"output_format_arrow_compression_method":            "none",
-	}))
-	result, err := conn.QueryFormat(ctx, format, sql, arguments...)
+	}
+	if session != "" {
+		settings["session_id"] = session
+	}
+	result, err := conn.QueryFormat(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), format, sql, arguments...)
 	if err != nil {
 		return nil, fmt.Errorf("query for %s: %w", format, err)
 	}

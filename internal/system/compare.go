@@ -151,39 +151,41 @@ func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishRe
 }
 
 // fill asks all that the note shows.
-func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
-	parameters := r.Parameters(comparison.Problem, comparison.Benches)
-	parameters["texts"] = "0" // while anything else differs
-	group, askCtx := errgroup.WithContext(ctx)
-	group.SetLimit(2)
-	for name, table := range map[string]*report.Table{
-		"divergence_summary": &comparison.Summary, "divergence": &comparison.Divergence,
-		"layers": &comparison.Layers, "run_differences": &comparison.RunDifferences,
-	} {
-		group.Go(func() error {
-			var err error
-			*table, err = c.Report(askCtx, name, parameters)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) (err error) {
+	verdicts, err := c.judge(ctx, r.Parameters(comparison.Problem, comparison.Benches))
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, verdicts.Close(context.WithoutCancel(ctx))) }()
+	withoutTexts := map[string]string{"texts": "0"} // while anything else differs
+	for _, part := range []struct {
+		report string
+		into   *report.Table
+	}{
+		{"divergence_summary", &comparison.Summary}, {"divergence", &comparison.Divergence},
+		{"layers", &comparison.Layers}, {"run_differences", &comparison.RunDifferences},
+	} {
+		if *part.into, err = verdicts.Report(ctx, part.report, withoutTexts); err != nil {
+			return err
+		}
+	}
+	if err := fillRest(ctx, verdicts, comparison); err != nil {
+		return err
+	}
+	return c.fillCompleteness(ctx, comparison)
+}
+
+// fillRest asks what is of interest in some comparisons only.
+func fillRest(ctx context.Context, verdicts *judged, comparison *report.Comparison) (err error) {
 	if len(comparison.Divergence.Rows) == 0 && comparison.Summary.Sum("differing_count") > 0 {
-		parameters["texts"] = "1"
-		var err error
-		if comparison.Divergence, err = c.Report(ctx, "divergence", parameters); err != nil {
+		if comparison.Divergence, err = verdicts.Report(ctx, "divergence", nil); err != nil {
 			return err
 		}
 	}
 	if comparison.Summary.Sum("only_problem_count")+comparison.Summary.Sum("only_bench_count")+comparison.Summary.Sum("unknown_count") > 0 {
-		parameters["limit"] = "10"
-		var err error
-		if comparison.Unpaired, err = c.Report(ctx, "unpaired", parameters); err != nil {
-			return err
-		}
+		comparison.Unpaired, err = verdicts.Report(ctx, "unpaired", map[string]string{"limit": "10"})
 	}
-	return c.fillCompleteness(ctx, comparison)
+	return err
 }
 
 func (c *Client) fillCompleteness(ctx context.Context, comparison *report.Comparison) error {
