@@ -1,0 +1,120 @@
+package system
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/internal/report"
+)
+
+// judged answers the reports of one comparison over its verdicts, which are
+// made once and kept in a temporary table: to plan and join them costs many
+// times what the reports over them do. It is used by one goroutine.
+type judged struct {
+	client     *Client
+	parameters map[string]string
+	session    string // empty when the verdicts are too many to keep
+}
+
+const (
+	verdictsView  = "tap.verdicts("
+	verdictsTable = "judged_pairs"
+	// mostJudgedRows bounds the memory that a comparison takes of the database: about 250 bytes a row.
+	mostJudgedRows = 2_000_000
+)
+
+// judge makes the verdicts of a comparison. The caller closes it.
+func (c *Client) judge(ctx context.Context, parameters map[string]string) (*judged, error) {
+	j := &judged{client: c, parameters: parameters}
+	few, err := c.Table(ctx, `SELECT sum(tensor_count) <= `+fmt.Sprint(mostJudgedRows)+` AS few FROM tap.steps
+		WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+			AND step >= {first_step:Int64} AND ({last_step:Int64} = -1 OR step <= {last_step:Int64} + abs({step_offset:Int64}))`, parameters)
+	if err != nil || few.Get(0, "few").Number == 0 {
+		return j, err
+	}
+	j.session = rand.Text()
+	query, _, err := prepareReport("divergence", parameters)
+	if err != nil {
+		return j, err
+	}
+	begin, end := callOfVerdicts(query.Query)
+	err = j.ask(ctx, "CREATE TEMPORARY TABLE "+verdictsTable+" ENGINE = Memory AS SELECT * FROM "+query.Query[begin:end])
+	if err != nil {
+		return j, fmt.Errorf("judge the pairs: %w", err)
+	}
+	return j, nil
+}
+
+// Close removes the table. The database does so itself a minute after the last question.
+func (j *judged) Close(ctx context.Context) error {
+	if j.session == "" {
+		return nil
+	}
+	return j.ask(ctx, "DROP TEMPORARY TABLE IF EXISTS "+verdictsTable)
+}
+
+// Report answers a report; given parameters go before those of the comparison.
+func (j *judged) Report(ctx context.Context, name string, given map[string]string) (report.Table, error) {
+	parameters := map[string]string{}
+	for _, from := range []map[string]string{j.parameters, given} {
+		for parameter, value := range from {
+			parameters[parameter] = value
+		}
+	}
+	r, values, err := prepareReport(name, parameters)
+	if err != nil {
+		return report.Table{}, err
+	}
+	if j.session == "" {
+		return j.client.Table(ctx, r.Query, values)
+	}
+	text := r.Query
+	for begin, end := callOfVerdicts(text); end > 0; begin, end = callOfVerdicts(text) {
+		text = text[:begin] + verdictsTable + text[end:]
+	}
+	return j.query(ctx, text, values)
+}
+
+// callOfVerdicts is where a query calls the view of verdicts: the first place; end is 0 when there is none.
+func callOfVerdicts(query string) (begin, end int) {
+	begin = strings.Index(query, verdictsView)
+	if begin < 0 {
+		return 0, 0
+	}
+	open := 0
+	for i := begin; i < len(query); i++ {
+		switch query[i] {
+		case '(':
+			open++
+		case ')':
+			if open--; open == 0 {
+				return begin, i + 1
+			}
+		}
+	}
+	return 0, 0
+}
+
+// ask runs a statement that answers nothing.
+func (j *judged) ask(ctx context.Context, statement string) error {
+	answer, err := clickhouse.QueryIn(ctx, j.client.database, j.session, statement, j.parameters, report.Text.ClickHouse())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer)
+	return errors.Join(err, answer.Close())
+}
+
+func (j *judged) query(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	answer, err := clickhouse.QueryIn(ctx, j.client.database, j.session, query, parameters, report.Text.ClickHouse())
+	if err != nil {
+		return report.Table{}, err
+	}
+	table, err := report.ReadTable(answer)
+	return table, errors.Join(err, answer.Close())
+}
