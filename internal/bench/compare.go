@@ -30,7 +30,7 @@ func measureCompare(ctx context.Context, e *env) (section, error) {
 	if err != nil {
 		return s, err
 	}
-	s.add(walls.atMost(fmt.Sprintf("`compare DIR DIR`, %d ops each", compareOps), 2, seconds))
+	s.add(walls.atMost(fmt.Sprintf("`compare DIR DIR`, %d ops each", compareOps), 1.5, seconds))
 	var shared, single rounds
 	for range e.pick(3, 1) {
 		var peak memory
