@@ -206,7 +206,11 @@ func (c *Client) Report(ctx context.Context, name string, parameters map[string]
 	if err != nil {
 		return report.Table{}, err
 	}
-	return c.Table(ctx, r.Query, values)
+	query, err := sql.Inline(r.Query, nil)
+	if err != nil {
+		return report.Table{}, err
+	}
+	return c.Table(ctx, query, values)
 }
 
 // prepareReport fills in the defaults and leaves out what the report does not take.
@@ -240,7 +244,11 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 	if err != nil {
 		return err
 	}
-	return c.Query(ctx, to, style.Format, query.Query, values)
+	text, err := sql.Inline(query.Query, nil)
+	if err != nil {
+		return err
+	}
+	return c.Query(ctx, to, style.Format, text, values)
 }
 
 // CheckRun says whether a run of that name is stored.

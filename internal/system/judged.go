@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/sql"
 )
 
 // judged answers the reports of one comparison over its verdicts, which are
@@ -22,7 +22,7 @@ type judged struct {
 }
 
 const (
-	verdictsView  = "tap.verdicts("
+	verdictsView  = "verdicts"
 	verdictsTable = "judged_pairs"
 	// mostJudgedRows bounds the memory that a comparison takes of the database: about 250 bytes a row.
 	mostJudgedRows = 2_000_000
@@ -38,13 +38,15 @@ func (c *Client) judge(ctx context.Context, parameters map[string]string) (*judg
 		return j, err
 	}
 	j.session = rand.Text()
-	query, _, err := prepareReport("divergence", parameters)
+	view, err := sql.ViewByName(verdictsView)
 	if err != nil {
 		return j, err
 	}
-	begin, end := callOfVerdicts(query.Query)
-	err = j.ask(ctx, "CREATE TEMPORARY TABLE "+verdictsTable+" ENGINE = Memory AS SELECT * FROM "+query.Query[begin:end])
+	verdicts, err := sql.Inline(view.Query, nil)
 	if err != nil {
+		return j, err
+	}
+	if err := j.ask(ctx, "CREATE TEMPORARY TABLE "+verdictsTable+" ENGINE = Memory AS "+verdicts); err != nil {
 		return j, fmt.Errorf("judge the pairs: %w", err)
 	}
 	return j, nil
@@ -73,31 +75,11 @@ func (j *judged) Report(ctx context.Context, name string, given map[string]strin
 	if j.session == "" {
 		return j.client.Table(ctx, r.Query, values)
 	}
-	text := r.Query
-	for begin, end := callOfVerdicts(text); end > 0; begin, end = callOfVerdicts(text) {
-		text = text[:begin] + verdictsTable + text[end:]
+	text, err := sql.Inline(r.Query, map[string]string{verdictsView: verdictsTable})
+	if err != nil {
+		return report.Table{}, err
 	}
 	return j.query(ctx, text, values)
-}
-
-// callOfVerdicts is where a query calls the view of verdicts: the first place; end is 0 when there is none.
-func callOfVerdicts(query string) (begin, end int) {
-	begin = strings.Index(query, verdictsView)
-	if begin < 0 {
-		return 0, 0
-	}
-	open := 0
-	for i := begin; i < len(query); i++ {
-		switch query[i] {
-		case '(':
-			open++
-		case ')':
-			if open--; open == 0 {
-				return begin, i + 1
-			}
-		}
-	}
-	return 0, 0
 }
 
 // ask runs a statement that answers nothing.

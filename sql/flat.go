@@ -1,0 +1,107 @@
+package sql
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Inline is a query in which the views with parameters stand as subqueries. A
+// database plans such a view again for each one that stands above it, so that
+// four of them above each other cost several times what they cost as one text.
+// Of the views in made, by name, a table holds the answer: that is read.
+func Inline(query string, made map[string]string) (string, error) {
+	views, err := Views()
+	if err != nil {
+		return "", err
+	}
+	byName := make(map[string]Object, len(views))
+	for _, v := range views {
+		byName[v.Name] = v
+	}
+	return inline(withoutComments(query), byName, made)
+}
+
+func inline(query string, views map[string]Object, made map[string]string) (string, error) {
+	at := regexp.MustCompile(`\btap\.(\w+)\(`).FindStringSubmatchIndex(query)
+	if at == nil {
+		return query, nil
+	}
+	name, end := query[at[2]:at[3]], closing(query, at[1]-1)
+	view, found := views[name]
+	if !found || end < 0 {
+		return "", fmt.Errorf("inline tap.%s: it is no view with parameters", name)
+	}
+	text, err := view.with(query[at[1]:end])
+	if err != nil {
+		return "", err
+	}
+	if table, ok := made[name]; ok {
+		text = table
+	} else if text, err = inline(text, views, made); err == nil {
+		text = "(\n" + text + "\n)"
+	}
+	if err != nil {
+		return "", err
+	}
+	rest, err := inline(query[end+1:], views, made)
+	return query[:at[0]] + text + rest, err
+}
+
+// with is the view's query with the arguments of a call in the place of its parameters.
+func (o Object) with(arguments string) (string, error) {
+	given := map[string]string{}
+	for _, argument := range splitArguments(arguments) {
+		name, value, ok := strings.Cut(argument, "=")
+		if !ok {
+			return "", fmt.Errorf("inline tap.%s: argument %q has no name", o.Name, argument)
+		}
+		given[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	query := withoutComments(o.Query)
+	for _, p := range o.Parameters {
+		value, ok := given[p.Name]
+		if !ok {
+			return "", fmt.Errorf("inline tap.%s: parameter %s is not given", o.Name, p.Name)
+		}
+		if !strings.HasPrefix(value, "{") {
+			value = "CAST(" + value + " AS " + p.Type + ")"
+		}
+		query = strings.ReplaceAll(query, "{"+p.Name+":"+p.Type+"}", value)
+	}
+	return query, nil
+}
+
+// splitArguments splits at the commas that stand in no brackets.
+func splitArguments(text string) []string {
+	var arguments []string
+	begin, open := 0, 0
+	for i, c := range text {
+		switch {
+		case strings.ContainsRune("([{", c):
+			open++
+		case strings.ContainsRune(")]}", c):
+			open--
+		case c == ',' && open == 0:
+			arguments = append(arguments, text[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(arguments, text[begin:])
+}
+
+// closing is where the bracket that opens at begin closes, or -1.
+func closing(text string, begin int) int {
+	open := 0
+	for i := begin; i < len(text); i++ {
+		switch text[i] {
+		case '(':
+			open++
+		case ')':
+			if open--; open == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
