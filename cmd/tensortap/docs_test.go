@@ -3,10 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/report"
 )
 
 // TestReadmeShowsWhatTheCommandPrints runs every command shown with its output.
@@ -38,5 +40,18 @@ func TestReadmeShowsWhatTheCommandPrints(t *testing.T) {
 	}
 	if shown == 0 {
 		t.Error("README.md shows no command with its output")
+	}
+}
+
+func TestEveryFieldOfAnAnswerIsDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "compare.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field := range reflect.TypeFor[report.Object]().Fields() {
+		if name := field.Tag.Get("json"); !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("docs/compare.md does not say what %s is", name)
+		}
 	}
 }
