@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/corpus"
+	"github.com/tensortap/tensortap/internal/report"
 )
 
 // header explains the table to its readers.
@@ -86,7 +87,7 @@ func (l line) markdown() string {
 	}
 	cells := []string{id, l.Mode, l.What, strings.Join(says, "; "), l.msprobe, l.why()}
 	for i, cell := range cells {
-		cells[i] = strings.NewReplacer("|", "\\|", "\n", " ").Replace(cell)
+		cells[i] = strings.ReplaceAll(report.Printable(cell), "|", `\|`)
 	}
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
