@@ -108,11 +108,7 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, values map[string]*string
 	if err := a.align(cmd, client, parameters); err != nil {
 		return err
 	}
-	query, err := sql.Inline(r.Query, nil)
-	if err != nil {
-		return err
-	}
-	return client.Query(cmd.Context(), a.stdout, format, query, parameters)
+	return client.QueryViews(cmd.Context(), a.stdout, format, r.Query, parameters)
 }
 
 // align pairs the ops of two runs before they are held against each other.

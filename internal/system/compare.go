@@ -206,7 +206,7 @@ func (c *Client) Report(ctx context.Context, name string, parameters map[string]
 	if err != nil {
 		return report.Table{}, err
 	}
-	query, err := sql.Inline(r.Query, nil)
+	query, err := c.settled(ctx, r.Query, values)
 	if err != nil {
 		return report.Table{}, err
 	}
@@ -244,11 +244,7 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 	if err != nil {
 		return err
 	}
-	text, err := sql.Inline(query.Query, nil)
-	if err != nil {
-		return err
-	}
-	return c.Query(ctx, to, style.Format, text, values)
+	return c.QueryViews(ctx, to, style.Format, query.Query, values)
 }
 
 // CheckRun says whether a run of that name is stored.

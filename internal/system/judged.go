@@ -42,7 +42,7 @@ func (c *Client) judge(ctx context.Context, parameters map[string]string) (*judg
 	if err != nil {
 		return j, err
 	}
-	verdicts, err := sql.Inline(view.Query, nil)
+	verdicts, err := c.settled(ctx, view.Query, parameters)
 	if err != nil {
 		return j, err
 	}
@@ -73,7 +73,7 @@ func (j *judged) Report(ctx context.Context, name string, given map[string]strin
 		return report.Table{}, err
 	}
 	if j.session == "" {
-		return j.client.Table(ctx, r.Query, values)
+		return j.client.Report(ctx, name, parameters)
 	}
 	text, err := sql.Inline(r.Query, map[string]string{verdictsView: verdictsTable})
 	if err != nil {

@@ -1,0 +1,35 @@
+package system
+
+import (
+	"context"
+	"io"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/sql"
+)
+
+// settled is a query made cheap to plan: the views with parameters in it, and what they must know before they are read.
+func (c *Client) settled(ctx context.Context, query string, parameters map[string]string) (string, error) {
+	text, err := sql.Inline(query, nil)
+	if err != nil {
+		return "", err
+	}
+	return sql.Settle(text, func(question string) (sql.Fact, error) {
+		answer, err := c.Table(ctx, question, parameters)
+		if err != nil {
+			return sql.Fact{}, err
+		}
+		return sql.Fact{
+			Type: answer.Get(0, "type").Exact, Text: answer.Get(0, "text").Exact, Null: answer.Get(0, "is_null").Number == 1,
+		}, nil
+	})
+}
+
+// QueryViews is Query for a query that calls views with parameters.
+func (c *Client) QueryViews(ctx context.Context, to io.Writer, format report.Format, query string, parameters map[string]string) error {
+	text, err := c.settled(ctx, query, parameters)
+	if err != nil {
+		return err
+	}
+	return c.Query(ctx, to, format, text, parameters)
+}

@@ -1,0 +1,90 @@
+package sql
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Fact is what a scalar subquery of a query answers.
+type Fact struct {
+	Type string // as the database names it
+	Text string // as the database writes it
+	Null bool
+}
+
+// longestFact bounds what of a fact is written into a query; a longer one is left to the database.
+const longestFact = 16 << 10
+
+// Settle writes into a query what the scalar subqueries in its WITH clauses
+// answer: a database executes such a subquery once, but plans it again for each
+// time that its name is used, which may be a hundred times. Facts are asked for
+// by ask, with a question whose answer is one row of type, text and whether it
+// is null. The query is one that Inline made.
+func Settle(query string, ask func(question string) (Fact, error)) (string, error) {
+	known := map[string]Fact{}
+	return settle(query, func(question string) (Fact, error) {
+		if fact, ok := known[question]; ok {
+			return fact, nil
+		}
+		fact, err := ask(question)
+		known[question] = fact
+		return fact, err
+	})
+}
+
+func settle(query string, ask func(string) (Fact, error)) (string, error) {
+	scalar, name := regexp.MustCompile(`(?:\bWITH|,)\s*\(\s*(?:SELECT|WITH)\b`), regexp.MustCompile(`^\s+AS\s+\w+`)
+	for from := 0; ; {
+		at := scalar.FindStringIndex(query[from:])
+		if at == nil {
+			return query, nil
+		}
+		begin := from + at[0] + strings.Index(query[from+at[0]:], "(")
+		end := closing(query, begin)
+		if end < 0 || !name.MatchString(query[end+1:]) {
+			from += at[1] // a subquery among the arguments of a function
+			continue
+		}
+		inner, err := settle(query[begin+1:end], ask) // facts that this one rests on
+		if err != nil {
+			return "", err
+		}
+		query = query[:begin+1] + inner + query[end:]
+		end = begin + 1 + len(inner)
+		question := query[clause(query, begin):end+1] + " AS fact SELECT toTypeName(fact) AS type, toString(fact) AS text, isNull(fact) AS is_null"
+		fact, err := ask(question)
+		if err != nil {
+			return "", err
+		}
+		if len(fact.Text) > longestFact {
+			from = end
+			continue
+		}
+		literal := fact.literal()
+		query = query[:begin] + literal + query[end+1:]
+		from = begin + len(literal)
+	}
+}
+
+func (f Fact) literal() string {
+	if f.Null {
+		return "CAST(NULL AS " + f.Type + ")"
+	}
+	return "CAST('" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(f.Text) + "' AS " + f.Type + ")"
+}
+
+// clause is where the WITH clause begins in which a bracket opens at begin.
+func clause(query string, begin int) int {
+	open := 0
+	for i := begin - 1; i >= 0 && open <= 0; i-- {
+		switch query[i] {
+		case ')':
+			open--
+		case '(':
+			if open++; open > 0 {
+				return i + strings.Index(query[i:], "WITH")
+			}
+		}
+	}
+	return strings.Index(query, "WITH")
+}

@@ -1,0 +1,58 @@
+package sql_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/sql"
+)
+
+func TestFactsStandInTheQuery(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	ask := func(question string) (sql.Fact, error) {
+		asked = append(asked, strings.Join(strings.Fields(question), " "))
+		return sql.Fact{Type: "Array(String)", Text: `['it\'s']`, Null: strings.Contains(question, "other")}, nil
+	}
+	const query = `SELECT * FROM (WITH listed AS (SELECT 1), (SELECT max(x) FROM (WITH (SELECT 2) AS inner_fact SELECT inner_fact AS x)) AS a,
+		length((SELECT 3)) AS b, (SELECT other FROM listed) AS c SELECT a, c FROM (SELECT 4) AS d)`
+	got, err := sql.Settle(query, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const literal = `CAST('[\'it\\\'s\']' AS Array(String))`
+	want := `SELECT * FROM (WITH listed AS (SELECT 1), ` + literal + ` AS a,
+		length((SELECT 3)) AS b, CAST(NULL AS Array(String)) AS c SELECT a, c FROM (SELECT 4) AS d)`
+	if got != want {
+		t.Errorf("settled = %s\nwant %s", got, want)
+	}
+	const ending = ` AS fact SELECT toTypeName(fact) AS type, toString(fact) AS text, isNull(fact) AS is_null`
+	questions := []string{
+		`WITH (SELECT 2)` + ending,
+		`WITH listed AS (SELECT 1), (SELECT max(x) FROM (WITH ` + literal + ` AS inner_fact SELECT inner_fact AS x))` + ending,
+		`WITH listed AS (SELECT 1), ` + literal + ` AS a, length((SELECT 3)) AS b, (SELECT other FROM listed)` + ending,
+	}
+	if strings.Join(asked, "\n") != strings.Join(questions, "\n") {
+		t.Errorf("asked\n%s\nwant\n%s", strings.Join(asked, "\n"), strings.Join(questions, "\n"))
+	}
+}
+
+func TestLongFactsAreLeftToTheDatabase(t *testing.T) {
+	t.Parallel()
+	const query = `WITH (SELECT 1) AS a, (SELECT 1) AS b SELECT a, b`
+	got, err := sql.Settle(query, func(string) (sql.Fact, error) {
+		return sql.Fact{Type: "String", Text: strings.Repeat("x", 1<<20)}, nil
+	})
+	if err != nil || got != query {
+		t.Errorf("settled = %.200s, %v", got, err)
+	}
+}
+
+func TestErrorOfAFactIsThatOfTheQuery(t *testing.T) {
+	t.Parallel()
+	want := errors.New("no such table")
+	if _, err := sql.Settle(`WITH (SELECT 1) AS a SELECT a`, func(string) (sql.Fact, error) { return sql.Fact{}, want }); !errors.Is(err, want) {
+		t.Errorf("error = %v, want %v", err, want)
+	}
+}
