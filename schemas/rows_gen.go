@@ -883,7 +883,7 @@ type KnownExceptionRow struct {
 	API  string `parquet:"api"`  // Regular expression over the class or API of the op.
 	Role string `parquet:"role"` // input, kwarg, output and so on; empty for all.
 	Path string `parquet:"path"` // Regular expression over the place within the role; empty for all.
-	Sort string `parquet:"sort"` // What is no fault there: uninitialised (any value), negative_infinity or not_finite.
+	Sort string `parquet:"sort"` // What is no fault there: uninitialised (any value), negative_infinity, not_finite, identifier (any value), or cast (any value, in runs of different dtypes).
 	Why  string `parquet:"why"`  // Why, for the reader of the report.
 }
 

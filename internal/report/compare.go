@@ -70,6 +70,10 @@ func (c *Comparison) unknown() string {
 		return "nothing was measured that can be compared"
 	case c.incomplete() != "":
 		return "nothing differs in what is there, but not all is there"
+	case c.Summary.Sum("alone_unknown_count") > 0:
+		return fmt.Sprintf("%s stand alone, as their rank or step is not in both runs", plural(int(c.Summary.Sum("alone_unknown_count")), "tensor")) //nolint:gosec // a count of rows
+	case c.Summary.Sum("bits_differ_count") > 0:
+		return fmt.Sprintf("%s have the same statistics but other bits, by checksums that prove neither way", plural(int(c.Summary.Sum("bits_differ_count")), "tensor")) //nolint:gosec // a count of rows
 	case c.Summary.Sum("same_not_finite_count") > 0:
 		return fmt.Sprintf("%s hold NaN or infinity on both sides, and what lies behind that cannot be compared", plural(int(c.Summary.Sum("same_not_finite_count")), "tensor")) //nolint:gosec // a count of rows
 	}

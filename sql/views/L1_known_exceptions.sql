@@ -16,6 +16,8 @@ FROM
         ('^(recv|irecv|broadcast|scatter)$', 'input', '', 'uninitialised', 'a buffer that the call fills'),
         ('^(all_gather|all_gather_into_tensor|_all_gather_base|reduce_scatter|reduce_scatter_tensor|_reduce_scatter_base|all_to_all|all_to_all_single|gather)$', 'input', '^0', 'uninitialised', 'a buffer that the call fills'),
         ('^(copy_|fill_|zero_|normal_|uniform_|random_)$', 'input', '^0$', 'uninitialised', 'what the call overwrites'),
+        ('^(to|type|type_as|float|double|half|bfloat16)$', '', '', 'cast', 'a cast that only one of two runs of different dtypes needs: the gradient of the other is that of all its uses'),
+        ('', '', '(^|[.])(rids?|req_ids?|request_ids?)([.]|$)', 'identifier', 'ids of requests are new in each run'),
         ('^(masked_fill|masked_fill_|full|full_like|new_full|triu|triu_|tril|tril_|where)$', '', '', 'negative_infinity', 'a mask'),
         ('^(softmax|_softmax|log_softmax|scaled_dot_product_attention|npu_fusion_attention)$', 'input', '', 'negative_infinity', 'masked scores'),
         ('^(softmax|_softmax|log_softmax|scaled_dot_product_attention|npu_fusion_attention)$', 'kwarg', '', 'negative_infinity', 'a mask')

@@ -18,5 +18,5 @@ FROM tap.layouts AS p
 INNER JOIN tap.layouts AS b ON p.kind = b.kind AND p.shape = b.shape
 WHERE p.layout_id != b.layout_id
     AND (p.dtype = b.dtype OR (p.dtype, b.dtype) = main_dtype)
-    AND (p.literal = b.literal OR (p.kind = 'dtype' AND (p.literal, b.literal) = main_dtype))
+    AND (p.literal = b.literal OR p.kind = 'device' OR (p.kind = 'dtype' AND (p.literal, b.literal) = main_dtype))
     AND (p.requires_grad = b.requires_grad OR p.requires_grad IS NULL OR b.requires_grad IS NULL)

@@ -12,7 +12,8 @@
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- Evidence is, from the strongest on: payload, digest, sketch, statistics. A digest that differs says that bits differ,
--- and leaves the rest to the next. What statistics cannot tell apart agrees; that is less than within.
+-- and leaves the rest to the next. What statistics cannot tell apart agrees; that is less than within. Bits that differ
+-- under the very same statistics are unknown: a difference by our digest, or where nothing else was measured.
 WITH
     -- Ranks of the problem of whose rows, or partners, something is missing.
     (
@@ -84,10 +85,11 @@ WITH
                 by_statistics OR (by_sketch AND sketch_low > tolerated), 'diverged',
                 bitAnd(problem_measured, 23) != bitAnd(bench_measured, 23), 'none',
                 by_sketch AND sketch_error > 0 AND sketch_high <= tolerated, 'within',
+                bits_differ AND (no_statistics OR statistics_error = 0) AND (NOT both_sketched OR sketch_error = 0), 'none',
                 NOT no_statistics OR both_sketched OR same_digest, 'agrees',
                 'none') AS numbers,
             multiIf(
-                paired AND exception_sort = 'uninitialised', 'uninitialised',
+                paired AND exception_sort IN ('uninitialised', 'cast', 'identifier'), exception_sort,
                 paired AND numbers != 'none', '',
                 paired AND bitAnd(problem_measured, 23) != bitAnd(bench_measured, 23), 'not measured on both sides',
                 paired AND bits_differ, 'bits differ',
@@ -155,12 +157,14 @@ SELECT
         NOT paired AND reason IN ('only in problem', 'only in bench'), 'unpaired',
         NOT paired, 'unknown',
         structure, 'structure',
-        exception_sort = 'uninitialised' OR numbers = 'none', 'unknown',
+        exception_sort IN ('uninitialised', 'cast', 'identifier') OR numbers = 'none', 'unknown',
         numbers) AS Enum8('equal' = 0, 'within' = 1, 'agrees' = 2, 'diverged' = 3, 'not_finite' = 4, 'structure' = 5, 'unpaired' = 6, 'unknown' = 7)) AS verdict,
     CAST(multiIf(
         NOT bench_present, 1,
         NOT problem_present, 2,
         problem_not_finite + 2 * bench_not_finite) AS Enum8('none' = 0, 'problem' = 1, 'bench' = 2, 'both' = 3)) AS side,
     reason,
-    verdict IN ('diverged', 'structure') OR (verdict = 'not_finite' AND NOT same_not_finite) OR (verdict = 'unknown' AND reason IN ('bits differ', 'not measured on both sides')) AS differs
+    verdict IN ('diverged', 'structure') OR (verdict = 'not_finite' AND NOT same_not_finite) OR (verdict = 'unknown' AND (
+        reason = 'not measured on both sides'
+        OR (reason = 'bits differ' AND (digest_kind = 3 OR no_statistics)))) AS differs
 FROM weighed
