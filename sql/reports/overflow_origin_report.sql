@@ -36,6 +36,7 @@ WITH
         SELECT groupArray(rank)
         FROM tap.preceded_ranks(run = {run:String}, step = origin_step, events = origin_events)
     ) AS preceded,
+    -- Those that another precedes are left out at the end only.
     shown AS (
         SELECT
             first.1 AS rank,
@@ -53,13 +54,11 @@ WITH
             tupleElement(counts, 1) AS nan_count,
             tupleElement(counts, 2) AS positive_infinity_count,
             tupleElement(counts, 3) AS negative_infinity_count,
-            first.9 AS not_finite_count,
-            count() OVER () AS concurrent
+            first.9 AS not_finite_count
         FROM
         (
             SELECT arrayJoin(firsts) AS first
         )
-        WHERE NOT has(preceded, first.1) OR length(preceded) = length(firsts)
     ),
     -- What the rows are of is looked up once, and only where they are.
     (
@@ -134,9 +133,9 @@ WITH
             site.path AS path,
             parameter.layout_id AS layout_id,
             toString((parameter.value_min, parameter.value_max, parameter.value_mean, parameter.value_l2)) AS signature
-        FROM tap.observations(run = {run:String}, rank = {rank:Int64}, first_step = origin_step, last_step = origin_step) AS parameter
+        FROM tap.observations(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS parameter
         INNER JOIN tap.sites AS site ON site.site_id = parameter.site_id
-        WHERE parameter.site_id IN (
+        WHERE parameter.step = origin_step AND parameter.site_id IN (
             SELECT site_id
             FROM tap.sites
             WHERE role = 'parameter' AND op_id IN (
@@ -189,7 +188,7 @@ SELECT
     if(bitTest(shown.measured, 7), toNullable(shown.positive_infinity_count), NULL) AS positive_infinity_count,
     if(bitTest(shown.measured, 8), toNullable(shown.negative_infinity_count), NULL) AS negative_infinity_count,
     shown.not_finite_count AS not_finite_count,
-    shown.concurrent AS concurrent,
+    count() OVER () AS concurrent,
     frames.frame AS user_frame
 FROM shown
 LEFT ANY JOIN called ON called.rank = shown.rank
@@ -201,6 +200,8 @@ LEFT ANY JOIN module_parameters ON module_parameters.rank = shown.rank
     AND module_parameters.layout_id = shown.layout_id
     AND module_parameters.signature = toString(shown.values)
 LEFT ANY JOIN frames ON frames.program_id = called.program_id AND frames.position = called.position
+-- Meetings that contradict each other leave all.
+WHERE NOT has(preceded, shown.rank) OR length(preceded) = length(firsts)
 ORDER BY
     position,
     rank
