@@ -12,7 +12,7 @@ type Fact struct {
 	Null bool
 }
 
-// longestFact bounds what of a fact is written into a query; a longer one is left to the database.
+// longestFact bounds what of a fact is written into a query; a longer one is left to the database, as is one of null.
 const longestFact = 16 << 10
 
 // Settle writes into a query what the scalar subqueries in its WITH clauses
@@ -56,7 +56,7 @@ func settle(query string, ask func(string) (Fact, error)) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if len(fact.Text) > longestFact {
+		if fact.Null || len(fact.Text) > longestFact {
 			from = end
 			continue
 		}
@@ -66,11 +66,13 @@ func settle(query string, ask func(string) (Fact, error)) (string, error) {
 	}
 }
 
+// literal is the fact as a constant, which is not null: not every type may be nullable but by a subquery.
 func (f Fact) literal() string {
-	if f.Null {
-		return "CAST(NULL AS " + f.Type + ")"
+	kind := f.Type
+	if inner, nullable := strings.CutPrefix(kind, "Nullable("); nullable {
+		kind = strings.TrimSuffix(inner, ")")
 	}
-	return "CAST('" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(f.Text) + "' AS " + f.Type + ")"
+	return "CAST('" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(f.Text) + "' AS " + kind + ")"
 }
 
 // clause is where the WITH clause begins in which a bracket opens at begin.
