@@ -88,7 +88,7 @@ func damage(tb testing.TB, folder string) int {
 	return 7
 }
 
-func publishPair(tb testing.TB, u *upProcess, folders [2]string, runs [2]string) {
+func publishPair(tb testing.TB, u *upProcess, folders, runs [2]string) {
 	tb.Helper()
 	for i, folder := range folders {
 		if out := u.publish(tb, folder, runs[i]); out.status != 0 {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 )
 
@@ -156,32 +155,49 @@ func (n *note) origin(label string, t Table, i int) {
 	if get("module") != "" && get("module") != "-" {
 		n.line("", "in module %s", get("module"))
 	}
-	kind := ""
-	if k := t.Get(i, "kind"); !k.Null && k.Exact != "" {
-		kind = k.Text() + ", "
+	row, found := n.divergent(t, i)
+	switch {
+	case found:
+		n.line("", "%s%s %s: %s", kindOf(t, i), get("role"), get("path"), what(n.Divergence, row))
+	case get("problem_literal") != "":
+		n.line("", "%s%s %s: %s", kindOf(t, i), get("role"), get("path"), get("problem_literal"))
+	default:
+		n.line("", "%s%s %s: %s", kindOf(t, i), get("role"), get("path"), what(t, i))
 	}
-	n.line("", "%s%s %s: %s", kind, get("role"), get("path"), what(t, i))
-	if i == 0 {
-		n.sides(t, i)
+	if i == 0 && found {
+		n.side("problem", row)
+		n.side("bench", row)
 	}
 	if frame := t.Get(i, "user_frame"); !frame.Null && frame.Exact != "" {
 		n.line("", "called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
 	}
 }
 
-// sides shows the numbers of both runs at a row of t.
-func (n *note) sides(t Table, i int) {
+// kindOf says what sort of place an origin is.
+func kindOf(t Table, i int) string {
+	kind := t.Get(i, "kind").Exact
+	more := map[string]string{"parameter": "parameter", "operation": "operation"}[kind]
+	switch {
+	case kind == "":
+		return ""
+	case more != "" && t.Get(i, more).Exact != "":
+		return kind + " " + t.Get(i, more).Text() + ", "
+	}
+	return kind + ", "
+}
+
+// divergent is the row of the divergence report that is row i of t, if it is among those that were asked for.
+func (n *note) divergent(t Table, i int) (row int, found bool) {
 	for d := range n.Divergence.Rows {
 		same := true
 		for _, column := range []string{"rank", "step", "op", "role", "path"} {
 			same = same && n.Divergence.Get(d, column).Exact == t.Get(i, column).Exact
 		}
 		if same {
-			n.side("problem", d)
-			n.side("bench", d)
-			return
+			return d, true
 		}
 	}
+	return 0, false
 }
 
 // side describes a tensor, or other argument, of one run.
@@ -204,15 +220,19 @@ func what(t Table, i int) string {
 	}
 	var parts []string
 	if get("verdict") == "structure" {
-		parts = append(parts, strings.TrimRight("another "+orWord(get("structure"), "layout"), " "))
+		parts = append(parts, "another "+orWord(get("structure"), "layout"))
 	}
 	switch {
+	case get("problem_literal") != "" || get("bench_literal") != "": // shown as they are
 	case get("numeric") == "not_finite" || get("verdict") == "not_finite":
 		parts = append(parts, "NaN or infinity in "+orWord(get("not_finite_side"), get("side")))
 	case get("reason") != "":
 		parts = append(parts, get("reason"))
 	case get("error") != "":
 		parts = append(parts, "relative error "+atLeast(get("evidence"))+get("error")+tolerated(get("tolerance")))
+	}
+	if get("evidence") == "none" || len(parts) == 0 {
+		return strings.Join(parts, ", ")
 	}
 	return strings.Join(parts, ", ") + " (by " + get("evidence") + ")"
 }
@@ -241,70 +261,27 @@ func tolerated(tolerance string) string {
 
 // others lists the rows after the first, a line each.
 func (n *note) others() {
-	const most = 4 // of one screen
-	shown := min(len(n.Divergence.Rows), most)
+	const most = 3 // of one screen
+	first, shown := -1, 0
+	if origins := n.origins(); len(origins.Rows) > 0 {
+		if row, found := n.divergent(origins, 0); found {
+			first = row
+			shown = 1
+		}
+	}
 	label := "then"
-	for i := 1; i < shown; i++ {
+	for i := range n.Divergence.Rows {
+		if i == first || label == "" && shown > most {
+			continue
+		}
 		get := func(column string) string { return n.Divergence.Get(i, column).Text() }
 		n.line(label, "step %s rank %s  %s  %s %s: %s", get("step"), get("rank"), get("op"), get("role"), get("path"), what(n.Divergence, i))
 		label = ""
+		shown++
 	}
-	if all := n.Summary.Sum("differing_count"); all > uint64(shown) {
-		n.line("", "and %s more", thousands(all-uint64(shown)))
+	if all := n.Summary.Sum("differing_count"); all > uint64(shown) { //nolint:gosec // a few
+		n.line("", "and %s more", thousands(all-uint64(shown))) //nolint:gosec // a few
 	}
-}
-
-// layers draws the greatest error of each layer as a bar, by powers of ten.
-func (n *note) layers() {
-	if n.Summary.Sum("differing_count") == 0 {
-		return
-	}
-	const most = 12
-	every := (len(n.Layers.Rows) + most - 1) / most
-	label := "by layer"
-	for i := range n.Layers.Rows {
-		if i%max(every, 1) != 0 {
-			continue
-		}
-		layer := n.Layers.Get(i, "layer").Text()
-		if layer == "" || layer == "-" {
-			layer = "(no layer)"
-		}
-		n.line(label, "%-8s %-24s %-10s %s", n.Layers.Get(i, "direction").Text(), layer, bar(n.Layers.Get(i, "greatest_error").Number), n.layerWords(i))
-		label = ""
-	}
-	if every > 1 {
-		n.line("", "every %s layer; all: tensortap report layers", ordinal(every))
-	}
-}
-
-func (n *note) layerWords(i int) string {
-	words := n.Layers.Get(i, "greatest_error").Text()
-	if differing := n.Layers.Get(i, "differing_count").Number; differing > 0 {
-		words += fmt.Sprintf(", %s differ", thousands(uint64(differing)))
-	}
-	if bad := n.Layers.Get(i, "not_finite_count").Number; bad > 0 {
-		words += fmt.Sprintf(", %s not finite", thousands(uint64(bad)))
-	}
-	return words
-}
-
-// bar is one block for each power of ten from 1e-8 on.
-func bar(err float64) string {
-	if err <= 0 || math.IsNaN(err) {
-		return ""
-	}
-	return strings.Repeat("█", int(max(1, min(9, math.Ceil(math.Log10(err)+9)))))
-}
-
-func ordinal(n int) string {
-	switch n {
-	case 2:
-		return "2nd"
-	case 3:
-		return "3rd"
-	}
-	return fmt.Sprintf("%dth", n)
 }
 
 func (n *note) next() {

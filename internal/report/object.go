@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"math"
+	"slices"
+	"strings"
+)
 
 // Object is a comparison as one JSON object. Its fields stay; more may come.
 type Object struct {
@@ -29,7 +33,7 @@ type Rows struct{ table Table }
 func (c *Comparison) Object() Object {
 	object := Object{
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict,
-		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins}, Divergence: Rows{c.Divergence},
+		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite()}, Divergence: Rows{c.Divergence},
 		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Summary: Rows{c.Summary},
 		RunDifferences: Rows{c.RunDifferences}, Completeness: Rows{c.Completeness},
 	}
@@ -37,6 +41,16 @@ func (c *Comparison) Object() Object {
 		object.UnknownBecause = c.unknown()
 	}
 	return object
+}
+
+// withSite is the table with role and path of each row as one text, as output.0.
+func (t Table) withSite() Table {
+	with := Table{Columns: append(slices.Clone(t.Columns), "site"), numeric: append(slices.Clone(t.numeric), false)}
+	for i, row := range t.Rows {
+		site := t.Get(i, "role").Exact + "." + t.Get(i, "path").Exact
+		with.Rows = append(with.Rows, append(slices.Clone(row), Value{Exact: site, JSON: string(appendJSONString(nil, site)), Number: math.NaN()}))
+	}
+	return with
 }
 
 // counts are the sums of the counted columns of the summary.

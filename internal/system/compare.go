@@ -71,8 +71,7 @@ func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparis
 // align pairs the ops of different programs. What it leaves to their names is a warning.
 func (c *Client) align(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
 	err := c.Align(ctx, comparison.Problem, comparison.Bench(), r.StepOffset)
-	var tooMany *TooManyProgramsError
-	if errors.As(err, &tooMany) {
+	if _, tooMany := errors.AsType[*TooManyProgramsError](err); tooMany {
 		comparison.Warnings = append(comparison.Warnings, err.Error())
 		comparison.WarningCount++
 		return nil
@@ -162,8 +161,11 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		report string
 		into   *report.Table
 	}{
-		{"divergence_summary", &comparison.Summary}, {"divergence", &comparison.Divergence},
-		{"layers", &comparison.Layers}, {"run_differences", &comparison.RunDifferences},
+		{"divergence_summary", &comparison.Summary},
+		{"divergence", &comparison.Divergence},
+		{"origin", &comparison.Origins},
+		{"layers", &comparison.Layers},
+		{"run_differences", &comparison.RunDifferences},
 	} {
 		if *part.into, err = verdicts.Report(ctx, part.report, withoutTexts); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/report"
@@ -64,9 +65,7 @@ func (j *judged) Close(ctx context.Context) error {
 func (j *judged) Report(ctx context.Context, name string, given map[string]string) (report.Table, error) {
 	parameters := map[string]string{}
 	for _, from := range []map[string]string{j.parameters, given} {
-		for parameter, value := range from {
-			parameters[parameter] = value
-		}
+		maps.Copy(parameters, from)
 	}
 	r, values, err := prepareReport(name, parameters)
 	if err != nil {

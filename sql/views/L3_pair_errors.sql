@@ -122,8 +122,8 @@ WITH
                 NOT bitTest(both_measured, 4) OR isNaN(pair.problem_l2) OR isNaN(pair.bench_l2), 0.,
                 isFinite(pair.problem_l2) OR isFinite(pair.bench_l2), abs(pair.problem_l2 - pair.bench_l2),
                 0.) AS delta_l2,
-            -- What an infinite or unmeasured statistic says is left to not_finite; without a norm any difference is infinite.
-            if(isFinite(pair.bench_l2), pair.bench_l2, greatest(if(isFinite(pair.bench_min), abs(pair.bench_min), 0.), if(isFinite(pair.bench_max), abs(pair.bench_max), 0.))) AS scale,
+            -- What an infinite or unmeasured statistic says is left to not_finite; without a norm the greatest value is the scale.
+            if(bitTest(both_measured, 4) AND isFinite(pair.bench_l2), pair.bench_l2, greatest(if(isFinite(pair.bench_min), abs(pair.bench_min), 0.), if(isFinite(pair.bench_max), abs(pair.bench_max), 0.))) AS scale,
             length(pair.problem_sketch) AS bucket_count,
             bucket_count > 0 AND bucket_count = length(pair.bench_sketch) AS both_sketched,
             if(both_sketched, sqrt(arraySum((x, y) -> (toFloat64(x) - y) * (toFloat64(x) - y), pair.problem_sketch, arrayResize(pair.bench_sketch, bucket_count))), 0.) AS sketch_distance,

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// layers draws the greatest error of each layer as a bar, by powers of ten.
+func (n *note) layers() {
+	if n.Summary.Sum("differing_count") == 0 {
+		return
+	}
+	const most = 12
+	every := (len(n.Layers.Rows) + most - 1) / most
+	label := "by layer"
+	for i := range n.Layers.Rows {
+		if i%max(every, 1) != 0 {
+			continue
+		}
+		layer := n.Layers.Get(i, "layer").Text()
+		if layer == "" || layer == "-" {
+			layer = "(no layer)"
+		}
+		n.line(label, "%-8s %-24s %-10s %s", n.Layers.Get(i, "direction").Text(), layer, bar(n.Layers.Get(i, "greatest_error").Number), n.layerWords(i))
+		label = ""
+	}
+	if every > 1 {
+		n.line("", "every %s layer; all: tensortap report layers", ordinal(every))
+	}
+}
+
+func (n *note) layerWords(i int) string {
+	words := n.Layers.Get(i, "greatest_error").Text()
+	if differing := n.Layers.Get(i, "differing_count").Number; differing > 0 {
+		words += fmt.Sprintf(", %s differ", thousands(uint64(differing)))
+	}
+	if bad := n.Layers.Get(i, "not_finite_count").Number; bad > 0 {
+		words += fmt.Sprintf(", %s not finite", thousands(uint64(bad)))
+	}
+	return words
+}
+
+// bar is one block for each power of ten from 1e-8 on.
+func bar(err float64) string {
+	if err <= 0 || math.IsNaN(err) {
+		return ""
+	}
+	return strings.Repeat("█", int(max(1, min(9, math.Ceil(math.Log10(err)+9)))))
+}
+
+func ordinal(n int) string {
+	switch n {
+	case 2:
+		return "2nd"
+	case 3:
+		return "3rd"
+	}
+	return fmt.Sprintf("%dth", n)
+}
