@@ -149,9 +149,22 @@ func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishRe
 	return c.PublishMsprobe(ctx, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
 }
 
-// fill asks all that the note shows.
-func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) (err error) {
-	verdicts, err := c.judge(ctx, r.Parameters(comparison.Problem, comparison.Benches))
+// fill asks all that the note shows. What it says of the runs alone is asked while their pairs are judged.
+func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
+	parameters := r.Parameters(comparison.Problem, comparison.Benches)
+	group, askCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		comparison.RunDifferences, err = c.Report(askCtx, "run_differences", parameters)
+		return err
+	})
+	group.Go(func() error { return c.fillCompleteness(askCtx, comparison) })
+	group.Go(func() error { return c.fillVerdicts(askCtx, parameters, comparison) })
+	return group.Wait()
+}
+
+// fillVerdicts asks what follows from the verdicts.
+func (c *Client) fillVerdicts(ctx context.Context, parameters map[string]string, comparison *report.Comparison) (err error) {
+	verdicts, err := c.judge(ctx, parameters)
 	if err != nil {
 		return err
 	}
@@ -165,16 +178,12 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		{"divergence", &comparison.Divergence},
 		{"origin", &comparison.Origins},
 		{"layers", &comparison.Layers},
-		{"run_differences", &comparison.RunDifferences},
 	} {
 		if *part.into, err = verdicts.Report(ctx, part.report, withoutTexts); err != nil {
 			return err
 		}
 	}
-	if err := fillRest(ctx, verdicts, comparison); err != nil {
-		return err
-	}
-	return c.fillCompleteness(ctx, comparison)
+	return fillRest(ctx, verdicts, comparison)
 }
 
 // fillRest asks what is of interest in some comparisons only.
