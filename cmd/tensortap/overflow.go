@@ -11,6 +11,9 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
+// msprobeJSON is the value of --output for the file that msProbe's overflow_check writes.
+const msprobeJSON = "msprobe-json"
+
 func newOverflow(a *app) *cobra.Command {
 	request := system.DefaultOverflowRequest()
 	var output, steps string
@@ -20,6 +23,9 @@ func newOverflow(a *app) *cobra.Command {
 		Long: `Say where NaN or infinity began in one run, over all its ranks: a stored run, or a
 folder of msProbe dumps, in a temporary system that is removed afterwards. Masks of
 -Inf, memory that nobody wrote and other known exceptions are left out and counted.
+
+With --output msprobe-json it writes what msProbe's overflow_check would, which is
+nothing where its rules find nothing; the exit status is still by what is found here.
 
 Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to say.`,
 		Example: `  tensortap overflow bad/dump
@@ -39,22 +45,22 @@ Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data
 	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
 	f.StringVar(&steps, "steps", "", "only steps A:B, both included; also A:, :B or one step")
 	addOutput(cmd, &output)
+	f.Lookup("output").Usage += ", " + msprobeJSON
 	return cmd
 }
 
 func (a *app) overflow(ctx context.Context, request system.OverflowRequest, output string) error {
-	format, err := report.ParseFormat(output)
+	write, err := a.overflowWriter(request, output)
 	if err != nil {
 		return err
 	}
-	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
 	var overflow report.Overflow
 	err = a.withRun(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
 		if overflow, err = client.Overflow(ctx, request); err != nil {
 			return err
 		}
 		a.warn(overflow.Warnings, overflow.WarningCount)
-		return client.WriteOverflow(ctx, a.stdout, style, request, &overflow)
+		return write(ctx, client, &overflow)
 	})
 	if err != nil {
 		return err
@@ -67,6 +73,24 @@ func (a *app) overflow(ctx context.Context, request system.OverflowRequest, outp
 	case report.Finite:
 	}
 	return nil
+}
+
+// overflowWriter is how the answer is written.
+func (a *app) overflowWriter(request system.OverflowRequest, output string) (func(context.Context, *system.Client, *report.Overflow) error, error) {
+	if output == msprobeJSON {
+		if request.Rank >= 0 {
+			return nil, errors.New("--output msprobe-json is over all ranks: leave out --rank")
+		}
+		return func(ctx context.Context, client *system.Client, overflow *report.Overflow) error {
+			_, err := client.WriteMsprobeOverflow(ctx, a.stdout, overflow.Run, request.Steps)
+			return err
+		}, nil
+	}
+	format, err := report.ParseFormat(output)
+	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
+	return func(ctx context.Context, client *system.Client, overflow *report.Overflow) error {
+		return client.WriteOverflow(ctx, a.stdout, style, request, overflow)
+	}, err
 }
 
 // withRun asks where the run is: in the running system, or, for a folder, in a temporary one.

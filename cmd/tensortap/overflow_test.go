@@ -61,6 +61,9 @@ func TestOverflowOfAStoredRunAnswersAsAsked(t *testing.T) {
 		answer.Origins[0].Module != "model.layers.2.mlp" || answer.Origins[0].Kind != "argument" || answer.Origins[0].Literal != "NaN" {
 		t.Errorf("answer = %+v", answer)
 	}
+	if out := inside(t, u.setting, "overflow", run, "-o", "msprobe-json"); out.status != 1 || !strings.Contains(out.stdout, "Module.model.layers.2.mlp.LlamaMLP.forward.0") {
+		t.Errorf("as msProbe: %v, want the op that msProbe names", out)
+	}
 	if lines := parseCSV(t, inside(t, u.setting, "overflow", run, "-o", "csv").stdout); len(lines) != 2 {
 		t.Errorf("as CSV: %v, want one origin", lines)
 	}
@@ -79,6 +82,7 @@ func TestOverflowThatCannotSaySaysWhy(t *testing.T) {
 		{[]string{"overflow", run, "--rank", "7"}, "UNKNOWN ", "cannot say"},
 		{[]string{"overflow", "no such run"}, "", "no run is named"},
 		{[]string{"overflow", run, "--steps", "x"}, "", `steps "x"`},
+		{[]string{"overflow", run, "--output", "msprobe-json", "--rank", "1"}, "", "leave out --rank"},
 		{[]string{"overflow", run, "--output", "x"}, "", `output "x"`},
 	} {
 		out := inside(t, u.setting, c.args...)
