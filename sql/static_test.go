@@ -143,7 +143,7 @@ func sources(object sql.Object) []string {
 // parserText leaves out the arguments of views, which the parser does not know after a database's name.
 func parserText(object sql.Object) string {
 	text := regexp.MustCompile(`\{\w+:[\w(), ]+\}`).ReplaceAllString(object.Query, "0")
-	text = strings.ReplaceAll(text, "\nPASTE JOIN\n", "\nCROSS JOIN\n") // which it does not know
+	text = strings.ReplaceAll(text, " PASTE JOIN\n", " CROSS JOIN\n") // which it does not know
 	return regexp.MustCompile(`((?:FROM|JOIN) tap\.\w+)\([^()]*\)`).ReplaceAllString(text, "$1")
 }
 

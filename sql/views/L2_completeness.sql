@@ -1,10 +1,19 @@
 -- Question: is everything stored that each rank produced, and what was lost where?
 -- Grain: one row per run, rank that was published, stored, refused or expected by the world size
--- Reads: tap.batch_counts, tap.runs, tap.ranks, tap.dead_letters, tap.steps, tap.superseded_steps, tap_store.step
+-- Reads: tap.batch_counts, tap.ranks, tap.dead_letters, tap.steps, tap.superseded_steps, tap_store.run, tap_store.step
 -- Empty when: no run was published
 -- Rows are held against what was promised epoch by epoch, as one epoch's surplus does not make up for another's loss.
 -- An epoch all of whose steps were replaced counts for nothing.
 WITH
+    -- As in tap.runs, which knows more and costs more.
+    described AS (
+        SELECT
+            run_id,
+            argMax(tap_store.run.name, (first_event_time_ns, epoch)) AS name,
+            tupleElement(argMax(tuple(tap_store.run.world_size), (first_event_time_ns, epoch)), 1) AS world_size
+        FROM tap_store.run
+        GROUP BY run_id
+    ),
     batches AS (
         SELECT
             kind,
@@ -174,7 +183,7 @@ WITH
             0 AS incomplete_step_count,
             0 AS dead_letter_count,
             0 AS last_event_time_ns
-        FROM tap.runs
+        FROM described
         WHERE world_size IS NOT NULL
     ),
     summed AS (
@@ -223,4 +232,4 @@ SELECT
     dead_letter_count,
     if(last_event_time_ns = 0, NULL, toNullable(toInt64(last_event_time_ns))) AS last_event_time_ns
 FROM summed
-LEFT ANY JOIN tap.runs AS r ON r.run_id = summed.run_id
+LEFT ANY JOIN described AS r ON r.run_id = summed.run_id

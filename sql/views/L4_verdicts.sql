@@ -22,6 +22,13 @@ WITH
         CROSS JOIN tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pairs
         WHERE completeness.rank = if(run = {problem:String}, problem_rank, bench_rank) AND NOT complete AND run IN ({problem:String}, {bench:String})
     ) AS incomplete_ranks,
+    (
+        SELECT groupUniqArray((rank_pairs.problem_rank, p.step))
+        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pairs
+        INNER JOIN tap.steps AS p ON p.rank = rank_pairs.problem_rank
+        INNER JOIN tap.steps AS b ON b.rank = rank_pairs.bench_rank AND b.step = p.step + {step_offset:Int64}
+        WHERE p.run_id = xxh3(concat({problem:String}, char(31))) AND b.run_id = xxh3(concat({bench:String}, char(31)))
+    ) AS common_steps,
     weighed AS (
         SELECT
             rank,
@@ -96,13 +103,7 @@ WITH
                 paired, 'not measured',
                 has(if(problem_present, incomplete_ranks.2, incomplete_ranks.1), rank), if(problem_present, 'bench rank incomplete', 'problem rank incomplete'),
                 (rank, step) NOT IN (
-                    SELECT
-                        rank_pairs.problem_rank,
-                        p.step
-                    FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pairs
-                    INNER JOIN tap.steps AS p ON p.rank = rank_pairs.problem_rank
-                    INNER JOIN tap.steps AS b ON b.rank = rank_pairs.bench_rank AND b.step = p.step + {step_offset:Int64}
-                    WHERE p.run_id = xxh3(concat({problem:String}, char(31))) AND b.run_id = xxh3(concat({bench:String}, char(31)))
+                    SELECT arrayJoin(common_steps)
                 ), if(problem_present, 'no such step in bench', 'no such step in problem'),
                 if(problem_present, 'only in problem', 'only in bench')) AS reason
         FROM tap.pair_errors(problem = {problem:String}, bench = {bench:String}, benches = {benches:Array(String)}, tolerance = {tolerance:Float64}, tolerances = {tolerances:Array(Tuple(String, String, Float64))}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
