@@ -123,6 +123,17 @@ func TestTextShowsNoControlCharacters(t *testing.T) {
 	}
 }
 
+func TestTextShowsIDsAsHex(t *testing.T) {
+	t.Parallel()
+	builder := array.NewUint64Builder(memory.DefaultAllocator)
+	builder.Append(0x1e10) // which reads as a power of ten
+	column := builder.NewArray()
+	record := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "op_id", Type: column.DataType()}}, nil), []arrow.Array{column}, 1)
+	if got := readRow(record, 0)[0].Text(); got != "0000000000001e10" {
+		t.Errorf("id reads %s", got)
+	}
+}
+
 func TestEmptyAnswersStillNameTheirColumns(t *testing.T) {
 	t.Parallel()
 	empty := answer(t, 0)

@@ -55,14 +55,14 @@ func readRow(record arrow.RecordBatch, i int) []Value {
 		name := record.ColumnName(c)
 		row[c] = Value{
 			Exact: exact(name, column, i), JSON: string(appendJSON(nil, name, column, i)),
-			Null: isNull(column, i), Number: number(column, i), Time: strings.HasSuffix(name, "_time_ns"),
+			Null: isNull(column, i), Number: number(name, column, i), Time: strings.HasSuffix(name, "_time_ns"),
 		}
 	}
 	return row
 }
 
-func number(column arrow.Array, i int) float64 {
-	if isNull(column, i) {
+func number(name string, column arrow.Array, i int) float64 {
+	if isNull(column, i) || isID(name) {
 		return math.NaN()
 	}
 	switch c := column.(type) {
