@@ -15,6 +15,7 @@ type Comparison struct {
 	Strict          bool   // what exists on one side only makes the runs differ
 	Summary         Table  // divergence_summary
 	Divergence      Table  // divergence: numbers, dtypes and shapes; where only arguments differ, those
+	Remembered      Table  // of those rows, the ones that are stored with a comparison
 	Origins         Table  // origin
 	Layers          Table  // layers
 	Unpaired        Table  // unpaired, the first ones

@@ -158,13 +158,21 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		return err
 	})
 	group.Go(func() error { return c.fillCompleteness(askCtx, comparison) })
-	group.Go(func() error { return c.fillVerdicts(askCtx, parameters, comparison) })
+	group.Go(func() error { return c.fillVerdicts(askCtx, r, comparison) })
 	return group.Wait()
 }
 
+// rememberedRows is how many rows that differ are stored with a comparison, whatever it shows: the next one is held
+// against them.
+const rememberedRows = 1000
+
 // fillVerdicts asks what follows from the verdicts.
-func (c *Client) fillVerdicts(ctx context.Context, parameters map[string]string, comparison *report.Comparison) (err error) {
-	verdicts, err := c.judge(ctx, parameters)
+func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison *report.Comparison) (err error) {
+	shown := r.Limit
+	if comparison.Stored {
+		r.Limit = max(r.Limit, rememberedRows)
+	}
+	verdicts, err := c.judge(ctx, r.Parameters(comparison.Problem, comparison.Benches))
 	if err != nil {
 		return err
 	}
@@ -183,7 +191,12 @@ func (c *Client) fillVerdicts(ctx context.Context, parameters map[string]string,
 			return err
 		}
 	}
-	return fillRest(ctx, verdicts, comparison)
+	if err := fillRest(ctx, verdicts, comparison); err != nil {
+		return err
+	}
+	comparison.Remembered = comparison.Divergence
+	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), shown)]
+	return nil
 }
 
 // fillRest asks what is of interest in some comparisons only.

@@ -18,7 +18,7 @@ func (c *Client) remember(ctx context.Context, r CompareRequest, answer *report.
 	if !answer.Stored {
 		return nil
 	}
-	_, err := c.StoreComparison(ctx, row(r, answer), Findings(answer.Origins, answer.Divergence))
+	_, err := c.StoreComparison(ctx, row(r, answer), Findings(answer.Origins, answer.Remembered))
 	return err
 }
 
