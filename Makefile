@@ -8,6 +8,8 @@ LIB     := internal/embedded/libchdb
 ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# Packages whose tests ask the engine for minutes and share nothing between goroutines: the race detector skips them.
+SERIAL  := %/corpus %/msprobecsv
 DUMPS   := producers/msprobe/testdata/dumps
 
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
@@ -38,7 +40,7 @@ demo: build engine ## from nothing to a report: publish two real dumps, say wher
 .PHONY: test
 test: build engine venv ## run all tests, against the real engine and the real NATS server
 	go test -timeout 20m ./...
-	go test -race -timeout 15m ./schemas/... ./pipelines/... ./producers/... ./consumers/... ./internal/...
+	go test -race -timeout 15m ./schemas/... ./pipelines/... ./producers/... ./consumers/... $(filter-out $(SERIAL),$(shell go list ./internal/...))
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the whole tree
