@@ -3,6 +3,8 @@ package system
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
@@ -38,7 +40,7 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 	var store *archive
 	group, setUpCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })
-	group.Go(func() error { return clickhouse.Migrate(setUpCtx, client.database, sql.Files) })
+	group.Go(func() error { return clickhouse.Migrate(setUpCtx, client.database, s.objects()) })
 	if !s.cfg.Temporary {
 		group.Go(func() error {
 			var err error
@@ -53,6 +55,26 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 		return nil, err
 	}
 	return store, nil
+}
+
+// objects are the files of tables, views and reports. Of a temporary system
+// nobody asks a report by its view: our own questions are put together from
+// the files.
+func (s *System) objects() fs.FS {
+	if s.cfg.Temporary {
+		return withoutReports{sql.Files}
+	}
+	return sql.Files
+}
+
+type withoutReports struct{ fs.FS }
+
+// Glob implements fs.GlobFS.
+func (f withoutReports) Glob(pattern string) ([]string, error) {
+	if strings.HasPrefix(pattern, "reports/") {
+		return nil, nil
+	}
+	return fs.Glob(f.FS, pattern)
 }
 
 // openArchive opens the Parquet files and says what had to be put right.
