@@ -72,8 +72,8 @@ func checkLabels(t *testing.T, c corpus.Case) {
 	if len(c.Touched) == 0 {
 		t.Errorf("%s: no row is named as the fault", c.ID)
 	}
-	if (len(c.Origin.Ops) == 0) != (c.Hidden != "") {
-		t.Errorf("%s: origin %v, hidden %q: want one of both", c.ID, c.Origin, c.Hidden)
+	if (len(c.Origin.Ops) == 0) != (c.Hidden != "" || c.OfRun != "") {
+		t.Errorf("%s: origin %v, hidden %q, of the run %q: want one of them", c.ID, c.Origin, c.Hidden, c.OfRun)
 	}
 	for _, site := range c.Touched {
 		if problem, bench := row(c.Problem.Run, site), row(c.Bench.Run, site); problem == "" && bench == "" {

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/corpus"
-	"github.com/tensortap/tensortap/internal/report"
 )
 
 var (
@@ -86,15 +85,15 @@ func everyCase(t *testing.T) func(yield func(int, corpus.Case) bool) {
 func check(t *testing.T, c corpus.Case, a answer) {
 	t.Helper()
 	if c.Harmless {
-		if a.verdict == report.Differs || len(a.diverged) > 0 {
-			t.Errorf("%s is harmless, but the verdict is %s, and diverged are %v; origins %v", c.ID, a.verdict, a.diverged, a.suspects)
+		if wrong := a.alarm(c); wrong != "" {
+			t.Errorf("%s is harmless, but %s; differing are %q", c.ID, wrong, a.differing)
 		}
 		return
 	}
 	for _, wrong := range a.faults(c) {
 		t.Errorf("%s (%s): %s", c.ID, c.What, wrong)
 	}
-	if c.Hidden == "" && !a.originIsRight(c) {
+	if (line{c, a}).hasOrigin() && !a.originIsRight(c) {
 		t.Logf("%s (%s): origins %v, want %+v", c.ID, c.What, a.suspects, c.Origin)
 	}
 }
@@ -120,10 +119,13 @@ func (l *table) add(number int, c corpus.Case, a answer) {
 	l.lines[number] = line{c, a}
 }
 
+// hasOrigin says whether the evidence shows where the fault began.
+func (l line) hasOrigin() bool { return !l.Harmless && l.Hidden == "" && l.OfRun == "" }
+
 // origins counts the cases whose evidence shows where they began, and those in which that was found.
 func (l *table) origins() (shown, right int) {
 	for _, line := range l.lines {
-		if line.Harmless || line.Hidden != "" {
+		if !line.hasOrigin() {
 			continue
 		}
 		shown++

@@ -9,18 +9,20 @@ import (
 
 	"github.com/tensortap/tensortap/internal/corpus"
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"
 )
 
 // answer is what is said of a case.
 type answer struct {
-	verdict  report.Verdict
-	suspects []origin
-	sites    []judged // the rows of the fault
-	diverged []string // ops with a diverged row
-	alone    []string // ops of which one side only has rows
-	msprobe  string
+	verdict   report.Verdict
+	runs      []string // properties of the runs that differ
+	suspects  []origin
+	sites     []judged // the rows of the fault
+	differing []string // rows that differ, the first ones
+	diverged  []string // their ops that diverged
+	msprobe   string
 }
 
 // origin is a suspect.
@@ -40,8 +42,11 @@ type judged struct {
 	reason         string
 	evidence       string
 	differs        bool
+	tolerance      report.Value
 	problem, bench string
 }
+
+func (j judged) absent() bool { return j.verdict == "absent" }
 
 // sameEvidence says whether both sides recorded the same there. Where one took no checksum, the statistics are all that
 // both recorded.
@@ -56,77 +61,78 @@ func (j judged) sameEvidence() bool {
 	return j.problem != "" && statistics(j.problem) == statistics(j.bench)
 }
 
-// ask pairs the two runs of a case and judges them. That is what the command compare does, without the reports beside.
+// proved says whether a row is called more than its evidence tells of a fault.
+func (j judged) proved() bool { return j.verdict == "equal" || j.verdict == "within" }
+
+// tolerated says whether the row agrees though not the same was recorded.
+func (j judged) tolerated() bool { return j.verdict == "agrees" && !j.sameEvidence() }
+
+// ask compares the two runs of a case as the command compare does.
 func ask(ctx context.Context, b *bench, c corpus.Case) (answer, error) {
 	if err := b.publish(ctx, c); err != nil {
 		return answer{}, err
 	}
-	if err := b.Align(ctx, c.Problem.Name, c.Bench.Name, 0); err != nil {
-		return answer{}, err
-	}
-	rows, err := b.notable(ctx, c)
+	request := system.DefaultCompareRequest()
+	request.Problem, request.Benches = c.Problem.Name, []string{c.Bench.Name}
+	comparison, err := b.Compare(ctx, request)
 	if err != nil {
 		return answer{}, err
 	}
-	a := summary(rows)
-	if err := b.suspects(ctx, c, &a); err != nil {
+	a := answer{
+		verdict: comparison.Verdict, runs: column(comparison.RunDifferences, "property"),
+		suspects: origins(comparison.Origins), differing: differing(comparison.Divergence), diverged: divergedOps(comparison.Divergence),
+	}
+	if a.sites, err = b.rowsOfFault(ctx, c, comparison.Divergence); err != nil {
 		return a, err
-	}
-	for _, site := range c.Touched {
-		a.sites = append(a.sites, find(c, site, rows))
-	}
-	if a.verdict == report.Same && c.Missing {
-		if err := b.doubt(ctx, c, &a); err != nil {
-			return a, err
-		}
 	}
 	a.msprobe, err = b.msprobeSays(ctx, c)
 	return a, err
 }
 
-// suspects asks where it began. Where nothing can say that yet, the first row in order that differs stands for it.
-func (b *bench) suspects(ctx context.Context, c corpus.Case, a *answer) error {
-	if _, err := sql.ReportByName("origin"); err != nil {
-		return nil //nolint:nilerr // see above
+// rowsOfFault finds the rows of the fault among those that differ, and asks for the others.
+func (b *bench) rowsOfFault(ctx context.Context, c corpus.Case, differing report.Table) ([]judged, error) {
+	var sites []judged
+	for _, site := range c.Touched {
+		sites = append(sites, find(c, site, differing))
 	}
-	table, err := b.Report(ctx, "origin", names(c))
-	a.suspects = origins(table)
-	return err
+	if !slices.ContainsFunc(sites, judged.absent) {
+		return sites, nil
+	}
+	rows, err := b.notable(ctx, c, "v.site_id IN ("+siteIDs(c)+")")
+	for i, site := range c.Touched {
+		sites[i] = find(c, site, rows)
+	}
+	return sites, err
 }
 
-// doubt makes the verdict unknown when a side is not complete.
-func (b *bench) doubt(ctx context.Context, c corpus.Case, a *answer) error {
-	for _, run := range []string{c.Problem.Name, c.Bench.Name} {
-		lacks, err := b.Incomplete(ctx, run)
-		if err != nil {
-			return err
-		}
-		if len(lacks) > 0 {
-			a.verdict = report.Unknown
-		}
+// differing are the rows that differ, in words.
+func differing(t report.Table) []string {
+	var rows []string
+	for i := range t.Rows {
+		text := func(name string) string { return t.Get(i, name).Text() }
+		rows = append(rows, fmt.Sprintf("%s %s %s: %s %s, %s %s against %s %s", text("op"), text("role"), text("path"), text("verdict"), text("reason"),
+			text("problem_dtype"), text("problem_literal"), text("bench_dtype"), text("bench_literal")))
 	}
-	return nil
+	return rows
 }
 
-// summary reads the whole off the rows.
-func summary(rows report.Table) answer {
-	a := answer{verdict: report.Same}
-	for i := range rows.Rows {
-		op := rows.Get(i, "op").Exact
-		if yes(rows.Get(i, "differs")) {
-			a.verdict = report.Differs
-			if len(a.suspects) == 0 {
-				a.suspects = []origin{{whole(rows.Get(i, "rank")), whole(rows.Get(i, "step")), op, rows.Get(i, "role").Exact}}
-			}
-		}
-		if rows.Get(i, "verdict").Exact == "diverged" && !slices.Contains(a.diverged, op) {
-			a.diverged = append(a.diverged, op)
-		}
-		if yes(rows.Get(i, "alone")) && !slices.Contains(a.alone, op) {
-			a.alone = append(a.alone, op)
+func column(t report.Table, name string) []string {
+	var all []string
+	for i := range t.Rows {
+		all = append(all, t.Get(i, name).Exact)
+	}
+	return all
+}
+
+// divergedOps are the ops of the rows that diverged, each once.
+func divergedOps(t report.Table) []string {
+	var ops []string
+	for i := range t.Rows {
+		if op := t.Get(i, "op").Exact; t.Get(i, "verdict").Exact == "diverged" && !slices.Contains(ops, op) {
+			ops = append(ops, op)
 		}
 	}
-	return a
+	return ops
 }
 
 // origins reads the suspects that a report names.
@@ -143,28 +149,44 @@ func yes(v report.Value) bool { return v.Exact == "true" || v.Exact == "1" }
 
 func whole(v report.Value) int { return int(v.Number) }
 
-// names are the parameters of a case's views, and their use.
-const view = `tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = [], tolerance = -1, tolerances = [],
-	rank = -1, first_step = 0, last_step = -1, step_offset = 0)`
-
+// names are the parameters of a case's views.
 func names(c corpus.Case) map[string]string {
 	return map[string]string{"problem": c.Problem.Name, "bench": c.Bench.Name}
 }
 
-// notable asks for the rows of the fault, and for all that are judged to differ or have no partner.
-func (b *bench) notable(ctx context.Context, c corpus.Case) (report.Table, error) {
-	return b.Table(ctx, `
+// notable asks for verdicts with their names, all that a condition lets through.
+func (b *bench) notable(ctx context.Context, c corpus.Case, condition string) (report.Table, error) {
+	return b.views(ctx, `
 		SELECT v.rank AS rank, v.bench_rank AS bench_rank, v.step AS step, v.seq AS seq, o.name AS op, s.role AS role, s.path AS path,
 			bo.name AS bench_op, bs.role AS bench_role, bs.path AS bench_path, v.problem_present AS present,
-			NOT v.problem_present OR NOT v.bench_present AS alone,
-			toString(v.verdict) AS verdict, v.reason AS reason, toString(v.evidence) AS evidence, v.differs AS differs
-		FROM `+view+` AS v
+			toString(v.verdict) AS verdict, v.reason AS reason, toString(v.evidence) AS evidence, v.error AS error, v.tolerance AS tolerance, v.differs AS differs
+		FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = [], tolerance = -1, tolerances = [],
+			rank = -1, first_step = 0, last_step = -1, step_offset = 0) AS v
 		LEFT JOIN tap.sites AS s ON s.site_id = v.site_id
 		LEFT JOIN tap.ops AS o ON o.op_id = s.op_id
 		LEFT JOIN tap.sites AS bs ON bs.site_id = v.bench_site_id
 		LEFT JOIN tap.ops AS bo ON bo.op_id = bs.op_id
-		WHERE v.site_id IN (`+siteIDs(c)+`) OR v.verdict IN ('diverged', 'unpaired', 'unknown') OR v.differs
+		WHERE `+condition+`
 		ORDER BY step, rank, present DESC, seq`, names(c))
+}
+
+// views is the answer to a query that calls views with parameters, which are put into it: a database plans that sooner.
+func (b *bench) views(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	text, err := sql.Inline(query, nil)
+	if err != nil {
+		return report.Table{}, err
+	}
+	text, err = sql.Settle(text, func(question string) (sql.Fact, error) {
+		t, err := b.Table(ctx, question, parameters)
+		if err != nil {
+			return sql.Fact{}, err
+		}
+		return sql.Fact{Type: t.Get(0, "type").Exact, Text: t.Get(0, "text").Exact, Null: yes(t.Get(0, "is_null"))}, nil
+	})
+	if err != nil {
+		return report.Table{}, err
+	}
+	return b.Table(ctx, text, parameters)
 }
 
 // recordedAt is all that a side has of a row, its sketch and digest among it.
@@ -189,6 +211,7 @@ func find(c corpus.Case, site corpus.Site, t report.Table) judged {
 		}
 		j.verdict, j.reason, j.evidence = t.Get(i, "verdict").Exact, t.Get(i, "reason").Exact, t.Get(i, "evidence").Exact
 		j.differs = yes(t.Get(i, "differs"))
+		j.tolerance = t.Get(i, "tolerance")
 		j.partner = corpus.Site{
 			Rank: whole(t.Get(i, "bench_rank")), Step: site.Step,
 			Op: t.Get(i, "bench_op").Exact, Role: t.Get(i, "bench_role").Exact, Path: t.Get(i, "bench_path").Exact,
@@ -204,7 +227,7 @@ func find(c corpus.Case, site corpus.Site, t report.Table) judged {
 
 // msprobeSays is msProbe's own word: on the rows of the fault, and which row it flags first at all.
 func (b *bench) msprobeSays(ctx context.Context, c corpus.Case) (string, error) {
-	table, err := b.Table(ctx, `
+	table, err := b.views(ctx, `
 		SELECT arrayStringConcat(arrayMap(r -> concat(toString(countEqual(results, r)), ' ', r), arrayFilter(r -> has(results, r), ['pass', 'warning', 'error'])), ', ') AS at_fault,
 			first_flagged
 		FROM (
@@ -243,19 +266,34 @@ func (a answer) faults(c corpus.Case) []string {
 		switch {
 		case s.verdict == "absent":
 			wrong = append(wrong, fmt.Sprintf("%v is in no class at all", s.site))
-		case s.verdict == "equal" || s.verdict == "within":
+		case s.proved():
 			wrong = append(wrong, fmt.Sprintf("%v is called %s", s.site, s.verdict))
-		case s.verdict == "agrees" && !s.sameEvidence():
+		case s.tolerated() && c.OfRun == "":
 			wrong = append(wrong, fmt.Sprintf("%v is said to agree, but the evidence differs: %s and %s", s.site, s.problem, s.bench))
 		}
 	}
 	switch {
-	case c.Hidden == "" && a.verdict != report.Differs:
+	case c.OfRun != "" && !slices.Contains(a.runs, c.OfRun):
+		wrong = append(wrong, fmt.Sprintf("what differs of the runs is %v, want %s among it", a.runs, c.OfRun))
+	case c.Hidden == "" && c.OfRun == "" && a.verdict != report.Differs:
 		wrong = append(wrong, fmt.Sprintf("the verdict is %s, though the evidence shows the fault", a.verdict))
 	case c.Missing && a.verdict == report.Same:
 		wrong = append(wrong, "the verdict is same, though data is missing")
 	}
 	return wrong
+}
+
+// alarm is what is wrong with an answer on a harmless pair.
+func (a answer) alarm(c corpus.Case) string {
+	switch {
+	case len(a.diverged) > 0:
+		return fmt.Sprintf("%v are said to diverge", a.diverged)
+	case c.Shaped == "" && a.verdict == report.Differs:
+		return "the verdict is differs"
+	case c.Shaped != "" && slices.ContainsFunc(a.differing, func(row string) bool { return !strings.Contains(row, ": structure ") }):
+		return "more than structure differs"
+	}
+	return ""
 }
 
 // originIsRight says whether the first suspect is where the fault began.

@@ -8,6 +8,7 @@ type pair struct {
 	steps              []int // of the bench that are compared
 	origin             Origin
 	touched            []Site
+	ofRun, shaped      string
 }
 
 // recorded makes the case of a pair of real runs.
@@ -22,7 +23,7 @@ func (l *Library) recorded(p pair) (Case, error) {
 	}
 	c := Case{
 		ID: p.id, What: p.what, Mode: p.mode, Recorded: true, Harmless: p.harmless,
-		Problem: problem, Bench: bench, Touched: p.touched, Origin: p.origin,
+		Problem: problem, Bench: bench, Touched: p.touched, Origin: p.origin, OfRun: p.ofRun, Shaped: p.shaped,
 	}
 	if c.Mode == "" {
 		c.Mode = "statistics"
@@ -48,7 +49,7 @@ func pairs() []pair {
 		{id: "B02-L1", problem: "B02_weight_L1", bench: llamaA, what: weight, origin: single(downTwo), touched: at(0, downTwo, "input", "1")},
 		{id: "B02-md5", problem: "B02_weight_md5", bench: sums, what: weight, mode: "md5", origin: single(downTwo), touched: at(0, downTwo, "input", "1")},
 		{
-			id: "B03", problem: "B03_bf16_mix", bench: llama, steps: first, what: "bfloat16 for float32", origin: single("Functional.embedding.0.forward"),
+			id: "B03", problem: "B03_bf16_mix", bench: llama, steps: first, what: "bfloat16 for float32 in all of the run", ofRun: "tensor dtype",
 			touched: at(0, "Functional.embedding.0.forward", "input", "1"),
 		},
 		{
@@ -65,7 +66,10 @@ func pairs() []pair {
 			origin:  Origin{Ranks: []int{0}, Ops: []string{"Functional.gelu.0.forward", silu3 + "GELU.forward.0", "Functional.silu.3.forward", silu3 + "SiLUActivation.forward.0", "Tensor.__mul__.37.forward"}},
 			touched: at(0, "Tensor.__mul__.37.forward", "input", "0"),
 		},
-		{id: "B10", problem: "B10_eager_attn_mix", bench: llama, steps: first, what: "eager attention for sdpa: the same mathematics", harmless: true},
+		{
+			id: "B10", problem: "B10_eager_attn_mix", bench: llama, steps: first, what: "eager attention for sdpa: the same mathematics", harmless: true,
+			shaped: "no number diverges; eager attention is given a mask of numbers for one of bool, and returns its weights beside, which is said",
+		},
 		{
 			id: "B13", problem: "B13_wrong_data_mix", bench: llama, steps: first, what: "another batch of data",
 			origin: single("Functional.embedding.0.forward"), touched: at(0, "Functional.embedding.0.forward", "output", "0"),

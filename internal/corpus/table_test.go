@@ -20,6 +20,7 @@ rows. Written by the test of internal/corpus. Pairs marked * are as msProbe reco
 that were changed as the fault would have changed them, downstream included.
 
 *We say* is the verdict of the comparison, then that of the rows where the fault is, then where it is said to have begun.
+A row *agrees* when the recorded evidence cannot tell both sides apart; that is never called equal.
 
 `
 
@@ -57,7 +58,8 @@ func (l *table) markdown() string {
 	var b strings.Builder
 	b.WriteString(header)
 	shown, right := l.origins()
-	fmt.Fprintf(&b, "Where the evidence shows the fault, its origin is right in %d of %d cases.\n", right, shown)
+	fmt.Fprintf(&b, "Where the evidence shows where a fault began, the first origin named is right in %d of %d cases (%.1f %%).\n", right, shown, 100*float64(right)/float64(shown))
+	b.WriteString(l.promises())
 	for _, harmless := range []bool{false, true} {
 		title := "Faults"
 		if harmless {
@@ -92,6 +94,25 @@ func (l line) markdown() string {
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
+// promises says of all faults how their rows are judged.
+func (l *table) promises() string {
+	tooGood, tolerated := 0, []string{}
+	for _, number := range slices.Sorted(maps.Keys(l.lines)) {
+		line := l.lines[number]
+		if line.Harmless {
+			continue
+		}
+		if slices.ContainsFunc(line.sites, judged.proved) {
+			tooGood++
+		}
+		if slices.ContainsFunc(line.sites, judged.tolerated) {
+			tolerated = append(tolerated, line.ID)
+		}
+	}
+	return fmt.Sprintf("In %d cases a row of a fault is called equal or within. It is said to agree only where both sides recorded the same there,\n"+
+		"but for what a whole run explains, as its dtype does: %s.\n", tooGood, strings.Join(tolerated, ", "))
+}
+
 // siteVerdicts is how the rows of the fault are judged, each verdict once.
 func (l line) siteVerdicts() string {
 	var all []string
@@ -114,15 +135,26 @@ func (l line) why() string {
 	same := slices.ContainsFunc(l.sites, judged.sameEvidence)
 	switch {
 	case l.Harmless:
-		return ""
+		return l.Shaped
 	case l.Hidden != "":
 		return l.Hidden
+	case l.OfRun != "":
+		return l.ofRun()
 	case !l.originIsRight(l.Case):
 		return "the origin is wrong: " + expected(l.Origin)
 	case same:
 		return "what was recorded of a row of the fault is the same on both sides; what follows from it is not"
 	}
 	return ""
+}
+
+// ofRun says how a fault of a whole run is told.
+func (l line) ofRun() string {
+	text := "said once of the two runs, that their " + l.OfRun + " differs, and begins nowhere"
+	if i := slices.IndexFunc(l.sites, judged.tolerated); i >= 0 {
+		text += "; the numbers are within the tolerance of " + l.sites[i].tolerance.Text() + ", which statistics cannot prove"
+	}
+	return text
 }
 
 func expected(o corpus.Origin) string {
