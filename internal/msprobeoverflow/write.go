@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Node is a JSON value whose members keep their order: an object if it has keys, a list if it IsList, else its Text.
+// Node is a JSON value whose members keep their order: an object if it IsMap, a list if it IsList, else its Text.
 type Node struct {
-	Keys   []string
-	Items  []*Node
+	Keys   []string // of an object
+	Items  []*Node  // of an object or a list
 	IsList bool
 	IsMap  bool
 	Text   string // a scalar, as JSON
@@ -75,7 +75,7 @@ func (n *Node) child(key string) *Node {
 		return n.get(key)
 	}
 	i, err := strconv.Atoi(key)
-	if err != nil || i >= len(n.Items) {
+	if err != nil || i < 0 || i >= len(n.Items) {
 		return nil
 	}
 	return n.Items[i]
