@@ -191,8 +191,11 @@ func (s *server) foldedTrend(ctx context.Context, e *env, steps int, to *section
 		return err
 	}
 	kept, err := s.number(ctx, fmt.Sprintf("SELECT toFloat64(count()) FROM tap.trend_steps WHERE state = 'kept' AND run_id = %d", schemas.RunID(size.run)))
-	if err != nil || kept != float64(steps) {
-		return fmt.Errorf("%.0f of %d steps were added up: %w", kept, steps, err)
+	if err != nil {
+		return err
+	}
+	if kept != float64(steps) {
+		return fmt.Errorf("%.0f of %d steps were added up", kept, steps)
 	}
 	after, err := s.trend(ctx, e, parameters)
 	if err != nil {
