@@ -58,7 +58,7 @@ func (p *publishing) waiting(err error) {
 	}
 }
 
-// publisher sends to the system's stream; what no stream takes goes to the folder.
+// newPublisher makes one that sends to the system's stream; what no stream takes goes to the folder.
 func (p *publishing) newPublisher() (*pipelines.Publisher, error) {
 	cfg := pipelines.DefaultConfig().Publish
 	cfg.SpillDir = p.client.Endpoint.Folder.spill()
