@@ -22,6 +22,7 @@ type Case struct {
 	Touched  []Site // where the fault itself is, not what follows from it
 	Origin   Origin // where it began; without ops when the evidence does not show it
 	Hidden   string // why the recorded evidence does not show it; empty when it does
+	Small    bool   // it is hidden since it is within the tolerance
 	OfRun    string // the property of the runs that tells, where the fault is in all of a run and begins nowhere
 	Shaped   string // what is of another structure in a harmless pair, which is said; empty when nothing is
 	Missing  bool   // data of the problem is lost, so that no answer is possible for a part

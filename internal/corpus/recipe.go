@@ -13,6 +13,7 @@ type recipe struct {
 	mode     string // statistics when empty
 	harmless bool
 	hidden   string
+	small    bool // hidden by the tolerance
 	make     func(m *making)
 }
 
@@ -51,7 +52,7 @@ func (l *Library) prepare(r recipe) (Case, error) {
 	}
 	m := making{error: 0.05}
 	m.Case = Case{
-		ID: r.id, What: r.what, Mode: r.mode, Harmless: r.harmless, Hidden: r.hidden, Bench: bench,
+		ID: r.id, What: r.what, Mode: r.mode, Harmless: r.harmless, Hidden: r.hidden, Small: r.small, Bench: bench,
 		Problem: Side{Name: "corpus " + r.id, Run: bench.Run.Clone()},
 	}
 	if m.Mode == "" {

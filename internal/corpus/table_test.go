@@ -110,7 +110,7 @@ func (l *table) promises() string {
 		}
 	}
 	return fmt.Sprintf("In %d cases a row of a fault is called equal or within. It is said to agree only where both sides recorded the same there,\n"+
-		"but for what a whole run explains, as its dtype does: %s.\n", tooGood, strings.Join(tolerated, ", "))
+		"but for these, which lie within the tolerance, as the last column says: %s.\n", tooGood, strings.Join(tolerated, ", "))
 }
 
 // siteVerdicts is how the rows of the fault are judged, each verdict once.
@@ -137,7 +137,7 @@ func (l line) why() string {
 	case l.Harmless:
 		return l.Shaped
 	case l.Hidden != "":
-		return l.Hidden
+		return l.Hidden + l.within()
 	case l.OfRun != "":
 		return l.ofRun()
 	case !l.originIsRight(l.Case):
@@ -150,11 +150,16 @@ func (l line) why() string {
 
 // ofRun says how a fault of a whole run is told.
 func (l line) ofRun() string {
-	text := "said once of the two runs, that their " + l.OfRun + " differs, and begins nowhere"
-	if i := slices.IndexFunc(l.sites, judged.tolerated); i >= 0 {
-		text += "; the numbers are within the tolerance of " + l.sites[i].tolerance.Text() + ", which statistics cannot prove"
+	return "said once of the two runs, that their " + l.OfRun + " differs, and begins nowhere" + l.within()
+}
+
+// within says so of numbers that are not the same, and agree.
+func (l line) within() string {
+	i := slices.IndexFunc(l.sites, judged.tolerated)
+	if i < 0 {
+		return ""
 	}
-	return text
+	return "; the numbers are within the tolerance of " + l.sites[i].tolerance.Text() + ", which statistics cannot prove"
 }
 
 func expected(o corpus.Origin) string {
