@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
+	driver "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -40,7 +41,7 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 	var store *archive
 	group, setUpCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })
-	group.Go(func() error { return clickhouse.Migrate(setUpCtx, client.database, s.objects()) })
+	group.Go(func() error { return clickhouse.Migrate(s.unsynced(setUpCtx), client.database, s.objects()) })
 	if !s.cfg.Temporary {
 		group.Go(func() error {
 			var err error
@@ -55,6 +56,14 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 		return nil, err
 	}
 	return store, nil
+}
+
+// unsynced spares a temporary system the sync of each table and view that it makes.
+func (s *System) unsynced(ctx context.Context) context.Context {
+	if !s.cfg.Temporary {
+		return ctx
+	}
+	return driver.Context(ctx, driver.WithSettings(driver.Settings{"fsync_metadata": 0}))
 }
 
 // objects are the files of tables, views and reports. Of a temporary system
