@@ -5,6 +5,7 @@
 // A call index counts through a whole step, so one call more shifts the names
 // of all later calls of that API. Names of calls are therefore never compared:
 // the partner of a call stands in the partner of its module, in the same order.
+// Of several calls of one API those are partners first that were given the same.
 package align
 
 import "slices"
@@ -34,7 +35,8 @@ type Op struct {
 	ClassOrAPI   string
 	CallIndex    int64 // -1 when the name has none
 	Phase        string
-	Absent       bool // named as a parent only: it holds ops together and has no row
+	Signature    uint64 // hash of what its arguments are, apart from their values; 0 when they are not known
+	Absent       bool   // named as a parent only: it holds ops together and has no row
 }
 
 const (
@@ -73,12 +75,17 @@ func Programs(problem, bench []Op) []Row {
 type matcher struct {
 	problem, bench side
 	keys           interner
-	calls          map[call]int32 // backward ops of the bench, by what was called
+	exact          map[exact]uint32 // keys together with signatures, numbered from 1 on
+	signed         bool             // any op has a signature
+	calls          map[call]int32   // backward ops of the bench, by what was called
 }
 
 func newMatcher(problem, bench []Op) *matcher {
-	m := &matcher{keys: interner{}}
+	m := &matcher{keys: interner{}, exact: map[exact]uint32{}}
 	m.problem, m.bench = newSide(problem, m.keys), newSide(bench, m.keys)
+	m.problem.sign(m.exact)
+	m.bench.sign(m.exact)
+	m.signed = signed(problem) || signed(bench)
 	m.calls = m.bench.calls(func(phase string) bool { return phase == phaseBackward })
 	m.problem.forward, m.bench.forward = m.problem.forwards(), m.bench.forwards()
 	return m

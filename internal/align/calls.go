@@ -149,16 +149,10 @@ func (s *side) takesPart(i int, wanted func(*Op) bool) bool {
 	return wanted(&s.ops[i]) && s.free(int32(i)) //nolint:gosec // an index
 }
 
-// pairSequence pairs by the longest common subsequence. What has a partner already
-// is equal to that alone, and left out if that stands elsewhere.
+// pairSequence pairs what is aligned inside a pair, and says whether a parent found its partner.
 func (m *matcher) pairSequence(g *group) bool {
-	problem, bench := m.tokens(g)
-	matched := commonSubsequence(problem, bench)
-	settle(problem, bench, matched, func(i, j int32) bool {
-		return m.problem.ops[g.problem[i]].ID == m.bench.ops[g.bench[j]].ID
-	})
 	parents := false
-	for i, j := range matched {
+	for i, j := range m.aligned(g) {
 		if j == none || m.problem.partner[g.problem[i]] != none {
 			continue
 		}
@@ -167,23 +161,4 @@ func (m *matcher) pairSequence(g *group) bool {
 		parents = parents || m.problem.parents[p] || m.bench.parents[b]
 	}
 	return parents
-}
-
-// tokens are the keys of ops without a partner, and beyond all keys the pairs.
-func (m *matcher) tokens(g *group) (problem, bench []uint32) {
-	pairs := uint32(len(m.keys)) + 1 //nolint:gosec // fewer than the ops
-	problem, bench = make([]uint32, len(g.problem)), make([]uint32, len(g.bench))
-	for i, p := range g.problem {
-		problem[i] = m.problem.key[p]
-		if m.problem.partner[p] != none {
-			problem[i] = pairs + uint32(p) //nolint:gosec // an index
-		}
-	}
-	for j, b := range g.bench {
-		bench[j] = m.bench.key[b]
-		if p := m.bench.partner[b]; p != none {
-			bench[j] = pairs + uint32(p) //nolint:gosec // an index
-		}
-	}
-	return problem, bench
 }

@@ -101,7 +101,7 @@ func TestSettleChangesNoCountAndFitsNoWorse(t *testing.T) {
 		a, b := randomList(random, 30, 2), randomList(random, 30, 2)
 		matched := commonSubsequence(a, b)
 		count, fitted := checkSubsequence(t, a, b, matched), fit(matched)
-		settle(a, b, matched, func(i, j int32) bool { return i == j })
+		settle(a, b, matched, sameID(func(i, j int32) bool { return i == j }))
 		if after := checkSubsequence(t, a, b, matched); after != count || fit(matched) < fitted {
 			t.Fatalf("settle(%v, %v): %d matches, had %d; fit %d, had %d", a, b, after, count, fit(matched), fitted)
 		}
@@ -130,7 +130,7 @@ func TestSettlePrefersNeighbours(t *testing.T) {
 	// The first 1 of the problem has the id, the second stands before the same 3.
 	problem, bench := []uint32{9, 1, 5, 1, 3}, []uint32{9, 7, 1, 3}
 	matched := []int32{0, 2, none, none, 3}
-	settle(problem, bench, matched, func(i, j int32) bool { return i == 1 && j == 2 })
+	settle(problem, bench, matched, sameID(func(i, j int32) bool { return i == 1 && j == 2 }))
 	if want := []int32{0, none, none, 2, 3}; !slices.Equal(matched, want) {
 		t.Errorf("settle gives %v, want %v", matched, want)
 	}
@@ -140,7 +140,7 @@ func TestSettlePrefersTheSameID(t *testing.T) {
 	t.Parallel()
 	problem, bench := []uint32{2, 1, 1, 3}, []uint32{2, 1, 3}
 	matched := []int32{0, 1, none, 2} // as it may come
-	settle(problem, bench, matched, func(i, j int32) bool { return i == j+1 })
+	settle(problem, bench, matched, sameID(func(i, j int32) bool { return i == j+1 }))
 	if want := []int32{0, none, 1, 2}; !slices.Equal(matched, want) {
 		t.Errorf("settle gives %v, want %v", matched, want)
 	}
@@ -164,4 +164,14 @@ func letters(text []byte) []uint32 {
 		list = append(list, uint32(c))
 	}
 	return list
+}
+
+// sameID is a likeness of ids alone.
+func sameID(same func(i, j int32) bool) likeness {
+	return func(i, j int32) int {
+		if same(i, j) {
+			return likeID
+		}
+		return 0
+	}
 }

@@ -296,7 +296,7 @@ func wild(text []byte) []align.Op {
 		n := int(c) + i
 		ops = append(ops, align.Op{
 			ID: uint64(c), ParentID: uint64(n % 11), Level: levels[n%4], Prefix: "P", ModulePath: strings.Repeat("m.", n%3),
-			ClassOrAPI: fmt.Sprint(n % 5), CallIndex: int64(n%4) - 1, Phase: phases[c%4], Absent: c%16 == 5,
+			ClassOrAPI: fmt.Sprint(n % 5), CallIndex: int64(n%4) - 1, Phase: phases[c%4], Absent: c%16 == 5, Signature: uint64(c % 3),
 		})
 	}
 	return ops

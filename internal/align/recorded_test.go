@@ -91,16 +91,18 @@ func decode[R any, P schemas.Row[R]](t *testing.T, message schemas.Message) []R 
 
 func newDump(t *testing.T, r rows) dump {
 	t.Helper()
-	numbers := map[uint64]string{}
+	numbers, given := map[uint64]string{}, map[uint64]uint64{}
 	for i := range r.tensors {
 		x := &r.tensors[i]
 		site := r.sites[x.SiteID]
+		given[site.OpID] ^= schemas.SiteID(x.LayoutID, site.Role, site.Path)
 		numbers[site.OpID] += fmt.Sprintln(site.Role, site.Path, x.LayoutID, x.Measured, x.ElementCount, x.ValueMin, x.ValueMax, x.ValueMean, x.ValueL2)
 	}
 	var d dump
 	in := map[uint64]bool{}
 	for _, p := range r.program {
 		d.add(r.ops[p.OpID], p.ParentOpID, false)
+		d.ops[len(d.ops)-1].Signature = given[p.OpID]
 		d.parents, d.numbers = append(d.parents, r.ops[p.ParentOpID].Name), append(d.numbers, numbers[p.OpID])
 		in[p.OpID] = true
 	}

@@ -1,14 +1,24 @@
 package align
 
 // settle moves stretches without a partner to where more neighbours are paired with
-// neighbours, and else where more ids are equal. That changes nothing of how long the
+// neighbours or arguments are equal, and else where more ids are equal. That changes nothing of how long the
 // subsequence is: of two equal calls one stands alone, and their place says which.
-func settle(a, b []uint32, matched []int32, sameID func(i, j int32) bool) {
-	settleOne(a, matched, sameID)
+func settle(a, b []uint32, matched []int32, like likeness) {
+	settleOne(a, matched, like)
 	back := invert(matched, len(b))
-	settleOne(b, back, func(j, i int32) bool { return sameID(i, j) })
+	settleOne(b, back, func(j, i int32) int { return like(i, j) })
 	copy(matched, invert(back, len(a)))
 }
+
+// likeness is how much two equal calls have in common beyond that: likeExact and likeID, or their sum.
+type likeness func(i, j int32) int
+
+// Equal arguments count more than neighbours on both sides, and those more than an equal id.
+const (
+	likeExact     = 8
+	likeNeighbour = 2
+	likeID        = 1
+)
 
 func invert(matched []int32, n int) []int32 {
 	back := make([]int32, n)
@@ -24,7 +34,7 @@ func invert(matched []int32, n int) []int32 {
 }
 
 // settleOne looks at one stretch after the other.
-func settleOne(a []uint32, matched []int32, same func(i, j int32) bool) {
+func settleOne(a []uint32, matched []int32, like likeness) {
 	for from := 0; from < len(a); from++ {
 		if matched[from] != none {
 			continue
@@ -33,7 +43,7 @@ func settleOne(a []uint32, matched []int32, same func(i, j int32) bool) {
 		for to < len(a) && matched[to] == none {
 			to++
 		}
-		s := stretch{a: a, matched: matched, from: from, to: to, same: same}
+		s := stretch{a: a, matched: matched, from: from, to: to, like: like}
 		s.settle()
 		from = max(to, s.to) - 1
 	}
@@ -44,7 +54,7 @@ type stretch struct {
 	a        []uint32
 	matched  []int32
 	from, to int
-	same     func(i, j int32) bool
+	like     likeness
 }
 
 // settle goes as far up and then as far down as it can, and back to where it fits best.
@@ -103,17 +113,14 @@ func (s *stretch) hand(giver, taker int) int {
 	return s.fit(taker, j) - before
 }
 
-// fit is how well a pair fits: neighbours on both sides count more than the id.
+// fit is how well a pair fits.
 func (s *stretch) fit(i int, j int32) int {
-	fit := 0
-	if s.same(int32(i), j) { //nolint:gosec // an index
-		fit = 1
-	}
+	fit := s.like(int32(i), j) //nolint:gosec // an index
 	if i > 0 && j > 0 && s.matched[i-1] == j-1 {
-		fit += 2
+		fit += likeNeighbour
 	}
 	if i+1 < len(s.a) && s.matched[i+1] == j+1 {
-		fit += 2
+		fit += likeNeighbour
 	}
 	return fit
 }

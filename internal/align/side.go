@@ -36,6 +36,7 @@ func keyOf(op *Op) key {
 type side struct {
 	ops     []Op
 	key     []uint32
+	exact   []uint32 // the key and the signature
 	place   []uint32 // a number for the whole path and class
 	parent  []int32  // index of the parent, none without
 	partner []int32  // index in the other program, none while there is none

@@ -15,6 +15,7 @@ type node struct {
 	truth    int    // names the call, whatever its index is later
 	path     string // of a module; empty for an API
 	class    string // of the module, or the API
+	given    uint64 // its signature
 	children []*node
 }
 
@@ -125,7 +126,7 @@ func record(root *node, calls int, phases ...string) ([]align.Op, []string) {
 
 // call records what n calls and then n, as hooks do.
 func (r *recording) call(n, parent *node, phase, prefix string) uint64 {
-	op := align.Op{Level: "api", Prefix: "Tensor", ClassOrAPI: n.class, Phase: phase}
+	op := align.Op{Level: "api", Prefix: "Tensor", ClassOrAPI: n.class, Phase: phase, Signature: n.given}
 	if n.path != "" {
 		op.Level, op.Prefix, op.ModulePath = "module", "Module", n.path
 	}

@@ -26,6 +26,7 @@ func measureAlign(ctx context.Context, e *env) (section, error) {
 		{"in modules, one call in a thousand more or less", 1, program(ops, 0.001), program(ops, 0)},
 		{"in modules, every third call another", 1, program(ops, 1./3), program(ops, 0)},
 		{"without modules, one call in a thousand more or less", 1, loose(program(ops, 0.001)), loose(program(ops, 0))},
+		{"the same, and nothing known of what calls were given", 1, unsigned(loose(program(ops, 0.001))), unsigned(loose(program(ops, 0)))},
 		{"without modules, nothing in common but the names", 0, loose(shuffled(program(ops, 0))), loose(program(ops, 0))},
 	} {
 		took, allocated, err := e.align(ctx, c.problem, c.bench)
@@ -38,7 +39,7 @@ func measureAlign(ctx context.Context, e *env) (section, error) {
 		s.add(took.atMost(c.what, c.mark, milliseconds))
 		s.add(allocated.atMost("allocated for it", 0, megabytes))
 	}
-	s.note("Two programs of about %d ops each, forward and backward, of 30 APIs. Allocated is all that was taken while pairing, not what was held at once.", ops)
+	s.note("Two programs of about %d ops each, forward and backward, of 30 APIs, each given one of four things. Allocated is all that was taken while pairing, not what was held at once.", ops)
 	s.note("The marks are one second. Without modules, as dumps of level L1 are, all calls are one sequence; where more than 512 of them differ its pairing is good, not the longest.")
 	return s, nil
 }
@@ -91,27 +92,28 @@ func program(ops int, changed float64) []align.Op {
 func (d *drawn) module(path string) {
 	module := align.Op{Level: "module", Prefix: "Module", ModulePath: path, ClassOrAPI: "Part", Phase: "forward", ID: schemas.OpID("Module."+path) &^ 1}
 	for range 10 {
-		api := fmt.Sprintf("api%d", d.random.IntN(30))
+		api, given := fmt.Sprintf("api%d", d.random.IntN(30)), 1+d.random.Uint64N(4)
 		if d.other.Float64() < d.changed {
 			switch d.other.IntN(3) {
 			case 0:
 				continue // one less
 			case 1:
-				d.call(fmt.Sprintf("api%d", d.other.IntN(30)), module.ID) // one more
+				d.call(fmt.Sprintf("api%d", d.other.IntN(30)), given, module.ID) // one more
 			case 2:
 				api = fmt.Sprintf("api%d", d.other.IntN(30))
 			}
 		}
-		d.call(api, module.ID)
+		d.call(api, given, module.ID)
 	}
 	d.ops = append(d.ops, module)
 }
 
-func (d *drawn) call(api string, parent uint64) {
+func (d *drawn) call(api string, given, parent uint64) {
 	index := d.counts[api]
 	d.counts[api]++
 	d.ops = append(d.ops, align.Op{
 		ID: schemas.OpID(fmt.Sprintf("Tensor.%s.%d", api, index)) &^ 1, ParentID: parent, Level: "api", Prefix: "Tensor", ClassOrAPI: api, CallIndex: index, Phase: "forward",
+		Signature: given,
 	})
 }
 
@@ -125,6 +127,14 @@ func loose(ops []align.Op) []align.Op {
 		}
 	}
 	return calls
+}
+
+// unsigned is the same calls as of a recording of structure alone.
+func unsigned(ops []align.Op) []align.Op {
+	for i := range ops {
+		ops[i].Signature = 0
+	}
+	return ops
 }
 
 // shuffled is the same ops in an order that has nothing to do with theirs, forward ones before backward ones.

@@ -43,7 +43,7 @@ func (c *Client) Align(ctx context.Context, problem, bench string, stepOffset in
 	if err != nil || len(pairs) == 0 {
 		return err
 	}
-	if err := c.alignPairs(ctx, problem, pairs[:min(len(pairs), MostProgramPairs)]); err != nil {
+	if err := c.alignPairs(ctx, problem, bench, pairs[:min(len(pairs), MostProgramPairs)]); err != nil {
 		return fmt.Errorf("align %s with %s: %w", problem, bench, err)
 	}
 	if err := c.WaitStored(ctx); err != nil {
@@ -125,7 +125,7 @@ func (c *Client) unaligned(ctx context.Context, problem, bench string, stepOffse
 }
 
 // alignPairs aligns as many pairs at a time as fit into memory.
-func (c *Client) alignPairs(ctx context.Context, problem string, pairs []programPair) error {
+func (c *Client) alignPairs(ctx context.Context, problem, bench string, pairs []programPair) error {
 	publisher, err := (&publishing{client: c}).newPublisher()
 	if err != nil {
 		return err
@@ -140,8 +140,15 @@ func (c *Client) alignPairs(ctx context.Context, problem string, pairs []program
 		if err != nil {
 			return err
 		}
+		given, err := c.signatures(ctx, problem, bench, pairs[:n])
+		if err != nil {
+			return err
+		}
+		runID, benchID := schemas.RunID(problem), schemas.RunID(bench)
 		for _, pair := range pairs[:n] {
-			if err := publishAlignment(ctx, publisher, schemas.RunID(problem), pair, programs[pair.problem], programs[pair.bench]); err != nil {
+			p, b := programs[pair.problem], programs[pair.bench]
+			sign(p, b, given[ranProgram{runID, pair.problem}], given[ranProgram{benchID, pair.bench}])
+			if err := publishAlignment(ctx, publisher, runID, pair, p, b); err != nil {
 				return err
 			}
 		}
@@ -223,7 +230,8 @@ func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64
 	return rows.Err()
 }
 
-// publishAlignment aligns two programs. The same rows are published under the same ids, whoever does it.
+// publishAlignment aligns two programs. The same rows are published under the same ids, whoever does it. What the ops
+// were given is that of the two runs that are compared first; others that ran the same programs are paired likewise.
 func publishAlignment(ctx context.Context, to *pipelines.Publisher, runID uint64, pair programPair, problem, bench *program) error {
 	rows := alignmentOf(pair, problem, bench)
 	id := schemas.Identity{RunID: runID, Epoch: contentOf(rows)}

@@ -1,0 +1,130 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// signature is what an op was given and gave, apart from values, once with its dtypes and once without.
+type signature struct{ exact, shapes uint64 }
+
+// ranProgram is a program as one of the two runs ran it.
+type ranProgram struct{ run, program uint64 }
+
+// signatures are those of the ops that have rows, by program and op.
+type signatures map[ranProgram]map[uint64]signature
+
+// signaturesQuery looks at one step of each program and run: the first one that has rows. Devices, strides and
+// placements are left out, since they differ between the runs as a whole; so is text, which may be the id of a request.
+const signaturesQuery = `WITH
+    seen AS (
+        SELECT run_id, program_id, argMin((rank, step), (tensor_count = 0, rank, step)) AS place
+        FROM tap.steps
+        WHERE run_id IN ({{RUNS}}) AND program_id IN ({{PROGRAMS}})
+        GROUP BY run_id, program_id
+    ),
+    observed AS (
+        SELECT DISTINCT run_id, rank, step, site_id, layout_id
+        FROM tap_store.tensor
+        WHERE run_id IN ({{RUNS}})
+            AND (run_id, rank, step) IN (SELECT run_id, place.1, place.2 FROM seen)
+            AND (run_id, rank, step, epoch) NOT IN (SELECT run_id, rank, step, epoch FROM tap.superseded_steps)
+    )
+SELECT
+    seen.run_id,
+    seen.program_id,
+    site.op_id,
+    cityHash64(arraySort(groupUniqArray(cityHash64(site.role, site.path, layout.kind, layout.dtype, layout.shape, if(layout.kind IN ('str', 'device', 'group', 'other'), '', layout.literal))))) AS exact,
+    cityHash64(arraySort(groupUniqArray(cityHash64(site.role, site.path, layout.kind, layout.shape, if(layout.kind IN ('str', 'dtype', 'device', 'group', 'other'), '', layout.literal))))) AS shapes
+FROM seen
+INNER JOIN observed ON observed.run_id = seen.run_id AND observed.rank = seen.place.1 AND observed.step = seen.place.2
+INNER JOIN (
+    SELECT site_id, op_id, role, path
+    FROM tap.sites
+    WHERE site_id IN (SELECT site_id FROM observed)
+) AS site ON site.site_id = observed.site_id
+INNER JOIN (
+    SELECT layout_id, kind, dtype, shape, literal
+    FROM tap.layouts
+    WHERE layout_id IN (SELECT layout_id FROM observed)
+) AS layout ON layout.layout_id = observed.layout_id
+GROUP BY seen.run_id, seen.program_id, site.op_id`
+
+// signatures reads those of all ops of the pairs.
+func (c *Client) signatures(ctx context.Context, problem, bench string, pairs []programPair) (signatures, error) {
+	var ids []string
+	for _, pair := range pairs {
+		ids = append(ids, fmt.Sprint(pair.problem), fmt.Sprint(pair.bench))
+	}
+	query := strings.NewReplacer(
+		"{{RUNS}}", fmt.Sprintf("%d, %d", schemas.RunID(problem), schemas.RunID(bench)),
+		"{{PROGRAMS}}", strings.Join(ids, ", "),
+	).Replace(signaturesQuery)
+	read := signatures{}
+	if err := c.readSignatures(ctx, query, read); err != nil {
+		return nil, fmt.Errorf("read what the ops of %d pairs of programs were given: %w", len(pairs), err)
+	}
+	return read, nil
+}
+
+func (c *Client) readSignatures(ctx context.Context, query string, into signatures) error {
+	rows, err := c.database.Query(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // Err says what went wrong
+	for rows.Next() {
+		var of ranProgram
+		var op uint64
+		var s signature
+		if err := rows.Scan(&of.run, &of.program, &op, &s.exact, &s.shapes); err != nil {
+			return err
+		}
+		if into[of] == nil {
+			into[of] = map[uint64]signature{}
+		}
+		into[of][op] = s
+	}
+	return rows.Err()
+}
+
+// sign gives the ops of two programs their signatures. One whose ops have no rows leaves both without.
+func sign(problem, bench *program, problems, benches map[uint64]signature) {
+	of := func(s signature) uint64 { return s.exact }
+	if otherDtypes(problems, benches) {
+		of = func(s signature) uint64 { return s.shapes }
+	}
+	if len(problems) == 0 || len(benches) == 0 {
+		problems, benches = nil, nil
+	}
+	problem.sign(problems, of)
+	bench.sign(benches, of)
+}
+
+func (p *program) sign(signatures map[uint64]signature, of func(signature) uint64) {
+	for i := range p.ops {
+		p.ops[i].Signature = of(signatures[p.ops[i].ID])
+	}
+}
+
+// otherDtypes says whether dtypes keep more than half of the ops apart that are the same in shapes and literals:
+// then the runs differ in them as a whole, and they say nothing of which op is which.
+func otherDtypes(problem, bench map[uint64]signature) bool {
+	exact, shapes := map[uint64]bool{}, map[uint64]bool{}
+	for _, s := range bench {
+		exact[s.exact], shapes[s.shapes] = true, true
+	}
+	var equal, alike int
+	for _, s := range problem {
+		if exact[s.exact] {
+			equal++
+		}
+		if shapes[s.shapes] {
+			alike++
+		}
+	}
+	return 2*equal < alike
+}
