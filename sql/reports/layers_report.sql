@@ -19,8 +19,7 @@ WITH
             count() AS paired_count,
             countIf(differs) AS differing_count,
             countIf(numeric = 'not_finite' AND differs) AS not_finite_count,
-            maxIf(error, isFinite(error)) AS greatest_error,
-            countIf(error = inf) AS infinite_count
+            maxIf(error, isFinite(error)) AS greatest_error
         FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = {benches:Array(String)}, tolerance = {tolerance:Float64}, tolerances = {tolerances:Array(Tuple(String, String, Float64))}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
         WHERE problem_present AND bench_present AND evidence NOT IN ('none', 'literal')
         GROUP BY site_id

@@ -43,8 +43,7 @@ WITH
         SELECT
             taken.rank AS rank,
             taken.step AS step,
-            site.op_id AS op_id,
-            1 AS found
+            site.op_id AS op_id
         FROM
         (
             SELECT
