@@ -37,7 +37,8 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
   tensortap compare bad good1 good2 good3
   tensortap compare bad good --output json
   tensortap compare bad good --output msprobe-csv --output-dir results`,
-		Args: cobra.MinimumNArgs(2),
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: a.completeRunsOrFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Problem, request.Benches = args[0], args[1:]
 			if err := words.apply(&request); err != nil {

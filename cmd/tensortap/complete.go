@@ -27,6 +27,12 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, begun string) ([]stri
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeRunsOrFiles offers the names of stored runs, and where none begins so, the shell's own files and folders.
+func (a *app) completeRunsOrFiles(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	names, _ := a.completeRuns(cmd, args, begun)
+	return names, cobra.ShellCompDirectiveDefault
+}
+
 func (a *app) runNames(ctx context.Context, begun string) ([]string, error) {
 	endpoint, err := a.databaseEndpoint()
 	if err != nil {

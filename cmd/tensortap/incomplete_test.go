@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/schemas"
+	"github.com/tensortap/tensortap/sql"
 )
 
 func TestADumpThatWasCutShortSaysSoEverywhere(t *testing.T) {
@@ -47,5 +49,67 @@ func TestADumpThatWasCutShortSaysSoEverywhere(t *testing.T) {
 	folders := process(t, setting{}, "compare", dir, filepath.Join(filepath.Dir(dir), "dump"), "--output", "json")
 	if got := parseAnswer(t, folders); folders.status != 2 || got.Incomplete == "" || got.Verdict != "unknown" {
 		t.Errorf("compare folders: %v", folders)
+	}
+}
+
+// dropping publishes a step of which a row never arrives, and another of which the rank itself dropped some.
+func dropping(t *testing.T, u *upProcess, name string) {
+	t.Helper()
+	run := newLiveRun(t, u, name)
+	run.step(0)
+	for op := range liveOps - 1 {
+		run.row(1, op, 1)
+	}
+	run.end(1)
+	for op := range liveOps {
+		run.row(2, op, 1)
+	}
+	send(run, "step", &schemas.StepRow{
+		RunID: schemas.RunID(name), Epoch: run.epoch, Batch: run.batches["step"], EventTimeNs: 1, Step: 2,
+		ProgramID: liveProgram(), OpCount: liveOps, TensorCount: liveOps, Complete: 1, DroppedCount: 3, DropReason: "queue full",
+	})
+}
+
+func TestEveryAnswerAboutDroppedEventsSaysSoFirst(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	const problem, bench = "dropped batch", "nothing dropped"
+	dropping(t, u, problem)
+	whole := newLiveRun(t, u, bench)
+	for step := range uint32(3) {
+		whole.step(step)
+	}
+	u.settle(t)
+	for _, sides := range [][2]string{{problem, bench}, {bench, problem}} {
+		out := inside(t, u.setting, "compare", sides[0], sides[1])
+		first, rest, _ := strings.Cut(out.stdout, "\n")
+		if out.status != 2 || !strings.HasPrefix(first, "INCOMPLETE   run "+problem+" rank 0: ") || !strings.HasPrefix(rest, "UNKNOWN ") {
+			t.Errorf("compare %q: %v, want INCOMPLETE first, then UNKNOWN", sides, out)
+		}
+	}
+	reports, err := sql.Reports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	values := map[string]string{"run": problem, "problem": problem, "bench": bench, "op": liveOp(1), "name": liveOp(1)}
+	for _, r := range reports {
+		args := []string{"report", r.Name, "--output", "csv"}
+		about := false
+		for _, p := range r.Parameters {
+			if value, known := values[p.Name]; known && p.Required {
+				args, about = append(args, "--"+p.Name, value), about || value == problem
+			}
+		}
+		if !about {
+			continue
+		}
+		asked++
+		if out := inside(t, u.setting, args...); out.status != 0 || !strings.HasPrefix(out.stderr, "INCOMPLETE: run "+problem+" rank 0: ") {
+			t.Errorf("%q: %v, want INCOMPLETE first", args, out)
+		}
+	}
+	if asked < 20 {
+		t.Errorf("%d reports are about runs", asked)
 	}
 }

@@ -49,9 +49,10 @@ func (a *app) compareAsMsprobe(ctx context.Context, request system.CompareReques
 	return judged(verdict)
 }
 
-// comparePayloads compares the raw tensors that msProbe would read, if it is known where they lie.
+// comparePayloads compares the raw tensors that msProbe would read, if it is known where they lie. With --payload that
+// is done already.
 func (a *app) comparePayloads(ctx context.Context, client *system.Client, request system.CompareRequest, folders [2]string) error {
-	if folders[0] == "" || folders[1] == "" {
+	if request.Payload || folders[0] == "" || folders[1] == "" {
 		return nil
 	}
 	result, err := client.ComparePayloads(ctx, system.PayloadRequest{

@@ -30,7 +30,8 @@ nothing where its rules find nothing; the exit status is still by what is found 
 Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to say.`,
 		Example: `  tensortap overflow bad/dump
   tensortap overflow bad --steps 100: --output json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRunsOrFiles,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			request.Run = args[0]
 			if steps != "" {

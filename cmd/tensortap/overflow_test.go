@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +68,28 @@ func TestOverflowOfAStoredRunAnswersAsAsked(t *testing.T) {
 	}
 	if lines := parseCSV(t, inside(t, u.setting, "overflow", run, "-o", "csv").stdout); len(lines) != 2 {
 		t.Errorf("as CSV: %v, want one origin", lines)
+	}
+}
+
+// What msProbe wrote is of step 1, the first at which its rules find anything. Of the golden run it has no file.
+func TestOverflowWritesTheFileOfMsprobe(t *testing.T) {
+	t.Parallel()
+	runs := map[string]int{"D_tp_rank1_nan": 1, "B14_nan_l2_mlp_step1_mix": 1, "B00_golden_mix": 0}
+	u := publishOnce(t, slices.Collect(maps.Keys(runs))...)
+	for run, status := range runs {
+		want, err := os.ReadFile(filepath.Join("../../internal/msprobeoverflow/testdata", run+".json"))
+		if err != nil && status == 1 {
+			t.Fatal(err)
+		}
+		out := inside(t, u.setting, "overflow", run, "--output", "msprobe-json")
+		if out.status != status || out.stdout != string(want) || out.stderr != "" {
+			t.Errorf("overflow %s: %v\nwant status %d and\n%s", run, out, status, want)
+		}
+	}
+	s := setting{env: []string{"TMPDIR=" + t.TempDir()}}
+	folder := process(t, s, "overflow", recorded.Unpack(t, "D_tp_rank1_nan"), "--output", "msprobe-json", "--steps", "0")
+	if folder.status != 0 || folder.stdout != "" || folder.stderr != "" {
+		t.Errorf("overflow of a folder's step before the fault: %v, want nothing", folder)
 	}
 }
 

@@ -79,6 +79,8 @@ func example(r sql.Report) string {
 			words = append(words, "--"+p.Name, "bad")
 		case "bench":
 			words = append(words, "--bench", "good")
+		case "op", "name":
+			words = append(words, "--"+p.Name, "Functional.linear.7.forward")
 		}
 	}
 	line := strings.Join(words, " ")

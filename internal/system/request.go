@@ -86,9 +86,9 @@ func textList(texts []string) string {
 	return "[" + strings.Join(literals, ",") + "]"
 }
 
-func textLiteral(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
-}
+// textLiteral is a text within a list that is a parameter. The driver escapes what else the database's reader of lists
+// would take for an escape, backslashes too.
+func textLiteral(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
