@@ -1,0 +1,58 @@
+package sql_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/sql"
+)
+
+func TestInlineLeavesNoViewWithParameters(t *testing.T) {
+	t.Parallel()
+	for _, object := range allObjects(t) {
+		text, err := sql.Inline(object.Query, nil)
+		if err != nil {
+			t.Errorf("Inline(%s): %v", object.View(), err)
+		}
+		for _, p := range object.Parameters {
+			text = strings.ReplaceAll(text, "{"+p.Name+":"+p.Type+"}", "")
+		}
+		if left := regexp.MustCompile(`\{\w+:.*`).FindString(text); left != "" {
+			t.Errorf("Inline(%s) has a parameter that the object does not: %.60s", object.View(), left)
+		}
+		if left := regexp.MustCompile(`\btap\.\w+\(`).FindString(text); left != "" {
+			t.Errorf("Inline(%s) still calls %s", object.View(), left)
+		}
+		if strings.Count(text, "(") != strings.Count(text, ")") {
+			t.Errorf("Inline(%s) has brackets that do not close", object.View())
+		}
+	}
+}
+
+func TestInlineReadsATableThatHoldsTheAnswer(t *testing.T) {
+	t.Parallel()
+	const query = `SELECT count() FROM tap.preceded_ranks(run = {run:String}, step = least(1, 2), events = '') AS p`
+	got, err := sql.Inline(query, map[string]string{"preceded_ranks": "made"})
+	if want := `SELECT count() FROM made AS p`; err != nil || got != want {
+		t.Errorf("Inline = %s, %v, want %s", got, err, want)
+	}
+	got, err = sql.Inline(query, nil)
+	if err != nil || !strings.Contains(got, "CAST(least(1, 2) AS Int64)") || strings.Contains(got, "tap.preceded_ranks") {
+		t.Errorf("Inline = %s, %v, want the view's text with its arguments", got, err)
+	}
+}
+
+func TestInlineNamesWhatIsWrongWithACall(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"SELECT 1 FROM tap.nonsense(run = 'a')":                    "tap.nonsense: it is no view",
+		"SELECT 1 FROM tap.preceded_ranks(run = 'a'":               "tap.preceded_ranks: it is no view",
+		"SELECT 1 FROM tap.preceded_ranks(run = 'a', events = '')": "parameter step is not given",
+		"SELECT 1 FROM tap.preceded_ranks('a', 0, '')":             "has no name",
+	} {
+		if got, err := sql.Inline(query, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Inline(%s) = %s, %v, want an error with %q", query, got, err, want)
+		}
+	}
+}
