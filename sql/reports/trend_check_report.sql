@@ -3,7 +3,7 @@
 -- Reads: tap.trend_steps, tap.runs
 -- Empty when: all is well
 -- Parameter limit = 1000: greatest number of rows.
--- Such steps are read from tensor, so that answers are right all the same; `tensortap up` adds them up again at its start.
+-- Such steps are read from tensor, so that answers are right all the same; `tensortap up` adds them up again, at its start and every ten minutes.
 SELECT
     if(run.name = '', leftPad(lower(hex(trend.run_id)), 16, '0'), run.name) AS run,
     trend.step AS step,
