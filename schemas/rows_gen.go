@@ -610,6 +610,7 @@ type AlignmentRow struct {
 	ProblemProgramID uint64  `parquet:"problem_program_id"`        // The program of the run under suspicion.
 	BenchProgramID   uint64  `parquet:"bench_program_id"`          // The program that it is held against.
 	Rules            uint16  `parquet:"rules"`                     // Version of the rules that paired them; the greatest counts.
+	Content          uint64  `parquet:"content"`                   // Hash of the whole alignment: what the ops were given has a say in it, so two runs of the same programs may find another.
 	Position         uint32  `parquet:"position"`                  // Position in the order that merges both programs, from 0.
 	ProblemOpID      uint64  `parquet:"problem_op_id"`             // Op of the problem; 0 when only the bench has one.
 	BenchOpID        uint64  `parquet:"bench_op_id"`               // Op of the bench; 0 when only the problem has one.
@@ -625,32 +626,34 @@ func (r *AlignmentRow) appendTo(c []column) {
 	c[0].uint64(r.ProblemProgramID)
 	c[1].uint64(r.BenchProgramID)
 	c[2].uint16(r.Rules)
-	c[3].uint32(r.Position)
-	c[4].uint64(r.ProblemOpID)
-	c[5].uint64(r.BenchOpID)
+	c[3].uint64(r.Content)
+	c[4].uint32(r.Position)
+	c[5].uint64(r.ProblemOpID)
+	c[6].uint64(r.BenchOpID)
 	if r.ProblemPosition == nil {
-		c[6].null()
-	} else {
-		c[6].uint32(*r.ProblemPosition)
-	}
-	if r.BenchPosition == nil {
 		c[7].null()
 	} else {
-		c[7].uint32(*r.BenchPosition)
+		c[7].uint32(*r.ProblemPosition)
 	}
-	c[8].string(r.Reason)
+	if r.BenchPosition == nil {
+		c[8].null()
+	} else {
+		c[8].uint32(*r.BenchPosition)
+	}
+	c[9].string(r.Reason)
 }
 
 func (r *AlignmentRow) load(c []arrow.Array, i int) {
 	r.ProblemProgramID = loadUint64(c[0], i)
 	r.BenchProgramID = loadUint64(c[1], i)
 	r.Rules = loadUint16(c[2], i)
-	r.Position = loadUint32(c[3], i)
-	r.ProblemOpID = loadUint64(c[4], i)
-	r.BenchOpID = loadUint64(c[5], i)
-	r.ProblemPosition = loadNullable(c[6], i, loadUint32)
-	r.BenchPosition = loadNullable(c[7], i, loadUint32)
-	r.Reason = loadString(c[8], i)
+	r.Content = loadUint64(c[3], i)
+	r.Position = loadUint32(c[4], i)
+	r.ProblemOpID = loadUint64(c[5], i)
+	r.BenchOpID = loadUint64(c[6], i)
+	r.ProblemPosition = loadNullable(c[7], i, loadUint32)
+	r.BenchPosition = loadNullable(c[8], i, loadUint32)
+	r.Reason = loadString(c[9], i)
 }
 
 // PayloadErrorRow is a row of payload_error. One row per pair of raw tensors that were read and compared element by element.

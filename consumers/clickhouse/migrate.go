@@ -208,11 +208,14 @@ func statements(text string) func(yield func(string) bool) {
 const derivedTable = "trend"
 
 // Empty removes all rows of every table of events, and of what the database
-// made of them. No Writer may run meanwhile.
+// made of them. What users fill, they keep: no stream could bring it back. No
+// Writer may run meanwhile.
 func Empty(ctx context.Context, conn driver.Conn) error {
 	names := []string{derivedTable}
 	for _, table := range schemas.Tables() {
-		names = append(names, table.Kind())
+		if table.Kind() != schemas.KnownException().Kind() {
+			names = append(names, table.Kind())
+		}
 	}
 	for _, name := range names {
 		if err := conn.Exec(ctx, "TRUNCATE TABLE "+storeDatabase+".`"+name+"` SYNC"); err != nil {

@@ -69,8 +69,8 @@ func sameCell(ours, theirs string) bool {
 	}
 	a, err := strconv.ParseFloat(strings.TrimSuffix(ours, "%"), 64)
 	b, err2 := strconv.ParseFloat(strings.TrimSuffix(theirs, "%"), 64)
-	if err != nil || err2 != nil || strings.HasSuffix(ours, "%") != strings.HasSuffix(theirs, "%") {
-		return false
+	if err != nil || err2 != nil || strings.HasSuffix(ours, "%") != strings.HasSuffix(theirs, "%") || math.IsInf(b, 0) {
+		return false // also where an infinity would be near enough to anything
 	}
 	return math.Abs(a-b) <= 1e-6*math.Abs(b)
 }

@@ -234,7 +234,11 @@ func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64
 // were given is that of the two runs that are compared first; others that ran the same programs are paired likewise.
 func publishAlignment(ctx context.Context, to *pipelines.Publisher, runID uint64, pair programPair, problem, bench *program) error {
 	rows := alignmentOf(pair, problem, bench)
-	id := schemas.Identity{RunID: runID, Epoch: contentOf(rows)}
+	content := contentOf(rows)
+	for i := range rows {
+		rows[i].Content = content
+	}
+	id := schemas.Identity{RunID: runID, Epoch: content}
 	builder := schemas.NewBuilder[schemas.AlignmentRow]()
 	for i := range rows {
 		builder.Append(&rows[i])
