@@ -20,7 +20,7 @@ func storeComparison(t *testing.T, u *upProcess, problem string, timeNs int64, e
 		findings = append(findings, schemas.FindingRow{Op: op, Module: "layers.0", Role: "output", Path: "0", Verdict: "diverged", Evidence: "statistics", Error: &e})
 	}
 	id, err := client.StoreComparison(t.Context(), schemas.ComparisonRow{
-		CreatedTimeNs: timeNs, Problem: problem, Benches: []string{"comparisons-bench"}, Rules: 1, Verdict: "differs", Complete: 1,
+		CreatedTimeNs: timeNs, Problem: problem, Benches: []string{strings.TrimRight(problem, "0123456789") + "-bench"}, Rules: 1, Verdict: "differs", Complete: 1,
 	}, findings)
 	if err != nil {
 		t.Fatal(err)

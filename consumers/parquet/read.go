@@ -83,6 +83,12 @@ func readers() map[string]reader {
 		schemas.Tensor().Kind():       readMessages[schemas.TensorRow],
 		schemas.Payload().Kind():      readMessages[schemas.PayloadRow],
 		schemas.DeadLetter().Kind():   readMessages[schemas.DeadLetterRow],
+
+		schemas.Alignment().Kind():      readMessages[schemas.AlignmentRow],
+		schemas.PayloadError().Kind():   readMessages[schemas.PayloadErrorRow],
+		schemas.Comparison().Kind():     readMessages[schemas.ComparisonRow],
+		schemas.Finding().Kind():        readMessages[schemas.FindingRow],
+		schemas.KnownException().Kind(): readMessages[schemas.KnownExceptionRow],
 	}
 }
 

@@ -70,13 +70,22 @@ type programPair struct {
 
 // unalignedQuery asks for the pairs whose alignment does not hold every op that is
 // stored of both. The list of all pairs is one value, so that it is made once.
+//
+// A program that was cut short is left to the names of its ops: its last modules have no end, so what they hold would
+// be paired with what stands outside.
 const unalignedQuery = `WITH
+    cut AS (
+        SELECT program_id
+        FROM tap.steps
+        WHERE complete = 0 AND run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ),
     (
         SELECT groupArray((problem_program_id, bench_program_id, steps))
         FROM (
             SELECT problem_program_id, bench_program_id, count() AS steps
             FROM tap.program_pairs(problem = {problem:String}, bench = {bench:String}, rank = -1, first_step = 0, last_step = -1, step_offset = {step_offset:Int64})
             WHERE problem_program_id != bench_program_id
+                AND problem_program_id NOT IN (SELECT program_id FROM cut) AND bench_program_id NOT IN (SELECT program_id FROM cut)
             GROUP BY problem_program_id, bench_program_id
         )
     ) AS list,
