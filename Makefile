@@ -8,7 +8,7 @@ LIB     := internal/embedded/libchdb
 ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Packages whose tests ask the engine for minutes and share nothing between goroutines: the race detector skips them.
+# Packages whose tests ask the engine for minutes: the race detector would double that, and skips them.
 SERIAL  := %/corpus %/msprobecsv
 DUMPS   := producers/msprobe/testdata/dumps
 
