@@ -72,7 +72,8 @@ func pairs() []pair {
 		{"B02_weight_L0", "B00_golden_L0", 1, "differs", row("Module.model.layers.2.mlp.down_proj.Linear.forward.0", "parameter", "weight", "diverged"), down},
 		{"B02_weight_L1", "B00_golden_L1", 1, "differs", weight, ""},
 		{"B02_weight_md5", "B00_golden_md5", 1, "differs", weight, down},
-		{"B03_bf16_mix", golden, 1, "differs", row("Tensor.to.22.backward", "output", "0", "diverged"), "model.norm"},
+		// Nothing differs beyond what bfloat16 cannot do better; and step 1 of the bench has no partner.
+		{"B03_bf16_mix", golden, 2, "unknown", divergence{}, ""},
 		{"B04_eps_mix", golden, 1, "differs", other(row("Tensor.__add__.6.forward", "input", "1", "structure"), "literal"), "model.layers.1.input_layernorm"},
 		// An extra op shifts the names of later ones; they keep their partners all the same. But golden has one more step.
 		{"B05_extra_op_mix", golden, 2, "unknown", divergence{}, ""},

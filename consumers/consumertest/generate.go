@@ -67,6 +67,11 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.TensorRow])
 	add(all, randomBatch[schemas.PayloadRow])
 	add(all, randomBatch[schemas.DeadLetterRow])
+	add(all, randomBatch[schemas.AlignmentRow])
+	add(all, randomBatch[schemas.PayloadErrorRow])
+	add(all, randomBatch[schemas.ComparisonRow])
+	add(all, randomBatch[schemas.FindingRow])
+	add(all, randomBatch[schemas.KnownExceptionRow])
 	return all
 }
 
