@@ -49,23 +49,46 @@ func ConsumerProgress(ctx context.Context, js jetstream.JetStream, consumer stri
 	}, nil
 }
 
+// goneAfter is how long a consumer must have nothing to do, before messages that it never acknowledged are taken to have
+// left the stream.
+const goneAfter = time.Second
+
 // WaitStored returns once each consumer has acknowledged all messages up to
 // that place in the stream, as Snapshot.LastSequence of a publisher. Place 0
 // waits for all that is there.
+//
+// That a consumer has nothing pending is not enough: the server counts a new
+// message for its consumers a moment after it has acknowledged it.
 func WaitStored(ctx context.Context, js jetstream.JetStream, sequence uint64, every time.Duration, consumers ...string) error {
+	if sequence == 0 {
+		stream, err := js.Stream(ctx, StreamName)
+		if err != nil {
+			return fmt.Errorf("wait until all is stored: %w", err)
+		}
+		sequence = stream.CachedInfo().State.LastSeq
+	}
 	for _, consumer := range consumers {
-		for {
-			p, err := ConsumerProgress(ctx, js, consumer)
-			if err != nil {
-				return fmt.Errorf("wait until all is stored: %w", err)
-			}
-			if p.CaughtUp() || sequence > 0 && p.StoredUpTo >= sequence {
-				break
-			}
-			if err := pause(ctx, every); err != nil {
-				return fmt.Errorf("wait until %s has stored %d messages and %d under way: %w", consumer, p.Undelivered, p.Unacknowledged, err)
-			}
+		if err := waitConsumer(ctx, js, sequence, every, consumer); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func waitConsumer(ctx context.Context, js jetstream.JetStream, sequence uint64, every time.Duration, consumer string) error {
+	for idle := time.Duration(0); ; idle += every {
+		p, err := ConsumerProgress(ctx, js, consumer)
+		if err != nil {
+			return fmt.Errorf("wait until all is stored: %w", err)
+		}
+		if !p.CaughtUp() {
+			idle = 0
+		}
+		if p.StoredUpTo >= sequence || idle >= goneAfter {
+			return nil
+		}
+		if err := pause(ctx, every); err != nil {
+			return fmt.Errorf("wait until %s has stored %d messages and %d under way: %w", consumer, p.Undelivered, p.Unacknowledged, err)
+		}
+	}
 }
