@@ -908,3 +908,220 @@ func (r *KnownExceptionRow) load(c []arrow.Array, i int) {
 	r.Sort = loadString(c[3], i)
 	r.Why = loadString(c[4], i)
 }
+
+// MemoryRow is a row of memory. One row per look at the memory of a rank's device and host: at the end of a step, or after a module.
+type MemoryRow struct {
+	RunID             uint64  `parquet:"run_id"`                       // Run, as the hash of its name.
+	Rank              uint32  `parquet:"rank"`                         // Global rank of the process within the run.
+	Epoch             uint64  `parquet:"epoch"`                        // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch             uint64  `parquet:"batch"`                        // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs       int64   `parquet:"event_time_ns"`                // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step              uint32  `parquet:"step"`                         // Step of the rank.
+	Seq               uint64  `parquet:"seq"`                          // Order of the looks within the epoch.
+	OpID              uint64  `parquet:"op_id"`                        // The module after which it was (op); 0 at the end of the step.
+	Device            string  `parquet:"device"`                       // cpu, cuda:0 and so on.
+	AllocatedBytes    *uint64 `parquet:"allocated_bytes,optional"`     // In use, by the device's allocator; null when it has none that counts.
+	ReservedBytes     *uint64 `parquet:"reserved_bytes,optional"`      // Held by the device's allocator, used or not; null likewise.
+	PeakBytes         *uint64 `parquet:"peak_bytes,optional"`          // Greatest allocated_bytes since the step began; null likewise.
+	DeviceFreeBytes   *uint64 `parquet:"device_free_bytes,optional"`   // Free on the device, for all processes; null when not known.
+	HostResidentBytes *uint64 `parquet:"host_resident_bytes,optional"` // Resident set of the process; null when not known.
+	RetryCount        uint32  `parquet:"retry_count"`                  // Allocations that succeeded only after the allocator gave memory back, since the process began.
+	OomCount          uint32  `parquet:"oom_count"`                    // Allocations that were refused, since the process began.
+}
+
+// Table returns the declaration of memory.
+func (*MemoryRow) Table() Table { return Memory() }
+
+func (r *MemoryRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.Seq)
+	c[7].uint64(r.OpID)
+	c[8].string(r.Device)
+	if r.AllocatedBytes == nil {
+		c[9].null()
+	} else {
+		c[9].uint64(*r.AllocatedBytes)
+	}
+	if r.ReservedBytes == nil {
+		c[10].null()
+	} else {
+		c[10].uint64(*r.ReservedBytes)
+	}
+	if r.PeakBytes == nil {
+		c[11].null()
+	} else {
+		c[11].uint64(*r.PeakBytes)
+	}
+	if r.DeviceFreeBytes == nil {
+		c[12].null()
+	} else {
+		c[12].uint64(*r.DeviceFreeBytes)
+	}
+	if r.HostResidentBytes == nil {
+		c[13].null()
+	} else {
+		c[13].uint64(*r.HostResidentBytes)
+	}
+	c[14].uint32(r.RetryCount)
+	c[15].uint32(r.OomCount)
+}
+
+func (r *MemoryRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Seq = loadUint64(c[6], i)
+	r.OpID = loadUint64(c[7], i)
+	r.Device = loadString(c[8], i)
+	r.AllocatedBytes = loadNullable(c[9], i, loadUint64)
+	r.ReservedBytes = loadNullable(c[10], i, loadUint64)
+	r.PeakBytes = loadNullable(c[11], i, loadUint64)
+	r.DeviceFreeBytes = loadNullable(c[12], i, loadUint64)
+	r.HostResidentBytes = loadNullable(c[13], i, loadUint64)
+	r.RetryCount = loadUint32(c[14], i)
+	r.OomCount = loadUint32(c[15], i)
+}
+
+// FailureRow is a row of failure. One row per op that raised: what, with which inputs, called from where.
+type FailureRow struct {
+	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
+	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        uint32 `parquet:"step"`          // Step of the rank.
+	Seq         uint64 `parquet:"seq"`           // Seq of the op's record at the rank: ops with a smaller one began before it.
+	OpID        uint64 `parquet:"op_id"`         // The op; 0 when none was under way.
+	Type        string `parquet:"type"`          // Class of the exception.
+	Message     string `parquet:"message"`       // Its message, cut where it is very long.
+	Inputs      string `parquet:"inputs"`        // Layouts of the op's inputs, as text; empty when not known.
+	StackID     uint64 `parquet:"stack_id"`      // The call stack; 0 when not known.
+}
+
+// Table returns the declaration of failure.
+func (*FailureRow) Table() Table { return Failure() }
+
+func (r *FailureRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.Seq)
+	c[7].uint64(r.OpID)
+	c[8].string(r.Type)
+	c[9].string(r.Message)
+	c[10].string(r.Inputs)
+	c[11].uint64(r.StackID)
+}
+
+func (r *FailureRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Seq = loadUint64(c[6], i)
+	r.OpID = loadUint64(c[7], i)
+	r.Type = loadString(c[8], i)
+	r.Message = loadString(c[9], i)
+	r.Inputs = loadString(c[10], i)
+	r.StackID = loadUint64(c[11], i)
+}
+
+// UnseenRow is a row of unseen. One row per step, reason and subject that was not observed, on purpose or because it could not be.
+type UnseenRow struct {
+	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
+	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        uint32 `parquet:"step"`          // Step of the rank.
+	Reason      string `parquet:"reason"`        // filtered, sampled, compiled, other thread, unsupported tensor and so on.
+	Subject     string `parquet:"subject"`       // Module, API or kind of tensor; empty when there is no one.
+	UnseenCount uint64 `parquet:"unseen_count"`  // How often in the step.
+}
+
+// Table returns the declaration of unseen.
+func (*UnseenRow) Table() Table { return Unseen() }
+
+func (r *UnseenRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].string(r.Reason)
+	c[7].string(r.Subject)
+	c[8].uint64(r.UnseenCount)
+}
+
+func (r *UnseenRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Reason = loadString(c[6], i)
+	r.Subject = loadString(c[7], i)
+	r.UnseenCount = loadUint64(c[8], i)
+}
+
+// HeartbeatRow is a row of heartbeat. One row per sign of life of a rank's process: when, and what it was doing; the last says how it ended. The time of the event is that of the sign.
+type HeartbeatRow struct {
+	RunID       uint64 `parquet:"run_id"`                 // Run, as the hash of its name.
+	Rank        uint32 `parquet:"rank"`                   // Global rank of the process within the run.
+	Epoch       uint64 `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch       uint64 `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64  `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
+	State       string `parquet:"state"`                  // running, ended (by itself) or died.
+	Step        uint32 `parquet:"step"`                   // Step under way, or the last one.
+	Seq         uint64 `parquet:"seq"`                    // Seq of the op's record at the rank; 0 when there was none.
+	OpID        uint64 `parquet:"op_id"`                  // The op under way, or the last one; 0 when there was none.
+	SinceTimeNs *int64 `parquet:"since_time_ns,optional"` // When that op began, by the rank's clock; null when there was none.
+}
+
+// Table returns the declaration of heartbeat.
+func (*HeartbeatRow) Table() Table { return Heartbeat() }
+
+func (r *HeartbeatRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].string(r.State)
+	c[6].uint32(r.Step)
+	c[7].uint64(r.Seq)
+	c[8].uint64(r.OpID)
+	if r.SinceTimeNs == nil {
+		c[9].null()
+	} else {
+		c[9].int64(*r.SinceTimeNs)
+	}
+}
+
+func (r *HeartbeatRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.State = loadString(c[5], i)
+	r.Step = loadUint32(c[6], i)
+	r.Seq = loadUint64(c[7], i)
+	r.OpID = loadUint64(c[8], i)
+	r.SinceTimeNs = loadNullable(c[9], i, loadInt64)
+}

@@ -108,6 +108,8 @@ func Tables() []Table {
 		Step(), Tensor(), Payload(), DeadLetter(),
 		// Findings about measurements. Files of sql/tables are numbered in this order: new tables go to the end.
 		Alignment(), PayloadError(), Comparison(), Finding(), KnownException(),
+		// What live ranks tell beside their tensors.
+		Memory(), Failure(), Unseen(), Heartbeat(),
 	}
 }
 

@@ -1,5 +1,5 @@
 // Command generate writes what is derived from the tables of schemas: Go rows,
-// ClickHouse tables and the reference. Run it by `make generate`.
+// ClickHouse tables, the layout of the spool and the reference. Run it by `make generate`.
 package main
 
 import (
@@ -25,12 +25,19 @@ func run(root string) error {
 	if err != nil {
 		return fmt.Errorf("format rows: %w", err)
 	}
+	spool, err := format.Source(spoolGo())
+	if err != nil {
+		return fmt.Errorf("format records of the spool: %w", err)
+	}
 	files := map[string][]byte{
-		"schemas/rows_gen.go": rows,
-		"schemas/README.md":   reference(schemas.Tables()),
+		"schemas/rows_gen.go":                 rows,
+		"schemas/spool_gen.go":                spool,
+		"schemas/README.md":                   reference(schemas.Tables()),
+		"producers/torch/tensortap/layout.py": spoolPython(),
+		"producers/torch/csrc/layout.h":       spoolC(),
 	}
 	for i, t := range schemas.Tables() {
-		files[fmt.Sprintf("sql/tables/%03d_%s.sql", i+1, t.Kind())] = createTable(t)
+		files[fmt.Sprintf("sql/tables/%03d_%s.sql", migration(i), t.Kind())] = createTable(t)
 	}
 	for name, content := range files {
 		path := filepath.Join(root, name)
@@ -45,4 +52,14 @@ func run(root string) error {
 		}
 	}
 	return nil
+}
+
+// migration is the number of the file of a table: files are applied in its order and never renamed, and one number
+// among them is that of a table written by hand.
+func migration(table int) int {
+	const trend = 18
+	if table+1 >= trend {
+		return table + 2
+	}
+	return table + 1
 }

@@ -1,0 +1,221 @@
+package schemas
+
+// The spool is how a model's process hands its events to the agent: a folder of
+// files, read while they are written and readable after the process was killed.
+// The layout stands here once; Go readers, the Python writer's offsets and the
+// C kernel's header are generated from it.
+
+// Sizes of the spool's files.
+const (
+	SpoolVersion       = 1
+	SpoolMagic         = "TAPSPOOL"
+	SpoolHeaderBytes   = 4096
+	SpoolRecordBytes   = 64
+	SpoolCommitOffset  = 60      // u32 of each record: 0 until the rest of it is written, then its kind
+	SpoolSegmentRows   = 1 << 15 // records of a full-sized segment: 2 MiB
+	SpoolAgentOffset   = 1024    // of the header page: what the agent writes
+	SpoolControlOffset = 2048    // of the header page: what the agent asks of the process
+)
+
+// Flags of the spool's tensor records beyond the bits of tensor.measured.
+const (
+	SpoolReused      uint32 = 1 << 16 // the same tensor was read before in this step and has not changed since
+	SpoolUnsupported uint32 = 1 << 17 // a tensor that could not be read: meta, sparse, nested and so on
+	SpoolLiteral     uint32 = 1 << 18 // no tensor: the layout holds the value
+)
+
+// Flags of the spool's op records. An op with neither is complete at once: it calls no other op that is recorded.
+// Programs list ops in the order of their completion, as msProbe does: a module follows what it called.
+const (
+	SpoolOpOpens uint32 = 1 // a record of the same op and seq with SpoolOpEnds follows
+	SpoolOpEnds  uint32 = 2 // the op is complete
+)
+
+// Events of the spool's step records.
+const (
+	SpoolStepBegins uint32 = 1
+	SpoolStepEnds   uint32 = 2
+)
+
+// SpoolType is the type of a field of a record.
+type SpoolType uint8
+
+// The types, all little-endian.
+const (
+	SpoolU32 SpoolType = iota
+	SpoolU64
+	SpoolI64
+	SpoolF32
+	SpoolF64
+	SpoolF32x8
+)
+
+// Bytes is the width of a field of the type.
+func (t SpoolType) Bytes() int {
+	switch t {
+	case SpoolU32, SpoolF32:
+		return 4
+	case SpoolF32x8:
+		return 32
+	default:
+		return 8
+	}
+}
+
+// SpoolField is one value of a record. Fields follow each other without gaps, each at a multiple of its width (of 8 at most).
+type SpoolField struct {
+	Name string
+	Type SpoolType
+	Doc  string
+}
+
+// SpoolRecord is one kind of record of 64 bytes, the last four of which are the commit word.
+type SpoolRecord struct {
+	Name   string
+	Kind   uint32 // value of the commit word
+	Doc    string
+	Fields []SpoolField
+}
+
+// Offset returns where the field begins.
+func (r SpoolRecord) Offset(field int) int {
+	at := 0
+	for _, f := range r.Fields[:field] {
+		at += f.Type.Bytes()
+	}
+	return at
+}
+
+// SpoolRecords returns every kind of record. Local ids are ordinals from 1, given by the definitions; 0 means none.
+func SpoolRecords() []SpoolRecord {
+	return []SpoolRecord{
+		spoolOp(), spoolTensor(), spoolCounts(), spoolSketch(), spoolDigest(),
+		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolPad(),
+	}
+}
+
+func spoolOp() SpoolRecord {
+	return SpoolRecord{Name: "op", Kind: 1, Doc: "An op begins, written before it runs; or, with flag ends, it is complete.", Fields: []SpoolField{
+		{"op", SpoolU32, "The op's definition."},
+		{"parent", SpoolU32, "The module that called it."},
+		{"seq", SpoolU32, "The rank's order of observation, from 1."},
+		{"stack", SpoolU32, "The call stack's definition."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"micro_step", SpoolU32, "Micro step within the step."},
+		{"flags", SpoolU32, "1 opens, 2 ends, 0 both at once."},
+	}}
+}
+
+func spoolTensor() SpoolRecord {
+	return SpoolRecord{Name: "tensor", Kind: 2, Doc: "One argument of an op; as many extension records as extra says follow it.", Fields: []SpoolField{
+		{"site", SpoolU32, "Which argument of which op (definition)."},
+		{"layout", SpoolU32, "What it is (definition)."},
+		{"seq", SpoolU32, "Seq of the op's record."},
+		{"flags", SpoolU32, "Bits of tensor.measured, and flags above them."},
+		{"value_min", SpoolF32, "Least finite element, rounded; exact in counts where that follows."},
+		{"value_max", SpoolF32, "Greatest finite element, likewise."},
+		{"value_mean", SpoolF64, "Mean of the finite elements."},
+		{"value_m2", SpoolF64, "Sum of squared deviations of the finite elements."},
+		{"value_l1", SpoolF64, "Sum of absolute values of the finite elements."},
+		{"zero_count", SpoolU64, "Elements that are 0 or -0."},
+		{"extra", SpoolU32, "Extension records that follow at once."},
+	}}
+}
+
+func spoolCounts() SpoolRecord {
+	return SpoolRecord{Name: "counts", Kind: 3, Doc: "Extension of a tensor: non-finite and subnormal elements, and extremes that float32 cannot hold.", Fields: []SpoolField{
+		{"nan_count", SpoolU64, "Elements that are not a number."},
+		{"positive_infinity_count", SpoolU64, "Elements that are +Inf."},
+		{"negative_infinity_count", SpoolU64, "Elements that are -Inf."},
+		{"subnormal_count", SpoolU64, "Elements too small for a normal number of their dtype."},
+		{"value_min", SpoolF64, "Least finite element."},
+		{"value_max", SpoolF64, "Greatest finite element."},
+	}}
+}
+
+func spoolSketch() SpoolRecord {
+	return SpoolRecord{Name: "sketch", Kind: 4, Doc: "Extension of a tensor: eight buckets of its sketch.", Fields: []SpoolField{
+		{"buckets", SpoolF32x8, "The sums."},
+		{"first", SpoolU32, "Index of the first of them: 0 or 8."},
+	}}
+}
+
+func spoolDigest() SpoolRecord {
+	return SpoolRecord{Name: "digest", Kind: 5, Doc: "Extension of a tensor: hash of its elements' bytes.", Fields: []SpoolField{
+		{"digest", SpoolU64, "The hash."},
+		{"digest_kind", SpoolU32, "As tensor.digest_kind."},
+	}}
+}
+
+func spoolStep() SpoolRecord {
+	return SpoolRecord{Name: "step", Kind: 6, Doc: "A step begins or ends. Records between the two are of that step.", Fields: []SpoolField{
+		{"step", SpoolU32, "Step of the rank."},
+		{"event", SpoolU32, "1 begins, 2 ends."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"op_count", SpoolU64, "At the end: ops observed."},
+		{"tensor_count", SpoolU64, "At the end: tensor records written."},
+		{"dropped_count", SpoolU64, "At the end: records lost because the spool was full or the write failed."},
+		{"token_count", SpoolU64, "At the end: tokens, plus one; 0 when not known."},
+		{"request_count", SpoolU32, "At the end: requests, plus one; 0 when not known."},
+		{"phase", SpoolU32, "Text: train, prefill, decode and so on."},
+	}}
+}
+
+func spoolMemory() SpoolRecord {
+	return SpoolRecord{Name: "memory", Kind: 7, Doc: "Memory counters, at the end of a step or after a module.", Fields: []SpoolField{
+		{"op", SpoolU32, "The op after which; 0 at the end of a step."},
+		{"device", SpoolU32, "Text: cpu, cuda:0 and so on."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"allocated_bytes", SpoolU64, "Of the device's allocator."},
+		{"reserved_bytes", SpoolU64, "Of the device's allocator."},
+		{"peak_bytes", SpoolU64, "Greatest allocated since the step began."},
+		{"device_free_bytes", SpoolU64, "Of the device, for all processes."},
+		{"host_resident_bytes", SpoolU64, "Resident set of the process."},
+		{"retries", SpoolU32, "Allocations retried and refused: retries + 65536 x refusals, each at most 65535."},
+	}}
+}
+
+func spoolFailure() SpoolRecord {
+	return SpoolRecord{Name: "failure", Kind: 8, Doc: "An op raised.", Fields: []SpoolField{
+		{"op", SpoolU32, "The op."},
+		{"seq", SpoolU32, "Seq of its record."},
+		{"type", SpoolU32, "Text: class of the exception."},
+		{"message", SpoolU32, "Text: its message, cut at 4,096 bytes."},
+		{"inputs", SpoolU32, "Text: layouts of the inputs."},
+		{"stack", SpoolU32, "The call stack's definition."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+	}}
+}
+
+func spoolUnseen() SpoolRecord {
+	return SpoolRecord{Name: "unseen", Kind: 9, Doc: "Something was not observed, and why; written at the end of the step.", Fields: []SpoolField{
+		{"reason", SpoolU32, "Text: filtered, compiled, other thread, unsupported tensor, sampled and so on."},
+		{"subject", SpoolU32, "Text: module, API or kind of tensor; 0 when there is no one."},
+		{"count", SpoolU64, "How often."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+	}}
+}
+
+func spoolPad() SpoolRecord {
+	return SpoolRecord{Name: "pad", Kind: 15, Doc: "Nothing; fills a segment whose rest is too short for a tensor with its extensions."}
+}
+
+// SpoolHeader returns the fields of the header page, which begins with the magic of 8 bytes.
+func SpoolHeader() []SpoolField {
+	return []SpoolField{
+		{"version", SpoolU32, "Of this layout."},
+		{"state", SpoolU32, "1 running, 2 ended by itself."},
+		{"pid", SpoolU64, "Of the process."},
+		{"epoch", SpoolU64, "Random, one per start."},
+		{"started_ns", SpoolI64, "UTC, by the process's clock."},
+		{"heartbeat_ns", SpoolI64, "UTC; moved on about once a second while the process lives."},
+		{"current_time_ns", SpoolI64, "When the current op began."},
+		{"current_op", SpoolU32, "Op under way; the last one when none is; 0 at first."},
+		{"current_seq", SpoolU32, "Its seq."},
+		{"step", SpoolU32, "Step under way."},
+		{"segment_rows", SpoolU32, "Records of a segment."},
+		{"first_segment", SpoolU32, "Oldest segment that the process has not given up."},
+		{"next_segment", SpoolU32, "One more than the newest segment."},
+		{"dropped_count", SpoolU64, "Records lost so far."},
+	}
+}
