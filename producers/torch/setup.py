@@ -1,0 +1,61 @@
+"""Builds the wheel: the package, and the C kernel where there is a compiler. The package works without."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+KERNEL = Path("tensortap/statistics.so")
+SOURCES = sorted(Path("csrc").glob("*.c"))
+
+
+def compile_kernel(target: Path) -> bool:
+    """Whether the kernel was built; with the flags of the Makefile's target kernel."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    flags = "-std=gnu11 -O3 -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -shared".split()
+    command = [*compiler, *flags, "-o", str(target), *map(str, SOURCES), "-lpthread", "-lm"]
+    try:
+        subprocess.run(command, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"tensortap: without the C kernel, which could not be built: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+class WithKernel(build_py):
+    """Puts a freshly built kernel beside the modules, and none that lay about."""
+
+    def run(self) -> None:
+        super().run()
+        target = Path(self.build_lib) / KERNEL
+        target.unlink(missing_ok=True)
+        compile_kernel(target)
+
+
+class PlatformWheel(bdist_wheel):
+    """For this platform and any Python when the kernel is in it, else for all."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self) -> tuple[str, str, str]:
+        built = (Path(self.bdist_dir) / KERNEL).exists()
+        return ("py3", "none", super().get_tag()[2] if built else "any")
+
+
+class WithMachineCode(Distribution):
+    """So that the wheel's place is the platform's."""
+
+    def has_ext_modules(self) -> bool:
+        return True
+
+
+setup(cmdclass={"build_py": WithKernel, "bdist_wheel": PlatformWheel}, distclass=WithMachineCode)

@@ -1,0 +1,100 @@
+"""CUDA tensors: measured on their device, their records written at the end of the step."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch import Tensor
+
+from tensortap import digest, fallback, layout, records, sketch
+from tensortap.records import Name
+from tensortap.views import Readings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tensortap.triton_kernel import Rows
+
+_DIRECT: Final = frozenset(
+    {
+        torch.float64,
+        torch.float32,
+        torch.float16,
+        torch.bfloat16,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+    }
+)
+
+
+class Deferred:
+    """Tensors whose rows are still on their devices."""
+
+    def __init__(self, sketched: bool, digested: bool) -> None:
+        """Raises ImportError where there is no Triton."""
+        from tensortap import triton_kernel
+
+        self._new: type[Rows] = triton_kernel.Rows
+        self._sketched, self._digested = sketched, digested
+        self._readings = Readings(ordered=sketched or digested)
+        self._rows: dict[torch.device, Rows] = {}
+        self._pending: dict[torch.device, list[tuple[int, Name]]] = {}
+
+    def add(self, tensor: Tensor, address: int, name: Name) -> int:
+        """Enqueues the tensor's measuring. Returns how many records it will have: the one of counts always."""
+        rows = self._rows.get(tensor.device)
+        if rows is None:
+            rows = self._rows[tensor.device] = self._new(tensor.device)
+        if rows.full:
+            self._write(tensor.device)
+        hashed = digest.word(tensor) if self._digested else None
+        sums = sketch.sketch(fallback.numbers(tensor)) if self._sketched and tensor.is_complex() else None
+        with torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext():
+            rows.add(self._numbers(tensor), fallback.least_normal(tensor), self._sketched, sums, hashed)
+        self._pending.setdefault(tensor.device, []).append((address, name))
+        return 2 + 2 * self._sketched + self._digested
+
+    def flush(self) -> None:
+        """Writes the records of all that is pending, when the devices are done with it."""
+        for device in list(self._pending):
+            self._write(device)
+
+    def _numbers(self, tensor: Tensor) -> Tensor:
+        """Contiguous real numbers that a kernel can read, in row-major order where that counts."""
+        reading = None if tensor.is_contiguous() else self._readings.of(tensor.shape, tensor.stride())
+        if reading is not None and not reading.address and reading.elements == tensor.numel():
+            tensor = tensor.as_strided((reading.elements,), (1,))
+        flat = tensor.detach().contiguous().reshape(-1)
+        if flat.dtype is torch.bool:
+            return flat.view(torch.uint8)
+        return flat if flat.dtype in _DIRECT else fallback.real(flat)
+
+    def _write(self, device: torch.device) -> None:
+        pending = self._pending.pop(device, [])
+        found = self._rows[device].collect()
+        hashed = found.view(torch.int64)[:, -4].tolist()
+        for (address, name), row, word in zip(pending, found.tolist(), hashed, strict=True):
+            taken = (word % (1 << 64), layout.DIGEST_TAP) if self._digested else None
+            records.measured(address, name, _statistics(row), row[12:28] if self._sketched else None, taken, counts=True)
+
+
+def _statistics(row: Sequence[float]) -> fallback.Statistics:
+    finite, nan, above, below, zero, small = (int(word) for word in row[:6])
+    return fallback.Statistics(
+        finite=finite,
+        nan=nan,
+        positive_infinity=above,
+        negative_infinity=below,
+        zero=zero,
+        subnormal=small,
+        mean=row[6],
+        m2=max(0.0, row[7]),
+        l1=row[8],
+        least=row[9],
+        greatest=row[10],
+    )

@@ -1,0 +1,73 @@
+"""An exception in an op, as text: its type, its message and what the op was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+LONGEST_MESSAGE_BYTES: Final = 4096
+_MOST_INPUTS: Final = 64
+_LONGEST_VALUE: Final = 80
+_DEEPEST: Final = 4
+
+
+def describe(
+    exception: BaseException, args: Iterable[object] = (), kwargs: Mapping[str, object] | None = None
+) -> tuple[str, str, str]:
+    """Return (type, message, inputs) of a failed op, without reading any element of a tensor; never raises.
+
+    Inputs is a line per argument, such as "input.0: float32[2, 128] cuda:0 requires_grad".
+    """
+    kind = type(exception)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return name, cut(_safely(str, exception)), cut("\n".join(_inputs(args, kwargs or {})))
+
+
+def cut(text: str) -> str:
+    """The text within the limit of bytes, with a mark where something is missing."""
+    coded = text.encode("utf-8", "replace")
+    if len(coded) <= LONGEST_MESSAGE_BYTES:
+        return coded.decode("utf-8")
+    return coded[: LONGEST_MESSAGE_BYTES - 4].decode("utf-8", "ignore") + " ..."
+
+
+def _inputs(args: Iterable[object], kwargs: Mapping[str, object]) -> Iterator[str]:
+    pairs = (
+        *(pair for at, value in enumerate(args) for pair in _leaves(f"input.{at}", value, 0)),
+        *(pair for name, value in kwargs.items() for pair in _leaves(f"kwarg.{name}", value, 0)),
+    )
+    yield from (f"{path}: {_safely(_shown, value)}" for path, value in pairs[:_MOST_INPUTS])
+    if len(pairs) > _MOST_INPUTS:
+        yield f"and {len(pairs) - _MOST_INPUTS} more"
+
+
+def _leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
+    if depth < _DEEPEST and isinstance(value, dict):
+        for key, item in islice(value.items(), _MOST_INPUTS):
+            yield from _leaves(f"{path}.{key}", item, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, list | tuple):
+        for at, item in enumerate(islice(value, _MOST_INPUTS)):
+            yield from _leaves(f"{path}.{at}", item, depth + 1)
+    else:
+        yield path, value
+
+
+def _shown(value: Any) -> str:
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        grad = " requires_grad" if getattr(value, "requires_grad", False) else ""
+        dtype = str(value.dtype).removeprefix("torch.")
+        return f"{dtype}{list(value.shape)} {getattr(value, 'device', '')}{grad}"
+    if isinstance(value, str | bytes) and len(value) > _LONGEST_VALUE:
+        return f"{value[:_LONGEST_VALUE]!r}..."
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes | slice):
+        return repr(value)
+    return type(value).__qualname__
+
+
+def _safely(shown: Any, value: object) -> str:
+    # What is shown belongs to the user: its methods may raise anything, and a guest passes nothing on.
+    try:
+        return str(shown(value))
+    except Exception:  # noqa: BLE001
+        return f"{type(value).__qualname__} that cannot be shown"

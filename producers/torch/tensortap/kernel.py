@@ -1,0 +1,72 @@
+"""The C kernel, when it was built: a plain shared library beside this file, loaded with ctypes. All works without it."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from tensortap import layout
+
+FILE: Final = "statistics.so"
+MOST_DIMENSIONS: Final = 16
+WANT_SKETCH: Final = 1 << 8
+WANT_DIGEST: Final = 1 << 9
+WANT_CRC32: Final = 1 << 10
+THREADS_SHIFT: Final = 16
+
+# The kernel's tap_call: data, elements, view (0: none), rows, site, layout, seq, flags, options, 0.
+CALL: Final = struct.Struct("<QqQQIIIIII")
+# A call's address -> records written, 0 when it cannot
+Measure: TypeAlias = Callable[[ctypes.c_void_p], int]
+# data, elements, options, view, index of the first element, 16 sums to add to -> whether it could
+SketchRun: TypeAlias = Callable[[int, int, int, "int | None", int, int], int]
+
+
+class View(ctypes.Structure):
+    """How elements lie in memory; the C kernel's tap_view."""
+
+    _fields_ = [
+        ("dimensions", ctypes.c_int64),
+        ("repeat", ctypes.c_int64),
+        ("size", ctypes.c_int64 * MOST_DIMENSIONS),
+        ("stride", ctypes.c_int64 * MOST_DIMENSIONS),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """The library's functions. `quick` keeps Python's lock, which costs less than the work it is for; `measure` releases it."""
+
+    quick: Measure
+    measure: Measure
+    sketch_run: SketchRun
+    dtypes: tuple[str, ...]
+
+
+def load(path: Path | None = None) -> Kernel | None:
+    """Loads the library; None when there is none, or one of another layout."""
+    path = path or Path(__file__).with_name(FILE)
+    try:
+        holding, releasing = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
+        if releasing.tap_layout_version() != layout.VERSION:
+            return None
+        releasing.tap_dtypes.restype = ctypes.c_char_p
+        return Kernel(
+            quick=holding.tap_measure,
+            measure=releasing.tap_measure,
+            sketch_run=_typed_sketch(releasing.tap_sketch_run),
+            dtypes=tuple(releasing.tap_dtypes().decode().split()),
+        )
+    except (OSError, AttributeError):
+        return None
+
+
+def _typed_sketch(function: ctypes._NamedFuncPointer) -> SketchRun:
+    pointer, count = ctypes.c_void_p, ctypes.c_int64
+    function.argtypes = [pointer, count, ctypes.c_uint32, pointer, count, pointer]
+    function.restype = ctypes.c_int
+    return function

@@ -1,0 +1,179 @@
+"""From a tensor to its row: its layout, its statistics, and the memory of tensors seen before in the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+from weakref import ref
+
+import torch
+from torch import Tensor
+
+from tensortap import layout, unseen
+from tensortap.measure import Measurer
+from tensortap.spool import Spool
+
+_MOST_LAYOUTS: Final = 1 << 16
+_PLAIN: Final = (Tensor, torch.nn.Parameter)
+_functorch: Final[Any] = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+_is_wrapped: Final[Callable[[Tensor], bool]] = _functorch.is_functorch_wrapped_tensor
+
+
+class _Layout(NamedTuple):
+    number: int
+    on_cpu: bool
+
+
+class _Seen(NamedTuple):
+    tensor: ref[Tensor]
+    version: int
+    pointer: int
+    requires_grad: bool
+    layout: int
+    flags: int
+    content: bytes
+
+
+class Observer:
+    """Writes rows of tensors. To be called under the session's lock, where torch functions are not intercepted."""
+
+    def __init__(self, spool: Spool, measurer: Measurer, counts: unseen.Unseen, first_n: int | None) -> None:
+        self._spool, self._measurer, self._unseen = spool, measurer, counts
+        self._layouts: dict[object, _Layout] = {}
+        self._seen: dict[int, _Seen] = {}
+        self._first_n = first_n
+        self._taken: dict[int, int] = {}
+
+    def forget(self) -> None:
+        """Read every tensor anew from here on: at each step, and after code that may write without a trace."""
+        self._seen.clear()
+
+    def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
+        """Write the row of a plain tensor."""
+        seen = self._seen.get(id(tensor))
+        if (
+            seen is not None
+            and seen.tensor() is tensor
+            and seen.version == tensor._version
+            and seen.pointer == tensor.data_ptr()
+            and seen.requires_grad is tensor.requires_grad
+            and self._first_n is None
+        ):
+            self._spool.again(seen.content, site, seen.layout, seq, seen.flags)
+            return
+        if _is_wrapped(tensor):
+            self.unusual(tensor, site, seq)
+            return
+        try:
+            key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, tensor.device)
+            known = self._layouts.get(key)
+            if known is None:
+                known = self._define(key, tensor)
+        except RuntimeError:  # what has no strides: sparse, nested, wrapped
+            self.unusual(tensor, site, seq)
+            return
+        if self._first_n is not None and not self._wants_more(site):
+            return
+        self._measure(tensor, site, known, seq)
+
+    def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
+        """Write the row of a tensor that is no plain one: of a subclass, wrapped by vmap, sparse and so on."""
+        wrapped, kind = tensor, ""
+        while _is_wrapped(tensor):
+            kind = "BatchedTensor" if _functorch.is_batchedtensor(tensor) else "GradTrackingTensor"
+            tensor = _functorch.get_unwrapped(tensor)
+        placement = ""
+        if not kind and type(tensor) not in _PLAIN:
+            kind = type(tensor).__name__
+            if kind == "DTensor":
+                kind, placement = "torch.distributed.tensor.DTensor", _placement(tensor)
+                tensor = tensor._local_tensor  # type: ignore[attr-defined]
+        key = (kind, placement, tensor.dtype, tuple(tensor.shape), tensor.layout, wrapped.requires_grad, tensor.device)
+        known = self._layouts.get(key)
+        if known is None:
+            known = self._define(key, tensor, kind, placement, wrapped.requires_grad)
+        if self._first_n is None or self._wants_more(site):
+            self._measure(tensor, site, known, seq, remember=False)
+
+    def _measure(self, tensor: Tensor, site: int, known: _Layout, seq: int, remember: bool = True) -> None:
+        spool = self._spool
+        address = spool.reserve(known.on_cpu)
+        if not address or not site or not known.number:
+            spool.dropped += bool(address)
+            return
+        rows = self._measurer.measure(tensor, address, site, known.number, seq, 0)
+        at = spool.advance(rows)
+        if at < 0:
+            return
+        flags = spool.flags(at)
+        if flags & layout.UNSUPPORTED:
+            self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
+        elif remember and known.on_cpu and not tensor.is_inference():
+            self._seen[id(tensor)] = _Seen(
+                ref(tensor),
+                tensor._version,
+                tensor.data_ptr(),
+                tensor.requires_grad,
+                known.number,
+                flags | layout.REUSED,
+                spool.copy(at, rows),
+            )
+
+    def _wants_more(self, site: int) -> bool:
+        taken = self._taken.get(site, 0) + 1
+        self._taken[site] = taken
+        if taken <= (self._first_n or 0):
+            return True
+        self._unseen.count(unseen.SAMPLED)
+        return False
+
+    def _define(
+        self, key: object, tensor: Tensor, kind: str = "", placement: str = "", requires_grad: bool | None = None
+    ) -> _Layout:
+        number = self._spool.define(
+            "layout",
+            {
+                "kind": "tensor",
+                "dtype": str(tensor.dtype),
+                "shape": [int(size) for size in tensor.shape],
+                "stride_class": _stride_class(tensor),
+                "device_kind": tensor.device.type,
+                "requires_grad": tensor.requires_grad if requires_grad is None else requires_grad,
+                "placement": placement,
+                "literal": kind,
+                "count": tensor.numel(),
+            },
+        )
+        known = _Layout(number, tensor.device.type == "cpu")
+        if number:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
+            self._layouts[key] = known
+        return known
+
+
+def _stride_class(tensor: Tensor) -> str:
+    if tensor.layout is not torch.strided or tensor.is_nested:
+        return str(tensor.layout).removeprefix("torch.")
+    if tensor.is_contiguous():
+        return "contiguous"
+    if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):
+        return "channels_last"
+    if any(stride == 0 and size > 1 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)):
+        return "expanded"
+    return "strided"
+
+
+def _placement(tensor: Any) -> str:
+    """The mesh and placements of a DTensor, as msProbe writes them."""
+    mesh = ",".join(str(rank) for rank in tensor.device_mesh.mesh.flatten().tolist())
+    placements = ",".join(_one_placement(placement) for placement in tensor.placements)
+    return f'{{"device_mesh":[{mesh}],"placements":[{placements}]}}'
+
+
+def _one_placement(placement: Any) -> str:
+    if placement.is_shard():
+        return f'{{"Shard":{{"dim":{placement.dim}}}}}'
+    if placement.is_partial():
+        return f'{{"Partial":{{"reduce_op":"{placement.reduce_op}"}}}}'
+    return '{"Replicate":{}}'

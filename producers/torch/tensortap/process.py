@@ -1,0 +1,150 @@
+"""What one process of a tap holds while it records: its spool, its hooks and the step under way."""
+
+from __future__ import annotations
+
+import time
+
+from torch import nn
+
+from tensortap import about, layout, memory, topology, unseen
+from tensortap.collectives import CollectiveHooks
+from tensortap.config import Settings
+from tensortap.engine import EngineWrap
+from tensortap.filters import Filter
+from tensortap.graphs import GraphWatch
+from tensortap.heartbeat import Heartbeat
+from tensortap.mode import ApiMode, enter, leave
+from tensortap.modules import ModuleHooks, compiled
+from tensortap.names import Op
+from tensortap.optimizers import OptimizerHooks
+from tensortap.recorder import Recorder
+from tensortap.saved import Saver
+from tensortap.spool import Spool
+
+
+class Process:
+    """The recording of one process. Made anew in a child after a fork."""
+
+    def __init__(
+        self, settings: Settings, wanted: Filter, roots: list[nn.Module], place: topology.Place, counts: unseen.Unseen
+    ) -> None:
+        self._settings, self._roots = settings, roots
+        self.unseen = counts
+        model = roots[0] if roots else None
+        self._spool = Spool(settings.spool, segments=settings.segments)
+        self._spool.define("run", about.run(settings, place, model))
+        self._spool.define("rank", about.rank(place, model))
+        self.recorder = Recorder(settings, wanted, self.unseen, self._spool)
+        self.saver = Saver(self.recorder)
+        for difference in settings.differences:
+            self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
+        self._memory = memory.Reader(tuple({p.device for root in roots for p in root.parameters()}))
+        watch = self._write_memory if settings.memory and settings.level == "L0" else None
+        self._modules = ModuleHooks(self.recorder, watch) if settings.level in ("L0", "mix") else None
+        self._mode = ApiMode(self.recorder) if settings.level in ("L1", "mix") else None
+        self._engine = EngineWrap(self._mode) if self._mode else None
+        self._collectives = CollectiveHooks(self.recorder) if self._mode else None
+        self._optimizers = OptimizerHooks(self.recorder)
+        self._graphs = GraphWatch(self.unseen)
+        self._heartbeat = Heartbeat(self._spool.heartbeat)
+        self._heartbeat.start()
+        self._installed = False
+        self._compiled: list[str] = []
+        self._before = (0, 0, 0)
+        self.step = -1
+
+    def begin_step(self, step: int) -> None:
+        """A wanted step begins."""
+        self.install()
+        recorder = self.recorder
+        with recorder.lock:
+            self.step = recorder.names.step = step
+            recorder.micro_step = 0
+            recorder.observer.forget()
+            self._memory.begin_step()
+            self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
+            self._spool.step(step)
+            self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
+
+    def end_step(self) -> None:
+        """The step under way is over."""
+        recorder, spool = self.recorder, self._spool
+        with recorder.lock:
+            recorder.measurer.flush()
+            recorder.observer.forget()
+            self._write_memory(None)
+            for part in self._compiled:
+                self.unseen.count(unseen.COMPILED, part)
+            now = (recorder.ops, spool.tensors, spool.dropped)
+            counts = [after - before for after, before in zip(now, self._before, strict=True)]
+            if counts[2]:
+                self.unseen.count(unseen.DROPPED, "", counts[2])
+            for reason, subject, count in self.unseen.drain():
+                texts = spool.text(reason), spool.text(subject)
+                spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
+            phase = spool.text("train" if any(root.training for root in self._roots) else "")
+            spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, 0, 0, phase)
+            spool.settle()
+            self.step = -1
+
+    def install(self) -> None:
+        """Put the hooks in place, on the thread that calls."""
+        if self._installed:
+            return
+        self._installed = True
+        self._compiled = compiled(self._roots)
+        self._optimizers.install()
+        self._graphs.install()
+        if self._modules:
+            self._modules.install(self._roots)
+        if self._mode and self._engine and self._collectives:
+            enter(self._mode)
+            self._mode.on_this_thread()
+            self._engine.install()
+            self._collectives.install()
+
+    def uninstall(self) -> None:
+        """Undo all that was put in place."""
+        self.recorder.live = False
+        if not self._installed:
+            return
+        self._installed = False
+        self._optimizers.remove()
+        self._graphs.remove()
+        if self._modules:
+            self._modules.remove()
+        if self._mode and self._engine and self._collectives:
+            leave(self._mode)
+            self._engine.remove()
+            self._collectives.remove()
+
+    def close(self) -> None:
+        """The application is done with this tap."""
+        self.uninstall()
+        self._heartbeat.stop()
+        with self.recorder.lock:
+            self._spool.close()
+        self._memory.close()
+
+    def abandon(self) -> None:
+        """This is a child that was forked: let go of what is the parent's, and write nothing."""
+        self.uninstall()
+        self._spool.abandon()
+        self._memory.close()
+
+    def _write_memory(self, op: Op | None) -> None:
+        readings = self._memory.after_module() if op else self._memory.end_step()
+        for reading in readings:
+            self._spool.write(
+                layout.MEMORY_KIND,
+                layout.MEMORY,
+                op.id if op else 0,
+                self._spool.text(reading.device),
+                time.time_ns(),
+                reading.allocated_bytes,
+                reading.reserved_bytes,
+                reading.peak_bytes,
+                reading.device_free_bytes,
+                reading.host_resident_bytes,
+                reading.retries,
+            )

@@ -1,0 +1,145 @@
+"""What hooks write through: ops with their values, in order, under one lock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import torch
+
+from tensortap import failures, layout, unseen
+from tensortap.config import Settings
+from tensortap.filters import Filter
+from tensortap.guard import Guard
+from tensortap.measure import Measurer
+from tensortap.names import Calls, Names, Op
+from tensortap.observe import Observer
+from tensortap.spool import Spool
+from tensortap.stacks import Stacks
+from tensortap.walk import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
+
+FORWARD: Final = "forward"
+BACKWARD: Final = "backward"
+_STOPPED_RECOMPUTATION: Final = "_StopRecomputationError"  # how checkpointing ends a recomputed forward early
+
+
+class Frame:
+    """A module's call under way."""
+
+    __slots__ = ("exception", "full", "module", "op", "parent", "path", "seq")
+
+    def __init__(self, op: Op, parent: int, path: str, module: object, exception: BaseException | None) -> None:
+        self.op, self.parent, self.path, self.module, self.exception = op, parent, path, module, exception
+        self.seq = 0
+        self.full: Any = None  # what takes the gradients around the call, where msProbe's way is asked for
+
+
+class Thread(threading.local):
+    """What each thread has under way."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+
+class Recorder:
+    """Writes the ops of one process's tap. `live` says whether anything is recorded now; hooks ask it first."""
+
+    def __init__(self, settings: Settings, wanted: Filter, counts: unseen.Unseen, spool: Spool) -> None:
+        self.settings, self.filter, self.unseen, self.spool = settings, wanted, counts, spool
+        self.guard = Guard(counts)
+        self.lock = threading.RLock()
+        self.thread = Thread()
+        self.live = False
+        self.micro_step = 0
+        self.seq = self.ops = 0
+        self.names = Names(spool, Stacks(spool, settings.stacks))
+        threads = settings.threads or torch.get_num_threads()
+        md5 = settings.task == "md5"
+        self.measurer = Measurer(threads, settings.sketch, settings.digest, crc32=md5)
+        self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
+        self.walker = Walker(spool, self.names, self.observer, counts)
+        self._calls: dict[str, Calls] = {}
+        self._wants = {
+            (phase, role): settings.task != "structure" and wanted.wants_value(phase, role)
+            for phase in (FORWARD, BACKWARD)
+            for role in (INPUT, KWARG, PARAMETER, OUTPUT, GRADIENT)
+        }
+        self.forward = settings.direction != BACKWARD
+        self.backward = settings.direction != FORWARD
+        self._failed = 0  # id of the exception; the exception itself would keep tensors alive
+
+    def calls(self, begin: str, end: str) -> Calls:
+        """The calls whose names begin and end so around the index."""
+        found = self._calls.get(begin)
+        if found is None:
+            found = self._calls[begin] = Calls(self.names, begin, end)
+        return found
+
+    def begin(self, op: Op, parent: int, path: str, *, wanted: bool, flags: int = 0) -> int:
+        """An op begins. Its seq; 0 when it is not recorded."""
+        if not wanted or not (self.filter.sees_all or self.filter.wants_op(op.name, path)):
+            self.unseen.count(unseen.FILTERED)
+            return 0
+        self.seq = seq = self.seq + 1
+        self.ops += 1
+        if op.id:
+            self.spool.op(op.id, parent, seq, op.stack, self.micro_step, flags)
+        else:
+            self.spool.dropped += 1
+        return seq
+
+    def end(self, op: Op, parent: int, seq: int) -> None:
+        """An op that was opened is complete."""
+        if op.id:
+            self.spool.op(op.id, parent, seq, op.stack, self.micro_step, layout.OP_ENDS)
+
+    def inputs(self, op: Op, seq: int, args: Iterable[object], kwargs: Mapping[str, object] | None) -> None:
+        """What a forward op is given."""
+        if self._wants[FORWARD, INPUT] and op.id:
+            self.walker.positional(op, seq, INPUT, args)
+            if kwargs:
+                self.walker.named(op, seq, KWARG, kwargs)
+
+    def outputs(self, op: Op, seq: int, result: object) -> None:
+        """What a forward op returns."""
+        if self._wants[FORWARD, OUTPUT] and op.id:
+            self.walker.positional(op, seq, OUTPUT, result if type(result) is tuple else (result,))
+
+    def parameters(self, op: Op, seq: int, module: torch.nn.Module) -> None:
+        """The module's own parameters."""
+        if self._wants[FORWARD, PARAMETER] and op.id and module._parameters:
+            given = {name: value for name, value in module._parameters.items() if value is not None}
+            self.walker.named(op, seq, PARAMETER, given)
+
+    def gradients(self, op: Op, parent: int, path: str, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
+        """A backward op is complete, with the gradients that it was given and those that it made."""
+        self.backward_values(op, self.begin(op, parent, path, wanted=True), given, made)
+
+    def backward_values(self, op: Op, seq: int, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
+        """Gradients that a backward op was given and made, as far as they are known now."""
+        if seq and op.id:
+            if given is not None and self._wants[BACKWARD, INPUT]:
+                self.walker.positional(op, seq, INPUT, given)
+            if made is not None and self._wants[BACKWARD, OUTPUT]:
+                self.walker.positional(op, seq, OUTPUT, made)
+
+    def given(self, op: Op, seq: int, path: str, gradient: torch.Tensor | None) -> None:
+        """The gradient of a module's output."""
+        if seq and op.id and self._wants[BACKWARD, INPUT]:
+            self.walker.named(op, seq, INPUT, {path: gradient})
+
+    def gradient(self, op: Op, seq: int, name: str, gradient: torch.Tensor) -> None:
+        """The gradient of a parameter."""
+        if seq and op.id and self._wants[BACKWARD, GRADIENT]:
+            self.walker.named(op, seq, GRADIENT, {name: gradient})
+
+    def failed(self, op: Op, seq: int, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None) -> None:
+        """An op raised; told once, of the innermost op."""
+        if id(error) == self._failed or type(error).__name__ == _STOPPED_RECOMPUTATION:
+            return
+        self._failed = id(error)
+        kind, message, inputs = failures.describe(error, args, kwargs)
+        texts = [self.spool.text(text) for text in (kind, message, inputs)]
+        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns())

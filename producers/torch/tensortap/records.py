@@ -1,0 +1,121 @@
+"""Writes a tensor's records at an address of the spool: extensions first, the tensor's own record last."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from tensortap import layout
+from tensortap.fallback import Statistics
+
+COUNTS_MEASURED: Final = (
+    layout.MEASURED_NAN
+    | layout.MEASURED_POSITIVE_INFINITY
+    | layout.MEASURED_NEGATIVE_INFINITY
+    | layout.MEASURED_ZERO
+    | layout.MEASURED_SUBNORMAL
+)
+ALL_MEASURED: Final = (
+    COUNTS_MEASURED
+    | layout.MEASURED_MIN
+    | layout.MEASURED_MAX
+    | layout.MEASURED_MEAN
+    | layout.MEASURED_M2
+    | layout.MEASURED_L2
+    | layout.MEASURED_L1
+)
+
+
+class Name(NamedTuple):
+    """What the tensor's record says beside its statistics."""
+
+    site: int
+    layout: int
+    seq: int
+    flags: int
+
+
+def store(address: int, kind: int, content: bytes) -> None:
+    """Writes a record's fields, then its commit word."""
+    ctypes.memmove(address, content, len(content))
+    ctypes.c_uint32.from_address(address + layout.COMMIT_OFFSET).value = kind
+
+
+def unsupported(address: int, name: Name) -> int:
+    """Writes the record of a tensor that cannot be read."""
+    flags = name.flags | layout.UNSUPPORTED
+    content = layout.TENSOR.pack(name.site, name.layout, name.seq, flags, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0)
+    store(address, layout.TENSOR_KIND, content)
+    return 1
+
+
+def measured(
+    address: int,
+    name: Name,
+    found: Statistics,
+    sketch: Sequence[float] | None,
+    digest: tuple[int, int] | None,
+    *,
+    counts: bool = False,
+) -> int:
+    """Writes a tensor's record with its extensions; the digest with its kind; counts even where there is no need, if asked.
+
+    Returns how many records.
+    """
+    rows = _counts(address + layout.RECORD_BYTES, found, counts)
+    if sketch is not None:
+        rows += _sketch(address + (1 + rows) * layout.RECORD_BYTES, sketch)
+    if digest is not None:
+        store(address + (1 + rows) * layout.RECORD_BYTES, layout.DIGEST_KIND, layout.DIGEST.pack(*digest))
+        rows += 1
+    _tensor(address, name, found, rows)
+    return 1 + rows
+
+
+def _tensor(address: int, name: Name, found: Statistics, extra: int) -> None:
+    flags = name.flags | (ALL_MEASURED if found.finite else COUNTS_MEASURED)
+    least, greatest = (found.least, found.greatest) if found.finite else (0.0, 0.0)
+    content = layout.TENSOR.pack(
+        name.site,
+        name.layout,
+        name.seq,
+        flags,
+        float32(least),
+        float32(greatest),
+        found.mean,
+        found.m2,
+        found.l1,
+        found.zero,
+        extra,
+    )
+    store(address, layout.TENSOR_KIND, content)
+
+
+def _counts(address: int, found: Statistics, always: bool) -> int:
+    least, greatest = (found.least, found.greatest) if found.finite else (0.0, 0.0)
+    counted = found.nan or found.positive_infinity or found.negative_infinity or found.subnormal
+    if not always and not counted and float32(least) == least and float32(greatest) == greatest:
+        return 0
+    content = layout.COUNTS.pack(
+        found.nan, found.positive_infinity, found.negative_infinity, found.subnormal, least, greatest
+    )
+    store(address, layout.COUNTS_KIND, content)
+    return 1
+
+
+def _sketch(address: int, sums: Sequence[float]) -> int:
+    for first in (0, 8):
+        content = layout.SKETCH.pack(*map(float32, sums[first : first + 8]), first)
+        store(address + first // 8 * layout.RECORD_BYTES, layout.SKETCH_KIND, content)
+    return 2
+
+
+def float32(x: float) -> float:
+    """The float32 nearest to x, infinite beyond its range."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    except OverflowError:
+        return math.copysign(math.inf, x)

@@ -1,0 +1,252 @@
+"""One tap: armed on the roots of models, it records the steps that are wanted."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from torch import nn
+
+from tensortap import topology, unseen
+from tensortap.config import Settings
+from tensortap.filters import Filter, stranger
+from tensortap.guard import Guard, unintercepted
+from tensortap.notices import Notices
+from tensortap.process import Process
+from tensortap.spool import SpoolError
+from tensortap.steps import Boundaries
+
+Models = nn.Module | Sequence[nn.Module]
+
+
+class Session:
+    """A tap on models. Once it is made, none of its methods raises."""
+
+    def __init__(self, settings: Settings, models: Models = (), *, automatic: bool = True) -> None:
+        """Arm the roots. With automatic, forwards and optimizers say where steps begin; else start, stop and step do."""
+        self.settings = settings
+        self._roots = [models] if isinstance(models, nn.Module) else list(models)
+        self._unseen = unseen.Unseen()
+        self._guard = Guard(self._unseen)
+        self._notices = Notices()
+        self._filter = Filter(settings)
+        self._boundaries = Boundaries(self._roots)
+        self._process: Process | None = None
+        self._step, self._under_way = 0, False
+        self._on, self._closed = automatic, not settings.enabled
+        self._automatic = automatic
+        self._owner = 0  # the thread whose forwards make steps
+        make_root(settings)
+        before = self._guard.hook("before a root", self._forward_begins)
+        self._handles: list[Any] = [root.register_forward_pre_hook(before) for root in self._roots]
+        _forked.add(self)
+        atexit.register(self.close)
+
+    def start(self, models: Models | None = None) -> None:
+        """Record from here on, in the step under way or a new one."""
+        self._safely("start", self._start, models)
+
+    def stop(self) -> None:
+        """Record nothing until start; the step stays under way."""
+        self._safely("stop", self._stop)
+
+    def step(self) -> None:
+        """The step under way ends here. The next begins at start, or at the next forward."""
+        self._safely("step", self._end_explicitly)
+
+    def save(self, value: object, name: str, gradient: bool = True) -> None:
+        """Record a value under a name, in the step under way or a new one, and the gradients of its tensors when they come."""
+        self._safely("save", self._save, value, name, gradient)
+
+    def number_from(self, step: int) -> None:
+        """The step under way, or else the next, has this number."""
+        self._step = step
+
+    @property
+    def has_models(self) -> bool:
+        """Whether any model was given yet."""
+        return bool(self._roots)
+
+    def close(self) -> None:
+        """End the step and undo everything. May be called twice."""
+        self._safely("close", self._close)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _safely(self, place: str, action: Callable[..., None], *args: object) -> None:
+        try:
+            action(*args)
+        except Exception as error:
+            self._guard.caught(place, error)
+
+    def _start(self, models: Models | None) -> None:
+        if models is not None:
+            self._attach([models] if isinstance(models, nn.Module) else list(models))
+        self._on, self._owner = True, threading.get_ident()
+        self._automatic = False
+        if not self._under_way:
+            self._begin()
+        elif self._process and self._process.step >= 0:
+            self._process.install()
+            self._process.recorder.live = True
+
+    def _stop(self) -> None:
+        self._on = False
+        if self._process:
+            self._process.uninstall()
+
+    def _save(self, value: object, name: str, gradient: bool) -> None:
+        if self._closed:
+            return
+        if not self._under_way:
+            self._boundaries.explicit()
+            self._begin()
+        if self._process and self._process.step >= 0:
+            with unintercepted():
+                self._process.saver.save(value, name, gradient)
+
+    def _end_explicitly(self) -> None:
+        self._boundaries.explicit()
+        self._end()
+        self._step += 1
+
+    def _close(self) -> None:
+        atexit.unregister(self.close)
+        if self._closed:
+            return
+        self._closed = True
+        self._end()
+        for handle in self._handles:
+            handle.remove()
+        self._boundaries.close()
+        if self._process:
+            self._tell_unmatched()
+            self._process.close()
+            self._process = None
+
+    def _attach(self, roots: list[nn.Module]) -> None:
+        fresh = [root for root in roots if all(root is not known for known in self._roots)]
+        if not fresh:
+            return
+        before = self._guard.hook("before a root", self._forward_begins)
+        self._handles += [root.register_forward_pre_hook(before) for root in fresh]
+        self._roots += fresh  # the process shares this list
+
+    def _forward_begins(self, root: nn.Module, args: object) -> None:
+        """A root is called. A call within another module's is none of a step's business."""
+        if self._closed or not self._on or self._is_nested() or not self._is_owner():
+            return
+        if self._automatic and self._boundaries.begins_step(self._under_way):
+            if self._under_way:
+                self._end()
+                self._step += 1
+            self._begin()
+        elif not self._under_way:
+            self._begin()
+        elif self._process and self._process.recorder.live:
+            self._process.recorder.micro_step += 1
+
+    def _begin(self) -> None:
+        process = self._process or self._make()
+        if process is None:
+            return
+        self._under_way = True
+        self._boundaries.begun()
+        if self._filter.wants_step(self._step):
+            process.begin_step(self._step)
+            process.recorder.live = True
+        else:
+            process.uninstall()
+            process.unseen.count(unseen.STEP_NOT_WANTED)
+
+    def _end(self) -> None:
+        if not self._under_way:
+            return
+        self._under_way = False
+        process = self._process
+        if process and process.step >= 0:
+            process.recorder.live = False
+            process.end_step()
+            self._tell_unmatched()
+
+    def _tell_unmatched(self) -> None:
+        for sentence in self._filter.unmatched():
+            self._notices.say(sentence)
+
+    def _make(self) -> Process | None:
+        place = topology.place(self._roots[0] if self._roots else None, rank=self.settings.rank)
+        self._notices.rank = place.rank
+        if not self.settings.ranks(place.rank):
+            self._closed = True
+            if problem := stranger(self.settings, place):
+                self._notices.say(problem)
+            return None
+        for sentence in self.settings.differences:
+            self._notices.say(sentence)
+        try:
+            self._process = Process(self.settings, self._filter, self._roots, place, self._unseen)
+        except SpoolError as error:
+            self._closed = True
+            self._notices.say(f"nothing is recorded: {error}")
+            return None
+        return self._process
+
+    def _is_owner(self) -> bool:
+        this = threading.get_ident()
+        if self._owner != this and not any(thread.ident == self._owner for thread in threading.enumerate()):
+            self._owner = this
+        if self._owner != this and self._process:
+            self._process.unseen.count(unseen.OTHER_THREAD, "forward")
+        return self._owner == this
+
+    def _is_nested(self) -> bool:
+        """Whether a module of ours is running in this thread. Frames left by an exception that no hook saw are dropped."""
+        frames = self._process.recorder.thread.frames if self._process else []
+        if not frames:
+            return False
+        module, frame = frames[0].module, sys._getframe(1)
+        while frame.f_back is not None:
+            if frame.f_code.co_name == "_call_impl" and frame.f_locals.get("self") is module:
+                return True
+            frame = frame.f_back
+        frames.clear()
+        return False
+
+    def after_fork(self) -> None:
+        """In a child: what was recorded so far is the parent's; the next forward of a root begins anew."""
+        process, self._process = self._process, None
+        self._under_way, self._owner, self._step = False, 0, 0
+        self._unseen.drain()
+        if process:
+            process.abandon()
+
+
+def make_root(settings: Settings) -> None:
+    """Make the folder of spools, so that one that cannot be made is told where the tap is made."""
+    try:
+        settings.spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise SpoolError(f"make the folder of spools {settings.spool}: {error}; set TENSORTAP_SPOOL to another") from error
+
+
+_forked: Final[weakref.WeakSet[Session]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for session in list(_forked):
+        try:
+            session.after_fork()
+        except Exception as error:
+            Guard(unseen.Unseen()).caught("after a fork", error)
+
+
+os.register_at_fork(after_in_child=_after_fork)

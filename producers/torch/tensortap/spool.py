@@ -1,0 +1,267 @@
+"""Writes the spool of one process, as SPOOL.md says. Every call is made under the session's lock, but for heartbeat."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import struct
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from tensortap import layout
+from tensortap.definitions import Definitions
+from tensortap.segments import Ring, Segment
+
+MOST_ROWS: Final = 5  # of one tensor: its own and its extensions
+ROW: Final = layout.RECORD_BYTES
+_COMMIT_WORD: Final = layout.COMMIT_OFFSET // 4
+_AGENT: Final = struct.Struct("<QI")
+_CURRENT: Final = struct.Struct("<qII")
+_HEAD: Final = struct.Struct("<IIII")
+_U64: Final = struct.Struct("<Q")
+_AGENT_AWAY_NS: Final = 10_000_000_000
+_RUNNING: Final = 1
+_ENDED: Final = 2
+_NOT_FINITE: Final = struct.Struct("<QQQ")
+
+
+class SpoolError(OSError):
+    """The spool cannot be made; raised where a tap is made, never inside a step."""
+
+
+class Spool:
+    """Rows and definitions of one process. What finds no room is dropped and counted."""
+
+    def __init__(self, root: Path, *, segments: int = 64, segment_rows: int = layout.SEGMENT_ROWS) -> None:
+        self._limit, self._rows_per_segment = segments, segment_rows
+        self.epoch = secrets.randbits(63) | 1
+        self.folder = root / f"{os.getpid()}-{self.epoch:016x}"
+        try:
+            self.folder.mkdir(parents=True, mode=0o700)
+            self._header = Segment(self.folder / "header", layout.HEADER_BYTES)
+        except OSError as error:
+            raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error
+        self._definitions = Definitions(self.folder / "definitions")
+        self._ring = Ring(self.folder, segment_rows, ROW)
+        self._scratch = (ctypes.c_char * (MOST_ROWS * ROW))()
+        self._scratch_address = ctypes.addressof(self._scratch)
+        self._segment: Segment | None = None
+        self._at = self._end = 0  # bytes within the segment
+        self._thin = False
+        self.rows = self.dropped = self.tensors = 0
+        self._write_header()
+
+    def define(self, kind: str, fields: Mapping[str, object]) -> int:
+        """The local id of a definition; 0 when it cannot be written."""
+        return self._definitions.define(kind, dict(fields))
+
+    def text(self, text: str) -> int:
+        """The local id of a text; 0 for the empty one."""
+        return self._definitions.define("text", {"text": text}) if text else 0
+
+    def op(self, op: int, parent: int, seq: int, stack: int, micro_step: int, flags: int) -> bool:
+        """A record that an op begins or ends, committed at once. An op that begins is the current one."""
+        now = time.time_ns()
+        if flags != layout.OP_ENDS:
+            _CURRENT.pack_into(self._header.bytes, layout.HEADER_CURRENT_TIME_NS, now, op, seq)
+        at = self._at
+        if at >= self._end:
+            at = self._room(1)
+            if at < 0:
+                return False
+        segment = self._segment
+        assert segment is not None
+        layout.OP.pack_into(segment.bytes, at, op, parent, seq, stack, now, micro_step, flags)
+        segment.words[(at >> 2) + _COMMIT_WORD] = layout.OP_KIND
+        self._at = at + ROW
+        return True
+
+    def reserve(self, wait: bool = True) -> int:
+        """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped.
+
+        Without wait the rows may be written until the end of the step.
+        """
+        if self._at + MOST_ROWS * ROW > self._end and self._room(MOST_ROWS) < 0:
+            return 0
+        if self._thin:
+            return self._reserve_thin(wait)
+        segment = self._segment
+        assert segment is not None
+        return segment.address + self._at
+
+    def advance(self, rows: int) -> int:
+        """So many of the reserved rows are a tensor's. Returns their place in the segment, -1 when they were dropped."""
+        if self._thin and not self._keep_thin(rows):
+            return -1
+        at = self._at
+        self._at = at + rows * ROW
+        self.tensors += 1
+        return at
+
+    def literal(self, site: int, layout_id: int, seq: int) -> None:
+        """The row of an argument that is no tensor."""
+        at = self._at
+        if at >= self._end:
+            at = self._room(1)
+        if at < 0 or self._thin or not site or not layout_id:
+            self.dropped += at >= 0
+            return
+        segment = self._segment
+        assert segment is not None
+        _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, layout.LITERAL)
+        segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
+        self._at = at + ROW
+        self.tensors += 1
+
+    def flags(self, at: int) -> int:
+        """The flags of a tensor's row just written."""
+        segment = self._segment
+        assert segment is not None
+        return segment.words[(at >> 2) + 3]
+
+    def copy(self, at: int, rows: int) -> bytes:
+        """The content of rows just written, behind their site, layout, seq and flags."""
+        segment = self._segment
+        assert segment is not None
+        return segment.bytes[at + _HEAD.size : at + rows * ROW]
+
+    def again(self, content: bytes, site: int, layout_id: int, seq: int, flags: int) -> None:
+        """Write rows that were copied before, for another site."""
+        size = _HEAD.size + len(content)
+        at = self._at
+        if at + size > self._end:
+            at = self._room(size // ROW)
+        if at < 0 or self._thin or not site:
+            self.dropped += at >= 0
+            return
+        segment = self._segment
+        assert segment is not None
+        if size > ROW:
+            segment.bytes[at + ROW : at + size] = content[ROW - _HEAD.size :]
+        _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, flags)
+        segment.bytes[at + _HEAD.size : at + layout.COMMIT_OFFSET] = content[: layout.COMMIT_OFFSET - _HEAD.size]
+        segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
+        self._at = at + size
+        self.tensors += 1
+
+    def write(self, kind: int, record: struct.Struct, *values: float) -> bool:
+        """A record of another kind, committed at once."""
+        at = self._at if self._at < self._end else self._room(1)
+        if at < 0:
+            return False
+        segment = self._segment
+        assert segment is not None
+        record.pack_into(segment.bytes, at, *values)
+        segment.words[(at >> 2) + _COMMIT_WORD] = kind
+        self._at = at + ROW
+        return True
+
+    def step(self, step: int) -> None:
+        """The step under way, in the header."""
+        self._header.words[layout.HEADER_STEP >> 2] = step
+
+    def settle(self) -> None:
+        """Nothing is pending on rows written so far."""
+        self._ring.unmap_retired()
+        self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
+
+    def heartbeat(self) -> None:
+        """The process lives. May be called by any thread until close."""
+        self._store_u64(layout.HEADER_HEARTBEAT_NS, time.time_ns())
+
+    def close(self) -> None:
+        """The process ends its spool in order; what is pending must be complete."""
+        self.settle()
+        self._header.words[layout.HEADER_STATE >> 2] = _ENDED
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Release what this process holds without a word on file, as a child does after a fork."""
+        self._ring.unmap_retired()
+        if self._segment:
+            self._segment.close()
+            self._segment = None
+        self._definitions.close()
+        self._header.close()
+        self._at = self._end = 0
+
+    def _room(self, rows: int) -> int:
+        """The place of so many rows in a segment after this one; -1 when there is none, and the drop is counted."""
+        segment = self._next_segment()
+        if segment is None:
+            self.dropped += 1
+            return -1
+        if self._segment:
+            self._pad(self._segment)
+            self._ring.retire(self._segment)
+        self._segment, self._at, self._end = segment, 0, self._rows_per_segment * ROW
+        self._header.words[layout.HEADER_FIRST_SEGMENT >> 2] = self._ring.first
+        self._header.words[layout.HEADER_NEXT_SEGMENT >> 2] = self._ring.next
+        self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
+        return 0
+
+    def _next_segment(self) -> Segment | None:
+        looked = self._look_at_agent()
+        kept = self._ring.next - self._ring.first
+        if kept < self._limit:
+            self._thin = False
+        elif not looked:
+            self._ring.give_up_oldest()
+            self.dropped += self._rows_per_segment
+            self._thin = False
+        elif kept == self._limit:
+            self._thin = True  # one segment in reserve, for what matters most
+        else:
+            return None
+        return self._ring.make()
+
+    def _look_at_agent(self) -> bool:
+        """Take in what the agent has released. Whether one has looked lately."""
+        looked_ns, released = _AGENT.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
+        self._ring.released(released)
+        return bool(time.time_ns() - looked_ns < _AGENT_AWAY_NS)
+
+    def _pad(self, segment: Segment) -> None:
+        for at in range(self._at, self._end, ROW):
+            segment.words[(at >> 2) + _COMMIT_WORD] = layout.PAD_KIND
+
+    def _reserve_thin(self, wait: bool) -> int:
+        self._look_at_agent()
+        if self._ring.next - self._ring.first < self._limit:
+            self._thin = False
+        if not wait:
+            self.dropped += 1
+            return 0
+        ctypes.memset(self._scratch_address, 0, MOST_ROWS * ROW)
+        return self._scratch_address
+
+    def _keep_thin(self, rows: int) -> bool:
+        """Move a tensor's rows from the scratch to the segment if a value is not finite."""
+        written = memoryview(self._scratch).cast("B")
+        not_finite = (
+            rows > 1
+            and written[ROW + layout.COMMIT_OFFSET] == layout.COUNTS_KIND
+            and any(_NOT_FINITE.unpack_from(written, ROW))
+        )
+        segment = self._segment
+        if not not_finite or segment is None:
+            self.dropped += 1
+            return False
+        at, size = self._at, rows * ROW
+        segment.bytes[at + ROW : at + size] = written[ROW:size].tobytes()
+        segment.bytes[at : at + layout.COMMIT_OFFSET] = written[: layout.COMMIT_OFFSET].tobytes()
+        segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
+        return True
+
+    def _write_header(self) -> None:
+        now = time.time_ns()
+        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), self.epoch, now, now, 0, 0, 0, 0, self._rows_per_segment, 0, 0, 0)
+        content = layout.HEADER.pack(*fields)
+        self._header.bytes[8 : len(content)] = content[8:]
+        self._header.bytes[:8] = layout.MAGIC  # last: what has the magic has the rest
+
+    def _store_u64(self, at: int, value: int) -> None:
+        _U64.pack_into(self._header.bytes, at, value)

@@ -1,0 +1,110 @@
+"""Where this process stands among the ranks of its run, without a collective call of ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+AXES: Final = ("tp", "pp", "dp", "cp", "ep")
+_RANK_VARIABLES: Final = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+_MESH_NAMES: Final[Mapping[str, str]] = {
+    **{axis: axis for axis in AXES},
+    "tensor": "tp",
+    "model": "tp",
+    "pipeline": "pp",
+    "data": "dp",
+    "fsdp": "dp",
+    "shard": "dp",
+    "dp_shard": "dp",
+    "context": "cp",
+    "expert": "ep",
+}
+_MEGATRON_NAMES: Final[Mapping[str, str]] = {
+    "tp": "tensor_model_parallel",
+    "pp": "pipeline_model_parallel",
+    "dp": "data_parallel",
+    "cp": "context_parallel",
+    "ep": "expert_model_parallel",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A rank, how many there are (None: not known), and its coordinate and group size on each axis that is known."""
+
+    rank: int = 0
+    world_size: int | None = None
+    distributed: bool = False
+    coordinates: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def columns(self) -> dict[str, int]:
+        """The coordinates as columns of the table rank; -1 where not known."""
+        coordinates = {axis: self.coordinates.get(axis, (-1, -1)) for axis in AXES}
+        return {
+            **{axis: at for axis, (at, _) in coordinates.items()},
+            **{f"{axis}_size": size for axis, (_, size) in coordinates.items()},
+        }
+
+
+def place(model: nn.Module | None = None, environment: Mapping[str, str] | None = None, *, rank: int | None = None) -> Place:
+    """Find this process's place: from torch.distributed once it is initialised, else from the launcher's variables.
+
+    A rank that is given counts before both.
+    """
+    found_rank, world_size, distributed = _rank(os.environ if environment is None else environment)
+    if rank is not None:
+        found_rank, world_size, distributed = rank, world_size if distributed else None, True
+    found: dict[str, tuple[int, int]] = {}
+    for source in (_of_megatron(), _of_model(model)):
+        for axis, coordinate in source:
+            found.setdefault(axis, coordinate)
+    return Place(rank=found_rank, world_size=world_size, distributed=distributed, coordinates=found)
+
+
+def _rank(environment: Mapping[str, str]) -> tuple[int, int | None, bool]:
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size(), True
+    for rank, size in _RANK_VARIABLES:
+        if environment.get(rank, "").isdecimal():
+            count = environment.get(size, "")
+            return int(environment[rank]), int(count) if count.isdecimal() else None, True
+    return 0, 1, False
+
+
+def _of_megatron() -> Iterator[tuple[str, tuple[int, int]]]:
+    state: Any = sys.modules.get("megatron.core.parallel_state")
+    if state is None or not state.model_parallel_is_initialized():
+        return
+    for axis, name in _MEGATRON_NAMES.items():
+        rank = getattr(state, f"get_{name}_rank", None)
+        size = getattr(state, f"get_{name}_world_size", None)
+        if rank and size:
+            yield axis, (int(rank()), int(size()))
+
+
+def _of_model(model: nn.Module | None) -> Iterator[tuple[str, tuple[int, int]]]:
+    if model is None or not (dist.is_available() and dist.is_initialized()):
+        return
+    for module in model.modules():
+        if isinstance(module, nn.parallel.DistributedDataParallel):
+            yield "dp", (dist.get_rank(module.process_group), dist.get_world_size(module.process_group))
+    yield from _of_meshes(model)
+
+
+def _of_meshes(model: nn.Module) -> Iterator[tuple[str, tuple[int, int]]]:
+    meshes: dict[int, Any] = {}
+    for parameter in model.parameters():
+        mesh = getattr(parameter, "device_mesh", None)
+        if mesh is not None and isinstance(parameter, torch.Tensor):
+            meshes[id(mesh)] = mesh
+    for mesh in meshes.values():
+        for dimension, name in enumerate(mesh.mesh_dim_names or ()):
+            if name in _MESH_NAMES and mesh.get_coordinate() is not None:
+                yield _MESH_NAMES[name], (mesh.get_local_rank(dimension), mesh.size(dimension))

@@ -1,0 +1,178 @@
+"""Statistics and sketches on CUDA: a tensor's row stays in a buffer on its device until the end of the step.
+
+Nothing is waited for and no tensor is kept: two kernels are enqueued on the stream that is current, and the rows of all
+tensors come over in one copy. Imported only where there is a CUDA tensor (or, in tests, Triton's interpreter).
+"""
+
+# The language inside kernels is Triton's, not Python's.
+# pyright: reportOperatorIssue=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+import triton
+import triton.language as tl
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+WORDS: Final = 32  # of a row, float64: the eleven statistics, from SKETCH on the sketch, DIGEST as an integer
+SKETCH: Final = 12
+DIGEST: Final = 28
+_ROWS: Final = 8192
+_TILE: Final = 2048
+_PROGRAMS: Final = 512
+
+
+@triton.jit
+def _mix(x):  # type: ignore[no-untyped-def]
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB
+    return x ^ (x >> 31)
+
+
+@triton.jit
+def _sketch_tile(data, start, count, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """The 16 sums of a tile: each group of 16 elements is read in the order of its buckets, and added up."""
+    group = start // 16 + tl.arange(0, TILE // 16)
+    hashed = _mix((group.to(tl.uint64) + 1) * 0x9E3779B97F4A7C15)
+    bucket = tl.arange(0, 16).to(tl.int64)
+    lane = bucket[None, :] ^ (hashed & 15).to(tl.int64)[:, None]
+    place = group[:, None] * 16 + lane
+    x = tl.load(data + place, mask=place < count, other=0).to(tl.float64)
+    negative = (hashed[:, None] >> (16 + lane).to(tl.uint64)) & 1
+    x = tl.where(tl.abs(x) < float("inf"), x, 0.0)
+    return tl.sum(tl.where(negative == 1, -x, x), axis=0)
+
+
+@triton.jit
+def _partials(data, count, normal, out, TILE: tl.constexpr, SKETCHED: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Each program measures every so many-th tile, merges them by Chan's rule and writes one row."""
+    finite = tl.full((), 0.0, tl.float64)
+    nan = tl.full((), 0.0, tl.float64)
+    above = tl.full((), 0.0, tl.float64)
+    below = tl.full((), 0.0, tl.float64)
+    zero = tl.full((), 0.0, tl.float64)
+    small = tl.full((), 0.0, tl.float64)
+    mean = tl.full((), 0.0, tl.float64)
+    m2 = tl.full((), 0.0, tl.float64)
+    l1 = tl.full((), 0.0, tl.float64)
+    least = tl.full((), float("inf"), tl.float64)
+    greatest = tl.full((), float("-inf"), tl.float64)
+    sums = tl.zeros((16,), tl.float64)
+    first = tl.program_id(0).to(tl.int64) * TILE
+    step = tl.num_programs(0).to(tl.int64) * TILE
+    for start in range(first, count, step):
+        place = start + tl.arange(0, TILE)
+        inside = place < count
+        x = tl.load(data + place, mask=inside, other=0).to(tl.float64)
+        size = tl.abs(x)
+        usual = inside & (size < float("inf"))
+        n = tl.sum(usual.to(tl.float64))
+        divisor = tl.maximum(n, 1.0)
+        kept = tl.where(usual, x, 0.0)
+        centre = tl.sum(kept) / divisor
+        apart = tl.where(usual, x - centre, 0.0)
+        rest = tl.sum(apart)
+        between = tl.where(finite > 0, centre + rest / divisor - mean, 0.0)
+        share = n / tl.maximum(finite + n, 1.0)
+        mean = tl.where(finite > 0, mean + between * share, centre + rest / divisor)
+        square = tl.sum(apart * apart)
+        m2 += tl.where(square < float("inf"), square - rest / divisor * rest, square) + between * between * finite * share
+        finite += n
+        l1 += tl.sum(tl.abs(kept))
+        nan += tl.sum((inside & (x != x)).to(tl.float64))
+        above += tl.sum((inside & (x == float("inf"))).to(tl.float64))
+        below += tl.sum((inside & (x == float("-inf"))).to(tl.float64))
+        zero += tl.sum((inside & (x == 0)).to(tl.float64))
+        small += tl.sum((usual & (x != 0) & (size < normal)).to(tl.float64))
+        least = tl.minimum(least, tl.min(tl.where(usual, x, float("inf"))))
+        greatest = tl.maximum(greatest, tl.max(tl.where(usual, x, float("-inf"))))
+        if SKETCHED:
+            sums += _sketch_tile(data, start, count, TILE)
+    out += tl.program_id(0) * WIDTH
+    tl.store(out, finite)
+    tl.store(out + 1, nan)
+    tl.store(out + 2, above)
+    tl.store(out + 3, below)
+    tl.store(out + 4, zero)
+    tl.store(out + 5, small)
+    tl.store(out + 6, mean)
+    tl.store(out + 7, m2)
+    tl.store(out + 8, l1)
+    tl.store(out + 9, least)
+    tl.store(out + 10, greatest)
+    tl.store(out + 12 + tl.arange(0, 16), sums)
+
+
+@triton.jit
+def _total(partials, programs, row, MOST: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    """One program makes the tensor's row of all partial ones."""
+    part = tl.arange(0, MOST)
+    there = part < programs
+    at = partials + part * WIDTH
+    finite = tl.load(at, mask=there, other=0.0)
+    mean = tl.load(at + 6, mask=there, other=0.0)
+    total = tl.sum(finite)
+    divisor = tl.maximum(total, 1.0)
+    centre = tl.sum(mean * (finite / divisor))
+    apart = mean - centre
+    tl.store(row, total)
+    for word in tl.static_range(1, 6):
+        tl.store(row + word, tl.sum(tl.load(at + word, mask=there, other=0.0)))
+    tl.store(row + 6, centre)
+    tl.store(row + 7, tl.sum(tl.load(at + 7, mask=there, other=0.0) + tl.where(there, apart * apart * finite, 0.0)))
+    tl.store(row + 8, tl.sum(tl.load(at + 8, mask=there, other=0.0)))
+    tl.store(row + 9, tl.min(tl.load(at + 9, mask=there, other=float("inf"))))
+    tl.store(row + 10, tl.max(tl.load(at + 10, mask=there, other=float("-inf"))))
+    bucket = tl.arange(0, 16)
+    sums = tl.load(at[:, None] + 12 + bucket[None, :], mask=there[:, None], other=0.0)
+    tl.store(row + 12 + bucket, tl.sum(sums, axis=0))
+
+
+class Rows:
+    """Rows of one step's tensors on one device."""
+
+    def __init__(self, device: torch.device) -> None:
+        """Takes 2 MiB of the device's memory and as much of pinned host memory."""
+        self._rows = torch.zeros((_ROWS, WORDS), dtype=torch.float64, device=device)
+        self._host = torch.empty((_ROWS, WORDS), dtype=torch.float64, pin_memory=device.type == "cuda")
+        self._partials: dict[int, Tensor] = {}  # by stream: on one stream, one tensor is measured after the other
+        self._used = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether no further tensor fits."""
+        return self._used == _ROWS
+
+    def add(self, numbers: Tensor, normal: float, sketched: bool, sums: Tensor | None, digest: Tensor | None) -> None:
+        """Enqueues the measuring of contiguous real numbers; a sketch and an int64 digest made otherwise are put beside."""
+        count, row = numbers.numel(), self._rows[self._used]
+        self._used += 1
+        programs = max(1, min(_PROGRAMS, triton.cdiv(count, _TILE)))
+        partials = self._partials_here()
+        launch: Any = _partials[(programs,)]
+        launch(numbers, count, normal, partials, TILE=_TILE, SKETCHED=sketched, WIDTH=WORDS)
+        finish: Any = _total[(1,)]
+        finish(partials, programs, row, MOST=_PROGRAMS, WIDTH=WORDS)
+        if sums is not None:
+            row[SKETCH:DIGEST].copy_(sums)
+        if digest is not None:
+            row.view(torch.int64)[DIGEST].copy_(digest)
+
+    def collect(self) -> Tensor:
+        """The rows so far, on the host, when all that was enqueued before on this stream is done; begins anew."""
+        used, self._used = self._used, 0
+        self._host[:used].copy_(self._rows[:used], non_blocking=True)
+        if self._rows.is_cuda:
+            torch.cuda.current_stream(self._rows.device).synchronize()
+        return self._host[:used]
+
+    def _partials_here(self) -> Tensor:
+        stream = torch.cuda.current_stream(self._rows.device).cuda_stream if self._rows.is_cuda else 0
+        found = self._partials.get(stream)
+        if found is None:
+            found = self._partials[stream] = torch.empty((_PROGRAMS, WORDS), dtype=torch.float64, device=self._rows.device)
+        return found

@@ -1,0 +1,131 @@
+"""What is said of the run and of the rank."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from tensortap import about
+from tensortap.config import settings
+from tensortap.topology import AXES, Place, place
+
+
+def git(folder: Path, *words: str) -> str:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_the_run_is_described_with_every_key_of_its_definition() -> None:
+    model = nn.Linear(2, 2).to(torch.bfloat16)
+    asked = settings(environment={"TENSORTAP_SPOOL": "/s"}, run="r", level="mix", steps="3", labels={"a": "b"})
+    said = about.run(asked, Place(world_size=4), model)
+    assert set(said) == set(
+        "name model framework framework_version engine engine_version world_size dtype seed level task commit config labels".split()
+    )
+    wanted = {"name": "r", "model": "Linear", "framework": "pytorch", "world_size": 4, "dtype": "bfloat16", "level": "mix", "engine": ""}
+    assert wanted.items() <= said.items()
+    assert '"steps": "3"' in str(said["config"]) and "/s" not in str(said["config"])
+
+
+def test_the_rank_is_described_with_every_key_of_its_definition() -> None:
+    said = about.rank(Place(rank=3, distributed=True, coordinates={"tp": (1, 2)}), nn.Linear(1, 1))
+    sizes = [f"{axis}_size" for axis in AXES]
+    assert set(said) == {"rank", "host", "pid", "device", "source_name", "started_time_ns", *AXES, *sizes}
+    assert {"rank": 3, "pid": os.getpid(), "device": "cpu", "tp": 1, "tp_size": 2, "pp": -1, "pp_size": -1}.items() <= said.items()
+    assert said["source_name"] == "rank3"
+    assert about.rank(Place())["source_name"] == f"proc{os.getpid()}"
+
+
+def test_the_start_of_the_process_is_that_of_the_process() -> None:
+    code = "import time; before = time.time_ns(); from tensortap.about import started_time_ns as s; print(before - s())"
+    lag_ns = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    assert 0 <= lag_ns < 5_000_000_000
+    assert about.started_time_ns() < time.time_ns()
+
+
+def test_the_model_is_named_by_its_configuration_else_by_its_class_without_wrappers() -> None:
+    model = nn.Sequential(nn.Linear(1, 1))
+    assert about.model_name(model) == "Sequential"
+    assert about.model_name(nn.DataParallel(model)) == "Sequential"
+    setattr(model, "config", type("C", (), {"_name_or_path": "tiny/llama"})())
+    assert about.model_name(model) == "tiny/llama"
+    assert about.model_name(None) == about.main_dtype(None) == ""
+
+
+def test_a_model_of_lazy_or_no_parameters_has_a_description() -> None:
+    assert about.main_dtype(nn.ReLU()) == ""
+    assert about.main_dtype(nn.LazyLinear(3)) == "float32"
+
+
+def test_the_seed_is_the_one_last_set() -> None:
+    kept = torch.get_rng_state()
+    torch.manual_seed(1234)
+    assert about.seed() == 1234
+    torch.manual_seed(-1)
+    assert about.seed() is None
+    torch.set_rng_state(kept)
+
+
+def test_the_commit_is_read_from_branch_packed_reference_detached_head_and_worktree(tmp_path: Path) -> None:
+    assert about.commit(tmp_path) == ""
+    repository = tmp_path / "repository"
+    (repository / "src").mkdir(parents=True)
+    git(repository, "init", "-q", "-b", "main")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
+    head = git(repository, "rev-parse", "HEAD")
+    assert about.commit(repository / "src") == head
+    git(repository, "pack-refs", "--all")
+    assert about.commit(repository / "src") == head
+    git(repository, "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree"))
+    assert about.commit(tmp_path / "tree") == head
+    git(repository, "checkout", "-q", "--detach")
+    assert about.commit(repository) == head
+
+
+def test_a_process_that_is_not_distributed_is_rank_0_of_1() -> None:
+    assert place(environment={}) == Place(rank=0, world_size=1, distributed=False)
+
+
+@pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")])
+def test_launchers_say_the_rank_before_torch_does(names: tuple[str, str]) -> None:
+    assert place(environment=dict(zip(names, ("2", "8"), strict=True))) == Place(rank=2, world_size=8, distributed=True)
+    assert place(environment={names[0]: "2"}) == Place(rank=2, world_size=None, distributed=True)
+
+
+def test_a_rank_that_is_given_counts() -> None:
+    assert place(environment={}, rank=3) == Place(rank=3, world_size=None, distributed=True)
+    assert place(environment={"RANK": "1", "WORLD_SIZE": "8"}, rank=3).rank == 3
+
+
+RANKS = """
+    import os, sys
+    import torch, torch.distributed as dist
+    from torch import nn
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+    from tensortap.topology import place
+    dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sys.argv[2]), world_size=4)
+    model = nn.Sequential(nn.Linear(4, 4))
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    parallelize_module(model, mesh["tp"], {"0": ColwiseParallel()})
+    found = place(model, {})
+    data = place(nn.parallel.DistributedDataParallel(nn.Linear(1, 1)), {})
+    print(found.rank, found.world_size, dict(found.coordinates), dict(data.coordinates))
+    dist.barrier()
+"""
+
+
+def test_coordinates_come_from_meshes_and_wrappers(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", textwrap.dedent(RANKS), str(tmp_path / "store")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    ranks = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True, env=environment) for rank in range(4)]
+    said = [process.communicate(timeout=120)[0].splitlines()[-1] for process in ranks]  # gloo prints, too
+    assert said == [f"{rank} 4 {{'tp': ({rank % 2}, 2)}} {{'dp': ({rank}, 4)}}" for rank in range(4)]

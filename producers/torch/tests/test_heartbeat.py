@@ -1,0 +1,64 @@
+"""The sign of life: it beats, ends, survives forks, and holds nobody up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+from tensortap.heartbeat import Heartbeat
+
+
+def wait_for(beats: list[int], number: int) -> None:
+    limit = time.monotonic() + 10
+    while len(beats) < number and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert len(beats) >= number
+
+
+def test_it_beats_until_it_is_stopped() -> None:
+    beats: list[int] = []
+    heart = Heartbeat(lambda: beats.append(1), interval_s=0.01)
+    heart.start()
+    heart.start()
+    wait_for(beats, 3)
+    heart.stop()
+    heart.stop()
+    count = len(beats)
+    time.sleep(0.05)
+    assert len(beats) == count
+    heart.start()
+    wait_for(beats, count + 2)
+    heart.stop()
+
+
+def test_a_forked_child_is_silent_until_it_starts_its_own() -> None:
+    beats: list[int] = []
+    heart = Heartbeat(lambda: beats.append(1), interval_s=0.01)
+    heart.start()
+    wait_for(beats, 1)
+    child = os.fork()
+    if child == 0:
+        beats.clear()
+        time.sleep(0.05)
+        silent = not beats
+        heart.start()
+        time.sleep(0.5)
+        heart.stop()
+        os._exit(0 if silent and beats else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    wait_for(beats, len(beats) + 2)
+    heart.stop()
+
+
+def test_it_does_not_keep_the_process_alive_and_costs_next_to_nothing() -> None:
+    code = (
+        "import time; from tensortap.heartbeat import Heartbeat\n"
+        "Heartbeat(lambda: None, interval_s=0.1).start()\n"
+        "before = time.process_time(); time.sleep(1); print(time.process_time() - before)"
+    )
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=20)
+    assert float(done.stdout) < 0.02, "CPU seconds for 10 beats"
+    assert time.monotonic() - begun < 20

@@ -1,0 +1,121 @@
+"""Settings from keyword arguments and from variables."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tensortap.config import SETTINGS, Settings, SettingsError, changed, default_run_name, environment_name, settings
+from tensortap.steps_wanted import parse_steps
+
+ALONE = {"TENSORTAP_SPOOL": "/spool"}
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "shown"),
+    [
+        (None, [0, 1, 99, 10**9], "all"),
+        (3, [3], "3"),
+        ("0,3-5", [0, 3, 4, 5], "0,3-5"),
+        ("10-30/10", [10, 20, 30], "10-30/10"),
+        ("5-/2", [5, 7, 100001], "5-/2"),
+        (["0", 4, "6-7"], [0, 4, 6, 7], "0,4,6-7"),
+        (range(2, 9, 3), [2, 5, 8], "2-8/3"),
+        ([], [0, 5], "all"),
+    ],
+)
+def test_steps_are_read(given: object, wanted: list[int], shown: str) -> None:
+    steps = parse_steps(given)
+    assert all(steps(step) for step in wanted)
+    assert str(steps) == shown
+    if steps.ranges is not None:
+        assert [step for step in range(max(wanted) + 2) if steps(step)][: len(wanted)] == sorted(wanted)[: len(wanted)] or "-/" in shown
+
+
+@pytest.mark.parametrize("given", ["x", "3-1", "1-5/0", True, 1.5, -1, "1,,2"])
+def test_what_is_no_step_is_refused(given: object) -> None:
+    with pytest.raises(ValueError):
+        parse_steps(given)
+
+
+def test_steps_know_when_they_are_over() -> None:
+    steps = parse_steps("0,3-5")
+    assert [steps.over(step) for step in (0, 4, 5, 6)] == [False, False, True, True]
+    assert not parse_steps(None).over(10**6)
+    assert not parse_steps("3-").over(10**6)
+
+
+def test_keyword_arguments_win_over_variables() -> None:
+    made = settings(environment={**ALONE, "TENSORTAP_RUN": "a", "TENSORTAP_LEVEL": "mix", "TENSORTAP_STEPS": "1-2"}, level="L1")
+    assert (made.run, made.level, made.steps(2), made.steps(3)) == ("a", "L1", True, False)
+
+
+def test_every_variable_is_read() -> None:
+    texts = {
+        "run": "r", "level": "mix", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
+        "names": "linear", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
+        "first_n_per_site": "2", "task": "md5", "sketch": "1", "digest": "true", "backward": "full", "spool": "/x",
+        "segments": "8", "memory": "yes", "stacks": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
+    }  # fmt: skip
+    assert set(texts) == set(SETTINGS)
+    made = settings(environment={environment_name(name): text for name, text in texts.items()})
+    plain = settings(environment=ALONE, run="x")
+    same = [name for name in texts if getattr(made, name) == getattr(plain, name)]
+    assert same == []
+    assert made.labels == {"team": "a", "try": "2"}
+    assert made.scope == ("layers.*", "head")
+    assert made.spool == Path("/x")
+
+
+def test_every_field_is_a_setting_or_made_of_some() -> None:
+    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"levle": "L0"}, "unknown setting levle: do you mean level?"),
+        ({"level": "L5"}, "setting level: 'L5' is unknown; "),
+        ({"task": "statistic"}, "do you mean statistics?"),
+        ({"segments": 1}, "setting segments: 1 is less than 2"),
+        ({"first_n_per_site": 0}, "setting first_n_per_site: 0 is less than 1"),
+        ({"steps": "1-x"}, "setting steps: '1-x' is no step"),
+        ({"between": "a"}, "needs the name of the first op and that of the last, has 1 names"),
+        ({"labels": "a"}, "'a' has no value"),
+        ({"sketch": "maybe"}, "setting sketch: 'maybe' is neither true nor false"),
+        ({"ops": "add", "level": "L0"}, "setting ops: level L0 records modules"),
+        ({"scope": "add", "level": "L1"}, "setting scope: level L1 knows no modules"),
+        ({"run": "r" * 201}, "a name has 1 to 200 characters, this one 201"),
+        ({"threads": 1.5}, "setting threads: 1.5 is no whole number"),
+    ],
+)
+def test_errors_name_the_setting_and_what_to_do(given: dict[str, object], told: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        settings(environment=ALONE, **{"run": "r", **given})
+    assert told in str(raised.value)
+
+
+def test_a_misspelt_variable_is_an_error_and_another_programs_is_not() -> None:
+    with pytest.raises(SettingsError, match="unknown variable TENSORTAP_LEVELS: do you mean TENSORTAP_LEVEL"):
+        settings(environment={**ALONE, "TENSORTAP_LEVELS": "L1"}, run="r")
+    assert settings(environment={**ALONE, "TENSORTAP_MSPROBE": "/x", "TENSORTAP_NATS": "n"}, run="r").run == "r"
+
+
+def test_ranks_of_one_run_must_share_its_name() -> None:
+    with pytest.raises(SettingsError, match="the ranks of a run need one name"):
+        default_run_name({"WORLD_SIZE": "4", "TORCHELASTIC_RUN_ID": "none"})
+    assert default_run_name({"WORLD_SIZE": "4", "TORCHELASTIC_RUN_ID": "job7"}).endswith("-job7")
+    assert default_run_name({})
+
+
+def test_changed_keeps_the_rest() -> None:
+    base = settings(environment=ALONE, run="r", level="mix", steps="3")
+    other = changed(base, task="structure", steps=None)
+    assert (other.task, other.level, other.steps(3), other.steps(4)) == ("structure", "mix", True, False)
+
+
+def test_the_spool_is_where_the_page_says() -> None:
+    assert settings(environment={"XDG_RUNTIME_DIR": "/run/user/5"}, run="r").spool == Path("/run/user/5/tensortap")
+    assert settings(environment={}, run="r").spool.name.startswith("tensortap-")

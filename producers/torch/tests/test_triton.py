@@ -1,0 +1,99 @@
+"""The CUDA kernels, run by Triton's interpreter on the CPU: what they compute, though not how fast."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+triton = pytest.importorskip("triton", reason="no Triton here")
+
+from measuring import Reading, measure, read
+from tensortap import layout
+from tensortap.measure import MAX_ROWS, Measurer
+from tensortap.records import Name
+
+TENSORS = {
+    "many": torch.randn(70_001) + 3,
+    "one": torch.tensor([2.5]),
+    "none": torch.empty(0),
+    "bfloat16": torch.randn(5003).bfloat16(),
+    "float16": torch.randn(5003).half(),
+    "float64": torch.randn(5003, dtype=torch.float64) * 1e200,
+    "whole": torch.randint(-9, 9, (5003,)),
+    "bool": torch.randn(5003) > 0,
+    "float8": torch.randn(5003).to(torch.float8_e4m3fn),
+    "complex": torch.randn(300, dtype=torch.complex64),
+    "strange": torch.tensor([1.0, float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e-42] * 300),
+    "nothing finite": torch.full((40,), float("nan")),
+    "transposed": torch.randn(50, 60).t(),
+    "expanded": torch.randn(50, 1).expand(50, 30),
+    "huge mean": torch.randn(30_000) + 1e6,
+}
+
+
+@pytest.fixture(scope="module")
+def interpreted() -> None:
+    if os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("run by test_all_in_an_interpreter, which sets TRITON_INTERPRET")
+
+
+def test_all_in_an_interpreter() -> None:
+    """Triton decides when it is imported, so the other tests of this file run in a process of their own."""
+    here = Path(__file__)
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        return
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(here.parent.parent)}
+    if triton.__version__.startswith("3.4.") and numpy.__version__ >= "2.4":
+        pytest.skip("the interpreter of Triton 3.4 does not run with NumPy 2.4")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(here)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped" not in done.stdout
+
+
+def deferred(tensors: list[torch.Tensor], sketched: bool, digested: bool) -> list[Reading]:
+    """All tensors of a step, then their records."""
+    from tensortap.cuda import Deferred
+
+    waiting = Deferred(sketched, digested)
+    memories = [ctypes.create_string_buffer((MAX_ROWS + 1) * layout.RECORD_BYTES) for _ in tensors]
+    rows = [
+        waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0))
+        for tensor, memory in zip(tensors, memories, strict=True)
+    ]
+    assert not any(any(memory.raw) for memory in memories)
+    waiting.flush()
+    return [read(memory.raw, count) for memory, count in zip(memories, rows, strict=True)]
+
+
+@pytest.mark.parametrize("wanted", [(False, False), (True, True)], ids=["statistics", "all"])
+def test_rows_of_a_step_are_the_kernels(interpreted: None, wanted: tuple[bool, bool]) -> None:
+    expected = [measure(Measurer(1, *wanted, by_torch=True), tensor) for tensor in TENSORS.values()]
+    for name, found, wished in zip(TENSORS, deferred(list(TENSORS.values()), *wanted), expected, strict=True):
+        assert (found.flags, found.zero, found.unusual) == (wished.flags, wished.zero, wished.unusual), name
+        assert found.exact == wished.exact
+        assert found.digest == wished.digest, name
+        assert [found.mean, found.m2, found.l1] == pytest.approx([wished.mean, wished.m2, wished.l1], rel=1e-9, abs=1e-12), name
+        assert found.sketch == (wished.sketch and pytest.approx(wished.sketch, rel=1e-5, abs=1e-5)), name
+
+
+def test_a_full_buffer_is_written_in_between(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensortap import triton_kernel
+
+    monkeypatch.setattr(triton_kernel, "_ROWS", 3)
+    tensors = [torch.full((5,), float(value)) for value in range(8)]
+    from tensortap.cuda import Deferred
+
+    waiting = Deferred(False, False)
+    memories = [ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES) for _ in tensors]
+    for tensor, memory in zip(tensors, memories, strict=True):
+        waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0))
+    waiting.flush()
+    assert [read(memory.raw, 2).mean for memory in memories] == list(range(8))
