@@ -95,8 +95,8 @@ func (r *reading) describe(missing map[uint64]bool) func(op, parent []byte, micr
 				continue
 			}
 			delete(missing, id)
-			parsed := parseName(string(name))
-			if err := r.addOp(id, string(name), &parsed); err != nil {
+			parsed := schemas.ParseOpName(string(name))
+			if err := r.addOp(&parsed); err != nil {
 				return err
 			}
 		}
@@ -111,6 +111,6 @@ func (r *reading) structure(op, _ []byte, _ uint16) error {
 		return nil
 	}
 	r.opCount++
-	parsed := parseName(string(op))
-	return r.addOp(id, string(op), &parsed)
+	parsed := schemas.ParseOpName(string(op))
+	return r.addOp(&parsed)
 }

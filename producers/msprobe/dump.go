@@ -77,7 +77,7 @@ func (d *dumpReader) member() error {
 	case key == "data" && t == tokenObject:
 		d.scan.opDepth = d.scan.depth
 		return d.ops()
-	case d.debug && t == tokenObject && namesAnOp(key):
+	case d.debug && t == tokenObject && schemas.NamesAnOp(key):
 		d.scan.opDepth = d.scan.depth - 1
 		return d.op([]byte(key), t)
 	case t == tokenString:
@@ -174,7 +174,7 @@ func (d *dumpReader) op(name []byte, t token) error {
 		d.indent = d.scan.keyIndent
 		d.scan.minIndent = d.indent
 	}
-	parsed := parseName(string(name))
+	parsed := schemas.ParseOpName(string(name))
 	err := d.entry(&parsed, t)
 	d.scan.minIndent = -1
 	if err == nil && d.scan.overlong >= 0 {
@@ -191,16 +191,16 @@ func (d *dumpReader) op(name []byte, t token) error {
 	return d.commit(string(name), &parsed, offset)
 }
 
-func (d *dumpReader) entry(name *opName, t token) error {
+func (d *dumpReader) entry(name *schemas.OpRow, t token) error {
 	if d.debug {
 		return d.values.saved(t)
 	}
-	if name.phase == phaseGradient {
+	if name.Phase == schemas.PhaseGradient {
 		return d.values.gradients(t)
 	}
 	recompute, err := d.values.entry(t)
-	if recompute && name.phase == phaseForward {
-		name.phase = phaseRecompute
+	if recompute && name.Phase == schemas.PhaseForward {
+		name.Phase = schemas.PhaseRecompute
 	}
 	return err
 }
@@ -226,8 +226,8 @@ func (d *dumpReader) cutShort() error {
 }
 
 // commit writes the rows of an op that was read whole.
-func (d *dumpReader) commit(name string, parsed *opName, offset int64) error {
-	id := schemas.OpID(name)
+func (d *dumpReader) commit(name string, parsed *schemas.OpRow, offset int64) error {
+	id := parsed.OpID
 	node, first := d.graph.run(id)
 	if !first {
 		d.problem(Problem{What: "the op appears twice; the first one is kept", File: d.file, Offset: offset, Op: name})
@@ -236,12 +236,12 @@ func (d *dumpReader) commit(name string, parsed *opName, offset int64) error {
 		return nil
 	}
 	d.opCount++
-	if err := d.addOp(id, name, parsed); err != nil {
+	if err := d.addOp(parsed); err != nil {
 		return err
 	}
 	for i := range d.values.fresh {
 		row := &d.values.fresh[i]
-		if err := d.out.layout.add(d.out, row, len(row.Literal)+len(row.Placement)); err != nil {
+		if err := add(d.out, d.out.layout, row, len(row.Literal)+len(row.Placement)); err != nil {
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func (d *dumpReader) commitPart(op uint64, part role, microStep uint16) error {
 func (d *dumpReader) commitValue(op uint64, v *value, microStep uint16) error {
 	name := v.role.String()
 	d.siteRow = schemas.SiteRow{SiteID: schemas.SiteID(op, name, v.path), OpID: op, Role: name, Path: v.path}
-	if err := d.out.site.add(d.out, &d.siteRow, len(v.path)); err != nil {
+	if err := add(d.out, d.out.site, &d.siteRow, len(v.path)); err != nil {
 		return err
 	}
 	d.tensorRow = schemas.TensorRow{

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // errStopped ends the reading when the caller wants no more batches.
 var errStopped = errors.New("stopped by the caller")
-
-// maxBatchText bounds the text in a batch, so that no message exceeds what a stream takes.
-const maxBatchText = 2 << 20
 
 // emitter collects rows of every kind and hands over full batches. Definitions go before the measurements that refer
 // to them. The fields are one batch under way per kind.
@@ -22,113 +20,91 @@ type emitter struct {
 	id    schemas.Identity
 	limit int
 
-	rank         batch[schemas.RankRow, *schemas.RankRow]
-	op           batch[schemas.OpRow, *schemas.OpRow]
-	site         batch[schemas.SiteRow, *schemas.SiteRow]
-	layout       batch[schemas.LayoutRow, *schemas.LayoutRow]
-	stack        batch[schemas.StackRow, *schemas.StackRow]
-	program      batch[schemas.ProgramRow, *schemas.ProgramRow]
-	programStack batch[schemas.ProgramStackRow, *schemas.ProgramStackRow]
-	step         batch[schemas.StepRow, *schemas.StepRow]
-	tensor       batch[schemas.TensorRow, *schemas.TensorRow]
-	payload      batch[schemas.PayloadRow, *schemas.PayloadRow]
-}
-
-// batch is the rows of one kind that are not yet handed over.
-type batch[R any, P schemas.Row[R]] struct {
-	rows   *schemas.Builder[R, P]
-	number uint64
-	text   int
-}
-
-func newBatch[R any, P schemas.Row[R]]() batch[R, P] {
-	return batch[R, P]{rows: schemas.NewBuilder[R, P]()}
+	rank         *batch.Batch[schemas.RankRow, *schemas.RankRow]
+	op           *batch.Batch[schemas.OpRow, *schemas.OpRow]
+	site         *batch.Batch[schemas.SiteRow, *schemas.SiteRow]
+	layout       *batch.Batch[schemas.LayoutRow, *schemas.LayoutRow]
+	stack        *batch.Batch[schemas.StackRow, *schemas.StackRow]
+	program      *batch.Batch[schemas.ProgramRow, *schemas.ProgramRow]
+	programStack *batch.Batch[schemas.ProgramStackRow, *schemas.ProgramStackRow]
+	step         *batch.Batch[schemas.StepRow, *schemas.StepRow]
+	tensor       *batch.Batch[schemas.TensorRow, *schemas.TensorRow]
+	payload      *batch.Batch[schemas.PayloadRow, *schemas.PayloadRow]
 }
 
 func newEmitter(ctx context.Context, id schemas.Identity, limit int, yield func(schemas.Message, error) bool) *emitter {
 	return &emitter{
 		done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, yield: yield, id: id, limit: limit,
-		rank: newBatch[schemas.RankRow](), op: newBatch[schemas.OpRow](), site: newBatch[schemas.SiteRow](),
-		layout: newBatch[schemas.LayoutRow](), stack: newBatch[schemas.StackRow](),
-		program: newBatch[schemas.ProgramRow](), programStack: newBatch[schemas.ProgramStackRow](),
-		step: newBatch[schemas.StepRow](), tensor: newBatch[schemas.TensorRow](), payload: newBatch[schemas.PayloadRow](),
+		rank: batch.New[schemas.RankRow](), op: batch.New[schemas.OpRow](), site: batch.New[schemas.SiteRow](),
+		layout: batch.New[schemas.LayoutRow](), stack: batch.New[schemas.StackRow](),
+		program: batch.New[schemas.ProgramRow](), programStack: batch.New[schemas.ProgramStackRow](),
+		step: batch.New[schemas.StepRow](), tensor: batch.New[schemas.TensorRow](), payload: batch.New[schemas.PayloadRow](),
 	}
 }
 
-// full tells whether the batch must go before another row is added.
-func (b *batch[R, P]) full(limit int) bool { return b.rows.Len() >= limit || b.text >= maxBatchText }
-
-// flush hands the batch over if it holds rows.
-func (b *batch[R, P]) flush(e *emitter) error {
-	if b.rows.Len() == 0 {
-		return nil
-	}
-	select {
-	case <-e.done:
-		return e.cause()
-	default:
-	}
-	id := e.id
-	id.Batch = b.number
-	message, err := b.rows.Message(id)
-	if err != nil {
-		return err
-	}
-	b.number++
-	b.text = 0
-	if !e.yield(message, nil) {
-		return errStopped
-	}
-	return nil
+// part is the batch of one kind.
+type part interface {
+	Len() int
+	Message(id schemas.Identity) (schemas.Message, error)
 }
 
-// add appends a definition with that many bytes of text, and hands the batch over when it is full.
-func (b *batch[R, P]) add(e *emitter, row *R, text int) error {
-	b.rows.Append(row)
-	b.text += text
-	if b.full(e.limit) {
-		return b.flush(e)
-	}
-	return nil
-}
-
-// definitions hands over what measurements about to follow refer to.
-func (e *emitter) definitions() error {
-	return firstFailure(e, e.rank.flush, e.stack.flush, e.op.flush, e.layout.flush, e.site.flush)
-}
-
-// rest hands over everything, the step last.
-func (e *emitter) rest() error {
-	return firstFailure(e, e.rank.flush, e.stack.flush, e.op.flush, e.layout.flush, e.site.flush, e.tensor.flush,
-		e.payload.flush, e.program.flush, e.programStack.flush, e.step.flush)
-}
-
-func firstFailure(e *emitter, flushes ...func(*emitter) error) error {
-	for _, flush := range flushes {
-		if err := flush(e); err != nil {
+// flush hands over those batches that hold rows.
+func (e *emitter) flush(parts ...part) error {
+	for _, p := range parts {
+		if p.Len() == 0 {
+			continue
+		}
+		select {
+		case <-e.done:
+			return e.cause()
+		default:
+		}
+		message, err := p.Message(e.id)
+		if err != nil {
 			return err
+		}
+		if !e.yield(message, nil) {
+			return errStopped
 		}
 	}
 	return nil
 }
 
+// add appends a definition with that many bytes of text, and hands the batch over when it is full.
+func add[R any, P schemas.Row[R]](e *emitter, b *batch.Batch[R, P], row *R, text int) error {
+	b.Append(row, text)
+	if b.Full(e.limit) {
+		return e.flush(b)
+	}
+	return nil
+}
+
+// afterDefinitions hands over a batch behind those that its rows refer to.
+func (e *emitter) afterDefinitions(measured part) error {
+	return e.flush(e.rank, e.stack, e.op, e.layout, e.site, measured)
+}
+
+// rest hands over everything, the step last.
+func (e *emitter) rest() error {
+	return e.flush(e.rank, e.stack, e.op, e.layout, e.site, e.tensor, e.payload, e.program, e.programStack, e.step)
+}
+
 // addTensor appends a row of tensor; a full batch goes first, behind the definitions of its rows.
 func (e *emitter) addTensor(row *schemas.TensorRow) error {
-	row.Batch = e.tensor.number
-	e.tensor.rows.Append(row)
-	if !e.tensor.full(e.limit) {
+	row.Batch = e.tensor.Number()
+	e.tensor.Append(row, 0)
+	if !e.tensor.Full(e.limit) {
 		return nil
 	}
-	return firstFailure(e, (*emitter).definitions, e.tensor.flush)
+	return e.afterDefinitions(e.tensor)
 }
 
 // addPayload appends a row of payload, likewise.
 func (e *emitter) addPayload(row *schemas.PayloadRow) error {
-	row.Batch = e.payload.number
-	e.payload.rows.Append(row)
-	e.payload.text += len(row.Location)
-	if !e.payload.full(e.limit) {
+	row.Batch = e.payload.Number()
+	e.payload.Append(row, len(row.Location))
+	if !e.payload.Full(e.limit) {
 		return nil
 	}
-	return firstFailure(e, (*emitter).definitions, e.payload.flush)
+	return e.afterDefinitions(e.payload)
 }

@@ -1,5 +1,7 @@
 package msprobe
 
+import "github.com/tensortap/tensortap/schemas"
+
 // entry reads the entry of an op of dump.json whose first token is t: its sections or, of an op that is no object of
 // sections, the value itself. It says whether the op ran again for its gradient's sake.
 func (r *values) entry(t token) (recompute bool, err error) {
@@ -40,7 +42,7 @@ func (r *values) section() (recompute bool, err error) {
 		return false, r.part(roleOutput)
 	}
 	r.path = append(r.path, r.scan.unescape(r.scratch)...)
-	if namesAnOp(view(r.path)) {
+	if schemas.NamesAnOp(view(r.path)) {
 		return false, r.scan.fail("an op inside another, which was not closed")
 	}
 	return false, r.part(roleKwarg) // no section that is known: kept under its name

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 func TestMain(m *testing.M) {
@@ -67,7 +68,7 @@ func TestEveryDumpHasTheCountsOfAnIndependentReader(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		testbed.Needed(t, "python3 is not in the path")
 	}
 	dirs := dumpFolders(t, unpack(t), os.Getenv("TENSORTAP_FIXTURES"))
 	args := []string{"testdata/count_dump.py"}

@@ -21,7 +21,6 @@ type reading struct {
 	report      func(Problem)
 
 	// rows are filled here, since a builder takes a pointer and the row would be allocated each time
-	opRow     schemas.OpRow
 	siteRow   schemas.SiteRow
 	tensorRow schemas.TensorRow
 	position  schemas.ProgramRow
@@ -49,12 +48,8 @@ func (r *reading) dropped(reason string) {
 	}
 }
 
-func (r *reading) addOp(id uint64, name string, parsed *opName) error {
-	r.opRow = schemas.OpRow{
-		OpID: id, Name: name, Level: parsed.level, Prefix: parsed.prefix, ModulePath: parsed.modulePath,
-		LayerIndex: parsed.layer, ClassOrAPI: parsed.class, CallIndex: parsed.call, Phase: parsed.phase,
-	}
-	return r.out.op.add(r.out, &r.opRow, 2*len(name))
+func (r *reading) addOp(row *schemas.OpRow) error {
+	return add(r.out, r.out.op, row, 2*len(row.Name))
 }
 
 // addPayload writes the place of a saved tensor relative to the dump's folder, which is the same on every host.
@@ -101,7 +96,7 @@ func (r *reading) finish(generation uint32) error {
 	if r.cut {
 		row.Complete = 0
 	}
-	if err := r.out.step.add(r.out, &row, 0); err != nil {
+	if err := add(r.out, r.out.step, &row, 0); err != nil {
 		return err
 	}
 	return r.out.rest()
@@ -112,14 +107,14 @@ func (r *reading) addProgram(program uint64) error {
 		n := &r.graph.nodes[i]
 		at := uint32(position) //nolint:gosec // the graph holds fewer nodes than that
 		r.position = schemas.ProgramRow{ProgramID: program, Position: at, OpID: n.op, ParentOpID: n.parent}
-		if err := r.out.program.add(r.out, &r.position, 0); err != nil {
+		if err := add(r.out, r.out.program, &r.position, 0); err != nil {
 			return err
 		}
 		if n.stack == 0 {
 			continue
 		}
 		r.call = schemas.ProgramStackRow{RunID: r.out.id.RunID, ProgramID: program, Position: at, StackID: n.stack}
-		if err := r.out.programStack.add(r.out, &r.call, 0); err != nil {
+		if err := add(r.out, r.out.programStack, &r.call, 0); err != nil {
 			return err
 		}
 	}

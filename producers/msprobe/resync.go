@@ -1,5 +1,7 @@
 package msprobe
 
+import "github.com/tensortap/tensortap/schemas"
+
 // resync moves the scanner from damage to the next op: a key at the same indentation as the op keys read so far or,
 // where the file is not indented, a text that reads like an op name and is followed by an object. It says whether one
 // was found; the scanner then stands before that key, inside the object that holds the ops.
@@ -108,7 +110,7 @@ func (s *scanner) seekName() bool {
 func (s *scanner) namesOp() bool {
 	at := s.offset()
 	s.mark = s.pos
-	ok := s.quoted() == nil && s.overlong < 0 && namesAnOp(view(s.text()))
+	ok := s.quoted() == nil && s.overlong < 0 && schemas.NamesAnOp(view(s.text()))
 	ok = ok && s.follows(':') && s.follows('{')
 	s.overlong = -1
 	held := s.mark >= 0

@@ -175,7 +175,7 @@ func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] 
 // read runs the parts of one pass. What is known of all ops comes first, then the ops, then what they amount to.
 func (s *Source) read(r *reading) error {
 	row := s.rankRow()
-	if err := r.out.rank.add(r.out, &row, 0); err != nil {
+	if err := add(r.out, r.out.rank, &row, 0); err != nil {
 		return err
 	}
 	p := &pass{source: s, reading: r}

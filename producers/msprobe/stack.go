@@ -118,5 +118,5 @@ func (s *stackReader) keep() error {
 		return nil
 	}
 	s.known[id] = true
-	return s.out.stack.add(s.out, &schemas.StackRow{StackID: id, Frames: s.frames}, s.bytes)
+	return add(s.out, s.out.stack, &schemas.StackRow{StackID: id, Frames: s.frames}, s.bytes)
 }

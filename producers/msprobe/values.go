@@ -299,3 +299,10 @@ func (l *leaf) layoutRow(kind string) schemas.LayoutRow {
 	}
 	return row
 }
+
+func orText(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
+}

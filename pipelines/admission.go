@@ -1,0 +1,127 @@
+package pipelines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// ErrRankTaken says that a rank of that run lives, or has ended by itself and is not to be resumed.
+var ErrRankTaken = errors.New("the run's name is taken")
+
+// States of a start of a rank.
+const (
+	startLives = "lives"
+	startEnded = "ended"
+	startDied  = "died"
+)
+
+// start is one start of a process, as the bucket keeps it.
+type start struct {
+	Epoch string `json:"epoch"` // 16 hex digits
+	State string `json:"state"`
+}
+
+// StartRequest asks to publish one start of a process as a rank of a run.
+type StartRequest struct {
+	RunID  uint64
+	Rank   uint32
+	Epoch  uint64
+	Resume bool // the rank may have ended
+}
+
+func (r StartRequest) key() string { return fmt.Sprintf("%s.%d", schemas.FormatID(r.RunID), r.Rank) }
+
+// Admit says which start of the rank this is, from 0: steps that a later one did again take the place of those of an
+// earlier one. It says the same of a start that it knows. A rank that lives is refused with ErrRankTaken, and so is one
+// that has ended, unless it is resumed; one that died is simply started again.
+func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (generation uint32, err error) {
+	err = changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
+		epoch := schemas.FormatID(r.Epoch)
+		for i, s := range starts {
+			if s.Epoch == epoch {
+				generation = uint32(i) //nolint:gosec // few starts
+				return starts, nil
+			}
+		}
+		if n := len(starts); n > 0 {
+			switch last := starts[n-1]; {
+			case last.State == startLives:
+				return nil, fmt.Errorf("%w: its rank %d lives, as epoch %s", ErrRankTaken, r.Rank, last.Epoch)
+			case last.State == startEnded && !r.Resume:
+				return nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
+			}
+		}
+		generation = uint32(len(starts)) //nolint:gosec // few starts
+		return append(starts, start{Epoch: epoch, State: startLives}), nil
+	})
+	return generation, err
+}
+
+// FinishStart notes that the process is gone.
+func FinishStart(ctx context.Context, js jetstream.JetStream, r StartRequest, ended bool) error { //nolint:revive // flag-parameter: two ways to go
+	return changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
+		for i := range starts {
+			if starts[i].Epoch != schemas.FormatID(r.Epoch) {
+				continue
+			}
+			starts[i].State = startDied
+			if ended {
+				starts[i].State = startEnded
+			}
+		}
+		return starts, nil
+	})
+}
+
+// changeStarts applies the change to the list of starts, again and again if someone else is faster.
+func changeStarts(ctx context.Context, js jetstream.JetStream, r StartRequest, change func([]start) ([]start, error)) error {
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if err != nil {
+		return fmt.Errorf("admit rank %s: %w", r.key(), err)
+	}
+	for {
+		err := tryChange(ctx, bucket, r.key(), change)
+		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("admit rank %s: %w", r.key(), err)
+		}
+		return nil
+	}
+}
+
+func tryChange(ctx context.Context, bucket jetstream.KeyValue, key string, change func([]start) ([]start, error)) error {
+	var starts []start
+	revision := uint64(0)
+	entry, err := bucket.Get(ctx, key)
+	if err == nil {
+		revision = entry.Revision()
+		err = json.Unmarshal(entry.Value(), &starts)
+	} else if errors.Is(err, jetstream.ErrKeyNotFound) {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	before, _ := json.Marshal(starts) //nolint:errchkjson // strings always encode
+	if starts, err = change(starts); err != nil {
+		return err
+	}
+	after, _ := json.Marshal(starts) //nolint:errchkjson // likewise
+	switch {
+	case string(before) == string(after):
+		return nil
+	case revision == 0:
+		_, err = bucket.Create(ctx, key, after)
+	default:
+		_, err = bucket.Update(ctx, key, after, revision)
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+// Package agent serves the processes of a host that are observed by the collector.
+//
+// Each process writes what it sees into a folder of its own below the spool root (producers/torch/SPOOL.md). An [Agent]
+// finds those folders, turns their records into rows, publishes these, and deletes what the stream has acknowledged.
+// It may be killed at any time: before a message leaves, the place where its batches are cut is on disk, so that the
+// next agent makes the very same messages under the same ids.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Publisher sends messages and knows when the stream has them.
+type Publisher interface {
+	// Publish sends a message. It blocks while the stream takes nothing.
+	Publish(ctx context.Context, m schemas.Message) error
+	// Flush waits until the stream has acknowledged every message.
+	Flush(ctx context.Context) error
+}
+
+// Start is one start of a process, which asks to be published as a rank of a run.
+type Start struct {
+	RunID  uint64
+	Rank   uint32
+	Epoch  uint64
+	Resume bool // it may go on with a rank that has ended
+}
+
+// Stream is how an agent reaches the stream.
+type Stream struct {
+	// NewPublisher makes a publisher for one process.
+	NewPublisher func() (Publisher, error)
+	// Admit says which start of the rank this is, from 0, and the same when asked again. Its error refuses the process.
+	Admit func(ctx context.Context, s Start) (generation uint32, err error)
+	// Finish notes that the process is gone: by itself, or not.
+	Finish func(ctx context.Context, s Start, ended bool) error
+}
+
+// Config says what an agent serves, and how.
+type Config struct {
+	Root   string // folder of the processes' folders; need not exist yet
+	Resume bool   // ranks that have ended may be started again under the same run
+	Stream Stream
+	Tell   func(text string) // told in a line what is served; calls may overlap
+	Now    func() time.Time
+
+	ScanEvery      time.Duration // how often new processes are looked for, and served ones told that an agent is there
+	PollEvery      time.Duration // how often a process's records are looked at
+	BatchAge       time.Duration // after which records are published, few as they are
+	BatchRows      int           // rows of a message
+	WindowRecords  int           // most records that are published together
+	CheckpointRows uint64        // records after which the state is written down in the midst of a step
+	HeartbeatEvery time.Duration // how often a sign of life is published
+	StallAfter     time.Duration // after which a record that is not written, while later ones are, is given up
+	DeadAfter      time.Duration // silence after which a process that is not found counts as dead
+	RetryAfter     time.Duration // pause before a folder that failed or was refused is looked at again
+}
+
+// DefaultConfig suits one host. Root, Stream and Tell are the caller's.
+func DefaultConfig(root string, now func() time.Time) Config {
+	return Config{
+		Root: root, Now: now, Tell: func(string) {},
+		ScanEvery: time.Second, PollEvery: 20 * time.Millisecond, BatchAge: 100 * time.Millisecond,
+		BatchRows: 8192, WindowRecords: 1 << 16, CheckpointRows: 1 << 16,
+		HeartbeatEvery: 10 * time.Second, StallAfter: 10 * time.Minute, DeadAfter: 5 * time.Second, RetryAfter: 5 * time.Second,
+	}
+}
+
+// Counts is what an agent did since it began. Its fields may be read at any time.
+type Counts struct {
+	Processes atomic.Int64  // served, now
+	Messages  atomic.Uint64 // acknowledged by the stream
+	Rows      atomic.Uint64 // of those
+	Tensors   atomic.Uint64 // of those, rows of tensor
+	Skipped   atomic.Uint64 // records that were reserved and never written
+	Damaged   atomic.Uint64 // definitions that could not be read
+	Failures  atomic.Uint64 // times that a folder could not be served
+}
+
+// Agent serves the processes of a host. Run it once.
+type Agent struct {
+	cfg    Config
+	counts Counts
+
+	mutex  sync.Mutex
+	served map[string]*served   // by the name of the folder
+	later  map[string]time.Time // folders that are left alone until then
+	said   map[string]string    // the last trouble told of a folder
+}
+
+// New returns an agent. It touches nothing yet.
+func New(cfg Config) *Agent {
+	return &Agent{cfg: cfg, served: map[string]*served{}, later: map[string]time.Time{}, said: map[string]string{}}
+}
+
+// Counts is what it did so far.
+func (a *Agent) Counts() *Counts { return &a.counts }
+
+// Run serves every process below the root until ctx ends. A folder that can not be served is told of, and does not stop
+// the others.
+func (a *Agent) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	ticker := time.NewTicker(a.cfg.ScanEvery)
+	defer ticker.Stop()
+	for {
+		if err := a.scan(ctx, group); err != nil {
+			a.trouble(a.cfg.Root, err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return group.Wait()
+		}
+	}
+}
+
+var folderName = regexp.MustCompile(`^[0-9]+-[0-9a-f]{16}$`)
+
+// scan begins to serve folders that are new, and shows the others that an agent is there.
+func (a *Agent) scan(ctx context.Context, group *errgroup.Group) error {
+	entries, err := os.ReadDir(a.cfg.Root)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now := a.cfg.Now()
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() && strings.HasSuffix(name, retiredSuffix) {
+			a.discard(name)
+		}
+		if !e.IsDir() || !folderName.MatchString(name) || now.Before(a.later[name]) {
+			continue
+		}
+		if s, ok := a.served[name]; ok {
+			s.look(now)
+			continue
+		}
+		s := &served{agent: a, cfg: &a.cfg, counts: &a.counts, dir: filepath.Join(a.cfg.Root, name)}
+		a.served[name] = s
+		group.Go(func() error {
+			a.serve(ctx, name, s)
+			return nil
+		})
+	}
+	return nil
+}
+
+// discard removes what is left of a folder whose process was published whole. Another agent may be at it.
+func (a *Agent) discard(name string) {
+	if err := os.RemoveAll(filepath.Join(a.cfg.Root, name)); err != nil {
+		a.troubleLocked(name, err)
+	}
+}
+
+// serve serves one folder until its process has ended and all is published.
+func (a *Agent) serve(ctx context.Context, name string, s *served) {
+	a.counts.Processes.Add(1)
+	err := s.run(ctx)
+	a.counts.Processes.Add(-1)
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	delete(a.served, name)
+	pause := a.cfg.RetryAfter
+	switch {
+	case err == nil || ctx.Err() != nil:
+		delete(a.later, name)
+		delete(a.said, name)
+		return
+	case errors.Is(err, errServedElsewhere), errors.Is(err, errNotReady) && !a.isOld(name):
+		pause = a.cfg.ScanEvery
+	default:
+		a.counts.Failures.Add(1)
+		a.troubleLocked(name, err)
+	}
+	a.later[name] = a.cfg.Now().Add(pause)
+}
+
+// isOld says whether the folder has been there for longer than a process needs to make it.
+func (a *Agent) isOld(name string) bool {
+	info, err := os.Stat(filepath.Join(a.cfg.Root, name))
+	return err == nil && a.cfg.Now().Sub(info.ModTime()) > time.Minute
+}
+
+// trouble tells what is wrong, once until that changes.
+func (a *Agent) trouble(name string, err error) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.troubleLocked(name, err)
+}
+
+func (a *Agent) troubleLocked(name string, err error) {
+	if text := err.Error(); a.said[name] != text {
+		a.said[name] = text
+		a.cfg.Tell(fmt.Sprintf("cannot serve %s: %s; trying again", name, text))
+	}
+}

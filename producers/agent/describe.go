@@ -1,0 +1,141 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// about is the first two definitions of a folder: which run and rank its process is of.
+type about struct {
+	run  schemas.RunRow
+	rank schemas.RankRow
+	// resume says that the process means to go on with a run that has ended.
+	resume bool
+}
+
+// runDefinition is the definition of kind run.
+type runDefinition struct {
+	Name             string         `json:"name"`
+	Model            string         `json:"model"`
+	Framework        string         `json:"framework"`
+	FrameworkVersion string         `json:"framework_version"`
+	Engine           string         `json:"engine"`
+	EngineVersion    string         `json:"engine_version"`
+	WorldSize        *uint32        `json:"world_size"`
+	Dtype            string         `json:"dtype"`
+	Seed             *int64         `json:"seed"`
+	Level            string         `json:"level"`
+	Task             string         `json:"task"`
+	Commit           string         `json:"commit"`
+	Config           string         `json:"config"`
+	Labels           map[string]any `json:"labels"`
+	Resume           bool           `json:"resume"`
+}
+
+// rankDefinition is the definition of kind rank. Coordinates that are null are not known.
+type rankDefinition struct {
+	Rank          uint32 `json:"rank"`
+	Host          string `json:"host"`
+	PID           *int64 `json:"pid"`
+	Device        string `json:"device"`
+	TP            *int16 `json:"tp"`
+	PP            *int16 `json:"pp"`
+	DP            *int16 `json:"dp"`
+	CP            *int16 `json:"cp"`
+	EP            *int16 `json:"ep"`
+	TPSize        *int16 `json:"tp_size"`
+	PPSize        *int16 `json:"pp_size"`
+	DPSize        *int16 `json:"dp_size"`
+	CPSize        *int16 `json:"cp_size"`
+	EPSize        *int16 `json:"ep_size"`
+	SourceName    string `json:"source_name"`
+	StartedTimeNs *int64 `json:"started_time_ns"`
+}
+
+// readAbout takes the first two definitions, which are those of run and rank.
+func readAbout(from *definitions, head schemas.SpoolHead) (about, error) {
+	var run runDefinition
+	if err := readKind(from, "run", &run); err != nil {
+		return about{}, err
+	}
+	var rank rankDefinition
+	if err := readKind(from, "rank", &rank); err != nil {
+		return about{}, err
+	}
+	if n := utf8.RuneCountInString(run.Name); n < 1 || n > 200 {
+		return about{}, fmt.Errorf("the run's name has %d characters, want 1 to 200", n)
+	}
+	a := about{run: run.row(head.StartedNs), rank: rank.row(head.Epoch), resume: run.Resume}
+	if a.run.WorldSize == nil || *a.run.WorldSize <= 1 {
+		a.run.Host = rank.Host
+	}
+	a.run.Epoch = describe(a.run)
+	a.rank.RunID = a.run.RunID
+	return a, nil
+}
+
+func readKind(from *definitions, kind string, to any) error {
+	text, whole, err := from.next(-1)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		return errNotReady
+	}
+	var d struct {
+		Kind string `json:"d"`
+	}
+	if err := errors.Join(json.Unmarshal(text, &d), json.Unmarshal(text, to)); err != nil {
+		return fmt.Errorf("read definition of the %s: %w", kind, err)
+	}
+	if d.Kind != kind {
+		return fmt.Errorf("read definition of the %s: found one of %q", kind, d.Kind)
+	}
+	return nil
+}
+
+func (r *runDefinition) row(startedNs int64) schemas.RunRow {
+	labels := map[string]string{}
+	for name, value := range r.Labels {
+		labels[name] = fmt.Sprint(value)
+	}
+	return schemas.RunRow{
+		RunID: schemas.RunID(r.Name), Name: r.Name, Model: r.Model, Framework: r.Framework, FrameworkVersion: r.FrameworkVersion,
+		Engine: r.Engine, EngineVersion: r.EngineVersion, WorldSize: r.WorldSize, Dtype: r.Dtype, Seed: r.Seed,
+		Source: "collector", Level: r.Level, Task: r.Task, Commit: r.Commit, Config: r.Config, Labels: labels,
+		FirstEventTimeNs: startedNs, EventTimeSource: "rank",
+	}
+}
+
+// describe is the hash of the row's content. The time is left out: ranks that say the same are one description.
+func describe(row schemas.RunRow) uint64 {
+	row.FirstEventTimeNs = 0
+	text, err := json.Marshal(row) // keys of maps are sorted
+	if err != nil {
+		return row.RunID // a row holds nothing that JSON lacks
+	}
+	return xxh3.Hash(text)
+}
+
+func (r *rankDefinition) row(epoch uint64) schemas.RankRow {
+	return schemas.RankRow{
+		Rank: r.Rank, Epoch: epoch, Host: r.Host, PID: r.PID, Device: r.Device,
+		TP: orUnknown(r.TP), PP: orUnknown(r.PP), DP: orUnknown(r.DP), CP: orUnknown(r.CP), EP: orUnknown(r.EP),
+		TPSize: orUnknown(r.TPSize), PPSize: orUnknown(r.PPSize), DPSize: orUnknown(r.DPSize),
+		CPSize: orUnknown(r.CPSize), EPSize: orUnknown(r.EPSize),
+		SourceName: r.SourceName, StartedTimeNs: r.StartedTimeNs,
+	}
+}
+
+func orUnknown(coordinate *int16) int16 {
+	if coordinate == nil {
+		return -1
+	}
+	return *coordinate
+}

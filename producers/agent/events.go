@@ -1,0 +1,117 @@
+package agent
+
+import "github.com/tensortap/tensortap/schemas"
+
+func (t *translator) memory(position uint64, memory []byte) error {
+	var r schemas.SpoolMemory
+	r.Load(memory)
+	device, _ := at(t.known.texts, r.Device)
+	op, _ := at(t.known.ops, r.Op)
+	const word = 1 << 16
+	row := schemas.MemoryRow{
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
+		Step: t.stepNumber(), Seq: position, OpID: op, Device: device,
+		HostResidentBytes: known(r.HostResidentBytes), DeviceFreeBytes: known(r.DeviceFreeBytes),
+		RetryCount: r.Retries % word, OomCount: r.Retries / word,
+	}
+	if device != "cpu" { // which has no allocator that counts
+		row.AllocatedBytes, row.ReservedBytes, row.PeakBytes = &r.AllocatedBytes, &r.ReservedBytes, &r.PeakBytes
+	}
+	return measure(t.out, &t.out.memory, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(device))
+}
+
+// known is a number of bytes that is never 0.
+func known(bytes uint64) *uint64 {
+	if bytes == 0 {
+		return nil
+	}
+	return &bytes
+}
+
+func (t *translator) failure(memory []byte) error {
+	var r schemas.SpoolFailure
+	r.Load(memory)
+	row := schemas.FailureRow{
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
+		Step: t.stepNumber(), Seq: uint64(r.Seq),
+	}
+	row.OpID, _ = at(t.known.ops, r.Op)
+	row.Type, _ = at(t.known.texts, r.Type)
+	row.Message, _ = at(t.known.texts, r.Message)
+	row.Inputs, _ = at(t.known.texts, r.Inputs)
+	row.StackID, _ = at(t.known.stacks, r.Stack)
+	return measure(t.out, &t.out.failure, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Message)+len(row.Inputs))
+}
+
+func (t *translator) unseen(memory []byte) error {
+	var r schemas.SpoolUnseen
+	r.Load(memory)
+	row := schemas.UnseenRow{
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
+		Step: t.stepNumber(), UnseenCount: r.Count,
+	}
+	row.Reason, _ = at(t.known.texts, r.Reason)
+	row.Subject, _ = at(t.known.texts, r.Subject)
+	return measure(t.out, &t.out.unseen, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Subject))
+}
+
+// sign is a sign of life, or the news of an end, as the cut keeps it: the header moves on.
+type sign struct {
+	State   string `json:"state"` // as heartbeat.state
+	TimeNs  int64  `json:"time_ns"`
+	Step    uint32 `json:"step"`
+	Op      uint32 `json:"op"`
+	Seq     uint32 `json:"seq"`
+	SinceNs int64  `json:"since_ns"`
+}
+
+// States of heartbeat.state.
+const (
+	heartRunning = "running"
+	heartEnded   = "ended"
+	heartDied    = "died"
+)
+
+func signOf(head *schemas.SpoolHead, state string) *sign {
+	return &sign{State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs}
+}
+
+func (t *translator) heartbeat(s *sign) error {
+	row := schemas.HeartbeatRow{
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: s.TimeNs,
+		State: s.State, Step: s.Step, Seq: uint64(s.Seq),
+	}
+	row.OpID, _ = at(t.known.ops, s.Op)
+	if row.OpID != 0 {
+		row.SinceTimeNs = &s.SinceNs
+	}
+	return measure(t.out, &t.out.heartbeat, &t.out.rows, row.EventTimeNs, &row.Batch, &row, 0)
+}
+
+// close tells the process's end: the step under way as one cut short, what no step told to be lost, and the last sign.
+func (t *translator) close(last *sign, dropped uint64) error {
+	if t.Step != nil && dropped > t.Dropped {
+		t.Step.lose(dropped-t.Dropped, reasonFull)
+		t.Dropped = dropped
+	}
+	if err := t.cutShort(); err != nil {
+		return err
+	}
+	if dropped > t.Dropped {
+		if err := t.droppedBetween(last.TimeNs, dropped-t.Dropped); err != nil {
+			return err
+		}
+		t.Dropped = dropped
+	}
+	t.Closed = true
+	return t.heartbeat(last)
+}
+
+// droppedBetween tells of records that were lost and that no row of step counts.
+func (t *translator) droppedBetween(timeNs int64, count uint64) error {
+	row := schemas.UnseenRow{
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: timeNs,
+		Step: t.stepNumber(), Reason: "dropped", Subject: reasonFull, UnseenCount: count,
+	}
+	return measure(t.out, &t.out.unseen, &t.out.rows, timeNs, &row.Batch, &row, 0)
+}

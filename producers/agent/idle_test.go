@@ -1,0 +1,27 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/producers/agent"
+)
+
+// BenchmarkIdleAgent says what eight processes cost the host while they do nothing.
+func BenchmarkIdleAgent(b *testing.B) {
+	root, l := b.TempDir(), newLog(b)
+	for rank := range uint32(8) {
+		testbed.NewSpool(b, root, testbed.SpoolOptions{Run: "idle", Rank: rank, Epoch: uint64(rank) + 1})
+	}
+	cfg := agent.DefaultConfig(root, time.Now)
+	cfg.Stream = l.stream()
+	for b.Loop() {
+		before, until := cpuSeconds(b), time.Now().Add(3*time.Second)
+		serveUntil(b, cfg, func() bool {
+			time.Sleep(50 * time.Millisecond)
+			return time.Now().After(until)
+		})
+		b.ReportMetric((cpuSeconds(b)-before)/3*100, "%cpu")
+	}
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// errGone says that the process gave the segment up before it was read.
+var errGone = errors.New("segment given up by its process")
+
+// segments reads records by their position, which counts from the first record of the process. One segment is mapped
+// at a time. It is not safe for use by several goroutines.
+type segments struct {
+	dir    string
+	rows   uint64 // of a segment
+	number uint64 // of the mapped one
+	memory []byte
+}
+
+func segmentName(number uint64) string { return fmt.Sprintf("%s%08d", segmentPrefix, number) }
+
+// kind is the commit word at the position: 0 while the record is not written.
+func (s *segments) kind(position uint64) (uint32, error) {
+	record, err := s.record(position)
+	if err != nil {
+		return 0, err
+	}
+	// What comes before the commit word is written before it; the load keeps that order for the reader.
+	return atomic.LoadUint32((*uint32)(unsafe.Pointer(&record[schemas.SpoolCommitOffset]))), nil
+}
+
+// record is the memory of the record at the position, good until another segment is asked for.
+func (s *segments) record(position uint64) ([]byte, error) {
+	if number := position / s.rows; s.memory == nil || number != s.number {
+		if err := s.open(number); err != nil {
+			return nil, err
+		}
+	}
+	at := position % s.rows * schemas.SpoolRecordBytes
+	return s.memory[at : at+schemas.SpoolRecordBytes : at+schemas.SpoolRecordBytes], nil
+}
+
+func (s *segments) open(number uint64) error {
+	if err := s.close(); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(s.dir, segmentName(number)), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errGone
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // the mapping outlives it
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	// A shorter one would end the agent by a signal when its missing part is read.
+	size := int64(s.rows) * schemas.SpoolRecordBytes //nolint:gosec // checked by the header
+	if !info.Mode().IsRegular() || info.Size() < size {
+		return fmt.Errorf("segment %s has %d bytes, want %d", segmentName(number), info.Size(), size)
+	}
+	s.memory, err = syscall.Mmap(int(file.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map segment %s: %w", segmentName(number), err)
+	}
+	s.number = number
+	return nil
+}
+
+func (s *segments) close() error {
+	memory := s.memory
+	s.memory = nil
+	if memory == nil {
+		return nil
+	}
+	return syscall.Munmap(memory)
+}

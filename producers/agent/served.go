@@ -1,0 +1,245 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// retiredSuffix is that of a folder whose process was published whole, while it is being removed.
+const retiredSuffix = ".done"
+
+// errServedElsewhere says that another agent has the folder.
+var errServedElsewhere = errors.New("another agent serves it")
+
+// served is one process's folder, under way.
+type served struct {
+	agent  *Agent
+	cfg    *Config
+	counts *Counts
+	dir    string
+
+	lock        *os.File
+	definitions *definitions
+	cuts        *cuts
+	publisher   Publisher
+	about       about
+	start       Start
+	t           *translator
+
+	mutex  sync.Mutex // guards header against look
+	header *header
+
+	frontier  uint64    // records before it are written, or given up
+	skipped   []uint64  // given up between the position and the frontier
+	since     time.Time // when the first record behind the position was seen
+	stepEnded bool      // one of those records ends a step
+	stalled   stall
+	signAt    time.Time // when a sign of life was published
+	signNs    int64     // and its own time
+	workedAt  time.Time // when something was published
+	aliveAt   time.Time // when the process was looked for
+	gone      bool      // it was not found
+}
+
+// stall is a record that is not written while others behind it are.
+type stall struct {
+	position uint64
+	since    time.Time
+}
+
+// run serves the folder until its process has ended and all is published.
+func (s *served) run(ctx context.Context) (err error) {
+	// A mapped file that is cut short behind our back is an error, not the agent's end.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read the spool, which someone may have cut short: %v", r)
+		}
+		err = errors.Join(err, s.close())
+	}()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	s.tell("serving " + s.name())
+	for !s.t.Closed {
+		worked, err := s.turn(ctx)
+		if worked {
+			s.workedAt = s.cfg.Now()
+		} else if err == nil {
+			err = s.pause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.retire(ctx)
+}
+
+func (s *served) tell(text string) { s.cfg.Tell(text) }
+
+func (s *served) name() string {
+	return fmt.Sprintf("run %s, rank %d, process %d", s.about.run.Name, s.about.rank.Rank, s.header.load().PID)
+}
+
+func (s *served) pause(ctx context.Context) error {
+	const idle, rarely = time.Second, 5
+	wait := s.cfg.PollEvery
+	if s.cfg.Now().Sub(s.workedAt) > idle {
+		wait *= rarely
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// look shows the process that an agent is there.
+func (s *served) look(now time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.header != nil {
+		s.header.look(now)
+	}
+}
+
+func (s *served) setHeader(h *header) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.header = h
+}
+
+// open takes the folder and finds out where it stands.
+func (s *served) open(ctx context.Context) error {
+	header, err := openHeader(s.dir)
+	if err != nil {
+		return err
+	}
+	s.setHeader(header)
+	if err := s.takeLock(); err != nil {
+		return err
+	}
+	if s.definitions, err = openDefinitions(s.dir); err != nil {
+		return err
+	}
+	head := header.load()
+	if s.about, err = readAbout(s.definitions, head); err != nil {
+		return err
+	}
+	s.start = Start{RunID: s.about.run.RunID, Rank: s.about.rank.Rank, Epoch: head.Epoch, Resume: s.about.resume || s.cfg.Resume}
+	generation, err := s.cfg.Stream.Admit(ctx, s.start)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name(), err)
+	}
+	header.look(s.cfg.Now())
+	if s.publisher, err = s.cfg.Stream.NewPublisher(); err != nil {
+		return err
+	}
+	if s.cuts, err = openCuts(s.dir); err != nil {
+		return err
+	}
+	id := schemas.Identity{RunID: s.start.RunID, Rank: s.start.Rank, Epoch: s.start.Epoch}
+	s.t = &translator{
+		state: &state{}, generation: generation, known: &catalogue{}, counts: s.counts,
+		out: newBatches(id, s.cfg.BatchRows), from: &segments{dir: s.dir, rows: uint64(head.SegmentRows)},
+	}
+	return s.resume(ctx)
+}
+
+func (s *served) takeLock() error {
+	file, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	s.lock = file
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		return errServedElsewhere
+	}
+	return nil
+}
+
+func (s *served) close() error {
+	var all []error
+	if s.t != nil {
+		all = append(all, s.t.from.close())
+	}
+	if s.cuts != nil {
+		all = append(all, s.cuts.close())
+	}
+	if s.definitions != nil {
+		all = append(all, s.definitions.close())
+	}
+	if s.header != nil {
+		h := s.header
+		s.setHeader(nil)
+		all = append(all, h.close())
+	}
+	if s.lock != nil {
+		all = append(all, s.lock.Close())
+	}
+	return errors.Join(all...)
+}
+
+// retire removes the folder of a process that is published whole.
+func (s *served) retire(ctx context.Context) error {
+	head := s.header.load()
+	if err := s.cfg.Stream.Finish(ctx, s.start, head.State == stateEnded); err != nil {
+		return err
+	}
+	how := "died"
+	if head.State == stateEnded {
+		how = "ended"
+	}
+	text := fmt.Sprintf("%s %s; %d rows of tensor are published", s.name(), how, s.t.Tensors)
+	if head.DroppedCount > 0 {
+		text += fmt.Sprintf(", %d records were dropped", head.DroppedCount)
+	}
+	s.tell(text)
+	// Renamed first: half removed, it would look like the folder of a process that has just begun.
+	if err := os.Rename(s.dir, s.dir+retiredSuffix); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.dir + retiredSuffix)
+}
+
+// release removes the segments that will not be read again.
+func (s *served) release() error {
+	first := s.cuts.checkpoint.Position / s.t.from.rows
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		number, ok := segmentNumber(e.Name())
+		if ok && number < first {
+			if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil && !missing(err) {
+				return err
+			}
+		}
+	}
+	s.header.release(uint32(first)) //nolint:gosec // the header's numbers of segments are no larger
+	return nil
+}
+
+func segmentNumber(name string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(name, segmentPrefix)
+	if !ok {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(digits, 10, 32)
+	return number, err == nil
+}

@@ -1,0 +1,44 @@
+package agent
+
+import "slices"
+
+// state is all that the rows after a position depend on, besides the records and definitions themselves.
+type state struct {
+	Position    uint64            `json:"position"`    // records before it are translated
+	Definitions int64             `json:"definitions"` // bytes of definitions handed over
+	Described   bool              `json:"described"`   // the rows of run and rank are
+	Numbers     map[string]uint64 `json:"numbers"`     // next batch of every kind
+	Window      uint64            `json:"window"`      // windows published
+	Step        *openStep         `json:"step,omitempty"`
+	Next        uint32            `json:"next"`          // one more than the last step that was closed
+	TimeNs      int64             `json:"time_ns"`       // of the last record that has one
+	Programs    []uint64          `json:"programs"`      // handed over
+	Dropped     uint64            `json:"dropped"`       // of the header's count, told by the rows of steps
+	Adrift      bool              `json:"adrift"`        // records are of a step whose beginning is not known
+	AdriftCount uint64            `json:"adrift_count"`  // of those
+	Closed      bool              `json:"closed"`        // the process's end is told
+	Tensors     uint64            `json:"tensors_total"` // rows of tensor so far
+}
+
+// sentProgram says whether the program was handed over before, and notes that it is now.
+func (s *state) sentProgram(id uint64) bool {
+	if slices.Contains(s.Programs, id) {
+		return true
+	}
+	if len(s.Programs) >= mostPrograms {
+		s.Programs = slices.Delete(s.Programs, 0, mostPrograms/2)
+	}
+	s.Programs = append(s.Programs, id)
+	return false
+}
+
+// stepNumber is the step under way or, between steps, the last one.
+func (s *state) stepNumber() uint32 {
+	switch {
+	case s.Step != nil:
+		return s.Step.Number
+	case s.Next > 0:
+		return s.Next - 1
+	}
+	return 0
+}

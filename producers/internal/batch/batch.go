@@ -1,0 +1,52 @@
+// Package batch gathers the rows of one kind into messages, for every producer.
+package batch
+
+import "github.com/tensortap/tensortap/schemas"
+
+// mostText bounds the text in a batch, so that no message exceeds what a stream takes.
+const mostText = 2 << 20
+
+// Batch is the rows of one kind that are not yet handed over. Batches are numbered from 0 without gaps. It is not safe
+// for use by several goroutines.
+type Batch[R any, P schemas.Row[R]] struct {
+	rows   *schemas.Builder[R, P]
+	number uint64
+	text   int
+}
+
+// New returns the empty batch 0, as New[schemas.TensorRow]().
+func New[R any, P schemas.Row[R]]() *Batch[R, P] {
+	return &Batch[R, P]{rows: schemas.NewBuilder[R, P]()}
+}
+
+// Number is that of the batch under way: measurements carry it in each row.
+func (b *Batch[R, P]) Number() uint64 { return b.number }
+
+// SetNumber goes on from another start. The batch must be empty.
+func (b *Batch[R, P]) SetNumber(number uint64) { b.number = number }
+
+// Kind is the kind of its rows.
+func (b *Batch[R, P]) Kind() string { return P(nil).Table().Kind() }
+
+// Len is the number of rows under way.
+func (b *Batch[R, P]) Len() int { return b.rows.Len() }
+
+// Append adds a row with that many bytes of text.
+func (b *Batch[R, P]) Append(row *R, text int) {
+	b.rows.Append(row)
+	b.text += text
+}
+
+// Full tells whether the batch must go before another row is added.
+func (b *Batch[R, P]) Full(limit int) bool { return b.rows.Len() >= limit || b.text >= mostText }
+
+// Message packs the rows, of which there must be some, under the identity, and begins the next batch.
+func (b *Batch[R, P]) Message(id schemas.Identity) (schemas.Message, error) {
+	id.Batch = b.number
+	message, err := b.rows.Message(id)
+	if err == nil {
+		b.number++
+		b.text = 0
+	}
+	return message, err
+}
