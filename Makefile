@@ -7,9 +7,10 @@ BIN     := $(CURDIR)/bin/tensortap
 LIB     := internal/embedded/libchdb
 ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
+KERNEL  := producers/torch/tensortap/statistics.so
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Packages whose tests ask the engine for minutes: the race detector would double that, and skips them.
-SERIAL  := %/corpus %/msprobecsv
+# Packages in which things happen at once: the race detector looks at these. internal/corpus is left out, whose cases ask the engine for minutes.
+RACED   := ./pipelines/... ./consumers/... ./producers/agent/... ./internal/embedded/... ./internal/system/...
 DUMPS   := producers/msprobe/testdata/dumps
 
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
@@ -31,6 +32,13 @@ $(ENGINE): $(LIB)/package-lock.json
 	npm ci --ignore-scripts --no-audit --no-fund --prefix $(LIB)
 	@touch $@
 
+.PHONY: kernel
+kernel: $(KERNEL) ## the collector's statistics in C, for a model's process
+$(KERNEL): $(wildcard producers/torch/csrc/*)
+	$(CC) -std=gnu11 -O3 -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-psabi -fPIC -fvisibility=hidden -shared \
+		-o $@.new $(filter %.c,$^) -lpthread -lm
+	@mv $@.new $@
+
 .PHONY: demo
 demo: build engine ## from nothing to a report: publish two real dumps, say where they first differ
 	@rm -rf $(TOOLS)/demo && mkdir -p $(TOOLS)/demo
@@ -38,9 +46,10 @@ demo: build engine ## from nothing to a report: publish two real dumps, say wher
 	@cd $(TOOLS)/demo && { $(BIN) compare B02_weight_mix/dump/step0 B00_golden_mix/dump/step0; test $$? -eq 1; }
 
 .PHONY: test
-test: build engine venv ## run all tests, against the real engine and the real NATS server
-	go test -timeout 20m ./...
-	go test -race -timeout 15m ./schemas/... ./pipelines/... ./producers/... ./consumers/... $(filter-out $(SERIAL),$(shell go list ./internal/...))
+test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
+	go test -timeout 25m ./...
+	go test -race -timeout 15m $(RACED)
+	$(MAKE) test-torch
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the whole tree
@@ -60,7 +69,7 @@ generate: ## write what is derived: rows, tables, the reference, licences
 .PHONY: check
 check: lint test ## everything that CI runs
 	$(MAKE) generate
-	git diff --exit-code -- schemas sql/tables docs/views.md THIRD_PARTY.md
+	git diff --exit-code -- schemas sql/tables docs/views.md THIRD_PARTY.md producers/torch/tensortap/layout.py producers/torch/csrc/layout.h
 
 .PHONY: soak
 soak: build engine ## at least 100 kills -9 each of publisher, whole system and engine, under load
@@ -76,6 +85,42 @@ $(TOOLS)/venv/done: consumers/parquet/testdata/requirements.txt
 	python3 -m venv $(TOOLS)/venv
 	$(TOOLS)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+UV      := $(TOOLS)/uv/bin/uv
+TORCH   := $(TOOLS)/torch/bin/python
+COLLECT := cd producers/torch && OMP_NUM_THREADS=1
+# Tests that fork do so before others have started PyTorch's threads, which a child does not have.
+FORKING := tests/test_survival.py tests/test_distributed.py
+
+.PHONY: venv-torch
+venv-torch: $(TOOLS)/torch/done ## PyTorch, pinned, for the collector's tests: 5 GB, a minute
+$(TOOLS)/torch/done: producers/torch/requirements-test.txt | $(UV)
+	$(UV) venv --quiet --clear --python python3 $(TOOLS)/torch
+	$(UV) pip install --quiet --no-deps --python $(TORCH) -r $<
+	@touch $@
+$(UV):
+	python3 -m venv $(TOOLS)/uv
+	$(TOOLS)/uv/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
+
+.PHONY: test-torch
+test-torch: venv-torch kernel ## tests of the collector, and its types
+	$(COLLECT) $(TORCH) -m pytest $(FORKING:%=--ignore %)
+	$(COLLECT) $(TORCH) -m pytest tests/test_survival.py
+	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py
+	$(COLLECT) $(TORCH) -m mypy
+	$(COLLECT) $(TORCH) -m pyright --pythonpath $(TORCH)
+
+.PHONY: wheel
+wheel: venv-torch ## the collector as a wheel, in bin
+	$(UV) build --quiet --wheel --no-build-isolation --python $(TORCH) -o bin producers/torch
+
+.PHONY: gpu-check
+gpu-check: kernel ## holds the CUDA kernel against the C kernel and measures it; says so where there is no GPU
+	$(COLLECT) PYTHONPATH=. $(if $(wildcard $(TORCH)),$(TORCH),python3) bench/gpu.py
+
+.PHONY: bench-torch
+bench-torch: venv-torch kernel ## what the collector costs: docs/BENCHMARKS-torch.md
+	cd producers/torch && PYTHONPATH=. $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
 
 .PHONY: msprobe
 msprobe: $(TOOLS)/msprobe/done ## msProbe itself, pinned, some 3 GB, for the test of parity that runs it (TENSORTAP_MSPROBE)

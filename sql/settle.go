@@ -19,10 +19,11 @@ const longestFact = 16 << 10
 // answer: a database executes such a subquery once, but plans it again for each
 // time that its name is used, which may be a hundred times. Facts are asked for
 // by ask, with a question whose answer is one row of type, text and whether it
-// is null. The query is one that Inline made.
-func Settle(query string, ask func(question string) (Fact, error)) (string, error) {
+// is null; those in given, by their names, are taken as they are. The query is
+// one that Inline made.
+func Settle(query string, given map[string]Fact, ask func(question string) (Fact, error)) (string, error) {
 	known := map[string]Fact{}
-	return settle(query, func(question string) (Fact, error) {
+	return settle(query, given, func(question string) (Fact, error) {
 		if fact, ok := known[question]; ok {
 			return fact, nil
 		}
@@ -32,8 +33,8 @@ func Settle(query string, ask func(question string) (Fact, error)) (string, erro
 	})
 }
 
-func settle(query string, ask func(string) (Fact, error)) (string, error) {
-	scalar, name := regexp.MustCompile(`(?:\bWITH|,)\s*\(\s*(?:SELECT|WITH)\b`), regexp.MustCompile(`^\s+AS\s+\w+`)
+func settle(query string, given map[string]Fact, ask func(string) (Fact, error)) (string, error) {
+	scalar, name := regexp.MustCompile(`(?:\bWITH|,)\s*\(\s*(?:SELECT|WITH)\b`), regexp.MustCompile(`^\s+AS\s+(\w+)`)
 	for from := 0; ; {
 		at := scalar.FindStringIndex(query[from:])
 		if at == nil {
@@ -41,11 +42,20 @@ func settle(query string, ask func(string) (Fact, error)) (string, error) {
 		}
 		begin := from + at[0] + strings.Index(query[from+at[0]:], "(")
 		end := closing(query, begin)
-		if end < 0 || !name.MatchString(query[end+1:]) {
+		var named []string
+		if end >= 0 {
+			named = name.FindStringSubmatch(query[end+1:])
+		}
+		if named == nil {
 			from += at[1] // a subquery among the arguments of a function
 			continue
 		}
-		inner, err := settle(query[begin+1:end], ask) // facts that this one rests on
+		if fact, ok := given[named[1]]; ok {
+			query = query[:begin] + fact.literal() + query[end+1:]
+			from = begin
+			continue
+		}
+		inner, err := settle(query[begin+1:end], given, ask) // facts that this one rests on
 		if err != nil {
 			return "", err
 		}

@@ -130,27 +130,10 @@ func judged(verdict report.Verdict) error {
 	return nil
 }
 
-// withRuns runs the comparison where the runs are: in the running system, or, for two folders, in a temporary one.
-func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask func(context.Context, *system.Client) error) error {
+// withRuns runs the comparison where the runs are.
+func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask question) error {
 	if request.FoldersOnly() {
-		if a.flagged {
-			return errors.New("two folders are compared in a temporary system of their own, which must not mix with --nats and --clickhouse; " +
-				"to compare them there, publish each: tensortap publish msprobe DIR --run NAME")
-		}
-		a.nats, a.clickhouse = "", "" // those of the environment
-		cfg, err := a.config(a.data)
-		if err != nil {
-			return err
-		}
-		return system.WithTemporary(ctx, a.getenv("TMPDIR"), cfg, ask)
+		return a.inTemporary(ctx, ask)
 	}
-	client, err := a.connect(ctx)
-	if errors.Is(err, system.ErrNotRunning) {
-		return fmt.Errorf("%s and %s are not both folders, and to compare stored runs: %w", report.Printable(request.Problem), report.Printable(request.Bench()), err)
-	}
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	return ask(ctx, client)
+	return a.inRunning(ctx, fmt.Sprintf("%s and %s are not both folders, and to compare stored runs", report.Printable(request.Problem), report.Printable(request.Bench())), ask)
 }

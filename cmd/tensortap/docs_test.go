@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,9 +50,48 @@ func TestEveryFieldOfAnAnswerIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for field := range reflect.TypeFor[report.Object]().Fields() {
-		if name := field.Tag.Get("json"); !strings.Contains(string(text), "`"+name+"`") {
-			t.Errorf("docs/compare.md does not say what %s is", name)
+	for begin, object := range map[string]reflect.Type{
+		"## The answer as JSON\n":            reflect.TypeFor[report.Object](),
+		"`tensortap watch --output json`":    reflect.TypeFor[report.WatchEvent](),
+		"`tensortap explain --output json`":  reflect.TypeFor[report.ExplanationObject](),
+		"`tensortap overflow --output json`": reflect.TypeFor[report.OverflowObject](),
+	} {
+		table := documentedFields(t, string(text), begin)
+		var want []string
+		for field := range object.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			want = append(want, name)
+		}
+		for _, name := range want {
+			if !slices.Contains(table, name) {
+				t.Errorf("docs/compare.md does not say under %q what %s is", begin, name)
+			}
+		}
+		for _, name := range table {
+			if !slices.Contains(want, name) {
+				t.Errorf("docs/compare.md says under %q what %s is, which no answer has", begin, name)
+			}
 		}
 	}
+}
+
+// documentedFields are the names in the first column of the table that follows the text.
+func documentedFields(t *testing.T, page, begin string) []string {
+	t.Helper()
+	_, after, _ := strings.Cut(page, begin)
+	_, table, found := strings.Cut(after, "|---|")
+	if !found {
+		t.Fatalf("docs/compare.md has no table after %q", begin)
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	var names []string
+	for line := range strings.Lines(table) {
+		if first, row := strings.CutPrefix(line, "| "); row {
+			first, _, _ = strings.Cut(first, " |")
+			for name := range strings.SplitSeq(first, ", ") {
+				names = append(names, strings.Trim(name, "`"))
+			}
+		}
+	}
+	return names
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -97,7 +96,5 @@ func (a *app) explain(ctx context.Context, request system.ExplainRequest, output
 	if format == report.Text {
 		return explanation.WriteNote(a.stdout)
 	}
-	encoder := json.NewEncoder(a.stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(explanation.Object())
+	return report.WriteObject(a.stdout, explanation.Object())
 }

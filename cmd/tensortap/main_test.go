@@ -74,7 +74,8 @@ func (s setting) environment(tb testing.TB) []string {
 	}
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(os.TempDir(), "tensortap-no-home"), "TMPDIR=" + os.TempDir(),
-		"TENSORTAP_ENGINE=" + testbed.Library(tb), "TENSORTAP_DATA=" + data, lifeline + "=1",
+		"TENSORTAP_ENGINE=" + testbed.Library(tb), "TENSORTAP_DATA=" + data,
+		"TENSORTAP_SPOOL=" + filepath.Join(data, "spool"), lifeline + "=1",
 	}, s.env...)
 }
 

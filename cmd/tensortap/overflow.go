@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -94,27 +93,10 @@ func (a *app) overflowWriter(request system.OverflowRequest, output string) (fun
 	}, err
 }
 
-// withRun asks where the run is: in the running system, or, for a folder, in a temporary one.
-func (a *app) withRun(ctx context.Context, request system.OverflowRequest, ask func(context.Context, *system.Client) error) error {
+// withRun asks where the run is.
+func (a *app) withRun(ctx context.Context, request system.OverflowRequest, ask question) error {
 	if request.Folder() {
-		if a.flagged {
-			return errors.New("a folder is looked at in a temporary system of its own, which must not mix with --nats and --clickhouse; " +
-				"to look at it there, publish it: tensortap publish msprobe DIR --run NAME")
-		}
-		a.nats, a.clickhouse = "", "" // those of the environment
-		cfg, err := a.config(a.data)
-		if err != nil {
-			return err
-		}
-		return system.WithTemporary(ctx, a.getenv("TMPDIR"), cfg, ask)
+		return a.inTemporary(ctx, ask)
 	}
-	client, err := a.connect(ctx)
-	if errors.Is(err, system.ErrNotRunning) {
-		return fmt.Errorf("%s is not a folder, and to look at a stored run: %w", report.Printable(request.Run), err)
-	}
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	return ask(ctx, client)
+	return a.inRunning(ctx, report.Printable(request.Run)+" is not a folder, and to look at a stored run", ask)
 }

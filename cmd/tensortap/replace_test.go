@@ -25,7 +25,7 @@ func TestReplacingADumpThatWasCutShortHidesItsRows(t *testing.T) {
 	const rows = "SELECT count(), countIf(value_max = 123.5), uniqExact(epoch), count(DISTINCT rank) FROM tap.tensors WHERE run = '" + run + "'"
 	want := whole.query(t, rows)[0]
 
-	copyUnfinished(t, jetStream(t, whole), jetStream(t, killed), run)
+	copyUnfinished(t, connectStream(t, whole.endpoint.NATS), connectStream(t, killed.endpoint.NATS), run)
 	killed.settle(t)
 	if got := killed.query(t, rows)[0]; !slices.Equal(got, want) {
 		t.Errorf("before anything replaced them, the view has rows, changed, epochs, ranks %v, want %v", got, want)

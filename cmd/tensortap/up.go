@@ -15,13 +15,15 @@ func newUp(a *app) *cobra.Command {
 		port        int
 		streamBytes int64
 		archiveAge  time.Duration
+		spool       string
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the whole system on this machine until Ctrl-C",
 		Long: `Run the whole system on this machine until Ctrl-C: a NATS server, the ClickHouse
-engine, and the consumers that store events in it and in Parquet files. All listen
-on this machine only and keep everything in the data folder.`,
+engine, the consumers that store events in it and in Parquet files, and the agent
+that publishes what the collectors on this machine see. All listen on this machine
+only and keep everything in the data folder.`,
 		Example: `  tensortap up
   tensortap up --data /big/disk/tap --stream-bytes 200000000000
   tensortap up --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
@@ -33,31 +35,34 @@ on this machine only and keep everything in the data folder.`,
 				return err
 			}
 			cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = port, streamBytes, archiveAge
+			cfg.Serve = a.serving(spool)
 			s, err := system.New(cfg)
 			if err != nil {
 				return err
 			}
 			return s.Run(cmd.Context(), func(e system.Endpoint) error {
-				return a.announce(e, s.Budget(), time.Since(begin))
+				return a.announce(e, s.Budget(), cfg.Serve.Spool, time.Since(begin))
 			})
 		},
 	}
 	cmd.Flags().IntVar(&port, "clickhouse-port", 0, "port for ClickHouse clients such as Grafana; 0 takes a free one")
 	cmd.Flags().Int64Var(&streamBytes, "stream-bytes", 0, "most that the stream keeps; 0 for a tenth of the disk, 50 GB at most")
 	cmd.Flags().DurationVar(&archiveAge, "archive-age", 30*time.Second, "longest wait of events for the Parquet archive")
+	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
 	return cmd
 }
 
 // announce says where everything listens.
-func (a *app) announce(e system.Endpoint, b system.Budget, took time.Duration) error {
+func (a *app) announce(e system.Endpoint, b system.Budget, spool string, took time.Duration) error {
 	_, err := fmt.Fprintf(a.stdout, `tensortap %s is up after %.2f s, until Ctrl-C
   data        %s
   stream      %s, at most %.1f GB of events, %.1f GB of disk are free
   clickhouse  %s%s
   archive     %s
+  spool       %s
 Publish with: tensortap publish msprobe DIR --run NAME
 `, version, took.Seconds(), e.Folder, withoutSecret(e.NATS), float64(b.StreamBytes)/1e9, float64(b.FreeBytes)/1e9,
-		withoutSecret(e.ClickHouse), reader(e), e.Archive)
+		withoutSecret(e.ClickHouse), reader(e), e.Archive, spool)
 	return err
 }
 

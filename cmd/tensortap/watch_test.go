@@ -29,6 +29,7 @@ type liveRun struct {
 	batches   map[string]uint64
 	seq       uint64
 	epoch     uint64
+	checksum  uint64 // that msProbe took of every tensor; 0 for none
 }
 
 // patience is how long an event may take where the machine has much else to do.
@@ -41,6 +42,13 @@ func liveOp(i int) string { return fmt.Sprintf("Functional.live.%d.forward", i) 
 
 func newLiveRun(t *testing.T, u *upProcess, name string) *liveRun {
 	t.Helper()
+	return newRunFrom(t, u, name, "rank")
+}
+
+// newRunFrom says where the times of the run come from: one of rank runs on for a minute after its last event, one of
+// file has ended when all of its steps are whole.
+func newRunFrom(t *testing.T, u *upProcess, name, source string) *liveRun {
+	t.Helper()
 	client := u.client(t)
 	t.Cleanup(client.Close)
 	cfg := pipelines.DefaultConfig().Publish
@@ -50,7 +58,7 @@ func newLiveRun(t *testing.T, u *upProcess, name string) *liveRun {
 		t.Fatal(err)
 	}
 	l := &liveRun{t: t, u: u, name: name, publisher: publisher, batches: map[string]uint64{}, epoch: schemas.RunID(name)}
-	run := schemas.RunRow{RunID: schemas.RunID(name), Name: name, Source: "test", EventTimeSource: "rank", FirstEventTimeNs: time.Now().UnixNano()}
+	run := schemas.RunRow{RunID: schemas.RunID(name), Name: name, Source: "test", EventTimeSource: source, FirstEventTimeNs: time.Now().UnixNano()}
 	send(l, "run", &run)
 	send(l, "rank", &schemas.RankRow{RunID: run.RunID, Epoch: l.epoch, TP: -1, PP: -1, DP: -1, CP: -1, EP: -1})
 	send(l, "layout", liveLayout())
@@ -99,12 +107,16 @@ func send[R any, P schemas.Row[R]](l *liveRun, kind string, row P) {
 func (l *liveRun) row(step uint32, op int, scale float64) {
 	l.t.Helper()
 	v := scale * float64(op+1)
-	send(l, "tensor", &schemas.TensorRow{
+	row := schemas.TensorRow{
 		RunID: schemas.RunID(l.name), Epoch: l.epoch, Batch: l.batches["tensor"], EventTimeNs: time.Now().UnixNano(), Step: step, Seq: l.seq,
 		SiteID: schemas.SiteID(schemas.OpID(liveOp(op)), "output", "0"), LayoutID: liveLayout().LayoutID, ElementCount: 64,
 		Measured: schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean | schemas.MeasuredL2,
 		ValueMin: -v, ValueMax: v, ValueMean: 0, ValueL2: 4 * v,
-	})
+	}
+	if l.checksum != 0 {
+		row.DigestKind, row.Digest = schemas.DigestCRC32, l.checksum
+	}
+	send(l, "tensor", &row)
 	l.seq++
 }
 

@@ -72,6 +72,10 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.ComparisonRow])
 	add(all, randomBatch[schemas.FindingRow])
 	add(all, randomBatch[schemas.KnownExceptionRow])
+	add(all, randomBatch[schemas.MemoryRow])
+	add(all, randomBatch[schemas.FailureRow])
+	add(all, randomBatch[schemas.UnseenRow])
+	add(all, randomBatch[schemas.HeartbeatRow])
 	return all
 }
 

@@ -89,6 +89,11 @@ func readers() map[string]reader {
 		schemas.Comparison().Kind():     readMessages[schemas.ComparisonRow],
 		schemas.Finding().Kind():        readMessages[schemas.FindingRow],
 		schemas.KnownException().Kind(): readMessages[schemas.KnownExceptionRow],
+
+		schemas.Memory().Kind():    readMessages[schemas.MemoryRow],
+		schemas.Failure().Kind():   readMessages[schemas.FailureRow],
+		schemas.Unseen().Kind():    readMessages[schemas.UnseenRow],
+		schemas.Heartbeat().Kind(): readMessages[schemas.HeartbeatRow],
 	}
 }
 

@@ -49,7 +49,7 @@ func measureUp(ctx context.Context, e *env) (section, error) {
 
 // up starts the program on a folder, calls job while it runs, and says how long it took to be ready.
 func (e *env) up(ctx context.Context, folder string, job func(*exec.Cmd) error) (float64, error) {
-	command := exec.CommandContext(ctx, e.binary, "up", "--data", folder, "--engine", e.library) //nolint:gosec // our own
+	command := exec.CommandContext(ctx, e.binary, "up", "--data", folder, "--spool", filepath.Join(folder, "spool"), "--engine", e.library) //nolint:gosec // our own
 	var complaint strings.Builder
 	command.Stderr = &complaint
 	output, err := command.StdoutPipe()

@@ -1,6 +1,9 @@
 package corpus
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // by multiplies keys of a row.
 func by(factor float64, keys ...string) func(*Node) {
@@ -50,10 +53,12 @@ const (
 	add2 = "Tensor.__add__.17.forward"                         // the last of layers.2, its output
 )
 
-func valueFaults() []recipe {
-	first := []int{0}
+func valueFaults() []recipe { return slices.Concat(weightFaults(), kernelFaults(), outputFaults()) }
+
+// weightFaults are wrong before the first op runs.
+func weightFaults() []recipe {
 	return []recipe{
-		{id: "weight-scaled-mix", what: "weight of layers.1.self_attn.o_proj × 1.02", base: llama, steps: first, make: func(m *making) {
+		{id: "weight-scaled-mix", what: "weight of layers.1.self_attn.o_proj × 1.02", base: llama, steps: []int{0}, make: func(m *making) {
 			m.change(0, "Functional.linear.10.forward", by(1.02, all()...), "input 1")
 		}},
 		{id: "weight-scaled-L0", what: "weight of layers.1.mlp.up_proj × 0.95", base: llamaM, make: func(m *making) {
@@ -69,6 +74,13 @@ func valueFaults() []recipe {
 		{id: "output-elements-swapped", what: "two elements of the last updated weight swapped: nothing recorded is computed from it", base: llamaA, hidden: "the same four statistics: the order of elements is in none of them", make: func(m *making) {
 			m.alter("Tensor.add_.38.forward", unchanged, "output 0")
 		}},
+	}
+}
+
+// kernelFaults are ops that compute something else.
+func kernelFaults() []recipe {
+	first := []int{0}
+	return []recipe{
 		{id: "inputs-and-output-scaled", what: "inputs × 1.3 and output × 3 of the product in layers.1.mlp", base: llama, steps: first, make: func(m *making) {
 			m.apply(0, "Tensor.__mul__.19.forward", append(each(by(1.3, all()...), "input 0", "input 1"), fault{"output 0", by(3, all()...)}))
 		}},
@@ -89,6 +101,13 @@ func valueFaults() []recipe {
 		{id: "one-element", what: "one element of the output of layers.1.mlp.down_proj wrong: only the maximum tells", base: llama, steps: first, make: func(m *making) {
 			m.change(0, mlp1, by(1.5, "Max"), "output 0")
 		}},
+	}
+}
+
+// outputFaults are ops that do not compute what they should at all.
+func outputFaults() []recipe {
+	first := []int{0}
+	return []recipe{
 		{id: "stuck", what: "output of silu in layers.1 is one constant", base: llama, steps: first, make: func(m *making) {
 			m.change(0, silu, func(n *Node) {
 				const c = 0.125

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/internal/payload"
+	"github.com/tensortap/tensortap/internal/pyrepr"
 )
 
 // statistics appends those of both sides.
@@ -51,9 +52,9 @@ func printedFloat(v float64) string {
 	case math.IsNaN(v):
 		return "Nan"
 	case math.IsInf(v, 0):
-		return " " + pyFloat(v)
+		return " " + pyrepr.Float(v)
 	}
-	return pyFloat(v)
+	return pyrepr.Float(v)
 }
 
 func (s *side) printedValue() string {
@@ -89,11 +90,11 @@ func (r *row) statisticError(i int) (difference, relative string) {
 	case math.IsNaN(d.value):
 		return "Nan", "Nan"
 	case math.IsInf(d.value, 0):
-		return pyFloat(d.value), pyFloat(d.value)
+		return pyrepr.Float(d.value), pyrepr.Float(d.value)
 	case math.IsInf(e.value, 0):
-		return pyFloat(d.value), "inf"
+		return pyrepr.Float(d.value), "inf"
 	}
-	return pyFloat(d.value), pyFloat(math.Abs(d.value/r.bench.statistics[i].value*100)) + "%"
+	return pyrepr.Float(d.value), pyrepr.Float(math.Abs(d.value/r.bench.statistics[i].value*100)) + "%"
 }
 
 // noError is what stands for a difference that is no number.

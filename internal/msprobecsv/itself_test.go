@@ -1,10 +1,8 @@
 package msprobecsv_test
 
 import (
-	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -18,10 +16,7 @@ import (
 // version comes out.
 func TestMsprobeItselfAgrees(t *testing.T) {
 	t.Parallel()
-	msprobe := os.Getenv("TENSORTAP_MSPROBE")
-	if msprobe == "" {
-		t.Skip("SKIPPED: TENSORTAP_MSPROBE does not name msProbe's executable; make msprobe installs one")
-	}
+	msprobe := testbed.Msprobe(t)
 	dir := t.TempDir()
 	s := store{}
 	p := pair{problem: "B04_eps_mix", bench: "B00_golden_mix", ranks: 1}
@@ -59,16 +54,9 @@ func TestMsprobeItselfAgrees(t *testing.T) {
 // itsOwn is the file that msProbe writes about a pair of one rank.
 func itsOwn(t *testing.T, msprobe string, s store, p pair) []byte {
 	t.Helper()
-	out := t.TempDir()
-	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), msprobe, "compare", "-tp", filepath.Join(s[p.problem], "step0"), "-gp", filepath.Join(s[p.bench], "step0"), "-o", out)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("run msProbe: %v\n%s", err, said.Bytes())
-	}
-	found, err := filepath.Glob(filepath.Join(out, "compare_result_*.csv"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("msProbe wrote %q, %v, want one file\n%s", found, err, said.Bytes())
+	found := testbed.MsprobeCompares(t, msprobe, filepath.Join(s[p.problem], "step0"), filepath.Join(s[p.bench], "step0"))
+	if len(found) != 1 {
+		t.Fatalf("msProbe wrote %q, want one file", found)
 	}
 	text, err := os.ReadFile(found[0])
 	if err != nil {

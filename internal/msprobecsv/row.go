@@ -2,6 +2,8 @@ package msprobecsv
 
 import (
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/pyrepr"
 )
 
 const (
@@ -82,7 +84,7 @@ func (r *row) cells(to []string) []string {
 		to = append(to, r.stack())
 	}
 	if r.mode == modeTensor {
-		to = append(to, pyList([]string{fileOr(p.file, "-1"), r.benchFile()}))
+		to = append(to, pyrepr.Texts([]string{fileOr(p.file, "-1"), r.benchFile()}))
 	}
 	return to
 }
@@ -91,7 +93,7 @@ func (r *row) stack() string {
 	if len(r.frames) == 0 {
 		return notApplicable
 	}
-	return pyList(r.frames)
+	return pyrepr.Texts(r.frames)
 }
 
 func (r *row) benchFile() string {

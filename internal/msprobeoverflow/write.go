@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/pyrepr"
 )
 
 // Node is a JSON value whose members keep their order: an object if it IsMap, a list if it IsList, else its Text.
@@ -100,14 +102,8 @@ func Number(v float64, whole bool) *Node {
 		return &Node{Text: "-Infinity"}
 	case whole && v == math.Trunc(v) && math.Abs(v) < 1<<63:
 		return &Node{Text: strconv.FormatInt(int64(v), 10)}
-	case v != 0 && (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e16):
-		return &Node{Text: strconv.FormatFloat(v, 'e', -1, 64)}
 	}
-	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return &Node{Text: text}
+	return &Node{Text: pyrepr.Float(v)}
 }
 
 // Write writes a node as Python does with an indent of two.

@@ -35,25 +35,13 @@ func (c *Comparison) Bench() string { return c.Benches[0] }
 // Runs are the names of all runs, the problem's first.
 func (c *Comparison) Runs() []string { return append([]string{c.Problem}, c.Benches...) }
 
-// Verdict is the answer of a comparison.
-type Verdict string
-
-// The verdicts: with Unknown nothing differs in what is there, but too much is missing to say more.
-const (
-	Same    Verdict = "same"
-	Differs Verdict = "differs"
-	Unknown Verdict = "unknown"
-)
-
 // Judge reads the verdict off the counts.
 func (c *Comparison) Judge() Verdict {
-	switch {
-	case c.Summary.Sum("differing_count") > 0, c.Strict && c.unpaired() > 0:
+	if c.Strict && c.unpaired() > 0 {
 		return Differs
-	case c.unknown() != "":
-		return Unknown
 	}
-	return Same
+	verdict, _ := c.Summary.Tally().Judge(c.incomplete() == "")
+	return verdict
 }
 
 func (c *Comparison) unpaired() uint64 {
@@ -61,31 +49,13 @@ func (c *Comparison) unpaired() uint64 {
 }
 
 // unknown says why nothing can be said, where nothing differs.
-func (c *Comparison) unknown() string {
-	switch {
-	case len(c.Summary.Rows) == 0:
-		return "neither run has tensors or other arguments"
-	case c.Summary.Sum("paired_count") == 0:
-		return "no tensor is in both runs: their steps, ranks or ops have no name in common"
-	case c.Summary.Sum("measured_count") == 0:
-		return "nothing was measured that can be compared"
-	case c.incomplete() != "":
-		return "nothing differs in what is there, but not all is there"
-	case c.Summary.Sum("alone_unknown_count") > 0:
-		return fmt.Sprintf("%s stand alone, as their rank or step is not in both runs", plural(int(c.Summary.Sum("alone_unknown_count")), "tensor")) //nolint:gosec // a count of rows
-	case c.Summary.Sum("bits_differ_count") > 0:
-		return fmt.Sprintf("%s have the same statistics but other bits, by checksums that prove neither way", plural(int(c.Summary.Sum("bits_differ_count")), "tensor")) //nolint:gosec // a count of rows
-	case c.Summary.Sum("same_not_finite_count") > 0:
-		return fmt.Sprintf("%s hold NaN or infinity on both sides, and what lies behind that cannot be compared", plural(int(c.Summary.Sum("same_not_finite_count")), "tensor")) //nolint:gosec // a count of rows
-	}
-	return ""
-}
+func (c *Comparison) unknown() string { return c.Summary.Tally().unknown(c.incomplete() == "") }
 
 // Gaps says, for each row of the completeness report that is not complete, what is missing.
 func (t Table) Gaps() []string {
 	var gaps []string
 	for i := range t.Rows {
-		if complete := t.Get(i, "complete").Exact; complete != "1" && complete != "true" {
+		if !t.Get(i, "complete").True() {
 			gaps = append(gaps, fmt.Sprintf("run %s rank %s: %s", t.Get(i, "run").Text(), t.Get(i, "rank").Text(), t.Get(i, "explanation").Text()))
 		}
 	}

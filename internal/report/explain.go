@@ -152,7 +152,7 @@ func oneLine(text string) string { return Printable(strings.Join(strings.Fields(
 func (x *explanation) judgement() {
 	differs, in, out := 0, math.NaN(), math.NaN()
 	for i := range x.Rows.Rows {
-		if truth(x.Rows.Get(i, "differs")) {
+		if x.Rows.Get(i, "differs").True() {
 			differs++
 		}
 		e := x.Rows.Get(i, "error").Number
@@ -192,8 +192,6 @@ func shortNumber(v float64) string {
 	}
 	return fmt.Sprintf("%.3g", v)
 }
-
-func truth(v Value) bool { return v.Exact == "1" || v.Exact == "true" }
 
 // before lists the ops that ran before, and what they gave to this one.
 func (x *explanation) before() {

@@ -2,10 +2,18 @@ package report
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
+
+// WriteObject writes an answer as one JSON object that people can read too.
+func WriteObject(to io.Writer, object any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(object)
+}
 
 // writeJSON writes one object: {"rows":[{column:value,…},…]}, a row a line.
 func writeJSON(to io.Writer, answer io.Reader) error {

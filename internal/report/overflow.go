@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -146,27 +145,30 @@ func few(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// overflowObject is the answer as one JSON object. Its fields stay; more may come.
-type overflowObject struct {
-	Verdict      Finiteness       `json:"verdict"`
-	Run          string           `json:"run"`
-	Counts       map[string]int64 `json:"counts"`
-	Incomplete   string           `json:"incomplete"` // empty when nothing is missing
-	Origins      Rows             `json:"origins"`
-	Ranks        Rows             `json:"ranks"`
-	Completeness Rows             `json:"completeness"`
+// OverflowObject is the answer as one JSON object. Its fields stay; more may come.
+type OverflowObject struct {
+	Verdict        Finiteness       `json:"verdict"`
+	Run            string           `json:"run"`
+	UnknownBecause string           `json:"unknown_because"` // why nothing can be said; empty with other verdicts
+	Counts         map[string]int64 `json:"counts"`
+	Incomplete     string           `json:"incomplete"` // empty when nothing is missing
+	Origins        Rows             `json:"origins"`
+	Ranks          Rows             `json:"ranks"`
+	Completeness   Rows             `json:"completeness"`
 }
 
-// WriteJSON writes the answer as one JSON object.
-func (o *Overflow) WriteJSON(to io.Writer) error {
+// Object is the answer for programs.
+func (o *Overflow) Object() OverflowObject {
 	counts := map[string]int64{}
 	for _, name := range []string{"row", "measured", "not_finite", "exception"} {
 		counts[name] = int64(o.Summary.Sum(name + "_count")) //nolint:gosec // counts of rows
 	}
-	encoder := json.NewEncoder(to)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(overflowObject{
+	object := OverflowObject{
 		Verdict: o.Judge(), Run: o.Run, Counts: counts, Incomplete: few(o.Completeness.Gaps()),
 		Origins: Rows{o.Origins}, Ranks: Rows{o.Summary}, Completeness: Rows{o.Completeness},
-	})
+	}
+	if object.Verdict == Unsure {
+		object.UnknownBecause = o.unsure()
+	}
+	return object
 }

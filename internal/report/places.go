@@ -43,7 +43,7 @@ func (x *explanation) order() []int {
 }
 
 func (x *explanation) agreement(row int) int {
-	if truth(x.Rows.Get(row, "differs")) {
+	if x.Rows.Get(row, "differs").True() {
 		return 0
 	}
 	return 1
@@ -76,7 +76,7 @@ func (x *explanation) tensor(row int) [][]string {
 	judged := x.judged(row)
 	var lines [][]string
 	for _, side := range []string{"problem", "bench"} {
-		if !truth(get(side + "_present")) {
+		if !get(side + "_present").True() {
 			continue
 		}
 		lines = append(lines, x.side(row, side, name, judged))

@@ -30,6 +30,9 @@ type Value struct {
 	Time   bool    // a time in UTC nanoseconds
 }
 
+// True says whether the value is true, which some columns have as the number 1.
+func (v Value) True() bool { return v.Exact == "1" || v.Exact == "true" }
+
 // ReadTable reads an answer whole.
 func ReadTable(answer io.Reader) (Table, error) {
 	var t Table

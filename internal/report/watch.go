@@ -16,13 +16,14 @@ type WatchEvent struct {
 	Step         *int64   `json:"step,omitempty"`
 	Rank         *int64   `json:"rank,omitempty"`
 	State        string   `json:"state,omitempty"` // of a step: agree, differs or unknown; of the end: same, differs or unknown
+	Because      string   `json:"unknown_because,omitempty"`
 	Ranks        int      `json:"ranks,omitempty"`
 	Steps        int      `json:"steps,omitempty"` // of the end: how many were judged
 	Paired       uint64   `json:"paired,omitempty"`
 	OnlyProblem  uint64   `json:"only_problem,omitempty"`
 	OnlyBench    uint64   `json:"only_bench,omitempty"`
 	Unknown      uint64   `json:"unknown,omitempty"`
-	Differing    uint64   `json:"differing,omitempty"`
+	Differing    uint64   `json:"differing,omitempty"` // of the end: of all steps, at least 1 after a divergence
 	Incomplete   []string `json:"incomplete,omitempty"`
 	Op           string   `json:"op,omitempty"`
 	Module       string   `json:"module,omitempty"`
@@ -77,11 +78,11 @@ func (e *WatchEvent) String() string {
 	case "going_on":
 		return "going on: " + Printable(e.For) + " is there"
 	case "step":
-		return fmt.Sprintf("step %d: %s, %s%s, %s%s", *e.Step, plural(e.Ranks, "rank"), e.counts(), e.differing(), e.State, e.incomplete())
+		return fmt.Sprintf("step %d: %s, %s%s, %s%s", *e.Step, plural(e.Ranks, "rank"), e.counts(), e.differing(), e.State, e.reservation())
 	case "divergence":
 		return e.divergence()
 	case "end":
-		return fmt.Sprintf("%s after %s%s", strings.ToUpper(e.State), plural(e.Steps, "step"), e.incomplete())
+		return fmt.Sprintf("%s after %s%s", strings.ToUpper(e.State), plural(e.Steps, "step"), e.reservation())
 	}
 	return Printable(e.Event)
 }
@@ -106,10 +107,13 @@ func (e *WatchEvent) differing() string {
 	return ", " + thousands(e.Differing) + " differ"
 }
 
-// incomplete says what is missing, with the first reasons.
-func (e *WatchEvent) incomplete() string {
-	if len(e.Incomplete) == 0 {
+// reservation says what is missing, with the first reasons, or why else nothing can be said.
+func (e *WatchEvent) reservation() string {
+	switch {
+	case len(e.Incomplete) == 0 && e.Because == "":
 		return ""
+	case len(e.Incomplete) == 0:
+		return ": " + e.Because
 	}
 	shown := e.Incomplete[:min(len(e.Incomplete), gapsShown)]
 	text := "; INCOMPLETE: " + Printable(strings.Join(shown, "; "))

@@ -13,11 +13,12 @@ import (
 	"github.com/tensortap/tensortap/internal/align"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
+	"github.com/tensortap/tensortap/sql"
 )
 
 // Limits of one call of Align.
 const (
-	MostProgramPairs = 1000      // that are aligned
+	mostProgramPairs = 1000      // that are aligned
 	mostAlignedOps   = 1_000_000 // that are held in memory, unless one pair has more
 	alignmentRows    = 16_384    // of one message
 )
@@ -43,7 +44,7 @@ func (c *Client) Align(ctx context.Context, problem, bench string, stepOffset in
 	if err != nil || len(pairs) == 0 {
 		return err
 	}
-	if err := c.alignPairs(ctx, problem, bench, pairs[:min(len(pairs), MostProgramPairs)]); err != nil {
+	if err := c.alignPairs(ctx, problem, bench, pairs[:min(len(pairs), mostProgramPairs)]); err != nil {
 		return fmt.Errorf("align %s with %s: %w", problem, bench, err)
 	}
 	if err := c.WaitStored(ctx); err != nil {
@@ -53,8 +54,8 @@ func (c *Client) Align(ctx context.Context, problem, bench string, stepOffset in
 	switch {
 	case err != nil:
 		return err
-	case len(pairs) > MostProgramPairs:
-		return &TooManyProgramsError{Problem: problem, Bench: bench, Most: MostProgramPairs}
+	case len(pairs) > mostProgramPairs:
+		return &TooManyProgramsError{Problem: problem, Bench: bench, Most: mostProgramPairs}
 	case len(left) > 0:
 		return fmt.Errorf("align %s with %s: %d of %d alignments were published and the database lacks rows of them: `tensortap replay` stores again what the stream holds",
 			problem, bench, len(left), len(pairs))
@@ -115,9 +116,13 @@ ORDER BY pairs.steps DESC, pairs.problem_program_id, pairs.bench_program_id
 LIMIT {most:UInt64}`
 
 func (c *Client) unaligned(ctx context.Context, problem, bench string, stepOffset int64) ([]programPair, error) {
-	rows, err := c.database.Query(ctx, unalignedQuery,
+	query, err := sql.Inline(unalignedQuery, nil)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.database.Query(ctx, query,
 		clickhouse.Named("problem", problem), clickhouse.Named("bench", bench), clickhouse.Named("step_offset", fmt.Sprint(stepOffset)),
-		clickhouse.Named("rules", fmt.Sprint(align.Rules)), clickhouse.Named("most", fmt.Sprint(MostProgramPairs+1)))
+		clickhouse.Named("rules", fmt.Sprint(align.Rules)), clickhouse.Named("most", fmt.Sprint(mostProgramPairs+1)))
 	if err != nil {
 		return nil, fmt.Errorf("look for programs of %s and %s that are not aligned: %w", problem, bench, err)
 	}

@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -230,11 +229,7 @@ func (c *Client) Report(ctx context.Context, name string, parameters map[string]
 	if err != nil {
 		return report.Table{}, err
 	}
-	query, err := c.settled(ctx, r.Query, values)
-	if err != nil {
-		return report.Table{}, err
-	}
-	return c.Table(ctx, query, values)
+	return c.tableOfViews(ctx, r.Query, values)
 }
 
 // prepareReport fills in the defaults and leaves out what the report does not take.
@@ -259,9 +254,7 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 	case report.Text:
 		return comparison.WriteNote(to, style.Color)
 	case report.JSON:
-		encoder := json.NewEncoder(to)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(comparison.Object())
+		return report.WriteObject(to, comparison.Object())
 	case report.CSV, report.Arrow, report.Parquet:
 	}
 	query, values, err := prepareReport("divergence", r.Parameters(comparison.Problem, comparison.Benches))

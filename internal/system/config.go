@@ -26,6 +26,7 @@ type Config struct {
 	AckWait     time.Duration // how long the stream waits for a sign of life of a store before it sends events again
 	Replay      Replay        // what to store again at the start
 	StreamBytes int64         // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
+	Serve       ServeRequest  // which processes of this host are published; none when it names no spool
 	Log         zerolog.Logger
 	Now         func() time.Time
 }

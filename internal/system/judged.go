@@ -85,17 +85,13 @@ func (j *judged) Report(ctx context.Context, name string, given map[string]strin
 func (j *judged) ask(ctx context.Context, statement string) error {
 	answer, err := clickhouse.QueryIn(ctx, j.client.database, j.session, statement, j.parameters, report.Text.ClickHouse())
 	if err != nil {
-		return err
+		return j.client.nameMalformed(ctx, err)
 	}
 	_, err = io.Copy(io.Discard, answer)
-	return errors.Join(err, answer.Close())
+	return j.client.nameMalformed(ctx, errors.Join(err, answer.Close()))
 }
 
 func (j *judged) query(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
-	answer, err := clickhouse.QueryIn(ctx, j.client.database, j.session, query, parameters, report.Text.ClickHouse())
-	if err != nil {
-		return report.Table{}, err
-	}
-	table, err := report.ReadTable(answer)
-	return table, errors.Join(err, answer.Close())
+	table, err := j.client.tableIn(ctx, j.session, query, parameters)
+	return table, j.client.nameMalformed(ctx, err)
 }

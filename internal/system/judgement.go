@@ -38,7 +38,8 @@ func row(r CompareRequest, answer *report.Comparison) schemas.ComparisonRow {
 	return made
 }
 
-// question is what was asked beside the names of the runs, as flags.
+// question is what was asked beside the names of the runs, as flags. A limit is one where it makes the list of what is
+// stored longer than that of other comparisons.
 func (r CompareRequest) question() string {
 	asked := r.Parameters(r.Problem, r.Benches)
 	var flags []string
@@ -50,6 +51,9 @@ func (r CompareRequest) question() string {
 	}
 	if r.Payload {
 		flags = append(flags, "--payload")
+	}
+	if r.Limit > rememberedRows {
+		flags = append(flags, "--limit "+asked["limit"])
 	}
 	return strings.Join(flags, " ")
 }

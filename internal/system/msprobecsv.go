@@ -21,7 +21,11 @@ func (c *Client) WriteMsprobeCSV(ctx context.Context, r CompareRequest, open fun
 	if err != nil {
 		return nil, err
 	}
-	answer, err := clickhouse.Query(ctx, c.database, query.Query, values, report.Text.ClickHouse())
+	text, err := c.settled(ctx, query.Query, values)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := clickhouse.Query(ctx, c.database, text, values, report.Text.ClickHouse())
 	if err != nil {
 		return nil, err
 	}

@@ -70,12 +70,12 @@ func (c *Client) WriteOverflow(ctx context.Context, to io.Writer, style report.S
 	case report.Text:
 		return overflow.WriteNote(to, style.Color)
 	case report.JSON:
-		return overflow.WriteJSON(to)
+		return report.WriteObject(to, overflow.Object())
 	case report.CSV, report.Arrow, report.Parquet:
 	}
 	query, values, err := prepareReport("overflow_origin", r.parameters(overflow.Run))
 	if err != nil {
 		return err
 	}
-	return c.Query(ctx, to, style.Format, query.Query, values)
+	return c.QueryViews(ctx, to, style.Format, query.Query, values)
 }

@@ -16,14 +16,20 @@ import (
 func (c *Client) Query(ctx context.Context, to io.Writer, format report.Format, query string, parameters map[string]string) error {
 	answer, err := clickhouse.Query(ctx, c.database, query, parameters, format.ClickHouse())
 	if err != nil {
-		return err
+		return c.nameMalformed(ctx, err)
 	}
-	return errors.Join(report.Write(to, format, answer), answer.Close())
+	return c.nameMalformed(ctx, errors.Join(report.Write(to, format, answer), answer.Close()))
 }
 
 // Table is the answer to a query, in memory.
 func (c *Client) Table(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
-	answer, err := clickhouse.Query(ctx, c.database, query, parameters, report.Text.ClickHouse())
+	table, err := c.tableIn(ctx, "", query, parameters)
+	return table, c.nameMalformed(ctx, err)
+}
+
+// tableIn is the answer to a query in a session.
+func (c *Client) tableIn(ctx context.Context, session, query string, parameters map[string]string) (report.Table, error) {
+	answer, err := clickhouse.QueryIn(ctx, c.database, session, query, parameters, report.Text.ClickHouse())
 	if err != nil {
 		return report.Table{}, err
 	}

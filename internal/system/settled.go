@@ -10,11 +10,16 @@ import (
 
 // settled is a query made cheap to plan: the views with parameters in it, and what they must know before they are read.
 func (c *Client) settled(ctx context.Context, query string, parameters map[string]string) (string, error) {
+	return c.settledGiven(ctx, query, parameters, nil)
+}
+
+// settledGiven is settled with facts, by name, that need not be asked for.
+func (c *Client) settledGiven(ctx context.Context, query string, parameters map[string]string, given map[string]sql.Fact) (string, error) {
 	text, err := sql.Inline(query, nil)
 	if err != nil {
 		return "", err
 	}
-	return sql.Settle(text, func(question string) (sql.Fact, error) {
+	return sql.Settle(text, given, func(question string) (sql.Fact, error) {
 		answer, err := c.Table(ctx, question, parameters)
 		if err != nil {
 			return sql.Fact{}, err
@@ -23,6 +28,15 @@ func (c *Client) settled(ctx context.Context, query string, parameters map[strin
 			Type: answer.Get(0, "type").Exact, Text: answer.Get(0, "text").Exact, Null: answer.Get(0, "is_null").Number == 1,
 		}, nil
 	})
+}
+
+// tableOfViews is Table for a query that calls views with parameters.
+func (c *Client) tableOfViews(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	text, err := c.settled(ctx, query, parameters)
+	if err != nil {
+		return report.Table{}, err
+	}
+	return c.Table(ctx, text, parameters)
 }
 
 // QueryViews is Query for a query that calls views with parameters.

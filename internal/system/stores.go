@@ -1,9 +1,11 @@
 package system
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	driver "github.com/ClickHouse/clickhouse-go/v2"
@@ -67,23 +69,30 @@ func (s *System) unsynced(ctx context.Context) context.Context {
 }
 
 // objects are the files of tables, views and reports. Of a temporary system
-// nobody asks a report by its view: our own questions are put together from
-// the files.
+// nobody asks a report, or a view with parameters, by its name: our own
+// questions are put together from the files.
 func (s *System) objects() fs.FS {
 	if s.cfg.Temporary {
-		return withoutReports{sql.Files}
+		return plainObjects{sql.Files}
 	}
 	return sql.Files
 }
 
-type withoutReports struct{ fs.FS }
+// plainObjects are the files without those of parameters.
+type plainObjects struct{ fs.FS }
 
 // Glob implements fs.GlobFS.
-func (f withoutReports) Glob(pattern string) ([]string, error) {
-	if strings.HasPrefix(pattern, "reports/") {
-		return nil, nil
+func (f plainObjects) Glob(pattern string) ([]string, error) {
+	names, err := fs.Glob(f.FS, pattern)
+	if err != nil || strings.HasPrefix(pattern, "tables/") {
+		return names, err
 	}
-	return fs.Glob(f.FS, pattern)
+	return slices.DeleteFunc(names, f.takesParameters), nil
+}
+
+func (f plainObjects) takesParameters(name string) bool {
+	text, err := fs.ReadFile(f.FS, name)
+	return err == nil && bytes.Contains(text, []byte("\n-- Parameter "))
 }
 
 // openArchive opens the Parquet files and says what had to be put right.

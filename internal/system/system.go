@@ -153,6 +153,9 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 		group.Go(func() error { return d.Run(deliverCtx) })
 	}
 	group.Go(func() error { return s.watch(deliverCtx, deliveries) })
+	if s.cfg.Serve.Spool != "" {
+		group.Go(func() error { return client.Serve(deliverCtx, s.cfg.Serve) })
+	}
 	if archive != nil && len(archive.writer.Missing()) > 0 { // also of a start before, which ended half-way
 		group.Go(func() error {
 			s.reportLost(deliverCtx, client, archive)

@@ -25,10 +25,10 @@ type WatchRequest struct {
 	Now           func() time.Time
 }
 
-// DefaultWatchRequest looks five times a second. The caller sets runs and functions.
+// DefaultWatchRequest looks ten times a second. The caller sets runs and functions.
 func DefaultWatchRequest() WatchRequest {
 	return WatchRequest{
-		Compare: DefaultCompareRequest(), Every: 200 * time.Millisecond, Settle: time.Second, Idle: 5 * time.Second,
+		Compare: DefaultCompareRequest(), Every: 100 * time.Millisecond, Settle: time.Second, Idle: 5 * time.Second,
 		Busy: func(string) {},
 	}
 }
@@ -68,7 +68,8 @@ func Watch(ctx context.Context, r WatchRequest) (report.Verdict, error) {
 				return report.Unknown, err
 			}
 		case ended:
-			return w.verdict(), w.tell(w.end())
+			verdict, _ := w.verdict()
+			return verdict, w.tell(w.end())
 		}
 		select {
 		case <-time.After(w.pause()):
@@ -79,8 +80,6 @@ func Watch(ctx context.Context, r WatchRequest) (report.Verdict, error) {
 
 // look asks once what is new, and judges that. It says whether the watch has ended.
 func (w *watch) look(ctx context.Context) (bool, error) {
-	begin := w.r.Now()
-	defer func() { w.took = w.r.Now().Sub(begin) }()
 	if err := w.connect(ctx); err != nil {
 		return false, err
 	}
@@ -88,7 +87,10 @@ func (w *watch) look(ctx context.Context) (bool, error) {
 	if err != nil || !there {
 		return false, err
 	}
-	if err := w.measure(ctx); err != nil {
+	begin := w.r.Now()
+	err = w.measure(ctx)
+	w.took = w.r.Now().Sub(begin)
+	if err != nil {
 		return false, err
 	}
 	for _, judge := range []func(context.Context) error{w.align, w.judgeLanded, w.judgeWhole} {
@@ -105,7 +107,7 @@ func (w *watch) look(ctx context.Context) (bool, error) {
 	return w.runsEnded(ctx)
 }
 
-// pause leaves the database some time of its own, however slow it is.
+// pause leaves the database some time of its own, however slow it is. While steps were judged others came, which wait no longer.
 func (w *watch) pause() time.Duration { return max(w.r.Every, w.took/2) }
 
 func (w *watch) connect(ctx context.Context) error {
@@ -146,8 +148,8 @@ func (w *watch) told(err error) bool { return w.deaf != nil && errors.Is(err, w.
 // passing says whether the error is no fault of the question.
 func passing(err error) bool {
 	var exception *clickhouse.Exception
-	// Codes of ClickHouse's ErrorCodes.cpp: of arguments, types, names and syntax.
-	return !errors.As(err, &exception) || !slices.Contains([]int32{36, 42, 43, 46, 47, 62, 179, 207}, exception.Code)
+	// Codes of ClickHouse's ErrorCodes.cpp: of arguments, types, names, syntax and regular expressions.
+	return !errors.As(err, &exception) || !slices.Contains([]int32{36, 42, 43, 46, 47, 62, 179, 207, cannotCompileRegexp}, exception.Code)
 }
 
 // back says, once, that the database is there again.
@@ -171,7 +173,7 @@ func (w *watch) tell(e *report.WatchEvent) error {
 
 // stopped ends a watch that its user stopped.
 func (w *watch) stopped() (report.Verdict, error) {
-	if w.differing > 0 {
+	if w.first != nil {
 		return report.Differs, nil
 	}
 	return report.Unknown, ErrStopped

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/sql"
 )
 
 // align pairs the ops of programs that differ, once their steps have ended on both sides.
@@ -30,7 +33,7 @@ func (w *watch) align(ctx context.Context) error {
 func (w *watch) judgeLanded(ctx context.Context) error {
 	var dirty []int64
 	for step, s := range w.steps {
-		if s.dirty && len(s.sides[0]) > 0 && len(s.sides[1]) > 0 {
+		if s.dirty && !s.alone() {
 			dirty = append(dirty, step)
 		}
 	}
@@ -62,7 +65,7 @@ func (w *watch) judgeDifferent(ctx context.Context, landed report.Table, row int
 	}
 	parameters := w.parameters(step, step)
 	parameters["rank"] = strconv.FormatInt(rank, 10)
-	judged, err := w.client.Report(ctx, "judged_steps", parameters)
+	judged, err := w.judgePairs(ctx, parameters)
 	if err != nil {
 		return err
 	}
@@ -79,6 +82,22 @@ func (w *watch) judgeDifferent(ctx context.Context, landed report.Table, row int
 		}
 	}
 	return nil
+}
+
+// judgePairs judges a step for its pairs alone, which is quicker: these facts only tell why a row has no partner.
+func (w *watch) judgePairs(ctx context.Context, parameters map[string]string) (report.Table, error) {
+	query, values, err := prepareReport("judged_steps", parameters)
+	if err != nil {
+		return report.Table{}, err
+	}
+	text, err := w.client.settledGiven(ctx, query.Query, values, map[string]sql.Fact{
+		"incomplete_ranks": {Type: "Tuple(Array(UInt32), Array(UInt32))", Text: "([],[])"},
+		"common_steps":     {Type: "Array(Tuple(UInt32, UInt32))", Text: "[]"},
+	})
+	if err != nil {
+		return report.Table{}, err
+	}
+	return w.client.Table(ctx, text, values)
 }
 
 func (w *watch) parameters(first, last int64) map[string]string {
@@ -103,7 +122,6 @@ func (w *watch) diverge(ctx context.Context, judged report.Table, row int, withi
 		return err
 	}
 	w.first = &at
-	w.differing = max(w.differing, 1)
 	return w.tell(event)
 }
 
@@ -117,13 +135,20 @@ func measure(t report.Table, row int, column string) report.Measure {
 
 // locate adds module and user frame, where a step with that op has ended in either run.
 func (w *watch) locate(ctx context.Context, e *report.WatchEvent) error {
-	for _, side := range w.sides {
-		found, err := w.client.Report(ctx, "op_place", map[string]string{
-			"run": side.name, "op": e.Op, "rank": strconv.FormatInt(*e.Rank, 10), "step": strconv.FormatInt(*e.Step+side.offset, 10),
-		})
-		if err != nil {
+	var places [2]report.Table
+	group, askCtx := errgroup.WithContext(ctx)
+	for i, side := range w.sides {
+		group.Go(func() (err error) {
+			places[i], err = w.client.Report(askCtx, "op_place", map[string]string{
+				"run": side.name, "op": e.Op, "rank": strconv.FormatInt(*e.Rank, 10), "step": strconv.FormatInt(*e.Step+side.offset, 10),
+			})
 			return err
-		}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, found := range places {
 		if len(found.Rows) > 0 {
 			e.Module, e.UserFrame = found.Get(0, "module").Exact, found.Get(0, "user_frame").Exact
 		}

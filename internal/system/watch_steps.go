@@ -36,7 +36,7 @@ func (w *watch) whole() []int64 {
 	var whole []int64
 	for _, step := range slices.Sorted(maps.Keys(w.steps)) {
 		s, rest := w.steps[step], w.asked.Sub(w.steps[step].changed)
-		if s.said == s.signature() || len(s.sides[0]) == 0 || len(s.sides[1]) == 0 {
+		if s.said == s.signature() || s.alone() {
 			continue
 		}
 		if rest >= w.r.Idle || rest >= w.r.Settle && len(w.lacks(step)) == 0 {
@@ -97,45 +97,53 @@ func (p progress) lacks() string {
 
 // sayStep says the line of a step.
 func (w *watch) sayStep(ctx context.Context, step int64, judged report.Table) error {
-	e := &report.WatchEvent{Event: "step", Step: &step, State: "agree", Incomplete: w.lacks(step)}
-	var agreeing, masked uint64
-	for i := range judged.Rows {
-		if int64(judged.Get(i, "step").Number) != step {
-			continue
-		}
-		if paired := count(judged, i, "paired_count"); paired > 0 {
-			e.Ranks++
-			e.Paired += paired
-		}
-		e.OnlyProblem += count(judged, i, "only_problem_count")
-		e.OnlyBench += count(judged, i, "only_bench_count")
-		e.Unknown += count(judged, i, "unknown_count")
-		e.Differing += count(judged, i, "differing_count")
-		agreeing += count(judged, i, "agreeing_count")
-		masked += count(judged, i, "same_not_finite_count")
-		if count(judged, i, "differing_count") > 0 {
-			if err := w.diverge(ctx, judged, i, false); err != nil {
+	s, rows := w.steps[step], rowsOf(judged, step)
+	for i := range rows.Rows {
+		if count(rows, i, "differing_count") > 0 {
+			if err := w.diverge(ctx, rows, i, false); err != nil {
 				return err
 			}
 		}
 	}
-	switch {
-	case e.Differing > 0:
-		e.State = "differs"
-	case agreeing == 0 || len(e.Incomplete) > 0 || masked > 0:
-		e.State = "unknown"
-	}
-	s := w.steps[step]
 	if s.said == "" {
 		w.judged++
 	}
-	s.said = s.signature()
-	w.differing, w.measured, w.masked = w.differing+e.Differing, w.measured+agreeing, w.masked+masked
-	if err := w.tell(e); err != nil {
+	s.said, s.tally = s.signature(), rows.Tally()
+	if err := w.tell(stepEvent(step, rows, w.lacks(step))); err != nil {
 		return err
 	}
 	w.finish()
 	return nil
+}
+
+// rowsOf are the rows of one step.
+func rowsOf(t report.Table, step int64) report.Table {
+	of := t
+	of.Rows = nil
+	for i, row := range t.Rows {
+		if int64(t.Get(i, "step").Number) == step {
+			of.Rows = append(of.Rows, row)
+		}
+	}
+	return of
+}
+
+func stepEvent(step int64, rows report.Table, lacks []string) *report.WatchEvent {
+	e := &report.WatchEvent{
+		Event: "step", Step: &step, Incomplete: lacks, Paired: rows.Sum("paired_count"), OnlyProblem: rows.Sum("only_problem_count"),
+		OnlyBench: rows.Sum("only_bench_count"), Unknown: rows.Sum("unknown_count"), Differing: rows.Sum("differing_count"),
+	}
+	for i := range rows.Rows {
+		if count(rows, i, "paired_count") > 0 {
+			e.Ranks++
+		}
+	}
+	verdict, because := rows.Tally().Judge(len(lacks) == 0)
+	e.State, e.Because = string(verdict), because
+	if verdict == report.Same {
+		e.State = "agree"
+	}
+	return e
 }
 
 // finish forgets the first steps as long as they are whole, said and at rest: they are not looked at again.
@@ -145,6 +153,7 @@ func (w *watch) finish() {
 		if s.said == "" || s.said != s.signature() || len(w.lacks(step)) > 0 || w.asked.Sub(s.changed) < w.r.Idle {
 			return
 		}
+		w.done = w.done.Plus(s.tally)
 		delete(w.steps, step)
 		w.from = step + 1
 	}

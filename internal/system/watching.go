@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +18,7 @@ type watch struct {
 	r       WatchRequest
 	client  *Client // nil while there is no connection
 	begun   time.Time
-	took    time.Duration // by the last look
+	took    time.Duration // by the last measuring of the runs
 	away    bool          // it was said that the database is
 	reached bool          // the database was, at least once
 	deaf    error         // of who is told
@@ -26,14 +27,14 @@ type watch struct {
 	from    int64                  // steps below are done
 	aligned map[[2]string]bool     // pairs of programs that were looked at
 
-	asked     time.Time // when the runs were measured last
-	changed   time.Time // when anything came last, as far as asked
-	judged    int       // steps
-	measured  uint64    // pairs that something can be said of
-	masked    uint64    // pairs not finite on both sides in the same way
-	differing uint64
-	first     *spot    // of the first divergence
-	gaps      []string // what is missing of both runs, at the end
+	asked      time.Time    // when the runs were looked at last
+	counted    string       // how many rows they had then
+	measuredAt time.Time    // when it was asked how far each step is
+	changed    time.Time    // when anything came last, as far as asked
+	judged     int          // steps
+	done       report.Tally // of the steps that are done
+	first      *spot        // of the first divergence
+	gaps       []string     // what is missing of both runs, at the end
 }
 
 // watchedRun is the problem or the bench.
@@ -51,7 +52,8 @@ type watchedStep struct {
 	changed   time.Time
 	dirty     bool             // changed since it was looked at
 	different map[int64]uint64 // by rank, how many numbers were not the very same when the step was judged last
-	said      string           // line of the step
+	said      string           // signature when its line was said
+	tally     report.Tally     // as was said
 }
 
 // progress is how far a rank is with a step.
@@ -121,6 +123,18 @@ func (w *watch) sayWaiting(side *watchedRun) error {
 // measure asks how far both runs are.
 func (w *watch) measure(ctx context.Context) error {
 	w.asked = w.r.Now()
+	counted, err := w.count(ctx)
+	if err != nil || counted == w.counted && w.asked.Sub(w.measuredAt) < remeasure {
+		return err
+	}
+	if err := w.measureSteps(ctx); err != nil {
+		return err
+	}
+	w.counted, w.measuredAt = counted, w.asked
+	return nil
+}
+
+func (w *watch) measureSteps(ctx context.Context) error {
 	group, askCtx := errgroup.WithContext(ctx)
 	var tables [2]report.Table
 	for i, side := range w.sides {
@@ -160,7 +174,7 @@ func (w *watch) note(side int, t report.Table, row int) {
 	}
 	now := progress{
 		rows: count(t, row, "row_count"), produced: count(t, row, "produced_row_count"), dropped: count(t, row, "dropped_count"),
-		ended: truthOf(t.Get(row, "ended")), complete: truthOf(t.Get(row, "complete")),
+		ended: t.Get(row, "ended").True(), complete: t.Get(row, "complete").True(),
 		program: t.Get(row, "program_id").Exact, reason: t.Get(row, "drop_reason").Exact,
 	}
 	if before, known := s.sides[side][rank]; known && before == now {
@@ -170,19 +184,13 @@ func (w *watch) note(side int, t report.Table, row int) {
 	s.changed, s.dirty, w.changed = w.asked, true, w.asked
 }
 
-func truthOf(v report.Value) bool { return v.Exact == "1" || v.Exact == "true" }
-
 // busy tells what goes on.
 func (w *watch) busy() {
 	var rows uint64
 	last := w.from
 	for step, s := range w.steps {
 		last = max(last, step)
-		for _, side := range s.sides {
-			for _, p := range side {
-				rows += p.rows
-			}
-		}
+		rows += s.rows()
 	}
 	w.r.Busy(fmt.Sprintf("%d steps judged, at step %d, %d rows since step %d", w.judged, last, rows, w.from))
 }
@@ -215,20 +223,49 @@ func (w *watch) runsEnded(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// verdict is the answer so far.
-func (w *watch) verdict() report.Verdict {
-	switch {
-	case w.differing > 0:
-		return report.Differs
-	case w.judged == 0 || w.measured == 0 || w.masked > 0 || len(w.gaps) > 0:
-		return report.Unknown
+// tally counts what was judged, and what has no step to be judged in.
+func (w *watch) tally() report.Tally {
+	total := w.done
+	for _, s := range w.steps {
+		total = total.Plus(s.tally)
+		if s.alone() {
+			total = total.Plus(report.Tally{Places: 1, Unknown: s.rows(), AloneUnknown: s.rows()})
+		}
 	}
-	return report.Same
+	return total
+}
+
+// alone says whether only one run has the step.
+func (s *watchedStep) alone() bool { return len(s.sides[0]) == 0 || len(s.sides[1]) == 0 }
+
+// rows is how many rows there are of the step, of both runs.
+func (s *watchedStep) rows() uint64 {
+	var rows uint64
+	for _, side := range s.sides {
+		for _, p := range side {
+			rows += p.rows
+		}
+	}
+	return rows
+}
+
+// verdict is the answer so far, and why that is unknown.
+func (w *watch) verdict() (report.Verdict, string) {
+	if w.first != nil {
+		return report.Differs, ""
+	}
+	return w.tally().Judge(len(w.gaps) == 0)
 }
 
 // end is the last event.
 func (w *watch) end() *report.WatchEvent {
-	e := &report.WatchEvent{Event: "end", State: string(w.verdict()), Steps: w.judged, Incomplete: w.gaps, Differing: w.differing}
+	verdict, because := w.verdict()
+	e := &report.WatchEvent{
+		Event: "end", State: string(verdict), Because: because, Steps: w.judged, Incomplete: slices.Clone(w.gaps), Differing: w.tally().Differing,
+	}
+	if w.first != nil {
+		e.Differing = max(e.Differing, 1) // of a step that was not judged as a whole
+	}
 	for i, side := range w.sides {
 		lone := 0
 		for _, s := range w.steps {

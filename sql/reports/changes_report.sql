@@ -7,13 +7,15 @@
 -- Parameter since = '': id of the earlier one; empty for the one before it with the same first bench, of whatever problem.
 -- Parameter ratio = 1.1: an error that is larger or smaller by less than this factor did not change.
 -- Parameter limit = 100: greatest number of rows.
--- Builds are runs with names of their own, so the earlier comparison may be of another problem.
+-- Builds are runs with names of their own, so the earlier comparison may be of another problem. Not the same question are
+-- other flags, other rules, and other benches, whose spread may be the tolerance: what changed may then be the judgement.
 WITH
     later AS (
         SELECT
             comparison_id,
             created_time_ns,
             benches[1] AS bench,
+            arraySort(benches) AS all_benches,
             question,
             rules
         FROM tap.comparisons
@@ -27,7 +29,10 @@ WITH
     earlier AS (
         SELECT
             made.comparison_id AS comparison_id,
-            made.question = later.question AND made.rules = later.rules AS same_question
+            made.question = later.question
+                AND made.rules = later.rules
+                AND made.benches[1] = later.bench
+                AND arraySort(made.benches) = later.all_benches AS same_question
         FROM tap.comparisons AS made
         CROSS JOIN later
         WHERE made.comparison_id != later.comparison_id

@@ -25,6 +25,7 @@ SELECT
     stored_row_count,
     dropped_count,
     drop_reasons,
+    unseen,
     batch_count,
     missing_batch_count,
     dead_letter_count,

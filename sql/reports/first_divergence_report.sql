@@ -70,7 +70,7 @@ SELECT
     if(bitTest(shown.problem_measured, 4), toNullable(shown.problem_l2), NULL) AS problem_l2,
     if(bitTest(shown.bench_measured, 4), toNullable(shown.bench_l2), NULL) AS bench_l2,
     parent.name AS parent,
-    arrayFirst(frame -> NOT match(frame, 'site-packages|dist-packages|/torch/|/lib/python[0-9.]+/|<frozen '), stack.frames) AS user_frame,
+    stack.user_frame AS user_frame,
     shown.differing_count AS differing_count
 FROM
 (

@@ -34,7 +34,7 @@ SELECT
         parent.name) AS module,
     parent.name AS parent,
     placed.position AS position,
-    arrayFirst(frame -> NOT match(frame, 'site-packages|dist-packages|/torch/|/lib/python[0-9.]+/|<frozen '), stacks.frames) AS user_frame,
+    stacks.user_frame AS user_frame,
     stacks.frames AS frames
 FROM placed
 LEFT ANY JOIN tap.ops AS own ON own.op_id = placed.op_id

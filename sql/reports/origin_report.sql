@@ -193,7 +193,7 @@ SELECT
     if(bitTest(shown.bench_measured, 2), toNullable(shown.bench_mean), NULL) AS bench_mean,
     if(bitTest(shown.problem_measured, 4), toNullable(shown.problem_l2), NULL) AS problem_l2,
     if(bitTest(shown.bench_measured, 4), toNullable(shown.bench_l2), NULL) AS bench_l2,
-    arrayFirst(frame -> NOT match(frame, 'site-packages|dist-packages|/torch/|/lib/python[0-9.]+/|<frozen '), stack.frames) AS user_frame,
+    stack.user_frame AS user_frame,
     shown.differing_count AS differing_count,
     shown.concurrent AS concurrent
 FROM

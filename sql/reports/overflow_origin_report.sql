@@ -148,7 +148,7 @@ WITH
         SELECT
             program_stacks.program_id AS program_id,
             program_stacks.position AS position,
-            arrayFirst(frame -> NOT match(frame, 'site-packages|dist-packages|/torch/|/lib/python[0-9.]+/|<frozen '), stacks.frames) AS frame
+            stacks.user_frame AS frame
         FROM tap.program_stacks
         INNER JOIN tap.stacks ON stacks.stack_id = program_stacks.stack_id
         WHERE program_stacks.run_id = xxh3(concat({run:String}, char(31)))

@@ -1,6 +1,6 @@
 -- Question: which batches of measurements are stored?
 -- Grain: one row per kind, run, rank, epoch, batch
--- Reads: tap_store.tensor, tap_store.step, tap_store.payload
+-- Reads: tap_store.tensor, tap_store.step, tap_store.payload, tap_store.memory, tap_store.failure, tap_store.unseen, tap_store.heartbeat
 -- Empty when: no measurement was stored
 -- Each part is answered by the projection ledger of its table, without reading the rows.
 SELECT
@@ -39,6 +39,62 @@ SELECT
     batch,
     count() AS row_count
 FROM tap_store.payload
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'memory' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.memory
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'failure' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.failure
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'unseen' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.unseen
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'heartbeat' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.heartbeat
 GROUP BY
     run_id,
     rank,

@@ -1,6 +1,6 @@
 -- Question: which runs are stored, what were they, and are they alive?
 -- Grain: one row per run, by its latest description
--- Reads: tap_store.run, tap_store.step, tap_store.tensor, tap.superseded_steps
+-- Reads: tap_store.run, tap_store.step, tap_store.tensor, tap_store.heartbeat, tap.superseded_steps
 -- Empty when: no run was published
 WITH
     described AS (
@@ -58,6 +58,27 @@ WITH
         FROM tap_store.tensor
         WHERE event_time_ns > toUnixTimestamp64Nano(now64(9)) - 60000000000
         GROUP BY run_id
+    ),
+    -- As in tap.heartbeats, summed up.
+    heard AS (
+        SELECT
+            run_id,
+            count() AS heard_rank_count,
+            countIf(last_state = 'running') AS running_rank_count,
+            countIf(last_state = 'died') AS died_rank_count,
+            max(last_sign_ns) AS last_heartbeat_time_ns
+        FROM (
+            SELECT
+                run_id,
+                rank,
+                argMax(state, (event_time_ns, epoch, state != 'running', batch)) AS last_state,
+                max(event_time_ns) AS last_sign_ns
+            FROM tap_store.heartbeat
+            GROUP BY
+                run_id,
+                rank
+        )
+        GROUP BY run_id
     )
 SELECT
     described.run_id AS run_id,
@@ -83,12 +104,15 @@ SELECT
     step_count,
     if(step_count > 0, toNullable(first_step), NULL) AS first_step,
     if(step_count > 0, toNullable(last_step), NULL) AS last_step,
-    greatest(first_event_time_ns, last_step_time_ns, last_tensor_time_ns) AS last_event_time_ns,
+    greatest(first_event_time_ns, last_step_time_ns, last_tensor_time_ns, last_heartbeat_time_ns) AS last_event_time_ns,
     multiIf(
         step_count > 0 AND all_complete = 1 AND event_time_source = 'file', 'ended',
+        died_rank_count > 0, 'died',
+        heard_rank_count > 0 AND running_rank_count = 0, 'ended',
         last_event_time_ns > toUnixTimestamp64Nano(now64(9)) - 60000000000, 'running',
-        step_count > 0 AND all_complete = 1, 'ended',
+        step_count > 0 AND all_complete = 1 AND running_rank_count = 0, 'ended',
         'died') AS status
 FROM described
 LEFT JOIN observed ON observed.run_id = described.run_id
 LEFT JOIN recent ON recent.run_id = described.run_id
+LEFT JOIN heard ON heard.run_id = described.run_id

@@ -1,8 +1,10 @@
 -- Question: is everything stored that each rank produced, and what was lost where?
 -- Grain: one row per run, rank that was published, stored, refused or expected by the world size
--- Reads: tap.batch_counts, tap.ranks, tap.dead_letters, tap.steps, tap.superseded_steps, tap_store.run, tap_store.step
+-- Reads: tap.batch_counts, tap.ranks, tap.dead_letters, tap.steps, tap.superseded_steps, tap.unseen_counts, tap_store.run, tap_store.step
 -- Empty when: no run was published
 -- Rows are held against what was promised epoch by epoch, as one epoch's surplus does not make up for another's loss.
+-- What was not observed is told beside it: it makes nothing incomplete, but for what was dropped or lost to
+-- errors of the observer's own hooks.
 -- An epoch all of whose steps were replaced counts for nothing.
 WITH
     -- As in tap.runs, which knows more and costs more.
@@ -206,11 +208,34 @@ WITH
         GROUP BY
             run_id,
             rank
+    ),
+    unseen_summed AS (
+        SELECT
+            run_id,
+            rank,
+            sumIf(reason_count, reason = 'hook error') AS hook_error_count,
+            sumIf(reason_count, reason = 'dropped') AS unseen_dropped_count,
+            arraySort(groupArray(concat(reason, ' ', toString(reason_count)))) AS unseen
+        FROM (
+            SELECT
+                run_id,
+                rank,
+                reason,
+                sum(tap.unseen_counts.unseen_count) AS reason_count
+            FROM tap.unseen_counts
+            GROUP BY
+                run_id,
+                rank,
+                reason
+        )
+        GROUP BY
+            run_id,
+            rank
     )
 SELECT
     summed.run_id AS run_id,
     if(r.name = '', leftPad(lower(hex(summed.run_id)), 16, '0'), r.name) AS run,
-    rank,
+    summed.rank AS rank,
     explanation = '' AS complete,
     arrayStringConcat(arrayFilter(part -> part != '', [
         if(stored_row_count = 0 AND step_count = 0, 'nothing was stored', ''),
@@ -218,6 +243,8 @@ SELECT
         if(dead_letter_count > 0, concat(toString(dead_letter_count), ' messages could not be stored'), ''),
         if(missing_row_count > 0, concat(toString(missing_row_count), ' rows are missing'), ''),
         if(dropped_count > 0, concat('the rank dropped ', toString(dropped_count), ' (', arrayStringConcat(drop_reasons, '; '), ')'), ''),
+        if(unseen_dropped_count > dropped_count, concat(toString(unseen_dropped_count - dropped_count), ' rows were dropped between steps'), ''),
+        if(hook_error_count > 0, concat(toString(hook_error_count), ' calls were lost to errors of hooks'), ''),
         if(incomplete_step_count > 0, concat(toString(incomplete_step_count), ' steps were cut short'), ''),
         if(surplus_row_count > 0, concat(toString(surplus_row_count), ' rows are of steps that have not ended'), '')
     ]), ', ') AS explanation,
@@ -227,9 +254,11 @@ SELECT
     stored_row_count,
     dropped_count,
     drop_reasons,
+    unseen_summed.unseen AS unseen,
     batch_count,
     missing_batch_count,
     dead_letter_count,
     if(last_event_time_ns = 0, NULL, toNullable(toInt64(last_event_time_ns))) AS last_event_time_ns
 FROM summed
+LEFT ANY JOIN unseen_summed ON unseen_summed.run_id = summed.run_id AND unseen_summed.rank = summed.rank
 LEFT ANY JOIN described AS r ON r.run_id = summed.run_id

@@ -24,10 +24,12 @@ ARRAY JOIN arrayFilter(pair -> pair.2 != '', arrayConcat(
         ('task', task),
         ('host', host),
         ('commit', `commit`),
-        ('config', config),
+        ('config', if(isValidJSON(config) AND JSONType(config) = 'Object', '', config)),
         ('event_time_source', event_time_source),
         ('tensor dtype', main.dtype),
         ('ranks', toString(rank_count)),
         ('steps', toString(step_count))
     ],
+    -- A configuration in JSON is told key by key, so that a difference names the key.
+    arrayMap(pair -> (concat('config ', pair.1), pair.2), JSONExtractKeysAndValuesRaw(config)),
     arrayMap((key, value) -> (concat('label ', key), value), mapKeys(labels), mapValues(labels)))) AS said

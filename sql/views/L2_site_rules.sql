@@ -1,6 +1,6 @@
 -- Question: by which rules is each tensor of a comparison judged?
 -- Grain: one row per site of the programs of either run
--- Reads: tap.sites, tap.ops, tap.programs, tap.steps, tap.observations, tap.known_exceptions, tap_store.tensor, tap.superseded_steps
+-- Reads: tap.sites, tap.ops, tap.programs, tap.steps, tap.observations, tap.known_exceptions, tap_store.op, tap_store.tensor, tap.superseded_steps
 -- Empty when: neither run has a step
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -77,15 +77,27 @@ WITH
         SELECT groupArray((api, role, path, known_exceptions.sort))
         FROM tap.known_exceptions AS known_exceptions
     ) AS exceptions,
+    -- Patterns are costly, and there are few APIs.
+    excused_apis AS (
+        SELECT
+            excused_api,
+            arrayFilter(known -> match(excused_api, known.1), exceptions) AS api_exceptions
+        FROM
+        (
+            SELECT DISTINCT class_or_api AS excused_api
+            FROM tap_store.op
+        )
+    ),
     arrayMap(rule -> (replaceAll(replaceRegexpAll(rule.1, '[%_\\\\]', '\\\\\\0'), '*', '%'), replaceAll(replaceRegexpAll(rule.2, '[%_\\\\]', '\\\\\\0'), '*', '%'), rule.3), {tolerances:Array(Tuple(String, String, Float64))}) AS tolerance_rules
 SELECT
     site.site_id AS site_id,
     4 * sqrt(multiIf(placed_ops.layer < 0, layer_count, goes_back, 2 * layer_count - placed_ops.layer, placed_ops.layer + 1)) AS tolerated_roundoffs,
     arrayMap(rule -> (rule.2, rule.3), arrayFilter(rule -> op_name LIKE rule.1 OR module LIKE rule.1, tolerance_rules)) AS rules,
-    arrayFirst(known -> match(api, known.1) AND known.2 IN ('', site.role) AND match(site.path, known.3), exceptions).4 AS exception_sort,
+    arrayFirst(known -> known.2 IN ('', site.role) AND match(site.path, known.3), excused_apis.api_exceptions).4 AS exception_sort,
     if(spread.band_run_count < 3, nan, spread.band_mean) AS band_mean,
     spread.band_deviation AS band_deviation,
     spread.band_run_count AS band_run_count
 FROM tap.sites AS site
 INNER JOIN placed_ops ON placed_ops.op_id = site.op_id
+LEFT ANY JOIN excused_apis ON excused_apis.excused_api = placed_ops.api
 LEFT ANY JOIN spread ON spread.site_id = site.site_id

@@ -203,6 +203,6 @@ SELECT
         band_run_count >= 3, greatest(band_mean + 3 * band_deviation, roundoff),
         notEmpty(fitting_rules), fitting_rules[1].2,
         {tolerance:Float64} >= 0, {tolerance:Float64},
-        if(tolerated_roundoffs = 0, 4 * sqrt(32), tolerated_roundoffs) * roundoff * if(roundoff < 1e-6, 4, 1)) AS tolerated,
+        if(ifNull(tolerated_roundoffs, 0) = 0, 4 * sqrt(32), assumeNotNull(tolerated_roundoffs)) * roundoff * if(roundoff < 1e-6, 4, 1)) AS tolerated,
     if(band_run_count < 3, nan, (statistics_error - band_mean) / band_deviation) AS z_score
 FROM compared

@@ -1,4 +1,5 @@
-package msprobecsv
+// Package pyrepr prints values as Python does: what msProbe writes is what Python prints.
+package pyrepr
 
 import (
 	"fmt"
@@ -8,10 +9,8 @@ import (
 	"unicode"
 )
 
-// What msProbe prints is what Python prints of a value.
-
-// pyFloat is repr of a float.
-func pyFloat(v float64) string {
+// Float is repr of a float.
+func Float(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "nan"
@@ -29,17 +28,17 @@ func pyFloat(v float64) string {
 	return text
 }
 
-// pyList is repr of a list of texts.
-func pyList(texts []string) string {
+// Texts is repr of a list of texts.
+func Texts(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {
-		quoted[i] = pyString(text)
+		quoted[i] = Text(text)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// pyString is repr of a text: in single quotes, unless only those occur in it.
-func pyString(text string) string {
+// Text is repr of a text: in single quotes, unless only those occur in it.
+func Text(text string) string {
 	quote := '\''
 	if strings.Contains(text, "'") && !strings.Contains(text, `"`) {
 		quote = '"'

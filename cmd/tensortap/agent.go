@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newAgent(a *app) *cobra.Command {
+	var (
+		spool  string
+		resume bool
+	)
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Publish what the collectors on this host see, until Ctrl-C",
+		Long: `Publish what the collectors on this host see, until Ctrl-C. Each observed process
+writes into a folder of its own below the spool root; the agent publishes that, and
+deletes what the stream has. It can be stopped, or killed, and started again at any
+time: nothing is lost and nothing is stored twice.
+
+tensortap up has an agent inside. On other hosts run one with --nats.
+
+A rank that died may be started again under the name of its run, and the steps that it
+does again take the place of the old ones. A rank that ended by itself may not, unless
+--resume is given, or the run says so itself.`,
+		Example: `  tensortap agent --nats nats://nats:4222
+  tensortap agent --spool /local/disk/spool`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			endpoint, err := a.streamEndpoint()
+			if err != nil {
+				return err
+			}
+			client, err := system.ConnectStream(endpoint, time.Now)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			request := a.serving(spool)
+			request.Resume = resume
+			a.tellServing("serving the processes below " + request.Spool)
+			return client.Serve(cmd.Context(), request)
+		},
+	}
+	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
+	cmd.Flags().BoolVar(&resume, "resume", false, "let ranks that have ended go on under the same run")
+	return cmd
+}
+
+// serving is a request to serve the root that is given or, when that is empty, the one of the environment.
+func (a *app) serving(spool string) system.ServeRequest {
+	if spool == "" {
+		spool = a.spoolRoot()
+	}
+	return system.ServeRequest{Spool: spool, Tell: a.tellServing, Waiting: a.waiting()}
+}
+
+func (a *app) tellServing(text string) {
+	fmt.Fprintln(a.stderr, "agent:", report.Printable(text))
+}
+
+// spoolRoot is where the collectors of this user write, by the same rules as theirs.
+func (a *app) spoolRoot() string {
+	if root := a.getenv("TENSORTAP_SPOOL"); root != "" {
+		return root
+	}
+	if dir := a.getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return filepath.Join(dir, "tensortap")
+	}
+	return filepath.Join(a.temporaryFolder(), "tensortap-"+strconv.Itoa(os.Getuid()))
+}
+
+func (a *app) temporaryFolder() string {
+	if dir := a.getenv("TMPDIR"); dir != "" {
+		return dir
+	}
+	return "/tmp"
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newExport(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "export",
+		Short:   "Write a stored run in another tool's form",
+		Example: "  tensortap export msprobe --run bad dump/",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExportMsprobe(a))
+	return cmd
+}
+
+func newExportMsprobe(a *app) *cobra.Command {
+	request := system.DefaultExportRequest()
+	var steps string
+	cmd := &cobra.Command{
+		Use:   "msprobe DIR",
+		Short: "Write a dump of msProbe",
+		Long: `Write a stored run, whatever observed it, as msProbe writes its dumps: dump.json,
+stack.json and construct.json in DIR/step0/rank0 and so on, for its own tools. Raw
+tensors are not written. Steps that have not ended are left out.`,
+		Example: `  tensortap export msprobe --run bad dump/
+  tensortap export msprobe --run bad dump/ --rank 0 --steps 100:110`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			request.Dir = args[0]
+			if steps != "" {
+				if request.Steps, err = system.ParseSteps(steps); err != nil {
+					return err
+				}
+			}
+			return a.exportMsprobe(cmd, request)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&request.Run, "run", "", "name of the run")
+	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
+	f.StringVar(&steps, "steps", "", "only steps A:B, both included; also A:, :B or one step")
+	a.completeRunFlags(cmd, "run")
+	_ = cmd.MarkFlagRequired("run")
+	return cmd
+}
+
+func (a *app) exportMsprobe(cmd *cobra.Command, request system.ExportRequest) error {
+	client, err := a.connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := a.warnIncomplete(cmd, client, map[string]string{"run": request.Run}); err != nil {
+		return err
+	}
+	progress := a.progress("export " + request.Run)
+	result, err := client.ExportMsprobe(cmd.Context(), request, progress.set)
+	progress.finish()
+	if result.Unplaced > 0 {
+		fmt.Fprintf(a.stderr, "warning: %d values or ops could not be written: they are not defined, or stand twice at one place\n", result.Unplaced)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "run %s: wrote %d values of %d ops, %d steps of ranks, to %s\n",
+		report.Printable(request.Run), result.Values, result.Ops, result.Dumps, report.Printable(request.Dir))
+	return nil
+}

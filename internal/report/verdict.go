@@ -1,0 +1,81 @@
+package report
+
+// Verdict is the answer of a comparison.
+type Verdict string
+
+// The verdicts: with Unknown nothing differs in what is there, but too much is missing to say more.
+const (
+	Same    Verdict = "same"
+	Differs Verdict = "differs"
+	Unknown Verdict = "unknown"
+)
+
+// Tally counts the tensors and other arguments that a verdict rests on.
+type Tally struct {
+	Places        uint64 // ranks and steps of either run
+	Paired        uint64 // and judged
+	Unknown       uint64 // paired or not
+	Measured      uint64 // pairs of which there are numbers
+	Differing     uint64
+	AloneUnknown  uint64 // without a partner, as their rank or step is not in both runs
+	BitsDiffer    uint64 // under the same statistics
+	SameNotFinite uint64 // NaN or infinity on both sides
+}
+
+// Tally adds up the rows of a report that has a row for every rank and step.
+func (t Table) Tally() Tally {
+	return Tally{
+		Places: uint64(len(t.Rows)), Paired: t.Sum("paired_count"), Unknown: t.Sum("unknown_count"), Measured: t.Sum("measured_count"),
+		Differing: t.Sum("differing_count"), AloneUnknown: t.Sum("alone_unknown_count"), BitsDiffer: t.Sum("bits_differ_count"),
+		SameNotFinite: t.Sum("same_not_finite_count"),
+	}
+}
+
+// Plus adds the counts of another part of the same runs.
+func (t Tally) Plus(o Tally) Tally {
+	t.Places += o.Places
+	t.Paired += o.Paired
+	t.Unknown += o.Unknown
+	t.Measured += o.Measured
+	t.Differing += o.Differing
+	t.AloneUnknown += o.AloneUnknown
+	t.BitsDiffer += o.BitsDiffer
+	t.SameNotFinite += o.SameNotFinite
+	return t
+}
+
+// Judge is the verdict, and why nothing can be said where that is Unknown.
+func (t Tally) Judge(complete bool) (Verdict, string) {
+	if t.Differing > 0 {
+		return Differs, ""
+	}
+	if because := t.unknown(complete); because != "" {
+		return Unknown, because
+	}
+	return Same, ""
+}
+
+// unknown says why nothing can be said, where nothing differs.
+func (t Tally) unknown(complete bool) string {
+	switch {
+	case t.Places == 0:
+		return "neither run has tensors or other arguments"
+	case t.Paired+t.Unknown == t.AloneUnknown:
+		return "no tensor is in both runs: their steps, ranks or ops have no name in common"
+	case t.Measured == 0:
+		return "nothing was measured that can be compared"
+	case !complete:
+		return "nothing differs in what is there, but not all is there"
+	case t.AloneUnknown > 0:
+		return tensors(t.AloneUnknown) + " stand alone, as their rank or step is not in both runs"
+	case t.BitsDiffer > 0:
+		return tensors(t.BitsDiffer) + " have the same statistics but other bits, by checksums that prove neither way"
+	case t.SameNotFinite > 0:
+		return tensors(t.SameNotFinite) + " hold NaN or infinity on both sides, and what lies behind that cannot be compared"
+	case t.Paired == 0:
+		return "all that is in both runs differs by chance, such as memory that nobody wrote"
+	}
+	return ""
+}
+
+func tensors(n uint64) string { return plural(int(n), "tensor") } //nolint:gosec // a count of rows

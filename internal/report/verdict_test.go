@@ -1,0 +1,43 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAVerdictIsUnknownForOneReason(t *testing.T) {
+	t.Parallel()
+	all := Tally{Places: 2, Paired: 10, Measured: 10}
+	for _, c := range []struct {
+		alter    func(*Tally)
+		complete bool
+		want     Verdict
+		because  string
+	}{
+		{func(*Tally) {}, true, Same, ""},
+		{func(*Tally) {}, false, Unknown, "not all is there"},
+		{func(t *Tally) { *t = Tally{} }, true, Unknown, "neither run has tensors"},
+		{func(t *Tally) { *t = Tally{Places: 2, Unknown: 10, AloneUnknown: 10} }, true, Unknown, "no tensor is in both runs"},
+		{func(t *Tally) { t.Measured = 0 }, true, Unknown, "nothing was measured"},
+		{func(t *Tally) { t.AloneUnknown, t.Unknown = 1, 1 }, true, Unknown, "1 tensor stand alone"},
+		{func(t *Tally) { t.Paired, t.Unknown, t.BitsDiffer = 0, 10, 10 }, true, Unknown, "10 tensors have the same statistics but other bits"},
+		{func(t *Tally) { t.SameNotFinite = 2 }, true, Unknown, "2 tensors hold NaN or infinity on both sides"},
+		{func(t *Tally) { t.Paired, t.Unknown = 0, 10 }, true, Unknown, "differs by chance"},
+		{func(t *Tally) { t.Differing, t.BitsDiffer = 1, 3 }, false, Differs, ""},
+	} {
+		tally := all
+		c.alter(&tally)
+		got, because := tally.Judge(c.complete)
+		if got != c.want || !strings.Contains(because, c.because) || (because == "") != (c.because == "") {
+			t.Errorf("%+v.Judge(%t) = %s, %q; want %s, %q", tally, c.complete, got, because, c.want, c.because)
+		}
+	}
+}
+
+func TestTalliesAddUp(t *testing.T) {
+	t.Parallel()
+	sum := Tally{1, 2, 3, 4, 5, 6, 7, 8}.Plus(Tally{10, 20, 30, 40, 50, 60, 70, 80})
+	if want := (Tally{11, 22, 33, 44, 55, 66, 77, 88}); sum != want {
+		t.Errorf("sum %+v, want %+v", sum, want)
+	}
+}

@@ -1,0 +1,55 @@
+package system
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/producers/agent"
+)
+
+// ServeRequest says which processes are served.
+type ServeRequest struct {
+	Spool  string            // root of the spools; need not exist yet
+	Resume bool              // ranks that have ended may be started again under the same run
+	Tell   func(text string) // told in a line what is served; calls may overlap
+	// Waiting is as in PublishRequest.
+	Waiting func(error)
+}
+
+// Serve publishes what the collectors of this host's processes write, until ctx ends.
+func (c *Client) Serve(ctx context.Context, r ServeRequest) error {
+	cfg := agent.DefaultConfig(r.Spool, c.now)
+	cfg.Resume, cfg.Tell, cfg.Stream = r.Resume, r.Tell, c.agentStream(r.Waiting)
+	serving := agent.New(cfg)
+	err := serving.Run(ctx)
+	if counts := serving.Counts(); counts.Messages.Load() > 0 {
+		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions could not be read",
+			counts.Rows.Load(), counts.Tensors.Load(), counts.Messages.Load(), counts.Damaged.Load()))
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("serve spools in %s: %w", r.Spool, err)
+	}
+	return nil
+}
+
+// agentStream is how an agent reaches this client's stream.
+func (c *Client) agentStream(waiting func(error)) agent.Stream {
+	p := &publishing{client: c, request: PublishRequest{Waiting: waiting}}
+	return agent.Stream{
+		NewPublisher: func() (agent.Publisher, error) { return p.newPublisher() },
+		Admit: func(ctx context.Context, s agent.Start) (generation uint32, err error) {
+			err = p.patiently(ctx, func() error {
+				var err error
+				generation, err = pipelines.Admit(ctx, c.stream, pipelines.StartRequest(s))
+				return err
+			})
+			return generation, err
+		},
+		Finish: func(ctx context.Context, s agent.Start, ended bool) error {
+			return p.patiently(ctx, func() error {
+				return pipelines.FinishStart(ctx, c.stream, pipelines.StartRequest(s), ended)
+			})
+		},
+	}
+}

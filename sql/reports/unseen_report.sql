@@ -1,0 +1,31 @@
+-- Question: what of a run was not observed, and why?
+-- Grain: one row per rank, reason, subject; what was not left out on purpose comes first
+-- Reads: tap.unseen_counts
+-- Empty when: live ranks of the run observed all that there was, or only files were published
+-- Parameter run: name of the run.
+-- Parameter rank = -1: only this rank; -1 for all.
+-- Parameter limit = 100: greatest number of rows.
+SELECT
+    rank,
+    reason,
+    subject,
+    on_purpose,
+    sum(u.unseen_count) AS unseen_count,
+    uniqExact(step) AS step_count,
+    min(step) AS first_step,
+    max(step) AS last_step
+FROM tap.unseen_counts AS u
+WHERE run_id = xxh3(concat({run:String}, char(31)))
+    AND ({rank:Int64} = -1 OR rank = {rank:Int64})
+GROUP BY
+    rank,
+    reason,
+    subject,
+    on_purpose
+ORDER BY
+    on_purpose,
+    unseen_count DESC,
+    rank,
+    reason,
+    subject
+LIMIT {limit:UInt64}
