@@ -2,11 +2,13 @@
 
 The nodes change in which order gradients are summed, and so their rounding; they are only there when asked for. A
 module whose output is changed in place has no gradients then, as with msProbe: its node is gone from the graph.
+Gradients are those of all tensors in the positional arguments, or in what is returned, that need one: a flat row,
+however the tensors are nested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -19,79 +21,92 @@ from tensortap.recorder import Recorder
 
 Values = tuple[Any, ...]
 _autograd: Any = torch._C._autograd  # pyright: ignore[reportAttributeAccessIssue]
+_DEEPEST = 32
 
 
 class FullCall:
     """The backward of one call of a module, between the node on its outputs and the one on its inputs."""
 
-    def __init__(self, recorder: Recorder, op: Op, parent: Op | None, path: str) -> None:
-        self._recorder, self._op, self._parent, self._path = recorder, op, parent, path
+    def __init__(self, recorder: Recorder, op: Op, path: str) -> None:
+        self._recorder, self._op, self._path = recorder, op, path
         self._seq = self._parent_number = 0
         self._ends_at_inputs = False
 
     def around_inputs(self, args: Values) -> Values | None:
         """The arguments behind a node that hears of their gradients; None when none needs one."""
-        hook = self._recorder.guard.hook("gradients of a module's inputs", self._made, _places(args), len(args))
-        changed = _behind_node(args, lambda node: node.register_hook(hook))
+        hook = self._recorder.guard.hook("gradients of a module's inputs", self._made)
+        changed: Values | None = _behind_node(args, lambda node: node.register_hook(hook))
         self._ends_at_inputs = changed is not None
         return changed
 
     def around_outputs(self, result: object) -> object:
         """The outputs behind a node that hears of their gradients; None when none needs one."""
-        values = result if type(result) is tuple else (result,)
-        hook = self._recorder.guard.hook("gradients of a module's outputs", self._given, _places(values), len(values))
-        changed = _behind_node(values, lambda node: node.register_prehook(hook))
-        if changed is None:
-            return None
-        return changed if type(result) is tuple else changed[0]
+        hook = self._recorder.guard.hook("gradients of a module's outputs", self._given)
+        return _behind_node(result, lambda node: node.register_prehook(hook))
 
-    def _given(self, places: list[int], count: int, gradients: Values) -> None:
+    def _given(self, gradients: Values) -> None:
         recorder = self._recorder
         if not recorder.live:
             return
         with recorder.lock:
             op = recorder.names.backward(self._op)
-            self._parent_number = recorder.names.backward(self._parent).id if self._parent else 0
+            self._parent_number = recorder.backward_parent()
             flags = layout.OP_OPENS if self._ends_at_inputs else 0
             self._seq = recorder.begin(op, self._parent_number, self._path, wanted=True, flags=flags)
-            recorder.backward_values(op, self._seq, _spread(places, count, gradients), None)
+            recorder.backward_values(op, self._seq, gradients, None)
+            if self._ends_at_inputs:
+                recorder.backwards.append(op)
 
-    def _made(self, places: list[int], count: int, gradients: Values, _: Values) -> None:
+    def _made(self, gradients: Values, _: Values) -> None:
         recorder = self._recorder
-        if not recorder.live or not self._seq:
+        if not recorder.live:
             return
         with recorder.lock:
             op = recorder.names.backward(self._op)
-            recorder.backward_values(op, self._seq, None, _spread(places, count, gradients))
-            recorder.end(op, self._parent_number, self._seq)
-            self._seq = 0
+            if op in recorder.backwards:
+                recorder.backwards.remove(op)
+            if self._seq:
+                recorder.backward_values(op, self._seq, None, gradients)
+                recorder.end(op, self._parent_number, self._seq)
+                self._seq = 0
 
 
-def _places(values: Values) -> list[int]:
-    return [at for at, value in enumerate(values) if isinstance(value, Tensor)]
+def _behind_node(value: Any, listen: Callable[[Any], object]) -> Any:
+    """The value with the tensors that need a gradient behind one node, which listen gets; None when none does.
 
-
-def _spread(places: list[int], count: int, gradients: Values) -> list[Any]:
-    """A gradient for each value, None for one that is no tensor."""
-    spread: list[Any] = [None] * count
-    for at, gradient in zip(places, gradients, strict=False):
-        spread[at] = gradient
-    return spread
-
-
-def _behind_node(values: Values, listen: Callable[[Any], object]) -> Values | None:
-    """The values with their tensors behind one node of the graph, which listen gets; None when none needs a gradient."""
-    places = _places(values)
-    tensors = [values[at] for at in places]
-    if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
+    Lists and dicts remain the objects that they are, as what holds them may depend on that.
+    """
+    tensors = list(_needing(value, 0)) if torch.is_grad_enabled() else []
+    if not tensors:
         return None
     behind: Values = BackwardHookFunction.apply(*tensors)
-    nodes = [tensor.grad_fn for tensor in behind if tensor.grad_fn is not None]
-    if not nodes:
-        return None
-    listen(nodes[0])
-    changed = list(values)
-    for at, tensor in zip(places, behind, strict=True):
+    listen(behind[0].grad_fn)
+    for tensor in behind:
         _autograd._set_creation_meta(tensor, _autograd.CreationMeta.DEFAULT)  # else what works in place raises
-        changed[at] = tensor
-    return tuple(changed)
+    return _replaced(value, iter(behind), 0)
+
+
+def _needing(value: Any, depth: int) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        if value.requires_grad:
+            yield value
+    elif isinstance(value, (list, tuple, dict)) and depth < _DEEPEST:
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _needing(part, depth + 1)
+
+
+def _replaced(value: Any, behind: Iterator[Tensor], depth: int) -> Any:
+    """The value with its tensors that need a gradient replaced in turn."""
+    if isinstance(value, Tensor):
+        return next(behind) if value.requires_grad else value
+    if depth >= _DEEPEST:
+        return value
+    if isinstance(value, (list, dict)):
+        for key, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            if (changed := _replaced(part, behind, depth + 1)) is not part:
+                value[key] = changed
+    elif isinstance(value, tuple):
+        parts = [_replaced(part, behind, depth + 1) for part in value]
+        if any(new is not old for new, old in zip(parts, value, strict=True)):
+            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value

@@ -119,7 +119,11 @@ class ApiMode(TorchFunctionMode):
         try:
             with recorder.lock, unintercepted():
                 names = recorder.names
-                recorder.gradients(names.backward(op), names.backward(parent).id if parent else 0, path, given, made)
+                if recorder.settings.backward == "full":
+                    number = recorder.backward_parent()
+                else:
+                    number = names.backward(parent).id if parent else 0
+                recorder.gradients(names.backward(op), number, path, given, made)
         except Exception as error:
             self._caught("api backward", error)
 

@@ -95,8 +95,7 @@ class ModuleHooks:
         if not recorder.live:
             return None
         frames = recorder.thread.frames
-        caller = frames[-1].op if frames else None
-        parent = caller.id if caller else 0
+        parent = frames[-1].op.id if frames else 0
         with recorder.lock:
             op = entry.calls.take()
             frame = Frame(op, parent, entry.path, module, sys.exc_info()[1])
@@ -106,7 +105,7 @@ class ModuleHooks:
                 recorder.inputs(op, frame.seq, args, kwargs)
         if not self._full:
             return None
-        frame.full = FullCall(recorder, op, caller, entry.path)
+        frame.full = FullCall(recorder, op, entry.path)
         changed = frame.full.around_inputs(args)
         return None if changed is None else (changed, kwargs)
 

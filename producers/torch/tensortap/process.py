@@ -60,6 +60,7 @@ class Process:
         with recorder.lock:
             self.step = recorder.names.step = step
             recorder.micro_step = 0
+            recorder.backwards.clear()
             recorder.observer.forget()
             self._memory.begin_step()
             self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
@@ -93,7 +94,8 @@ class Process:
             return
         self._installed = True
         self._compiled = compiled(self._roots)
-        self._optimizers.install()
+        if self._modules and self._mode:
+            self._optimizers.install()
         self._graphs.install()
         if self._modules:
             self._modules.install(self._roots)

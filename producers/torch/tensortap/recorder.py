@@ -68,6 +68,7 @@ class Recorder:
         }
         self.forward = settings.direction != BACKWARD
         self.backward = settings.direction != FORWARD
+        self.backwards: list[Op] = []  # of modules, under way, where those are taken as msProbe takes them
         self._failed = 0  # id of the exception; the exception itself would keep tensors alive
 
     def calls(self, begin: str, end: str) -> Calls:
@@ -89,6 +90,10 @@ class Recorder:
         else:
             self.spool.dropped += 1
         return seq
+
+    def backward_parent(self) -> int:
+        """The backward within which one begins now, as msProbe sees it: of a module that began and is not complete."""
+        return self.backwards[-1].id if self.backwards else 0
 
     def end(self, op: Op, parent: int, seq: int) -> None:
         """An op that was opened is complete."""

@@ -38,6 +38,7 @@ class Session:
         self._boundaries = Boundaries(self._roots)
         self._process: Process | None = None
         self._step, self._under_way = 0, False
+        self._entered = False  # in this step, by a forward
         self._on, self._closed = automatic, not settings.enabled
         self._automatic = automatic
         self._owner = 0  # the thread whose forwards make steps
@@ -152,14 +153,15 @@ class Session:
             self._begin()
         elif not self._under_way:
             self._begin()
-        elif self._process and self._process.recorder.live:
+        elif self._entered and self._process and self._process.recorder.live:
             self._process.recorder.micro_step += 1
+        self._entered = True
 
     def _begin(self) -> None:
         process = self._process or self._make()
         if process is None:
             return
-        self._under_way = True
+        self._under_way, self._entered = True, False
         self._boundaries.begun()
         if self._filter.wants_step(self._step):
             process.begin_step(self._step)

@@ -214,3 +214,15 @@ def test_data_modes_choose_halves(tmp_path: Path, modes: list[str], kept: set[st
     debugger.step()
     (step,) = spooled(tmp_path).steps
     assert {value.role for value in step.values} and {value.role for value in step.values} <= kept
+
+
+def test_forwards_of_one_step_are_its_micro_steps(tmp_path: Path) -> None:
+    model = small()
+    debugger = PrecisionDebugger(config_path=config())
+    for forwards in (1, 2):
+        debugger.start(model)
+        for _ in range(forwards):
+            train(model)
+        debugger.stop()
+        debugger.step()
+    assert [step.micro_steps for step in spooled(tmp_path).steps] == [{0}, {0, 1}]
