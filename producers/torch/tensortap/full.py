@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import ref
 
 import torch
 from torch import Tensor
 from torch.nn.modules._functions import BackwardHookFunction
 
-from tensortap import layout
+from tensortap import layout, unseen
 from tensortap.names import Op
 from tensortap.recorder import Recorder
 
 Values = tuple[Any, ...]
 _autograd: Any = torch._C._autograd  # pyright: ignore[reportAttributeAccessIssue]
 _DEEPEST = 32
+_NODE = "BackwardHookFunctionBackward"
 
 
 class FullCall:
@@ -30,17 +32,22 @@ class FullCall:
     def __init__(self, recorder: Recorder, op: Op, path: str) -> None:
         self._recorder, self._op, self._path = recorder, op, path
         self._seq = self._parent_number = 0
-        self._ends_at_inputs = False
+        self._inputs: list[ref[Tensor]] = []  # behind the node on them
+        self._ends_at_inputs = self._is_lost = self._is_under_way = False
 
     def around_inputs(self, args: Values) -> Values | None:
         """The arguments behind a node that hears of their gradients; None when none needs one."""
         hook = self._recorder.guard.hook("gradients of a module's inputs", self._made)
         changed: Values | None = _behind_node(args, lambda node: node.register_hook(hook))
         self._ends_at_inputs = changed is not None
+        self._inputs = [ref(tensor) for tensor in _needing(changed, 0)]
         return changed
 
     def around_outputs(self, result: object) -> object:
         """The outputs behind a node that hears of their gradients; None when none needs one."""
+        self._is_lost = bool(self._inputs) and all(_is_off_node(tensor()) for tensor in self._inputs)
+        if self._is_lost:
+            self._recorder.unseen.count(unseen.NO_BACKWARD_HOOK, self._path)
         hook = self._recorder.guard.hook("gradients of a module's outputs", self._given)
         return _behind_node(result, lambda node: node.register_prehook(hook))
 
@@ -51,20 +58,23 @@ class FullCall:
         with recorder.lock:
             op = recorder.names.backward(self._op)
             self._parent_number = recorder.backward_parent()
-            flags = layout.OP_OPENS if self._ends_at_inputs else 0
-            self._seq = recorder.begin(op, self._parent_number, self._path, wanted=True, flags=flags)
-            recorder.backward_values(op, self._seq, gradients, None)
+            if not self._is_lost:
+                flags = layout.OP_OPENS if self._ends_at_inputs else 0
+                self._seq = recorder.begin(op, self._parent_number, self._path, wanted=True, flags=flags)
+                recorder.backward_values(op, self._seq, gradients, None)
             if self._ends_at_inputs:
                 recorder.backwards.append(op)
+                self._is_under_way = True
 
     def _made(self, gradients: Values, _: Values) -> None:
         recorder = self._recorder
-        if not recorder.live:
+        if not recorder.live or not self._is_under_way:
             return
         with recorder.lock:
             op = recorder.names.backward(self._op)
-            if op in recorder.backwards:
-                recorder.backwards.remove(op)
+            self._is_under_way = False
+            if recorder.backwards:
+                recorder.backwards.pop()  # of whom ever: one that was lost is under way until then, with msProbe, too
             if self._seq:
                 recorder.backward_values(op, self._seq, None, gradients)
                 recorder.end(op, self._parent_number, self._seq)
@@ -84,6 +94,11 @@ def _behind_node(value: Any, listen: Callable[[Any], object]) -> Any:
     for tensor in behind:
         _autograd._set_creation_meta(tensor, _autograd.CreationMeta.DEFAULT)  # else what works in place raises
     return _replaced(value, iter(behind), 0)
+
+
+def _is_off_node(tensor: Tensor | None) -> bool:
+    """Whether a tensor behind a node was changed in place, so that its own node is another."""
+    return tensor is not None and tensor.grad_fn is not None and tensor.grad_fn.name() != _NODE
 
 
 def _needing(value: Any, depth: int) -> Iterator[Tensor]:

@@ -28,11 +28,15 @@ _BEFORE_3_11: Final = {
 _UNARY: Final = {"UNARY_NEGATIVE": "neg", "UNARY_POSITIVE": "pos", "UNARY_INVERT": "invert"}
 
 
+_UNKNOWN: Final = object()
+
+
 def used(frame: FrameType, two_tensors: bool) -> str | None:
     """The special method that the operator at the frame's place stands for, as __mul__; None for a call by name."""
-    previous, instruction = _at(frame)
-    if instruction is None:
+    before = [one for one in dis.get_instructions(frame.f_code) if one.offset <= frame.f_lasti]
+    if not before:
         return None
+    instruction = before.pop()
     name = instruction.opname
     if name == "COMPARE_OP":
         return f"__{_COMPARE.get(str(instruction.argval).strip(), '')}__"
@@ -43,13 +47,8 @@ def used(frame: FrameType, two_tensors: bool) -> str | None:
         return None
     if in_place:
         return "__matmul__" if binary == "matmul" else f"__i{binary}__"
-    reflected = not two_tensors and _right_is_tensor(frame, previous)
+    reflected = not two_tensors and _right_is_tensor(frame, before)
     return f"__r{binary}__" if reflected else f"__{binary}__"
-
-
-def _at(frame: FrameType) -> tuple[dis.Instruction | None, dis.Instruction | None]:
-    instructions = [one for one in dis.get_instructions(frame.f_code) if one.offset <= frame.f_lasti]
-    return (instructions[-2] if len(instructions) > 1 else None), (instructions[-1] if instructions else None)
 
 
 def _binary(instruction: dis.Instruction) -> tuple[str | None, bool]:
@@ -62,9 +61,38 @@ def _binary(instruction: dis.Instruction) -> tuple[str | None, bool]:
     return _BEFORE_3_11.get(operator) if kind in ("BINARY", "INPLACE") else None, kind == "INPLACE"
 
 
-def _right_is_tensor(frame: FrameType, previous: dis.Instruction | None) -> bool:
-    """Whether the right operand is the tensor, where what was loaded last tells: 2 * x, and not x * 2."""
-    if previous is None or not previous.opname.startswith("LOAD_FAST"):
-        return False
-    names = previous.argval if isinstance(previous.argval, tuple) else (previous.argval,)
-    return isinstance(frame.f_locals.get(names[-1]), torch.Tensor)
+def _right_is_tensor(frame: FrameType, before: list[dis.Instruction]) -> bool:
+    """Whether of one tensor and one number the tensor is the right operand, as far as code tells: 2 * x, and not x * 2."""
+    right = _value(frame, before, 0)
+    if right is not _UNKNOWN:
+        return isinstance(right, torch.Tensor)
+    left = _left(frame, before)
+    return left is not _UNKNOWN and not isinstance(left, torch.Tensor)
+
+
+def _left(frame: FrameType, before: list[dis.Instruction]) -> object:
+    """What was loaded before the code that makes the right operand, which is where the stack is one less."""
+    height = 0
+    for at in range(len(before) - 1, 0, -1):
+        if before[at].opcode in dis.hasjrel:
+            return _UNKNOWN
+        height += dis.stack_effect(before[at].opcode, before[at].arg, jump=False)
+        if height >= 1:
+            return _value(frame, before[:at], 0) if height == 1 else _value(frame, before[: at + 1], 1)
+    return _UNKNOWN
+
+
+def _value(frame: FrameType, loads: list[dis.Instruction], nth: int) -> object:
+    """The value that the last instruction loads, the nth from its last; no code runs for it."""
+    name, loaded = loads[-1].opname, loads[-1].argval
+    if name in ("LOAD_CONST", "LOAD_SMALL_INT"):
+        return loaded
+    if name.startswith("LOAD_FAST") or name in ("LOAD_DEREF", "LOAD_NAME"):
+        names = loaded if isinstance(loaded, tuple) else (loaded,)
+        return frame.f_locals.get(names[-1 - nth], _UNKNOWN)
+    if name == "LOAD_GLOBAL":
+        return frame.f_globals.get(loaded, _UNKNOWN)
+    if name == "LOAD_ATTR" and len(loads) > 1:
+        owner = _value(frame, loads[:-1], 0)
+        return getattr(owner, "__dict__", {}).get(loaded, _UNKNOWN)
+    return _UNKNOWN
