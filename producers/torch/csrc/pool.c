@@ -14,7 +14,8 @@ static pthread_cond_t begun = PTHREAD_COND_INITIALIZER, ended = PTHREAD_COND_INI
 static const pool_job *current;
 static unsigned generation;
 static int workers, wanted, running, forked;
-static atomic_int next_piece;
+static atomic_int next_piece, joined;
+static team_start *lent;
 
 static void work_on(const pool_job *job) {
   for (int piece; (piece = atomic_fetch_add(&next_piece, 1)) < job->pieces;) job->run(job->context, piece);
@@ -64,7 +65,21 @@ int pool_take(void) { return !forked && pthread_mutex_trylock(&taken) == 0; }
 
 void pool_give(void) { pthread_mutex_unlock(&taken); }
 
-void pool_run(const pool_job *job, int threads) {
+typedef struct { const pool_job *job; int threads; } shared_job;
+
+static void join(void *argument) {
+  const shared_job *shared = argument;
+  if (atomic_fetch_add(&joined, 1) < shared->threads) work_on(shared->job);
+}
+
+static void run_on_team(const pool_job *job, int threads) {
+  shared_job shared = {job, threads};
+  atomic_store(&next_piece, 0);
+  atomic_store(&joined, 0);
+  lent(join, &shared, 0, 0);
+}
+
+static void run_on_ours(const pool_job *job, int threads) {
   int helpers = threads - 1 < MOST_WORKERS ? threads - 1 : MOST_WORKERS;
   while (workers < helpers && start_worker()) workers++;
   pthread_mutex_lock(&lock);
@@ -79,4 +94,11 @@ void pool_run(const pool_job *job, int threads) {
   current = NULL;
   while (running > 0) pthread_cond_wait(&ended, &lock);
   pthread_mutex_unlock(&lock);
+}
+
+void pool_lend(team_start *team) { lent = team; }
+
+void pool_run(const pool_job *job, int threads) {
+  if (lent) run_on_team(job, threads);
+  else run_on_ours(job, threads);
 }

@@ -237,5 +237,8 @@ EXPORT const char *tap_dtypes(void) {
          "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 complex32 complex64 complex128";
 }
 
+/* Whose threads share the work on large tensors: those of this OpenMP runtime's function GOMP_parallel; NULL: our own. */
+EXPORT void tap_lend_team(team_start *team) { pool_lend(team); }
+
 /* Of the spool's layout. */
 EXPORT int tap_layout_version(void) { return (int)TAP_VERSION; }

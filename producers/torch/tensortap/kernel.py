@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
+
+import torch
 
 from tensortap import layout
 
@@ -17,6 +20,9 @@ WANT_SKETCH: Final = 1 << 8
 WANT_DIGEST: Final = 1 << 9
 WANT_CRC32: Final = 1 << 10
 THREADS_SHIFT: Final = 16
+
+_FLAGS: Final = 6  # place in /proc/self/stat, behind the command
+_FORKED: Final = 0x40  # of the flags: forked, and no other program begun since
 
 # The kernel's tap_call: data, elements, view (0: none), rows, site, layout, seq, flags, options, 0.
 CALL: Final = struct.Struct("<QqQQIIIIII")
@@ -54,6 +60,7 @@ def load(path: Path | None = None) -> Kernel | None:
         holding, releasing = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
         if releasing.tap_layout_version() != layout.VERSION:
             return None
+        _lend_team(releasing)
         releasing.tap_dtypes.restype = ctypes.c_char_p
         return Kernel(
             quick=holding.tap_measure,
@@ -63,6 +70,20 @@ def load(path: Path | None = None) -> Kernel | None:
         )
     except (OSError, AttributeError):
         return None
+
+
+def team_of_torch() -> int | None:
+    """Address of what starts a team of torch's own OpenMP threads; None where there is none, or a fork may have left it without."""
+    status = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    if int(status[_FLAGS]) & _FORKED:
+        return None
+    library = ctypes.CDLL(str(Path(torch.__file__).with_name("lib") / "libtorch_cpu.so"))
+    return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
+
+
+def _lend_team(to: ctypes.CDLL) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # a torch with other threads: the kernel has its own
+        to.tap_lend_team(ctypes.c_void_p(team_of_torch()))
 
 
 def _typed_sketch(function: ctypes._NamedFuncPointer) -> SketchRun:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 import shutil
 from pathlib import Path
 
@@ -187,13 +189,27 @@ def test_the_usual_tensor_is_measured_much_better_than_that() -> None:
     assert math.isclose(read.l1, np.abs(x).sum(), rel_tol=2 * ROUNDING)
 
 
-def test_threads_change_no_bit() -> None:
-    tensor, threads = torch.randn(1_000_003) * 3 + 1, torch.get_num_threads()
+@pytest.mark.parametrize("threads", ["torch's", "our own"])
+def test_threads_change_no_bit(threads: str, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(Path(kernel.__file__).with_name(kernel.FILE), tmp_path))
+    library, before = kernel.load(copy), torch.get_num_threads()
+    assert library is not None
+    if threads == "our own":
+        ctypes.CDLL(str(copy)).tap_lend_team(None)
     torch.set_num_threads(4)
     try:
-        assert measure(Measurer(1, True, True), tensor) == measure(Measurer(4, True, True), tensor)
+        tensor = torch.randn(1_000_003) * 3 + 1
+        assert measure(Measurer(1, True, True, library=library), tensor) == measure(Measurer(4, True, True, library=library), tensor)
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
+
+
+def test_a_team_is_lent_where_this_process_was_not_forked() -> None:
+    assert kernel.team_of_torch()
+    child = os.fork()
+    if not child:
+        os._exit(0 if kernel.team_of_torch() is None else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def of_width(width: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Measurer:
