@@ -58,6 +58,7 @@ class Settings:
     sketch: bool = False
     digest: bool = False
     backward: Backward = "light"
+    detail_steps: int = 2  # after the first value that is not finite
     spool: Path = field(default_factory=lambda: spool_root(os.environ))
     segments: int = 64
     memory: bool = False
@@ -75,6 +76,7 @@ class Settings:
         _check_least("segments", self.segments, 2)
         _check_least("rank", self.rank, 0)
         _check_least("threads", self.threads, 0)
+        _check_least("detail_steps", self.detail_steps, 0)
         _check_least("first_n_per_site", self.first_n_per_site, 1)
         _check_level(self)
 
@@ -221,6 +223,7 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "sketch": _yes,
     "digest": _yes,
     "backward": _text,
+    "detail_steps": _number,
     "spool": _path,
     "segments": _number,
     "memory": _yes,

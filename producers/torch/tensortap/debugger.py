@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from tensortap.config import Settings, changed
+from tensortap.config import Settings, changed, environment_name
 from tensortap.msprobe_config import enabled, from_msprobe, load
 from tensortap.notices import Notices
 from tensortap.session import Session
@@ -120,5 +120,6 @@ class PrecisionDebugger:
 
 
 def _defaults(environment: Mapping[str, str]) -> dict[str, Any]:
-    """What is otherwise here than where no one migrates."""
-    return {} if environment.get("TENSORTAP_BACKWARD") else {"backward": "full"}
+    """What is otherwise here than where no one migrates: gradients as msProbe takes them, and its ops and no more."""
+    otherwise: dict[str, Any] = {"backward": "full", "detail_steps": 0}
+    return {name: value for name, value in otherwise.items() if not environment.get(environment_name(name))}

@@ -62,10 +62,12 @@ class Measurer:
             pass
         return self._otherwise(tensor, address, Name(site, layout, seq, flags))
 
-    def flush(self) -> None:
-        """Completes what is pending; for the end of a step."""
-        if self._deferred is not None:
-            self._deferred.flush()
+    def flush(self) -> bool:
+        """Completes what is pending; for the end of a step. Whether a NaN or +Inf was in it, now or before."""
+        if self._deferred is None:
+            return False
+        self._deferred.flush()
+        return self._deferred.overflowed
 
     def _by_kernel(self, tensor: Tensor, address: int, site: int, layout: int, seq: int, flags: int) -> int:
         """0 when the kernel cannot read it."""

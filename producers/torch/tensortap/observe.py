@@ -42,11 +42,16 @@ class Observer:
         self._layouts: dict[object, _Layout] = {}
         self._seen: dict[int, _Seen] = {}
         self._first_n = first_n
+        self.overflowed = False  # a value was met that is not finite
         self._taken: dict[int, int] = {}
 
     def forget(self) -> None:
         """Read every tensor anew from here on: at each step, and after code that may write without a trace."""
         self._seen.clear()
+
+    def measure_with(self, measurer: Measurer) -> None:
+        """Measure with another from here on."""
+        self._measurer = measurer
 
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a plain tensor."""
@@ -105,6 +110,8 @@ class Observer:
         at = spool.advance(rows)
         if at < 0:
             return
+        if rows > 1 and not self.overflowed:
+            self.overflowed = spool.overflowed(at)
         flags = spool.flags(at)
         if flags & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)

@@ -8,7 +8,7 @@ from torch import nn
 
 from tensortap import about, layout, memory, topology, unseen
 from tensortap.collectives import CollectiveHooks
-from tensortap.config import Settings
+from tensortap.config import Level, Settings
 from tensortap.engine import EngineWrap
 from tensortap.filters import Filter
 from tensortap.graphs import GraphWatch
@@ -39,11 +39,8 @@ class Process:
         for difference in settings.differences:
             self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
         self._memory = memory.Reader(tuple({p.device for root in roots for p in root.parameters()}))
-        watch = self._write_memory if settings.memory and settings.level == "L0" else None
-        self._modules = ModuleHooks(self.recorder, watch) if settings.level in ("L0", "mix") else None
-        self._mode = ApiMode(self.recorder) if settings.level in ("L1", "mix") else None
-        self._engine = EngineWrap(self._mode) if self._mode else None
-        self._collectives = CollectiveHooks(self.recorder) if self._mode else None
+        self._observe_at(settings.level)
+        self._detail_left, self._is_detailed = settings.detail_steps, False
         self._optimizers = OptimizerHooks(self.recorder)
         self._graphs = GraphWatch(self.unseen)
         self._heartbeat = Heartbeat(self._spool.heartbeat)
@@ -53,8 +50,9 @@ class Process:
         self._before = (0, 0, 0)
         self.step = -1
 
-    def begin_step(self, step: int) -> None:
-        """A wanted step begins."""
+    def begin_step(self, step: int) -> str:
+        """A wanted step begins. Returns what is to be told about it."""
+        told = self._detail(step)
         self.install()
         recorder = self.recorder
         with recorder.lock:
@@ -66,12 +64,13 @@ class Process:
             self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
             self._spool.step(step)
             self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
+        return told
 
     def end_step(self) -> None:
         """The step under way is over."""
         recorder, spool = self.recorder, self._spool
         with recorder.lock:
-            recorder.measurer.flush()
+            recorder.observer.overflowed |= recorder.measurer.flush()
             recorder.observer.forget()
             self._write_memory(None)
             for part in self._compiled:
@@ -87,6 +86,28 @@ class Process:
             spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, 0, 0, phase)
             spool.settle()
             self.step = -1
+
+    def _observe_at(self, level: Level) -> None:
+        settings, recorder = self._settings, self.recorder
+        watch = self._write_memory if settings.memory and level == "L0" else None
+        self._modules = ModuleHooks(recorder, watch) if level in ("L0", "mix") else None
+        self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
+        self._engine = EngineWrap(self._mode) if self._mode else None
+        self._collectives = CollectiveHooks(recorder) if self._mode else None
+
+    def _detail(self, step: int) -> str:
+        """Record all there is for some steps after the first value that is not finite, then as before."""
+        settings = self._settings
+        wanted = self.recorder.observer.overflowed and self._detail_left > 0 and settings.level != "debug"
+        self._detail_left -= wanted
+        if wanted is self._is_detailed:
+            return ""
+        self._is_detailed = wanted
+        self.uninstall()
+        self._observe_at("mix" if wanted else settings.level)
+        self.recorder.measure_with(wanted or settings.sketch, wanted or settings.digest)
+        count = settings.detail_steps
+        return f"a value was not finite: {count} steps from {step} on are recorded at level mix, with sketch and digest" if wanted else ""
 
     def install(self) -> None:
         """Put the hooks in place, on the thread that calls."""

@@ -55,9 +55,7 @@ class Recorder:
         self.micro_step = 0
         self.seq = self.ops = 0
         self.names = Names(spool, Stacks(spool, settings.stacks))
-        threads = settings.threads or torch.get_num_threads()
-        md5 = settings.task == "md5"
-        self.measurer = Measurer(threads, settings.sketch, settings.digest, crc32=md5)
+        self.measurer = self._measurer(settings.sketch, settings.digest)
         self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
         self.walker = Walker(spool, self.names, self.observer, counts)
         self._calls: dict[str, Calls] = {}
@@ -90,6 +88,15 @@ class Recorder:
         else:
             self.spool.dropped += 1
         return seq
+
+    def measure_with(self, sketch: bool, digest: bool) -> None:
+        """Measure so from here on; between steps, when nothing is pending."""
+        self.measurer = self._measurer(sketch, digest)
+        self.observer.measure_with(self.measurer)
+
+    def _measurer(self, sketch: bool, digest: bool) -> Measurer:
+        threads = self.settings.threads or torch.get_num_threads()
+        return Measurer(threads, sketch, digest, crc32=self.settings.task == "md5")
 
     def backward_parent(self) -> int:
         """The backward within which one begins now, as msProbe sees it: of a module that began and is not complete."""

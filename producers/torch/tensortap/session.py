@@ -164,7 +164,8 @@ class Session:
         self._under_way, self._entered = True, False
         self._boundaries.begun()
         if self._filter.wants_step(self._step):
-            process.begin_step(self._step)
+            if told := process.begin_step(self._step):
+                self._notices.say(told)
             process.recorder.live = True
         else:
             process.uninstall()

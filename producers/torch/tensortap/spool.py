@@ -26,6 +26,7 @@ _AGENT_AWAY_NS: Final = 10_000_000_000
 _RUNNING: Final = 1
 _ENDED: Final = 2
 _NOT_FINITE: Final = struct.Struct("<QQQ")
+_OVERFLOWED: Final = struct.Struct("<QQ")  # the first two of those: NaN and +Inf
 
 
 class SpoolError(OSError):
@@ -121,6 +122,13 @@ class Spool:
         segment = self._segment
         assert segment is not None
         return segment.words[(at >> 2) + 3]
+
+    def overflowed(self, at: int) -> bool:
+        """Whether the tensor of several rows just written has a NaN or +Inf. -Inf alone is how models mask."""
+        segment = self._segment
+        assert segment is not None
+        counted = segment.words[(at + ROW >> 2) + _COMMIT_WORD] == layout.COUNTS_KIND
+        return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
 
     def copy(self, at: int, rows: int) -> bytes:
         """The content of rows just written, behind their site, layout, seq and flags."""
