@@ -125,3 +125,20 @@ func tryChange(ctx context.Context, bucket jetstream.KeyValue, key string, chang
 	}
 	return err
 }
+
+// RanksStarted is how many ranks of a run were admitted.
+func RanksStarted(ctx context.Context, js jetstream.JetStream, runID uint64) (int, error) {
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if err != nil {
+		return 0, fmt.Errorf("count the ranks of a run: %w", err)
+	}
+	keys, err := bucket.ListKeysFiltered(ctx, schemas.FormatID(runID)+".*")
+	if err != nil {
+		return 0, fmt.Errorf("count the ranks of a run: %w", err)
+	}
+	count := 0
+	for range keys.Keys() {
+		count++
+	}
+	return count, nil
+}

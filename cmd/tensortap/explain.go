@@ -84,17 +84,14 @@ func (a *app) explain(ctx context.Context, request system.ExplainRequest, output
 	if err := request.Validate(); err != nil {
 		return err
 	}
-	client, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	explanation, err := client.Explain(ctx, request)
-	if err != nil {
-		return err
-	}
-	if format == report.Text {
-		return explanation.WriteNote(a.stdout)
-	}
-	return report.WriteObject(a.stdout, explanation.Object())
+	return a.ask(ctx, func(ctx context.Context, client *system.Client) error {
+		explanation, err := client.Explain(ctx, request)
+		if err != nil {
+			return err
+		}
+		if format == report.Text {
+			return explanation.WriteNote(a.stdout)
+		}
+		return report.WriteObject(a.stdout, explanation.Object())
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,9 @@ tensors are not written. Steps that have not ended are left out.`,
 					return err
 				}
 			}
-			return a.exportMsprobe(cmd, request)
+			return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
+				return a.exportMsprobe(ctx, client, request)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -52,17 +55,12 @@ tensors are not written. Steps that have not ended are left out.`,
 	return cmd
 }
 
-func (a *app) exportMsprobe(cmd *cobra.Command, request system.ExportRequest) error {
-	client, err := a.connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if err := a.warnIncomplete(cmd, client, map[string]string{"run": request.Run}); err != nil {
+func (a *app) exportMsprobe(ctx context.Context, client *system.Client, request system.ExportRequest) error {
+	if err := a.warnIncomplete(ctx, client, map[string]string{"run": request.Run}); err != nil {
 		return err
 	}
 	progress := a.progress("export " + request.Run)
-	result, err := client.ExportMsprobe(cmd.Context(), request, progress.set)
+	result, err := client.ExportMsprobe(ctx, request, progress.set)
 	progress.finish()
 	if result.Unplaced > 0 {
 		fmt.Fprintf(a.stderr, "warning: %d values or ops could not be written: they are not defined, or stand twice at one place\n", result.Unplaced)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -25,15 +26,40 @@ func (a *app) inTemporary(ctx context.Context, ask question) error {
 	return system.WithTemporary(ctx, a.getenv("TMPDIR"), cfg, ask)
 }
 
-// inRunning asks the running system. Why says, where there is none, for what it is needed.
+// inRunning asks the running system, or else one that is there for the question. Why says, where nothing was ever
+// stored, for what a system is needed.
 func (a *app) inRunning(ctx context.Context, why string, ask question) error {
-	client, err := a.connect(ctx)
-	switch {
-	case errors.Is(err, system.ErrNotRunning):
+	err := a.ask(ctx, ask)
+	if errors.Is(err, system.ErrNotRunning) {
 		return fmt.Errorf("%s: %w", why, err)
-	case err != nil:
+	}
+	return err
+}
+
+// ask asks the running system. Where none runs but has run, one is there for the question, over what that has stored.
+func (a *app) ask(ctx context.Context, ask question) error {
+	client, err := a.connect(ctx)
+	if errors.Is(err, system.ErrNotRunning) && a.hasStored() {
+		return a.inOwn(ctx, ask)
+	}
+	if err != nil {
 		return err
 	}
 	defer client.Close()
 	return ask(ctx, client)
+}
+
+func (a *app) hasStored() bool {
+	absolute, err := filepath.Abs(a.data)
+	return err == nil && system.Folder(absolute).HasRun()
+}
+
+// inOwn asks a system on the data folder that nobody else hears of.
+func (a *app) inOwn(ctx context.Context, ask question) error {
+	cfg, err := a.config(a.data)
+	if err != nil {
+		return err
+	}
+	cfg.Unannounced = true
+	return system.WithSystem(ctx, cfg, ask)
 }

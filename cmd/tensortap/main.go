@@ -29,6 +29,16 @@ const (
 // errDiffers ends a command that did its work and found a difference.
 var errDiffers = errors.New("the runs differ")
 
+// programError ends a command with the status of the program that it ran, and with what else went wrong, if anything.
+type programError struct {
+	status int
+	err    error
+}
+
+func (e *programError) Error() string {
+	return fmt.Sprintf("the program ended with status %d: %v", e.status, e.err)
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A reader of the output that has seen enough, such as head, is an error of that write: what runs is ended well.
@@ -43,9 +53,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	root := newRoot(stdout, stderr, getenv) //nolint:contextcheck // cobra hands ctx to the command
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	var program *programError
 	switch {
 	case err == nil:
 		return exitSame
+	case errors.As(err, &program):
+		return endedWith(stderr, program)
 	case errors.Is(err, errDiffers):
 		return exitDiffers
 	case errors.Is(err, syscall.EPIPE):
@@ -56,6 +69,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	}
 	fmt.Fprintln(stderr, "tensortap:", printable(err))
 	return exitError
+}
+
+// endedWith is a program's own status; what went wrong with recording it is told besides.
+func endedWith(stderr io.Writer, program *programError) int {
+	if program.err != nil {
+		fmt.Fprintln(stderr, "tensortap:", printable(program.err))
+	}
+	if program.status == 0 {
+		return exitError
+	}
+	return program.status
 }
 
 // printable is the error without what a name or a file could do to a terminal.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,29 +93,26 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, values map[string]*string
 	if err != nil {
 		return err
 	}
-	client, err := a.connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	parameters := make(map[string]string, len(values))
 	for name, value := range values {
 		parameters[name] = *value
 	}
-	if err := a.checkRuns(cmd, client, parameters); err != nil {
-		return err
-	}
-	if err := a.warnIncomplete(cmd, client, parameters); err != nil {
-		return err
-	}
-	if err := a.align(cmd, client, parameters); err != nil {
-		return err
-	}
-	return client.QueryViews(cmd.Context(), a.stdout, format, r.Query, parameters)
+	return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
+		if err := a.checkRuns(ctx, client, parameters); err != nil {
+			return err
+		}
+		if err := a.warnIncomplete(ctx, client, parameters); err != nil {
+			return err
+		}
+		if err := a.align(ctx, client, parameters); err != nil {
+			return err
+		}
+		return client.QueryViews(ctx, a.stdout, format, r.Query, parameters)
+	})
 }
 
 // align pairs the ops of two runs before they are held against each other.
-func (a *app) align(cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
+func (a *app) align(ctx context.Context, client *system.Client, parameters map[string]string) error {
 	if parameters["problem"] == "" || parameters["bench"] == "" {
 		return nil
 	}
@@ -125,7 +123,7 @@ func (a *app) align(cmd *cobra.Command, client *system.Client, parameters map[st
 			return fmt.Errorf("--step-offset %s: want a whole number", strconv.Quote(text))
 		}
 	}
-	err := client.Align(cmd.Context(), parameters["problem"], parameters["bench"], offset)
+	err := client.Align(ctx, parameters["problem"], parameters["bench"], offset)
 	if tooMany := (*system.TooManyProgramsError)(nil); errors.As(err, &tooMany) {
 		fmt.Fprintln(a.stderr, "INCOMPLETE:", tooMany)
 		return nil
@@ -137,12 +135,12 @@ func (a *app) align(cmd *cobra.Command, client *system.Client, parameters map[st
 func runParameters() []string { return []string{"problem", "bench", "run"} }
 
 // checkRuns refuses names of runs that are not there, which would give an empty answer.
-func (*app) checkRuns(cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
+func (*app) checkRuns(ctx context.Context, client *system.Client, parameters map[string]string) error {
 	for _, name := range runParameters() {
 		if parameters[name] == "" {
 			continue
 		}
-		if err := client.CheckRun(cmd.Context(), parameters[name]); err != nil {
+		if err := client.CheckRun(ctx, parameters[name]); err != nil {
 			return fmt.Errorf("--%s: %w", name, err)
 		}
 	}
@@ -150,12 +148,12 @@ func (*app) checkRuns(cmd *cobra.Command, client *system.Client, parameters map[
 }
 
 // warnIncomplete says first what the answer lacks.
-func (a *app) warnIncomplete(cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
+func (a *app) warnIncomplete(ctx context.Context, client *system.Client, parameters map[string]string) error {
 	for _, name := range runParameters() {
 		if parameters[name] == "" {
 			continue
 		}
-		gaps, err := client.Incomplete(cmd.Context(), parameters[name])
+		gaps, err := client.Incomplete(ctx, parameters[name])
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ or it cannot say. Of all others: 0 done, 2 an error.`,
 	root.SetErr(stderr)
 	a.flags(root)
 	root.AddCommand(
-		newUp(a), newAgent(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newQuery(a),
+		newUp(a), newAgent(a), newRun(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newQuery(a),
 		newReplay(a), newEngine(a), newVersion(a),
 	)
 	return root

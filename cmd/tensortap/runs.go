@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
 )
 
@@ -55,13 +58,22 @@ func (a *app) query(cmd *cobra.Command, query string, parameters map[string]stri
 		return err
 	}
 	endpoint, err := a.databaseEndpoint()
+	if errors.Is(err, system.ErrNotRunning) && a.hasStored() {
+		return a.inOwn(cmd.Context(), func(ctx context.Context, client *system.Client) error {
+			return a.queryAt(ctx, client.Endpoint, format, query, parameters)
+		})
+	}
 	if err != nil {
 		return err
 	}
-	reader, err := endpoint.OpenReader(cmd.Context())
+	return a.queryAt(cmd.Context(), endpoint, format, query, parameters)
+}
+
+func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, format report.Format, query string, parameters map[string]string) error {
+	reader, err := endpoint.OpenReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // only read
-	return reader.Query(cmd.Context(), a.stdout, format, query, parameters)
+	return reader.Query(ctx, a.stdout, format, query, parameters)
 }

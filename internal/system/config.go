@@ -21,6 +21,7 @@ type Config struct {
 	Command     []string      // starts the engine's child: this executable with `engine serve`
 	GuardPort   int           // where the guard of the engine listens; 0 takes a free port
 	Temporary   bool          // thrown away afterwards: no archive, nothing made to survive a loss of power
+	Unannounced bool          // nobody else is told where it listens
 	BatchAge    time.Duration // longest wait of rows for the database
 	ArchiveAge  time.Duration // longest wait of rows for the archive
 	AckWait     time.Duration // how long the stream waits for a sign of life of a store before it sends events again

@@ -143,6 +143,12 @@ func (f Folder) Find() (Endpoint, error) {
 	return e, nil
 }
 
+// HasRun says whether a system ever ran on the folder.
+func (f Folder) HasRun() bool {
+	_, err := os.Stat(f.endpoint())
+	return err == nil
+}
+
 // last is where the system on the folder listens or, while none runs, where
 // the last one did; empty if there was none.
 func (f Folder) last() (Endpoint, error) {

@@ -169,8 +169,10 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 		})
 	}
 	group.Go(func() error {
-		if err := endpoint.announce(); err != nil {
-			return err
+		if !s.cfg.Unannounced {
+			if err := endpoint.announce(); err != nil {
+				return err
+			}
 		}
 		return ready(endpoint)
 	})

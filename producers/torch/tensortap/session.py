@@ -64,6 +64,14 @@ class Session:
         """Record a value under a name, in the step under way or a new one, and the gradients of its tensors when they come."""
         self._safely("save", self._save, value, name, gradient)
 
+    def forward_begins(self, root: nn.Module) -> None:
+        """A root is being called, and was when the tap on it was made."""
+        self._safely("forward", self._forward_begins, root, ())
+
+    def count(self, reason: str, subject: str) -> None:
+        """Something that this tap cannot see was met."""
+        self._unseen.count(reason, subject)
+
     def number_from(self, step: int) -> None:
         """The step under way, or else the next, has this number."""
         self._step = step

@@ -17,6 +17,7 @@ NO_BACKWARD_HOOK: Final = "no backward hook"
 HOOK_ERROR: Final = "hook error"
 DROPPED: Final = "dropped"
 SETTING_NOT_HONOURED: Final = "setting not honoured"
+ANOTHER_MODEL: Final = "another model"
 OTHER_REASONS: Final = "reasons beyond the limit"
 
 REASONS: Final[tuple[str, ...]] = (
@@ -32,6 +33,7 @@ REASONS: Final[tuple[str, ...]] = (
     HOOK_ERROR,
     DROPPED,
     SETTING_NOT_HONOURED,
+    ANOTHER_MODEL,
     OTHER_REASONS,
 )
 MOST_PAIRS: Final = 4096

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/launch"
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/torch"
+)
+
+// launching is what run was asked for.
+type launching struct {
+	run, spool string
+	settings   map[string]*string // of the collector, by the name of the variable
+	resume     bool
+	program    []string
+}
+
+func newRun(a *app) *cobra.Command {
+	l := launching{settings: map[string]*string{}}
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG…]",
+		Short: "Run a program and record its models, without a change of its code",
+		Long: `Run a program and record its models, without a change of its code: the collector
+enters every Python process below it and taps the first model that is called. It sees
+what a tap in the code would see, and is controlled by the same TENSORTAP_* variables.
+
+Where a system runs, events go there. Else one runs for as long as the program does,
+and keeps its events in the data folder: look at them with tensortap up afterwards.
+
+Input, output and signals are the program's, and so is the exit status; 126 and 127
+are those of a program that could not be started.`,
+		Example: `  tensortap run --run bad -- torchrun --nproc-per-node 4 train.py
+  tensortap run --run good --level mix --steps 0-9 -- python generate.py`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l.program = args
+			return a.launch(cmd.Context(), l)
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&l.run, "run", "", "name of the run; by default the program's name and the time")
+	f.StringVar(&l.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
+	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; steps done again take the place of the old ones")
+	for name, usage := range map[string]string{
+		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both)",
+		"steps": "steps to record, as 0,3-5,10-100/10",
+		"ranks": "ranks to record, likewise",
+		"scope": "only modules whose path fits a pattern, as layers.[0-3]",
+		"ops":   "only calls that fit a pattern, as softmax",
+	} {
+		l.settings["TENSORTAP_"+strings.ToUpper(name)] = f.String(name, "", usage)
+	}
+	return cmd
+}
+
+// launch runs the program with the collector in it, and a system around it.
+func (a *app) launch(ctx context.Context, l launching) error {
+	if l.run == "" {
+		l.run = scriptName(l.program) + time.Now().UTC().Format("-20060102-150405")
+	}
+	if l.spool == "" {
+		l.spool = a.spoolRoot()
+	}
+	environment, err := a.attached(l)
+	if err != nil {
+		return err
+	}
+	status := 0
+	observed := func(ctx context.Context, client *system.Client) error {
+		if err := refuseRecorded(ctx, client, l); err != nil {
+			return err
+		}
+		var err error
+		status, err = launch.Run(launch.Program{Args: l.program, Environment: environment, Stdout: a.stdout, Stderr: a.stderr})
+		if err != nil {
+			return err
+		}
+		return a.tellRecorded(ctx, client, l)
+	}
+	// Signals are the program's. What it has published is stored whatever they did to it.
+	ctx = context.WithoutCancel(ctx)
+	err = a.around(ctx, l, observed)
+	if err == nil && status == 0 {
+		return nil
+	}
+	return &programError{status: status, err: err}
+}
+
+// refuseRecorded is an error before a program computes for hours, none of which its run could take.
+func refuseRecorded(ctx context.Context, client *system.Client, l launching) error {
+	ranks, err := client.RecordedRanks(ctx, l.run)
+	if err == nil && ranks > 0 && !l.resume {
+		err = fmt.Errorf("run %s is recorded already: give another name with --run, or --resume to go on with it", l.run)
+	}
+	return err
+}
+
+// tellRecorded waits until all is published, and says what was recorded.
+func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching) error {
+	if err := system.WaitPublished(ctx, l.spool, l.run); err != nil {
+		return err
+	}
+	ranks, err := client.RecordedRanks(ctx, l.run)
+	if err != nil {
+		return err
+	}
+	if ranks == 0 {
+		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model, or none took notice of PYTHONPATH")
+		return nil
+	}
+	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: tensortap compare %[1]s BENCH", report.Printable(l.run), ranks))
+	return nil
+}
+
+// scriptName is the script among a command's words, or else the program.
+func scriptName(words []string) string {
+	for _, word := range words {
+		if script, ok := strings.CutSuffix(filepath.Base(word), ".py"); ok {
+			return script
+		}
+	}
+	return filepath.Base(words[0])
+}
+
+// around serves the program's spool while job runs: into the system that runs, else into one of its own.
+func (a *app) around(ctx context.Context, l launching, job question) error {
+	serve := a.serving(l.spool)
+	serve.Resume = l.resume
+	endpoint, err := a.streamEndpoint()
+	if err == nil {
+		return system.WithAgent(ctx, endpoint, serve, job)
+	}
+	if !errors.Is(err, system.ErrNotRunning) {
+		return err
+	}
+	cfg, err := a.config(a.data)
+	if err != nil {
+		return err
+	}
+	cfg.Serve = serve
+	a.tellLaunch("no system runs; one runs with the program, and keeps what it stores in " + report.Printable(a.data))
+	return system.WithSystem(ctx, cfg, job)
+}
+
+// attached is the environment in which Python starts the collector.
+func (a *app) attached(l launching) ([]string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find a folder for the collector: %w", err)
+	}
+	folder, err := torch.Unpack(filepath.Join(cache, "tensortap"))
+	if err != nil {
+		return nil, err
+	}
+	path := folder
+	if before := a.getenv("PYTHONPATH"); before != "" {
+		path += string(os.PathListSeparator) + before
+	}
+	environment := append(os.Environ(), "PYTHONPATH="+path, "TENSORTAP_ATTACH=1", "TENSORTAP_RUN="+l.run, "TENSORTAP_SPOOL="+l.spool)
+	for variable, value := range l.settings {
+		if *value != "" {
+			environment = append(environment, variable+"="+*value)
+		}
+	}
+	return environment, nil
+}
+
+func (a *app) tellLaunch(text string) { fmt.Fprintln(a.stderr, "run:", text) }

@@ -1,0 +1,35 @@
+package launch_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/tensortap/tensortap/internal/launch"
+)
+
+func TestAProgramRunsAsIfByHand(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		stdout string
+		failed bool
+	}{
+		{"well", []string{"sh", "-c", `printf %s "$GIVEN"`}, 0, "given", false},
+		{"status", []string{"sh", "-c", "exit 3"}, 3, "", false},
+		{"killed", []string{"sh", "-c", "kill -9 $$"}, 137, "", false},
+		{"not there", []string{"/no/such/program"}, 127, "", true},
+		{"no program", []string{"/etc/passwd"}, 126, "", true},
+		// The program signals us, and is to hear of it. It would wait for ever otherwise.
+		{"signalled", []string{"sh", "-c", `trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.01; done`}, 9, "", false},
+	} {
+		var stdout bytes.Buffer
+		status, err := launch.Run(launch.Program{
+			Args: c.args, Environment: append(os.Environ(), "GIVEN=given"), Stdout: &stdout, Stderr: os.Stderr,
+		})
+		if status != c.status || stdout.String() != c.stdout || (err != nil) != c.failed {
+			t.Errorf("%s: status %d, want %d; stdout %q; error %v", c.name, status, c.status, stdout.String(), err)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/producers/agent"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// WithAgent serves processes of this host while job runs.
+func WithAgent(ctx context.Context, endpoint Endpoint, serve ServeRequest, job func(context.Context, *Client) error) error {
+	client, err := ConnectStream(endpoint, time.Now)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	group, serving := errgroup.WithContext(serving)
+	group.Go(func() error { return client.Serve(serving, serve) })
+	group.Go(func() error {
+		defer stop()
+		return job(serving, client)
+	})
+	return group.Wait()
+}
+
+// Times of waiting for an agent, which takes a process for dead after five seconds of silence.
+const (
+	publishedLook     = 50 * time.Millisecond
+	publishedPatience = 30 * time.Second
+)
+
+// RecordedRanks is how many ranks of a run were ever published by an agent.
+func (c *Client) RecordedRanks(ctx context.Context, run string) (int, error) {
+	return pipelines.RanksStarted(ctx, c.stream, schemas.RunID(run))
+}
+
+// WaitPublished waits until an agent has published all processes of the run whose folders are below the root.
+func WaitPublished(ctx context.Context, root, run string) error {
+	until := time.Now().Add(publishedPatience)
+	for {
+		left, err := agent.Unpublished(root, run)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("publish run %s: %d of its processes are not done, with folders %s in %s; an agent goes on with them: tensortap agent",
+				run, len(left), strings.Join(left, ", "), root)
+		}
+		select {
+		case <-time.After(publishedLook):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+"""Waits for the modules that models run in, and lets the collector attach to them once they are imported.
+
+Written for start-up time: it imports nothing that Python has not imported already, and PyTorch least of all.
+"""
+
+import os
+import sys
+
+# What an import finds beside it in this folder goes before it on the path, as the program that is run expects.
+HERE = os.path.dirname(os.path.abspath(__file__))
+# A module of the application, and the module of tensortap.attach that knows what to do with it.
+ADAPTERS = {"torch": "plain"}
+
+
+def begin():
+    """Watch the imports of this process, if the launcher asks for it. May be called by several ways in."""
+    if os.environ.get("TENSORTAP_ATTACH") and not any(type(finder) is Finder for finder in sys.meta_path):
+        sys.meta_path.insert(0, Finder())
+        for name in ADAPTERS:
+            if name in sys.modules:  # a plug-in of an engine is called after its imports
+                attach(name)
+
+
+class Finder:
+    """Finds nothing itself: it lets the others find the modules that matter, and hears when they have run."""
+
+    def __init__(self):
+        self._asking = set()
+
+    def find_spec(self, name, path=None, target=None):
+        """Find a module as the finders after this one do."""
+        if name not in ADAPTERS or name in self._asking:
+            return None
+        self._asking.add(name)
+        try:
+            spec = _found(name, path, target)
+        finally:
+            self._asking.discard(name)
+        if spec is not None and spec.loader is not None:
+            _listen(spec.loader, name)
+        return spec
+
+
+def attach(name):
+    """Let the adapter of a module do its work. What goes wrong there is no business of the program's."""
+    try:
+        adapter = "tensortap.attach." + ADAPTERS[name]
+        __import__(adapter)
+        sys.modules[adapter].attach(sys.modules[name])
+    except Exception as error:
+        _say("cannot attach to " + name + ", which runs unobserved: " + type(error).__name__ + ": " + str(error))
+
+
+def run_hidden(name, ours):
+    """Run the module of this name that would have been imported if ours did not come first on the path."""
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
+
+    spec = PathFinder.find_spec(name, [entry for entry in sys.path if os.path.abspath(entry) != HERE])
+    if spec is None or spec.loader is None:
+        return
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules[name] = ours
+        raise
+
+
+def _found(name, path, target):
+    for finder in sys.meta_path:
+        find = None if type(finder) is Finder else getattr(finder, "find_spec", None)
+        spec = find(name, path, target) if find else None
+        if spec is not None:
+            return spec
+    return None
+
+
+def _listen(loader, name):
+    run = loader.exec_module
+
+    def exec_module(module):
+        run(module)
+        attach(name)
+
+    loader.exec_module = exec_module
+
+
+def _say(sentence):
+    try:
+        sys.stderr.write("tensortap: " + sentence + "\n")
+    except Exception:
+        return

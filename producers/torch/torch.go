@@ -1,0 +1,79 @@
+// Package torch carries the collector, Python as it is, so that one executable can bring it into any environment.
+package torch
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The kernel statistics.so is among the files when it was built before.
+//
+//go:embed boot tensortap/*.[jps]* tensortap/attach/*.py
+var files embed.FS
+
+// Unpack writes the collector into a folder of its content's name below base, once, and returns what to put on
+// PYTHONPATH. Callers may overlap.
+func Unpack(base string) (string, error) {
+	name, err := contentName()
+	if err != nil {
+		return "", err
+	}
+	target := filepath.Join(base, name)
+	if _, err := os.Stat(target); err == nil {
+		return target, nil
+	}
+	if err := os.MkdirAll(base, 0o750); err != nil {
+		return "", fmt.Errorf("make the folder of the collector: %w", err)
+	}
+	fresh, err := os.MkdirTemp(base, "unpacking-")
+	if err != nil {
+		return "", fmt.Errorf("unpack the collector: %w", err)
+	}
+	err = errors.Join(unpack(fresh), os.Rename(fresh, target))
+	if _, missing := os.Stat(target); missing == nil {
+		return target, os.RemoveAll(fresh) // by this call, or by another meanwhile
+	}
+	return "", fmt.Errorf("unpack the collector into %s: %w", target, err)
+}
+
+// unpack writes the files; what stands in boot comes first on the path and lies beside the package.
+func unpack(target string) error {
+	return walk(func(path string, content []byte) error {
+		if inside, err := filepath.Rel("boot", path); err == nil && filepath.IsLocal(inside) {
+			path = inside
+		}
+		path = filepath.Join(target, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			return err
+		}
+		return os.WriteFile(path, content, 0o600)
+	})
+}
+
+func contentName() (string, error) {
+	hash := sha256.New()
+	err := walk(func(path string, content []byte) error {
+		_, err := fmt.Fprintf(hash, "%s\x00%d\x00%s", path, len(content), content)
+		return err
+	})
+	return "collector-" + hex.EncodeToString(hash.Sum(nil)[:8]), err
+}
+
+func walk(visit func(path string, content []byte) error) error {
+	return fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return visit(path, content)
+	})
+}
