@@ -9,6 +9,7 @@ import (
 )
 
 func TestAProgramRunsAsIfByHand(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		args   []string
