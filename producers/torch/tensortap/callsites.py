@@ -26,6 +26,8 @@ class CallSites:
         while caller.f_code.co_filename.endswith(_DISPATCHER) and caller.f_back:
             caller = caller.f_back
         passed = self._passed(caller)
+        if passed == (len(args), tuple(kwargs)):
+            return args, kwargs
         names = body.co_varnames[: body.co_argcount + body.co_kwonlyargcount]
         if passed is None or len(args) > len(names):
             return args, kwargs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import zlib
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,13 +12,20 @@ from torch import Tensor
 from tensortap import digest, fallback, kernel, layout, records, sketch
 from tensortap.cuda import Deferred
 from tensortap.records import Name
-from tensortap.views import Readings
+from tensortap.views import Reading, Readings
 
 MAX_ROWS: Final = 5
 _QUICK_ELEMENTS: Final = 1 << 14  # fewer are measured sooner than another thread could get Python's lock
 _PACK: Final = kernel.CALL.pack_into
-_COMPLEX: Final = 1 << 11  # of options: the tensor may be conjugated lazily
 _PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
+
+
+class Plan(NamedTuple):
+    """How the kernel reads tensors of one dtype, shape and strides."""
+
+    function: kernel.Measure
+    reading: Reading
+    options: int
 
 
 class Measurer:
@@ -62,6 +69,22 @@ class Measurer:
             pass
         return self._otherwise(tensor, address, Name(site, layout, seq, flags))
 
+    def plan(self, tensor: Tensor) -> Plan | None:
+        """How to measure CPU tensors of this dtype, shape and strides by `run`; None when it takes `measure`."""
+        options = self._options.get(tensor.dtype)
+        if options is None or self._kernel is None:
+            return None
+        reading = Reading(tensor.numel(), 0, None) if tensor.is_contiguous() else self._readings.of(tensor.shape, tensor.stride())
+        if reading is None:
+            return None
+        return Plan(self._kernel.quick if reading.elements < _QUICK_ELEMENTS else self._kernel.measure, reading, options)
+
+    def run(self, plan: Plan, data: int, address: int, site: int, layout: int, seq: int, flags: int = 0) -> int:
+        """As `measure`, for a tensor whose elements begin at `data`, neither conjugated nor negated lazily."""
+        function, (elements, view, _), options = plan
+        _PACK(self._call, 0, data, elements, view, address, site, layout, seq, flags, options, 0)
+        return function(self._argument)
+
     def flush(self) -> bool:
         """Completes what is pending; for the end of a step. Whether a NaN or +Inf was in it, now or before."""
         if self._deferred is None:
@@ -71,21 +94,13 @@ class Measurer:
 
     def _by_kernel(self, tensor: Tensor, address: int, site: int, layout: int, seq: int, flags: int) -> int:
         """0 when the kernel cannot read it."""
-        options = self._options.get(tensor.dtype)
-        if options is None or self._kernel is None or (options & _COMPLEX and tensor.is_conj()):
+        plan = self.plan(tensor)
+        if plan is None or (tensor.is_complex() and tensor.is_conj()):
             return 0
-        count, view = tensor.numel(), 0
-        if not tensor.is_contiguous():
-            reading = self._readings.of(tensor.shape, tensor.stride())
-            if reading is None:
-                return 0
-            count, view = reading.elements, reading.address
         data = tensor.data_ptr()
-        if not data and count:
+        if not data and plan.reading.elements:
             return 0
-        measure = self._kernel.quick if count < _QUICK_ELEMENTS else self._kernel.measure
-        _PACK(self._call, 0, data, count, view, address, site, layout, seq, flags, options, 0)
-        return measure(self._argument)
+        return self.run(plan, data, address, site, layout, seq, flags)
 
     def _otherwise(self, tensor: Tensor, address: int, name: Name) -> int:
         try:
@@ -126,7 +141,7 @@ class Measurer:
 def _options(names: tuple[str, ...], common: int) -> dict[torch.dtype, int]:
     """The kernel's number of each dtype that this torch has, with what is common to all."""
     numbers = {getattr(torch, name): number for number, name in enumerate(names) if hasattr(torch, name)}
-    return {dtype: number | common | dtype.is_complex * _COMPLEX for dtype, number in numbers.items()}
+    return {dtype: number | common for dtype, number in numbers.items()}
 
 
 def _plain(tensor: Tensor) -> Tensor | None:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from tensortap import layout, unseen
-from tensortap.measure import Measurer
-from tensortap.spool import Spool
+from tensortap.measure import Measurer, Plan
+from tensortap.spool import Spool, Written
 
 _MOST_LAYOUTS: Final = 1 << 16
 _PLAIN: Final = (Tensor, torch.nn.Parameter)
@@ -22,16 +22,11 @@ _is_wrapped: Final[Callable[[Tensor], bool]] = _functorch.is_functorch_wrapped_t
 class _Layout(NamedTuple):
     number: int
     on_cpu: bool
+    plan: Plan | None  # of plain tensors that the kernel reads where they are; complex ones may be conjugated lazily
 
 
-class _Seen(NamedTuple):
-    tensor: ref[Tensor]
-    version: int
-    pointer: int
-    requires_grad: bool
-    layout: int
-    flags: int
-    content: bytes
+# The tensor, its version, pointer and whether it requires a gradient, its layout, and where its rows are.
+_Seen = tuple[ref[Tensor], int, int, bool, int, Written]
 
 
 class Observer:
@@ -52,20 +47,21 @@ class Observer:
     def measure_with(self, measurer: Measurer) -> None:
         """Measure with another from here on."""
         self._measurer = measurer
+        self._layouts.clear()
 
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a plain tensor."""
         seen = self._seen.get(id(tensor))
-        if (
-            seen is not None
-            and seen.tensor() is tensor
-            and seen.version == tensor._version
-            and seen.pointer == tensor.data_ptr()
-            and seen.requires_grad is tensor.requires_grad
-            and self._first_n is None
-        ):
-            self._spool.again(seen.content, site, seen.layout, seq, seen.flags)
-            return
+        if seen is not None and self._first_n is None:
+            same, version, pointer, requires_grad, number, written = seen
+            if (
+                same() is tensor
+                and version == tensor._version
+                and pointer == tensor.data_ptr()
+                and requires_grad is tensor.requires_grad
+            ):
+                self._spool.again(written, site, number, seq)
+                return
         if _is_wrapped(tensor):
             self.unusual(tensor, site, seq)
             return
@@ -79,7 +75,9 @@ class Observer:
             return
         if self._first_n is not None and not self._wants_more(site):
             return
-        self._measure(tensor, site, known, seq)
+        plan = known.plan
+        if plan is None or tensor.is_neg() or not self._by_plan(tensor, plan, site, known.number, seq):
+            self._measure(tensor, site, known, seq)
 
     def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a tensor that is no plain one: of a subclass, wrapped by vmap, sparse and so on."""
@@ -100,6 +98,25 @@ class Observer:
         if self._first_n is None or self._wants_more(site):
             self._measure(tensor, site, known, seq, remember=False)
 
+    def _by_plan(self, tensor: Tensor, plan: Plan, site: int, number: int, seq: int) -> bool:
+        """Measure a tensor as all of its layout; False when this one is not as they are."""
+        spool, pointer = self._spool, tensor.data_ptr()
+        if not pointer or not site or not number:
+            return False
+        address = spool.reserve()
+        if not address:
+            return True
+        rows = self._measurer.run(plan, pointer, address, site, number, seq)
+        at = spool.advance(rows)
+        if at < 0:
+            return True
+        if rows > 1 and not self.overflowed:
+            self.overflowed = spool.overflowed(at)
+        if not tensor.is_inference():
+            written = spool.written(at, rows)
+            self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written
+        return True
+
     def _measure(self, tensor: Tensor, site: int, known: _Layout, seq: int, remember: bool = True) -> None:
         spool = self._spool
         address = spool.reserve(known.on_cpu)
@@ -112,19 +129,11 @@ class Observer:
             return
         if rows > 1 and not self.overflowed:
             self.overflowed = spool.overflowed(at)
-        flags = spool.flags(at)
-        if flags & layout.UNSUPPORTED:
+        if spool.flags(at) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():
-            self._seen[id(tensor)] = _Seen(
-                ref(tensor),
-                tensor._version,
-                tensor.data_ptr(),
-                tensor.requires_grad,
-                known.number,
-                flags | layout.REUSED,
-                spool.copy(at, rows),
-            )
+            version, pointer, written = tensor._version, tensor.data_ptr(), spool.written(at, rows)
+            self._seen[id(tensor)] = ref(tensor), version, pointer, tensor.requires_grad, known.number, written
 
     def _wants_more(self, site: int) -> bool:
         taken = self._taken.get(site, 0) + 1
@@ -151,7 +160,9 @@ class Observer:
                 "count": tensor.numel(),
             },
         )
-        known = _Layout(number, tensor.device.type == "cpu")
+        on_cpu = tensor.device.type == "cpu"
+        plain = on_cpu and requires_grad is None and tensor.layout is torch.strided and not tensor.is_complex()
+        known = _Layout(number, on_cpu, self._measurer.plan(tensor) if plain else None)
         if number:
             if len(self._layouts) >= _MOST_LAYOUTS:
                 self._layouts.clear()

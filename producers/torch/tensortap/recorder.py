@@ -22,6 +22,7 @@ from tensortap.walk import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
 
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
+_FEWEST_THREADS: Final = 4
 _STOPPED_RECOMPUTATION: Final = "_StopRecomputationError"  # how checkpointing ends a recomputed forward early
 
 
@@ -58,6 +59,7 @@ class Recorder:
         self.measurer = self._measurer(settings.sketch, settings.digest)
         self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
         self.walker = Walker(spool, self.names, self.observer, counts)
+        self._sees_all = wanted.sees_all
         self._calls: dict[str, Calls] = {}
         self._wants = {
             (phase, role): settings.task != "structure" and wanted.wants_value(phase, role)
@@ -78,7 +80,7 @@ class Recorder:
 
     def begin(self, op: Op, parent: int, path: str, *, wanted: bool, flags: int = 0) -> int:
         """An op begins. Its seq; 0 when it is not recorded."""
-        if not wanted or not (self.filter.sees_all or self.filter.wants_op(op.name, path)):
+        if not wanted or not (self._sees_all or self.filter.wants_op(op.name, path)):
             self.unseen.count(unseen.FILTERED)
             return 0
         self.seq = seq = self.seq + 1
@@ -95,7 +97,7 @@ class Recorder:
         self.observer.measure_with(self.measurer)
 
     def _measurer(self, sketch: bool, digest: bool) -> Measurer:
-        threads = self.settings.threads or torch.get_num_threads()
+        threads = self.settings.threads or _threads(torch.get_num_threads())
         return Measurer(threads, sketch, digest, crc32=self.settings.task == "md5")
 
     def backward_parent(self) -> int:
@@ -122,8 +124,9 @@ class Recorder:
     def parameters(self, op: Op, seq: int, module: torch.nn.Module) -> None:
         """The module's own parameters."""
         if self._wants[FORWARD, PARAMETER] and op.id and module._parameters:
-            given = {name: value for name, value in module._parameters.items() if value is not None}
-            self.walker.named(op, seq, PARAMETER, given)
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    self.walker.one(op, seq, PARAMETER, name, parameter)
 
     def gradients(self, op: Op, parent: int, path: str, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
         """A backward op is complete, with the gradients that it was given and those that it made."""
@@ -140,12 +143,12 @@ class Recorder:
     def given(self, op: Op, seq: int, path: str, gradient: torch.Tensor | None) -> None:
         """The gradient of a module's output."""
         if seq and op.id and self._wants[BACKWARD, INPUT]:
-            self.walker.named(op, seq, INPUT, {path: gradient})
+            self.walker.one(op, seq, INPUT, path, gradient)
 
     def gradient(self, op: Op, seq: int, name: str, gradient: torch.Tensor) -> None:
         """The gradient of a parameter."""
         if seq and op.id and self._wants[BACKWARD, GRADIENT]:
-            self.walker.named(op, seq, GRADIENT, {name: gradient})
+            self.walker.one(op, seq, GRADIENT, name, gradient)
 
     def failed(self, op: Op, seq: int, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None) -> None:
         """An op raised; told once, of the innermost op."""
@@ -155,3 +158,8 @@ class Recorder:
         kind, message, inputs = failures.describe(error, args, kwargs)
         texts = [self.spool.text(text) for text in (kind, message, inputs)]
         self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns())
+
+
+def _threads(of_torch: int) -> int:
+    """How many measure a large tensor: one core reads nearly as fast as a few can, and waits for no other."""
+    return of_torch if of_torch >= _FEWEST_THREADS else 1

@@ -29,6 +29,9 @@ _NOT_FINITE: Final = struct.Struct("<QQQ")
 _OVERFLOWED: Final = struct.Struct("<QQ")  # the first two of those: NaN and +Inf
 
 
+Written = tuple[Segment, int, int]  # rows: the segment, where they begin in it, how many
+
+
 class SpoolError(OSError):
     """The spool cannot be made; raised where a tap is made, never inside a step."""
 
@@ -130,27 +133,29 @@ class Spool:
         counted = segment.words[(at + ROW >> 2) + _COMMIT_WORD] == layout.COUNTS_KIND
         return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
 
-    def copy(self, at: int, rows: int) -> bytes:
-        """The content of rows just written, behind their site, layout, seq and flags."""
+    def written(self, at: int, rows: int) -> Written:
+        """Where rows just written are, until the end of the step."""
         segment = self._segment
         assert segment is not None
-        return segment.bytes[at + _HEAD.size : at + rows * ROW]
+        return segment, at, rows
 
-    def again(self, content: bytes, site: int, layout_id: int, seq: int, flags: int) -> None:
-        """Write rows that were copied before, for another site."""
-        size = _HEAD.size + len(content)
-        at = self._at
+    def again(self, written: Written, site: int, layout_id: int, seq: int) -> None:
+        """Write rows of this step again, for another site."""
+        source, begin, rows = written
+        at, size = self._at, rows * ROW
         if at + size > self._end:
-            at = self._room(size // ROW)
+            at = self._room(rows)
         if at < 0 or self._thin or not site:
             self.dropped += at >= 0
             return
         segment = self._segment
         assert segment is not None
-        if size > ROW:
-            segment.bytes[at + ROW : at + size] = content[ROW - _HEAD.size :]
+        if rows > 1:
+            segment.bytes[at + ROW : at + size] = source.bytes[begin + ROW : begin + size]
+        flags = source.words[(begin >> 2) + 3] | layout.REUSED
         _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, flags)
-        segment.bytes[at + _HEAD.size : at + layout.COMMIT_OFFSET] = content[: layout.COMMIT_OFFSET - _HEAD.size]
+        content = source.bytes[begin + _HEAD.size : begin + layout.COMMIT_OFFSET]
+        segment.bytes[at + _HEAD.size : at + layout.COMMIT_OFFSET] = content
         segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
         self._at = at + size
         self.tensors += 1

@@ -60,7 +60,15 @@ class Walker:
     def named(self, op: Op, seq: int, role: str, values: Mapping[str, object]) -> None:
         """The values of a role, each by its name."""
         for name, value in values.items():
-            self._nested(op, seq, role, name, value)
+            self.one(op, seq, role, name, value)
+
+    def one(self, op: Op, seq: int, role: str, path: str, value: object) -> None:
+        """One value of a role, at its path."""
+        if type(value) in _PLAIN:
+            site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
+            self._observer.tensor(value, site, seq)  # type: ignore[arg-type]
+        else:
+            self._nested(op, seq, role, path, value)
 
     def _nested(self, op: Op, seq: int, role: str, path: str, value: object) -> None:
         for place, leaf in leaves(path, value, 0):
