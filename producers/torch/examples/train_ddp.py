@@ -10,6 +10,8 @@ by their fault and nothing else. The faults:
     nan     at --fault-step, layer 2 returns a NaN deep inside its output, in a value that the loss does not depend on
     leak    in every step, each rank keeps another MiB
     raise   at --fault-step, layer 2 raises
+
+All but leak befall the rank --fault-rank alone where that is given.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+import time
 from typing import Any
 
 import torch
@@ -87,7 +90,8 @@ def train(rank: int, asked: argparse.Namespace) -> float:
     with tensortap.tap(model, run=asked.run, level=asked.level, memory=asked.memory) as tap:
         for step in range(asked.steps):
             tokens = torch.randint(0, VOCABULARY, (BATCH, LENGTH + 1), generator=data)
-            prepare_fault(inner, step, asked)
+            if asked.fault_rank in (-1, rank):
+                prepare_fault(inner, step, asked)
             logits = model(tokens[:, :-1])
             loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
             optimizer.zero_grad()
@@ -96,6 +100,7 @@ def train(rank: int, asked: argparse.Namespace) -> float:
             if asked.fault == "leak":
                 kept.append(torch.ones(LEAKED_BYTES, dtype=torch.uint8))
             tap.step()
+            time.sleep(asked.pause)
     return float(loss.detach())
 
 
@@ -129,6 +134,8 @@ def read_arguments() -> argparse.Namespace:
     reader.add_argument("--memory", action="store_true", help="memory after each module, too")
     reader.add_argument("--fault", default="", choices=("", "weight", "nan", "leak", "raise"))
     reader.add_argument("--fault-step", type=int, default=30)
+    reader.add_argument("--fault-rank", type=int, default=-1)
+    reader.add_argument("--pause", type=float, default=0.0, help="seconds between steps, which are faster than those of real models")
     reader.add_argument("--seed", type=int, default=1)
     return reader.parse_args()
 
