@@ -25,8 +25,10 @@ type Comparison struct {
 	BenchArgument   string
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
-	PayloadPairs    int  // of raw tensors that were compared element by element
-	Stored          bool // the runs stay stored, so that reports can be asked for
+	PayloadPairs    int     // of raw tensors that were compared element by element
+	Stored          bool    // the runs stay stored, so that reports can be asked for
+	Merges          []Merge // what was made of runs whose ranks had to be merged first
+	Parts           []Part  // of merged ranks, whose part each origin is
 }
 
 // Bench is the run that the problem was paired with.

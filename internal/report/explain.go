@@ -17,6 +17,7 @@ type Explanation struct {
 	Context         Table    // op_context: the ops before it, the nearest first
 	Steps           Table    // op_steps: the other steps and ranks that have it
 	Msprobe         Table    // msProbe's own result; no columns where nobody asked for it
+	Parts           Table    // parts: what the ranks of the problem that were merged held; no columns where none were
 	Others          []string // further ops that the name may mean
 	OtherCount      int      // how many those are, also those not in Others
 	Gaps            []string // what is missing of both runs
@@ -36,6 +37,7 @@ const (
 	placesShown = 10
 	framesShown = 60
 	gapsShown   = 3
+	partsShown  = 16
 )
 
 // WriteNote writes all that is known of the op on one screen.
@@ -46,6 +48,7 @@ func (e *Explanation) WriteNote(to io.Writer) error {
 	x.stack()
 	x.judgement()
 	x.places()
+	x.parts()
 	x.before()
 	x.elsewhere()
 	x.next()
@@ -269,6 +272,7 @@ type ExplanationObject struct {
 	Before     Rows     `json:"before"`     // report op_context
 	Elsewhere  Rows     `json:"elsewhere"`  // report op_steps
 	Msprobe    Rows     `json:"msprobe"`    // msProbe's own result, where it is known
+	Parts      Rows     `json:"parts"`      // report parts, where ranks of the problem were merged
 	Others     []string `json:"others"`     // further ops that the name may mean, the first ones
 }
 
@@ -277,6 +281,6 @@ func (e *Explanation) Object() ExplanationObject {
 	return ExplanationObject{
 		Problem: e.Problem, Bench: e.Bench, Op: e.Op, Rank: e.Rank, Step: e.Step,
 		Incomplete: append([]string{}, e.Gaps...), Tensors: Rows{e.Rows}, Place: Rows{e.Place}, Before: Rows{e.Context}, Elsewhere: Rows{e.Steps},
-		Msprobe: Rows{e.Msprobe}, Others: append([]string{}, e.Others...),
+		Msprobe: Rows{e.Msprobe}, Parts: Rows{e.Parts}, Others: append([]string{}, e.Others...),
 	}
 }

@@ -22,6 +22,9 @@ func (c *Comparison) WriteNote(to io.Writer, color bool) error {
 	}
 	n.verdict()
 	n.runDifferences()
+	for _, merge := range n.Merges {
+		n.line("merged", "%s", merge.words())
+	}
 	n.counts()
 	n.alone()
 	n.began()

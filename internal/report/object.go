@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"strings"
 )
@@ -23,6 +22,7 @@ type Object struct {
 	Layers         Rows             `json:"layers"`          // errors by layer
 	Summary        Rows             `json:"summary"`         // per rank and step
 	RunDifferences Rows             `json:"run_differences"`
+	Merged         []Merge          `json:"merged"` // runs whose ranks were merged before they were judged
 	Completeness   Rows             `json:"completeness"`
 }
 
@@ -33,9 +33,9 @@ type Rows struct{ table Table }
 func (c *Comparison) Object() Object {
 	object := Object{
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict,
-		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite()}, Divergence: Rows{c.Divergence},
+		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Summary: Rows{c.Summary},
-		RunDifferences: Rows{c.RunDifferences}, Completeness: Rows{c.Completeness},
+		RunDifferences: Rows{c.RunDifferences}, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
 	}
 	if c.Verdict == Unknown {
 		object.UnknownBecause = c.unknown()
@@ -48,7 +48,7 @@ func (t Table) withSite() Table {
 	with := Table{Columns: append(slices.Clone(t.Columns), "site"), numeric: append(slices.Clone(t.numeric), false)}
 	for i, row := range t.Rows {
 		site := t.Get(i, "role").Exact + "." + t.Get(i, "path").Exact
-		with.Rows = append(with.Rows, append(slices.Clone(row), Value{Exact: site, JSON: string(appendJSONString(nil, site)), Number: math.NaN()}))
+		with.Rows = append(with.Rows, append(slices.Clone(row), textValue(site)))
 	}
 	return with
 }

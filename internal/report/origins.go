@@ -34,6 +34,7 @@ func (n *note) origin(label string, t Table, i int) {
 	if get("module") != "" && get("module") != "-" {
 		n.line("", "in module %s", get("module"))
 	}
+	n.part(i)
 	row, found := n.divergent(t, i)
 	switch {
 	case found:

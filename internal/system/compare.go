@@ -32,6 +32,9 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	if err := c.align(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
+	if err := c.merge(ctx, r, &comparison); err != nil {
+		return comparison, err
+	}
 	if err := c.comparePayloads(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
@@ -171,7 +174,7 @@ func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison 
 	if comparison.Stored {
 		r.Limit = max(r.Limit, rememberedRows)
 	}
-	verdicts, err := c.judge(ctx, r.Parameters(comparison.Problem, comparison.Benches))
+	verdicts, err := c.judge(ctx, r.judged(comparison))
 	if err != nil {
 		return err
 	}
@@ -193,6 +196,9 @@ func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison 
 	if err := fillRest(ctx, verdicts, comparison); err != nil {
 		return err
 	}
+	if err := c.nameParts(ctx, comparison); err != nil {
+		return err
+	}
 	comparison.Remembered = comparison.Divergence
 	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), shown)]
 	return nil
@@ -212,7 +218,11 @@ func fillRest(ctx context.Context, verdicts *judged, comparison *report.Comparis
 }
 
 func (c *Client) fillCompleteness(ctx context.Context, comparison *report.Comparison) error {
-	for _, run := range comparison.Runs() {
+	runs := comparison.Runs()
+	for _, merge := range comparison.Merges {
+		runs = append(runs, merge.Made)
+	}
+	for _, run := range runs {
 		table, err := c.Report(ctx, "completeness", map[string]string{"run": run})
 		if err != nil {
 			return err
@@ -257,7 +267,7 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 		return report.WriteObject(to, comparison.Object())
 	case report.CSV, report.Arrow, report.Parquet:
 	}
-	query, values, err := prepareReport("divergence", r.Parameters(comparison.Problem, comparison.Benches))
+	query, values, err := prepareReport("divergence", r.judged(comparison))
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,9 @@ func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanat
 		}
 		e.Gaps = append(e.Gaps, err.Error())
 	}
+	if err := c.mergeExplained(ctx, &r, &e); err != nil {
+		return e, err
+	}
 	if err := c.findOp(ctx, r, &e); err != nil {
 		return e, err
 	}
@@ -187,8 +190,8 @@ func (c *Client) fillExplanation(ctx context.Context, r ExplainRequest, e *repor
 	if len(e.Rows.Rows) == 0 {
 		return fmt.Errorf("op %s is not at rank %d, step %d of %s", e.Op, e.Rank, e.Step, e.Problem)
 	}
-	if len(e.Place.Rows) > 0 {
-		return nil
+	if err := c.fillParts(ctx, e); err != nil || len(e.Place.Rows) > 0 {
+		return err
 	}
 	// Only the bench has it.
 	place["run"] = e.Bench

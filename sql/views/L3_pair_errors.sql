@@ -115,6 +115,8 @@ WITH
                 AND pair.problem_nan_count + pair.bench_nan_count + pair.problem_positive_infinity_count + pair.bench_positive_infinity_count = 0
                 AND NOT isNaN(pair.problem_min) AND NOT isNaN(pair.problem_max) AND pair.problem_max != inf AS is_mask,
             bitAnd(pair.problem_measured, pair.bench_measured) AS both_measured,
+            -- Of merged ranks, what is no copy and no shard: there is a mean without a norm, if anything.
+            paired AND bitAnd(bitOr(pair.problem_measured, pair.bench_measured), 983040) != 0 AS marked,
             if(bitTest(both_measured, 0) AND isFinite(pair.problem_min) AND isFinite(pair.bench_min), abs(pair.problem_min - pair.bench_min), 0.) AS delta_min,
             if(bitTest(both_measured, 1) AND isFinite(pair.problem_max) AND isFinite(pair.bench_max), abs(pair.problem_max - pair.bench_max), 0.) AS delta_max,
             if(bitTest(both_measured, 2) AND isFinite(pair.problem_mean) AND isFinite(pair.bench_mean), abs(pair.problem_mean - pair.bench_mean) * sqrt(pair.problem_element_count), 0.) AS delta_mean,
@@ -123,7 +125,10 @@ WITH
                 isFinite(pair.problem_l2) OR isFinite(pair.bench_l2), abs(pair.problem_l2 - pair.bench_l2),
                 0.) AS delta_l2,
             -- What an infinite or unmeasured statistic says is left to not_finite; without a norm the greatest value is the scale.
-            if(bitTest(both_measured, 4) AND isFinite(pair.bench_l2), pair.bench_l2, greatest(if(isFinite(pair.bench_min), abs(pair.bench_min), 0.), if(isFinite(pair.bench_max), abs(pair.bench_max), 0.))) AS scale,
+            multiIf(
+                (marked OR bitTest(both_measured, 4)) AND bitTest(pair.bench_measured, 4) AND isFinite(pair.bench_l2), pair.bench_l2,
+                marked AND bitTest(pair.problem_measured, 4) AND isFinite(pair.problem_l2), pair.problem_l2,
+                greatest(if(isFinite(pair.bench_min), abs(pair.bench_min), 0.), if(isFinite(pair.bench_max), abs(pair.bench_max), 0.))) AS scale,
             length(pair.problem_sketch) AS bucket_count,
             bucket_count > 0 AND bucket_count = length(pair.bench_sketch) AS both_sketched,
             if(both_sketched, sqrt(arraySum((x, y) -> (toFloat64(x) - y) * (toFloat64(x) - y), pair.problem_sketch, arrayResize(pair.bench_sketch, bucket_count))), 0.) AS sketch_distance,
@@ -183,7 +188,7 @@ SELECT
     has_payload,
     payload_same,
     payload_error,
-    bitAnd(both_measured, 19) = 0 AS no_statistics,
+    bitAnd(both_measured, if(marked, 23, 19)) = 0 AS no_statistics,
     greatest(delta_min, delta_max, delta_mean, delta_l2) AS delta,
     multiIf(no_statistics, nan, delta = 0, 0., scale = 0, inf, delta / scale) AS statistics_error,
     multiIf(

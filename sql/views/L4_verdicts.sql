@@ -82,12 +82,17 @@ WITH
             -- A proof is stronger than an estimate that does not see it.
             both_sketched AND NOT (statistics_low > tolerated AND sketch_low <= tolerated) AS by_sketch,
             statistics_low > tolerated AND NOT by_sketch AS by_statistics,
+            -- Of merged ranks, what is no copy and no shard.
+            paired AND bitAnd(bitOr(problem_measured, bench_measured), 983040) != 0 AS marked,
             multiIf(
                 NOT paired, 'none',
                 (problem_not_finite OR bench_not_finite) AND NOT (same_not_finite AND is_mask), 'not_finite',
                 has_payload AND payload_same, 'equal',
                 has_payload AND payload_error <= tolerated, 'within',
                 has_payload, 'diverged',
+                -- Of what only adds up (tap.merged_tensors), it can be said that it does so, and nothing against it.
+                marked AND both_sketched, if(by_sketch AND sketch_error > 0 AND sketch_high <= tolerated, 'within', 'none'),
+                marked, if(NOT no_statistics AND statistics_low = 0, 'agrees', 'none'),
                 (same_digest AND digest_kind = 3) OR same_literal, 'equal',
                 by_statistics OR (by_sketch AND sketch_low > tolerated), 'diverged',
                 bitAnd(problem_measured, 23) != bitAnd(bench_measured, 23), 'none',
@@ -98,6 +103,10 @@ WITH
             multiIf(
                 paired AND exception_sort IN ('uninitialised', 'cast', 'identifier'), exception_sort,
                 paired AND numbers != 'none', '',
+                marked AND bitTest(bitOr(problem_measured, bench_measured), 16), 'ranks hold different values',
+                marked AND bitTest(bitOr(problem_measured, bench_measured), 17), 'follows from the number of ranks',
+                marked AND bitTest(bitOr(problem_measured, bench_measured), 18), 'parts of ranks do not make a whole',
+                marked, 'was still being added up',
                 paired AND bitAnd(problem_measured, 23) != bitAnd(bench_measured, 23), 'not measured on both sides',
                 paired AND bits_differ, 'bits differ',
                 paired, 'not measured',
@@ -157,7 +166,7 @@ SELECT
     CAST(multiIf(
         NOT paired AND reason IN ('only in problem', 'only in bench'), 'unpaired',
         NOT paired, 'unknown',
-        structure, 'structure',
+        structure AND NOT (marked AND numbers = 'none'), 'structure',
         exception_sort IN ('uninitialised', 'cast', 'identifier') OR numbers = 'none', 'unknown',
         numbers) AS Enum8('equal' = 0, 'within' = 1, 'agrees' = 2, 'diverged' = 3, 'not_finite' = 4, 'structure' = 5, 'unpaired' = 6, 'unknown' = 7)) AS verdict,
     CAST(multiIf(

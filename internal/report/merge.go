@@ -1,0 +1,59 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Merge is a run whose ranks were merged, group by group, so that it can be held against one with groups of another size.
+type Merge struct {
+	Side   string              `json:"side"` // problem or bench
+	Run    string              `json:"run"`
+	Made   string              `json:"made"`   // the run that came of it
+	Groups map[uint32][]uint32 `json:"groups"` // its ranks, by the least of them, which is the merged one's number
+}
+
+// words says what was done.
+func (m Merge) words() string {
+	var groups []string
+	for _, least := range slices.Sorted(maps.Keys(m.Groups)) {
+		groups = append(groups, rankList(m.Groups[least]))
+	}
+	const most = 4
+	shown := strings.Join(groups[:min(most, len(groups))], "; ")
+	if more := len(groups) - most; more > 0 {
+		shown += fmt.Sprintf("; and %s", plural(more, "more group"))
+	}
+	return fmt.Sprintf("of %s, ranks %s made one", Printable(m.Run), shown)
+}
+
+// rankList is as 0, 1 or, of many, 0 to 7.
+func rankList(ranks []uint32) string {
+	const most = 4
+	if last := len(ranks) - 1; last >= most && int(ranks[last]-ranks[0]) == last {
+		return fmt.Sprintf("%d to %d", ranks[0], ranks[last])
+	}
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ranks), " ", ", "), "[]")
+}
+
+// Judged are the runs that the verdicts are of: those that were named, or what was made of them.
+func (c *Comparison) Judged() (problem string, benches []string) {
+	return c.made("problem", c.Problem), slices.Collect(func(yield func(string) bool) {
+		for _, bench := range c.Benches {
+			if !yield(c.made("bench", bench)) {
+				return
+			}
+		}
+	})
+}
+
+func (c *Comparison) made(side, run string) string {
+	for _, merge := range c.Merges {
+		if merge.Side == side && merge.Run == run {
+			return merge.Made
+		}
+	}
+	return run
+}

@@ -1,0 +1,152 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/tensortap/tensortap/internal/report"
+)
+
+// mergeRanks makes one rank of each tensor-parallel group where two runs have groups of different sizes, and returns
+// what it made, the problem's first; nothing where the ranks can be held against each other as they are. What it makes
+// are runs like others, published once, whose ranks have the numbers of the least of their groups.
+func (c *Client) mergeRanks(ctx context.Context, problem, bench string, stepOffset int64) ([]report.Merge, error) {
+	job := mergeJob{client: c, stepOffset: stepOffset}
+	for i, run := range []string{problem, bench} {
+		var err error
+		if job.sides[i], err = c.mergeSide(ctx, run); err != nil {
+			return nil, err
+		}
+	}
+	if different, err := job.different(ctx); err != nil || !different {
+		return nil, err
+	}
+	var merges []report.Merge
+	for side, run := range job.sides {
+		if run.size == 1 {
+			continue
+		}
+		merge, err := job.merge(ctx, side)
+		if err != nil {
+			return nil, fmt.Errorf("merge the ranks of %s: %w", run.name, err)
+		}
+		merges = append(merges, merge)
+	}
+	return merges, c.WaitStored(ctx)
+}
+
+// mergeJob is one call of mergeRanks.
+type mergeJob struct {
+	client     *Client
+	sides      [2]mergeSide // problem and bench
+	stepOffset int64
+}
+
+// mergeSide is what counts of a run.
+type mergeSide struct {
+	name  string
+	size  uint64 // of its tensor-parallel groups; where nobody says, of its world
+	known bool   // whether somebody says
+}
+
+// sideName is what the parameters of views call a side.
+func sideName(side int) string { return [2]string{"problem", "bench"}[side] }
+
+// mergeSideQuery says how large the groups are.
+const mergeSideQuery = `SELECT max(group_size) AS size, min(size_known) AS known, count() AS ranks
+FROM tap.shard_groups(run = {run:String}, whole_world = 0)`
+
+func (c *Client) mergeSide(ctx context.Context, run string) (mergeSide, error) {
+	table, err := c.tableOfViews(ctx, mergeSideQuery, map[string]string{"run": run})
+	if err != nil {
+		return mergeSide{}, err
+	}
+	side := mergeSide{name: run, known: table.Get(0, "known").True(), size: count(table, 0, "size")}
+	if !side.known {
+		side.size = max(count(table, 0, "ranks"), 1)
+		side.known = side.size == 1
+	}
+	return side, nil
+}
+
+// splitFactors is a number that holds, often enough for any size, every prime factor of the numbers of ranks in the
+// groups of two runs; 1 where those are the same.
+func (c *Client) splitFactors(ctx context.Context, problem, bench string) (uint64, error) {
+	p, err := c.mergeSide(ctx, problem)
+	if err != nil {
+		return 0, err
+	}
+	b, err := c.mergeSide(ctx, bench)
+	if err != nil || p.size == b.size {
+		return 1, err
+	}
+	radical, rest := uint64(1), p.size*b.size
+	for prime := uint64(2); rest > 1; prime++ {
+		if rest%prime == 0 {
+			radical *= prime
+		}
+		for rest%prime == 0 {
+			rest /= prime
+		}
+	}
+	power := radical
+	for power <= math.MaxInt64/radical {
+		power *= radical
+	}
+	return power, nil
+}
+
+// splitWeightsQuery says whether a weight has, along one dimension, as much less than in the other run as follows from
+// the numbers of ranks. An input of one dimension or behind the first that requires a gradient is a weight, too.
+const splitWeightsQuery = `SELECT count() AS found
+FROM (
+    SELECT p.shape AS problem_shape, b.shape AS bench_shape, arrayCount((x, y) -> x != y, problem_shape, bench_shape) AS other_count
+    FROM tap.pairs(problem = {problem:String}, bench = {bench:String}, rank = -1, first_step = 0, last_step = -1, step_offset = {step_offset:Int64}) AS pair
+    INNER JOIN tap.layouts AS p ON p.layout_id = pair.problem_layout_id
+    INNER JOIN tap.layouts AS b ON b.layout_id = pair.bench_layout_id
+    INNER JOIN tap.sites AS site ON site.site_id = pair.site_id
+    WHERE pair.problem_present AND pair.bench_present AND p.kind = 'tensor' AND length(p.shape) = length(b.shape) AND p.shape != b.shape
+        AND (site.role = 'parameter' OR (site.role = 'input' AND site.path != '0' AND p.requires_grad = 1 AND length(p.shape) <= 2))
+)
+WHERE other_count = 1 AND arrayExists((x, y) -> x != y AND x * {problem_size:UInt64} = y * {bench_size:UInt64}, problem_shape, bench_shape)`
+
+// different says whether the ranks of the runs hold parts of different sizes. Other worlds need not: copies are added, too.
+func (j *mergeJob) different(ctx context.Context) (bool, error) {
+	p, b := j.sides[0], j.sides[1]
+	if p.size == b.size || (p.known && b.known) {
+		return p.size != b.size, nil
+	}
+	parameters := j.parameters()
+	parameters["problem_size"], parameters["bench_size"] = strconv.FormatUint(p.size, 10), strconv.FormatUint(b.size, 10)
+	table, err := j.client.tableOfViews(ctx, splitWeightsQuery, parameters)
+	return err == nil && table.Get(0, "found").Number > 0, err
+}
+
+// parameters are those of tap.merged_tensors, but for side and steps.
+func (j *mergeJob) parameters() map[string]string {
+	parameters := map[string]string{"step_offset": strconv.FormatInt(j.stepOffset, 10)}
+	for i, side := range j.sides {
+		parameters[sideName(i)] = side.name
+		parameters[sideName(i)+"_whole_world"] = "1"
+		if side.known {
+			parameters[sideName(i)+"_whole_world"] = "0"
+		}
+	}
+	return parameters
+}
+
+// merge makes the run whose ranks are the groups of one side, as far as it is not there yet.
+func (j *mergeJob) merge(ctx context.Context, side int) (report.Merge, error) {
+	m := &merging{mergeJob: j, side: side, made: derivedName(j.sides[side].name, j.sides[1-side].name)}
+	groups, err := m.groups(ctx)
+	if err != nil {
+		return report.Merge{}, err
+	}
+	result := report.Merge{Side: sideName(side), Run: j.sides[side].name, Made: m.made, Groups: groups}
+	if err := m.plan(ctx); err != nil || len(m.steps) == 0 {
+		return result, err
+	}
+	return result, m.publish(ctx)
+}
