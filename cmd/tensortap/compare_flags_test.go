@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// toleranceFile writes a file of rules.
-func toleranceFile(tb testing.TB, text string) string {
+// textFile writes a file, of rules for one.
+func textFile(tb testing.TB, text string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "tolerances")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -41,7 +41,7 @@ func TestCompareTakesTolerancesFromAFile(t *testing.T) {
 		{"* * 10\n" + down + " * 0", ""},
 		{"it's\\'')] * 0\n* * 10", ""}, // no more than text
 	} {
-		file := toleranceFile(t, c.rules)
+		file := textFile(t, c.rules)
 		out, got := compareJSON(t, u, append(runs, "--steps", "0", "--tolerance", file)...)
 		first, status := "", 0
 		if len(got.Divergence) > 0 {
@@ -62,14 +62,14 @@ func TestCompareRefusesWhatItCannotMean(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
 		{"--tolerance", missing, "neither a number nor a file: open " + missing},
 		{"--tolerance", t.TempDir(), "is a directory"},
-		{"--tolerance", toleranceFile(t, ""), "no rule in it"},
-		{"--tolerance", toleranceFile(t, "# none\n\n"), "no rule in it"},
-		{"--tolerance", toleranceFile(t, "* * 1\n\n* 1\n"), "line 3: 2 words, want 3"},
-		{"--tolerance", toleranceFile(t, "* * much\n"), `line 1: tolerance "much"`},
-		{"--tolerance", toleranceFile(t, "* * 1\n* * -1"), `line 2: tolerance "-1"`},
-		{"--tolerance", toleranceFile(t, "* * nan"), `line 1: tolerance "nan"`},
-		{"--tolerance", toleranceFile(t, "* * inf"), `line 1: tolerance "inf"`},
-		{"--tolerance", toleranceFile(t, strings.Repeat("* * 1\n", 1001)), "1001 rules, limit 1000"},
+		{"--tolerance", textFile(t, ""), "no rule in it"},
+		{"--tolerance", textFile(t, "# none\n\n"), "no rule in it"},
+		{"--tolerance", textFile(t, "* * 1\n\n* 1\n"), "line 3: 2 words, want 3"},
+		{"--tolerance", textFile(t, "* * much\n"), `line 1: tolerance "much"`},
+		{"--tolerance", textFile(t, "* * 1\n* * -1"), `line 2: tolerance "-1"`},
+		{"--tolerance", textFile(t, "* * nan"), `line 1: tolerance "nan"`},
+		{"--tolerance", textFile(t, "* * inf"), `line 1: tolerance "inf"`},
+		{"--tolerance", textFile(t, strings.Repeat("* * 1\n", 1001)), "1001 rules, limit 1000"},
 		{"--steps", "x", `steps "x": want A:B`},
 		{"--steps", "2:1", `steps "2:1"`},
 		{"--steps", "1:2:3", `steps "1:2:3"`},

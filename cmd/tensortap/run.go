@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,13 +13,14 @@ import (
 	"github.com/tensortap/tensortap/internal/launch"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/system"
-	"github.com/tensortap/tensortap/producers/torch"
 )
 
 // launching is what run was asked for.
 type launching struct {
 	run, spool string
 	settings   map[string]*string // of the collector, by the name of the variable
+	config     string             // a file of msProbe's
+	asMsprobe  bool
 	resume     bool
 	program    []string
 }
@@ -40,7 +40,9 @@ and keeps its events in the data folder: look at them with tensortap up afterwar
 Input, output and signals are the program's, and so is the exit status; 126 and 127
 are those of a program that could not be started.`,
 		Example: `  tensortap run --run bad -- torchrun --nproc-per-node 4 train.py
-  tensortap run --run good --level mix --steps 0-9 -- python generate.py`,
+  tensortap run --run good --level mix --steps 0-9 -- python generate.py
+  tensortap run --run bad --config config.json -- python generate.py
+  tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l.program = args
@@ -51,6 +53,8 @@ are those of a program that could not be started.`,
 	f.SetInterspersed(false)
 	f.StringVar(&l.run, "run", "", "name of the run; by default the program's name and the time")
 	f.StringVar(&l.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
+	f.StringVar(&l.config, "config", "", "record what this config.json of msProbe says")
+	f.BoolVar(&l.asMsprobe, "as-msprobe", false, "be the msProbe that the program calls by itself, instead of finding its model")
 	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; steps done again take the place of the old ones")
 	for name, usage := range map[string]string{
 		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both)",
@@ -151,29 +155,6 @@ func (a *app) around(ctx context.Context, l launching, job question) error {
 	cfg.Serve = serve
 	a.tellLaunch("no system runs; one runs with the program, and keeps what it stores in " + report.Printable(a.data))
 	return system.WithSystem(ctx, cfg, job)
-}
-
-// attached is the environment in which Python starts the collector.
-func (a *app) attached(l launching) ([]string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil, fmt.Errorf("find a folder for the collector: %w", err)
-	}
-	folder, err := torch.Unpack(filepath.Join(cache, "tensortap"))
-	if err != nil {
-		return nil, err
-	}
-	path := folder
-	if before := a.getenv("PYTHONPATH"); before != "" {
-		path += string(os.PathListSeparator) + before
-	}
-	environment := append(os.Environ(), "PYTHONPATH="+path, "TENSORTAP_ATTACH=1", "TENSORTAP_RUN="+l.run, "TENSORTAP_SPOOL="+l.spool)
-	for variable, value := range l.settings {
-		if *value != "" {
-			environment = append(environment, variable+"="+*value)
-		}
-	}
-	return environment, nil
 }
 
 func (a *app) tellLaunch(text string) { fmt.Fprintln(a.stderr, "run:", text) }

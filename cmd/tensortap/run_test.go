@@ -13,32 +13,32 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 	s := setting{data: t.TempDir(), env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
 	wrong := s
 	wrong.env = append([]string{"WRONG=1"}, s.env...)
+	config := textFile(t, `{"task": "statistics", "dump_path": "/ignored", "level": "L0", "step": [1], "statistics": {}}`)
 	job := []string{"--", filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "2", "testdata/plain_ddp.py"}
-	for name, at := range map[string]setting{"good": s, "bad": wrong} {
-		out := process(t, at, append([]string{"run", "--run", name}, job...)...)
-		if out.status != 1 || !strings.Contains(out.stderr, "that are recorded: 2") || !strings.Contains(out.stderr, "exitcode  : 5") {
-			t.Fatalf("run %s: %v", name, out)
-		}
-	}
-	out := process(t, s, "run", "--run", "tokens", "--level", "mix", "--", python, "testdata/plain_generate.py")
-	if out.status != 0 || !strings.HasPrefix(out.stdout, "[[0, 1, 2, 3, 4, ") || !strings.Contains(out.stderr, "that are recorded: 1") {
-		t.Fatalf("generate: %v", out)
-	}
 	for _, c := range []struct {
+		at     setting
 		args   []string
 		status int
 		wants  []string
 	}{
-		{[]string{"compare", "bad", "good"}, 1, []string{"began at     step 0, rank 1, op Module.module.2.Linear.forward.0", "parameter weight", "plain_ddp.py"}},
-		{[]string{"compare", "good", "good"}, 0, []string{"SAME"}},
-		{[]string{"runs", "--output", "csv"}, 0, []string{"tokens,ended", "LlamaForCausalLM"}},
-		{[]string{"query", "SELECT max(step), countIf(op LIKE 'Functional.linear.%') > 0 FROM tap.tensors WHERE run = 'tokens'", "--output", "csv"}, 0, []string{"\n3,1"}},
-		{[]string{"run", "--run", "good", "--", "true"}, 2, []string{"run good is recorded already", "--resume"}},
-		{[]string{"run", "--run", "none", "--", "sh", "-c", "exit 7"}, 7, []string{"nothing was recorded"}},
-		{[]string{"run", "--run", "none", "--", "no such program"}, 127, []string{"start no such program"}},
-		{[]string{"run", "--run", "none", "--", "sh", "-c", "kill -9 $$"}, 137, nil},
+		{s, append([]string{"run", "--run", "good"}, job...), 1, []string{"that are recorded: 2", "exitcode  : 5"}},
+		{wrong, append([]string{"run", "--run", "bad"}, job...), 1, []string{"that are recorded: 2"}},
+		{s, []string{"compare", "bad", "good"}, 1, []string{"began at     step 0, rank 1, op Module.module.2.Linear.forward.0", "parameter weight", "plain_ddp.py"}},
+		{s, []string{"compare", "good", "good"}, 0, []string{"SAME"}},
+
+		{s, []string{"run", "--run", "tokens", "--level", "mix", "--", python, "testdata/plain_generate.py"}, 0, []string{"[[0, 1, 2, 3, 4, ", "that are recorded: 1"}},
+		{s, []string{"run", "--run", "configured", "--config", config, "--", python, "testdata/plain_generate.py"}, 0, []string{"that are recorded: 1"}},
+		{s, []string{"run", "--run", "driven", "--as-msprobe", "--", python, "testdata/calls_msprobe.py", config}, 0, []string{"msprobe in this process is tensortap", "that are recorded: 1"}},
+		{s, []string{"query", stepsOfRuns, "--output", "csv"}, 0, []string{"configured,[1],0", "driven,[1],0", `tokens,"[0,1,2,3]",1`}},
+		{s, []string{"runs", "--output", "csv"}, 0, []string{"tokens,ended", "LlamaForCausalLM"}},
+
+		{s, []string{"run", "--run", "good", "--", "true"}, 2, []string{"run good is recorded already", "--resume"}},
+		{s, []string{"run", "--run", "none", "--", "sh", "-c", "exit 7"}, 7, []string{"nothing was recorded"}},
+		{s, []string{"run", "--run", "none", "--", "no such program"}, 127, []string{"start no such program"}},
+		{s, []string{"run", "--run", "none", "--", "sh", "-c", "kill -9 $$"}, 137, nil},
+		{s, []string{"run", "--run", "none", "--config", "none.json", "--", "true"}, 2, []string{"--config", "none.json: no such file"}},
 	} {
-		out := process(t, s, c.args...)
+		out := process(t, c.at, c.args...)
 		if out.status != c.status {
 			t.Errorf("%q: status %d, want %d: %v", c.args, out.status, c.status, out)
 		}
@@ -49,3 +49,6 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		}
 	}
 }
+
+const stepsOfRuns = `SELECT run, arraySort(groupUniqArray(step)), max(op LIKE 'Functional.linear.%')
+FROM tap.tensors WHERE run IN ('configured', 'driven', 'tokens') GROUP BY run ORDER BY run`

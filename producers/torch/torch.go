@@ -14,8 +14,11 @@ import (
 
 // The kernel statistics.so is among the files when it was built before.
 //
-//go:embed boot tensortap/*.[jps]* tensortap/attach/*.py
+//go:embed boot tensortap/*.[jps]* tensortap/attach/*.py stand_in/msprobe/*.py stand_in/msprobe/pytorch/*.py
 var files embed.FS
+
+// StandIn is the folder below an unpacked collector that has a module msprobe, which is tensortap.
+const StandIn = "stand_in"
 
 // Unpack writes the collector into a folder of its content's name below base, once, and returns what to put on
 // PYTHONPATH. Callers may overlap.

@@ -12,7 +12,9 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from tensortap import config, session, unseen
+from tensortap import session, unseen
+from tensortap.attach.wanted import wanted
+from tensortap.config import SettingsError
 from tensortap.notices import Notices
 from tensortap.spool import SpoolError
 
@@ -44,7 +46,7 @@ class Finder:
             self._remember(module)
             if _is_outermost(module) and any(True for _ in module.parameters()):
                 self._adopt(_topmost(module))
-        except (config.SettingsError, SpoolError) as error:
+        except (SettingsError, SpoolError) as error:
             self._give_up(str(error))
         except Exception as error:
             self._give_up(f"{type(error).__name__}: {error}")
@@ -55,7 +57,7 @@ class Finder:
         if self._session:
             self._session.count(unseen.ANOTHER_MODEL, type(model).__name__)
             return
-        self._session = session.Session(config.settings(), model)
+        self._session = session.Session(wanted(), model)
         self._session.forward_begins(model)
 
     def _remember(self, module: nn.Module) -> None:

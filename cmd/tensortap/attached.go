@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tensortap/tensortap/producers/torch"
+)
+
+// attached is the environment in which Python starts the collector.
+func (a *app) attached(l launching) ([]string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find a folder for the collector: %w", err)
+	}
+	folder, err := torch.Unpack(filepath.Join(cache, "tensortap"))
+	if err != nil {
+		return nil, err
+	}
+	settings, err := l.variables()
+	if err != nil {
+		return nil, err
+	}
+	path := l.pythonPath(folder, a.getenv("PYTHONPATH"))
+	return append(append(os.Environ(), settings...), "PYTHONPATH="+path), nil
+}
+
+// variables are the settings of the collector, and whether it looks for a model itself.
+func (l launching) variables() ([]string, error) {
+	variables := []string{"TENSORTAP_RUN=" + l.run, "TENSORTAP_SPOOL=" + l.spool}
+	if !l.asMsprobe {
+		variables = append(variables, "TENSORTAP_ATTACH=1")
+	}
+	for name, value := range l.settings {
+		if *value != "" {
+			variables = append(variables, name+"="+*value)
+		}
+	}
+	if l.config == "" {
+		return variables, nil
+	}
+	config, err := filepath.Abs(l.config)
+	if err == nil {
+		_, err = os.Stat(config)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	return append(variables, "TENSORTAP_MSPROBE_CONFIG="+config), nil
+}
+
+// pythonPath puts the collector, and where it was asked for its module msprobe, before what the user has there.
+func (l launching) pythonPath(folder, users string) string {
+	path := []string{folder}
+	if l.asMsprobe {
+		path = append([]string{filepath.Join(folder, torch.StandIn)}, path...)
+	}
+	if users != "" {
+		path = append(path, users)
+	}
+	return strings.Join(path, string(os.PathListSeparator))
+}

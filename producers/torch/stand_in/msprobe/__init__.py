@@ -1,0 +1,1 @@
+"""Stands where programs look for msProbe, below `tensortap run --as-msprobe` and nowhere else."""
