@@ -102,8 +102,15 @@ $(UV):
 	python3 -m venv $(TOOLS)/uv
 	$(TOOLS)/uv/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
 
+.PHONY: wheels
+wheels: $(TOOLS)/wheels/done ## the engines' wheels, pinned, whose sources tests read: 400 MB, nothing is installed
+$(TOOLS)/wheels/done: producers/torch/tests/engines.txt | $(UV)
+	@rm -rf $(TOOLS)/wheels
+	$(TOOLS)/uv/bin/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --python-version 3.11 -d $(TOOLS)/wheels -r $<
+	@touch $@
+
 .PHONY: test-torch
-test-torch: venv-torch kernel ## tests of the collector, and its types
+test-torch: venv-torch kernel wheels ## tests of the collector, and its types
 	$(COLLECT) $(TORCH) -m pytest $(FORKING:%=--ignore %)
 	$(COLLECT) $(TORCH) -m pytest tests/test_survival.py
 	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py
@@ -119,8 +126,9 @@ gpu-check: kernel ## holds the CUDA kernel against the C kernel and measures it;
 	$(COLLECT) PYTHONPATH=. $(if $(wildcard $(TORCH)),$(TORCH),python3) bench/gpu.py
 
 .PHONY: bench-torch
-bench-torch: venv-torch kernel ## what the collector costs: docs/BENCHMARKS-torch.md
+bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BENCHMARKS-torch.md
 	cd producers/torch && PYTHONPATH=. $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
+	go run ./internal/bench -only collector -append docs/BENCHMARKS-torch.md
 
 .PHONY: msprobe
 msprobe: $(TOOLS)/msprobe/done ## msProbe itself, pinned, some 3 GB, for the test of parity that runs it (TENSORTAP_MSPROBE)

@@ -86,6 +86,19 @@ func (d document) markdown() []byte {
 	return b.Bytes()
 }
 
+// appendTo writes the figures behind what a document holds.
+func (d document) appendTo(path string) error {
+	text, err := os.ReadFile(path) //nolint:gosec // named by who runs this
+	if err != nil {
+		return err
+	}
+	b := bytes.NewBuffer(text)
+	for _, s := range d.sections {
+		s.markdown(b)
+	}
+	return os.WriteFile(path, b.Bytes(), 0o600)
+}
+
 func (s *section) markdown(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## %s\n\n| what | figure | rounds, baseline | mark | |\n|---|---|---|---|---|\n", s.title)
 	for _, f := range s.figures {

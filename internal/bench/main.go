@@ -5,6 +5,7 @@
 //	go run ./internal/bench -only throughput,latency      some of it
 //	go run ./internal/bench -quick                        small and rough
 //	go run ./internal/bench -write docs/BENCHMARKS.md     and write the document
+//	go run ./internal/bench -only collector               what needs PyTorch too: made only when named
 //
 // It runs in the root of the repository and needs the engine (`make engine`)
 // and, for the measurements of whole processes, bin/tensortap (`make build`).
@@ -51,19 +52,21 @@ type bench struct {
 	name    string
 	title   string
 	measure func(ctx context.Context, e *env) (section, error)
+	torch   bool // needs PyTorch, and so is made only when named
 }
 
 func benches() []bench {
 	return []bench{
-		{"throughput", "Published to durable in ClickHouse and Parquet", measureThroughput},
-		{"latency", "Published to queryable", measureLatency},
-		{"size", "Bytes per event", measureSizes},
-		{"compare", "Two folders compared, from nothing to the answer", measureCompare},
-		{"up", "The whole system started, and idle", measureUp},
-		{"divergence", "Divergence of two stored runs", measureDivergence},
-		{"align", "Two different programs aligned", measureAlign},
-		{"watch", "A divergence stored, and said by watch", measureWatch},
-		{"trend", "Trends over a hundred million aggregates", measureTrend},
+		{name: "collector", title: "Bytes per tensor that the collector observed", measure: measureCollector, torch: true},
+		{name: "throughput", title: "Published to durable in ClickHouse and Parquet", measure: measureThroughput},
+		{name: "latency", title: "Published to queryable", measure: measureLatency},
+		{name: "size", title: "Bytes per event", measure: measureSizes},
+		{name: "compare", title: "Two folders compared, from nothing to the answer", measure: measureCompare},
+		{name: "up", title: "The whole system started, and idle", measure: measureUp},
+		{name: "divergence", title: "Divergence of two stored runs", measure: measureDivergence},
+		{name: "align", title: "Two different programs aligned", measure: measureAlign},
+		{name: "watch", title: "A divergence stored, and said by watch", measure: measureWatch},
+		{name: "trend", title: "Trends over a hundred million aggregates", measure: measureTrend},
 	}
 }
 
@@ -71,6 +74,7 @@ func benches() []bench {
 type env struct {
 	quick    bool
 	rounds   int
+	torch    string // Python with PyTorch
 	folder   string // scratch, removed afterwards
 	library  string // of the engine
 	self     string // this executable, which is the engine's process too
@@ -115,6 +119,7 @@ type options struct {
 	quick                bool
 	rounds               int
 	only, write, profile string
+	appendTo, torch      string
 	binary, engine       string
 	scratch              string
 }
@@ -127,6 +132,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each measurement")
 	flags.StringVar(&o.only, "only", "", "names of the measurements to make, separated by commas: "+strings.Join(names(), ", "))
 	flags.StringVar(&o.write, "write", "", "document to write")
+	flags.StringVar(&o.appendTo, "append", "", "document at whose end to write the figures alone")
+	flags.StringVar(&o.torch, "torch", filepath.Join(".tools", "torch", "bin", "python"), "Python with PyTorch, for what needs the collector")
 	flags.StringVar(&o.profile, "profile", "", "file for a CPU profile of this process while it measures the throughput")
 	flags.StringVar(&o.binary, "binary", filepath.Join("bin", "tensortap"), "tensortap as it was built")
 	flags.StringVar(&o.engine, "engine", "", "path of the engine's library")
@@ -158,7 +165,7 @@ func names() []string {
 
 func choose(only string) ([]bench, error) {
 	if only == "" {
-		return benches(), nil
+		return slices.DeleteFunc(benches(), func(b bench) bool { return b.torch }), nil
 	}
 	var chosen []bench
 	for name := range strings.SplitSeq(only, ",") {
@@ -190,12 +197,16 @@ func newEnv(o options, progress io.Writer) (*env, error) {
 	if err != nil {
 		return nil, err
 	}
+	torch, err := filepath.Abs(o.torch)
+	if err != nil {
+		return nil, err
+	}
 	folder, err := scratch(o.scratch)
 	if err != nil {
 		return nil, err
 	}
 	e := &env{
-		quick: o.quick, rounds: o.rounds, folder: folder, library: library, self: self, binary: binary,
+		quick: o.quick, rounds: o.rounds, torch: torch, folder: folder, library: library, self: self, binary: binary,
 		dumps: filepath.Join(root, "producers", "msprobe", "testdata", "dumps"), progress: progress, profile: o.profile,
 	}
 	if e.quick {
@@ -225,6 +236,9 @@ func (e *env) report(ctx context.Context, o options, chosen []bench, to io.Write
 		if err := s.print(to); err != nil {
 			return err
 		}
+	}
+	if o.appendTo != "" {
+		return d.appendTo(o.appendTo)
 	}
 	if o.write == "" {
 		return nil

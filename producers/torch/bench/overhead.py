@@ -1,7 +1,9 @@
 """What the collector costs: steps of two Llamas with and without it, in alternating rounds.
 
-    python bench/overhead.py TABLE.md          times all and writes the table
-    python bench/overhead.py --msprobe SUBJECT prints the same of msProbe, as JSON; run by the above in the environment of TENSORTAP_MSPROBE's executable
+    python bench/overhead.py TABLE.md                    times all and writes the table
+    python bench/overhead.py --msprobe SUBJECT FOLDER    answers each line (forward or train) with msProbe's times of a round, as
+                                                         JSON; run by the above in the environment of TENSORTAP_MSPROBE's executable
+    python bench/overhead.py --spool FOLDER LEVEL STEPS  writes the spool of a small training; run by internal/bench
 """
 
 from __future__ import annotations
@@ -34,8 +36,10 @@ MODES: dict[str, dict[str, Any]] = {
     "mix, digest": {"level": "mix", "digest": True},
     "mix, both": {"level": "mix", "sketch": True, "digest": True},
 }
+LEVELS = ("L0", "L1", "mix")  # of msProbe
 LONG = ("mix, sketch", "mix, digest")  # timed on the small model only
 Times = dict[str, list[tuple[float, float]]]
+Ask = Callable[[str], dict[str, list[float]]]
 
 
 @contextmanager
@@ -64,14 +68,16 @@ def modes_of(name: str) -> list[str]:
     return [mode for mode in MODES if name == "tiny" or mode not in LONG]
 
 
-def rounds(subject: Subject, kind: str, name: str, folder: Path) -> Times:
-    """Times of every mode, round by round."""
+def rounds(subject: Subject, kind: str, name: str, folder: Path, ask: Ask) -> Times:
+    """Times of every mode, round by round; msProbe's between ours."""
     times: Times = {mode: [] for mode in modes_of(name)}
     step, steps = getattr(subject, kind), STEPS[name]
     for number in range(ROUNDS):
-        for mode in times:
+        for mode in modes_of(name):
             with collected(subject, MODES[mode], folder / f"{kind}-{mode}-{number}"):
                 times[mode].append(timed(step, steps))
+        for mode, found in ask(kind).items():
+            times.setdefault(mode, []).append((found[0], found[1]))
     return times
 
 
@@ -90,72 +96,107 @@ def tensors_and_bytes(folder: Path, steps: int) -> tuple[float, float, float]:
 
 
 def ratio(times: Times, mode: str, which: int) -> float:
-    """The median over rounds of the time of a step against that without the collector in the same round."""
-    return statistics.median(a[which] / b[which] for a, b in zip(times[mode], times["without"], strict=True))
+    """The median over rounds of the time of a step against that without, in the same process and round."""
+    alone = times["msProbe, without" if mode.startswith("msProbe") else "without"]
+    return statistics.median(a[which] / b[which] for a, b in zip(times[mode], alone, strict=True))
 
 
 def rows_of(name: str, subject: Subject, folder: Path) -> list[str]:
     """The table's rows for a model."""
-    trained = rounds(subject, "train", name, folder)
-    passed = rounds(subject, "forward", name, folder)
-    theirs = msprobe(name)
+    with msprobe(name, folder / "msprobe") as ask:
+        trained = rounds(subject, "train", name, folder, ask)
+        passed = rounds(subject, "forward", name, folder, ask)
     rows = []
-    for mode in modes_of(name):
+    for mode in trained:
         sizes = ["", "", ""]
-        if mode not in ("without", "armed"):
+        if mode in MODES and mode not in ("without", "armed"):
             found = tensors_and_bytes(folder / f"train-{mode}-0", STEPS[name] + 1)
             sizes = [f"{found[0]:,.0f}", f"{found[1]:.0f}", f"{found[2] / 1000:,.0f}"]
         base = statistics.median(wall for wall, _ in trained[mode]) * 1000
         ratios = [f"{ratio(times, mode, which):.2f}" for times in (trained, passed) for which in (0, 1)]
-        rows.append(f"| {name} | {mode} | {base:.0f} | " + " | ".join([*ratios, *sizes, theirs.get(mode, "")]) + " |")
+        rows.append(f"| {name} | {mode} | {base:.0f} | " + " | ".join([*ratios, *sizes]) + " |")
     return rows
 
 
-def msprobe(name: str) -> dict[str, str]:
-    """msProbe's ratios of a training step by level, where there is one."""
+@contextmanager
+def msprobe(name: str, folder: Path) -> Iterator[Ask]:
+    """Asks msProbe's process for a round; for nothing where there is no msProbe."""
     environment = os.environ.get("TENSORTAP_MSPROBE", "")
     if not environment:
-        return {}
-    command = [str(Path(environment).with_name("python")), __file__, "--msprobe", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        yield lambda kind: {}
+        return
+    command = [str(Path(environment).with_name("python")), __file__, "--msprobe", name, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        questions, answers = process.stdin, process.stdout
+
+        def ask(kind: str) -> dict[str, list[float]]:
+            questions.write(kind + "\n")
+            questions.flush()
+            answer: dict[str, list[float]] = json.loads(answers.readline())
+            return answer
+
+        yield ask
+        questions.close()
 
 
-def time_msprobe(name: str) -> dict[str, str]:
-    """The ratio of msProbe's training step, statistics of all, at each level."""
+def answer_for_msprobe(name: str, folder: Path) -> None:
+    """A line of JSON for each line read, on what was stdout: msProbe itself prints there."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    subject = SUBJECTS[name]()
+    for number, kind in enumerate(sys.stdin):
+        found = round_of_msprobe(subject, kind.strip(), STEPS[name], folder / str(number))
+        print(json.dumps(found), file=answers, flush=True)
+
+
+def round_of_msprobe(subject: Subject, kind: str, steps: int, folder: Path) -> dict[str, tuple[float, float]]:
+    """Seconds of a step without and with msProbe, statistics of all, at each level."""
+    step = getattr(subject, kind)
+    times = {"msProbe, without": timed(step, steps)}
+    for level in LEVELS:
+        debugger = debugger_of_msprobe(folder / level, level)
+
+        def observed(debugger: Any = debugger) -> None:
+            debugger.start(subject.model)
+            step()
+            debugger.stop()
+            debugger.step()
+
+        times[f"msProbe, {level}"] = timed(observed, steps)
+    return times
+
+
+def debugger_of_msprobe(folder: Path, level: str) -> Any:
+    """msProbe's class, which takes one of them at a time."""
     from msprobe.pytorch import PrecisionDebugger
 
-    subject = SUBJECTS[name]()
-    ratios = {}
-    for level in ("L0", "L1", "mix"):
-        with tempfile.TemporaryDirectory() as folder:
-            config = Path(folder) / "config.json"
-            wish = {"task": "statistics", "dump_path": folder, "level": level, "risk_level": "ALL", "rank": [], "step": []}
-            config.write_text(json.dumps({**wish, "statistics": {"scope": [], "list": [], "data_mode": ["all"], "summary_mode": "statistics"}}))
-            PrecisionDebugger._instance = None
-            debugger = PrecisionDebugger(config_path=str(config))
+    folder.mkdir(parents=True)
+    wish = {"task": "statistics", "dump_path": str(folder), "level": level, "risk_level": "ALL", "rank": [], "step": []}
+    config = folder / "config.json"
+    config.write_text(json.dumps({**wish, "statistics": {"scope": [], "list": [], "data_mode": ["all"], "summary_mode": "statistics"}}))
+    PrecisionDebugger._instance = None
+    return PrecisionDebugger(config_path=str(config))
 
-            def observed(debugger: Any = debugger) -> None:
-                debugger.start(subject.model)
-                subject.train()
-                debugger.stop()
-                debugger.step()
 
-            pairs = [(timed(observed, 1)[0], timed(subject.train, 1)[0]) for _ in range(3)]
-            ratios[level] = f"{statistics.median(a / b for a, b in pairs):.2f}"
-    return ratios
+def write_spool(folder: Path, level: str, steps: int) -> None:
+    """The spool of so many steps of training the small model."""
+    subject = SUBJECTS["tiny"]()
+    with collected(subject, {"level": level}, folder):
+        for _ in range(steps):
+            subject.train()
 
 
 HEAD = """# What the collector costs
 
 Written by `make bench-torch`; {machine}, {threads} threads, torch {torch}, median of {rounds} alternating rounds, {date}.
 Times of a step are against the same step without the collector in the same round, by the clock and in processor seconds;
-`armed` is a tap that waits for a step far away. msProbe's column is its own training step by the clock, statistics of all
-(empty where TENSORTAP_MSPROBE does not name its executable). Load of the machine when this began: {load:.1f}.
+`armed` is a tap that waits for a step far away. msProbe, statistics of all, has a process and an environment of its own, takes its
+rounds between ours and stands against its own step without (where TENSORTAP_MSPROBE names its executable). Load of the machine
+when this began: {load:.1f}.
 
-| model | recorded | ms a training step | training | CPU | forward | CPU | tensors a step | spool bytes a tensor | definitions kB | msProbe |
-|---|---|---|---|---|---|---|---|---|---|---|
+| model | recorded | ms a training step | training | CPU | forward | CPU | tensors a step | spool bytes a tensor | definitions kB |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -177,7 +218,12 @@ def main(table: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--msprobe":
-        print(json.dumps(time_msprobe(sys.argv[2])))
-    else:
-        main(Path(sys.argv[1]))
+    match sys.argv[1:]:
+        case ["--msprobe", name, folder]:
+            answer_for_msprobe(name, Path(folder))
+        case ["--spool", folder, level, steps]:
+            write_spool(Path(folder), level, int(steps))
+        case [table]:
+            main(Path(table))
+        case _:
+            sys.exit(__doc__)
