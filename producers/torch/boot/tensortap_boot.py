@@ -9,7 +9,11 @@ import sys
 # What an import finds beside it in this folder goes before it on the path, as the program that is run expects.
 HERE = os.path.dirname(os.path.abspath(__file__))
 # A module of the application, and the module of tensortap.attach that knows what to do with it.
-ADAPTERS = {"torch": "plain"}
+ADAPTERS = {
+    "torch": "plain",
+    "vllm.v1.worker.gpu_worker": "vllm",
+    "sglang.srt.model_executor.model_runner": "sglang",
+}
 
 
 def begin():

@@ -20,6 +20,7 @@ from tensortap.optimizers import OptimizerHooks
 from tensortap.recorder import Recorder
 from tensortap.saved import Saver
 from tensortap.spool import Spool
+from tensortap.steps import Facts
 
 
 class Process:
@@ -66,7 +67,7 @@ class Process:
             self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
         return told
 
-    def end_step(self) -> None:
+    def end_step(self, facts: Facts) -> None:
         """The step under way is over."""
         recorder, spool = self.recorder, self._spool
         with recorder.lock:
@@ -82,8 +83,9 @@ class Process:
             for reason, subject, count in self.unseen.drain():
                 texts = spool.text(reason), spool.text(subject)
                 spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
-            phase = spool.text("train" if any(root.training for root in self._roots) else "")
-            spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, 0, 0, phase)
+            phase = spool.text(facts.phase or ("train" if any(root.training for root in self._roots) else ""))
+            served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
+            spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
             spool.settle()
             self.step = -1
 

@@ -19,7 +19,7 @@ from tensortap.guard import Guard, unintercepted
 from tensortap.notices import Notices
 from tensortap.process import Process
 from tensortap.spool import SpoolError
-from tensortap.steps import Boundaries
+from tensortap.steps import Boundaries, Facts
 
 Models = nn.Module | Sequence[nn.Module]
 
@@ -27,9 +27,15 @@ Models = nn.Module | Sequence[nn.Module]
 class Session:
     """A tap on models. Once it is made, none of its methods raises."""
 
-    def __init__(self, settings: Settings, models: Models = (), *, automatic: bool = True) -> None:
-        """Arm the roots. With automatic, forwards and optimizers say where steps begin; else start, stop and step do."""
+    def __init__(
+        self, settings: Settings, models: Models = (), *, automatic: bool = True, forwards_begin: bool = True
+    ) -> None:
+        """Arm the roots. With automatic, forwards and optimizers say where steps begin; else start, stop and step do.
+
+        Without forwards_begin nothing is recorded between step and the next start, whatever is called.
+        """
         self.settings = settings
+        self.facts = Facts()  # of the step under way, as far as the application tells
         self._roots = [models] if isinstance(models, nn.Module) else list(models)
         self._unseen = unseen.Unseen()
         self._guard = Guard(self._unseen)
@@ -43,8 +49,9 @@ class Session:
         self._automatic = automatic
         self._owner = 0  # the thread whose forwards make steps
         make_root(settings)
-        before = self._guard.hook("before a root", self._forward_begins)
-        self._handles: list[Any] = [root.register_forward_pre_hook(before) for root in self._roots]
+        self._forwards_begin = forwards_begin
+        self._handles: list[Any] = []
+        self._listen(self._roots)
         _forked.add(self)
         atexit.register(self.close)
 
@@ -146,9 +153,13 @@ class Session:
         fresh = [root for root in roots if all(root is not known for known in self._roots)]
         if not fresh:
             return
-        before = self._guard.hook("before a root", self._forward_begins)
-        self._handles += [root.register_forward_pre_hook(before) for root in fresh]
+        self._listen(fresh)
         self._roots += fresh  # the process shares this list
+
+    def _listen(self, roots: list[nn.Module]) -> None:
+        if self._forwards_begin:
+            before = self._guard.hook("before a root", self._forward_begins)
+            self._handles += [root.register_forward_pre_hook(before) for root in roots]
 
     def _forward_begins(self, root: nn.Module, args: object) -> None:
         """A root is called. A call within another module's is none of a step's business."""
@@ -186,7 +197,7 @@ class Session:
         process = self._process
         if process and process.step >= 0:
             process.recorder.live = False
-            process.end_step()
+            process.end_step(self.facts)
             self._tell_unmatched()
 
     def _tell_unmatched(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import torch
@@ -15,6 +16,15 @@ class Handle(Protocol):
 
     def remove(self) -> None:
         """Undo it."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an application tells of a step. Empty or None: not known."""
+
+    phase: str = ""
+    tokens: int | None = None
+    requests: int | None = None
 
 
 class Boundaries:

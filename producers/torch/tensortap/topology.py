@@ -33,6 +33,20 @@ _MEGATRON_NAMES: Final[Mapping[str, str]] = {
     "cp": "context_parallel",
     "ep": "expert_model_parallel",
 }
+_SGLANG_NAMES: Final[Mapping[str, tuple[str, str]]] = {
+    "tp": ("tp_rank", "tp_size"),
+    "pp": ("pp_rank", "pp_size"),
+    "dp": ("dp_rank", "dp_size"),
+    "cp": ("attn_cp_rank", "attn_cp_size"),
+    "ep": ("moe_ep_rank", "moe_ep_size"),
+}
+_VLLM_NAMES: Final[Mapping[str, str]] = {
+    "tp": "get_tp_group",
+    "pp": "get_pp_group",
+    "dp": "get_dp_group",
+    "cp": "get_pcp_group",
+    "ep": "get_ep_group",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +76,7 @@ def place(model: nn.Module | None = None, environment: Mapping[str, str] | None 
     if rank is not None:
         found_rank, world_size, distributed = rank, world_size if distributed else None, True
     found: dict[str, tuple[int, int]] = {}
-    for source in (_of_megatron(), _of_model(model)):
+    for source in (_of_megatron(), _of_sglang(), _of_vllm(), _of_model(model)):
         for axis, coordinate in source:
             found.setdefault(axis, coordinate)
     return Place(rank=found_rank, world_size=world_size, distributed=distributed, coordinates=found)
@@ -87,6 +101,27 @@ def _of_megatron() -> Iterator[tuple[str, tuple[int, int]]]:
         size = getattr(state, f"get_{name}_world_size", None)
         if rank and size:
             yield axis, (int(rank()), int(size()))
+
+
+def _of_sglang() -> Iterator[tuple[str, tuple[int, int]]]:
+    context: Any = sys.modules.get("sglang.srt.runtime_context")
+    for axis, names in _SGLANG_NAMES.items() if context else ():
+        try:
+            rank, size = (getattr(context.get_parallel(), name) for name in names)
+        except (AttributeError, RuntimeError, ValueError):  # not set up, or not in this version
+            continue
+        if rank is not None and size is not None:
+            yield axis, (int(rank), int(size))
+
+
+def _of_vllm() -> Iterator[tuple[str, tuple[int, int]]]:
+    state: Any = sys.modules.get("vllm.distributed.parallel_state")
+    for axis, name in _VLLM_NAMES.items() if state else ():
+        try:
+            group = getattr(state, name)()
+        except (AttributeError, AssertionError):  # not set up, or not in this version
+            continue
+        yield axis, (int(group.rank_in_group), int(group.world_size))
 
 
 def _of_model(model: nn.Module | None) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -92,6 +92,12 @@ _CALL: Final = nn.Module._call_impl.__code__
 _finders: Final[list[Finder]] = []
 
 
+def stop() -> None:
+    """Look no further: something attaches that knows the models of this process."""
+    for finder in _finders:
+        finder.stop()
+
+
 def attach(torch_module: ModuleType) -> None:
     """Look for a model from now on."""
     if not _finders:

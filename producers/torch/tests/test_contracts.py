@@ -1,0 +1,106 @@
+"""What is attached to in engines is there, under the names that we use: in the sources of their wheels, which are not installed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tensortap import topology
+from tensortap.attach import sglang
+
+WHEELS = Path(os.environ.get("TENSORTAP_WHEELS", Path(__file__).resolve().parents[3] / ".tools" / "wheels"))
+
+
+@cache
+def source(package: str, path: str) -> str:
+    """The text of a file in a wheel. There is none only where nobody asked for all tests to run."""
+    found = sorted(WHEELS.glob(f"{package}-*.whl"))
+    if not found and not os.environ.get("REQUIRE_SERVICES"):
+        pytest.skip(f"no wheel of {package} in {WHEELS}: make wheels")
+    with zipfile.ZipFile(found[-1]) as wheel:
+        return wheel.read(path).decode()
+
+
+def class_of(text: str, name: str) -> ast.ClassDef:
+    return next(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef) and node.name == name)
+
+
+def parameters(text: str, owner: str, method: str) -> list[str]:
+    """The names of a method's parameters, in order, without self."""
+    found = next(node for node in class_of(text, owner).body if isinstance(node, ast.FunctionDef) and node.name == method)
+    return [parameter.arg for parameter in found.args.args][1:]
+
+
+def fields(text: str, owner: str) -> set[str]:
+    """The names that the body of a class assigns or annotates."""
+    names: set[str] = set()
+    for node in class_of(text, owner).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def functions(text: str) -> set[str]:
+    return {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+
+
+RUNNER = "sglang/srt/model_executor/model_runner.py"
+BATCH = "sglang/srt/model_executor/forward_batch_info.py"
+
+
+def test_sglang_runs_a_step_in_forward() -> None:
+    text = source("sglang", RUNNER)
+    assert parameters(text, "ModelRunner", "forward")[0] == "forward_batch"
+    assert "self.is_draft_worker = " in text
+    assert "self.model = " in text
+
+
+def test_sglang_says_what_a_step_serves() -> None:
+    text = source("sglang", BATCH)
+    assert {"forward_mode", "batch_size", "input_ids", "rids"} <= fields(text, "ForwardBatch")
+    assert {*sglang.PHASES, "IDLE"} <= fields(text, "ForwardMode")
+
+
+def test_sglang_names_its_health_checks() -> None:
+    assert f'HEALTH_CHECK_RID_PREFIX = "{sglang.HEALTH_CHECK}"' in source("sglang", "sglang/srt/constants.py")
+
+
+def test_sglang_knows_its_place() -> None:
+    assert "get_parallel" in source("sglang", "sglang/srt/runtime_context.py")
+    declared = source("sglang", "sglang/srt/arg_groups/fields/parallel.py")
+    for name in {name for names in topology._SGLANG_NAMES.values() for name in names}:
+        assert f"    {name}" in declared, name
+
+
+def test_sglang_calls_plug_ins() -> None:
+    assert '"sglang.srt.plugins"' in source("sglang", "sglang/srt/plugins/__init__.py")
+
+
+def test_vllm_runs_a_step_in_execute_model() -> None:
+    text = source("vllm", "vllm/v1/worker/gpu_worker.py")
+    assert parameters(text, "Worker", "execute_model") == ["scheduler_output"]
+    assert parameters(text, "Worker", "get_model") == []
+
+
+def test_vllm_says_what_a_step_serves() -> None:
+    text = source("vllm", "vllm/v1/core/sched/output.py")
+    wanted = {"scheduled_new_reqs", "scheduled_cached_reqs", "num_scheduled_tokens", "total_num_scheduled_tokens", "finished_req_ids"}
+    assert wanted <= fields(text, "SchedulerOutput")
+    assert {"req_id", "prompt_token_ids", "num_computed_tokens"} <= fields(text, "NewRequestData")
+    assert {"req_ids", "num_computed_tokens"} <= fields(text, "CachedRequestData")
+
+
+def test_vllm_knows_its_place() -> None:
+    text = source("vllm", "vllm/distributed/parallel_state.py")
+    assert set(topology._VLLM_NAMES.values()) <= functions(text)
+    assert {"rank_in_group", "world_size"} <= fields(text, "GroupCoordinator")
+    assert {"data_parallel_rank", "world_size"} <= fields(source("vllm", "vllm/config/parallel.py"), "ParallelConfig")
+
+
+def test_vllm_calls_plug_ins() -> None:
+    assert '"vllm.general_plugins"' in source("vllm", "vllm/plugins/__init__.py")
