@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Inline is a query in which the views with parameters stand as subqueries. A
-// database plans such a view again for each one that stands above it, so that
-// four of them above each other cost several times what they cost as one text.
+// Inline is a query in which views stand as subqueries. A database plans a view
+// again for each one that stands above it, so that four of them above each other
+// cost several times what they cost as one text, and it reads all columns of it.
 // Of the views in made, by name, a table holds the answer: that is read.
 func Inline(query string, made map[string]string) (string, error) {
 	views, err := Views()
@@ -23,16 +23,21 @@ func Inline(query string, made map[string]string) (string, error) {
 }
 
 func inline(query string, views map[string]Object, made map[string]string) (string, error) {
-	at := regexp.MustCompile(`\btap\.(\w+)\(`).FindStringSubmatchIndex(query)
+	at := regexp.MustCompile(`\btap\.(\w+)(\(?)`).FindStringSubmatchIndex(query)
 	if at == nil {
 		return query, nil
 	}
-	name, end := query[at[2]:at[3]], closing(query, at[1]-1)
-	view, found := views[name]
-	if !found || end < 0 {
-		return "", fmt.Errorf("inline tap.%s: it is no view with parameters", name)
+	name, arguments, end := query[at[2]:at[3]], "", at[1]
+	if at[4] < at[5] {
+		if end = closing(query, at[4]) + 1; end > 0 {
+			arguments = query[at[5] : end-1]
+		}
 	}
-	text, err := view.with(query[at[1]:end])
+	view, found := views[name]
+	if !found || end == 0 {
+		return "", fmt.Errorf("inline tap.%s: it is no view", name)
+	}
+	text, err := view.with(arguments)
 	if err != nil {
 		return "", err
 	}
@@ -44,7 +49,10 @@ func inline(query string, views map[string]Object, made map[string]string) (stri
 	if err != nil {
 		return "", err
 	}
-	rest, err := inline(query[end+1:], views, made)
+	if !regexp.MustCompile(`^\s+AS\s`).MatchString(query[end:]) {
+		text += " AS " + name // by which its columns may be called
+	}
+	rest, err := inline(query[end:], views, made)
 	return query[:at[0]] + text + rest, err
 }
 
@@ -74,6 +82,9 @@ func (o Object) with(arguments string) (string, error) {
 
 // splitArguments splits at the commas that stand in no brackets.
 func splitArguments(text string) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
 	var arguments []string
 	begin, open := 0, 0
 	for i, c := range text {

@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/sql"
 )
 
-func TestInlineLeavesNoViewWithParameters(t *testing.T) {
+func TestInlineLeavesNoView(t *testing.T) {
 	t.Parallel()
 	for _, object := range allObjects(t) {
 		text, err := sql.Inline(object.Query, nil)
@@ -21,8 +21,8 @@ func TestInlineLeavesNoViewWithParameters(t *testing.T) {
 		if left := regexp.MustCompile(`\{\w+:.*`).FindString(text); left != "" {
 			t.Errorf("Inline(%s) has a parameter that the object does not: %.60s", object.View(), left)
 		}
-		if left := regexp.MustCompile(`\btap\.\w+\(`).FindString(text); left != "" {
-			t.Errorf("Inline(%s) still calls %s", object.View(), left)
+		if left := regexp.MustCompile(`\btap\.\w+`).FindString(text); left != "" {
+			t.Errorf("Inline(%s) still reads %s", object.View(), left)
 		}
 		if strings.Count(text, "(") != strings.Count(text, ")") {
 			t.Errorf("Inline(%s) has brackets that do not close", object.View())
@@ -40,6 +40,19 @@ func TestInlineReadsATableThatHoldsTheAnswer(t *testing.T) {
 	got, err = sql.Inline(query, nil)
 	if err != nil || !strings.Contains(got, "CAST(least(1, 2) AS Int64)") || strings.Contains(got, "tap.preceded_ranks") {
 		t.Errorf("Inline = %s, %v, want the view's text with its arguments", got, err)
+	}
+}
+
+func TestInlineNamesAViewThatHasNoOtherName(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"SELECT ops.name FROM tap.ops WHERE 1":    "SELECT ops.name FROM made AS ops WHERE 1",
+		"SELECT o.name FROM tap.ops AS o WHERE 1": "SELECT o.name FROM made AS o WHERE 1",
+		"SELECT 1 IN (SELECT name FROM tap.ops)":  "SELECT 1 IN (SELECT name FROM made AS ops)",
+	} {
+		if got, err := sql.Inline(query, map[string]string{"ops": "made"}); err != nil || got != want {
+			t.Errorf("Inline(%s) = %s, %v, want %s", query, got, err, want)
+		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/tensortap/tensortap/internal/align"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
-	"github.com/tensortap/tensortap/sql"
 )
 
 // Limits of one call of Align.
@@ -116,11 +115,7 @@ ORDER BY pairs.steps DESC, pairs.problem_program_id, pairs.bench_program_id
 LIMIT {most:UInt64}`
 
 func (c *Client) unaligned(ctx context.Context, problem, bench string, stepOffset int64) ([]programPair, error) {
-	query, err := sql.Inline(unalignedQuery, nil)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := c.database.Query(ctx, query,
+	rows, err := c.rowsOfViews(ctx, unalignedQuery,
 		clickhouse.Named("problem", problem), clickhouse.Named("bench", bench), clickhouse.Named("step_offset", fmt.Sprint(stepOffset)),
 		clickhouse.Named("rules", fmt.Sprint(align.Rules)), clickhouse.Named("most", fmt.Sprint(mostProgramPairs+1)))
 	if err != nil {
@@ -221,7 +216,7 @@ func (c *Client) programs(ctx context.Context, pairs []programPair) (map[uint64]
 }
 
 func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64]*program) error {
-	rows, err := c.database.Query(ctx, query)
+	rows, err := c.rowsOfViews(ctx, query)
 	if err != nil {
 		return err
 	}

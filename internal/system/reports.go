@@ -10,6 +10,7 @@ import (
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/sql"
 )
 
 // Query writes the answer to a query with parameters {name:Type}.
@@ -21,8 +22,12 @@ func (c *Client) Query(ctx context.Context, to io.Writer, format report.Format, 
 	return c.nameMalformed(ctx, errors.Join(report.Write(to, format, answer), answer.Close()))
 }
 
-// Table is the answer to a query, in memory.
+// Table is the answer to a query, in memory. The views in it need not be in the database.
 func (c *Client) Table(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	query, err := sql.Inline(query, nil)
+	if err != nil {
+		return report.Table{}, err
+	}
 	table, err := c.tableIn(ctx, "", query, parameters)
 	return table, c.nameMalformed(ctx, err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/sql"
 )
@@ -28,6 +30,15 @@ func (c *Client) settledGiven(ctx context.Context, query string, parameters map[
 			Type: answer.Get(0, "type").Exact, Text: answer.Get(0, "text").Exact, Null: answer.Get(0, "is_null").Number == 1,
 		}, nil
 	})
+}
+
+// rowsOfViews are the rows of a query that calls views.
+func (c *Client) rowsOfViews(ctx context.Context, query string, parameters ...any) (driver.Rows, error) {
+	text, err := sql.Inline(query, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.database.Query(ctx, text, parameters...)
 }
 
 // tableOfViews is Table for a query that calls views with parameters.

@@ -71,7 +71,7 @@ func (c *Client) signatures(ctx context.Context, problem, bench string, pairs []
 }
 
 func (c *Client) readSignatures(ctx context.Context, query string, into signatures) error {
-	rows, err := c.database.Query(ctx, query)
+	rows, err := c.rowsOfViews(ctx, query)
 	if err != nil {
 		return err
 	}

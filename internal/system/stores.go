@@ -1,7 +1,6 @@
 package system
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -68,31 +67,24 @@ func (s *System) unsynced(ctx context.Context) context.Context {
 	return driver.Context(ctx, driver.WithSettings(driver.Settings{"fsync_metadata": 0}))
 }
 
-// objects are the files of tables, views and reports. Of a temporary system
-// nobody asks a report, or a view with parameters, by its name: our own
-// questions are put together from the files.
+// objects are the files of tables, views and reports. A temporary system needs
+// the tables of events alone: our own questions are put together from the files.
 func (s *System) objects() fs.FS {
 	if s.cfg.Temporary {
-		return plainObjects{sql.Files}
+		return eventTables{sql.Files}
 	}
 	return sql.Files
 }
 
-// plainObjects are the files without those of parameters.
-type plainObjects struct{ fs.FS }
+// eventTables are the files of tables that are filled from the stream.
+type eventTables struct{ fs.FS }
 
 // Glob implements fs.GlobFS.
-func (f plainObjects) Glob(pattern string) ([]string, error) {
+func (f eventTables) Glob(pattern string) ([]string, error) {
 	names, err := fs.Glob(f.FS, pattern)
-	if err != nil || strings.HasPrefix(pattern, "tables/") {
-		return names, err
-	}
-	return slices.DeleteFunc(names, f.takesParameters), nil
-}
-
-func (f plainObjects) takesParameters(name string) bool {
-	text, err := fs.ReadFile(f.FS, name)
-	return err == nil && bytes.Contains(text, []byte("\n-- Parameter "))
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(schemas.Tables(), func(t schemas.Table) bool { return strings.HasSuffix(name, "_"+t.Kind()+".sql") })
+	}), err
 }
 
 // openArchive opens the Parquet files and says what had to be put right.

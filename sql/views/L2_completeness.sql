@@ -221,8 +221,8 @@ WITH
                 run_id,
                 rank,
                 reason,
-                sum(tap.unseen_counts.unseen_count) AS reason_count
-            FROM tap.unseen_counts
+                sum(counted.unseen_count) AS reason_count
+            FROM tap.unseen_counts AS counted
             GROUP BY
                 run_id,
                 rank,

@@ -15,8 +15,8 @@ WITH
             rank,
             step,
             site_id,
-            min(tap.payloads.location) AS location
-        FROM tap.payloads
+            min(payload.location) AS location
+        FROM tap.payloads AS payload
         WHERE run_id = xxh3(concat({problem:String}, char(31)))
             AND ({rank:Int64} = -1 OR rank = {rank:Int64})
             AND step >= {first_step:Int64}
@@ -31,8 +31,8 @@ WITH
             rank,
             toInt64(step) - {step_offset:Int64} AS problem_step,
             site_id,
-            min(tap.payloads.location) AS location
-        FROM tap.payloads
+            min(payload.location) AS location
+        FROM tap.payloads AS payload
         WHERE run_id = xxh3(concat({bench:String}, char(31)))
         GROUP BY
             rank,
