@@ -114,7 +114,15 @@ WHERE done.problem_ops != p.ops OR done.bench_ops != b.ops
 ORDER BY pairs.steps DESC, pairs.problem_program_id, pairs.bench_program_id
 LIMIT {most:UInt64}`
 
+// oneProgramQuery is a quick look at what is the rule: that all steps of both runs ran the same program.
+const oneProgramQuery = `SELECT uniqExact(program_id) = 1 AS one FROM tap_store.step
+WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))`
+
 func (c *Client) unaligned(ctx context.Context, problem, bench string, stepOffset int64) ([]programPair, error) {
+	one, err := c.Table(ctx, oneProgramQuery, map[string]string{"problem": problem, "bench": bench})
+	if err != nil || one.Get(0, "one").Number == 1 {
+		return nil, err
+	}
 	rows, err := c.rowsOfViews(ctx, unalignedQuery,
 		clickhouse.Named("problem", problem), clickhouse.Named("bench", bench), clickhouse.Named("step_offset", fmt.Sprint(stepOffset)),
 		clickhouse.Named("rules", fmt.Sprint(align.Rules)), clickhouse.Named("most", fmt.Sprint(mostProgramPairs+1)))

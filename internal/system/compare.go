@@ -159,7 +159,6 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		comparison.RunDifferences, err = c.Report(askCtx, "run_differences", parameters)
 		return err
 	})
-	group.Go(func() error { return c.fillCompleteness(askCtx, comparison) })
 	group.Go(func() error { return c.fillVerdicts(askCtx, r, comparison) })
 	return group.Wait()
 }
@@ -174,17 +173,30 @@ func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison 
 	if comparison.Stored {
 		r.Limit = max(r.Limit, rememberedRows)
 	}
-	verdicts, err := c.judge(ctx, r.judged(comparison))
+	runs := comparison.Runs()
+	for _, merge := range comparison.Merges {
+		runs = append(runs, merge.Made)
+	}
+	verdicts, err := c.judge(ctx, r.judged(comparison), runs)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, verdicts.Close(context.WithoutCancel(ctx))) }()
 	withoutTexts := map[string]string{"texts": "0"} // while anything else differs
+	inOrder := map[string]string{"run": runs[0], "others": textList(runs[1:])}
+	if comparison.Completeness, err = verdicts.Report(ctx, "completeness", inOrder); err != nil {
+		return err
+	}
+	if comparison.Summary, err = verdicts.Report(ctx, "divergence_summary", withoutTexts); err != nil {
+		return err
+	}
+	if !severalDiffer(comparison.Summary) {
+		verdicts.known["preceded"] = sql.Fact{Type: "Array(UInt32)", Text: "[]"} // there is no rank that could
+	}
 	for _, part := range []struct {
 		report string
 		into   *report.Table
 	}{
-		{"divergence_summary", &comparison.Summary},
 		{"divergence", &comparison.Divergence},
 		{"origin", &comparison.Origins},
 		{"layers", &comparison.Layers},
@@ -204,6 +216,17 @@ func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison 
 	return nil
 }
 
+// severalDiffer says whether more than one rank differs.
+func severalDiffer(summary report.Table) bool {
+	ranks := map[string]bool{}
+	for row := range summary.Rows {
+		if count(summary, row, "differing_count") > 0 {
+			ranks[summary.Get(row, "rank").Exact] = true
+		}
+	}
+	return len(ranks) > 1
+}
+
 // fillRest asks what is of interest in some comparisons only.
 func fillRest(ctx context.Context, verdicts *judged, comparison *report.Comparison) (err error) {
 	if len(comparison.Divergence.Rows) == 0 && comparison.Summary.Sum("differing_count") > 0 {
@@ -215,22 +238,6 @@ func fillRest(ctx context.Context, verdicts *judged, comparison *report.Comparis
 		comparison.Unpaired, err = verdicts.Report(ctx, "unpaired", map[string]string{"limit": "10"})
 	}
 	return err
-}
-
-func (c *Client) fillCompleteness(ctx context.Context, comparison *report.Comparison) error {
-	runs := comparison.Runs()
-	for _, merge := range comparison.Merges {
-		runs = append(runs, merge.Made)
-	}
-	for _, run := range runs {
-		table, err := c.Report(ctx, "completeness", map[string]string{"run": run})
-		if err != nil {
-			return err
-		}
-		comparison.Completeness.Columns = table.Columns
-		comparison.Completeness.Rows = append(comparison.Completeness.Rows, table.Rows...)
-	}
-	return nil
 }
 
 // Report answers a report by its name; parameters that are not given have their defaults.

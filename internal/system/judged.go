@@ -13,52 +13,89 @@ import (
 	"github.com/tensortap/tensortap/sql"
 )
 
-// judged answers the reports of one comparison over its verdicts, which are
-// made once and kept in a temporary table: to plan and join them costs many
-// times what the reports over them do. It is used by one goroutine.
+// judged answers the reports of one comparison. What several of them read is
+// made once and kept in temporary tables: to plan and join it costs many times
+// what the reports over it do. It is used by one goroutine.
 type judged struct {
 	client     *Client
 	parameters map[string]string
-	session    string // empty when the verdicts are too many to keep
+	session    string
+	made       map[string]string   // tables that hold what a view answers, by the view's name
+	known      map[string]sql.Fact // that need not be asked for
 }
 
-const (
-	verdictsView  = "verdicts"
-	verdictsTable = "judged_pairs"
-	// mostJudgedRows bounds the memory that a comparison takes of the database: about 250 bytes a row.
-	mostJudgedRows = 2_000_000
-)
+// mostJudgedRows bounds the memory that a comparison takes of the database: about 250 bytes a row.
+const mostJudgedRows = 2_000_000
 
-// judge makes the verdicts of a comparison. The caller closes it.
-func (c *Client) judge(ctx context.Context, parameters map[string]string) (*judged, error) {
-	j := &judged{client: c, parameters: parameters}
+// sharedViews are the views that several questions of a comparison read, each after those that it reads itself, and
+// which of their rows are wanted.
+func sharedViews() [][2]string {
+	return [][2]string{
+		{"completeness", "WHERE run IN {runs:Array(String)}"},
+		{"rank_pairs", ""},
+		{"program_pairs", ""},
+		{"verdicts", ""},
+	}
+}
+
+// judge makes what the reports of a comparison read, of which it is told whether these runs are complete. The caller closes it.
+func (c *Client) judge(ctx context.Context, parameters map[string]string, runs []string) (*judged, error) {
+	parameters = maps.Clone(parameters)
+	parameters["runs"] = textList(runs)
+	j := &judged{client: c, parameters: parameters, session: rand.Text(), made: map[string]string{}, known: map[string]sql.Fact{}}
 	few, err := c.Table(ctx, `SELECT sum(tensor_count) <= `+fmt.Sprint(mostJudgedRows)+` AS few FROM tap.steps
 		WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
 			AND step >= {first_step:Int64} AND ({last_step:Int64} = -1 OR step <= {last_step:Int64} + abs({step_offset:Int64}))`, parameters)
-	if err != nil || few.Get(0, "few").Number == 0 {
-		return j, err
-	}
-	j.session = rand.Text()
-	view, err := sql.ViewByName(verdictsView)
 	if err != nil {
 		return j, err
 	}
-	verdicts, err := c.settled(ctx, view.Query, parameters)
-	if err != nil {
-		return j, err
+	views := sharedViews()
+	if few.Get(0, "few").Number == 0 {
+		views = views[:len(views)-1] // the verdicts are too many to keep
 	}
-	if err := j.ask(ctx, "CREATE TEMPORARY TABLE "+verdictsTable+" ENGINE = Memory AS "+verdicts); err != nil {
-		return j, fmt.Errorf("judge the pairs: %w", err)
+	for _, shared := range views {
+		if err := j.keep(ctx, shared[0], shared[1]); err != nil {
+			return j, errors.Join(fmt.Errorf("make the %s of the comparison: %w", shared[0], err), j.Close(context.WithoutCancel(ctx)))
+		}
 	}
 	return j, nil
 }
 
-// Close removes the table. The database does so itself a minute after the last question.
-func (j *judged) Close(ctx context.Context) error {
-	if j.session == "" {
-		return nil
+// keep makes the table that holds a view's rows.
+func (j *judged) keep(ctx context.Context, name, wanted string) error {
+	view, err := sql.ViewByName(name)
+	if err != nil {
+		return err
 	}
-	return j.ask(ctx, "DROP TEMPORARY TABLE IF EXISTS "+verdictsTable)
+	query := view.Query
+	if wanted != "" {
+		query = "SELECT * FROM (\n" + query + "\n) " + wanted
+	}
+	text, err := settle(query, j.made, j.known, j.asking(ctx, j.parameters))
+	if err != nil {
+		return err
+	}
+	table := "judged_" + name
+	if err := j.ask(ctx, "CREATE TEMPORARY TABLE "+table+" ENGINE = Memory AS "+text); err != nil {
+		return err
+	}
+	j.made[name] = table
+	return nil
+}
+
+// asking answers questions in the session.
+func (j *judged) asking(ctx context.Context, parameters map[string]string) func(string) (report.Table, error) {
+	return func(question string) (report.Table, error) { return j.query(ctx, question, parameters) }
+}
+
+// Close removes the tables. The database does so itself a minute after the last question.
+func (j *judged) Close(ctx context.Context) error {
+	for _, table := range j.made {
+		if err := j.ask(ctx, "DROP TEMPORARY TABLE IF EXISTS "+table); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Report answers a report; given parameters go before those of the comparison.
@@ -71,10 +108,7 @@ func (j *judged) Report(ctx context.Context, name string, given map[string]strin
 	if err != nil {
 		return report.Table{}, err
 	}
-	if j.session == "" {
-		return j.client.Report(ctx, name, parameters)
-	}
-	text, err := sql.Inline(r.Query, map[string]string{verdictsView: verdictsTable})
+	text, err := settle(r.Query, j.made, j.known, j.asking(ctx, values))
 	if err != nil {
 		return report.Table{}, err
 	}

@@ -17,12 +17,17 @@ func (c *Client) settled(ctx context.Context, query string, parameters map[strin
 
 // settledGiven is settled with facts, by name, that need not be asked for.
 func (c *Client) settledGiven(ctx context.Context, query string, parameters map[string]string, given map[string]sql.Fact) (string, error) {
-	text, err := sql.Inline(query, nil)
+	return settle(query, nil, given, func(question string) (report.Table, error) { return c.Table(ctx, question, parameters) })
+}
+
+// settle inlines views, but for those of which a table was made, and writes the facts in the query that they rest on.
+func settle(query string, made map[string]string, given map[string]sql.Fact, ask func(question string) (report.Table, error)) (string, error) {
+	text, err := sql.Inline(query, made)
 	if err != nil {
 		return "", err
 	}
 	return sql.Settle(text, given, func(question string) (sql.Fact, error) {
-		answer, err := c.Table(ctx, question, parameters)
+		answer, err := ask(question)
 		if err != nil {
 			return sql.Fact{}, err
 		}

@@ -1,16 +1,22 @@
--- Question: is everything stored that each rank of a run produced, and what was lost where?
--- Grain: one row per rank that was published, stored, refused or expected by the world size
+-- Question: is everything stored that each rank of a run, or of several, produced, and what was lost where?
+-- Grain: one row per run, rank that was published, stored, refused or expected by the world size
 -- Reads: tap.completeness, tap.undefined_ids
 -- Empty when: the run is not known
 -- Parameter run: name of the run.
-WITH undefined AS (
-    SELECT
-        rank,
-        count() AS undefined_id_count
-    FROM tap.undefined_ids
-    WHERE run_id = xxh3(concat({run:String}, char(31)))
-    GROUP BY rank
-)
+-- Parameter others = []: names of further runs, whose ranks follow.
+WITH
+    arrayMap(name -> xxh3(concat(name, char(31))), arrayConcat([{run:String}], {others:Array(String)})) AS run_ids,
+    undefined AS (
+        SELECT
+            run_id,
+            rank,
+            count() AS undefined_id_count
+        FROM tap.undefined_ids
+        WHERE run_id IN run_ids
+        GROUP BY
+            run_id,
+            rank
+    )
 SELECT
     run,
     completeness.rank AS rank,
@@ -32,6 +38,8 @@ SELECT
     undefined_id_count,
     last_event_time_ns
 FROM tap.completeness AS completeness
-LEFT ANY JOIN undefined ON undefined.rank = completeness.rank
-WHERE run_id = xxh3(concat({run:String}, char(31)))
-ORDER BY rank
+LEFT ANY JOIN undefined ON undefined.run_id = completeness.run_id AND undefined.rank = completeness.rank
+WHERE completeness.run_id IN run_ids
+ORDER BY
+    indexOf(run_ids, completeness.run_id),
+    rank
