@@ -61,7 +61,8 @@ func settle(query string, given map[string]Fact, ask func(string) (Fact, error))
 		}
 		query = query[:begin+1] + inner + query[end:]
 		end = begin + 1 + len(inner)
-		question := query[clause(query, begin):end+1] + " AS fact SELECT toTypeName(fact) AS type, toString(fact) AS text, isNull(fact) AS is_null"
+		// The inner query uses the fact once, so that it is planned once.
+		question := "SELECT toTypeName(fact) AS type, toString(fact) AS text, isNull(fact) AS is_null FROM (" + query[clause(query, begin):end+1] + " AS fact SELECT fact)"
 		fact, err := ask(question)
 		if err != nil {
 			return "", err

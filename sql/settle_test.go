@@ -27,11 +27,11 @@ func TestFactsStandInTheQuery(t *testing.T) {
 	if got != want {
 		t.Errorf("settled = %s\nwant %s", got, want)
 	}
-	const ending = ` AS fact SELECT toTypeName(fact) AS type, toString(fact) AS text, isNull(fact) AS is_null`
+	const beginning, ending = `SELECT toTypeName(fact) AS type, toString(fact) AS text, isNull(fact) AS is_null FROM (`, ` AS fact SELECT fact)`
 	questions := []string{
-		`WITH (SELECT 2)` + ending,
-		`WITH listed AS (SELECT 1), (SELECT max(x) FROM (WITH ` + literal + ` AS inner_fact SELECT inner_fact AS x))` + ending,
-		`WITH listed AS (SELECT 1), ` + literal + ` AS a, length((SELECT 3)) AS b, (SELECT other FROM listed)` + ending,
+		beginning + `WITH (SELECT 2)` + ending,
+		beginning + `WITH listed AS (SELECT 1), (SELECT max(x) FROM (WITH ` + literal + ` AS inner_fact SELECT inner_fact AS x))` + ending,
+		beginning + `WITH listed AS (SELECT 1), ` + literal + ` AS a, length((SELECT 3)) AS b, (SELECT other FROM listed)` + ending,
 	}
 	if strings.Join(asked, "\n") != strings.Join(questions, "\n") {
 		t.Errorf("asked\n%s\nwant\n%s", strings.Join(asked, "\n"), strings.Join(questions, "\n"))
