@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -175,6 +176,45 @@ func TestASystemThatIsKilledWithItsAgentLosesAndDoublesNothing(t *testing.T) {
 	u := startUp(t, data, "--spool", p.root)
 	served(t, p.root)
 	p.requireAll(t, u, "killed")
+}
+
+// TestRanksThatAreKilledInMidStepLeaveWhatTheyCommitted kills ranks that train, with nobody about, and has them told of after.
+func TestRanksThatAreKilledInMidStepLeaveWhatTheyCommitted(t *testing.T) {
+	t.Parallel()
+	u, root := shared(t), t.TempDir()
+	said, err := collecting(t, root, "-m", "tests.killed", strconv.Itoa(soakKills(t, 3))).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	var committed map[string]struct {
+		Tensors int
+		Op      string
+	}
+	if err := json.Unmarshal([]byte(lastLine(string(said))), &committed); err != nil {
+		t.Fatal(err)
+	}
+	agent := newUpProcess(u.data, command(t, u.setting, "agent", "--spool", root))
+	if err := agent.begin(); err != nil {
+		t.Fatal(err)
+	}
+	served(t, root)
+	if err := agent.stop(); err != nil {
+		t.Error(err)
+	}
+	u.settle(t)
+	stored := map[string]int{}
+	for _, row := range u.query(t, "SELECT name, count() FROM tap_store.tensor AS t INNER JOIN tap.runs AS r ON r.run_id = t.run_id WHERE name LIKE 'killed rank %' GROUP BY name") {
+		stored[row[0]] = number(t, row[1])
+	}
+	for run, want := range committed {
+		if stored[run] != want.Tensors {
+			t.Errorf("%s: %d tensors are stored, %d were committed", run, stored[run], want.Tensors)
+		}
+		if out := inside(t, u.setting, "report", "ranks", "--run", run); !strings.Contains(out.stdout, "died") || !strings.Contains(out.stdout, " "+want.Op+" ") {
+			t.Errorf("%s died in %s: %v", run, want.Op, out)
+		}
+	}
+	t.Logf("%d ranks were killed", len(committed))
 }
 
 // serve runs an agent on the root until the condition holds, and returns what it said.
