@@ -109,13 +109,27 @@ $(TOOLS)/wheels/done: producers/torch/tests/engines.txt | $(UV)
 	$(TOOLS)/uv/bin/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --python-version 3.11 -d $(TOOLS)/wheels -r $<
 	@touch $@
 
-.PHONY: test-torch
-test-torch: venv-torch kernel wheels ## tests of the collector, and its types
+.PHONY: test-torch-pytest
+test-torch-pytest:
 	$(COLLECT) $(TORCH) -m pytest $(FORKING:%=--ignore %)
 	$(COLLECT) $(TORCH) -m pytest tests/test_survival.py
 	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py
+
+.PHONY: test-torch
+test-torch: venv-torch kernel wheels ## tests of the collector, and its types
+	$(MAKE) test-torch-pytest
 	$(COLLECT) $(TORCH) -m mypy
 	$(COLLECT) $(TORCH) -m pyright --pythonpath $(TORCH)
+
+# Pythons are those that uv finds.
+.PHONY: test-torch-versions
+test-torch-versions: kernel wheels | $(UV) ## the collector's tests on the oldest PyTorch and Python, and on the newest: 10 GB
+	set -e; for pair in 3.10:oldest 3.13:test; do \
+		venv=$(TOOLS)/torch-$${pair%:*}; \
+		$(UV) venv --quiet --clear --python $${pair%:*} $$venv; \
+		$(UV) pip install --quiet --python $$venv/bin/python -r producers/torch/requirements-$${pair#*:}.txt; \
+		$(MAKE) test-torch-pytest TORCH=$$venv/bin/python; \
+	done
 
 .PHONY: wheel
 wheel: venv-torch ## the collector as a wheel, in bin

@@ -4,19 +4,15 @@ Nothing is waited for and no tensor is kept: two kernels are enqueued on the str
 tensors come over in one copy. Imported only where there is a CUDA tensor (or, in tests, Triton's interpreter).
 """
 
-# The language inside kernels is Triton's, not Python's.
+# The language inside kernels is Triton's, not Python's. Annotations are no text here: Triton 3.0 knows constants by them.
 # pyright: reportOperatorIssue=false, reportGeneralTypeIssues=false
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import torch
 import triton
 import triton.language as tl
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from torch import Tensor
 
 WORDS: Final = 32  # of a row, float64: the eleven statistics, from SKETCH on the sketch, DIGEST as an integer
 SKETCH: Final = 12

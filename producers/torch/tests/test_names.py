@@ -25,6 +25,8 @@ CASES: dict[str, Any] = json.loads(gzip.decompress((Path(__file__).parent / "tes
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, reading.Step]:
     """The first step of a case, recorded by us."""
     name, level = request.param.split()
+    if name == "llama" and torch.__version__ < "2.6":
+        pytest.skip("with this PyTorch the Llama of transformers calls other APIs for its masks")
     root = tmp_path_factory.mktemp("spool")
     loss, model = _model(name)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
