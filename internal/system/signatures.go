@@ -19,6 +19,7 @@ type signatures map[ranProgram]map[uint64]signature
 
 // signaturesQuery looks at one step of each program and run: the first one that has rows. Devices, strides and
 // placements are left out, since they differ between the runs as a whole; so is text, which may be the id of a request.
+// Sizes count without the factors that follow from the numbers of ranks among which tensors are split.
 const signaturesQuery = `WITH
     seen AS (
         SELECT run_id, program_id, argMin((rank, step), (tensor_count = 0, rank, step)) AS place
@@ -37,8 +38,8 @@ SELECT
     seen.run_id,
     seen.program_id,
     site.op_id,
-    cityHash64(arraySort(groupUniqArray(cityHash64(site.role, site.path, layout.kind, layout.dtype, layout.shape, if(layout.kind IN ('str', 'device', 'group', 'other'), '', layout.literal))))) AS exact,
-    cityHash64(arraySort(groupUniqArray(cityHash64(site.role, site.path, layout.kind, layout.shape, if(layout.kind IN ('str', 'dtype', 'device', 'group', 'other'), '', layout.literal))))) AS shapes
+    cityHash64(arraySort(groupUniqArray(cityHash64(site.role, site.path, layout.kind, layout.dtype, layout.sizes, if(layout.kind IN ('str', 'device', 'group', 'other'), '', layout.word))))) AS exact,
+    cityHash64(arraySort(groupUniqArray(cityHash64(site.role, site.path, layout.kind, layout.sizes, if(layout.kind IN ('str', 'dtype', 'device', 'group', 'other'), '', layout.word))))) AS shapes
 FROM seen
 INNER JOIN observed ON observed.run_id = seen.run_id AND observed.rank = seen.place.1 AND observed.step = seen.place.2
 INNER JOIN (
@@ -47,7 +48,8 @@ INNER JOIN (
     WHERE site_id IN (SELECT site_id FROM observed)
 ) AS site ON site.site_id = observed.site_id
 INNER JOIN (
-    SELECT layout_id, kind, dtype, shape, literal
+    SELECT layout_id, kind, dtype, arrayMap(size -> intDiv(size, gcd(greatest(size, 1), {{SPLIT}})), shape) AS sizes,
+        if(kind = 'int', toString(intDiv(toInt64OrZero(literal), gcd(greatest(toInt64OrZero(literal), 1), {{SPLIT}}))), literal) AS word
     FROM tap.layouts
     WHERE layout_id IN (SELECT layout_id FROM observed)
 ) AS layout ON layout.layout_id = observed.layout_id
@@ -59,7 +61,12 @@ func (c *Client) signatures(ctx context.Context, problem, bench string, pairs []
 	for _, pair := range pairs {
 		ids = append(ids, fmt.Sprint(pair.problem), fmt.Sprint(pair.bench))
 	}
+	split, err := c.splitFactors(ctx, problem, bench)
+	if err != nil {
+		return nil, err
+	}
 	query := strings.NewReplacer(
+		"{{SPLIT}}", fmt.Sprint(split),
 		"{{RUNS}}", fmt.Sprintf("%d, %d", schemas.RunID(problem), schemas.RunID(bench)),
 		"{{PROGRAMS}}", strings.Join(ids, ", "),
 	).Replace(signaturesQuery)
