@@ -28,6 +28,7 @@ def _copied() -> Callable[..., None]:
 class _Hook:
     """A guarded function. A class, so that models with hooks can be copied and pickled."""
 
+    __slots__ = ("_bound", "_function", "_guard", "_place")
     __torch_unserializable__ = True  # a tensor that has it is saved without a warning
 
     def __init__(self, guard: Guard, place: str, function: Callable[..., Any], bound: tuple[object, ...]) -> None:
