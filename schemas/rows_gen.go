@@ -433,7 +433,7 @@ type TensorRow struct {
 	Seq                   uint64    `parquet:"seq"`                     // The rank's own order of observation within the epoch.
 	SiteID                uint64    `parquet:"site_id"`                 // Which tensor of which op (site).
 	LayoutID              uint64    `parquet:"layout_id"`               // What the tensor is: dtype, shape and so on, or the literal (layout).
-	Measured              uint32    `parquet:"measured"`                // Which statistics were measured; an unmeasured one is 0 here and null in the views.
+	Measured              uint32    `parquet:"measured"`                // Which statistics were measured; an unmeasured one is 0 here and null in the views. From bit 16 on: why a tensor of merged ranks is no whole.
 	ElementCount          uint64    `parquet:"element_count"`           // Elements of the tensor; 0 for an empty one and for other arguments.
 	ValueMin              float64   `parquet:"value_min"`               // Least element; finite ones only, unless the source reports otherwise (run.source).
 	ValueMax              float64   `parquet:"value_max"`               // Greatest element, likewise.

@@ -36,7 +36,7 @@ func Tensor() Table {
 			Column{Name: "seq", Type: Uint64, Unit: Ordinal, Doc: "The rank's own order of observation within the epoch."},
 			Column{Name: "site_id", Type: Uint64, Unit: Hash, Doc: "Which tensor of which op (site)."},
 			Column{Name: "layout_id", Type: Uint64, Unit: Hash, Doc: "What the tensor is: dtype, shape and so on, or the literal (layout)."},
-			Column{Name: "measured", Type: Uint32, Unit: Bits, Doc: "Which statistics were measured; an unmeasured one is 0 here and null in the views."},
+			Column{Name: "measured", Type: Uint32, Unit: Bits, Doc: "Which statistics were measured; an unmeasured one is 0 here and null in the views. From bit 16 on: why a tensor of merged ranks is no whole."},
 			Column{Name: "element_count", Type: Uint64, Unit: Count, Doc: "Elements of the tensor; 0 for an empty one and for other arguments."},
 			Column{Name: "value_min", Type: Float64, Unit: Value, Doc: "Least element; finite ones only, unless the source reports otherwise (run.source)."},
 			Column{Name: "value_max", Type: Float64, Unit: Value, Doc: "Greatest element, likewise."},

@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS tap_store.tensor
     `seq` UInt64 COMMENT 'The rank''s own order of observation within the epoch.' CODEC(Delta, ZSTD(1)),
     `site_id` UInt64 COMMENT 'Which tensor of which op (site).' CODEC(ZSTD(1)),
     `layout_id` UInt64 COMMENT 'What the tensor is: dtype, shape and so on, or the literal (layout).' CODEC(ZSTD(1)),
-    `measured` UInt32 COMMENT 'Which statistics were measured; an unmeasured one is 0 here and null in the views.' CODEC(ZSTD(1)),
+    `measured` UInt32 COMMENT 'Which statistics were measured; an unmeasured one is 0 here and null in the views. From bit 16 on: why a tensor of merged ranks is no whole.' CODEC(ZSTD(1)),
     `element_count` UInt64 COMMENT 'Elements of the tensor; 0 for an empty one and for other arguments.' CODEC(T64, ZSTD(1)),
     `value_min` Float64 COMMENT 'Least element; finite ones only, unless the source reports otherwise (run.source).' CODEC(ZSTD(1)),
     `value_max` Float64 COMMENT 'Greatest element, likewise.' CODEC(ZSTD(1)),
