@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
@@ -103,29 +102,3 @@ def test_launchers_say_the_rank_before_torch_does(names: tuple[str, str]) -> Non
 def test_a_rank_that_is_given_counts() -> None:
     assert place(environment={}, rank=3) == Place(rank=3, world_size=None, distributed=True)
     assert place(environment={"RANK": "1", "WORLD_SIZE": "8"}, rank=3).rank == 3
-
-
-RANKS = """
-    import os, sys
-    import torch, torch.distributed as dist
-    from torch import nn
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
-    from tensortap.topology import place
-    dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sys.argv[2]), world_size=4)
-    model = nn.Sequential(nn.Linear(4, 4))
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
-    parallelize_module(model, mesh["tp"], {"0": ColwiseParallel()})
-    found = place(model, {})
-    data = place(nn.parallel.DistributedDataParallel(nn.Linear(1, 1)), {})
-    print(found.rank, found.world_size, dict(found.coordinates), dict(data.coordinates))
-    dist.barrier()
-"""
-
-
-def test_coordinates_come_from_meshes_and_wrappers(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", textwrap.dedent(RANKS), str(tmp_path / "store")]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    ranks = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True, env=environment) for rank in range(4)]
-    said = [process.communicate(timeout=120)[0].splitlines()[-1] for process in ranks]  # gloo prints, too
-    assert said == [f"{rank} 4 {{'tp': ({rank % 2}, 2)}} {{'dp': ({rank}, 4)}}" for rank in range(4)]

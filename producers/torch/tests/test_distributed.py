@@ -15,17 +15,18 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import tensortap
+from tensortap.topology import place
 
 
-def _on_two_ranks(root: Path, work: Callable[[int, Path], None]) -> list[reading.Spooled]:
-    """Run the work in two children; what each spooled."""
+def _on_ranks(count: int, root: Path, work: Callable[[int, Path], None]) -> None:
+    """Run the work in so many children."""
     children = []
-    for rank in range(2):
+    for rank in range(count):
         child = os.fork()
         if child == 0:
             try:
                 os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-                dist.init_process_group("gloo", init_method=f"file://{root}/store", rank=rank, world_size=2)
+                dist.init_process_group("gloo", init_method=f"file://{root}/store", rank=rank, world_size=count)
                 work(rank, root / f"rank{rank}")
                 dist.destroy_process_group()
                 os._exit(0)
@@ -33,7 +34,12 @@ def _on_two_ranks(root: Path, work: Callable[[int, Path], None]) -> list[reading
                 traceback.print_exc()
                 os._exit(1)
         children.append(child)
-    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * count
+
+
+def _on_two_ranks(root: Path, work: Callable[[int, Path], None]) -> list[reading.Spooled]:
+    """Run the work in two children; what each spooled."""
+    _on_ranks(2, root, work)
     return [reading.only(root / f"rank{rank}") for rank in range(2)]
 
 
@@ -130,3 +136,20 @@ def test_dtensors_are_recorded_by_their_shard_and_placement(tmp_path: Path) -> N
         }
         assert weight == ((16, 16), "torch.distributed.tensor.DTensor", '{"device_mesh":[0,1],"placements":[{"Shard":{"dim":0}}]}')
         assert not any(reason == "hook error" for reason, _ in step.unseen), step.unseen
+
+
+def _placed(rank: int, root: Path) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+
+    model = nn.Sequential(nn.Linear(4, 4))
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    parallelize_module(model, mesh["tp"], {"0": ColwiseParallel()})
+    found = place(model, {})
+    assert (found.rank, found.world_size, found.coordinates) == (rank, 4, {"tp": (rank % 2, 2)})
+    assert place(DistributedDataParallel(nn.Linear(1, 1)), {}).coordinates == {"dp": (rank, 4)}
+    dist.barrier()
+
+
+def test_coordinates_come_from_meshes_and_wrappers(tmp_path: Path) -> None:
+    _on_ranks(4, tmp_path, _placed)

@@ -19,12 +19,14 @@ STEPS = 20
 def _llama() -> tuple[torch.nn.Module, Callable[[torch.nn.Module], torch.Tensor]]:
     pytest.importorskip("transformers", reason="the model of the fixtures")
     model, batch = tiny_llama()
+    batch = {name: tokens[:, :32] for name, tokens in batch.items()}  # what is neutral on few tokens is on many
     return model, lambda model: model(**batch).loss
 
 
 def _resnet() -> tuple[torch.nn.Module, Callable[[torch.nn.Module], torch.Tensor]]:
     pytest.importorskip("torchvision", reason="the model of the fixtures")
     model, images = resnet18()
+    images = images[..., :32, :32]
     return model, lambda model: model(images).square().mean()
 
 
@@ -61,7 +63,8 @@ def test_losses_gradients_and_weights_stay_bit_equal(name: str, tmp_path: Path) 
         recorded = _train(name, level, tmp_path / level)
         assert len(recorded) == len(without)
         assert all(torch.equal(one, other) for one, other in zip(recorded, without, strict=True)), level
-        assert len(reading.only(tmp_path / level).steps) == STEPS
+        (spool,) = (tmp_path / level).iterdir()
+        assert reading.read_header(spool)["step"] == STEPS - 1, "the last was recorded, too"
 
 
 def test_a_recomputed_forward_is_the_next_call_of_its_module(tmp_path: Path) -> None:
