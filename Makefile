@@ -121,11 +121,14 @@ test-torch: venv-torch kernel wheels ## tests of the collector, and its types
 	$(COLLECT) $(TORCH) -m mypy
 	$(COLLECT) $(TORCH) -m pyright --pythonpath $(TORCH)
 
-# Pythons are those that uv finds.
+# Versions for uv to find or fetch, or paths.
+PYTHON_OLDEST ?= 3.10
+PYTHON_NEWEST ?= 3.13
+
 .PHONY: test-torch-versions
 test-torch-versions: kernel wheels | $(UV) ## the collector's tests on the oldest PyTorch and Python, and on the newest: 10 GB
-	set -e; for pair in 3.10:oldest 3.13:test; do \
-		venv=$(TOOLS)/torch-$${pair%:*}; \
+	set -e; for pair in $(PYTHON_OLDEST):oldest $(PYTHON_NEWEST):test; do \
+		venv=$(TOOLS)/torch-$${pair#*:}; \
 		$(UV) venv --quiet --clear --python $${pair%:*} $$venv; \
 		$(UV) pip install --quiet --python $$venv/bin/python -r producers/torch/requirements-$${pair#*:}.txt; \
 		$(MAKE) test-torch-pytest TORCH=$$venv/bin/python; \
