@@ -134,3 +134,23 @@ func unpackSpools(tb testing.TB, name, root string) {
 		}
 	}
 }
+
+// Copies of a model on more ranks, as data-parallel training has them, are no parts.
+func TestRanksWithWholeWeightsAreNotMerged(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	whole := filepath.Join(unpackParts(t, "whole", t.TempDir()), "dump")
+	twice := t.TempDir()
+	for _, rank := range []string{"rank0", "rank1"} {
+		if err := os.CopyFS(filepath.Join(twice, "step0", rank), os.DirFS(filepath.Join(whole, "step0", "rank0"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.publish(t, whole, "one copy")
+	u.publish(t, twice, "two copies")
+	u.settle(t)
+	a, status := compareParts(t, u.setting, "two copies", "one copy")
+	if status != 2 || len(a.Merged) != 0 || a.Counts["agrees"] < 350 || a.Counts["diverged"] > 0 {
+		t.Errorf("two copies against one: status %d, merged %v, %v", status, a.Merged, a.Counts)
+	}
+}
