@@ -27,7 +27,7 @@ type merging struct {
 // place is a step of a rank.
 type place struct{ rank, step uint32 }
 
-// longestRunName is what TABLES of this project's events allow.
+// longestRunName is how many characters a name of a run has at most.
 const longestRunName = 200
 
 // derivedName names the merged run after both: how parts make a whole is read off the other one.
