@@ -35,7 +35,7 @@ enters every Python process below it and taps the first model that is called. It
 what a tap in the code would see, and is controlled by the same TENSORTAP_* variables.
 
 Where a system runs, events go there. Else one runs for as long as the program does,
-and keeps its events in the data folder: look at them with tensortap up afterwards.
+and keeps its events in the data folder, where compare and the reports find them.
 
 Input, output and signals are the program's, and so is the exit status; 126 and 127
 are those of a program that could not be started.`,
@@ -143,7 +143,7 @@ func (a *app) around(ctx context.Context, l launching, job question) error {
 	serve.Resume = l.resume
 	endpoint, err := a.streamEndpoint()
 	if err == nil {
-		return system.WithAgent(ctx, endpoint, serve, job)
+		return system.WithAgent(ctx, endpoint, serve, time.Now, job)
 	}
 	if !errors.Is(err, system.ErrNotRunning) {
 		return err

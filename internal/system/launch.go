@@ -14,8 +14,8 @@ import (
 )
 
 // WithAgent serves processes of this host while job runs.
-func WithAgent(ctx context.Context, endpoint Endpoint, serve ServeRequest, job func(context.Context, *Client) error) error {
-	client, err := ConnectStream(endpoint, time.Now)
+func WithAgent(ctx context.Context, endpoint Endpoint, serve ServeRequest, now func() time.Time, job func(context.Context, *Client) error) error {
+	client, err := ConnectStream(endpoint, now)
 	if err != nil {
 		return err
 	}
@@ -44,18 +44,18 @@ func (c *Client) RecordedRanks(ctx context.Context, run string) (int, error) {
 
 // WaitPublished waits until an agent has published all processes of the run whose folders are below the root.
 func WaitPublished(ctx context.Context, root, run string) error {
-	until := time.Now().Add(publishedPatience)
+	patience := time.NewTimer(publishedPatience)
+	defer patience.Stop()
 	for {
 		left, err := agent.Unpublished(root, run)
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		if time.Now().After(until) {
-			return fmt.Errorf("publish run %s: %d of its processes are not done, with folders %s in %s; an agent goes on with them: tensortap agent",
-				run, len(left), strings.Join(left, ", "), root)
-		}
 		select {
 		case <-time.After(publishedLook):
+		case <-patience.C:
+			return fmt.Errorf("publish run %s: %d of its processes are not done, with folders %s in %s; an agent goes on with them: tensortap agent",
+				run, len(left), strings.Join(left, ", "), root)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
