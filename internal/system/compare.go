@@ -187,16 +187,11 @@ func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison 
 	if comparison.Completeness, err = verdicts.Report(ctx, "completeness", inOrder); err != nil {
 		return err
 	}
-	if comparison.Summary, err = verdicts.Report(ctx, "divergence_summary", withoutTexts); err != nil {
-		return err
-	}
-	if !severalDiffer(comparison.Summary) {
-		verdicts.known["preceded"] = sql.Fact{Type: "Array(UInt32)", Text: "[]"} // there is no rank that could
-	}
 	for _, part := range []struct {
 		report string
 		into   *report.Table
 	}{
+		{"divergence_summary", &comparison.Summary},
 		{"divergence", &comparison.Divergence},
 		{"origin", &comparison.Origins},
 		{"layers", &comparison.Layers},
@@ -214,17 +209,6 @@ func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison 
 	comparison.Remembered = comparison.Divergence
 	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), shown)]
 	return nil
-}
-
-// severalDiffer says whether more than one rank differs.
-func severalDiffer(summary report.Table) bool {
-	ranks := map[string]bool{}
-	for row := range summary.Rows {
-		if count(summary, row, "differing_count") > 0 {
-			ranks[summary.Get(row, "rank").Exact] = true
-		}
-	}
-	return len(ranks) > 1
 }
 
 // fillRest asks what is of interest in some comparisons only.

@@ -20,8 +20,7 @@ type judged struct {
 	client     *Client
 	parameters map[string]string
 	session    string
-	made       map[string]string   // tables that hold what a view answers, by the view's name
-	known      map[string]sql.Fact // that need not be asked for
+	made       map[string]string // tables that hold what a view answers, by the view's name
 }
 
 // mostJudgedRows bounds the memory that a comparison takes of the database: about 250 bytes a row.
@@ -42,7 +41,7 @@ func sharedViews() [][2]string {
 func (c *Client) judge(ctx context.Context, parameters map[string]string, runs []string) (*judged, error) {
 	parameters = maps.Clone(parameters)
 	parameters["runs"] = textList(runs)
-	j := &judged{client: c, parameters: parameters, session: rand.Text(), made: map[string]string{}, known: map[string]sql.Fact{}}
+	j := &judged{client: c, parameters: parameters, session: rand.Text(), made: map[string]string{}}
 	few, err := c.Table(ctx, `SELECT sum(tensor_count) <= `+fmt.Sprint(mostJudgedRows)+` AS few FROM tap.steps
 		WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
 			AND step >= {first_step:Int64} AND ({last_step:Int64} = -1 OR step <= {last_step:Int64} + abs({step_offset:Int64}))`, parameters)
@@ -71,7 +70,7 @@ func (j *judged) keep(ctx context.Context, name, wanted string) error {
 	if wanted != "" {
 		query = "SELECT * FROM (\n" + query + "\n) " + wanted
 	}
-	text, err := settle(query, j.made, j.known, j.asking(ctx, j.parameters))
+	text, err := settle(query, j.made, nil, j.asking(ctx, j.parameters))
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (j *judged) Report(ctx context.Context, name string, given map[string]strin
 	if err != nil {
 		return report.Table{}, err
 	}
-	text, err := settle(r.Query, j.made, j.known, j.asking(ctx, values))
+	text, err := settle(r.Query, j.made, nil, j.asking(ctx, values))
 	if err != nil {
 		return report.Table{}, err
 	}

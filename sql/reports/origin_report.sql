@@ -1,6 +1,6 @@
 -- Question: where did the problem run begin to differ from the bench run, over all ranks?
 -- Grain: one row per rank whose first difference comes after no other rank's, at the first step that has one
--- Reads: tap.verdicts, tap.excused_sites, tap.preceded_ranks, tap.program_pairs, tap.alignments, tap.sites, tap.ops, tap.layouts, tap.programs, tap.program_stacks, tap.stacks, tap_store.step
+-- Reads: tap.verdicts, tap.excused_sites, tap.meetings, tap.program_pairs, tap.alignments, tap.sites, tap.ops, tap.layouts, tap.programs, tap.program_stacks, tap.stacks, tap_store.step
 -- Empty when: nothing differs beyond the tolerance
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -13,70 +13,114 @@
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- The first row of a rank, in execution order, that differs is a suspect if no other rank's precedes it: by its own
 -- order, by collectives and messages, and since libraries reduce gradients where no op is recorded, by the end of the
--- backward, at which all ranks are taken to meet. An earlier step precedes a later one.
+-- backward, at which all ranks are taken to meet. An earlier step precedes a later one. The rounds are those of
+-- preceded_ranks; they stand here so that the verdicts are made once.
 -- Kinds: a literal is argument; a parameter, an input with the values of one of the calling module's, or a weight-like
 -- input that requires a gradient is parameter; operation when the op is another one in the bench, when ops of one run
 -- only stand directly before, or when NaN or +Inf appears in an op of the problem alone before anything differs; else an
 -- input that nothing before it showed is data, and an output is computed. Several rows are concurrent suspects.
-WITH
-    -- Of each rank the first row that differs; an op that stands alone counts where something differs after it.
+WITH RECURSIVE
     (
-        SELECT groupArray(tupleConcat(tuple(rank), first_row, (differing_count, same_valued)))
+        SELECT 9223372036854775807
+    ) AS never,
+    rounds AS (
+        SELECT
+            firsts,
+            arraySort(arrayDistinct(arrayConcat(arrayMap(first -> first.1, firsts), arrayFlatten(arrayMap(meeting -> arrayConcat(arrayMap(giver -> giver.1, meeting.1), arrayMap(taker -> taker.1, meeting.2)), step_meetings))))) AS ranks,
+            arrayMap(meeting -> (
+                arrayMap(giver -> (indexOf(ranks, giver.1), giver.2), meeting.1),
+                arrayMap(taker -> (indexOf(ranks, taker.1), taker.2), meeting.2)), step_meetings) AS meetings,
+            arrayMap(one -> arrayMin(arrayPushBack(arrayMap(first -> 2 * least(toInt64(first.3), 4611686018427387903) + 1, arrayFilter(first -> first.1 = one, firsts)), never)), ranks) AS places,
+            true AS nearer
         FROM
         (
             SELECT
-                rank,
-                argMin((first, alone, parameters, step_alone_count), step) AS earliest,
-                if(earliest.4 > 0 AND tupleElement(earliest.2, 2) < tupleElement(earliest.1, 2), earliest.2, earliest.1) AS first_row,
-                sum(step_differing_count) AS differing_count,
-                arrayMap(one -> one.1, arrayFilter(
-                    one -> one.2 = cityHash64(tupleElement(first_row, 6), tupleElement(first_row, 10), tupleElement(first_row, 12), tupleElement(first_row, 14), tupleElement(first_row, 16)),
-                    earliest.3)) AS same_valued
+                arrayMin(arrayMap(first -> first.2, all_firsts)) AS origin_step,
+                arrayFilter(first -> first.2 = origin_step, all_firsts) AS firsts
+            FROM
+            (
+                -- An op that stands alone counts where something differs after it.
+                SELECT groupArray(tupleConcat(tuple(rank), if(alone_count > 0 AND tupleElement(earliest.3, 2) < tupleElement(earliest.2, 2), earliest.3, earliest.2), tuple(differing_count, earliest.4))) AS all_firsts
+                FROM
+                (
+                    SELECT
+                        rank,
+                        argMin((step, first, alone, parameters, step_alone_count), step) AS earliest,
+                        tupleElement(earliest, 5) AS alone_count,
+                        sum(step_differing_count) AS differing_count
+                    FROM
+                    (
+                        SELECT
+                            rank,
+                            step,
+                            argMinIf((step, seq, micro_step, site_id, bench_site_id, problem_layout_id, bench_layout_id, problem_measured, bench_measured, problem_min, bench_min, problem_max, bench_max, problem_mean, bench_mean, problem_l2, bench_l2, error, tolerance, toString(evidence), toString(verdict), toString(side), reason, differs), (seq, micro_step, site_id), differs) AS first,
+                            argMinIf((step, seq, micro_step, site_id, bench_site_id, problem_layout_id, bench_layout_id, problem_measured, bench_measured, problem_min, bench_min, problem_max, bench_max, problem_mean, bench_mean, problem_l2, bench_l2, error, tolerance, toString(evidence), toString(verdict), toString(side), reason, differs), (seq, micro_step, site_id), NOT differs) AS alone,
+                            groupArrayIf((site_id, cityHash64(problem_layout_id, problem_min, problem_max, problem_mean, problem_l2)), differs AND site_id IN (
+                                SELECT site_id
+                                FROM tap.sites
+                                WHERE role = 'parameter'
+                            )) AS parameters,
+                            countIf(NOT differs) AS step_alone_count,
+                            countIf(differs) AS step_differing_count
+                        FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = {benches:Array(String)}, tolerance = {tolerance:Float64}, tolerances = {tolerances:Array(Tuple(String, String, Float64))}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
+                        WHERE differs OR (
+                            problem_present
+                            AND NOT bench_present
+                            AND (problem_not_finite_count > 0 OR isNaN(problem_min) OR isNaN(problem_max) OR (problem_max = inf AND problem_element_count > 0))
+                            AND site_id NOT IN (
+                                SELECT site_id
+                                FROM tap.excused_sites
+                            ))
+                        GROUP BY
+                            rank,
+                            step
+                        HAVING step_differing_count > 0
+                    )
+                    GROUP BY rank
+                )
+            )
+        ) AS began
+        LEFT ANY JOIN
+        (
+            SELECT
+                step,
+                groupArray((givers, takers)) AS step_meetings
             FROM
             (
                 SELECT
-                    rank,
                     step,
-                    argMinIf((step, seq, micro_step, site_id, bench_site_id, problem_layout_id, bench_layout_id, problem_measured, bench_measured, problem_min, bench_min, problem_max, bench_max, problem_mean, bench_mean, problem_l2, bench_l2, error, tolerance, toString(evidence), toString(verdict), toString(side), reason, differs), (seq, micro_step, site_id), differs) AS first,
-                    argMinIf((step, seq, micro_step, site_id, bench_site_id, problem_layout_id, bench_layout_id, problem_measured, bench_measured, problem_min, bench_min, problem_max, bench_max, problem_mean, bench_mean, problem_l2, bench_l2, error, tolerance, toString(evidence), toString(verdict), toString(side), reason, differs), (seq, micro_step, site_id), NOT differs) AS alone,
-                    groupArrayIf((site_id, cityHash64(problem_layout_id, problem_min, problem_max, problem_mean, problem_l2)), differs AND site_id IN (
-                        SELECT site_id
-                        FROM tap.sites
-                        WHERE role = 'parameter'
-                    )) AS parameters,
-                    countIf(NOT differs) AS step_alone_count,
-                    countIf(differs) AS step_differing_count
-                FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = {benches:Array(String)}, tolerance = {tolerance:Float64}, tolerances = {tolerances:Array(Tuple(String, String, Float64))}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
-                WHERE differs OR (
-                    problem_present
-                    AND NOT bench_present
-                    AND (problem_not_finite_count > 0 OR isNaN(problem_min) OR isNaN(problem_max) OR (problem_max = inf AND problem_element_count > 0))
-                    AND site_id NOT IN (
-                        SELECT site_id
-                        FROM tap.excused_sites
-                    ))
+                    groupArrayIf((rank, position), gives) AS givers,
+                    groupArrayIf((rank, position), takes) AS takers
+                FROM tap.meetings(run = {problem:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
                 GROUP BY
-                    rank,
-                    step
-                HAVING step_differing_count > 0
+                    step,
+                    meeting
             )
-            GROUP BY rank
+            GROUP BY step
+        ) AS met ON met.step = began.origin_step
+        UNION ALL
+        SELECT
+            firsts,
+            ranks,
+            meetings,
+            reached_places AS places,
+            reached_places != former_places AS nearer
+        FROM
+        (
+            SELECT
+                firsts,
+                ranks,
+                meetings,
+                places AS former_places,
+                arrayConcat(
+                    arrayMap((place, i) -> (toUInt64(i), place), places, arrayEnumerate(places)),
+                    arrayMap(taker -> (taker.1, 2 * (taker.2 + 1)), arrayFlatten(arrayMap(met -> met.2, arrayFilter(met -> arrayExists(giver -> places[giver.1] <= 2 * giver.2 + 1, met.1), meetings))))) AS reaching,
+                -- The least place of each rank, by its number from 1.
+                if(empty(reaching), places, tupleElement(arrayReduce('minMap', arrayMap(one -> [one.1], reaching), arrayMap(one -> [one.2], reaching)), 2)) AS reached_places
+            FROM rounds
+            WHERE nearer
         )
-    ) AS all_firsts,
-    (
-        SELECT arrayMin(arrayMap(first -> first.2, all_firsts))
-    ) AS origin_step,
-    arrayFilter(first -> first.2 = origin_step, all_firsts) AS firsts,
-    (
-        SELECT arrayStringConcat(arrayMap(first -> concat(toString(first.1), ':', toString(least(toInt64(first.3), 4611686018427387903))), firsts), ' ')
-    ) AS origin_events,
-    (
-        SELECT groupArray(rank)
-        FROM tap.preceded_ranks(run = {problem:String}, step = origin_step, events = origin_events)
-    ) AS preceded,
-    arrayFilter(first -> NOT has(preceded, first.1), firsts) AS unpreceded,
-    -- Meetings that contradict each other leave all.
-    if(empty(unpreceded), firsts, unpreceded) AS suspects,
+    ),
     -- Each op behind the ops that only one run has and that stand directly before it.
     standing AS (
         SELECT
@@ -181,11 +225,17 @@ FROM
         tupleElement(suspect, 24) AS reason,
         tupleElement(suspect, 25) AS differs,
         tupleElement(suspect, 26) AS differing_count,
-        tupleElement(suspect, 27) AS same_valued,
-        length(suspects) AS concurrent
+        arrayMap(one -> one.1, arrayFilter(one -> one.2 = cityHash64(problem_layout_id, problem_min, problem_max, problem_mean, problem_l2), tupleElement(suspect, 27))) AS same_valued,
+        concurrent
     FROM
     (
-        SELECT arrayJoin(suspects) AS suspect
+        SELECT
+            arrayFilter(first -> places[indexOf(ranks, first.1)] = 2 * least(toInt64(first.3), 4611686018427387903) + 1, firsts) AS unpreceded,
+            -- Meetings that contradict each other leave all.
+            arrayJoin(if(empty(unpreceded), firsts, unpreceded)) AS suspect,
+            length(if(empty(unpreceded), firsts, unpreceded)) AS concurrent
+        FROM rounds
+        WHERE NOT nearer
     )
 ) AS shown
 LEFT ANY JOIN tap.sites AS site ON site.site_id = shown.site_id
