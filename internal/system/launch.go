@@ -34,7 +34,7 @@ func WithAgent(ctx context.Context, endpoint Endpoint, serve ServeRequest, now f
 // Times of waiting for an agent, which takes a process for dead after five seconds of silence.
 const (
 	publishedLook     = 50 * time.Millisecond
-	publishedPatience = 30 * time.Second
+	publishedPatience = 2 * time.Minute
 )
 
 // RecordedRanks is how many ranks of a run were ever published by an agent.
