@@ -191,10 +191,10 @@ HEAD = """# What the collector costs
 
 Written by `make bench-torch`; {machine}, {threads} threads, torch {torch}, median of {rounds} alternating rounds, {date}.
 Times of a step are against the same step without the collector in the same round, by the clock and in processor seconds;
-Of the spool's bytes 64 are the tensor's row, the others are rows of ops: two of a module's call, one of any other.
 `armed` is a tap that waits for a step far away. msProbe, statistics of all, has a process and an environment of its own, takes its
 rounds between ours and stands against its own step without (where TENSORTAP_MSPROBE names its executable). Load of the machine
 when this began: {load:.1f}.
+Of the spool's bytes 64 are the tensor's row, the others are rows of ops: two of a module's call, one of any other.
 
 | model | recorded | ms a training step | training | CPU | forward | CPU | tensors a step | spool bytes a tensor | definitions kB |
 |---|---|---|---|---|---|---|---|---|---|
