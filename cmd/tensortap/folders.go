@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -38,20 +37,36 @@ func (a *app) inRunning(ctx context.Context, why string, ask question) error {
 
 // ask asks the running system. Where none runs but has run, one is there for the question, over what that has stored.
 func (a *app) ask(ctx context.Context, ask question) error {
-	client, err := a.connect(ctx)
-	if errors.Is(err, system.ErrNotRunning) && a.hasStored() {
-		return a.inOwn(ctx, ask)
+	connected := func(ctx context.Context, endpoint system.Endpoint) error {
+		client, err := a.connect(ctx, endpoint)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		return ask(ctx, client)
 	}
+	return a.share(ctx, connected, func(ctx context.Context) error { return a.inOwn(ctx, ask) })
+}
+
+// share runs joined with the system that runs, or that the flags name, and own where none runs but has run.
+func (a *app) share(ctx context.Context, joined func(context.Context, system.Endpoint) error, own func(context.Context) error) error {
+	if a.nats != "" && a.clickhouse != "" || !a.hasStored() {
+		endpoint, err := a.endpoint()
+		if err != nil {
+			return err
+		}
+		return joined(ctx, endpoint)
+	}
+	folder, err := a.folder()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	return ask(ctx, client)
+	return folder.Share(ctx, func(ctx context.Context, e system.Endpoint) error { return joined(ctx, a.elsewhere(e)) }, own)
 }
 
 func (a *app) hasStored() bool {
-	absolute, err := filepath.Abs(a.data)
-	return err == nil && system.Folder(absolute).HasRun()
+	folder, err := a.folder()
+	return err == nil && folder.HasRun()
 }
 
 // inOwn asks a system on the data folder that nobody else hears of.

@@ -115,12 +115,8 @@ func (a *app) engineFolder() string {
 	return libchdb.UserFolder(a.getenv("HOME"), a.getenv("XDG_DATA_HOME"))
 }
 
-// connect finds the running system, or the one that the flags name, and lets its database catch up.
-func (a *app) connect(ctx context.Context) (*system.Client, error) {
-	endpoint, err := a.endpoint()
-	if err != nil {
-		return nil, err
-	}
+// connect reaches a system, and lets its database catch up.
+func (a *app) connect(ctx context.Context, endpoint system.Endpoint) (*system.Client, error) {
 	client, err := system.Connect(ctx, endpoint, time.Now)
 	if err != nil {
 		return nil, err
@@ -150,25 +146,31 @@ func (a *app) databaseEndpoint() (system.Endpoint, error) {
 }
 
 func (a *app) endpoint() (system.Endpoint, error) {
-	absolute, err := filepath.Abs(a.data)
+	folder, err := a.folder()
 	if err != nil {
 		return system.Endpoint{}, err
 	}
-	folder := system.Folder(absolute)
 	if a.nats != "" && a.clickhouse != "" {
 		return system.Endpoint{Folder: folder, NATS: a.nats, ClickHouse: a.clickhouse, Reader: a.clickhouse}, nil
 	}
 	endpoint, err := folder.Find()
-	if err != nil {
-		return endpoint, err
-	}
+	return a.elsewhere(endpoint), err
+}
+
+// elsewhere is the endpoint with the servers that the flags name in the place of its own.
+func (a *app) elsewhere(endpoint system.Endpoint) system.Endpoint {
 	if a.nats != "" {
 		endpoint.NATS = a.nats
 	}
 	if a.clickhouse != "" {
 		endpoint.ClickHouse, endpoint.Reader = a.clickhouse, a.clickhouse
 	}
-	return endpoint, nil
+	return endpoint
+}
+
+func (a *app) folder() (system.Folder, error) {
+	absolute, err := filepath.Abs(a.data)
+	return system.Folder(absolute), err
 }
 
 // logger writes for people on a terminal, else JSON: warnings and errors, all with --verbose.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -141,20 +142,38 @@ func scriptName(words []string) string {
 func (a *app) around(ctx context.Context, l launching, job question) error {
 	serve := a.serving(l.spool)
 	serve.Resume = l.resume
-	endpoint, err := a.streamEndpoint()
-	if err == nil {
+	joined := func(ctx context.Context, endpoint system.Endpoint) error {
 		return system.WithAgent(ctx, endpoint, serve, time.Now, job)
 	}
-	if !errors.Is(err, system.ErrNotRunning) {
+	folder, err := a.folder()
+	if err != nil {
 		return err
 	}
+	if a.nats != "" {
+		return joined(ctx, system.Endpoint{Folder: folder, NATS: a.nats})
+	}
+	return folder.Share(ctx, joined, func(ctx context.Context) error { return a.hosting(ctx, serve, job) })
+}
+
+// hosting runs a system with job, and until all are done who joined it meanwhile.
+func (a *app) hosting(ctx context.Context, serve system.ServeRequest, job question) error {
 	cfg, err := a.config(a.data)
 	if err != nil {
 		return err
 	}
 	cfg.Serve = serve
-	a.tellLaunch("no system runs; one runs with the program, and keeps what it stores in " + report.Printable(a.data))
-	return system.WithSystem(ctx, cfg, job)
+	var alone *os.File
+	err = system.WithSystem(ctx, cfg, func(ctx context.Context, client *system.Client) error {
+		a.tellLaunch("no system was running; one runs with the program, and keeps what it stores in " + report.Printable(a.data))
+		err := job(ctx, client)
+		var failed error
+		alone, failed = cfg.Folder.Alone(ctx)
+		return errors.Join(err, failed)
+	})
+	if alone != nil {
+		err = errors.Join(err, alone.Close())
+	}
+	return err
 }
 
 func (a *app) tellLaunch(text string) { fmt.Fprintln(a.stderr, "run:", text) }

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -52,3 +53,29 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 
 const stepsOfRuns = `SELECT run, arraySort(groupUniqArray(step)), max(op LIKE 'Functional.linear.%')
 FROM tap.tensors WHERE run IN ('configured', 'driven', 'tokens') GROUP BY run ORDER BY run`
+
+// TestProgramsThatOverlapShareASystem launches two programs and asks a question at once, where nothing runs.
+func TestProgramsThatOverlapShareASystem(t *testing.T) {
+	t.Parallel()
+	s := setting{data: t.TempDir(), env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	commands := [][]string{
+		{"run", "--run", "short", "--", "sleep", "0.2"},
+		{"run", "--run", "long", "--", "sleep", "2"},
+		{"run", "--run", "late", "--", "sleep", "1"},
+	}
+	if out := process(t, s, commands[0]...); out.status != 0 {
+		t.Fatalf("a first program: %v", out)
+	}
+	commands = append(commands, []string{"runs"}, []string{"runs"}, []string{"query", "SELECT 1"})
+	outcomes := make([]outcome, len(commands))
+	var group sync.WaitGroup
+	for i, command := range commands {
+		group.Go(func() { outcomes[i] = process(t, s, command...) })
+	}
+	group.Wait()
+	for i, out := range outcomes {
+		if out.status != 0 {
+			t.Errorf("%q: %v", commands[i], out)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -57,16 +56,15 @@ func (a *app) query(cmd *cobra.Command, query string, parameters map[string]stri
 	if err != nil {
 		return err
 	}
-	endpoint, err := a.databaseEndpoint()
-	if errors.Is(err, system.ErrNotRunning) && a.hasStored() {
-		return a.inOwn(cmd.Context(), func(ctx context.Context, client *system.Client) error {
-			return a.queryAt(ctx, client.Endpoint, format, query, parameters)
-		})
+	ask := func(ctx context.Context, endpoint system.Endpoint) error {
+		return a.queryAt(ctx, endpoint, format, query, parameters)
 	}
-	if err != nil {
-		return err
+	if a.clickhouse != "" {
+		return ask(cmd.Context(), system.Endpoint{ClickHouse: a.clickhouse, Reader: a.clickhouse})
 	}
-	return a.queryAt(cmd.Context(), endpoint, format, query, parameters)
+	return a.share(cmd.Context(), ask, func(ctx context.Context) error {
+		return a.inOwn(ctx, func(ctx context.Context, client *system.Client) error { return ask(ctx, client.Endpoint) })
+	})
 }
 
 func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, format report.Format, query string, parameters map[string]string) error {

@@ -38,6 +38,9 @@ type Endpoint struct {
 // ErrNotRunning says that no system runs on the folder; the caller may start one or name another.
 var ErrNotRunning = errors.New("no system is running")
 
+// ErrStarting says that a system is starting on the folder, or is there for a question of somebody else's.
+var ErrStarting = errors.New("is still starting: try again")
+
 // HeldError says who holds the folder.
 type HeldError struct {
 	Folder Folder
@@ -138,7 +141,7 @@ func (f Folder) Find() (Endpoint, error) {
 		return Endpoint{}, err
 	}
 	if holder(e.PID, e.Started) != running { // what it says is of the system before this one
-		return Endpoint{}, fmt.Errorf("the system on %s is still starting: try again", f)
+		return Endpoint{}, fmt.Errorf("the system on %s %w", f, ErrStarting)
 	}
 	return e, nil
 }

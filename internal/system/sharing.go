@@ -1,0 +1,82 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Times of waiting for a system that is just starting or ending.
+const (
+	sharingLook     = 50 * time.Millisecond
+	sharingPatience = 30 * time.Second
+)
+
+// Share runs joined against the system that runs on the folder. Where none runs it runs own, which is to start one. A
+// system that is starting, or serves one question of somebody else's, is waited for.
+func (f Folder) Share(ctx context.Context, joined func(context.Context, Endpoint) error, own func(context.Context) error) error {
+	patience := time.NewTimer(sharingPatience)
+	defer patience.Stop()
+	for {
+		err := f.join(ctx, joined)
+		if errors.Is(err, ErrNotRunning) {
+			err = own(ctx)
+		}
+		if held := (*HeldError)(nil); !errors.As(err, &held) && !errors.Is(err, ErrStarting) {
+			return err
+		}
+		select {
+		case <-time.After(sharingLook):
+		case <-patience.C:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// join holds the place of one who uses the running system, for as long as job lasts.
+func (f Folder) join(ctx context.Context, job func(context.Context, Endpoint) error) error {
+	if _, err := f.Find(); err != nil {
+		return err
+	}
+	place, err := f.place(ctx, syscall.LOCK_SH)
+	if err != nil {
+		return err
+	}
+	defer place.Close()       //nolint:errcheck // gives the place back; nothing is written through it
+	endpoint, err := f.Find() // again: it may have ended while we waited
+	if err != nil {
+		return err
+	}
+	return job(ctx, endpoint)
+}
+
+// Alone waits until nobody who joined the system uses it any more, and lets nobody join until the file is closed.
+func (f Folder) Alone(ctx context.Context) (*os.File, error) { return f.place(ctx, syscall.LOCK_EX) }
+
+// place locks the file of users, shared by those who joined.
+func (f Folder) place(ctx context.Context, how int) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(string(f), "users"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("join the system on %s: %w", f, err)
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("join the system on %s: %w", f, err), file.Close())
+		}
+		select {
+		case <-time.After(sharingLook):
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), file.Close())
+		}
+	}
+}
