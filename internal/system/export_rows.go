@@ -30,7 +30,7 @@ func (e *exporting) each(ctx context.Context, what, query string, row func(scan 
 		clickhouse.Named("run_id", fmt.Sprint(e.run)), clickhouse.Named("rank", fmt.Sprint(e.request.Rank)),
 		clickhouse.Named("first_step", fmt.Sprint(e.request.Steps.First)), clickhouse.Named("last_step", fmt.Sprint(e.request.Steps.Last)),
 	}, more...)
-	rows, err := e.client.database.Query(ctx, query, parameters...)
+	rows, err := e.client.rowsOfViews(ctx, query, parameters...)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
