@@ -72,7 +72,8 @@ func (s *served) acknowledged(w *window) error {
 
 func (s *served) checkpoint() error {
 	s.t.Numbers = s.t.out.numbers()
-	if err := s.cuts.append(&cutEntry{Checkpoint: s.t.state}); err != nil {
+	now := *s.t.state // which moves on, while the checkpoint stays
+	if err := s.cuts.append(&cutEntry{Checkpoint: &now}); err != nil {
 		return err
 	}
 	return s.release()

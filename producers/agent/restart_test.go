@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,9 +120,18 @@ func TestSegmentsGoWhenTheStreamHasThem(t *testing.T) {
 	for step := range uint32(20) {
 		s.Step(step, 20)
 	}
+	early := s.Head.NextSegment
+	again := sync.OnceFunc(func() {
+		for step := range uint32(20) {
+			s.Step(20+step, 20)
+		}
+	})
 	serveUntil(t, cfg, func() bool {
 		_, first := s.Looked()
-		return first > 5
+		if first > 5 {
+			again()
+		}
+		return first > early
 	})
 	looked, first := s.Looked()
 	if age := time.Since(looked); age > 10*time.Second {
