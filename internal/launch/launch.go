@@ -30,8 +30,7 @@ const (
 // Run runs the program to its end and returns its exit status; an error is why it could not be started. Signals that
 // this process gets meanwhile are the program's.
 func Run(p Program) (int, error) {
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	signals := listen()
 	defer signal.Stop(signals)
 	cmd := exec.Command(p.Args[0], p.Args[1:]...) //nolint:gosec,noctx // the user's own program, which ends when it likes
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Environment, os.Stdin, p.Stdout, p.Stderr
@@ -52,6 +51,17 @@ func Run(p Program) (int, error) {
 			return status(err)
 		}
 	}
+}
+
+// listen is told of the signals that are handed on. One that is ignored, as by nohup, is left so: the program inherits that.
+func listen() chan os.Signal {
+	signals := make(chan os.Signal, 16)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	return signals
 }
 
 // pass hands a signal on, unless a terminal gave it to the program too.

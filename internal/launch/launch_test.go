@@ -3,6 +3,8 @@ package launch_test
 import (
 	"bytes"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/launch"
@@ -32,5 +34,15 @@ func TestAProgramRunsAsIfByHand(t *testing.T) {
 		if status != c.status || stdout.String() != c.stdout || (err != nil) != c.failed {
 			t.Errorf("%s: status %d, want %d; stdout %q; error %v", c.name, status, c.status, stdout.String(), err)
 		}
+	}
+}
+
+//nolint:paralleltest // what is ignored is the whole process's
+func TestAnIgnoredSignalIsIgnoredByTheProgram(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP) // as nohup does
+	defer signal.Reset(syscall.SIGHUP)
+	status, err := launch.Run(launch.Program{Args: []string{"sh", "-c", "kill -HUP $$; exit 3"}, Stdout: os.Stdout, Stderr: os.Stderr})
+	if status != 3 || err != nil {
+		t.Errorf("status %d, want 3; error %v", status, err)
 	}
 }
