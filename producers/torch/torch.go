@@ -38,11 +38,14 @@ func Unpack(base string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("unpack the collector: %w", err)
 	}
-	err = errors.Join(unpack(fresh), os.Rename(fresh, target))
-	if _, missing := os.Stat(target); missing == nil {
-		return target, os.RemoveAll(fresh) // by this call, or by another meanwhile
+	if err = unpack(fresh); err == nil {
+		err = os.Rename(fresh, target)
 	}
-	return "", fmt.Errorf("unpack the collector into %s: %w", target, err)
+	left := os.RemoveAll(fresh)
+	if _, missing := os.Stat(target); missing == nil {
+		return target, left // by this call, or by another meanwhile
+	}
+	return "", fmt.Errorf("unpack the collector into %s: %w", target, errors.Join(err, left))
 }
 
 // unpack writes the files; what stands in boot comes first on the path and lies beside the package.
