@@ -66,7 +66,7 @@ func (o Object) with(arguments string) (string, error) {
 		}
 		given[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
-	query := withoutComments(o.Query)
+	var replaced []string // all at once: an argument may name a parameter of its own view as one of this view's is named
 	for _, p := range o.Parameters {
 		value, ok := given[p.Name]
 		if !ok {
@@ -75,9 +75,9 @@ func (o Object) with(arguments string) (string, error) {
 		if !strings.HasPrefix(value, "{") {
 			value = "CAST(" + value + " AS " + p.Type + ")"
 		}
-		query = strings.ReplaceAll(query, "{"+p.Name+":"+p.Type+"}", value)
+		replaced = append(replaced, "{"+p.Name+":"+p.Type+"}", value)
 	}
-	return query, nil
+	return strings.NewReplacer(replaced...).Replace(withoutComments(o.Query)), nil
 }
 
 // splitArguments splits at the commas that stand in no brackets.

@@ -69,3 +69,20 @@ func TestInlineNamesWhatIsWrongWithACall(t *testing.T) {
 		}
 	}
 }
+
+func TestInlineKeepsArgumentsApartThatNameEachOther(t *testing.T) {
+	t.Parallel()
+	call := func(problem, bench string) string {
+		text, err := sql.Inline("SELECT count() FROM tap.pairs(problem = "+problem+", bench = "+bench+
+			", rank = -1, first_step = 0, last_step = -1, step_offset = 0)", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	const problem, bench = "{problem:String}", "{bench:String}"
+	swapped := strings.NewReplacer(problem, bench, bench, problem).Replace(call(problem, bench))
+	if got := call(bench, problem); got != swapped {
+		t.Errorf("with the runs swapped it names the problem %d times, want %d", strings.Count(got, problem), strings.Count(swapped, problem))
+	}
+}
