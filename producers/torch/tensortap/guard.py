@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Final
 
 import torch
@@ -69,4 +69,5 @@ class Guard:
         if not self._told:
             self._told = True
             told = "".join(traceback.format_exception(error))
-            print(f"tensortap: an error of ours, which the model does not see; later ones are counted only\n{told}", file=sys.stderr)
+            with suppress(OSError, ValueError, AttributeError):  # a process may have no stderr
+                print(f"tensortap: an error of ours, which the model does not see; later ones are counted only\n{told}", file=sys.stderr)

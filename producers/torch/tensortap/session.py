@@ -34,6 +34,8 @@ class Session:
 
         Without forwards_begin nothing is recorded between step and the next start, whatever is called.
         """
+        if settings.enabled:
+            make_root(settings)
         self.settings = settings
         self.facts = Facts()  # of the step under way, as far as the application tells
         self._roots = [models] if isinstance(models, nn.Module) else list(models)
@@ -48,7 +50,6 @@ class Session:
         self._on, self._closed = automatic, not settings.enabled
         self._automatic = automatic
         self._owner = 0  # the thread whose forwards make steps
-        make_root(settings)
         self._forwards_begin = forwards_begin
         self._handles: list[Any] = []
         self._listen(self._roots)
@@ -105,6 +106,8 @@ class Session:
             self._guard.caught(place, error)
 
     def _start(self, models: Models | None) -> None:
+        if self._closed:
+            return
         if models is not None:
             self._attach([models] if isinstance(models, nn.Module) else list(models))
         self._on, self._owner = True, threading.get_ident()
@@ -205,10 +208,10 @@ class Session:
             self._notices.say(sentence)
 
     def _make(self) -> Process | None:
+        self._closed = True  # unless all goes well: what fails now would fail at each forward
         place = topology.place(self._roots[0] if self._roots else None, rank=self.settings.rank)
         self._notices.rank = place.rank
         if not self.settings.ranks(place.rank):
-            self._closed = True
             if problem := stranger(self.settings, place):
                 self._notices.say(problem)
             return None
@@ -217,9 +220,9 @@ class Session:
         try:
             self._process = Process(self.settings, self._filter, self._roots, place, self._unseen)
         except SpoolError as error:
-            self._closed = True
             self._notices.say(f"nothing is recorded: {error}")
             return None
+        self._closed = False
         return self._process
 
     def _is_owner(self) -> bool:

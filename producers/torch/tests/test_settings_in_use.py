@@ -81,6 +81,7 @@ def test_each_step_has_its_memory_and_modules_where_asked(tmp_path: Path) -> Non
 def test_a_tap_that_is_off_records_nothing(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 8))
     with tensortap.tap(model, run="r", spool=tmp_path, enabled=False) as tap:
+        tap.start()
         model(torch.ones(3, 4))
         tap.step()
     assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from models import Small, small, train
 from torch import Tensor, nn
 
 import tensortap
-from tensortap import collectives, full, process, saved, session
+from tensortap import about, collectives, full, process, saved, session
 
 STEPS = 3
 
@@ -139,3 +141,28 @@ def test_an_error_in_a_collective(
             assert torch.equal(model(torch.ones(3)), torch.full((3,), 2.0))
     require_told(fault, tmp_path / "spool", capsys.readouterr().err)
     assert len([name for name in reading.only(tmp_path / "spool").steps[1].completed if "all_reduce" in name]) == 2
+
+
+def test_a_recording_that_cannot_be_made_is_tried_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each try would leave a folder and open files behind."""
+    fault = Fault(about, "rank", monkeypatch)
+    fault.armed = True
+    model, batch = small()
+    with tensortap.tap(model, run="survival", spool=tmp_path):
+        train(model, batch, 2)
+    assert fault.raised == 1
+    assert "injected" in capsys.readouterr().err
+
+
+def test_an_error_that_cannot_be_told_harms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = Fault(session.Session, "_begin", monkeypatch)
+    fault.armed = True
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    model, batch = small()
+    with tensortap.tap(model, run="survival", spool=tmp_path):
+        train(model, batch, 1)
+    assert fault.raised
