@@ -95,6 +95,8 @@ WITH
         FROM tap_store.tensor AS part
         LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = part.layout_id
         WHERE part.run_id = xxh3(concat(if(merges_problem, {problem:String}, {bench:String}), char(31)))
+            -- Not those of a rank that died in its first step, of which no group is known.
+            AND has(arrayMap(one -> one.2, own_groups), part.rank)
             AND part.step >= {first_step:Int64} + own_offset
             AND ({last_step:Int64} = -1 OR part.step <= {last_step:Int64} + own_offset)
             AND (part.run_id, part.rank, part.step, part.epoch) NOT IN (
