@@ -190,10 +190,10 @@ ORDER BY program_id, position`
 
 // describe sends what is known of the run: what its source is, its merged ranks, and where its ops are called.
 func (m *merging) describe(ctx context.Context, to *pipelines.Publisher) error {
-	id := schemas.Identity{RunID: schemas.RunID(m.made)}
+	id := schemas.Identity{RunID: schemas.RunID(m.made), Epoch: m.content()}
 	runs := schemas.NewBuilder[schemas.RunRow]()
 	err := m.query(ctx, mergedRunQuery, nil, func(rows driver.Rows) error {
-		r := schemas.RunRow{RunID: id.RunID, Name: m.made, EventTimeSource: "file"}
+		r := schemas.RunRow{RunID: id.RunID, Epoch: id.Epoch, Name: m.made, EventTimeSource: "file"}
 		err := rows.Scan(&r.Model, &r.Framework, &r.FrameworkVersion, &r.Engine, &r.EngineVersion, &r.Dtype, &r.Seed, &r.Source, &r.Level, &r.Task, &r.Labels, &r.FirstEventTimeNs)
 		if r.Labels == nil {
 			r.Labels = map[string]string{}
@@ -214,10 +214,19 @@ func (m *merging) describe(ctx context.Context, to *pipelines.Publisher) error {
 	return m.describeStacks(ctx, to, id)
 }
 
+// content tells what is sent now from what was sent before: of messages of one identity the stream keeps the first.
+func (m *merging) content() uint64 {
+	sum := uint64(0)
+	for _, s := range m.steps {
+		sum += s.Epoch
+	}
+	return sum
+}
+
 func (m *merging) describeRanks(ctx context.Context, to *pipelines.Publisher, id schemas.Identity) error {
 	ranks := schemas.NewBuilder[schemas.RankRow]()
 	err := m.query(ctx, mergedRanksQuery, nil, func(rows driver.Rows) error {
-		r := schemas.RankRow{RunID: id.RunID, TP: -1}
+		r := schemas.RankRow{RunID: id.RunID, Epoch: id.Epoch, TP: -1}
 		err := rows.Scan(&r.Rank, &r.TPSize, &r.PP, &r.DP, &r.CP, &r.EP, &r.PPSize, &r.DPSize, &r.CPSize, &r.EPSize)
 		if r.TPSize > 0 {
 			r.TP, r.TPSize = 0, 1
