@@ -41,7 +41,10 @@ class Finder:
         finally:
             self._asking.discard(name)
         if spec is not None and spec.loader is not None:
-            _listen(spec.loader, name)
+            try:
+                _listen(spec.loader, name)
+            except (AttributeError, TypeError):  # a loader of an old kind, or one that takes no attribute
+                _say("cannot attach to " + name + ", which runs unobserved: its loader is a " + type(spec.loader).__name__)
         return spec
 
 

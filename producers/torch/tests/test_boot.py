@@ -105,6 +105,23 @@ def test_an_adapter_that_fails_is_told_and_harms_nothing(tmp_path: Path) -> None
     assert said == "42tensortap: cannot attach to torch, which runs unobserved: ImportError: broken"
 
 
+def test_a_loader_that_cannot_be_listened_to_is_told_and_harms_nothing() -> None:
+    script = """
+import sys
+from importlib.machinery import ModuleSpec
+class Loader:
+    __slots__ = ()
+    def create_module(self, spec): return None
+    def exec_module(self, module): module.answer = 42
+class Theirs:
+    def find_spec(self, name, path=None, target=None): return ModuleSpec(name, Loader()) if name == 'torch' else None
+sys.meta_path.insert(1, Theirs())
+import torch
+print(torch.answer)
+"""
+    assert python("-c", script) == "42tensortap: cannot attach to torch, which runs unobserved: its loader is a Loader"
+
+
 def test_starting_python_costs_little() -> None:
     """Under 3 ms: the least of many starts, since others use the machine too."""
 
