@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,6 +79,10 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	if l.spool == "" {
 		l.spool = a.spoolRoot()
 	}
+	var err error
+	if l.spool, err = filepath.Abs(l.spool); err != nil { // the program's processes may work elsewhere
+		return err
+	}
 	environment, err := a.attached(l)
 	if err != nil {
 		return err
@@ -113,7 +119,10 @@ func refuseRecorded(ctx context.Context, client *system.Client, l launching) err
 
 // tellRecorded waits until all is published, and says what was recorded.
 func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching) error {
-	if err := system.WaitPublished(ctx, l.spool, l.run); err != nil {
+	// The program is over: a signal now says that whoever gives it has waited enough.
+	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := system.WaitPublished(patient, l.spool, l.run); err != nil {
 		return err
 	}
 	ranks, err := client.RecordedRanks(ctx, l.run)

@@ -57,7 +57,7 @@ func WaitPublished(ctx context.Context, root, run string) error {
 			return fmt.Errorf("publish run %s: %d of its processes are not done, with folders %s in %s; an agent goes on with them: tensortap agent",
 				run, len(left), strings.Join(left, ", "), root)
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("publish run %s: %w; an agent goes on with it: tensortap agent", run, context.Cause(ctx))
 		}
 	}
 }
