@@ -176,13 +176,24 @@ func (a *app) hosting(ctx context.Context, serve system.ServeRequest, job questi
 		a.tellLaunch("no system was running; one runs with the program, and keeps what it stores in " + report.Printable(a.data))
 		err := job(ctx, client)
 		var failed error
-		alone, failed = cfg.Folder.Alone(ctx)
+		alone, failed = a.waitForOthers(ctx, cfg.Folder)
 		return errors.Join(err, failed)
 	})
 	if alone != nil {
 		err = errors.Join(err, alone.Close())
 	}
 	return err
+}
+
+// waitForOthers waits until nobody who joined the system needs it, or a signal says that this is enough.
+func (a *app) waitForOthers(ctx context.Context, folder system.Folder) (*os.File, error) {
+	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	said := time.AfterFunc(time.Second, func() {
+		a.tellLaunch("another program or question uses this system; it ends with that, or with Ctrl-C")
+	})
+	defer said.Stop()
+	return folder.Alone(patient)
 }
 
 func (a *app) tellLaunch(text string) { fmt.Fprintln(a.stderr, "run:", text) }

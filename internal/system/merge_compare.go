@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -13,10 +14,16 @@ import (
 
 // merge makes one rank of several where the runs of a comparison cannot be held against each other as they are.
 func (c *Client) merge(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
+	mergedFor := map[bool]string{} // whether the problem was merged, and for which bench
 	for i, bench := range comparison.Benches {
 		merges, err := c.mergeRanks(ctx, comparison.Problem, bench, r.StepOffset)
 		if err != nil {
 			return err
+		}
+		mergedFor[slices.ContainsFunc(merges, func(m report.Merge) bool { return m.Side == "problem" })] = bench
+		if len(mergedFor) > 1 {
+			return fmt.Errorf("compare with several benches: %s has the problem's tensor-parallel groups, %s has others; compare with one of them at a time",
+				mergedFor[false], mergedFor[true])
 		}
 		for _, merge := range merges {
 			if merge.Side == "bench" || i == 0 {
