@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+import torch
 import torch.distributed as dist
 
 from tensortap import layout
@@ -103,7 +104,7 @@ class CollectiveHooks:
 
         @functools.wraps(original)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            if not self._active or not self._recorder.live or self._under_way.yes:
+            if torch.compiler.is_compiling() or not self._active or not self._recorder.live or self._under_way.yes:
                 return original(*args, **kwargs)
             call: list[Collective] = []
             self._guarded(lambda: call.append(self._begin(name, calls.take(), args, kwargs)))

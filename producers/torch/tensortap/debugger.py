@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from tensortap.config import Settings, changed, environment_name
+from tensortap.config import Settings, SettingsError, changed, environment_name
 from tensortap.msprobe_config import enabled, from_msprobe, load
 from tensortap.notices import Notices
 from tensortap.session import Session
+from tensortap.spool import SpoolError
 
 ROUNDING = (
     "module gradients are taken as msProbe takes them, which changes the rounding of gradients; "
@@ -49,6 +50,7 @@ class PrecisionDebugger:
         self._settings = from_msprobe(config, **_defaults(os.environ))
         self._switch = config_path if "dump_enable" in config else None
         self._session: Session | None = None
+        self._failed = False  # and will not be tried again
         self._first_step = 0
         self._notices = Notices()
         PrecisionDebugger._only = self
@@ -65,7 +67,9 @@ class PrecisionDebugger:
         debugger = cls._made()
         if token_range is not None:
             debugger._notices.say("start(token_range=…) is not honoured: every forward is recorded")
-        session = debugger._session or debugger._make(rank_id)
+        session = debugger._tap(rank_id)
+        if session is None:
+            return
         if not debugger._is_on():
             session.stop()
         elif debugger._settings.level == "debug":
@@ -84,15 +88,15 @@ class PrecisionDebugger:
     @classmethod
     def step(cls) -> None:
         """The step ends."""
-        debugger = cls._made()
-        (debugger._session or debugger._make(None)).step()
+        if session := cls._made()._tap():
+            session.step()
 
     @classmethod
     def save(cls, variable: object, name: str, save_backward: bool = True) -> None:
         """Record a variable under a name, and the gradients of its tensors."""
         debugger = cls._made()
-        if debugger._is_on():
-            (debugger._session or debugger._make(None)).save(variable, name, save_backward)
+        if debugger._is_on() and (session := debugger._tap()):
+            session.save(variable, name, save_backward)
 
     @classmethod
     def set_init_step(cls, step: int) -> None:
@@ -106,13 +110,22 @@ class PrecisionDebugger:
     def _made(cls) -> PrecisionDebugger:
         return cls._only or cls()
 
-    def _make(self, rank_id: int | None) -> Session:
+    def _tap(self, rank_id: int | None = None) -> Session | None:
+        """The session, made when it is first needed; None, once it was said why, where none can be."""
+        if self._session is None and not self._failed:
+            try:
+                self._make(rank_id)
+            except (SettingsError, SpoolError) as error:
+                self._failed = True
+                self._notices.say(f"nothing is recorded: {error}")
+        return self._session
+
+    def _make(self, rank_id: int | None) -> None:
         settings = changed(self._settings, rank=rank_id, enabled=True if self._switch else None)
         self._session = Session(settings, automatic=False)
         self._session.number_from(self._first_step)
         if settings.backward == "full":
             self._notices.say(ROUNDING)
-        return self._session
 
     def _is_on(self) -> bool:
         """The switch dump_enable, which is looked at in the file where the file has it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import torch
@@ -23,6 +24,7 @@ from tensortap.walk import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
 _FEWEST_THREADS: Final = 4
+_TOLD: Final = "_tensortap_told"  # on an exception: it was told of the innermost op
 _STOPPED_RECOMPUTATION: Final = "_StopRecomputationError"  # how checkpointing ends a recomputed forward early
 
 
@@ -69,7 +71,6 @@ class Recorder:
         self.forward = settings.direction != BACKWARD
         self.backward = settings.direction != FORWARD
         self.backwards: list[Op] = []  # of modules, under way, where those are taken as msProbe takes them
-        self._failed = 0  # id of the exception; the exception itself would keep tensors alive
 
     def calls(self, begin: str, end: str) -> Calls:
         """The calls whose names begin and end so around the index."""
@@ -152,9 +153,10 @@ class Recorder:
 
     def failed(self, op: Op, seq: int, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None) -> None:
         """An op raised; told once, of the innermost op."""
-        if id(error) == self._failed or type(error).__name__ == _STOPPED_RECOMPUTATION:
+        if getattr(error, _TOLD, False) or type(error).__name__ == _STOPPED_RECOMPUTATION:
             return
-        self._failed = id(error)
+        with suppress(AttributeError):  # one that takes no attribute is told of each op that it passes
+            setattr(error, _TOLD, True)
         kind, message, inputs = failures.describe(error, args, kwargs)
         texts = [self.spool.text(text) for text in (kind, message, inputs)]
         self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns())

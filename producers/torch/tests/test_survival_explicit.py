@@ -17,7 +17,7 @@ from models import Small, small, train
 from torch import Tensor, nn
 
 import tensortap
-from tensortap import about, collectives, full, process, saved, session
+from tensortap import PrecisionDebugger, about, collectives, full, process, saved, session
 
 STEPS = 3
 
@@ -166,3 +166,23 @@ def test_an_error_that_cannot_be_told_harms_nothing(tmp_path: Path, monkeypatch:
     with tensortap.tap(model, run="survival", spool=tmp_path):
         train(model, batch, 1)
     assert fault.raised
+
+
+def test_a_debugger_that_cannot_record_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only where it is made may it raise: the spool it needs is looked for at start."""
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    monkeypatch.setenv("TENSORTAP_SPOOL", str(file / "spool"))
+    monkeypatch.setenv("TENSORTAP_RUN", "none")
+    monkeypatch.setattr(PrecisionDebugger, "_only", None)
+    model = torch.nn.Linear(2, 2)
+    debugger = PrecisionDebugger(task="statistics", dump_path=str(tmp_path), level="L0")
+    for _ in range(2):
+        debugger.start(model=model)
+        model(torch.ones(1, 2))
+        debugger.save(torch.ones(1), "one")
+        debugger.stop()
+        debugger.step()
+    assert capsys.readouterr().err.count("nothing is recorded: make the folder of spools") == 1
