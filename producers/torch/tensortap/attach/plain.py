@@ -45,20 +45,21 @@ class Finder:
         try:
             self._remember(module)
             if _is_outermost(module) and any(True for _ in module.parameters()):
-                self._adopt(_topmost(module))
+                self._adopt(module)
         except (SettingsError, SpoolError) as error:
             self._give_up(str(error))
         except Exception as error:
             self._give_up(f"{type(error).__name__}: {error}")
 
-    def _adopt(self, model: nn.Module) -> None:
+    def _adopt(self, called: nn.Module) -> None:
+        model = called if self._session else _topmost(called)
         for part in model.modules():
             self._remember(part)
         if self._session:
             self._session.count(unseen.ANOTHER_MODEL, type(model).__name__)
-            return
-        self._session = session.Session(wanted(), model)
-        self._session.forward_begins(model)
+        else:
+            self._session = session.Session(wanted(), model)
+            self._session.forward_begins(model)
 
     def _remember(self, module: nn.Module) -> None:
         self._met[id(module)] = weakref.ref(module)
