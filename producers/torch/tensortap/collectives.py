@@ -62,10 +62,14 @@ class _UnderWay(threading.local):
 
 
 class CollectiveHooks:
-    """Wraps the functions where they are looked up, and puts them back."""
+    """Wraps the functions where they are looked up, and puts them back.
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+    They write into tensors without raising their version, so what was read of tensors before is forgotten, at levels
+    that do not record them too.
+    """
+
+    def __init__(self, recorder: Recorder, records: bool) -> None:
+        self._recorder, self._records = recorder, records
         self._undo: list[tuple[Any, str, Any, Any]] = []
         self._waited: WeakKeyDictionary[Any, list[Callable[[], None]]] = WeakKeyDictionary()
         self._active = False
@@ -107,12 +111,14 @@ class CollectiveHooks:
             if torch.compiler.is_compiling() or not self._active or not self._recorder.live or self._under_way.yes:
                 return original(*args, **kwargs)
             call: list[Collective] = []
-            self._guarded(lambda: call.append(self._begin(name, calls.take(), args, kwargs)))
+            if self._records:
+                self._guarded(lambda: call.append(self._begin(name, calls.take(), args, kwargs)))
             self._under_way.yes = True  # some pass through the modes of torch functions, which call them again
             try:
                 result = original(*args, **kwargs)
             finally:
                 self._under_way.yes = False
+            self._guarded(self._recorder.observer.forget)
             if call:
                 self._guarded(lambda: self._returned(call[0], name, signature, args, kwargs, result))
             return result
@@ -153,6 +159,7 @@ class CollectiveHooks:
         def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(work, *args, **kwargs)
             if self._active:
+                self._guarded(self._recorder.observer.forget)
                 for waited in self._waited.pop(work, ()):
                     waited()
             return result

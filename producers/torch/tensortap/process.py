@@ -95,7 +95,7 @@ class Process:
         self._modules = ModuleHooks(recorder, watch) if level in ("L0", "mix") else None
         self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
         self._engine = EngineWrap(self._mode) if self._mode else None
-        self._collectives = CollectiveHooks(recorder) if self._mode else None
+        self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
 
     def _detail(self, step: int) -> str:
         """Record all there is for some steps after the first value that is not finite, then as before."""
@@ -122,11 +122,11 @@ class Process:
         self._graphs.install()
         if self._modules:
             self._modules.install(self._roots)
-        if self._mode and self._engine and self._collectives:
+        self._collectives.install()
+        if self._mode and self._engine:
             enter(self._mode)
             self._mode.on_this_thread()
             self._engine.install()
-            self._collectives.install()
 
     def uninstall(self) -> None:
         """Undo all that was put in place."""
@@ -138,10 +138,10 @@ class Process:
         self._graphs.remove()
         if self._modules:
             self._modules.remove()
-        if self._mode and self._engine and self._collectives:
+        if self._mode and self._engine:
             leave(self._mode)
             self._engine.remove()
-            self._collectives.remove()
+        self._collectives.remove()
 
     def close(self) -> None:
         """The application is done with this tap."""

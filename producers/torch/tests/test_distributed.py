@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import reading
 import torch
 import torch.distributed as dist
@@ -57,6 +58,45 @@ class _Summed(nn.Module):
         dist.all_gather(gathered, summed)
         work.wait()
         return y + gathered[1]
+
+
+class _Reduced(nn.Module):
+    """What a row-parallel layer does: its inner layer's output is summed over the ranks where it lies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.inner(x)
+        dist.all_reduce(y)
+        work = dist.all_reduce(y, async_op=True)
+        work.wait()
+        return y
+
+
+def _written_in_place(level: str) -> Callable[[int, Path], None]:
+    def work(rank: int, root: Path) -> None:
+        model = nn.Sequential(_Reduced())
+        for parameter in model.parameters():
+            nn.init.constant_(parameter, rank + 1)
+        with torch.no_grad(), tensortap.tap(model, run="ranks", level=level, spool=root):
+            model(torch.ones(1, 4))
+
+    return work
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_what_a_collective_wrote_is_read_anew(level: str, tmp_path: Path) -> None:
+    """Collectives raise no version. Rank r's layer gives 5(r+1) each, the sum of both is 15, and summed again 30."""
+    for rank, spooled in enumerate(_on_two_ranks(tmp_path, _written_in_place(level))):
+        means = {(value.op, value.role): value.row[6] for value in spooled.steps[0].values if value.path == "0"}
+        assert means["Module.0.inner.Linear.forward.0", "output"] == 5 * (rank + 1)
+        assert means["Module.0._Reduced.forward.0", "output"] == 30
+        if level == "mix":
+            first, second = "Distributed.all_reduce.0.forward", "Distributed.all_reduce.1.forward"
+            assert [means[first, "input"], means[first, "output"]] == [5 * (rank + 1), 15]
+            assert [means[second, "input"], means[second, "output"]] == [15, 30]
 
 
 def _collective(rank: int, root: Path) -> None:
