@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tensortap/tensortap/producers/torch"
@@ -25,6 +28,23 @@ func (a *app) attached(l launching) ([]string, error) {
 	}
 	path := l.pythonPath(folder, a.getenv("PYTHONPATH"))
 	return append(append(os.Environ(), settings...), "PYTHONPATH="+path), nil
+}
+
+// stepsWanted is how the collector reads steps and ranks.
+var stepsWanted = regexp.MustCompile(`^(all|[0-9]+(-[0-9]*)?(/[0-9]+)?(,[0-9]+(-[0-9]*)?(/[0-9]+)?)*)$`)
+
+// check refuses settings that the collector could not honour: better once and here than in every process.
+func (l launching) check() error {
+	if level := *l.settings["TENSORTAP_LEVEL"]; level != "" && !slices.Contains([]string{"L0", "L1", "mix"}, level) {
+		return fmt.Errorf("--level %s: want L0, L1 or mix", strconv.Quote(level))
+	}
+	for _, flag := range []string{"steps", "ranks"} {
+		value := strings.ReplaceAll(*l.settings["TENSORTAP_"+strings.ToUpper(flag)], " ", "")
+		if value != "" && !stepsWanted.MatchString(value) {
+			return fmt.Errorf("--%s %s: want numbers and ranges, as 0,3-5,10-100/10", flag, strconv.Quote(value))
+		}
+	}
+	return nil
 }
 
 // variables are the settings of the collector, and whether it looks for a model itself.

@@ -37,8 +37,8 @@ func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Comman
 		Long: `tensortap stores what the ranks of training jobs and inference engines report of
 their ops and tensors, and says where a run first differs from another.
 
-Exit status of compare and watch: 0 nothing differs, 1 something differs, 2 an error,
-or it cannot say. Of all others: 0 done, 2 an error.`,
+Exit status of compare, watch and overflow: 0 nothing differs or overflows, 1 something
+does, 2 an error, or it cannot say. Of run: the program's. Of all others: 0 done, 2 an error.`,
 		Example: `  tensortap compare bad/dump good/dump      compare two dumps of msProbe, nothing else needed
   tensortap up                              run the whole system on this machine
   tensortap publish msprobe DIR --run bad   store a dump

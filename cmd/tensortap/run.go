@@ -83,6 +83,9 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	if l.spool, err = filepath.Abs(l.spool); err != nil { // the program's processes may work elsewhere
 		return err
 	}
+	if err := l.check(); err != nil {
+		return err
+	}
 	environment, err := a.attached(l)
 	if err != nil {
 		return err
@@ -130,7 +133,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		return err
 	}
 	if ranks == 0 {
-		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model, or none took notice of PYTHONPATH")
+		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
 		return nil
 	}
 	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: tensortap compare %[1]s BENCH", report.Printable(l.run), ranks))
