@@ -3,6 +3,7 @@ package schemas
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,6 +35,17 @@ func LayoutID(l *LayoutRow) uint64 {
 
 // StackID is the id of a call stack, frames innermost first.
 func StackID(frames []string) uint64 { return hashFields(frames...) }
+
+// DescriptionID is the hash of what a row says of a run. The time is left out: ranks that say the same, and a dump that
+// was copied to another host, are one description.
+func DescriptionID(row RunRow) uint64 {
+	row.FirstEventTimeNs = 0
+	text, err := json.Marshal(row) // keys of maps are sorted
+	if err != nil {
+		return row.RunID // a row holds nothing that JSON lacks
+	}
+	return xxh3.Hash(text)
+}
 
 // ProgramHasher computes the id of a program op by op. The zero value is ready.
 type ProgramHasher struct {

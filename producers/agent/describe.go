@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -75,7 +73,7 @@ func readAbout(from *definitions, head schemas.SpoolHead) (about, error) {
 	if a.run.WorldSize == nil || *a.run.WorldSize <= 1 {
 		a.run.Host = rank.Host
 	}
-	a.run.Epoch = describe(a.run)
+	a.run.Epoch = schemas.DescriptionID(a.run)
 	a.rank.RunID = a.run.RunID
 	return a, nil
 }
@@ -111,16 +109,6 @@ func (r *runDefinition) row(startedNs int64) schemas.RunRow {
 		Source: "collector", Level: r.Level, Task: r.Task, Commit: r.Commit, Config: r.Config, Labels: labels,
 		FirstEventTimeNs: startedNs, EventTimeSource: "rank",
 	}
-}
-
-// describe is the hash of the row's content. The time is left out: ranks that say the same are one description.
-func describe(row schemas.RunRow) uint64 {
-	row.FirstEventTimeNs = 0
-	text, err := json.Marshal(row) // keys of maps are sorted
-	if err != nil {
-		return row.RunID // a row holds nothing that JSON lacks
-	}
-	return xxh3.Hash(text)
 }
 
 func (r *rankDefinition) row(epoch uint64) schemas.RankRow {

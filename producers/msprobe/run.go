@@ -2,14 +2,11 @@ package msprobe
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/zeebo/xxh3"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -31,18 +28,8 @@ func RunRow(found Found, name string, labels map[string]string) schemas.RunRow {
 			break
 		}
 	}
-	row.Epoch = describe(row)
+	row.Epoch = schemas.DescriptionID(row)
 	return row
-}
-
-// describe is the hash of the row's content. Times are left out: copying a dump to another host changes them.
-func describe(row schemas.RunRow) uint64 {
-	row.FirstEventTimeNs = 0
-	text, err := json.Marshal(row) // keys of maps are sorted
-	if err != nil {
-		return row.RunID // a row holds nothing that JSON lacks
-	}
-	return xxh3.Hash(text)
 }
 
 // RunMessage packs the row as the only message that describes the run.
