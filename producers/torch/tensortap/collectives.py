@@ -34,6 +34,8 @@ _RECEIVES: Final[Mapping[str, tuple[int, str]]] = {
     "all_gather_into_tensor": (0, "output_tensor"),
     "reduce_scatter_tensor": (0, "output"),
 }
+# Looked at once and only where collectives are recorded: hooks come and go with the steps that are wanted.
+_signature: Final = functools.cache(inspect.signature)
 _ASYNCHRONOUS: Final = ("isend", "irecv")
 
 
@@ -104,7 +106,6 @@ class CollectiveHooks:
 
     def _wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         calls = self._recorder.calls(f"Distributed.{name}", ".forward")
-        signature = inspect.signature(original)
 
         @functools.wraps(original)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -120,7 +121,7 @@ class CollectiveHooks:
                 self._under_way.yes = False
             self._guarded(self._recorder.observer.forget)
             if call:
-                self._guarded(lambda: self._returned(call[0], name, signature, args, kwargs, result))
+                self._guarded(lambda: self._returned(call[0], name, _signature(original), args, kwargs, result))
             return result
 
         return wrapped
