@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,11 +34,7 @@ does again take the place of the old ones. A rank that ended by itself may not, 
   tensortap agent --spool /local/disk/spool`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			endpoint, err := a.streamEndpoint()
-			if err != nil {
-				return err
-			}
-			client, err := system.ConnectStream(endpoint, time.Now)
+			client, err := a.connectStream()
 			if err != nil {
 				return err
 			}

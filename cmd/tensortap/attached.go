@@ -35,11 +35,11 @@ var stepsWanted = regexp.MustCompile(`^(all|[0-9]+(-[0-9]*)?(/[0-9]+)?(,[0-9]+(-
 
 // check refuses settings that the collector could not honour: better once and here than in every process.
 func (l launching) check() error {
-	if level := *l.settings["TENSORTAP_LEVEL"]; level != "" && !slices.Contains([]string{"L0", "L1", "mix"}, level) {
+	if level := *l.settings["level"]; level != "" && !slices.Contains([]string{"L0", "L1", "mix"}, level) {
 		return fmt.Errorf("--level %s: want L0, L1 or mix", strconv.Quote(level))
 	}
 	for _, flag := range []string{"steps", "ranks"} {
-		value := strings.ReplaceAll(*l.settings["TENSORTAP_"+strings.ToUpper(flag)], " ", "")
+		value := strings.ReplaceAll(*l.settings[flag], " ", "")
 		if value != "" && !stepsWanted.MatchString(value) {
 			return fmt.Errorf("--%s %s: want numbers and ranges, as 0,3-5,10-100/10", flag, strconv.Quote(value))
 		}
@@ -55,7 +55,7 @@ func (l launching) variables() ([]string, error) {
 	}
 	for name, value := range l.settings {
 		if *value != "" {
-			variables = append(variables, name+"="+*value)
+			variables = append(variables, "TENSORTAP_"+strings.ToUpper(name)+"="+*value)
 		}
 	}
 	if l.config == "" {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,11 +47,7 @@ report and compare wait for that, query and runs do not.`,
 				return err
 			}
 			request.Path = args[0]
-			endpoint, err := a.streamEndpoint()
-			if err != nil {
-				return err
-			}
-			client, err := system.ConnectStream(endpoint, time.Now)
+			client, err := a.connectStream()
 			if err != nil {
 				return err
 			}

@@ -133,8 +133,17 @@ func (a *app) streamEndpoint() (system.Endpoint, error) {
 	if a.nats == "" {
 		return a.endpoint()
 	}
-	absolute, err := filepath.Abs(a.data)
-	return system.Endpoint{Folder: system.Folder(absolute), NATS: a.nats}, err
+	folder, err := a.folder()
+	return system.Endpoint{Folder: folder, NATS: a.nats}, err
+}
+
+// connectStream reaches the stream alone. The caller closes it.
+func (a *app) connectStream() (*system.Client, error) {
+	endpoint, err := a.streamEndpoint()
+	if err != nil {
+		return nil, err
+	}
+	return system.ConnectStream(endpoint, time.Now)
 }
 
 // databaseEndpoint is for who needs the database alone.

@@ -21,7 +21,7 @@ import (
 // launching is what run was asked for.
 type launching struct {
 	run, spool string
-	settings   map[string]*string // of the collector, by the name of the variable
+	settings   map[string]*string // of the collector, by the name of the flag
 	config     string             // a file of msProbe's
 	asMsprobe  bool
 	resume     bool
@@ -66,7 +66,7 @@ are those of a program that could not be started.`,
 		"scope": "only modules whose path fits a pattern, as layers.[0-3]",
 		"ops":   "only calls that fit a pattern, as softmax",
 	} {
-		l.settings["TENSORTAP_"+strings.ToUpper(name)] = f.String(name, "", usage)
+		l.settings[name] = f.String(name, "", usage)
 	}
 	return cmd
 }
