@@ -1,7 +1,7 @@
 """What the collector costs: steps of two Llamas with and without it, in alternating rounds.
 
     python bench/overhead.py TABLE.md                    times all and writes the table
-    python bench/overhead.py --msprobe SUBJECT FOLDER    answers each line (forward or train) with msProbe's times of a round, as
+    python bench/overhead.py --msprobe SUBJECT FOLDER    answers each line (forward or train, and a level) with msProbe's times, as
                                                          JSON; run by the above in the environment of TENSORTAP_MSPROBE's executable
     python bench/overhead.py --spool FOLDER LEVEL STEPS  writes the spool of a small training; run by internal/bench
 """
@@ -76,8 +76,9 @@ def rounds(subject: Subject, kind: str, name: str, folder: Path, ask: Ask) -> Ti
         for mode in modes_of(name):
             with collected(subject, MODES[mode], folder / f"{kind}-{mode}-{number}"):
                 times[mode].append(timed(step, steps))
-        for mode, found in ask(kind).items():
-            times.setdefault(mode, []).append((found[0], found[1]))
+        for level in LEVELS:
+            for mode, found in ask(f"{kind} {level}").items():
+                times.setdefault(mode, []).append((found[0], found[1]))
     return times
 
 
@@ -97,7 +98,7 @@ def tensors_and_bytes(folder: Path, steps: int) -> tuple[float, float, float]:
 
 def ratio(times: Times, mode: str, which: int) -> float:
     """The median over rounds of the time of a step against that without, in the same process and round."""
-    alone = times["msProbe, without" if mode.startswith("msProbe") else "without"]
+    alone = times[f"{mode}, without" if mode.startswith("msProbe") else "without"]
     return statistics.median(a[which] / b[which] for a, b in zip(times[mode], alone, strict=True))
 
 
@@ -107,7 +108,7 @@ def rows_of(name: str, subject: Subject, folder: Path) -> list[str]:
         trained = rounds(subject, "train", name, folder, ask)
         passed = rounds(subject, "forward", name, folder, ask)
     rows = []
-    for mode in trained:
+    for mode in (mode for mode in trained if not mode.endswith(", without")):
         sizes = ["", "", ""]
         if mode in MODES and mode not in ("without", "armed"):
             found = tensors_and_bytes(folder / f"train-{mode}-0", STEPS[name] + 1)
@@ -141,41 +142,49 @@ def msprobe(name: str, folder: Path) -> Iterator[Ask]:
 
 
 def answer_for_msprobe(name: str, folder: Path) -> None:
-    """A line of JSON for each line read, on what was stdout: msProbe itself prints there."""
+    """A line of JSON for each line read, on what was stdout: msProbe itself prints there.
+
+    Each is answered by a fork: msProbe leaves its hooks on the model and on torch, so that every further
+    debugger of a process would be slower than the one before.
+    """
+    import msprobe.pytorch  # noqa: F401  once, not in every fork
+
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    subject = SUBJECTS[name]()
-    for number, kind in enumerate(sys.stdin):
-        found = round_of_msprobe(subject, kind.strip(), STEPS[name], folder / str(number))
-        print(json.dumps(found), file=answers, flush=True)
+    for number, line in enumerate(sys.stdin):
+        child = os.fork()
+        if not child:
+            kind, level = line.split()
+            found = times_of_msprobe(SUBJECTS[name](), kind, level, STEPS[name], folder / str(number))
+            print(json.dumps(found), file=answers, flush=True)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            sys.exit(f"msProbe failed at {line}")
 
 
-def round_of_msprobe(subject: Subject, kind: str, steps: int, folder: Path) -> dict[str, tuple[float, float]]:
-    """Seconds of a step without and with msProbe, statistics of all, at each level."""
+def times_of_msprobe(subject: Subject, kind: str, level: str, steps: int, folder: Path) -> dict[str, tuple[float, float]]:
+    """Seconds of a step without and with msProbe, statistics of all."""
     step = getattr(subject, kind)
-    times = {"msProbe, without": timed(step, steps)}
-    for level in LEVELS:
-        debugger = debugger_of_msprobe(folder / level, level)
+    alone = timed(step, steps)
+    debugger = debugger_of_msprobe(folder, level)
 
-        def observed(debugger: Any = debugger) -> None:
-            debugger.start(subject.model)
-            step()
-            debugger.stop()
-            debugger.step()
+    def observed() -> None:
+        debugger.start(subject.model)
+        step()
+        debugger.stop()
+        debugger.step()
 
-        times[f"msProbe, {level}"] = timed(observed, steps)
-    return times
+    return {f"msProbe, {level}, without": alone, f"msProbe, {level}": timed(observed, steps)}
 
 
 def debugger_of_msprobe(folder: Path, level: str) -> Any:
-    """msProbe's class, which takes one of them at a time."""
+    """msProbe's class."""
     from msprobe.pytorch import PrecisionDebugger
 
     folder.mkdir(parents=True)
     wish = {"task": "statistics", "dump_path": str(folder), "level": level, "risk_level": "ALL", "rank": [], "step": []}
     config = folder / "config.json"
     config.write_text(json.dumps({**wish, "statistics": {"scope": [], "list": [], "data_mode": ["all"], "summary_mode": "statistics"}}))
-    PrecisionDebugger._instance = None
     return PrecisionDebugger(config_path=str(config))
 
 
