@@ -21,9 +21,10 @@ func newCompare(a *app) *cobra.Command {
 		Use:   "compare PROBLEM BENCH [BENCH…]",
 		Short: "Say whether two runs differ, and where that begins",
 		Long: `Say whether the problem run differs from the bench run, and where that begins: folders
-of msProbe dumps, in a temporary system that is removed afterwards, or names of stored
-runs. With three bench runs or more, their spread is the tolerance. What exists in one
-run only is counted and named, and does not by itself make them differ.
+of dumps, of msProbe or of SGLang's dumper, in a temporary system that is removed
+afterwards, or names of stored runs. With three bench runs or more, their spread is
+the tolerance. What exists in one run only is counted and named, and does not by
+itself make them differ.
 
 A tolerance is a number, or a file of rules, the first that fits counts:
   # pattern of op or module   of dtype         greatest relative error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,57 +14,79 @@ import (
 
 func newPublish(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "publish",
-		Short:   "Store what another tool has recorded",
-		Example: "  tensortap publish msprobe dump/ --run bad",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "publish",
+		Short: "Store what another tool has recorded",
+		Example: `  tensortap publish msprobe dump/ --run bad
+  tensortap publish sglang-dumper /tmp/dumper/bad --run bad`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPublishMsprobe(a))
+	cmd.AddCommand(newPublishMsprobe(a), newPublishSGLangDumper(a))
 	return cmd
 }
 
-func newPublishMsprobe(a *app) *cobra.Command {
-	var (
-		request system.PublishRequest
-		labels  []string
-	)
-	cmd := &cobra.Command{
-		Use:   "msprobe DIR",
-		Short: "Store a dump of msProbe",
-		Long: `Store a dump of msProbe: a dump folder with its steps, one step, one rank, or one
-dump.json. It can be stopped and started again at any time; publishing what was
+// againAndAgain is what holds for the files of every tool.
+const againAndAgain = `It can be stopped and started again at any time; publishing what was
 published before changes nothing, from any host. Other content for the same run,
 step and rank is refused, unless --replace.
 
 When it returns, the stream holds all of it. The database has it a moment later:
-report and compare wait for that, query and runs do not.`,
+report and compare wait for that, query and runs do not.`
+
+func newPublishMsprobe(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishMsprobe, &cobra.Command{
+		Use:   "msprobe DIR",
+		Short: "Store a dump of msProbe",
+		Long: `Store a dump of msProbe: a dump folder with its steps, one step, one rank, or one
+dump.json. ` + againAndAgain,
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish msprobe dump/step3 --run bad --label commit=1a2b3c --label model=qwen3`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if request.Labels, err = parseLabels(labels); err != nil {
-				return err
-			}
-			request.Path = args[0]
-			client, err := a.connectStream()
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			request.Waiting = a.waiting()
-			progress := a.progress("publish " + args[0])
-			result, err := client.PublishMsprobe(cmd.Context(), request, progress.set)
-			progress.finish()
-			a.warn(result.Problems, result.ProblemCount)
-			a.warnOversized(result.Oversized)
-			if err != nil {
-				return err
-			}
-			a.tellPublished(request, result)
-			return nil
-		},
+	})
+}
+
+func newPublishSGLangDumper(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishSGLangDumper, &cobra.Command{
+		Use:   "sglang-dumper DIR",
+		Short: "Store what SGLang's dumper has saved",
+		Long: `Store what SGLang's dumper (DUMPER_ENABLE) has saved: statistics of every tensor in a
+folder of its .pt files, of all steps and ranks, and where the tensors lie. No code in
+these files is run. ` + againAndAgain,
+		Example: "  tensortap publish sglang-dumper /tmp/dumper/bad --run bad",
+	})
+}
+
+// publisher stores the files of a tool.
+type publisher func(*system.Client, context.Context, system.PublishRequest, func(done, all int64)) (system.PublishResult, error)
+
+// newPublishFiles completes the command that stores the files of a tool.
+func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Command {
+	var (
+		request system.PublishRequest
+		labels  []string
+	)
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if request.Labels, err = parseLabels(labels); err != nil {
+			return err
+		}
+		request.Path = args[0]
+		client, err := a.connectStream()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		request.Waiting = a.waiting()
+		progress := a.progress("publish " + args[0])
+		result, err := publish(client, cmd.Context(), request, progress.set)
+		progress.finish()
+		a.warn(result.Problems, result.ProblemCount)
+		a.warnOversized(result.Oversized)
+		if err != nil {
+			return err
+		}
+		a.tellPublished(request, result)
+		return nil
 	}
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of the run, name=value; may be given several times")

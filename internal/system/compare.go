@@ -62,7 +62,7 @@ func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparis
 		return err
 	}
 	if result.Pairs == 0 {
-		return errors.New("compare raw tensors: the two runs have none in common; both must be dumped with task tensor")
+		return errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper")
 	}
 	comparison.PayloadPairs = result.Pairs
 	comparison.Warnings = append(comparison.Warnings, result.Problems...)
@@ -100,7 +100,7 @@ func (c *Client) provide(ctx context.Context, comparison *report.Comparison) err
 	if comparison.Stored {
 		for _, run := range comparison.Runs() {
 			if isPath(run) && c.CheckRun(ctx, run) != nil {
-				return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME", run, quoted(run))
+				return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME (sglang-dumper instead of msprobe, if that wrote it)", run, quoted(run))
 			}
 			if err := c.CheckRun(ctx, run); err != nil {
 				return err
@@ -148,7 +148,7 @@ func runNames(folders []string) []string {
 }
 
 func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishResult, error) {
-	return c.PublishMsprobe(ctx, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
+	return c.publish(ctx, findAny, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
 }
 
 // fill asks all that the note shows. What it says of the runs alone is asked while their pairs are judged.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/report"
-	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -94,13 +93,13 @@ func (j *payloadJob) run(ctx context.Context) error {
 
 // dumpFolders is where the dumps of every rank and step lie.
 func dumpFolders(dir string) (map[dumpPlace]string, error) {
-	found, err := msprobe.Find(dir)
+	found, err := findAny(dir)
 	if err != nil {
 		return nil, err
 	}
 	folders := map[dumpPlace]string{}
-	for _, dump := range found.Dumps {
-		folders[dumpPlace{dump.Rank, dump.Step}] = dump.Dir
+	for _, dump := range found.dumps {
+		folders[dump.place] = dump.dir
 	}
 	return folders, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -56,37 +54,45 @@ type PublishResult struct {
 // readers is how many dumps are read at a time.
 const readers = 2
 
-// PublishMsprobe publishes every dump that the path leads to, and returns when
-// the stream has acknowledged all of it. After an error it can be called
-// again: what is there already is not published twice.
+// PublishMsprobe publishes every dump of msProbe that the path leads to, and
+// returns when the stream has acknowledged all of it. After an error it can be
+// called again: what is there already is not published twice.
 func (c *Client) PublishMsprobe(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, findMsprobe, r, progress)
+}
+
+// PublishSGLangDumper does so with what SGLang's dumper has written.
+func (c *Client) PublishSGLangDumper(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, findSGLangDumper, r, progress)
+}
+
+func (c *Client) publish(ctx context.Context, find finder, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	if err := r.validate(); err != nil {
 		return PublishResult{}, err
 	}
-	found, err := msprobe.Find(r.Path)
+	found, err := find(r.Path)
 	if err != nil {
 		return PublishResult{}, err
 	}
 	job := &publishing{client: c, request: r, found: found, progress: progress}
-	job.result = PublishResult{Run: r.Run, Dumps: len(found.Dumps)}
-	job.note(found.Problems)
+	job.result = PublishResult{Run: r.Run, Dumps: len(found.dumps)}
+	job.note(found.problems)
 	if err := job.run(ctx); err != nil {
 		return job.result, fmt.Errorf("publish %s as run %s: %w", r.Path, r.Run, err)
 	}
 	return job.result, nil
 }
 
-// publishing is one call of PublishMsprobe.
+// publishing is the publishing of one path.
 type publishing struct {
 	client   *Client
 	request  PublishRequest
-	found    msprobe.Found
+	found    recorded
 	progress func(done, all int64)
 
 	publisher *pipelines.Publisher
-	sources   []*msprobe.Source
+	sources   []source
 	claims    []pipelines.Claim
-	dirs      []string
 	rows      atomic.Int64
 	read      atomic.Int64
 	all       int64
@@ -110,8 +116,8 @@ func (p *publishing) run(ctx context.Context) error {
 		group.Go(func() error { return p.publish(readCtx, i) })
 	}
 	err = group.Wait()
-	for i, s := range p.sources {
-		p.note(inFolder(p.dirs[i], s.Problems()))
+	for _, s := range p.sources {
+		p.note(s.problems())
 	}
 	count := p.publisher.Metrics().Snapshot()
 	p.result.Messages, p.result.Rows = count.Published+count.Duplicates, p.rows.Load()
@@ -122,7 +128,7 @@ func (p *publishing) run(ctx context.Context) error {
 // open claims every dump before a row of any is published, so that other
 // content is refused as a whole.
 func (p *publishing) open(ctx context.Context) error {
-	for _, dump := range p.found.Dumps {
+	for _, dump := range p.found.dumps {
 		source, claim, err := p.claim(ctx, dump)
 		if err != nil {
 			return err
@@ -131,22 +137,20 @@ func (p *publishing) open(ctx context.Context) error {
 			p.result.Already++
 			continue
 		}
-		p.sources, p.claims, p.dirs = append(p.sources, source), append(p.claims, claim), append(p.dirs, dump.Dir)
-		p.all += source.Bytes()
+		p.sources, p.claims = append(p.sources, source), append(p.claims, claim)
+		p.all += source.bytes
 	}
 	return nil
 }
 
-func (p *publishing) claim(ctx context.Context, dump msprobe.Dump) (*msprobe.Source, pipelines.Claim, error) {
-	options := msprobe.DefaultOptions(p.request.Run)
-	options.Progress = p.reader()
-	source, err := msprobe.Open(dump, options)
+func (p *publishing) claim(ctx context.Context, dump dump) (source, pipelines.Claim, error) {
+	source, err := dump.open(p.request.Run, p.reader())
 	if err != nil {
-		return nil, pipelines.Claim{}, err
+		return source, pipelines.Claim{}, err
 	}
 	want := pipelines.ClaimRequest{
-		RunID: schemas.RunID(p.request.Run), Rank: dump.Rank, Step: dump.Step,
-		Content: source.Epoch(), EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace,
+		RunID: schemas.RunID(p.request.Run), Rank: dump.place.rank, Step: dump.place.step,
+		Content: source.epoch, EventTimeNs: dump.modTimeNs, Replace: p.request.Replace,
 	}
 	var claim pipelines.Claim
 	err = p.patiently(ctx, func() error {
@@ -155,13 +159,13 @@ func (p *publishing) claim(ctx context.Context, dump msprobe.Dump) (*msprobe.Sou
 		return err
 	})
 	if errors.Is(err, pipelines.ErrOtherContent) {
-		return nil, claim, fmt.Errorf("step %d of rank %d holds other content: %s differs from what was published; "+
-			"choose another --run, or --replace what is there", dump.Step, dump.Rank, dump.Dir)
+		return source, claim, fmt.Errorf("step %d of rank %d holds other content: %s differs from what was published; "+
+			"choose another --run, or --replace what is there", dump.place.step, dump.place.rank, dump.dir)
 	}
 	if err != nil || claim.Done {
 		return source, claim, err
 	}
-	source.Reissue(claim.Epoch, claim.Generation, claim.EventTimeNs)
+	source.content.Reissue(claim.Epoch, claim.Generation, claim.EventTimeNs)
 	return source, claim, nil
 }
 
@@ -176,7 +180,7 @@ func (p *publishing) reader() func(int64) {
 
 // describe publishes what is known of the run as a whole.
 func (p *publishing) describe(ctx context.Context) error {
-	row := msprobe.RunRow(p.found, p.request.Run, p.labels())
+	row := p.found.describe(p.request.Run, p.labels())
 	message, err := msprobe.RunMessage(&row)
 	if err != nil {
 		return err
@@ -188,7 +192,7 @@ func (p *publishing) describe(ctx context.Context) error {
 }
 
 func (p *publishing) labels() map[string]string {
-	if !p.found.RanksGuessed {
+	if !p.found.ranksGuessed {
 		return p.request.Labels
 	}
 	labels := map[string]string{"ranks": "guessed"}
@@ -197,7 +201,7 @@ func (p *publishing) labels() map[string]string {
 }
 
 func (p *publishing) publish(ctx context.Context, i int) error {
-	for message, err := range p.sources[i].Batches(ctx) {
+	for message, err := range p.sources[i].content.Batches(ctx) {
 		if err != nil {
 			return err
 		}
@@ -212,20 +216,7 @@ func (p *publishing) publish(ctx context.Context, i int) error {
 	return p.patiently(ctx, func() error { return p.claims[i].Finish(ctx, p.client.stream) })
 }
 
-// inFolder gives the files of problems their folder: those of every step and rank have the same names.
-func inFolder(dir string, problems msprobe.Problems) msprobe.Problems {
-	problems.First = slices.Clone(problems.First)
-	for i, problem := range problems.First {
-		if !filepath.IsAbs(problem.File) {
-			problems.First[i].File = filepath.Join(dir, problem.File)
-		}
-	}
-	return problems
-}
-
-func (p *publishing) note(problems msprobe.Problems) {
-	for _, problem := range problems.First {
-		p.result.Problems = append(p.result.Problems, problem.String())
-	}
-	p.result.ProblemCount += problems.Count
+func (p *publishing) note(problems problems) {
+	p.result.Problems = append(p.result.Problems, problems.first...)
+	p.result.ProblemCount += problems.count
 }

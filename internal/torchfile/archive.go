@@ -22,7 +22,26 @@ type archive struct {
 	end     int64    // where the directory begins
 }
 
+// pickled is what an archive's pickle makes. Its tensors have no elements yet.
+type pickled struct {
+	archive *archive
+	prefix  string // of the folder that the pickle lies in
+	value   any
+}
+
 func openArchive(file io.ReaderAt, size int64) (*Tensor, error) {
+	p, err := readArchive(file, size)
+	if err != nil {
+		return nil, err
+	}
+	made, err := onlyTensor(wrapped(p.value))
+	if err != nil {
+		return nil, fmt.Errorf("read %sdata.pkl: %w", p.prefix, err)
+	}
+	return p.place(made)
+}
+
+func readArchive(file io.ReaderAt, size int64) (*pickled, error) {
 	a, err := readDirectory(file, size)
 	if err != nil {
 		return nil, fmt.Errorf("list the members of an archive of %d bytes: %w", size, err)
@@ -34,19 +53,24 @@ func openArchive(file io.ReaderAt, size int64) (*Tensor, error) {
 	if err := a.checkByteOrder(prefix); err != nil {
 		return nil, err
 	}
-	description, err := unpickle(newInput(bytes.NewReader(program)))
+	value, err := (&machine{in: newInput(bytes.NewReader(program))}).run()
 	if err != nil {
 		return nil, fmt.Errorf("read %sdata.pkl: %w", prefix, err)
 	}
-	key := prefix + "data/" + description.storage.key
-	at, stored, err := a.find(key)
+	return &pickled{archive: a, prefix: prefix, value: value}, nil
+}
+
+// place finds the elements of a tensor.
+func (p *pickled) place(made *described) (*Tensor, error) {
+	key := p.prefix + "data/" + made.storage.key
+	at, stored, err := p.archive.find(key)
 	if err != nil {
 		return nil, err
 	}
-	if want := description.storage.bytes(); stored != want {
+	if want := made.storage.bytes(); stored != want {
 		return nil, fmt.Errorf("%s has %d bytes, and data.pkl says %d", key, stored, want)
 	}
-	return description.tensor.place(file, at, stored)
+	return made.tensor.place(p.archive.file, at, stored)
 }
 
 // program is the pickle, and the folder that it lies in.

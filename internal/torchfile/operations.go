@@ -1,6 +1,7 @@
 package torchfile
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -30,10 +31,18 @@ func (m *machine) constant(op byte) error {
 	case opLong1:
 		return m.long()
 	case opFloat:
-		_, err := m.in.take(8)
-		return errors.Join(err, m.push(math.NaN())) // no tensor is made of it
+		return m.float()
 	}
 	return errUnknown
+}
+
+// float pushes a number of 8 bytes, the only one that is written with its greatest first.
+func (m *machine) float() error {
+	text, err := m.in.take(8)
+	if err != nil {
+		return err
+	}
+	return m.push(math.Float64frombits(binary.BigEndian.Uint64(text)))
 }
 
 // integer pushes a number, of which only that of 4 bytes has a sign.

@@ -183,6 +183,10 @@ func unpickle(in *input) (*described, error) {
 	if err != nil {
 		return nil, err
 	}
+	return onlyTensor(value)
+}
+
+func onlyTensor(value any) (*described, error) {
 	made, ok := value.(*described)
 	if !ok {
 		return nil, fmt.Errorf("it holds %s, not a tensor", kindOf(value))

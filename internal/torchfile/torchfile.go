@@ -1,4 +1,4 @@
-// Package torchfile reads the one tensor in a file of torch.save or numpy.save.
+// Package torchfile reads the tensors in files of torch.save and numpy.save.
 //
 // A pickle is a program, and a file may be hostile. Here it is read by an
 // interpreter that knows the few operations a tensor needs, calls nothing and
@@ -34,7 +34,8 @@ type Tensor struct {
 	storage *io.SectionReader
 }
 
-// Open finds the tensor in a file of that size, which is read again for the elements.
+// Open finds the tensor in a file of that size, which is read again for the elements. Where a dict was saved, as SGLang's
+// dumper does, the tensor is its "value".
 func Open(file io.ReaderAt, size int64) (*Tensor, error) {
 	head := make([]byte, min(size, 8))
 	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {

@@ -3,6 +3,7 @@ package msprobe
 import (
 	"errors"
 
+	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -241,7 +242,7 @@ func (d *dumpReader) commit(name string, parsed *schemas.OpRow, offset int64) er
 	}
 	for i := range d.values.fresh {
 		row := &d.values.fresh[i]
-		if err := add(d.out, d.out.layout, row, len(row.Literal)+len(row.Placement)); err != nil {
+		if err := batch.Add(d.out, d.out.Layout, row, len(row.Literal)+len(row.Placement)); err != nil {
 			return err
 		}
 	}
@@ -269,11 +270,11 @@ func (d *dumpReader) commitPart(op uint64, part role, microStep uint16) error {
 func (d *dumpReader) commitValue(op uint64, v *value, microStep uint16) error {
 	name := v.role.String()
 	d.siteRow = schemas.SiteRow{SiteID: schemas.SiteID(op, name, v.path), OpID: op, Role: name, Path: v.path}
-	if err := add(d.out, d.out.site, &d.siteRow, len(v.path)); err != nil {
+	if err := batch.Add(d.out, d.out.Site, &d.siteRow, len(v.path)); err != nil {
 		return err
 	}
 	d.tensorRow = schemas.TensorRow{
-		RunID: d.out.id.RunID, Rank: d.out.id.Rank, Epoch: d.out.id.Epoch, EventTimeNs: d.eventTimeNs,
+		RunID: d.out.ID.RunID, Rank: d.out.ID.Rank, Epoch: d.out.ID.Epoch, EventTimeNs: d.eventTimeNs,
 		Step: d.step, MicroStep: microStep, Seq: d.tensorCount, SiteID: d.siteRow.SiteID, LayoutID: v.layout,
 		ElementCount: v.elements, Measured: v.statistics.measured, ValueMin: v.statistics.least,
 		ValueMax: v.statistics.most, ValueMean: v.statistics.mean, ValueL2: v.statistics.norm,
@@ -285,5 +286,5 @@ func (d *dumpReader) commitValue(op uint64, v *value, microStep uint16) error {
 			return err
 		}
 	}
-	return d.out.addTensor(&d.tensorRow)
+	return d.out.AddTensor(&d.tensorRow)
 }

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // reading is one pass over the files of a dump: what was counted so far, and where rows go.
 type reading struct {
-	out   *emitter
+	out   *batch.Set
 	graph *graph
 
 	dir         string
@@ -49,7 +50,7 @@ func (r *reading) dropped(reason string) {
 }
 
 func (r *reading) addOp(row *schemas.OpRow) error {
-	return add(r.out, r.out.op, row, 2*len(row.Name))
+	return batch.Add(r.out, r.out.Op, row, 2*len(row.Name))
 }
 
 // addPayload writes the place of a saved tensor relative to the dump's folder, which is the same on every host.
@@ -63,7 +64,7 @@ func (r *reading) addPayload(t *schemas.TensorRow, file, dataDir string) error {
 		RunID: t.RunID, Rank: t.Rank, Epoch: t.Epoch, EventTimeNs: t.EventTimeNs, Step: t.Step, Seq: t.Seq,
 		SiteID: t.SiteID, Location: location, SizeBytes: r.fileSize(location), Digest: t.Digest, DigestKind: t.DigestKind,
 	}
-	return r.out.addPayload(&row)
+	return r.out.AddPayload(&row)
 }
 
 func (r *reading) fileSize(location string) *uint64 {
@@ -89,17 +90,17 @@ func (r *reading) finish(generation uint32) error {
 		return err
 	}
 	row := schemas.StepRow{
-		RunID: r.out.id.RunID, Rank: r.out.id.Rank, Epoch: r.out.id.Epoch, EventTimeNs: r.eventTimeNs,
+		RunID: r.out.ID.RunID, Rank: r.out.ID.Rank, Epoch: r.out.ID.Epoch, EventTimeNs: r.eventTimeNs,
 		Step: r.step, Generation: generation, ProgramID: program, OpCount: r.opCount, TensorCount: r.tensorCount,
 		DroppedCount: r.droppedCount, DropReason: clip(strings.Join(r.reasons, "; "), maxReasonBytes), Complete: 1,
 	}
 	if r.cut {
 		row.Complete = 0
 	}
-	if err := add(r.out, r.out.step, &row, 0); err != nil {
+	if err := batch.Add(r.out, r.out.Step, &row, 0); err != nil {
 		return err
 	}
-	return r.out.rest()
+	return r.out.Rest()
 }
 
 func (r *reading) addProgram(program uint64) error {
@@ -107,14 +108,14 @@ func (r *reading) addProgram(program uint64) error {
 		n := &r.graph.nodes[i]
 		at := uint32(position) //nolint:gosec // the graph holds fewer nodes than that
 		r.position = schemas.ProgramRow{ProgramID: program, Position: at, OpID: n.op, ParentOpID: n.parent}
-		if err := add(r.out, r.out.program, &r.position, 0); err != nil {
+		if err := batch.Add(r.out, r.out.Program, &r.position, 0); err != nil {
 			return err
 		}
 		if n.stack == 0 {
 			continue
 		}
-		r.call = schemas.ProgramStackRow{RunID: r.out.id.RunID, ProgramID: program, Position: at, StackID: n.stack}
-		if err := add(r.out, r.out.programStack, &r.call, 0); err != nil {
+		r.call = schemas.ProgramStackRow{RunID: r.out.ID.RunID, ProgramID: program, Position: at, StackID: n.stack}
+		if err := batch.Add(r.out, r.out.ProgramStack, &r.call, 0); err != nil {
 			return err
 		}
 	}

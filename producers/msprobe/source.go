@@ -14,6 +14,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -162,11 +163,11 @@ func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] 
 		s.problems = Problems{}
 		id := schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue}
 		r := &reading{
-			out: newEmitter(ctx, id, s.opt.RowsPerBatch, yield), graph: newGraph(s.bytes), dir: s.dump.Dir,
+			out: batch.NewSet(ctx, id, s.opt.RowsPerBatch, yield), graph: newGraph(s.bytes), dir: s.dump.Dir,
 			eventTimeNs: s.opt.EventTimeNs, step: s.dump.Step, report: s.problems.add,
 		}
 		err := s.read(r)
-		if err != nil && !errors.Is(err, errStopped) {
+		if err != nil && !errors.Is(err, batch.ErrStopped) {
 			yield(schemas.Message{}, fmt.Errorf("read dump %s: %w", s.dump.Dir, err))
 		}
 	}
@@ -175,7 +176,7 @@ func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] 
 // read runs the parts of one pass. What is known of all ops comes first, then the ops, then what they amount to.
 func (s *Source) read(r *reading) error {
 	row := s.rankRow()
-	if err := add(r.out, r.out.rank, &row, 0); err != nil {
+	if err := batch.Add(r.out, r.out.Rank, &row, 0); err != nil {
 		return err
 	}
 	p := &pass{source: s, reading: r}

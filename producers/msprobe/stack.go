@@ -1,6 +1,7 @@
 package msprobe
 
 import (
+	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -118,5 +119,5 @@ func (s *stackReader) keep() error {
 		return nil
 	}
 	s.known[id] = true
-	return add(s.out, s.out.stack, &schemas.StackRow{StackID: id, Frames: s.frames}, s.bytes)
+	return batch.Add(s.out, s.out.Stack, &schemas.StackRow{StackID: id, Frames: s.frames}, s.bytes)
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 KERNEL = Path("tensortap/statistics.so")
+BOOT = Path("boot/tensortap_boot.py")
+# Every Python that has the package runs this line at its start, with -I too: it costs nothing where nothing is asked for.
+START = 'import os; (os.environ.get("TENSORTAP_ATTACH") or os.environ.get("TENSORTAP_LOGS")) and __import__("tensortap_boot").enter()\n'
 SOURCES = sorted(Path("csrc").glob("*.c"))
 
 
@@ -30,11 +34,14 @@ def compile_kernel(target: Path) -> bool:
 
 
 class WithKernel(build_py):
-    """Puts a freshly built kernel beside the modules, and none that lay about."""
+    """Puts a freshly built kernel beside the modules, and none that lay about; and what attaches at the start of Python."""
 
     def run(self) -> None:
         super().run()
-        target = Path(self.build_lib) / KERNEL
+        root = Path(self.build_lib)
+        shutil.copy(BOOT, root / BOOT.name)
+        (root / "tensortap.pth").write_text(START)
+        target = root / KERNEL
         target.unlink(missing_ok=True)
         compile_kernel(target)
 

@@ -11,9 +11,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # A module of the application, and the module of tensortap.attach that knows what to do with it.
 ADAPTERS = {
     "torch": "plain",
+    "transformers.generation.utils": "hf",
     "vllm.v1.worker.gpu_worker": "vllm",
     "sglang.srt.model_executor.model_runner": "sglang",
 }
+
+
+def enter():
+    """What is done at the start of Python."""
+    keep_output()
+    begin()
 
 
 def begin():
@@ -23,6 +30,40 @@ def begin():
         for name in ADAPTERS:
             if name in sys.modules:  # a plug-in of an engine is called after its imports
                 attach(name)
+
+
+def keep_output():
+    """Let what this process prints go into files of its own, if the launcher asks for it and would hear it otherwise.
+
+    A file is no pipe: who prints never waits for a reader, and loses nothing when it is killed.
+    """
+    asked = os.environ.get("TENSORTAP_LOGS")
+    if not asked:
+        return
+    folder, out, err = asked.split("\n")
+    known = {}
+    for stream, theirs, ending in ((1, out, ".out"), (2, err, ".err")):
+        try:
+            _keep(stream, theirs, folder, ending, known)
+        except OSError:  # it is closed, or the folder is gone or full: printed as ever
+            continue
+    if known and not _keeping:
+        _keeping.append(folder)
+        os.register_at_fork(after_in_child=keep_output)
+
+
+def _keep(stream, theirs, folder, ending, known):
+    now = os.readlink("/proc/self/fd/%d" % stream)
+    if not theirs or (now != theirs and os.path.dirname(now) != folder):
+        return
+    path = known.setdefault(now, folder + "/" + str(os.getpid()) + ending)  # both streams into one where they were one
+    if now != path:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(file, stream)
+        os.close(file)
+
+
+_keeping = []
 
 
 class Finder:
@@ -54,7 +95,7 @@ def attach(name):
         adapter = "tensortap.attach." + ADAPTERS[name]
         __import__(adapter)
         sys.modules[adapter].attach(sys.modules[name])
-    except Exception as error:
+    except Exception as error:  # an import of the program's is under way, whatever it is that fails
         _say("cannot attach to " + name + ", which runs unobserved: " + type(error).__name__ + ": " + str(error))
 
 
@@ -69,7 +110,7 @@ def run_hidden(name, ours):
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # the program's own, which goes on its way
         sys.modules[name] = ours
         raise
 
@@ -96,5 +137,5 @@ def _listen(loader, name):
 def _say(sentence):
     try:
         sys.stderr.write("tensortap: " + sentence + "\n")
-    except Exception:
+    except (OSError, ValueError, AttributeError):  # a process may have no stderr
         return

@@ -14,6 +14,7 @@ from tensortap.full import FullCall
 from tensortap.names import Op
 from tensortap.recorder import Frame, Recorder
 from tensortap.walk import leaves
+from tensortap.wrappers import below
 
 Watch = Callable[[Op], None]
 
@@ -195,9 +196,8 @@ def compiled(roots: list[nn.Module]) -> list[str]:
 def named_modules(roots: list[nn.Module]) -> Iterator[tuple[str, nn.Module]]:
     """The modules below each root by their paths, each once; of several roots, with the root's place before."""
     for at, root in enumerate(roots):
-        for path, module in root.named_modules():
-            if module is not root:
-                yield (path if len(roots) == 1 else f"{at}.{path}"), module
+        for path, module in below(root):
+            yield (path if len(roots) == 1 else f"{at}.{path}"), module
 
 
 def _pop(frames: list[Frame], module: nn.Module) -> Frame | None:

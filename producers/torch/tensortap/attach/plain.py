@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from tensortap.attach.wanted import wanted
 from tensortap.config import SettingsError
 from tensortap.notices import Notices
 from tensortap.spool import SpoolError
+from tensortap.wrappers import leave_out
 
 
 class Finder:
@@ -28,38 +30,57 @@ class Finder:
     def __init__(self) -> None:
         self._met: dict[int, weakref.ref[nn.Module]] = {}
         self._session: session.Session | None = None
+        self._root: nn.Module | None = None
+        self._stopped = False
         self._handle = register_module_forward_pre_hook(self._before)
 
     def stop(self) -> None:
         """Look no further; what was found stays tapped."""
+        self._stopped = True
         self._handle.remove()
+
+    def expect(self, model: nn.Module) -> session.Session | None:
+        """The tap on a model that is about to be called, by whoever knows that it is one; None if another one is tapped."""
+        if not self._session and not self._stopped:
+            self._guarded(self._tap, model)
+        return self._session if self._root is model else None
 
     def _before(self, module: nn.Module, args: Any) -> None:
         if torch.compiler.is_compiling():
             return
         known = self._met.get(id(module))
         if known is None or known() is not module:
-            self._meet(module)
+            self._guarded(self._meet, module)
 
-    def _meet(self, module: nn.Module) -> None:
+    def _guarded(self, action: Callable[[nn.Module], None], module: nn.Module) -> None:
         try:
-            self._remember(module)
-            if _is_outermost(module) and any(True for _ in module.parameters()):
-                self._adopt(module)
+            action(module)
         except (SettingsError, SpoolError) as error:
             self._give_up(str(error))
-        except Exception as error:
+        except Exception as error:  # as in Guard: a model that nobody asked us to tap is being called
             self._give_up(f"{type(error).__name__}: {error}")
 
-    def _adopt(self, called: nn.Module) -> None:
-        model = called if self._session else _topmost(called)
+    def _meet(self, module: nn.Module) -> None:
+        self._remember(module)
+        if not _is_outermost(module) or not any(True for _ in module.parameters()):
+            return
+        if self._session:
+            self._session.count(unseen.ANOTHER_MODEL, type(module).__name__)
+            self._remember_parts(module)
+        else:
+            model = _topmost(module)
+            self._tap(model).forward_begins(model)
+
+    def _tap(self, model: nn.Module) -> session.Session:
+        self._remember_parts(model)
+        leave_out(model)
+        self._root = model
+        self._session = session.Session(wanted(), model)
+        return self._session
+
+    def _remember_parts(self, model: nn.Module) -> None:
         for part in model.modules():
             self._remember(part)
-        if self._session:
-            self._session.count(unseen.ANOTHER_MODEL, type(model).__name__)
-        else:
-            self._session = session.Session(wanted(), model)
-            self._session.forward_begins(model)
 
     def _remember(self, module: nn.Module) -> None:
         self._met[id(module)] = weakref.ref(module)
@@ -97,6 +118,11 @@ def stop() -> None:
     """Look no further: something attaches that knows the models of this process."""
     for finder in _finders:
         finder.stop()
+
+
+def expect(model: nn.Module) -> session.Session | None:
+    """The tap on a model that is about to be called, if it is the one that is tapped."""
+    return next((found for finder in _finders if (found := finder.expect(model))), None)
 
 
 def attach(torch_module: ModuleType) -> None:

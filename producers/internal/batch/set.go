@@ -1,0 +1,110 @@
+package batch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// ErrStopped ends the reading when the caller wants no more batches.
+var ErrStopped = errors.New("stopped by the caller")
+
+// Set is one batch under way for each kind of rows that the files of a tool become. It hands over full batches, and
+// definitions before the measurements that refer to them.
+type Set struct {
+	done  <-chan struct{}
+	cause func() error
+	yield func(schemas.Message, error) bool
+	limit int
+
+	ID           schemas.Identity // of all rows
+	Rank         *Batch[schemas.RankRow, *schemas.RankRow]
+	Op           *Batch[schemas.OpRow, *schemas.OpRow]
+	Site         *Batch[schemas.SiteRow, *schemas.SiteRow]
+	Layout       *Batch[schemas.LayoutRow, *schemas.LayoutRow]
+	Stack        *Batch[schemas.StackRow, *schemas.StackRow]
+	Program      *Batch[schemas.ProgramRow, *schemas.ProgramRow]
+	ProgramStack *Batch[schemas.ProgramStackRow, *schemas.ProgramStackRow]
+	Step         *Batch[schemas.StepRow, *schemas.StepRow]
+	tensor       *Batch[schemas.TensorRow, *schemas.TensorRow]
+	payload      *Batch[schemas.PayloadRow, *schemas.PayloadRow]
+}
+
+// NewSet returns a set whose batches, of at most limit rows, go to yield until ctx ends.
+func NewSet(ctx context.Context, id schemas.Identity, limit int, yield func(schemas.Message, error) bool) *Set {
+	return &Set{
+		done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, yield: yield, ID: id, limit: limit,
+		Rank: New[schemas.RankRow](), Op: New[schemas.OpRow](), Site: New[schemas.SiteRow](),
+		Layout: New[schemas.LayoutRow](), Stack: New[schemas.StackRow](),
+		Program: New[schemas.ProgramRow](), ProgramStack: New[schemas.ProgramStackRow](),
+		Step: New[schemas.StepRow](), tensor: New[schemas.TensorRow](), payload: New[schemas.PayloadRow](),
+	}
+}
+
+// part is the batch of one kind.
+type part interface {
+	Len() int
+	Message(id schemas.Identity) (schemas.Message, error)
+}
+
+// flush hands over those batches that hold rows.
+func (s *Set) flush(parts ...part) error {
+	for _, p := range parts {
+		if p.Len() == 0 {
+			continue
+		}
+		select {
+		case <-s.done:
+			return s.cause()
+		default:
+		}
+		message, err := p.Message(s.ID)
+		if err != nil {
+			return err
+		}
+		if !s.yield(message, nil) {
+			return ErrStopped
+		}
+	}
+	return nil
+}
+
+// Add appends a definition with that many bytes of text, and hands the batch over when it is full.
+func Add[R any, P schemas.Row[R]](s *Set, b *Batch[R, P], row *R, text int) error {
+	b.Append(row, text)
+	if b.Full(s.limit) {
+		return s.flush(b)
+	}
+	return nil
+}
+
+// afterDefinitions hands over a batch behind those that its rows refer to.
+func (s *Set) afterDefinitions(measured part) error {
+	return s.flush(s.Rank, s.Stack, s.Op, s.Layout, s.Site, measured)
+}
+
+// Rest hands over everything, the step last.
+func (s *Set) Rest() error {
+	return s.flush(s.Rank, s.Stack, s.Op, s.Layout, s.Site, s.tensor, s.payload, s.Program, s.ProgramStack, s.Step)
+}
+
+// AddTensor appends a row of tensor; a full batch goes first, behind the definitions of its rows.
+func (s *Set) AddTensor(row *schemas.TensorRow) error {
+	row.Batch = s.tensor.Number()
+	s.tensor.Append(row, 0)
+	if !s.tensor.Full(s.limit) {
+		return nil
+	}
+	return s.afterDefinitions(s.tensor)
+}
+
+// AddPayload appends a row of payload, likewise.
+func (s *Set) AddPayload(row *schemas.PayloadRow) error {
+	row.Batch = s.payload.Number()
+	s.payload.Append(row, len(row.Location))
+	if !s.payload.Full(s.limit) {
+		return nil
+	}
+	return s.afterDefinitions(s.payload)
+}

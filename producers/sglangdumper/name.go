@@ -1,0 +1,102 @@
+package sglangdumper
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// file is one saved value, by what its name says of it.
+type file struct {
+	name       string
+	step, rank uint32
+	index      uint64 // the rank's own order
+	value      string // name of what was saved
+	recompute  bool   // the forward ran again for its gradient's sake
+	layer      int32  // -1 when it was saved in none
+	tags       string // what else its user said, as k=v,k=v
+
+	size    int64
+	modTime time.Time
+}
+
+const extension = ".pt"
+
+// parseName reads step=0___rank=0___dump_index=1___name=positions___layer_id=2.pt.
+func parseName(name string) (file, error) {
+	f := file{name: name, layer: -1}
+	seen := map[string]bool{}
+	for _, part := range split(strings.TrimSuffix(strings.ToValidUTF8(name, "?"), extension)) {
+		key, text, _ := strings.Cut(part, "=")
+		key, err := f.set(key, text)
+		if err != nil {
+			return f, err
+		}
+		seen[key] = true
+	}
+	for _, key := range []string{"step", "rank", "dump_index", "name"} {
+		if !seen[key] {
+			return f, fmt.Errorf("its name has no %s", key)
+		}
+	}
+	return f, nil
+}
+
+// split cuts a name into its parts. What has no key belongs to the part before it.
+func split(name string) []string {
+	const between = "___"
+	var parts []string
+	for part := range strings.SplitSeq(name, between) {
+		if !strings.Contains(part, "=") && len(parts) > 0 {
+			parts[len(parts)-1] += between + part
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// set takes in one part of a name and returns what it is called today.
+func (f *file) set(key, text string) (string, error) {
+	var err error
+	switch key {
+	case "step", "curr_step", "forward_pass_id": // the dumper has renamed it twice
+		f.step, err = number32(text)
+		key = "step"
+	case "rank":
+		f.rank, err = number32(text)
+	case "dump_index":
+		f.index, err = strconv.ParseUint(text, 10, 64)
+	case "name":
+		f.value = text
+	case "recompute_status":
+		f.recompute = text == "recompute"
+	case "layer_id":
+		var layer uint64
+		layer, err = strconv.ParseUint(text, 10, 31)
+		f.layer = int32(layer)
+	default:
+		f.tag(key, text)
+	}
+	if err != nil {
+		return key, fmt.Errorf("%s=%.40q in its name is no number", key, text)
+	}
+	return key, nil
+}
+
+// tag keeps what tells values of one name apart. Ranks in parallel groups do not: they follow from the rank.
+func (f *file) tag(key, text string) {
+	if strings.HasSuffix(key, "_rank") {
+		return
+	}
+	if f.tags != "" {
+		f.tags += ","
+	}
+	f.tags += key + "=" + text
+}
+
+func number32(text string) (uint32, error) {
+	n, err := strconv.ParseUint(text, 10, 32)
+	return uint32(n), err
+}

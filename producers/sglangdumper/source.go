@@ -1,0 +1,98 @@
+package sglangdumper
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// rowsPerBatch cuts batches by rows, so that they depend on the content alone.
+const rowsPerBatch = 8192
+
+// Source reads one dump. It is not safe for use by several goroutines.
+type Source struct {
+	dump        Dump
+	run         string
+	epoch       uint64 // of the content
+	issue       uint64 // of the rows
+	generation  uint32
+	eventTimeNs int64
+	bytes       int64
+	progress    func(bytesRead int64)
+	problems    Problems
+}
+
+// Open hashes the dump's files. They must not change until the batches are read. Progress is called now and then with
+// the bytes read so far, out of Source.Bytes; it may be nil.
+func Open(dump Dump, run string, progress func(bytesRead int64)) (*Source, error) {
+	if n := len([]rune(run)); n < 1 || n > 200 {
+		return nil, fmt.Errorf("open dump %s: run name of %d characters, want 1 to 200", dump.Dir, n)
+	}
+	s := &Source{dump: dump, run: run, eventTimeNs: dump.ModTimeNs, progress: progress}
+	hasher := xxh3.New()
+	for _, f := range dump.files {
+		if err := s.hash(hasher, f); err != nil {
+			return nil, fmt.Errorf("open dump %s: read %s: %w", dump.Dir, f.name, err)
+		}
+	}
+	s.epoch = hasher.Sum64()
+	s.issue = s.epoch
+	return s, nil
+}
+
+// hash adds a file to the hash of the dump's content: its name and length, then its bytes.
+func (s *Source) hash(hasher *xxh3.Hasher, f file) error {
+	input, err := os.Open(filepath.Join(s.dump.Dir, f.name))
+	if err != nil {
+		return err
+	}
+	defer input.Close()                                                                              //nolint:errcheck // only read
+	_, _ = hasher.Write(binary.LittleEndian.AppendUint64(append([]byte(f.name), 0), uint64(f.size))) //nolint:gosec // never negative
+	n, err := io.Copy(hasher, io.LimitReader(input, f.size))
+	if err == nil && n != f.size {
+		err = fmt.Errorf("%d bytes, had %d: it is being written", n, f.size)
+	}
+	s.bytes += n
+	return err
+}
+
+// Epoch is the hash of the dump's content: the same wherever and whenever it is read.
+func (s *Source) Epoch() uint64 { return s.epoch }
+
+// Reissue has the next Batches carry another epoch, generation and time than Open gave them: those under which the
+// content was first published, or takes the place of other content.
+func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
+	s.issue, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
+}
+
+// Bytes is the size of the dump's files.
+func (s *Source) Bytes() int64 { return s.bytes }
+
+// Problems is what could not be read by the last call of Batches.
+func (s *Source) Problems() Problems { return s.problems }
+
+// Batches returns the dump's rows as messages, definitions before what refers to them and the step last. An error
+// ends them. It may be called again and then begins anew, with the same messages.
+func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
+	return func(yield func(schemas.Message, error) bool) {
+		s.problems = Problems{}
+		id := schemas.Identity{RunID: schemas.RunID(s.run), Rank: s.dump.Rank, Epoch: s.issue}
+		p := &pass{
+			source: s, out: batch.NewSet(ctx, id, rowsPerBatch, yield), calls: newCalls(),
+			known: map[uint64]bool{}, step: schemas.StepRow{Step: s.dump.Step, Generation: s.generation, Complete: 1},
+		}
+		if err := p.run(ctx); err != nil && !errors.Is(err, batch.ErrStopped) {
+			yield(schemas.Message{}, fmt.Errorf("read dump %s: %w", s.dump.Dir, err))
+		}
+	}
+}

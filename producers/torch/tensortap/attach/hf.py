@@ -1,0 +1,81 @@
+"""Hugging Face transformers: which steps of generate read a prompt, and which write the next token."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Final
+
+from torch import Tensor, nn
+
+from tensortap.attach import plain
+from tensortap.session import Session
+from tensortap.steps import Facts
+
+_MARK: Final = "_tensortap"
+_generations: Final[weakref.WeakKeyDictionary[nn.Module, Generation]] = weakref.WeakKeyDictionary()
+
+
+class Generation:
+    """The forwards of one model: those of generate, and others."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._under_way = False
+        self._read = False  # the prompt
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """One call of generate."""
+        self._under_way, self._read = True, False
+        try:
+            yield
+        finally:
+            self._under_way = False
+
+    def before(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """A forward begins, and the step with it."""
+        self._session.facts = self._facts(args, kwargs) if self._under_way else Facts()
+
+    def _facts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Facts:
+        given = kwargs.get("input_ids")
+        given = kwargs.get("inputs_embeds", args[0] if args else None) if given is None else given
+        if not isinstance(given, Tensor) or given.dim() < 2:
+            return Facts()
+        requests, length = given.shape[:2]
+        phase = "decode" if self._read and length == 1 else "prefill"
+        self._read = True
+        return Facts(phase=phase, tokens=requests * length, requests=requests)
+
+
+def attach(utils: ModuleType) -> None:
+    """Hear of every call of generate."""
+    original = utils.GenerationMixin.generate
+    if hasattr(original, _MARK):
+        return
+
+    @functools.wraps(original)
+    def generate(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        generation = _generation(self)
+        if generation is None:
+            return original(self, *args, **kwargs)
+        with generation.under_way():
+            return original(self, *args, **kwargs)
+
+    setattr(generate, _MARK, True)
+    utils.GenerationMixin.generate = generate
+
+
+def _generation(model: nn.Module) -> Generation | None:
+    known = _generations.get(model)
+    if known is None:
+        session = plain.expect(model)
+        if session is None:
+            return None
+        known = _generations[model] = Generation(session)
+        # Behind the tap's own hook, which ends the step before.
+        model.register_forward_pre_hook(session.hook("before a forward", known.before), with_kwargs=True)
+    return known
