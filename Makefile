@@ -147,6 +147,22 @@ bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BE
 	cd producers/torch && PYTHONPATH=. $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
 	go run ./internal/bench -only collector -append docs/BENCHMARKS-torch.md
 
+ENGINES := $(TOOLS)/engines
+
+.PHONY: engines
+engines: $(ENGINES)/done ## vLLM and SGLang, pinned, each in an environment of its own: 13 GB, two minutes
+$(ENGINES)/done: $(wildcard cmd/tensortap/testdata/engines/*.txt) cmd/tensortap/testdata/engines/install.sh | $(UV)
+	cmd/tensortap/testdata/engines/install.sh $(UV) $(ENGINES)
+	@touch $@
+
+.PHONY: test-engines
+test-engines: build engine kernel engines ## vLLM and SGLang at work, on the CPU: half an hour; writes what came of it into docs/ENGINES.md
+	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$' ./cmd/tensortap/
+
+.PHONY: bench-engines
+bench-engines: build engine kernel engines ## what the collector costs in tokens a second: docs/ENGINES.md
+	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngineOverhead$$' ./cmd/tensortap/
+
 .PHONY: msprobe
 msprobe: $(TOOLS)/msprobe/done ## msProbe itself, pinned, some 3 GB, for the test of parity that runs it (TENSORTAP_MSPROBE)
 $(TOOLS)/msprobe/done: internal/msprobecsv/testdata/requirements.txt

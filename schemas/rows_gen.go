@@ -1125,3 +1125,70 @@ func (r *HeartbeatRow) load(c []arrow.Array, i int) {
 	r.OpID = loadUint64(c[8], i)
 	r.SinceTimeNs = loadNullable(c[9], i, loadInt64)
 }
+
+// RequestRow is a row of request. One row per step of a rank and request that it serves: which tokens, and where they lie in the step's tensors.
+type RequestRow struct {
+	RunID            uint64  `parquet:"run_id"`                      // Run, as the hash of its name.
+	Rank             uint32  `parquet:"rank"`                        // Global rank of the process within the run.
+	Epoch            uint64  `parquet:"epoch"`                       // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch            uint64  `parquet:"batch"`                       // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs      int64   `parquet:"event_time_ns"`               // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step             uint32  `parquet:"step"`                        // Step of the rank.
+	Seq              uint64  `parquet:"seq"`                         // Order of the rows within the epoch; within a step that of the batch where row_offset is known.
+	Request          string  `parquet:"request"`                     // The engine's name of the request, which is another in each run; empty when it was not kept.
+	Phase            string  `parquet:"phase"`                       // prefill, decode and so on, of this request.
+	PromptHash       uint64  `parquet:"prompt_hash"`                 // Hash of the ids of the prompt's tokens, the same in each run; 0 when not known.
+	PromptTokenCount *uint32 `parquet:"prompt_token_count,optional"` // Tokens of the prompt; null when not known.
+	FirstPosition    *uint64 `parquet:"first_position,optional"`     // Position of the first token in the request, from 0; null when not known.
+	TokenCount       uint64  `parquet:"token_count"`                 // Tokens of the request in the step.
+	RowOffset        *uint64 `parquet:"row_offset,optional"`         // Row of the step's tensors in which they begin, from 0; null when not known.
+}
+
+// Table returns the declaration of request.
+func (*RequestRow) Table() Table { return Request() }
+
+func (r *RequestRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.Seq)
+	c[7].string(r.Request)
+	c[8].string(r.Phase)
+	c[9].uint64(r.PromptHash)
+	if r.PromptTokenCount == nil {
+		c[10].null()
+	} else {
+		c[10].uint32(*r.PromptTokenCount)
+	}
+	if r.FirstPosition == nil {
+		c[11].null()
+	} else {
+		c[11].uint64(*r.FirstPosition)
+	}
+	c[12].uint64(r.TokenCount)
+	if r.RowOffset == nil {
+		c[13].null()
+	} else {
+		c[13].uint64(*r.RowOffset)
+	}
+}
+
+func (r *RequestRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Seq = loadUint64(c[6], i)
+	r.Request = loadString(c[7], i)
+	r.Phase = loadString(c[8], i)
+	r.PromptHash = loadUint64(c[9], i)
+	r.PromptTokenCount = loadNullable(c[10], i, loadUint32)
+	r.FirstPosition = loadNullable(c[11], i, loadUint64)
+	r.TokenCount = loadUint64(c[12], i)
+	r.RowOffset = loadNullable(c[13], i, loadUint64)
+}

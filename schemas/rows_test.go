@@ -168,7 +168,7 @@ func TestEveryTableSurvivesEveryEncoding(t *testing.T) {
 		exercise[TensorRow], exercise[PayloadRow], exercise[DeadLetterRow],
 		exercise[AlignmentRow], exercise[PayloadErrorRow], exercise[ComparisonRow], exercise[FindingRow],
 		exercise[KnownExceptionRow],
-		exercise[MemoryRow], exercise[FailureRow], exercise[UnseenRow], exercise[HeartbeatRow],
+		exercise[MemoryRow], exercise[FailureRow], exercise[UnseenRow], exercise[HeartbeatRow], exercise[RequestRow],
 	} {
 		exerciseTable(t)
 		exercised++

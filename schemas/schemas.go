@@ -110,6 +110,7 @@ func Tables() []Table {
 		Alignment(), PayloadError(), Comparison(), Finding(), KnownException(),
 		// What live ranks tell beside their tensors.
 		Memory(), Failure(), Unseen(), Heartbeat(),
+		Request(),
 	}
 }
 

@@ -90,7 +90,7 @@ func (r SpoolRecord) Offset(field int) int {
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
 		spoolOp(), spoolTensor(), spoolCounts(), spoolSketch(), spoolDigest(),
-		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolPad(),
+		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolRequest(), spoolPad(),
 	}
 }
 
@@ -193,6 +193,19 @@ func spoolUnseen() SpoolRecord {
 		{"subject", SpoolU32, "Text: module, API or kind of tensor; 0 when there is no one."},
 		{"count", SpoolU64, "How often."},
 		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+	}}
+}
+
+func spoolRequest() SpoolRecord {
+	return SpoolRecord{Name: "request", Kind: 13, Doc: "A part of a request is served in the step under way.", Fields: []SpoolField{
+		{"name", SpoolU32, "Text: the engine's name of the request; 0 beyond the number of names that are kept."},
+		{"phase", SpoolU32, "Text: prefill, decode and so on."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"prompt_hash", SpoolU64, "Hash of the ids of the prompt's tokens; 0 when not known."},
+		{"first_position", SpoolU64, "Position of the first token in the request, plus one; 0 when not known."},
+		{"token_count", SpoolU64, "Tokens of the request in the step."},
+		{"row_offset", SpoolU64, "Row of the step's tensors in which they begin, plus one; 0 when not known."},
+		{"prompt_token_count", SpoolU32, "Tokens of the prompt, plus one; 0 when not known."},
 	}}
 }
 

@@ -18,6 +18,7 @@ const (
 	SpoolMemoryKind  uint32 = 7
 	SpoolFailureKind uint32 = 8
 	SpoolUnseenKind  uint32 = 9
+	SpoolRequestKind uint32 = 13
 	SpoolPadKind     uint32 = 15
 )
 
@@ -302,6 +303,42 @@ func (r *SpoolUnseen) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], r.Subject)
 	binary.LittleEndian.PutUint64(b[8:], r.Count)
 	binary.LittleEndian.PutUint64(b[16:], uint64(r.TimeNs))
+}
+
+// SpoolRequest is a record of the spool. A part of a request is served in the step under way.
+type SpoolRequest struct {
+	Name             uint32 // Text: the engine's name of the request; 0 beyond the number of names that are kept.
+	Phase            uint32 // Text: prefill, decode and so on.
+	TimeNs           int64  // UTC, by the process's clock.
+	PromptHash       uint64 // Hash of the ids of the prompt's tokens; 0 when not known.
+	FirstPosition    uint64 // Position of the first token in the request, plus one; 0 when not known.
+	TokenCount       uint64 // Tokens of the request in the step.
+	RowOffset        uint64 // Row of the step's tensors in which they begin, plus one; 0 when not known.
+	PromptTokenCount uint32 // Tokens of the prompt, plus one; 0 when not known.
+}
+
+// Load reads the record's fields.
+func (r *SpoolRequest) Load(b []byte) {
+	r.Name = binary.LittleEndian.Uint32(b[0:])
+	r.Phase = binary.LittleEndian.Uint32(b[4:])
+	r.TimeNs = int64(binary.LittleEndian.Uint64(b[8:]))
+	r.PromptHash = binary.LittleEndian.Uint64(b[16:])
+	r.FirstPosition = binary.LittleEndian.Uint64(b[24:])
+	r.TokenCount = binary.LittleEndian.Uint64(b[32:])
+	r.RowOffset = binary.LittleEndian.Uint64(b[40:])
+	r.PromptTokenCount = binary.LittleEndian.Uint32(b[48:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolRequest) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Name)
+	binary.LittleEndian.PutUint32(b[4:], r.Phase)
+	binary.LittleEndian.PutUint64(b[8:], uint64(r.TimeNs))
+	binary.LittleEndian.PutUint64(b[16:], r.PromptHash)
+	binary.LittleEndian.PutUint64(b[24:], r.FirstPosition)
+	binary.LittleEndian.PutUint64(b[32:], r.TokenCount)
+	binary.LittleEndian.PutUint64(b[40:], r.RowOffset)
+	binary.LittleEndian.PutUint32(b[48:], r.PromptTokenCount)
 }
 
 // SpoolHead is a record of the spool.

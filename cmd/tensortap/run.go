@@ -25,6 +25,7 @@ type launching struct {
 	config     string             // a file of msProbe's
 	asMsprobe  bool
 	resume     bool
+	eager      bool
 	program    []string
 }
 
@@ -48,7 +49,13 @@ are those of a program that could not be started.`,
   tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l.program = args
+			var err error
+			if l.program = args; l.eager {
+				l.program, err = launch.Eager(args)
+			}
+			if err != nil {
+				return err
+			}
 			return a.launch(cmd.Context(), l)
 		},
 	}
@@ -58,6 +65,7 @@ are those of a program that could not be started.`,
 	f.StringVar(&l.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
 	f.StringVar(&l.config, "config", "", "record what this config.json of msProbe says")
 	f.BoolVar(&l.asMsprobe, "as-msprobe", false, "be the msProbe that the program calls by itself, instead of finding its model")
+	f.BoolVar(&l.eager, "eager", false, "have vLLM or SGLang run without CUDA graphs and compilation, which hide modules, by their own flag")
 	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; steps done again take the place of the old ones")
 	for name, usage := range map[string]string{
 		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both)",

@@ -76,6 +76,7 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.FailureRow])
 	add(all, randomBatch[schemas.UnseenRow])
 	add(all, randomBatch[schemas.HeartbeatRow])
+	add(all, randomBatch[schemas.RequestRow])
 	return all
 }
 

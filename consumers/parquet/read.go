@@ -94,6 +94,7 @@ func readers() map[string]reader {
 		schemas.Failure().Kind():   readMessages[schemas.FailureRow],
 		schemas.Unseen().Kind():    readMessages[schemas.UnseenRow],
 		schemas.Heartbeat().Kind(): readMessages[schemas.HeartbeatRow],
+		schemas.Request().Kind():   readMessages[schemas.RequestRow],
 	}
 }
 

@@ -50,6 +50,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		return 1, t.failure(memory)
 	case schemas.SpoolUnseenKind:
 		return 1, t.unseen(memory)
+	case schemas.SpoolRequestKind:
+		return 1, t.request(position, memory)
 	}
 	return 1, nil // padding; extensions of a tensor that was never written
 }

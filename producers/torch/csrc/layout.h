@@ -42,6 +42,7 @@
 #define TAP_MEMORY_KIND 7u
 #define TAP_FAILURE_KIND 8u
 #define TAP_UNSEEN_KIND 9u
+#define TAP_REQUEST_KIND 13u
 #define TAP_PAD_KIND 15u
 
 /* An op begins, written before it runs; or, with flag ends, it is complete. */
@@ -152,6 +153,20 @@ typedef struct {
   uint8_t reserved[36];
   uint32_t commit; /* written last, with release order */
 } tap_unseen;
+
+/* A part of a request is served in the step under way. */
+typedef struct {
+  uint32_t name; /* Text: the engine's name of the request; 0 beyond the number of names that are kept. */
+  uint32_t phase; /* Text: prefill, decode and so on. */
+  int64_t time_ns; /* UTC, by the process's clock. */
+  uint64_t prompt_hash; /* Hash of the ids of the prompt's tokens; 0 when not known. */
+  uint64_t first_position; /* Position of the first token in the request, plus one; 0 when not known. */
+  uint64_t token_count; /* Tokens of the request in the step. */
+  uint64_t row_offset; /* Row of the step's tensors in which they begin, plus one; 0 when not known. */
+  uint32_t prompt_token_count; /* Tokens of the prompt, plus one; 0 when not known. */
+  uint8_t reserved[8];
+  uint32_t commit; /* written last, with release order */
+} tap_request;
 
 /* Nothing; fills a segment whose rest is too short for a tensor with its extensions. */
 typedef struct {

@@ -130,6 +130,18 @@ UNSEEN_SUBJECT: Final = 4  # Text: module, API or kind of tensor; 0 when there i
 UNSEEN_COUNT: Final = 8  # How often.
 UNSEEN_TIME_NS: Final = 16  # UTC, by the process's clock.
 
+# A part of a request is served in the step under way.
+REQUEST_KIND: Final = 13
+REQUEST: Final = struct.Struct("<IIqQQQQI")
+REQUEST_NAME: Final = 0  # Text: the engine's name of the request; 0 beyond the number of names that are kept.
+REQUEST_PHASE: Final = 4  # Text: prefill, decode and so on.
+REQUEST_TIME_NS: Final = 8  # UTC, by the process's clock.
+REQUEST_PROMPT_HASH: Final = 16  # Hash of the ids of the prompt's tokens; 0 when not known.
+REQUEST_FIRST_POSITION: Final = 24  # Position of the first token in the request, plus one; 0 when not known.
+REQUEST_TOKEN_COUNT: Final = 32  # Tokens of the request in the step.
+REQUEST_ROW_OFFSET: Final = 40  # Row of the step's tensors in which they begin, plus one; 0 when not known.
+REQUEST_PROMPT_TOKEN_COUNT: Final = 48  # Tokens of the prompt, plus one; 0 when not known.
+
 # Nothing; fills a segment whose rest is too short for a tensor with its extensions.
 PAD_KIND: Final = 15
 PAD: Final = struct.Struct("<")

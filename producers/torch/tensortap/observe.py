@@ -38,6 +38,7 @@ class Observer:
         self._seen: dict[int, _Seen] = {}
         self._first_n = first_n
         self.overflowed = False  # a value was met that is not finite
+        self.padding: tuple[int, int] | None = None  # tensors of so many rows hold so many of tokens, in this step
         self._taken: dict[int, int] = {}
 
     def forget(self) -> None:
@@ -51,6 +52,8 @@ class Observer:
 
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a plain tensor."""
+        if self.padding is not None:
+            tensor = _without_padding(tensor, *self.padding)
         seen = self._seen.get(id(tensor))
         if seen is not None and self._first_n is None:
             same, version, pointer, requires_grad, number, written = seen
@@ -168,6 +171,11 @@ class Observer:
                 self._layouts.clear()
             self._layouts[key] = known
         return known
+
+
+def _without_padding(tensor: Tensor, rows: int, tokens: int) -> Tensor:
+    is_padded = type(tensor) is Tensor and tensor.dim() > 0 and tensor.shape[0] == rows
+    return tensor[:tokens] if is_padded else tensor
 
 
 def _stride_class(tensor: Tensor) -> str:

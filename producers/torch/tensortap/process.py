@@ -19,6 +19,7 @@ from tensortap.names import Op
 from tensortap.optimizers import OptimizerHooks
 from tensortap.recorder import Recorder
 from tensortap.saved import Saver
+from tensortap.serving import Serving
 from tensortap.spool import Spool
 from tensortap.steps import Facts
 
@@ -42,6 +43,7 @@ class Process:
         self._memory = memory.Reader(tuple({p.device for root in roots for p in root.parameters()}))
         self._observe_at(settings.level)
         self._detail_left, self._is_detailed = settings.detail_steps, False
+        self.serving = Serving(self._spool, self.recorder.observer, counts)
         self._optimizers = OptimizerHooks(self.recorder)
         self._graphs = GraphWatch(self.unseen)
         self._heartbeat = Heartbeat(self._spool.heartbeat)
@@ -73,6 +75,7 @@ class Process:
         with recorder.lock:
             recorder.observer.overflowed |= recorder.measurer.flush()
             recorder.observer.forget()
+            recorder.observer.padding = None
             self._write_memory(None)
             for part in self._compiled:
                 self.unseen.count(unseen.COMPILED, part)

@@ -18,6 +18,7 @@ from tensortap.filters import Filter, stranger
 from tensortap.guard import Guard, unintercepted
 from tensortap.notices import Notices
 from tensortap.process import Process
+from tensortap.serving import Request
 from tensortap.spool import SpoolError
 from tensortap.steps import Boundaries, Facts
 
@@ -80,6 +81,19 @@ class Session:
         """Something that this tap cannot see was met."""
         self._unseen.count(reason, subject)
 
+    def serve(self, served: Sequence[Request]) -> None:
+        """The step under way serves parts of these requests."""
+        self._safely("serve", self._serve, served)
+
+    def pad(self, rows: int, tokens: int) -> None:
+        """In the step under way, tensors of so many rows hold so many tokens, and then padding."""
+        if self._process:
+            self._process.serving.pad(rows, tokens)
+
+    def hook(self, place: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as a hook that raises nothing, whose errors are counted."""
+        return self._guard.hook(place, function)
+
     def number_from(self, step: int) -> None:
         """The step under way, or else the next, has this number."""
         self._step = step
@@ -132,6 +146,12 @@ class Session:
         if self._process and self._process.step >= 0:
             with unintercepted():
                 self._process.saver.save(value, name, gradient)
+
+    def _serve(self, served: Sequence[Request]) -> None:
+        process = self._process
+        if self._under_way and process and process.step >= 0:
+            with process.recorder.lock:
+                process.serving.write(served)
 
     def _end_explicitly(self) -> None:
         self._boundaries.explicit()

@@ -10,6 +10,8 @@ import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from tensortap.serving import Request
+
 
 class Handle(Protocol):
     """What a registration returns."""
@@ -25,6 +27,12 @@ class Facts:
     phase: str = ""
     tokens: int | None = None
     requests: int | None = None
+    served: tuple[Request, ...] = ()
+
+    @property
+    def request_ids(self) -> tuple[str, ...]:
+        """The engine's names of the requests."""
+        return tuple(request.name for request in self.served)
 
 
 class Boundaries:

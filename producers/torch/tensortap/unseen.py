@@ -18,6 +18,8 @@ HOOK_ERROR: Final = "hook error"
 DROPPED: Final = "dropped"
 SETTING_NOT_HONOURED: Final = "setting not honoured"
 ANOTHER_MODEL: Final = "another model"
+NOT_SERVED: Final = "serves no request"
+REQUEST_NAMES: Final = "request names beyond the limit"
 OTHER_REASONS: Final = "reasons beyond the limit"
 
 REASONS: Final[tuple[str, ...]] = (
@@ -34,6 +36,8 @@ REASONS: Final[tuple[str, ...]] = (
     DROPPED,
     SETTING_NOT_HONOURED,
     ANOTHER_MODEL,
+    NOT_SERVED,
+    REQUEST_NAMES,
     OTHER_REASONS,
 )
 MOST_PAIRS: Final = 4096

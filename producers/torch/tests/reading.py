@@ -22,6 +22,7 @@ KINDS = {
     layout.MEMORY_KIND: ("memory", layout.MEMORY),
     layout.FAILURE_KIND: ("failure", layout.FAILURE),
     layout.UNSEEN_KIND: ("unseen", layout.UNSEEN),
+    layout.REQUEST_KIND: ("request", layout.REQUEST),
 }
 
 

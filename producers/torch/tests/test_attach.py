@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from tensortap.attach import plain
-from tensortap.attach.served import Served, steps, tap_of
+from tensortap.attach.served import Served, Step, close, in_order, steps, tap_of
+from tensortap.serving import Request, prompt_of
 from tensortap.steps import Facts
 from tests.reading import only
 
@@ -97,12 +98,12 @@ def test_an_engine_says_what_a_step_is(asked: Path) -> None:
             answer: Tensor = self.model(torch.ones(tokens, 4))
             return answer
 
-    def begin(runner: Runner, args: tuple[int], kwargs: object) -> Served | None:
-        if args[0] == 7:
-            return None
+    def begin(runner: Runner, args: tuple[int], kwargs: object) -> tuple[Served, Step] | None:
         served = tap_of(runner, lambda: runner.model, lambda: 3)
-        served.begin(Facts(phase="prefill", tokens=args[0], requests=2))
-        return served
+        if args[0] == 7:
+            served.not_served("health check")
+            return None
+        return served, Step(Facts(phase="prefill", tokens=args[0], requests=2))
 
     steps(Runner, "execute", begin)
     steps(Runner, "execute", begin)  # by another way in
@@ -114,11 +115,65 @@ def test_an_engine_says_what_a_step_is(asked: Path) -> None:
         runner.execute(-1)
     runner.execute(7)
     runner.execute(6)
-    runner._tensortap._session.close()  # type: ignore[attr-defined]
+    close(runner)
     spooled = only(asked)
     assert [len(step.begun) for step in spooled.steps] == [2, 0, 2]
     assert spooled.definitions[1]["rank"] == 3
+    assert [step.unseen.get(("serves no request", "warm-up")) for step in spooled.steps] == [1, 1, 1]
+    assert [step.unseen.get(("serves no request", "health check")) for step in spooled.steps] == [1, None, 1]
     ended = spooled.steps[0].ended
     assert ended is not None
     assert ended[6:8] == (5 + 1, 2 + 1)
     assert spooled.named("text", ended[8])["text"] == "prefill"
+
+
+def test_requests_are_written_with_their_rows(asked: Path) -> None:
+    """The batch has them in an order of its own, which is known once the model is entered."""
+    model = Whole().eval()
+    served = Served(model, 0)
+    prompt = prompt_of([5, 6, 7])
+    requests = (Request("a", "prefill", 3, 0, prompt), Request("b", "decode", 1, 40))
+
+    class Reordered(Step):
+        def order(self) -> list[str]:
+            return ["b", "left over", "a"]
+
+    served.begin(Reordered(Facts(phase="mixed", tokens=4, requests=2, served=requests)))
+    model(torch.ones(4, 4))
+    served.end()
+    served.begin(Step(Facts(phase="mixed", tokens=4, requests=2, served=requests)))
+    served.end()  # a graph was replayed
+    served.close()
+    spooled = only(asked)
+    rows = [(spooled.named("text", row[0])["text"], *row[3:]) for kind, row in spooled.rows if kind == "request"]
+    b_first, a_last = ("b", 0, 40 + 1, 1, 0 + 1, 0), ("a", prompt.hash, 0 + 1, 3, 1 + 1, 3 + 1)
+    assert rows == [b_first, a_last, ("a", prompt.hash, 1, 3, 1, 4), ("b", 0, 41, 1, 4, 0)]
+    assert spooled.steps[0].unseen == {}
+    assert spooled.steps[1].unseen == {("cuda graph", "encoder"): 1, ("cuda graph", "head"): 1}
+
+
+def test_rows_of_an_order_that_is_not_known_are_not_known() -> None:
+    requests = [Request("a", "decode", 1), Request("b", "decode", 1)]
+    assert in_order(requests, None) == requests
+    assert in_order(requests, ["a"]) == requests
+
+
+def test_prompts_are_told_apart_by_their_tokens() -> None:
+    assert prompt_of([1, 2, 3]) == prompt_of((1, 2, 3))
+    assert len({prompt_of(tokens).hash for tokens in ([], [0], [0, 0], [1, 2, 3], [3, 2, 1], [-1])}) == 6
+
+
+@torch.inference_mode()
+def test_padding_is_no_part_of_a_tensor(asked: Path) -> None:
+    model = nn.Sequential(nn.Linear(8, 8, bias=False)).eval()  # as many rows of weights as of tokens
+    served = Served(model, 0)
+    served.begin(Step(Facts(phase="decode", tokens=5)))
+    model(torch.ones(8, 8))
+    served.end()
+    served.begin(Step(Facts(phase="prefill", tokens=8)))
+    model(torch.ones(8, 8))
+    served.end()
+    served.close()
+    shapes = [{value.role: value.layout["shape"] for value in step.values} for step in only(asked).steps]
+    assert shapes[0] == {"input": [5, 8], "output": [5, 8], "parameter": [8, 8]}
+    assert shapes[1] == {"input": [8, 8], "output": [8, 8], "parameter": [8, 8]}

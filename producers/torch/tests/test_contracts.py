@@ -66,6 +66,20 @@ def test_sglang_says_what_a_step_serves() -> None:
     assert {*sglang.PHASES, "IDLE"} <= fields(text, "ForwardMode")
 
 
+def test_sglang_makes_batches_of_requests_with_their_prompts() -> None:
+    text = source("sglang", BATCH)
+    assert parameters(text, "ForwardBatch", "init_new")[:2] == ["batch", "model_runner"]
+    assert {"extend_seq_lens_cpu", "extend_prefix_lens_cpu", "seq_lens_cpu"} <= fields(text, "ForwardBatch")
+    assert "self.origin_input_ids = " in source("sglang", "sglang/srt/managers/schedule_batch.py")
+    assert "    ForwardBatch,\n" in source("sglang", RUNNER)
+
+
+def test_sglang_loads_a_model_and_says_what_it_replays() -> None:
+    text = source("sglang", RUNNER)
+    assert parameters(text, "ModelRunner", "load_model") == []
+    assert "can_run_graph" in fields(text, "ModelRunnerOutput")
+
+
 def test_sglang_names_its_health_checks() -> None:
     assert f'HEALTH_CHECK_RID_PREFIX = "{sglang.HEALTH_CHECK}"' in source("sglang", "sglang/srt/constants.py")
 
@@ -85,6 +99,20 @@ def test_vllm_runs_a_step_in_execute_model() -> None:
     text = source("vllm", "vllm/v1/worker/gpu_worker.py")
     assert parameters(text, "Worker", "execute_model") == ["scheduler_output"]
     assert parameters(text, "Worker", "get_model") == []
+
+
+def test_vllm_loads_and_ends_in_methods() -> None:
+    text = source("vllm", "vllm/v1/worker/gpu_worker.py")
+    assert {"load_model", "shutdown"} <= {node.name for node in class_of(text, "Worker").body if isinstance(node, ast.FunctionDef)}
+
+
+def test_vllm_knows_the_order_of_a_batch_and_what_is_hidden() -> None:
+    assert "self.input_batch = InputBatch(" in source("vllm", "vllm/v1/worker/gpu_model_runner.py")
+    assert "def req_ids(" in source("vllm", "vllm/v1/worker/gpu_input_batch.py")
+    text = source("vllm", "vllm/forward_context.py")
+    assert "get_forward_context" in functions(text)
+    assert {"cudagraph_runtime_mode", "skip_compiled"} <= fields(text, "ForwardContext")
+    assert "self.do_not_compile = " in source("vllm", "vllm/compilation/decorators.py")
 
 
 def test_vllm_says_what_a_step_serves() -> None:

@@ -2,32 +2,104 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
 
 import torch.distributed as dist
 
-from tensortap.attach.served import Served, steps, tap_of
+from tensortap.attach.served import IDLE, Served, Step, around, steps, tap_of
+from tensortap.attach.served import HEALTH_CHECK as A_HEALTH_CHECK
+from tensortap.serving import Prompt, Request, prompt_of
 from tensortap.steps import Facts
 
 HEALTH_CHECK: Final = "HEALTH_CHECK"
 PHASES: Final = {"EXTEND": "prefill", "DECODE": "decode", "MIXED": "mixed"}
+_PROMPTS: Final = "_tensortap_prompts"
+_PROMPT: Final = "_tensortap_prompt"
+
+
+class _Step(Step):
+    """A forward of a runner."""
+
+    def replayed(self, result: Any) -> bool:
+        """The runner says whether it could run a graph, and then it did."""
+        return bool(getattr(result, "can_run_graph", False))
 
 
 def attach(module: ModuleType) -> None:
     """Called once sglang.srt.model_executor.model_runner was imported."""
+    _keep_prompts(module.ForwardBatch)
+    around(module.ModelRunner, "load_model", after=_tap)
     steps(module.ModelRunner, "forward", _begin)
 
 
-def _begin(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Served | None:
+def _tap(runner: Any) -> Served | None:
+    return None if runner.is_draft_worker else tap_of(runner, lambda: runner.model, _rank)
+
+
+def _begin(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step] | None:
     batch = args[0] if args else kwargs["forward_batch"]
-    if runner.is_draft_worker or batch.forward_mode.name == "IDLE" or _is_health_check(batch):
+    served = _tap(runner)
+    if served is None:
         return None
-    served = tap_of(runner, lambda: runner.model, _rank)
     mode: str = batch.forward_mode.name
-    served.begin(Facts(phase=PHASES.get(mode, mode.lower()), tokens=len(batch.input_ids), requests=int(batch.batch_size)))
-    return served
+    if mode == "IDLE" or _is_health_check(batch):
+        served.not_served(IDLE if mode == "IDLE" else A_HEALTH_CHECK)
+        return None
+    phase = PHASES.get(mode, mode.lower())
+    requests = tuple(_requests(batch, phase))
+    return served, _Step(Facts(phase=phase, tokens=len(batch.input_ids), requests=int(batch.batch_size), served=requests))
+
+
+def _requests(batch: Any, phase: str) -> Iterator[Request]:
+    """The requests of a batch, in the order of its rows."""
+    names = [str(name) for name in batch.rids or ()]
+    prompts: list[Prompt | None] = getattr(batch, _PROMPTS, [None] * len(names))
+    counts, firsts = _places(batch, len(names))
+    for name, tokens, first, prompt in zip(names, counts, firsts, prompts, strict=True):
+        is_decoding = phase == "mixed" and prompt is not None and first is not None and first >= prompt.tokens
+        yield Request(name, "decode" if is_decoding else "prefill" if phase == "mixed" else phase, tokens, first, prompt)
+
+
+def _places(batch: Any, requests: int) -> tuple[list[int], list[int | None]]:
+    """How many tokens each request has in the batch, and the position of the first of them."""
+    if batch.extend_seq_lens_cpu is not None:
+        firsts = batch.extend_prefix_lens_cpu
+        return [int(n) for n in batch.extend_seq_lens_cpu], [None] * requests if firsts is None else [int(n) for n in firsts]
+    each = len(batch.input_ids) // max(requests, 1)
+    lengths: Any = batch.seq_lens_cpu
+    known = each == 1 and lengths is not None and lengths.device.type == "cpu"
+    return [each] * requests, [int(n) - 1 for n in lengths.tolist()] if known else [None] * requests
+
+
+def _keep_prompts(batch_type: Any) -> None:
+    """Let batches know the prompts of their requests, which what they are made from has, and they have not."""
+    original = batch_type.__dict__["init_new"].__func__
+    if hasattr(original, _PROMPTS):
+        return
+
+    @functools.wraps(original)
+    def init_new(cls: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(cls, batch, *args, **kwargs)
+        try:
+            setattr(made, _PROMPTS, [_prompt(request) for request in batch.reqs])
+        except (AttributeError, TypeError, OverflowError):  # of another version: then prompts are not known
+            made.__dict__.pop(_PROMPTS, None)
+        return made
+
+    setattr(init_new, _PROMPTS, True)
+    batch_type.init_new = classmethod(init_new)
+
+
+def _prompt(request: Any) -> Prompt:
+    known: Prompt | None = getattr(request, _PROMPT, None)
+    if known is None:
+        known = prompt_of(request.origin_input_ids)
+        setattr(request, _PROMPT, known)
+    return known
 
 
 def _is_health_check(batch: Any) -> bool:

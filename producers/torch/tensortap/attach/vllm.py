@@ -2,43 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-from tensortap.attach.served import Served, steps, tap_of
+from torch import nn
+
+from tensortap import unseen
+from tensortap.attach.served import Served, Step, around, close, steps, tap_of
+from tensortap.serving import Prompt, Request, prompt_of
 from tensortap.steps import Facts
 
 _PROMPTS: Final = "_tensortap_prompts"
+_CONTEXT: Final = "vllm.forward_context"
+
+
+@dataclass(frozen=True)
+class _Step(Step):
+    """An execute_model of a worker."""
+
+    runner: Any
+
+    def order(self) -> Sequence[str] | None:
+        """The batch's own order, which is not the scheduler's. The second runner keeps it to itself."""
+        batch = getattr(self.runner, "input_batch", None)
+        names = getattr(batch, "req_ids", None)
+        return None if names is None else [str(name) for name in names]
+
+    def hidden(self, model: nn.Module) -> Iterable[tuple[str, str]]:
+        """What vLLM compiles of a model runs as compiled code, or as graphs of it where the step's context says so."""
+        vllm: Any = sys.modules[_CONTEXT]
+        context = vllm.get_forward_context()
+        reason = unseen.COMPILED if context.cudagraph_runtime_mode.name == "NONE" else unseen.CUDA_GRAPH
+        if context.skip_compiled:
+            return
+        for path, module in model.named_modules():
+            if getattr(module, "do_not_compile", True) is False:
+                yield reason, path
 
 
 def attach(module: ModuleType) -> None:
     """Called once vllm.v1.worker.gpu_worker was imported."""
+    around(module.Worker, "load_model", after=_tap)
+    around(module.Worker, "shutdown", before=close)
     steps(module.Worker, "execute_model", _begin)
 
 
-def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Served | None:
+def _tap(worker: Any) -> Served:
+    return tap_of(worker, worker.get_model, lambda: _rank(worker))
+
+
+def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step] | None:
     scheduled = args[0] if args else kwargs["scheduler_output"]
-    phases = set(_phases(worker, scheduled))
-    if not scheduled.total_num_scheduled_tokens:
+    requests = tuple(_requests(worker, scheduled))
+    tokens = int(scheduled.total_num_scheduled_tokens)
+    if not tokens:
         return None
-    served = tap_of(worker, worker.get_model, lambda: _rank(worker))
+    phases = {request.phase for request in requests}
     phase = phases.pop() if len(phases) == 1 else "mixed"
-    served.begin(Facts(phase=phase, tokens=int(scheduled.total_num_scheduled_tokens), requests=len(scheduled.num_scheduled_tokens)))
-    return served
+    return _tap(worker), _Step(Facts(phase=phase, tokens=tokens, requests=len(requests), served=requests), worker.model_runner)
 
 
-def _phases(worker: Any, scheduled: Any) -> Iterator[str]:
-    """The phase of each request: it decodes once its prompt is computed, whose length only its first step tells."""
-    prompts: dict[str, int] = worker.__dict__.setdefault(_PROMPTS, {})
+def _requests(worker: Any, scheduled: Any) -> Iterator[Request]:
+    """The requests of a step. One decodes once its prompt is computed, of which only its first step tells."""
+    prompts: dict[str, Prompt | None] = worker.__dict__.setdefault(_PROMPTS, {})
     for request in scheduled.finished_req_ids:
         prompts.pop(request, None)
-    computed = dict(zip(scheduled.scheduled_cached_reqs.req_ids, scheduled.scheduled_cached_reqs.num_computed_tokens, strict=True))
+    cached = scheduled.scheduled_cached_reqs
+    computed = dict(zip(cached.req_ids, cached.num_computed_tokens, strict=True))
     for new in scheduled.scheduled_new_reqs:
-        prompts[new.req_id] = len(new.prompt_token_ids or ())
+        prompts[new.req_id] = prompt_of(new.prompt_token_ids) if new.prompt_token_ids else None
         computed[new.req_id] = new.num_computed_tokens
-    for request in scheduled.num_scheduled_tokens:
-        yield "prefill" if computed.get(request, 0) < prompts.get(request, 0) else "decode"
+    for name, tokens in scheduled.num_scheduled_tokens.items():
+        first, prompt = computed.get(name), prompts.get(name)
+        is_prefill = prompt is not None and (first or 0) < prompt.tokens
+        yield Request(str(name), "prefill" if is_prefill else "decode", int(tokens), first, prompt)
 
 
 def _rank(worker: Any) -> int:

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What is asked of every server. The prompts share no beginning, so that nothing of one is cached for another.
+func asked() []inference {
+	return []inference{{"short", tokensFrom(10, 12), 6}, {"long", tokensFrom(100, 40), 4}}
+}
+
+// lasting outlasts what is done to a server meanwhile.
+func lasting() inference { return inference{"lasting", tokensFrom(200, 8), 400} }
+
+func tokensFrom(first, count int) []int {
+	tokens := make([]int, count)
+	for i := range tokens {
+		tokens[i] = first + i
+	}
+	return tokens
+}
+
+// TestEngines serves a tiny Llama by the engines themselves, on one rank and on two, once as it should be and once with
+// a weight scaled that only the last rank holds.
+func TestEngines(t *testing.T) { //nolint:paralleltest // each engine needs the machine for itself
+	folder := engineFolder(t)
+	good, bad := checkpoints(t, folder)
+	results := newOutcomes(t)
+	for _, e := range engines() {
+		for _, tp := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s tp=%d", e.name, tp), func(t *testing.T) {
+				trial := engineTrial{TB: t, engine: e, tp: tp, folder: folder, up: startUp(t, t.TempDir()), results: results}
+				trial.serveWell(good)
+				trial.serveBadly(bad)
+				if e.name == "sglang" && tp == 1 {
+					trial.serveAsMsprobe(good)
+				}
+			})
+		}
+	}
+}
+
+// engineTrial is one engine on so many ranks, and a system that takes what its collectors see.
+type engineTrial struct {
+	testing.TB
+
+	engine  engine
+	tp      int
+	folder  string
+	up      *upProcess
+	results *outcomes
+}
+
+// serveWell serves the bench run: all that is asked is answered, and the server ends in order.
+func (e engineTrial) serveWell(model string) {
+	s := e.start("good", model)
+	e.answer(s, asked())
+	if e.engine.name == "sglang" { // whose health check computes a token
+		_, err := s.http(e.Context(), "GET", "/health_generate", nil)
+		e.check("health check answered", "", err)
+	}
+	s.stop(e)
+	e.up.settle(e)
+	e.checkSteps("good", asked())
+	e.checkRequests("good", asked())
+	e.checkStates("good", "ended")
+	if e.engine.name == "sglang" {
+		e.checkUncounted("good", "health check")
+	}
+}
+
+// serveBadly serves the problem run, in another order where there is one rank, and kills a worker in the middle of a step.
+func (e engineTrial) serveBadly(model string) {
+	s := e.start("bad", model)
+	wanted := asked()
+	if e.tp == 1 {
+		slices.Reverse(wanted)
+	}
+	e.answer(s, wanted)
+	e.up.settle(e)
+	e.checkCompare()
+	e.killLastRank(s)
+}
+
+// start launches the engine as its users do, below `tensortap run`.
+func (e engineTrial) start(run, model string, flags ...string) *modelServer {
+	e.Helper()
+	port := freePort(e)
+	at := setting{data: e.up.data, env: append(e.engine.environment(e.folder, e.tp), e.quiet()...)}
+	args := append([]string{"run", "--run", run}, flags...)
+	args = append(append(args, "--"), e.engine.words(e.folder, model, e.tp, port)...)
+	return e.engine.serve(e, port, command(e, at, args...))
+}
+
+// quiet keeps engines from asking the network, and from writing into the user's folders.
+func (e engineTrial) quiet() []string {
+	home := e.TempDir()
+	return []string{"OMP_NUM_THREADS=1", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}
+}
+
+func (e engineTrial) answer(s *modelServer, requests []inference) {
+	e.Helper()
+	for _, r := range requests {
+		if err := s.generate(e.Context(), r); err != nil {
+			e.Fatalf("%s: %v\n%s", r.name, err, s.tail())
+		}
+	}
+}
+
+// checkSteps holds what the engine said of each step against what was asked: a prompt in one step, then a token in each.
+func (e engineTrial) checkSteps(run string, requests []inference) {
+	var want []string
+	for rank := range e.tp {
+		step := 0
+		for _, r := range requests {
+			for token := range r.tokens {
+				phase, tokens := "decode", 1
+				if token == 0 {
+					phase, tokens = "prefill", len(r.prompt)
+				}
+				want = append(want, fmt.Sprintf("%d,%d,%s,%d,1", rank, step, phase, tokens))
+				step++
+			}
+		}
+	}
+	steps := len(want) / e.tp
+	got := e.rows(`SELECT rank, step, phase, token_count, request_count FROM tap.steps
+		WHERE run_id = xxh3(concat('%s', char(31))) AND step < %d ORDER BY rank, step`, run, steps)
+	e.check("steps, phases, tokens", fmt.Sprintf("%d steps a rank", steps), differs(got, want))
+}
+
+// checkRequests holds the requests of each step against what was asked.
+func (e engineTrial) checkRequests(run string, requests []inference) {
+	var want []string
+	for rank := range e.tp {
+		for _, r := range requests {
+			for token := range r.tokens {
+				phase, first, count := "decode", len(r.prompt)+token-1, 1
+				if token == 0 {
+					phase, first, count = "prefill", 0, len(r.prompt)
+				}
+				want = append(want, fmt.Sprintf("%d,%s,%s,%d,%d,0,%d", rank, r.name, phase, first, count, len(r.prompt)))
+			}
+		}
+	}
+	got := e.rows(`SELECT rank, extract(request, '(?:cmpl-)?([a-z]+)') AS name, phase, first_position, token_count, row_offset, prompt_token_count
+		FROM tap.requests WHERE run_id = xxh3(concat('%s', char(31))) ORDER BY rank, step`, run)
+	e.check("requests, positions", fmt.Sprintf("%d requests", len(requests)), differs(got, want))
+}
+
+// checkCompare lets compare find the weight that was scaled.
+func (e engineTrial) checkCompare() {
+	out := inside(e, e.up.setting, "compare", "bad", "good")
+	began := fmt.Sprintf("began at     step 0, rank %d, op Module.model.layers.1.mlp.down_proj.RowParallelLinear.forward.0", e.tp-1)
+	var err error
+	for _, want := range []string{began, "parameter weight"} {
+		if out.status != exitDiffers || !strings.Contains(out.stdout, want) {
+			err = fmt.Errorf("lacks %q: %v", want, out)
+		}
+	}
+	e.check("compare names the scaled module", fmt.Sprintf("layers.1.mlp.down_proj, rank %d", e.tp-1), err)
+}
+
+// killLastRank kills a worker in the middle of a request as an out-of-memory killer does.
+func (e engineTrial) killLastRank(s *modelServer) {
+	answered := make(chan error, 1)
+	go func() { answered <- s.generate(e.Context(), lasting()) }()
+	before := e.lastStep()
+	err := await(time.Minute, "steps of a long request", func() bool { return e.lastStep() > before+3 })
+	pid, parsed := strconv.Atoi(e.rows(`SELECT pid FROM tap.ranks WHERE run_id = xxh3(concat('bad', char(31))) AND rank = %d`, e.tp-1)[0])
+	if err != nil || parsed != nil {
+		e.Fatal(err, parsed)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		e.Fatal(err)
+	}
+	<-answered
+	s.wait(e)
+	e.up.settle(e)
+	last := e.lastStep()
+	state := e.rows(`SELECT state, op FROM tap.ranks_report(run = 'bad', silent_seconds = 10, now_ns = -1) WHERE rank = %d`, e.tp-1)
+	if len(state) != 1 || !strings.HasPrefix(state[0], "died,Module.") {
+		err = fmt.Errorf("the rank that was killed is %q at step %d", state, last)
+	}
+	e.check("kill -9 of a worker: events and op are there", fmt.Sprintf("%s at step %d", state, last), err)
+}
+
+func (e engineTrial) lastStep() int {
+	rows := e.rows(`SELECT max(step) FROM tap.steps WHERE run_id = xxh3(concat('bad', char(31))) AND rank = %d`, e.tp-1)
+	number, err := strconv.Atoi(rows[0])
+	if err != nil {
+		e.Fatal(err)
+	}
+	return number
+}
+
+// serveAsMsprobe has the engine drive us as its msProbe, and compares with the run in which we attached to it.
+func (e engineTrial) serveAsMsprobe(model string) {
+	config := textFile(e, `{"task": "statistics", "dump_path": "/ignored", "rank": [], "step": [], "level": "L0", "statistics": {"scope": [], "list": [], "data_mode": ["all"], "summary_mode": "statistics"}}`)
+	driven := e
+	driven.engine.flags = append(slices.Clone(e.engine.flags), "--msprobe-dump-config", config)
+	s := driven.start("driven", model, "--as-msprobe")
+	e.answer(s, asked())
+	s.stop(e)
+	e.up.settle(e)
+	steps := 0
+	for _, r := range asked() {
+		steps += r.tokens
+	}
+	out := inside(e, e.up.setting, "compare", "driven", "good", "--steps", fmt.Sprintf("0-%d", steps-1))
+	var err error
+	if out.status != exitSame || !strings.HasPrefix(out.stdout, "SAME") {
+		err = fmt.Errorf("%v", out)
+	}
+	e.check("--as-msprobe sees what the attach sees", fmt.Sprintf("%d steps", steps), err)
+}
+
+// checkStates asks what has become of all ranks.
+func (e engineTrial) checkStates(run, want string) {
+	got := e.rows(`SELECT DISTINCT state FROM tap.ranks_report(run = '%s', silent_seconds = 10, now_ns = -1)`, run)
+	e.check("an orderly shutdown is one", want, differs(got, []string{want}))
+}
+
+// checkUncounted looks for what is no step, which is counted.
+func (e engineTrial) checkUncounted(run, subject string) {
+	got := e.rows(`SELECT rank, sum(unseen_count) FROM tap.unseen_counts
+		WHERE run_id = xxh3(concat('%s', char(31))) AND reason = 'serves no request' AND subject = '%s' GROUP BY rank ORDER BY rank`, run, subject)
+	var want []string
+	for rank := range e.tp {
+		want = append(want, fmt.Sprintf("%d,1", rank))
+	}
+	e.check(subject+" is no step, and counted", "", differs(got, want))
+}
+
+// rows asks the system, and returns each row as text.
+func (e engineTrial) rows(query string, values ...any) []string {
+	e.Helper()
+	var rows []string
+	for _, row := range e.up.query(e, fmt.Sprintf(query, values...)) {
+		rows = append(rows, strings.Join(row, ","))
+	}
+	return rows
+}
+
+func (e engineTrial) check(what, figure string, err error) {
+	e.Helper()
+	e.results.add(e.engine.name, e.tp, what, figure, err)
+	if err != nil {
+		e.Errorf("%s tp=%d: %s: %v", e.engine.name, e.tp, what, err)
+	}
+}
+
+func differs(got, want []string) error {
+	if slices.Equal(got, want) {
+		return nil
+	}
+	return fmt.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}

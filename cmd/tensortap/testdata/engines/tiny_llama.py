@@ -1,0 +1,76 @@
+"""Write a Llama of random weights that every engine can serve, and the same with one weight scaled: tiny_llama.py GOOD BAD
+
+What is scaled lies in the columns of a down projection that the second of two tensor-parallel ranks holds.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+WORDS, HIDDEN, INNER, LAYERS, HEADS, KV_HEADS, HEAD = 512, 128, 256, 2, 4, 2, 32
+SCALED, COLUMNS, FACTOR = "model.layers.1.mlp.down_proj.weight", slice(200, 232), 1.5
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "vocab_size": WORDS,
+    "hidden_size": HIDDEN,
+    "intermediate_size": INNER,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": KV_HEADS,
+    "head_dim": HEAD,
+    "max_position_embeddings": 512,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 10000.0,
+    "hidden_act": "silu",
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+}
+
+
+def matrices():
+    """The names and sizes of all matrices."""
+    yield "model.embed_tokens", WORDS, HIDDEN
+    for layer in range(LAYERS):
+        at = f"model.layers.{layer}"
+        yield f"{at}.self_attn.q_proj", HEADS * HEAD, HIDDEN
+        yield f"{at}.self_attn.k_proj", KV_HEADS * HEAD, HIDDEN
+        yield f"{at}.self_attn.v_proj", KV_HEADS * HEAD, HIDDEN
+        yield f"{at}.self_attn.o_proj", HIDDEN, HEADS * HEAD
+        yield f"{at}.mlp.gate_proj", INNER, HIDDEN
+        yield f"{at}.mlp.up_proj", INNER, HIDDEN
+        yield f"{at}.mlp.down_proj", HIDDEN, INNER
+    yield "lm_head", WORDS, HIDDEN
+
+
+def weights():
+    """All weights, always the same."""
+    torch.manual_seed(0)
+    found = {f"{name}.weight": torch.randn(rows, columns).mul(0.1).bfloat16() for name, rows, columns in matrices()}
+    norms = ["model.norm", *(f"model.layers.{layer}.{norm}" for layer in range(LAYERS) for norm in ("input_layernorm", "post_attention_layernorm"))]
+    return found | {f"{norm}.weight": torch.ones(HIDDEN).bfloat16() for norm in norms}
+
+
+def write(folder, found):
+    """Write a checkpoint. Its words are the numbers of its tokens."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = Tokenizer(models.WordLevel({str(number): number for number in range(WORDS)}, unk_token="0"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    PreTrainedTokenizerFast(tokenizer_object=words, bos_token="1", eos_token="2", unk_token="0").save_pretrained(folder)
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+good, bad = map(Path, sys.argv[1:])
+found = weights()
+write(good, found)
+found[SCALED][:, COLUMNS] *= FACTOR
+write(bad, found)

@@ -1,0 +1,32 @@
+package launch
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// eagerFlags is what each engine calls running without CUDA graphs and compilation.
+func eagerFlags() map[string]string {
+	return map[string]string{"vllm": "--enforce-eager", "sglang": "--disable-cuda-graph"}
+}
+
+// Eager is the command line of an engine, asked with a flag of its own to run eagerly.
+func Eager(args []string) ([]string, error) {
+	for engine, flag := range eagerFlags() {
+		if !slices.ContainsFunc(args, func(word string) bool { return isOf(word, engine) }) {
+			continue
+		}
+		if slices.Contains(args, flag) {
+			return args, nil
+		}
+		return append(slices.Clone(args), flag), nil
+	}
+	return nil, errors.New("--eager: this is no command line of vLLM or SGLang, such as `vllm serve` or `python -m sglang.launch_server`: give the program its own flag")
+}
+
+// isOf says whether a word is the engine's program, or a module of it.
+func isOf(word, engine string) bool {
+	program := word[strings.LastIndexByte(word, '/')+1:]
+	return program == engine || strings.HasPrefix(word, engine+".")
+}
