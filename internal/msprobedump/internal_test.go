@@ -58,17 +58,6 @@ func TestMeansAndNormsAreOfTheirDtype(t *testing.T) {
 	}
 }
 
-func TestTextIsASCII(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"a\"b\\c\n\t\x00": `"a\"b\\c\n\t\u0000"`, "测试 🧵": `"\u6d4b\u8bd5 \ud83e\uddf5"`, "\x7f é": "\"\x7f \\u00e9\"",
-	} {
-		if got := quote(text); got != want {
-			t.Errorf("quote(%q) = %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestPathsNest(t *testing.T) {
 	t.Parallel()
 	for paths, want := range map[string]string{

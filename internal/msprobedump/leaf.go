@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tensortap/tensortap/internal/pyrepr"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -135,7 +136,7 @@ func numberToken(literal string) string {
 	if json.Valid([]byte(literal)) {
 		return literal
 	}
-	return quote(literal)
+	return pyrepr.JSON(literal)
 }
 
 // splice adds the members of a compact object in text; what is no object stands there as text under one name.

@@ -1,6 +1,9 @@
 package msprobedump
 
-import "github.com/tensortap/tensortap/schemas"
+import (
+	"github.com/tensortap/tensortap/internal/pyrepr"
+	"github.com/tensortap/tensortap/schemas"
+)
 
 // Roles of values, as in site.role.
 const (
@@ -19,7 +22,7 @@ func (d *Dump) writeOps(p *printer) {
 	if framework == "" {
 		framework = "pytorch"
 	}
-	head := []string{"task", quote(d.task()), "level", quote(d.Level), "framework", quote(framework), "dump_data_dir", "null"}
+	head := []string{"task", pyrepr.JSON(d.task()), "level", pyrepr.JSON(d.Level), "framework", pyrepr.JSON(framework), "dump_data_dir", "null"}
 	p.letter('{')
 	for i := 0; i < len(head); i += 2 {
 		p.line(1)

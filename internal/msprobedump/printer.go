@@ -3,10 +3,8 @@ package msprobedump
 import (
 	"bufio"
 	"io"
-	"strconv"
-	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/tensortap/tensortap/internal/pyrepr"
 )
 
 // printer writes JSON as Python's json.dump does with an indent of one, in which NaN and Infinity are words.
@@ -26,7 +24,7 @@ type node struct {
 
 func token(text string) *node { return &node{token: text} }
 
-func text(s string) *node { return token(quote(s)) }
+func text(s string) *node { return token(pyrepr.JSON(s)) }
 
 func list(items ...*node) *node { return &node{list: true, items: items} }
 
@@ -70,7 +68,7 @@ func (p *printer) brackets(begin, end byte, count, depth int, member func(i int)
 }
 
 func (p *printer) key(name string) {
-	p.word(quote(name))
+	p.word(pyrepr.JSON(name))
 	p.word(": ")
 }
 
@@ -85,40 +83,3 @@ func (p *printer) line(depth int) {
 func (p *printer) word(s string) { _, _ = p.out.WriteString(s) }
 
 func (p *printer) letter(c byte) { _ = p.out.WriteByte(c) }
-
-// quote is a text as Python's json writes it: ASCII only.
-func quote(s string) string {
-	b := strings.Builder{}
-	b.Grow(len(s) + 2)
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r >= ' ' && r < utf8.RuneSelf:
-			b.WriteRune(r)
-		default:
-			b.WriteString(escape(r))
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
-func escape(r rune) string {
-	short := map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`, '\b': `\b`, '\f': `\f`}
-	if s, ok := short[r]; ok {
-		return s
-	}
-	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
-		return unit(high) + unit(low)
-	}
-	return unit(r)
-}
-
-// unit is a unit of UTF-16.
-func unit(r rune) string {
-	digits := strconv.FormatInt(int64(r), 16)
-	return `\u` + strings.Repeat("0", 4-len(digits)) + digits
-}

@@ -2,7 +2,6 @@ package msprobeoverflow
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -21,7 +20,7 @@ type Node struct {
 }
 
 // Text is a node of a string.
-func Text(s string) *Node { return &Node{Text: quoted(s)} }
+func Text(s string) *Node { return &Node{Text: pyrepr.JSON(s)} }
 
 // Texts is a node of a list of strings.
 func Texts(list []string) *Node {
@@ -129,7 +128,7 @@ func (n *Node) write(w *bufio.Writer, newline string) {
 		}
 		_, _ = w.WriteString(newline + "  ")
 		if n.IsMap {
-			_, _ = w.WriteString(quoted(n.Keys[i]) + ": ")
+			_, _ = w.WriteString(pyrepr.JSON(n.Keys[i]) + ": ")
 		}
 		item.write(w, newline+"  ")
 	}
@@ -137,32 +136,4 @@ func (n *Node) write(w *bufio.Writer, newline string) {
 		_, _ = w.WriteString(newline)
 	}
 	_, _ = w.WriteString(closing)
-}
-
-// quoted is a string as JSON in ASCII.
-func quoted(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r >= ' ' && r < 0x7f:
-			b.WriteRune(r)
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Float is repr of a float.
@@ -74,4 +76,50 @@ func escaped(r rune) string {
 		return fmt.Sprintf(`\u%04x`, r)
 	}
 	return fmt.Sprintf(`\U%08x`, r)
+}
+
+// JSON is json.dumps of a text: in ASCII, with a short escape where JSON has one.
+func JSON(text string) string {
+	var b strings.Builder
+	b.Grow(len(text) + 2)
+	b.WriteByte('"')
+	for _, r := range text {
+		if short := shortEscape(r); short != 0 {
+			b.WriteString(string([]byte{'\\', short}))
+		} else if r >= ' ' && r <= '~' {
+			b.WriteByte(byte(r))
+		} else {
+			writeUnits(&b, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// shortEscape is what follows the backslash of a character that JSON escapes by one letter; 0 for all others.
+func shortEscape(r rune) byte {
+	switch r {
+	case '"', '\\':
+		return byte(r)
+	case '\b':
+		return 'b'
+	case '\f':
+		return 'f'
+	case '\n':
+		return 'n'
+	case '\r':
+		return 'r'
+	case '\t':
+		return 't'
+	}
+	return 0
+}
+
+// writeUnits writes the units that a character has in UTF-16, one or two.
+func writeUnits(b *strings.Builder, r rune) {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+		return
+	}
+	fmt.Fprintf(b, `\u%04x`, r)
 }

@@ -1,7 +1,11 @@
 package pyrepr
 
 import (
+	"bufio"
 	"math"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -31,4 +35,38 @@ func TestTextsAreAsPythonPrintsThem(t *testing.T) {
 	if got != want {
 		t.Errorf("Texts = %s, want %s", got, want)
 	}
+}
+
+// What is wanted is what CPython wrote into testdata by the script beside it.
+func TestJSONIsAsPythonWritesIt(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open("testdata/dumped.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	lines := 0
+	for scan := bufio.NewScanner(file); scan.Scan(); lines++ {
+		points, want, _ := strings.Cut(scan.Text(), "\t")
+		if got := JSON(textOf(t, points)); got != want {
+			t.Errorf("JSON of %s = %s, want %s", points, got, want)
+		}
+	}
+	if lines < 0x100 {
+		t.Errorf("%d lines, want one for each of the first characters at least", lines)
+	}
+}
+
+// textOf is the text of these code points, in hexadecimal.
+func textOf(t *testing.T, points string) string {
+	t.Helper()
+	var text strings.Builder
+	for point := range strings.FieldsSeq(points) {
+		r, err := strconv.ParseInt(point, 16, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteRune(rune(r))
+	}
+	return text.String()
 }
