@@ -72,12 +72,22 @@ func (s *served) repeat(ctx context.Context, w *window, publish bool) error { //
 func (s *served) resumeBehind(ctx context.Context) error {
 	last := s.cuts.windows[len(s.cuts.windows)-1]
 	s.t.state = s.startState()
+	s.t.forgetEnded(&last)
 	s.definitions.rewind(s.t.Definitions)
 	s.t.Position, s.t.Window, s.t.Numbers = last.To, last.Number, last.After
 	s.t.out = newBatches(s.t.out.id, s.cfg.BatchRows)
 	s.t.out.setNumbers(s.t.Numbers)
 	head := s.header.load()
 	return s.skipTo(ctx, max(s.t.Position, uint64(head.FirstSegment)*s.t.from.rows))
+}
+
+// forgetEnded lets go of the step under way where a window since has the row that ended it: it is not to be cut short,
+// too. What comes next is of a step whose beginning is gone.
+func (t *translator) forgetEnded(last *window) {
+	step := t.out.step.Kind()
+	if t.Step != nil && last.After[step] > t.Numbers[step] {
+		t.Step, t.Next = nil, t.Step.Number+1
+	}
 }
 
 // gap goes on at the oldest record that the process has not given up.

@@ -226,6 +226,40 @@ func TestRecordsThatTheProcessGaveUpAreToldOf(t *testing.T) {
 	}
 }
 
+func TestAStepThatEndedBeforeAGapIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, SegmentRows: 64})
+	cfg := config(t, root, l)
+	cfg.CheckpointRows = 16
+	s.Begin(3)
+	const tensors = 40
+	for range tensors {
+		s.Tensor("Module.a.A.forward.0", "input", "0", s.Call("Module.a.A.forward.0", "", 0, 0), 1)
+	}
+	serveUntil(t, cfg, func() bool { return len(rows[schemas.TensorRow](l)) == tensors })
+	cfg.CheckpointRows = 1 << 16 // the state that is written down is that in the midst of the step
+	s.End(3, 0)
+	serveUntil(t, cfg, func() bool { return len(rows[schemas.StepRow](l)) == 1 })
+	for step := uint32(4); step < 12; step++ { // while no agent looks
+		s.Step(step, 10)
+	}
+	giveUp(t, s, s.Head.NextSegment-3)
+	s.Step(12, 10)
+	s.Close()
+	serveUntil(t, cfg, empty(t, root))
+	contiguous(t, l)
+	var ofStep []schemas.StepRow
+	for _, row := range rows[schemas.StepRow](l) {
+		if row.Step == 3 {
+			ofStep = append(ofStep, row)
+		}
+	}
+	if len(ofStep) != 1 || ofStep[0].Complete != 1 || ofStep[0].TensorCount != tensors {
+		t.Errorf("the step that had ended is told as %+v, want one row of a complete step", ofStep)
+	}
+}
+
 // giveUp removes the segments before the given one, as a process does that no agent looks after.
 func giveUp(tb testing.TB, s *testbed.Spool, first uint32) {
 	tb.Helper()
