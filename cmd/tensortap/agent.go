@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,12 +66,21 @@ func (a *app) tellServing(text string) {
 // spoolRoot is where the collectors of this user write, by the same rules as theirs.
 func (a *app) spoolRoot() string {
 	if root := a.getenv("TENSORTAP_SPOOL"); root != "" {
-		return root
+		return a.atHome(root)
 	}
 	if dir := a.getenv("XDG_RUNTIME_DIR"); dir != "" {
 		return filepath.Join(dir, "tensortap")
 	}
 	return filepath.Join(a.temporaryFolder(), "tensortap-"+strconv.Itoa(os.Getuid()))
+}
+
+// atHome is the path with ~/ at its beginning replaced: variables of an environment file see no shell that would do it.
+func (a *app) atHome(path string) string {
+	home := a.getenv("HOME")
+	if home != "" && (path == "~" || strings.HasPrefix(path, "~/")) {
+		return filepath.Join(home, path[1:])
+	}
+	return path
 }
 
 func (a *app) temporaryFolder() string {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -129,10 +128,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def spool_root(environment: Mapping[str, str]) -> Path:
     """The folder below which processes of this host spool, as SPOOL.md says."""
     if chosen := environment.get("TENSORTAP_SPOOL"):
-        return Path(chosen)
+        return _at_home(chosen, environment)
     if runtime := environment.get("XDG_RUNTIME_DIR"):
         return Path(runtime) / "tensortap"
-    return Path(tempfile.gettempdir()) / f"tensortap-{os.getuid()}"
+    return Path(environment.get("TMPDIR") or "/tmp") / f"tensortap-{os.getuid()}"
+
+
+def _at_home(path: str, environment: Mapping[str, str]) -> Path:
+    """The path with ~/ at its beginning replaced by $HOME, which is all that the agent knows of ~."""
+    home = environment.get("HOME")
+    return Path(home + path[1:]) if home and (path == "~" or path.startswith("~/")) else Path(path)
 
 
 def default_run_name(environment: Mapping[str, str]) -> str:
@@ -202,7 +207,7 @@ def _labels(value: object) -> dict[str, str]:
 
 
 def _path(value: object) -> Path:
-    return Path(cast(str, value)).expanduser()
+    return _at_home(os.fspath(cast(str, value)), os.environ)
 
 
 SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {

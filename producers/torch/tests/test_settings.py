@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 from pathlib import Path
 
 import pytest
 
-from tensortap.config import SETTINGS, Settings, SettingsError, changed, default_run_name, environment_name, settings
+from tensortap.config import SETTINGS, Settings, SettingsError, changed, default_run_name, environment_name, settings, spool_root
 from tensortap.steps_wanted import parse_steps
 
 ALONE = {"TENSORTAP_SPOOL": "/spool"}
@@ -50,6 +52,17 @@ def test_steps_know_when_they_are_over() -> None:
 def test_keyword_arguments_win_over_variables() -> None:
     made = settings(environment={**ALONE, "TENSORTAP_RUN": "a", "TENSORTAP_LEVEL": "mix", "TENSORTAP_STEPS": "1-2"}, level="L1")
     assert (made.run, made.level, made.steps(2), made.steps(3)) == ("a", "L1", True, False)
+
+
+def test_the_spool_is_where_the_agent_looks() -> None:
+    cases = json.loads((Path(__file__).parent / "testdata" / "spool_roots.json").read_text())
+    found = [str(spool_root(case["environment"])) for case in cases]
+    assert found == [case["root"].format(uid=os.getuid()) for case in cases] and cases
+
+
+def test_a_spool_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert settings(environment={"TENSORTAP_SPOOL": "~/a"}).spool == settings(environment=ALONE, spool="~/a").spool == Path("/home/me/a")
 
 
 def test_every_variable_is_read() -> None:
@@ -114,8 +127,3 @@ def test_changed_keeps_the_rest() -> None:
     base = settings(environment=ALONE, run="r", level="mix", steps="3")
     other = changed(base, task="structure", steps=None)
     assert (other.task, other.level, other.steps(3), other.steps(4)) == ("structure", "mix", True, False)
-
-
-def test_the_spool_is_where_the_page_says() -> None:
-    assert settings(environment={"XDG_RUNTIME_DIR": "/run/user/5"}, run="r").spool == Path("/run/user/5/tensortap")
-    assert settings(environment={}, run="r").spool.name.startswith("tensortap-")
