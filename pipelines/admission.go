@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -16,9 +17,9 @@ var ErrRankTaken = errors.New("the run's name is taken")
 
 // States of a start of a rank.
 const (
-	startLives = "lives"
-	startEnded = "ended"
-	startDied  = "died"
+	StartLives = "lives"
+	StartEnded = "ended"
+	StartDied  = "died"
 )
 
 // start is one start of a process, as the bucket keeps it.
@@ -51,14 +52,14 @@ func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (generat
 		}
 		if n := len(starts); n > 0 {
 			switch last := starts[n-1]; {
-			case last.State == startLives:
+			case last.State == StartLives:
 				return nil, fmt.Errorf("%w: its rank %d lives, as epoch %s", ErrRankTaken, r.Rank, last.Epoch)
-			case last.State == startEnded && !r.Resume:
+			case last.State == StartEnded && !r.Resume:
 				return nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
 			}
 		}
 		generation = uint32(len(starts)) //nolint:gosec // few starts
-		return append(starts, start{Epoch: epoch, State: startLives}), nil
+		return append(starts, start{Epoch: epoch, State: StartLives}), nil
 	})
 	return generation, err
 }
@@ -70,9 +71,9 @@ func FinishStart(ctx context.Context, js jetstream.JetStream, r StartRequest, en
 			if starts[i].Epoch != schemas.FormatID(r.Epoch) {
 				continue
 			}
-			starts[i].State = startDied
+			starts[i].State = StartDied
 			if ended {
-				starts[i].State = startEnded
+				starts[i].State = StartEnded
 			}
 		}
 		return starts, nil
@@ -128,17 +129,45 @@ func tryChange(ctx context.Context, bucket jetstream.KeyValue, key string, chang
 
 // RanksStarted is how many ranks of a run were admitted.
 func RanksStarted(ctx context.Context, js jetstream.JetStream, runID uint64) (int, error) {
+	states, err := RankStates(ctx, js, runID)
+	return len(states), err
+}
+
+// RankStates is how the last start of each rank of a run stands: StartLives, or how it ended.
+func RankStates(ctx context.Context, js jetstream.JetStream, runID uint64) (map[uint32]string, error) {
+	states, err := rankStates(ctx, js, schemas.FormatID(runID)+".")
+	if err != nil {
+		return nil, fmt.Errorf("look up the ranks of a run: %w", err)
+	}
+	return states, nil
+}
+
+func rankStates(ctx context.Context, js jetstream.JetStream, prefix string) (map[uint32]string, error) {
 	bucket, err := js.KeyValue(ctx, SourceBucket)
 	if err != nil {
-		return 0, fmt.Errorf("count the ranks of a run: %w", err)
+		return nil, err
 	}
-	keys, err := bucket.ListKeysFiltered(ctx, schemas.FormatID(runID)+".*")
+	keys, err := bucket.ListKeysFiltered(ctx, prefix+"*")
 	if err != nil {
-		return 0, fmt.Errorf("count the ranks of a run: %w", err)
+		return nil, err
 	}
-	count := 0
-	for range keys.Keys() {
-		count++
+	states := map[uint32]string{}
+	for key := range keys.Keys() {
+		rank, err := strconv.ParseUint(key[len(prefix):], 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
+		}
+		var starts []start
+		entry, err := bucket.Get(ctx, key)
+		if err == nil {
+			err = json.Unmarshal(entry.Value(), &starts)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
+		}
+		if n := len(starts); n > 0 {
+			states[uint32(rank)] = starts[n-1].State //nolint:gosec // 32 bits
+		}
 	}
-	return count, nil
+	return states, nil
 }

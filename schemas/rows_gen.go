@@ -522,7 +522,7 @@ type PayloadRow struct {
 	Step        uint32  `parquet:"step"`                // Step of the rank.
 	Seq         uint64  `parquet:"seq"`                 // Seq of the tensor row that it belongs to.
 	SiteID      uint64  `parquet:"site_id"`             // Which tensor of which op (site).
-	Location    string  `parquet:"location"`            // Path of the file, relative to the folder of the dump it was found in.
+	Location    string  `parquet:"location"`            // Path of the file, relative to the folder of the dump it was found in or, of a live process, to the folder of payloads.
 	SizeBytes   *uint64 `parquet:"size_bytes,optional"` // Size of the file; null when it was not there at publishing.
 	Digest      uint64  `parquet:"digest"`              // Hash of the elements' bytes, by digest_kind; 0 when not taken.
 	DigestKind  uint8   `parquet:"digest_kind"`         // As in tensor.

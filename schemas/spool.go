@@ -15,6 +15,18 @@ const (
 	SpoolSegmentRows   = 1 << 15 // records of a full-sized segment: 2 MiB
 	SpoolAgentOffset   = 1024    // of the header page: what the agent writes
 	SpoolControlOffset = 2048    // of the header page: what the agent asks of the process
+	SpoolControlBytes  = 1776    // of the text behind that, at most
+	SpoolAnswerOffset  = 3840    // of the header page: what the process says of it
+	SpoolAnswerBytes   = 224     // of the text behind that, at most
+)
+
+// What a process answers to a request.
+const (
+	SpoolRecording uint32 = 1 // it records as asked, from that step on
+	SpoolAwaiting  uint32 = 2 // it will, once a step of a request that is meant comes
+	SpoolStopped   uint32 = 3 // it records nothing, from that step on
+	SpoolResumed   uint32 = 4 // it records as its settings say, from that step on
+	SpoolRefused   uint32 = 5 // it cannot, and the text says why
 )
 
 // Flags of the spool's tensor records beyond the bits of tensor.measured.
@@ -90,7 +102,7 @@ func (r SpoolRecord) Offset(field int) int {
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
 		spoolOp(), spoolTensor(), spoolCounts(), spoolSketch(), spoolDigest(),
-		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolRequest(), spoolPad(),
+		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolPayload(), spoolRequest(), spoolPad(),
 	}
 }
 
@@ -209,6 +221,18 @@ func spoolRequest() SpoolRecord {
 	}}
 }
 
+func spoolPayload() SpoolRecord {
+	return SpoolRecord{Name: "payload", Kind: 12, Doc: "A raw tensor was kept in a file.", Fields: []SpoolField{
+		{"site", SpoolU32, "Which argument of which op (definition)."},
+		{"seq", SpoolU32, "Seq of the op's record."},
+		{"location", SpoolU32, "Text: path of the file below the folder of payloads."},
+		{"digest_kind", SpoolU32, "As tensor.digest_kind."},
+		{"size_bytes", SpoolU64, "Of the file."},
+		{"digest", SpoolU64, "Hash of the elements' bytes."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+	}}
+}
+
 func spoolPad() SpoolRecord {
 	return SpoolRecord{Name: "pad", Kind: 15, Doc: "Nothing; fills a segment whose rest is too short for a tensor with its extensions."}
 }
@@ -230,5 +254,26 @@ func SpoolHeader() []SpoolField {
 		{"first_segment", SpoolU32, "Oldest segment that the process has not given up."},
 		{"next_segment", SpoolU32, "One more than the newest segment."},
 		{"dropped_count", SpoolU64, "Records lost so far."},
+	}
+}
+
+// SpoolAskedFields returns the fields of what the agent asks of the process, at SpoolControlOffset. Behind them is the request, JSON.
+func SpoolAskedFields() []SpoolField {
+	return []SpoolField{
+		{"sequence", SpoolU32, "Of the request, written last; 0 when there was none yet."},
+		{"length", SpoolU32, "Bytes of its text."},
+		{"checksum", SpoolU32, "CRC-32C of its text."},
+		{"poke", SpoolU32, "Changed to ask where the process's threads are, which the file stacks then says."},
+	}
+}
+
+// SpoolAnsweredFields returns the fields of what the process says of that, at SpoolAnswerOffset. Behind them is a text.
+func SpoolAnsweredFields() []SpoolField {
+	return []SpoolField{
+		{"sequence", SpoolU32, "Of the request that it has looked at last, written last."},
+		{"outcome", SpoolU32, "1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused."},
+		{"step", SpoolU32, "From which step on."},
+		{"poked", SpoolU32, "The poke that the file stacks answers."},
+		{"length", SpoolU32, "Bytes of the text, which says why a request is refused."},
 	}
 }

@@ -18,6 +18,7 @@ const (
 	SpoolMemoryKind  uint32 = 7
 	SpoolFailureKind uint32 = 8
 	SpoolUnseenKind  uint32 = 9
+	SpoolPayloadKind uint32 = 12
 	SpoolRequestKind uint32 = 13
 	SpoolPadKind     uint32 = 15
 )
@@ -305,6 +306,39 @@ func (r *SpoolUnseen) Store(b []byte) {
 	binary.LittleEndian.PutUint64(b[16:], uint64(r.TimeNs))
 }
 
+// SpoolPayload is a record of the spool. A raw tensor was kept in a file.
+type SpoolPayload struct {
+	Site       uint32 // Which argument of which op (definition).
+	Seq        uint32 // Seq of the op's record.
+	Location   uint32 // Text: path of the file below the folder of payloads.
+	DigestKind uint32 // As tensor.digest_kind.
+	SizeBytes  uint64 // Of the file.
+	Digest     uint64 // Hash of the elements' bytes.
+	TimeNs     int64  // UTC, by the process's clock.
+}
+
+// Load reads the record's fields.
+func (r *SpoolPayload) Load(b []byte) {
+	r.Site = binary.LittleEndian.Uint32(b[0:])
+	r.Seq = binary.LittleEndian.Uint32(b[4:])
+	r.Location = binary.LittleEndian.Uint32(b[8:])
+	r.DigestKind = binary.LittleEndian.Uint32(b[12:])
+	r.SizeBytes = binary.LittleEndian.Uint64(b[16:])
+	r.Digest = binary.LittleEndian.Uint64(b[24:])
+	r.TimeNs = int64(binary.LittleEndian.Uint64(b[32:]))
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolPayload) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Site)
+	binary.LittleEndian.PutUint32(b[4:], r.Seq)
+	binary.LittleEndian.PutUint32(b[8:], r.Location)
+	binary.LittleEndian.PutUint32(b[12:], r.DigestKind)
+	binary.LittleEndian.PutUint64(b[16:], r.SizeBytes)
+	binary.LittleEndian.PutUint64(b[24:], r.Digest)
+	binary.LittleEndian.PutUint64(b[32:], uint64(r.TimeNs))
+}
+
 // SpoolRequest is a record of the spool. A part of a request is served in the step under way.
 type SpoolRequest struct {
 	Name             uint32 // Text: the engine's name of the request; 0 beyond the number of names that are kept.
@@ -393,4 +427,55 @@ func (r *SpoolHead) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[72:], r.FirstSegment)
 	binary.LittleEndian.PutUint32(b[76:], r.NextSegment)
 	binary.LittleEndian.PutUint64(b[80:], r.DroppedCount)
+}
+
+// SpoolAsked is a record of the spool. What the agent asks of the process.
+type SpoolAsked struct {
+	Sequence uint32 // Of the request, written last; 0 when there was none yet.
+	Length   uint32 // Bytes of its text.
+	Checksum uint32 // CRC-32C of its text.
+	Poke     uint32 // Changed to ask where the process's threads are, which the file stacks then says.
+}
+
+// Load reads the record's fields.
+func (r *SpoolAsked) Load(b []byte) {
+	r.Sequence = binary.LittleEndian.Uint32(b[2048:])
+	r.Length = binary.LittleEndian.Uint32(b[2052:])
+	r.Checksum = binary.LittleEndian.Uint32(b[2056:])
+	r.Poke = binary.LittleEndian.Uint32(b[2060:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolAsked) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[2048:], r.Sequence)
+	binary.LittleEndian.PutUint32(b[2052:], r.Length)
+	binary.LittleEndian.PutUint32(b[2056:], r.Checksum)
+	binary.LittleEndian.PutUint32(b[2060:], r.Poke)
+}
+
+// SpoolAnswered is a record of the spool. What the process says of it.
+type SpoolAnswered struct {
+	Sequence uint32 // Of the request that it has looked at last, written last.
+	Outcome  uint32 // 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused.
+	Step     uint32 // From which step on.
+	Poked    uint32 // The poke that the file stacks answers.
+	Length   uint32 // Bytes of the text, which says why a request is refused.
+}
+
+// Load reads the record's fields.
+func (r *SpoolAnswered) Load(b []byte) {
+	r.Sequence = binary.LittleEndian.Uint32(b[3840:])
+	r.Outcome = binary.LittleEndian.Uint32(b[3844:])
+	r.Step = binary.LittleEndian.Uint32(b[3848:])
+	r.Poked = binary.LittleEndian.Uint32(b[3852:])
+	r.Length = binary.LittleEndian.Uint32(b[3856:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolAnswered) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[3840:], r.Sequence)
+	binary.LittleEndian.PutUint32(b[3844:], r.Outcome)
+	binary.LittleEndian.PutUint32(b[3848:], r.Step)
+	binary.LittleEndian.PutUint32(b[3852:], r.Poked)
+	binary.LittleEndian.PutUint32(b[3856:], r.Length)
 }

@@ -56,7 +56,16 @@ func (a *app) serving(spool string) system.ServeRequest {
 	if spool == "" {
 		spool = a.spoolRoot()
 	}
-	return system.ServeRequest{Spool: spool, Tell: a.tellServing, Waiting: a.waiting()}
+	return system.ServeRequest{Spool: spool, Payloads: a.payloads(), Tell: a.tellServing, Waiting: a.waiting()}
+}
+
+// payloads is the folder of raw tensors that processes of this host were asked for.
+func (a *app) payloads() string {
+	absolute, err := filepath.Abs(a.data) // the processes work elsewhere
+	if err != nil {
+		absolute = a.data
+	}
+	return filepath.Join(absolute, "payloads")
 }
 
 func (a *app) tellServing(text string) {

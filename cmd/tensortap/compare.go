@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,6 +46,7 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
 			if err := words.apply(&request); err != nil {
 				return err
 			}
+			a.findPayloads(&request)
 			if output == msprobeCSV {
 				return a.compareAsMsprobe(cmd.Context(), request, outputDir)
 			}
@@ -66,6 +68,18 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
 }
 
 // comparisonWords are what commands that compare take as text.
+// findPayloads has raw tensors of stored runs be looked for where processes of this host keep them, unless it is said where.
+func (a *app) findPayloads(request *system.CompareRequest) {
+	if _, err := os.Stat(a.payloads()); err != nil || !request.Payload || request.FoldersOnly() {
+		return
+	}
+	for i, folder := range request.Folders {
+		if folder == "" {
+			request.Folders[i] = a.payloads()
+		}
+	}
+}
+
 type comparisonWords struct {
 	tolerance, steps string
 	offset           int64

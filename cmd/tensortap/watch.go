@@ -16,6 +16,7 @@ func newWatch(a *app) *cobra.Command {
 	request := system.DefaultWatchRequest()
 	var output string
 	var words comparisonWords
+	var capture bool
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow two runs live, and say when the first divergence lands",
@@ -37,7 +38,7 @@ or stopped before anything differed.`,
 			if err := words.apply(&request.Compare); err != nil {
 				return err
 			}
-			return a.watch(cmd.Context(), request, output)
+			return a.watch(cmd.Context(), request, output, capture)
 		},
 	}
 	f := cmd.Flags()
@@ -46,11 +47,12 @@ or stopped before anything differed.`,
 	f.Int64Var(&request.Compare.Rank, "rank", -1, "only this rank of the problem; -1 for all")
 	f.BoolVar(&request.UntilDiverged, "until-diverged", false, "end at the first divergence")
 	f.DurationVar(&request.Idle, "idle", request.Idle, "how long nothing may come before runs count as ended, and a step that is not whole is judged as it is")
+	f.BoolVar(&capture, "capture", false, "at the first divergence, have that rank of both runs record the module in detail for two steps, with raw tensors")
 	addTextOrJSON(cmd, &output)
 	return cmd
 }
 
-func (a *app) watch(ctx context.Context, request system.WatchRequest, output string) error {
+func (a *app) watch(ctx context.Context, request system.WatchRequest, output string, capture bool) error { //nolint:revive // flag-parameter: one more thing to do
 	format, err := textOrJSON(output)
 	if err != nil {
 		return err
@@ -60,13 +62,16 @@ func (a *app) watch(ctx context.Context, request system.WatchRequest, output str
 	}
 	progress := a.newActivity()
 	defer progress.clear()
+	captor := captor{app: a, runs: [2]string{request.Compare.Problem, request.Compare.Bench()}, done: !capture}
 	request.Now, request.Busy = time.Now, progress.say
 	request.Connect = a.reconnect
 	request.Say = func(e *report.WatchEvent) error {
 		progress.clear()
+		captor.saw(ctx, e)
 		return e.Write(a.stdout, format)
 	}
 	verdict, err := system.Watch(ctx, request)
+	captor.wait()
 	switch {
 	case err != nil:
 		return err

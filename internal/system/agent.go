@@ -10,9 +10,10 @@ import (
 
 // ServeRequest says which processes are served.
 type ServeRequest struct {
-	Spool  string            // root of the spools; need not exist yet
-	Resume bool              // ranks that have ended may be started again under the same run
-	Tell   func(text string) // told in a line what is served; calls may overlap
+	Spool    string            // root of the spools; need not exist yet
+	Payloads string            // folder of raw tensors that are asked for; need not exist yet
+	Resume   bool              // ranks that have ended may be started again under the same run
+	Tell     func(text string) // told in a line what is served; calls may overlap
 	// Waiting is as in PublishRequest.
 	Waiting func(error)
 }
@@ -20,9 +21,14 @@ type ServeRequest struct {
 // Serve publishes what the collectors of this host's processes write, until ctx ends.
 func (c *Client) Serve(ctx context.Context, r ServeRequest) error {
 	cfg := agent.DefaultConfig(r.Spool, c.now)
-	cfg.Resume, cfg.Tell, cfg.Stream = r.Resume, r.Tell, c.agentStream(r.Waiting)
+	cfg.Payloads, cfg.Resume, cfg.Tell, cfg.Stream = r.Payloads, r.Resume, r.Tell, c.agentStream(r.Waiting)
 	serving := agent.New(cfg)
-	err := serving.Run(ctx)
+	heard, err := c.listen(serving)
+	if err != nil {
+		return err
+	}
+	defer heard.Unsubscribe() //nolint:errcheck // the connection may be gone, and the subscription with it
+	err = serving.Run(ctx)
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {
 		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions could not be read",
 			counts.Rows.Load(), counts.Tensors.Load(), counts.Messages.Load(), counts.Damaged.Load()))

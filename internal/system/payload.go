@@ -10,6 +10,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -93,6 +94,9 @@ func (j *payloadJob) run(ctx context.Context) error {
 
 // dumpFolders is where the dumps of every rank and step lie.
 func dumpFolders(dir string) (map[dumpPlace]string, error) {
+	if agent.KeepsPayloads(dir) {
+		return map[dumpPlace]string{}, nil // a location says itself of which process it is
+	}
 	found, err := findAny(dir)
 	if err != nil {
 		return nil, err

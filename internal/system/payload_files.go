@@ -11,6 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/torchfile"
+	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -56,6 +57,9 @@ func (j *payloadJob) measure(ctx context.Context, p payloadPair) (payload.Result
 func (j *payloadJob) open(side int, p payloadPair) (*os.File, error) {
 	at, location := p.places[side], filepath.FromSlash(p.locations[side])
 	dir, ok := j.folders[side][at]
+	if agent.IsPayload(p.locations[side]) {
+		dir, ok = j.request.Folders[side], true
+	}
 	if !ok {
 		return nil, fmt.Errorf("%s has no step %d of rank %d", j.request.Folders[side], at.step, at.rank)
 	}

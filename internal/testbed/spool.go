@@ -109,6 +109,30 @@ func (s *Spool) Looked() (time.Time, uint32) {
 	return time.Unix(0, int64(binary.LittleEndian.Uint64(part))), binary.LittleEndian.Uint32(part[8:])
 }
 
+// Asked is what the agent asked of the process last.
+func (s *Spool) Asked() (schemas.SpoolAsked, string) {
+	s.tb.Helper()
+	page := make([]byte, schemas.SpoolHeaderBytes)
+	_, err := s.header.ReadAt(page, 0)
+	s.must(err)
+	var asked schemas.SpoolAsked
+	asked.Load(page)
+	const fields = 16
+	text := page[schemas.SpoolControlOffset+fields:]
+	return asked, string(text[:asked.Length])
+}
+
+// Answer writes what the process says of that.
+func (s *Spool) Answer(a *schemas.SpoolAnswered, text string) {
+	s.tb.Helper()
+	page := make([]byte, schemas.SpoolHeaderBytes)
+	a.Store(page)
+	const fields = 20
+	copy(page[schemas.SpoolAnswerOffset+fields:], text)
+	_, err := s.header.WriteAt(page[schemas.SpoolAnswerOffset:], schemas.SpoolAnswerOffset)
+	s.must(err)
+}
+
 func (s *Spool) define(fields map[string]any) {
 	s.tb.Helper()
 	text, err := json.Marshal(fields)

@@ -1,4 +1,4 @@
-// Package torchfile reads the tensors in files of torch.save and numpy.save.
+// Package torchfile reads the tensors in files of torch.save, numpy.save and safetensors.
 //
 // A pickle is a program, and a file may be hostile. Here it is read by an
 // interpreter that knows the few operations a tensor needs, calls nothing and
@@ -37,11 +37,13 @@ type Tensor struct {
 // Open finds the tensor in a file of that size, which is read again for the elements. Where a dict was saved, as SGLang's
 // dumper does, the tensor is its "value".
 func Open(file io.ReaderAt, size int64) (*Tensor, error) {
-	head := make([]byte, min(size, 8))
+	head := make([]byte, min(size, 9))
 	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read its first bytes: %w", err)
 	}
 	switch {
+	case isSafetensors(head):
+		return openSafetensors(file, size)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return openArchive(file, size)
 	case bytes.HasPrefix(head, []byte(numpyMagic)):
@@ -49,7 +51,7 @@ func Open(file io.ReaderAt, size int64) (*Tensor, error) {
 	case len(head) > 1 && head[0] == opProto:
 		return openLegacy(file, size)
 	}
-	return nil, fmt.Errorf("begins with % x: neither a file of torch.save nor of numpy.save", head)
+	return nil, fmt.Errorf("begins with % x: neither a file of torch.save nor of numpy.save nor of safetensors", head)
 }
 
 // place checks the layout against the stored bytes and binds the tensor to them.

@@ -51,11 +51,12 @@ type Stream struct {
 
 // Config says what an agent serves, and how.
 type Config struct {
-	Root   string // folder of the processes' folders; need not exist yet
-	Resume bool   // ranks that have ended may be started again under the same run
-	Stream Stream
-	Tell   func(text string) // told in a line what is served; calls may overlap
-	Now    func() time.Time
+	Root     string // folder of the processes' folders; need not exist yet
+	Payloads string // folder below which processes keep raw tensors when asked to; need not exist yet
+	Resume   bool   // ranks that have ended may be started again under the same run
+	Stream   Stream
+	Tell     func(text string) // told in a line what is served; calls may overlap
+	Now      func() time.Time
 
 	ScanEvery      time.Duration // how often new processes are looked for, and served ones told that an agent is there
 	PollEvery      time.Duration // how often a process's records are looked at
@@ -69,7 +70,7 @@ type Config struct {
 	RetryAfter     time.Duration // pause before a folder that failed or was refused is looked at again
 }
 
-// DefaultConfig suits one host. Root, Stream and Tell are the caller's.
+// DefaultConfig suits one host. Root, Payloads, Stream and Tell are the caller's.
 func DefaultConfig(root string, now func() time.Time) Config {
 	return Config{
 		Root: root, Now: now, Tell: func(string) {},

@@ -53,6 +53,7 @@ type batches struct {
 	failure   measured[schemas.FailureRow, *schemas.FailureRow]
 	unseen    measured[schemas.UnseenRow, *schemas.UnseenRow]
 	request   measured[schemas.RequestRow, *schemas.RequestRow]
+	payload   measured[schemas.PayloadRow, *schemas.PayloadRow]
 	heartbeat measured[schemas.HeartbeatRow, *schemas.HeartbeatRow]
 	step      measured[schemas.StepRow, *schemas.StepRow]
 
@@ -71,14 +72,14 @@ func newBatches(id schemas.Identity, limit int) *batches {
 		program: batch.New[schemas.ProgramRow](), programStack: batch.New[schemas.ProgramStackRow](),
 		tensor: newMeasured[schemas.TensorRow](), memory: newMeasured[schemas.MemoryRow](),
 		failure: newMeasured[schemas.FailureRow](), unseen: newMeasured[schemas.UnseenRow](),
-		heartbeat: newMeasured[schemas.HeartbeatRow](), request: newMeasured[schemas.RequestRow](), step: newMeasured[schemas.StepRow](),
+		heartbeat: newMeasured[schemas.HeartbeatRow](), request: newMeasured[schemas.RequestRow](), payload: newMeasured[schemas.PayloadRow](), step: newMeasured[schemas.StepRow](),
 	}
 }
 
 // parts lists the batches in three groups: definitions, measurements, and the steps that sum those up.
 func (b *batches) parts() (definitions, rows, steps []part) {
 	return []part{b.run, b.rank, b.stack, b.op, b.layout, b.site, b.program, b.programStack},
-		[]part{b.tensor, b.memory, b.failure, b.unseen, b.request, b.heartbeat}, []part{b.step}
+		[]part{b.tensor, b.memory, b.failure, b.unseen, b.request, b.heartbeat, b.payload}, []part{b.step}
 }
 
 // numbers is the next batch of every kind.

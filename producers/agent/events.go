@@ -55,6 +55,26 @@ func (t *translator) unseen(memory []byte) error {
 	return measure(t.out, &t.out.unseen, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Subject))
 }
 
+// payload tells where a raw tensor lies. Without its site nobody could find it: the row is left out and counted.
+func (t *translator) payload(memory []byte) error {
+	var r schemas.SpoolPayload
+	r.Load(memory)
+	site, knownSite := at(t.known.sites, r.Site)
+	location, knownLocation := at(t.known.texts, r.Location)
+	if !knownSite || !knownLocation || site == 0 || location == "" {
+		if step := t.step(); step != nil {
+			step.lose(1, reasonUndefined)
+		}
+		return nil
+	}
+	row := schemas.PayloadRow{
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
+		Step: t.stepNumber(), Seq: uint64(r.Seq), SiteID: site, Location: location, SizeBytes: &r.SizeBytes,
+		Digest: r.Digest, DigestKind: uint8(r.DigestKind), //nolint:gosec // as the collector has them
+	}
+	return measure(t.out, &t.out.payload, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(location))
+}
+
 // sign is a sign of life, or the news of an end, as the cut keeps it: the header moves on.
 type sign struct {
 	State   string `json:"state"` // as heartbeat.state

@@ -20,6 +20,7 @@ const (
 	lockFile        = "lock"
 	positionFile    = "position"
 	cutsFile        = "cuts"
+	stacksFile      = "stacks"
 	segmentPrefix   = "rows-"
 )
 

@@ -37,8 +37,10 @@ type served struct {
 	start       Start
 	t           *translator
 
-	mutex  sync.Mutex // guards header against look
-	header *header
+	mutex    sync.Mutex // guards what follows against look and ask
+	header   *header
+	admitted *about            // once the process is
+	answers  map[uint32]Answer // to the last requests, by their sequence
 
 	frontier  uint64    // records before it are written, or given up
 	skipped   []uint64  // given up between the position and the frontier
@@ -117,6 +119,12 @@ func (s *served) look(now time.Time) {
 	}
 }
 
+func (s *served) setAdmitted() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.admitted = &s.about
+}
+
 func (s *served) setHeader(h *header) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -146,6 +154,7 @@ func (s *served) open(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", s.name(), err)
 	}
 	header.look(s.cfg.Now())
+	s.setAdmitted()
 	if s.publisher, err = s.cfg.Stream.NewPublisher(); err != nil {
 		return err
 	}

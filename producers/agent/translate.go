@@ -52,6 +52,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		return 1, t.unseen(memory)
 	case schemas.SpoolRequestKind:
 		return 1, t.request(position, memory)
+	case schemas.SpoolPayloadKind:
+		return 1, t.payload(memory)
 	}
 	return 1, nil // padding; extensions of a tensor that was never written
 }

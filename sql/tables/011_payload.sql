@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tap_store.payload
     `step` UInt32 COMMENT 'Step of the rank.' CODEC(Delta, ZSTD(1)),
     `seq` UInt64 COMMENT 'Seq of the tensor row that it belongs to.' CODEC(Delta, ZSTD(1)),
     `site_id` UInt64 COMMENT 'Which tensor of which op (site).' CODEC(ZSTD(1)),
-    `location` String COMMENT 'Path of the file, relative to the folder of the dump it was found in.' CODEC(ZSTD(1)),
+    `location` String COMMENT 'Path of the file, relative to the folder of the dump it was found in or, of a live process, to the folder of payloads.' CODEC(ZSTD(1)),
     `size_bytes` Nullable(UInt64) COMMENT 'Size of the file; null when it was not there at publishing.' CODEC(ZSTD(1)),
     `digest` UInt64 COMMENT 'Hash of the elements'' bytes, by digest_kind; 0 when not taken.' CODEC(ZSTD(1)),
     `digest_kind` UInt8 COMMENT 'As in tensor.' CODEC(ZSTD(1)),

@@ -11,6 +11,14 @@
 #define TAP_SEGMENT_ROWS 32768u
 #define TAP_AGENT_OFFSET 1024u
 #define TAP_CONTROL_OFFSET 2048u
+#define TAP_CONTROL_BYTES 1776u
+#define TAP_ANSWER_OFFSET 3840u
+#define TAP_ANSWER_BYTES 224u
+#define TAP_RECORDING 1u
+#define TAP_AWAITING 2u
+#define TAP_STOPPED 3u
+#define TAP_RESUMED 4u
+#define TAP_REFUSED 5u
 #define TAP_REUSED 65536u
 #define TAP_UNSUPPORTED 131072u
 #define TAP_LITERAL 262144u
@@ -42,6 +50,7 @@
 #define TAP_MEMORY_KIND 7u
 #define TAP_FAILURE_KIND 8u
 #define TAP_UNSEEN_KIND 9u
+#define TAP_PAYLOAD_KIND 12u
 #define TAP_REQUEST_KIND 13u
 #define TAP_PAD_KIND 15u
 
@@ -153,6 +162,19 @@ typedef struct {
   uint8_t reserved[36];
   uint32_t commit; /* written last, with release order */
 } tap_unseen;
+
+/* A raw tensor was kept in a file. */
+typedef struct {
+  uint32_t site; /* Which argument of which op (definition). */
+  uint32_t seq; /* Seq of the op's record. */
+  uint32_t location; /* Text: path of the file below the folder of payloads. */
+  uint32_t digest_kind; /* As tensor.digest_kind. */
+  uint64_t size_bytes; /* Of the file. */
+  uint64_t digest; /* Hash of the elements' bytes. */
+  int64_t time_ns; /* UTC, by the process's clock. */
+  uint8_t reserved[20];
+  uint32_t commit; /* written last, with release order */
+} tap_payload;
 
 /* A part of a request is served in the step under way. */
 typedef struct {

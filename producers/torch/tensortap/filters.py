@@ -28,12 +28,23 @@ class Filter:
         self._classes: dict[str, str] = {}
         self._between = Between(*settings.between) if settings.between else None
         self._step_wanted = False
+        self._wider: list[tuple[str, re.Pattern[str]]] = []
+        self._records: str | None = settings.level
+
+    def widen(self, scope: Iterable[str], records: str | None) -> None:
+        """Want all within these modules, too, and beside it what the settings want of a level; None: nothing else.
+
+        Without a scope what the settings leave out stays out.
+        """
+        self._wider = [(pattern, re.compile(translate(pattern))) for pattern in scope]
+        self._records = records
+        self._wanted.clear()
 
     @property
     def sees_all(self) -> bool:
         """Whether every op is wanted, so that no one needs to ask for each."""
         asked = self._settings
-        return not (asked.scope or asked.ops or asked.names or asked.between) and asked.risk == "ALL"
+        return not self._wider and not (asked.scope or asked.ops or asked.names or asked.between) and asked.risk == "ALL"
 
     @property
     def values_all(self) -> bool:
@@ -51,14 +62,23 @@ class Filter:
     def wants_module(self, path: str, cls: str) -> bool:
         """Whether the module at a path needs hooks; asked for each module once, before the first op."""
         self._classes[path] = cls
-        return self._in_scope(path)
+        return self.is_within(path) or (self._has_base("Module.") and self._in_scope(path))
+
+    def is_meant(self, path: str) -> bool:
+        """Whether an op that is recorded is of what more is asked for: all is, where no scope was given."""
+        return not self._wider or self.is_within(path)
+
+    def is_within(self, path: str) -> bool:
+        """Whether a module is within what the settings were widened by."""
+        enclosing = _enclosing(path)
+        return any(compiled.match(text) for _, compiled in self._wider for text in enclosing)
 
     def wants_op(self, name: str, module_path: str) -> bool:
         """Whether an op is recorded, by its full name and the path of the module that calls it or that it is."""
         if self.sees_all:
             return True
         if self._between and not self._between.passes(name):
-            return False
+            return self.is_within(module_path)
         key = (name, module_path)
         wanted = self._wanted.get(key)
         if wanted is None:
@@ -88,9 +108,17 @@ class Filter:
             missing.append(f"scope [{first}, {last}]: {last} ran before {first}; from the next step on they change places")
         return missing
 
+    def _has_base(self, name: str) -> bool:
+        """Whether an op is of the level that the settings name. Only a narrow scope makes that a question."""
+        if not self._wider:
+            return True
+        without = ("L1", "debug", None) if name.startswith("Module.") else ("L0", "debug", None)
+        return self._records not in without or (self._records == "debug" and name.endswith(".debug"))
+
     def _judge(self, name: str, module_path: str) -> bool:
-        return (
-            self._in_scope(module_path)
+        return self.is_within(module_path) or (
+            self._has_base(name)
+            and self._in_scope(module_path)
             and (not self._ops or name.startswith("Module.") or self._any(self._ops, _forms(name)))
             and (not self._settings.names or self._named(name, module_path))
             and risks.wants(self._settings.risk, name)

@@ -14,6 +14,14 @@ COMMIT_OFFSET: Final = 60
 SEGMENT_ROWS: Final = 32768
 AGENT_OFFSET: Final = 1024
 CONTROL_OFFSET: Final = 2048
+CONTROL_BYTES: Final = 1776
+ANSWER_OFFSET: Final = 3840
+ANSWER_BYTES: Final = 224
+RECORDING: Final = 1
+AWAITING: Final = 2
+STOPPED: Final = 3
+RESUMED: Final = 4
+REFUSED: Final = 5
 REUSED: Final = 65536
 UNSUPPORTED: Final = 131072
 LITERAL: Final = 262144
@@ -130,6 +138,17 @@ UNSEEN_SUBJECT: Final = 4  # Text: module, API or kind of tensor; 0 when there i
 UNSEEN_COUNT: Final = 8  # How often.
 UNSEEN_TIME_NS: Final = 16  # UTC, by the process's clock.
 
+# A raw tensor was kept in a file.
+PAYLOAD_KIND: Final = 12
+PAYLOAD: Final = struct.Struct("<IIIIQQq")
+PAYLOAD_SITE: Final = 0  # Which argument of which op (definition).
+PAYLOAD_SEQ: Final = 4  # Seq of the op's record.
+PAYLOAD_LOCATION: Final = 8  # Text: path of the file below the folder of payloads.
+PAYLOAD_DIGEST_KIND: Final = 12  # As tensor.digest_kind.
+PAYLOAD_SIZE_BYTES: Final = 16  # Of the file.
+PAYLOAD_DIGEST: Final = 24  # Hash of the elements' bytes.
+PAYLOAD_TIME_NS: Final = 32  # UTC, by the process's clock.
+
 # A part of a request is served in the step under way.
 REQUEST_KIND: Final = 13
 REQUEST: Final = struct.Struct("<IIqQQQQI")
@@ -162,3 +181,18 @@ HEADER_FIRST_SEGMENT: Final = 72  # Oldest segment that the process has not give
 HEADER_NEXT_SEGMENT: Final = 76  # One more than the newest segment.
 HEADER_DROPPED_COUNT: Final = 80  # Records lost so far.
 HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQ")
+
+# What the agent asks of the process.
+ASKED_SEQUENCE: Final = 2048  # Of the request, written last; 0 when there was none yet.
+ASKED_LENGTH: Final = 2052  # Bytes of its text.
+ASKED_CHECKSUM: Final = 2056  # CRC-32C of its text.
+ASKED_POKE: Final = 2060  # Changed to ask where the process's threads are, which the file stacks then says.
+ASKED_TEXT: Final = 2064
+
+# What the process says of it.
+ANSWERED_SEQUENCE: Final = 3840  # Of the request that it has looked at last, written last.
+ANSWERED_OUTCOME: Final = 3844  # 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused.
+ANSWERED_STEP: Final = 3848  # From which step on.
+ANSWERED_POKED: Final = 3852  # The poke that the file stacks answers.
+ANSWERED_LENGTH: Final = 3856  # Bytes of the text, which says why a request is refused.
+ANSWERED_TEXT: Final = 3860

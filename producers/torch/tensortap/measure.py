@@ -104,17 +104,17 @@ class Measurer:
 
     def _otherwise(self, tensor: Tensor, address: int, name: Name) -> int:
         try:
-            plain = _plain(tensor)
-            if plain is None:
+            found = plain(tensor)
+            if found is None:
                 return records.unsupported(address, name)
-            if plain.is_cpu:
-                written = self._by_kernel(plain, address, *name) or self._by_kernel(plain.contiguous(), address, *name)
+            if found.is_cpu:
+                written = self._by_kernel(found, address, *name) or self._by_kernel(found.contiguous(), address, *name)
                 if written:
                     return written
-            deferred = self._on_device() if plain.is_cuda else None
+            deferred = self._on_device() if found.is_cuda else None
             if deferred is not None:
-                return deferred.add(plain, address, name)
-            return self._by_torch(plain, address, name)
+                return deferred.add(found, address, name)
+            return self._by_torch(found, address, name)
         except RuntimeError:  # from torch: what cannot be read is said to be so
             return records.unsupported(address, name)
 
@@ -144,7 +144,7 @@ def _options(names: tuple[str, ...], common: int) -> dict[torch.dtype, int]:
     return {dtype: number | common for dtype, number in numbers.items()}
 
 
-def _plain(tensor: Tensor) -> Tensor | None:
+def plain(tensor: Tensor) -> Tensor | None:
     """The strided tensor with storage that the tensor stands for: without vmap's wrapper, a shard's local part; None if none."""
     functorch: Any = getattr(torch._C, "_functorch")  # noqa: B009 - private, and unknown to type checkers
     while functorch.is_functorch_wrapped_tensor(tensor):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 from weakref import ref
 
 import torch
@@ -27,6 +27,16 @@ class _Layout(NamedTuple):
 
 # The tensor, its version, pointer and whether it requires a gradient, its layout, and where its rows are.
 _Seen = tuple[ref[Tensor], int, int, bool, int, Written]
+
+
+class Sees(Protocol):
+    """What is shown each tensor of an op."""
+
+    def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
+        """A plain tensor."""
+
+    def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
+        """One of a subclass, wrapped by vmap, sparse and so on."""
 
 
 class Observer:

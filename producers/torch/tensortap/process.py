@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from torch import nn
 
-from tensortap import about, layout, memory, topology, unseen
+from tensortap import about, layout, memory, topology, unseen, whereabouts
 from tensortap.collectives import CollectiveHooks
 from tensortap.config import Level, Settings
+from tensortap.control import OVERFLOWED, Control, Detail, together
 from tensortap.engine import EngineWrap
 from tensortap.filters import Filter
 from tensortap.graphs import GraphWatch
 from tensortap.heartbeat import Heartbeat
 from tensortap.mode import ApiMode, enter, leave
-from tensortap.modules import ModuleHooks, compiled
+from tensortap.modules import ModuleHooks, compiled, named_modules
 from tensortap.names import Op
 from tensortap.optimizers import OptimizerHooks
+from tensortap.payloads import Payloads
 from tensortap.recorder import Recorder
 from tensortap.saved import Saver
 from tensortap.serving import Serving
@@ -28,9 +32,15 @@ class Process:
     """The recording of one process. Made anew in a child after a fork."""
 
     def __init__(
-        self, settings: Settings, wanted: Filter, roots: list[nn.Module], place: topology.Place, counts: unseen.Unseen
+        self,
+        settings: Settings,
+        wanted: Filter,
+        roots: list[nn.Module],
+        place: topology.Place,
+        counts: unseen.Unseen,
+        say: Callable[[str], None],
     ) -> None:
-        self._settings, self._roots = settings, roots
+        self._settings, self._roots, self._say = settings, roots, say
         self.unseen = counts
         model = roots[0] if roots else None
         self._spool = Spool(settings.spool, segments=settings.segments)
@@ -41,21 +51,26 @@ class Process:
         for difference in settings.differences:
             self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
         self._memory = memory.Reader(tuple({p.device for root in roots for p in root.parameters()}))
+        self.control = Control(self._spool.control, say, lambda: [path for path, _ in named_modules(roots)])
         self._observe_at(settings.level)
-        self._detail_left, self._is_detailed = settings.detail_steps, False
         self.serving = Serving(self._spool, self.recorder.observer, counts)
+        self._recorded: tuple[Detail | None, bool] = (None, True)
+        self._payloads: Payloads | None = None
+        self._detail_left = settings.detail_steps
         self._optimizers = OptimizerHooks(self.recorder)
         self._graphs = GraphWatch(self.unseen)
-        self._heartbeat = Heartbeat(self._spool.heartbeat)
+        self._heartbeat = Heartbeat(self._beat)
         self._heartbeat.start()
         self._installed = False
         self._compiled: list[str] = []
         self._before = (0, 0, 0)
         self.step = -1
 
-    def begin_step(self, step: int) -> str:
-        """A wanted step begins. Returns what is to be told about it."""
-        told = self._detail(step)
+    def begin_step(self, step: int, asked: Detail | None = None, *, wanted: bool = True) -> None:
+        """A step begins that the settings want, or that is recorded only in the detail that is asked for."""
+        self.record_at(asked or self._overflow_detail(step), wanted)
+        if self._payloads:
+            self._payloads.begin_step(step)
         self.install()
         recorder = self.recorder
         with recorder.lock:
@@ -67,7 +82,6 @@ class Process:
             self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
             self._spool.step(step)
             self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
-        return told
 
     def end_step(self, facts: Facts) -> None:
         """The step under way is over."""
@@ -100,19 +114,37 @@ class Process:
         self._engine = EngineWrap(self._mode) if self._mode else None
         self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
 
-    def _detail(self, step: int) -> str:
-        """Record all there is for some steps after the first value that is not finite, then as before."""
-        settings = self._settings
-        wanted = self.recorder.observer.overflowed and self._detail_left > 0 and settings.level != "debug"
-        self._detail_left -= wanted
-        if wanted is self._is_detailed:
-            return ""
-        self._is_detailed = wanted
+    def record_at(self, detail: Detail | None, wanted: bool = True) -> None:
+        """Record so from here on, or as the settings say; to be called between steps. The one place where that changes."""
+        if (detail, wanted) == self._recorded:
+            return
+        self._recorded = detail, wanted
         self.uninstall()
-        self._observe_at("mix" if wanted else settings.level)
-        self.recorder.measure_with(wanted or settings.sketch, wanted or settings.digest)
-        count = settings.detail_steps
-        return f"a value was not finite: {count} steps from {step} on are recorded at level mix, with sketch and digest" if wanted else ""
+        settings, recorder = self._settings, self.recorder
+        recorder.widen(detail.scope if detail else (), settings.level if wanted else None)
+        self._observe_at(together(settings.level, detail.level) if detail else settings.level)
+        recorder.measure_with(bool(detail) or settings.sketch, bool(detail) or settings.digest)
+        self._payloads = None
+        if detail and detail.folder:
+            self._payloads = Payloads(self._spool, recorder.observer, self.unseen, Path(detail.folder), detail.most_bytes)
+        recorder.keep_with(self._payloads)
+
+    def _overflow_detail(self, step: int) -> Detail | None:
+        """What is recorded of some steps after the first value that is not finite."""
+        settings = self._settings
+        if not self.recorder.observer.overflowed or not self._detail_left or settings.level == "debug":
+            return None
+        if self._detail_left == settings.detail_steps:
+            self._say(f"a value was not finite: {settings.detail_steps} steps from {step} on are recorded at level mix, with sketch and digest")
+        self._detail_left -= 1
+        return OVERFLOWED
+
+    def _beat(self) -> None:
+        """Show that the process lives and, if somebody asks, where its threads are."""
+        self._spool.heartbeat()
+        if poke := self._spool.control.poke():
+            whereabouts.write(self._spool.folder / "stacks")
+            self._spool.control.poked(poke)
 
     def install(self) -> None:
         """Put the hooks in place, on the thread that calls."""

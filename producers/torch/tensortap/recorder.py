@@ -17,6 +17,7 @@ from tensortap.guard import Guard
 from tensortap.measure import Measurer
 from tensortap.names import Calls, Names, Op
 from tensortap.observe import Observer
+from tensortap.payloads import Payloads
 from tensortap.spool import Spool
 from tensortap.stacks import Stacks
 from tensortap.walk import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
@@ -62,6 +63,7 @@ class Recorder:
         self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
         self.walker = Walker(spool, self.names, self.observer, counts)
         self._sees_all = wanted.sees_all
+        self._payloads: Payloads | None = None
         self._calls: dict[str, Calls] = {}
         self._wants = {
             (phase, role): settings.task != "structure" and wanted.wants_value(phase, role)
@@ -86,11 +88,23 @@ class Recorder:
             return 0
         self.seq = seq = self.seq + 1
         self.ops += 1
+        if self._payloads and self.filter.is_meant(path):
+            self._payloads.mean(seq, op.name)
         if op.id:
             self.spool.op(op.id, parent, seq, op.stack, self.micro_step, flags)
         else:
             self.spool.dropped += 1
         return seq
+
+    def widen(self, scope: Iterable[str], records: str | None) -> None:
+        """Record all within these modules, too; as the filter says."""
+        self.filter.widen(scope, records)
+        self._sees_all = self.filter.sees_all
+
+    def keep_with(self, payloads: Payloads | None) -> None:
+        """Keep raw tensors with this from here on, if with any."""
+        self._payloads = payloads
+        self.walker.show(payloads or self.observer)
 
     def measure_with(self, sketch: bool, digest: bool) -> None:
         """Measure so from here on; between steps, when nothing is pending."""

@@ -19,6 +19,7 @@ from tensortap.guard import Guard, unintercepted
 from tensortap.notices import Notices
 from tensortap.process import Process
 from tensortap.serving import Request
+from tensortap.signals import DetailSignal
 from tensortap.spool import SpoolError
 from tensortap.steps import Boundaries, Facts
 
@@ -53,6 +54,7 @@ class Session:
         self._owner = 0  # the thread whose forwards make steps
         self._forwards_begin = forwards_begin
         self._handles: list[Any] = []
+        self._signal = DetailSignal(self._signalled)
         self._listen(self._roots)
         _forked.add(self)
         atexit.register(self.close)
@@ -167,6 +169,7 @@ class Session:
         for handle in self._handles:
             handle.remove()
         self._boundaries.close()
+        self._signal.remove()
         if self._process:
             self._tell_unmatched()
             self._process.close()
@@ -205,9 +208,11 @@ class Session:
             return
         self._under_way, self._entered = True, False
         self._boundaries.begun()
-        if self._filter.wants_step(self._step):
-            if told := process.begin_step(self._step):
-                self._notices.say(told)
+        wanted = self._filter.wants_step(self._step)
+        asked = process.control.next_step(self._step, self.facts)
+        wanted = wanted and not process.control.stopped
+        if wanted or asked:
+            process.begin_step(self._step, asked, wanted=wanted)
             process.recorder.live = True
         else:
             process.uninstall()
@@ -238,12 +243,17 @@ class Session:
         for sentence in self.settings.differences:
             self._notices.say(sentence)
         try:
-            self._process = Process(self.settings, self._filter, self._roots, place, self._unseen)
+            self._process = Process(self.settings, self._filter, self._roots, place, self._unseen, self._notices.say)
         except SpoolError as error:
             self._notices.say(f"nothing is recorded: {error}")
             return None
         self._closed = False
+        self._signal.install()
         return self._process
+
+    def _signalled(self) -> None:
+        if self._process:
+            self._process.control.signal()
 
     def _is_owner(self) -> bool:
         this = threading.get_ident()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tensortap import layout
+from tensortap.control_page import ControlPage
 from tensortap.definitions import Definitions
 from tensortap.segments import Ring, Segment
 
@@ -49,6 +50,7 @@ class Spool:
         except OSError as error:
             raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error
         self._definitions = Definitions(self.folder / "definitions")
+        self.control = ControlPage(self._header)
         self._ring = Ring(self.folder, segment_rows, ROW)
         self._scratch = (ctypes.c_char * (MOST_ROWS * ROW))()
         self._scratch_address = ctypes.addressof(self._scratch)

@@ -20,6 +20,7 @@ SETTING_NOT_HONOURED: Final = "setting not honoured"
 ANOTHER_MODEL: Final = "another model"
 NOT_SERVED: Final = "serves no request"
 REQUEST_NAMES: Final = "request names beyond the limit"
+NOT_KEPT: Final = "payload not kept"
 OTHER_REASONS: Final = "reasons beyond the limit"
 
 REASONS: Final[tuple[str, ...]] = (
@@ -38,6 +39,7 @@ REASONS: Final[tuple[str, ...]] = (
     ANOTHER_MODEL,
     NOT_SERVED,
     REQUEST_NAMES,
+    NOT_KEPT,
     OTHER_REASONS,
 )
 MOST_PAIRS: Final = 4096

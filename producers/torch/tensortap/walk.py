@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tensortap import unseen
 from tensortap.names import Names, Op
-from tensortap.observe import Observer
+from tensortap.observe import Sees
 from tensortap.spool import Spool
 
 INPUT: Final = "input"
@@ -39,9 +39,13 @@ Leaf = tuple[str, object]
 class Walker:
     """Writes the rows of a call's values. To be called under the session's lock, where nothing is intercepted."""
 
-    def __init__(self, spool: Spool, names: Names, observer: Observer, counts: unseen.Unseen) -> None:
+    def __init__(self, spool: Spool, names: Names, observer: Sees, counts: unseen.Unseen) -> None:
         self._spool, self._names, self._observer, self._unseen = spool, names, observer, counts
         self._literals: dict[tuple[type, object], int] = {}
+
+    def show(self, observer: Sees) -> None:
+        """Show tensors to another from here on."""
+        self._observer = observer
 
     def positional(self, op: Op, seq: int, role: str, values: Iterable[object]) -> None:
         """The values of a role, each at its place."""

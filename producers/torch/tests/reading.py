@@ -23,6 +23,7 @@ KINDS = {
     layout.FAILURE_KIND: ("failure", layout.FAILURE),
     layout.UNSEEN_KIND: ("unseen", layout.UNSEEN),
     layout.REQUEST_KIND: ("request", layout.REQUEST),
+    layout.PAYLOAD_KIND: ("payload", layout.PAYLOAD),
 }
 
 
@@ -52,6 +53,7 @@ class Step:
     failures: list[tuple[str, str, str, str]] = field(default_factory=list)  # op, type, message, inputs
     unseen: dict[tuple[str, str], int] = field(default_factory=dict)
     memory: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    payloads: list[tuple[str, str, str, str, int, int]] = field(default_factory=list)  # op, role, path, location, size, checksum
     micro_steps: set[int] = field(default_factory=set)
     ended: tuple[Any, ...] | None = None
 
@@ -151,6 +153,10 @@ def _take(spooled: Spooled, step: Step, kind: str, row: tuple[Any, ...]) -> None
         step.failures.append((spooled.named("op", row[0])["name"], texts[0], texts[1], texts[2]))
     elif kind == "unseen":
         step.unseen[_text(spooled, row[0]), _text(spooled, row[1])] = row[2]
+    elif kind == "payload":
+        site = spooled.named("site", row[0])
+        op = spooled.named("op", site["op"])["name"]
+        step.payloads.append((op, site["role"], site["path"], _text(spooled, row[2]), row[4], row[5]))
     elif kind == "memory":
         step.memory.append((_text(spooled, row[1]), row))
 

@@ -30,6 +30,14 @@ func spoolPython() []byte {
 		fmt.Fprintf(&b, "HEADER_%s: Final = %d  # %s\n", strings.ToUpper(f.Name), header.Offset(i)+len(schemas.SpoolMagic), f.Doc)
 	}
 	fmt.Fprintf(&b, "HEADER: Final = struct.Struct(%q)\n", "<8s"+pythonFields(header))
+	for _, part := range controlParts() {
+		name := strings.ToUpper(part.record.Name)
+		fmt.Fprintf(&b, "\n# %s\n", part.record.Doc)
+		for i, f := range part.record.Fields {
+			fmt.Fprintf(&b, "%s_%s: Final = %d  # %s\n", name, strings.ToUpper(f.Name), part.offset+part.record.Offset(i), f.Doc)
+		}
+		fmt.Fprintf(&b, "%s_TEXT: Final = %d\n", name, part.offset+part.record.Offset(len(part.record.Fields)))
+	}
 	return b.Bytes()
 }
 
@@ -42,7 +50,10 @@ func spoolConstants() []constant {
 		number("VERSION", schemas.SpoolVersion), number("HEADER_BYTES", schemas.SpoolHeaderBytes),
 		number("RECORD_BYTES", schemas.SpoolRecordBytes), number("COMMIT_OFFSET", schemas.SpoolCommitOffset),
 		number("SEGMENT_ROWS", schemas.SpoolSegmentRows), number("AGENT_OFFSET", schemas.SpoolAgentOffset),
-		number("CONTROL_OFFSET", schemas.SpoolControlOffset),
+		number("CONTROL_OFFSET", schemas.SpoolControlOffset), number("CONTROL_BYTES", schemas.SpoolControlBytes),
+		number("ANSWER_OFFSET", schemas.SpoolAnswerOffset), number("ANSWER_BYTES", schemas.SpoolAnswerBytes),
+		number("RECORDING", schemas.SpoolRecording), number("AWAITING", schemas.SpoolAwaiting), number("STOPPED", schemas.SpoolStopped),
+		number("RESUMED", schemas.SpoolResumed), number("REFUSED", schemas.SpoolRefused),
 		number("REUSED", schemas.SpoolReused), number("UNSUPPORTED", schemas.SpoolUnsupported), number("LITERAL", schemas.SpoolLiteral),
 		number("OP_OPENS", schemas.SpoolOpOpens), number("OP_ENDS", schemas.SpoolOpEnds),
 		number("STEP_BEGINS", schemas.SpoolStepBegins), number("STEP_ENDS", schemas.SpoolStepEnds),
@@ -60,6 +71,20 @@ func spoolConstants() []constant {
 // headerRecord has the fields of the header page behind the magic, as a record.
 func headerRecord() schemas.SpoolRecord {
 	return schemas.SpoolRecord{Name: "header", Fields: schemas.SpoolHeader()}
+}
+
+// part is one of the header page's.
+type part struct {
+	offset int
+	record schemas.SpoolRecord
+}
+
+// controlParts are those by which agent and process talk.
+func controlParts() []part {
+	return []part{
+		{schemas.SpoolControlOffset, schemas.SpoolRecord{Name: "asked", Doc: "What the agent asks of the process.", Fields: schemas.SpoolAskedFields()}},
+		{schemas.SpoolAnswerOffset, schemas.SpoolRecord{Name: "answered", Doc: "What the process says of it.", Fields: schemas.SpoolAnsweredFields()}},
+	}
 }
 
 // pythonFormat packs all but the commit word, which is written apart and last.

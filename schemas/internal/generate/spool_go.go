@@ -22,6 +22,9 @@ func spoolGo() []byte {
 		}
 	}
 	spoolGoRecord(&b, headerRecord(), len(schemas.SpoolMagic))
+	for _, part := range controlParts() {
+		spoolGoRecord(&b, part.record, part.offset)
+	}
 	return b.Bytes()
 }
 

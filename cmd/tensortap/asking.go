@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/agent"
+)
+
+// asking is what commands that ask living processes have in common.
+type asking struct {
+	run      string
+	request  agent.Request
+	patience time.Duration
+}
+
+func (k *asking) flags(a *app, cmd *cobra.Command, patience time.Duration) {
+	f := cmd.Flags()
+	f.StringVar(&k.run, "run", "", "name of the run (required)")
+	f.Int64SliceVar(&k.request.Ranks, "rank", nil, "only this rank; may be given again; by default all")
+	f.DurationVar(&k.patience, "timeout", patience, "how long to wait for the ranks")
+	_ = cmd.MarkFlagRequired("run")
+	a.completeRunFlags(cmd, "run")
+}
+
+// askRun asks the processes, and waits for their answers.
+func (a *app) askRun(ctx context.Context, k *asking) (system.Asked, error) {
+	client, err := a.connectStream()
+	if err != nil {
+		return system.Asked{}, err
+	}
+	defer client.Close()
+	return client.Ask(ctx, k.run, k.request, k.patience)
+}
+
+// tellAsked says what each rank does, and is an error unless all do as they were asked.
+func (a *app) tellAsked(k *asking, asked *system.Asked) error {
+	declined := 0
+	for i := range asked.Answers {
+		answer := &asked.Answers[i]
+		fmt.Fprintf(a.stdout, "%s %s\n", who(answer), k.became(answer))
+		if answer.State == agent.StateRefused {
+			declined++
+		}
+	}
+	for _, rank := range asked.Silent {
+		fmt.Fprintf(a.stdout, "rank %d: no agent answered for it within %v\n", rank, k.patience)
+	}
+	if declined += asked.Open(); declined > 0 {
+		return fmt.Errorf("of %d ranks of run %s %d did not do as asked: see above", len(asked.Answers)+len(asked.Silent), k.run, declined)
+	}
+	return nil
+}
+
+func who(answer *agent.Answer) string {
+	return fmt.Sprintf("rank %d, process %d on %s,", answer.Rank, answer.PID, report.Printable(answer.Host))
+}
+
+// became is what a process did with a request, in words.
+func (k *asking) became(answer *agent.Answer) string {
+	switch answer.State {
+	case agent.StateRecording:
+		text := fmt.Sprintf("records at level %s from step %d on", k.request.Level, answer.FromStep)
+		if answer.Payloads != "" {
+			text += ", raw tensors below " + report.Printable(answer.Payloads)
+		}
+		return text
+	case agent.StateAwaiting:
+		return "will record steps that have such a request"
+	case agent.StateStopped:
+		return fmt.Sprintf("records nothing from step %d on", answer.FromStep)
+	case agent.StateResumed:
+		return fmt.Sprintf("records again from step %d on", answer.FromStep)
+	case agent.StateRefused:
+		return "refuses: " + report.Printable(answer.Reason)
+	case agent.StateBusy:
+		return fmt.Sprintf("has not come to a request from before within %v", k.patience)
+	default:
+		return fmt.Sprintf("did not come to a next step within %v; it will do as asked when it does", k.patience)
+	}
+}

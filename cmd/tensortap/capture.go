@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/producers/agent"
+)
+
+// capturePatience is longer than most steps take.
+const capturePatience = 30 * time.Second
+
+// payloadBytes is the most that one process keeps of raw tensors for one request, unless it is said otherwise.
+const payloadBytes = 1 << 30
+
+func newCapture(a *app) *cobra.Command {
+	k := asking{request: agent.Request{Do: agent.DoCapture}}
+	var payload bool
+	var most int64
+	cmd := &cobra.Command{
+		Use:   "capture --run NAME",
+		Short: "Record more of a live run, now, for some steps",
+		Long: `Record more of a live run, from each rank's next step on, for some steps, and then as
+before. Within the modules of --scope everything is recorded, and beside it what the
+run's own settings ask for; without --scope what those leave out stays out. Sketches
+and digests are always taken. With --payload raw tensors are kept in files, which
+tensortap compare --payload reads.
+
+Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
+		Example: `  tensortap capture --run bad --steps 2
+  tensortap capture --run bad --level mix --scope 'layers.3.*' --payload
+  tensortap capture --run bad --rank 3 --request 'chatcmpl-17*'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if payload {
+				k.request.MostBytes = most
+			}
+			if err := checkCapture(&k.request, most); err != nil {
+				return err
+			}
+			asked, err := a.askRun(cmd.Context(), &k)
+			if err != nil {
+				return err
+			}
+			return a.tellAsked(&k, &asked)
+		},
+	}
+	k.flags(a, cmd, capturePatience)
+	f := cmd.Flags()
+	f.StringVar(&k.request.Level, "level", "mix", "what to record, as in tensortap run")
+	f.IntVar(&k.request.Steps, "steps", 2, "how many steps")
+	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and what is in them")
+	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
+	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
+	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")
+	return cmd
+}
+
+// checkCapture refuses what every process would refuse.
+func checkCapture(r *agent.Request, most int64) error {
+	levels := []string{"L0", "L1", "mix", "aten"}
+	switch {
+	case !slices.Contains(levels, r.Level):
+		return fmt.Errorf("--level %s: want one of %v", strconv.Quote(r.Level), levels)
+	case r.Steps < 1:
+		return fmt.Errorf("--steps %d: want 1 or more", r.Steps)
+	case most < 1:
+		return fmt.Errorf("--payload-bytes %d: want 1 or more", most)
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// livingRun is a training of two ranks that goes on until it is killed.
+type livingRun struct {
+	*upProcess
+	tb   testing.TB
+	name string
+	pids map[uint32]int // by rank
+}
+
+// startLiving returns once both ranks make steps.
+func startLiving(tb testing.TB, u *upProcess, name string) *livingRun {
+	tb.Helper()
+	cmd := training(tb, filepath.Join(u.data, "spool"), "--ranks", "2", "--steps", "1000000", "--pause", "0.02", "--run", name)
+	var said buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	r := &livingRun{upProcess: u, tb: tb, name: name, pids: map[uint32]int{}}
+	tb.Cleanup(func() { r.kill(cmd) })
+	err := await(2*time.Minute, "both ranks to be poked", func() bool {
+		out := r.ask("poke", "--output", "json", "--timeout", "2s")
+		var asked system.Asked
+		if out.status != 0 || json.Unmarshal([]byte(out.stdout), &asked) != nil || len(asked.Answers) != 2 {
+			return false
+		}
+		for _, answer := range asked.Answers {
+			r.pids[answer.Rank] = int(answer.PID)
+		}
+		return true
+	})
+	if err != nil {
+		tb.Fatalf("%v\n%s", err, &said)
+	}
+	return r
+}
+
+func (r *livingRun) kill(cmd *exec.Cmd) {
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	_ = cmd.Wait()
+}
+
+func (r *livingRun) ask(command string, args ...string) outcome {
+	r.tb.Helper()
+	return inside(r.tb, r.setting, append([]string{command, "--run", r.name}, args...)...)
+}
+
+// require asks, and fails the test unless status and output are as wanted.
+func (r *livingRun) require(status int, wants []string, command string, args ...string) outcome {
+	r.tb.Helper()
+	out := r.ask(command, args...)
+	r.tb.Logf("tensortap %s %q\n%s%s", command, args, out.stdout, out.stderr)
+	if out.status != status {
+		r.tb.Errorf("%s %q: status %d, want %d", command, args, out.status, status)
+	}
+	for _, want := range wants {
+		if !strings.Contains(out.stdout+out.stderr, want) {
+			r.tb.Errorf("%s %q lacks %q", command, args, want)
+		}
+	}
+	return out
+}
+
+// detailed is how many steps of each rank have APIs.
+func (r *livingRun) detailed() string {
+	r.tb.Helper()
+	return fmt.Sprint(r.query(r.tb, "SELECT rank, uniqExact(step) FROM tap.tensors WHERE run = '"+r.name+"' AND startsWith(op, 'Functional.') GROUP BY rank ORDER BY rank"))
+}
+
+func TestALiveRunDoesAsItIsAsked(t *testing.T) {
+	t.Parallel()
+	torchPython(t)
+	u := shared(t)
+	r := startLiving(t, u, "asked live")
+	both := func(text string) []string { return []string{"rank 0, process " + fmt.Sprint(r.pids[0]) + " on ", text} }
+
+	r.require(0, both("thread MainThread"), "poke")
+	r.require(2, both("refuses: scope module.layres.2: no module has such a path; do you mean module.layers.2?"), "capture", "--scope", "module.layres.2")
+	r.require(2, both("refuses: scope ·[2J$(touch x)`../..`: no module has such a path"), "capture", "--scope", "\x1b[2J$(touch x)`../..`")
+	r.require(0, both("records at level mix from step "), "capture", "--scope", "module.layers.2", "--payload")
+	requireSteps(t, r, 3)
+	r.require(0, both("records nothing from step "), "stop")
+	requireNoSteps(t, r)
+	r.require(0, both("records again from step "), "stop", "--resume")
+	requireHangIsNamed(t, r)
+	if err := syscall.Kill(r.pids[1], syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	requireSteps(t, r, 5)
+	for _, pid := range r.pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	requireGone(t, r)
+	u.settle(t)
+	if got := r.detailed(); got != "[[0 2] [1 4]]" {
+		t.Errorf("rank and steps with APIs: %s; want 2 steps of rank 0 by capture, and 2 more of rank 1 by its signal", got)
+	}
+	requirePayloads(t, r)
+}
+
+func TestWhatDoesNotLiveIsNotAsked(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	for _, command := range []string{"capture", "poke", "stop"} {
+		out := inside(t, u.setting, command, "--run", "never ran")
+		if out.status != 2 || !strings.Contains(out.stderr, "ask run never ran to "+command+": no process of it lives: no run of that name was ever recorded live") {
+			t.Errorf("%s: %v", command, out)
+		}
+	}
+	for _, args := range [][]string{{"--level", "L9"}, {"--steps", "0"}, {"--payload", "--payload-bytes", "0"}, {"--scope", strings.Repeat("x", 2000)}} {
+		if out := inside(t, u.setting, append([]string{"capture", "--run", "never ran"}, args...)...); out.status != 2 || strings.Contains(out.stderr, "lives") {
+			t.Errorf("capture %.50q: %v", args, out)
+		}
+	}
+}
+
+func steps(tb testing.TB, r *livingRun) string {
+	tb.Helper()
+	r.settle(tb)
+	return r.query(tb, "SELECT max(step) FROM tap.steps WHERE run_id = xxh3('"+r.name+"' || char(31))")[0][0]
+}
+
+// requireNoSteps fails the test unless a run that was stopped stores no more steps.
+func requireNoSteps(t *testing.T, r *livingRun) {
+	t.Helper()
+	time.Sleep(500 * time.Millisecond) // for the last step before
+	before := steps(t, r)
+	time.Sleep(500 * time.Millisecond)
+	if after := steps(t, r); after != before {
+		t.Errorf("stopped after step %s, and step %s is stored", before, after)
+	}
+}
+
+// requireSteps waits until so many more steps are stored.
+func requireSteps(t *testing.T, r *livingRun, more int) {
+	t.Helper()
+	from := number(t, steps(t, r))
+	if err := await(30*time.Second, "steps after a signal", func() bool { return number(t, steps(t, r)) >= from+more }); err != nil {
+		t.Error(err)
+	}
+}
+
+// requireHangIsNamed stops a rank, for which the other one waits, and asks who does what.
+func requireHangIsNamed(t *testing.T, r *livingRun) {
+	t.Helper()
+	if err := syscall.Kill(r.pids[1], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	r.require(2, []string{"thread MainThread", "no Python stack", "did not answer whole"}, "poke", "--timeout", "2s")
+	r.require(2, []string{fmt.Sprintf("rank 1, process %d", r.pids[1]), "did not come to a next step within 300ms"}, "capture", "--rank", "1", "--timeout", "300ms", "--level", "L0", "--steps", "1")
+	if err := syscall.Kill(r.pids[1], syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func requireGone(t *testing.T, r *livingRun) {
+	t.Helper()
+	err := await(time.Minute, "the run to have died", func() bool {
+		return strings.Contains(r.ask("poke", "--timeout", "1s").stderr, "of its 2 ranks, all that are asked have ended or died")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// requirePayloads compares the raw tensors of both captured steps, with each other and each with itself.
+func requirePayloads(t *testing.T, r *livingRun) {
+	t.Helper()
+	client := r.client(t)
+	defer client.Close()
+	folder := filepath.Join(r.data, "payloads")
+	for offset, same := range []bool{true, false} {
+		result, err := client.ComparePayloads(t.Context(), system.PayloadRequest{
+			Problem: r.name, Bench: r.name, Folders: [2]string{folder, folder}, Rank: -1, Steps: system.AllSteps(), StepOffset: int64(offset),
+		})
+		if err != nil || result.Pairs < 20 || result.Unreadable != 0 || result.Unlike != 0 {
+			t.Errorf("ComparePayloads with offset %d = %+v, %v", offset, result, err)
+		}
+		equal := r.query(t, "SELECT countIf(same_bits = 1), count() FROM tap.payload_errors WHERE problem_run_id = xxh3('"+r.name+"' || char(31))")[0]
+		if same != (equal[0] == equal[1]) {
+			t.Errorf("with offset %d %s of %s pairs have the same bits", offset, equal[0], equal[1])
+		}
+	}
+	kept := r.query(t, "SELECT uniqExact(step), uniqExact(rank), countIf(op LIKE '%layers.2%' OR op NOT LIKE 'Module.%') = count() FROM tap.payloads WHERE run = '"+r.name+"'")
+	if got := strings.Join(kept[0], " "); got != "2 2 1" && got != "2 2 true" {
+		t.Errorf("steps and ranks of raw tensors, all of the scope: %s", got)
+	}
+}
+
+func TestAWatchCapturesWhatDivergesFirst(t *testing.T) {
+	t.Parallel()
+	torchPython(t)
+	u := shared(t)
+	root := filepath.Join(u.data, "spool")
+	train(t, root, "--ranks", "2", "--steps", "30", "--run", "watched good")
+	bad := training(t, root, "--ranks", "2", "--steps", "1000000", "--pause", "0.1", "--run", "watched bad", "--fault", "weight", "--fault-step", "8", "--fault-rank", "1")
+	if err := bad.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-bad.Process.Pid, syscall.SIGKILL)
+		_ = bad.Wait()
+	})
+	out := inside(t, u.setting, "watch", "--problem", "watched bad", "--bench", "watched good", "--until-diverged", "--capture", "--idle", "5m")
+	if out.status != 1 || !strings.Contains(out.stdout, "module.layers.2.mix") {
+		t.Fatalf("watch: %v", out)
+	}
+	for _, want := range []string{"capture: run watched bad, rank 1, process ", "records at level mix from step ", "raw tensors below " + u.data, "ask run watched good to capture: no process of it lives"} {
+		if !strings.Contains(out.stderr, want) {
+			t.Errorf("watch lacks %q: %s", want, out.stderr)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/agent"
+)
+
+// pokePatience is a few beats of the processes' hearts, which answer.
+const pokePatience = 4 * time.Second
+
+func newPoke(a *app) *cobra.Command {
+	k := asking{request: agent.Request{Do: agent.DoPoke}}
+	var output string
+	cmd := &cobra.Command{
+		Use:   "poke --run NAME",
+		Short: "Say what each rank of a live run is doing right now",
+		Long: `Say what each rank of a live run is doing right now: its step, the op that began last
+and when, its last sign of life, and the Python stack of its main thread, innermost
+frame first. A rank whose stack is missing runs no Python: code that holds Python's
+lock hangs, or the process is stopped.
+
+Exit status: 0 every rank answered, 2 some rank did not, or an error.`,
+		Example: `  tensortap poke --run bad
+  tensortap poke --run bad --rank 3 --output json     with the stacks of all threads`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			format, err := textOrJSON(output)
+			if err != nil {
+				return err
+			}
+			asked, err := a.askRun(cmd.Context(), &k)
+			if err != nil {
+				return err
+			}
+			return a.tellPoked(&k, &asked, format)
+		},
+	}
+	k.flags(a, cmd, pokePatience)
+	addTextOrJSON(cmd, &output)
+	return cmd
+}
+
+func (a *app) tellPoked(k *asking, asked *system.Asked, format report.Format) error {
+	if format == report.JSON {
+		if err := json.NewEncoder(a.stdout).Encode(asked); err != nil {
+			return err
+		}
+	}
+	for i := range asked.Answers {
+		if format != report.JSON {
+			fmt.Fprintln(a.stdout, poked(&asked.Answers[i]))
+		}
+	}
+	for _, rank := range asked.Silent {
+		fmt.Fprintf(a.stderr, "rank %d: no agent answered for it within %v\n", rank, k.patience)
+	}
+	if open := asked.Open(); open > 0 {
+		return fmt.Errorf("of %d ranks of run %s %d did not answer whole: see above", len(asked.Answers)+len(asked.Silent), k.run, open)
+	}
+	return nil
+}
+
+// poked is what a rank does, for people.
+func poked(answer *agent.Answer) string {
+	now := time.Unix(0, answer.NowNs)
+	text := fmt.Sprintf("%s is in step %d\n", who(answer), answer.Step)
+	if answer.Op != "" {
+		text += fmt.Sprintf("  last op       %s, begun %s ago\n", report.Printable(answer.Op), since(now, answer.SinceNs))
+	}
+	text += fmt.Sprintf("  sign of life  %s ago", since(now, answer.HeartbeatNs))
+	if answer.Dropped > 0 {
+		text += fmt.Sprintf("\n  dropped       %d records", answer.Dropped)
+	}
+	return text + mainStack(answer.Stacks)
+}
+
+func since(now time.Time, ns int64) time.Duration {
+	return max(0, now.Sub(time.Unix(0, ns))).Round(time.Millisecond)
+}
+
+// mainStack is the innermost frames of the first thread.
+func mainStack(stacks string) string {
+	const most = 20
+	first, _, _ := strings.Cut(stacks, "\n\n")
+	if first == "" {
+		return "\n  no Python stack: the process runs no Python code at all"
+	}
+	var text strings.Builder
+	lines := strings.Split(strings.TrimRight(first, "\n"), "\n")
+	for i, line := range lines {
+		if i > most {
+			fmt.Fprintf(&text, "\n      and %d more", len(lines)-i)
+			break
+		}
+		text.WriteString("\n  " + report.Printable(line))
+	}
+	return text.String()
+}

@@ -1,0 +1,196 @@
+package system
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/producers/agent"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// controlSubjects is where agents listen; the last word is the run's id. No stream keeps what is said there.
+const controlSubjects = "tensortap.control."
+
+// askEvery is how often a request is made again, so that an agent that came late hears of it, too.
+const askEvery = 100 * time.Millisecond
+
+// ErrNobodyAsked says that no process of the run lives.
+var ErrNobodyAsked = errors.New("no process of it lives")
+
+// Asked is what became of a request.
+type Asked struct {
+	Answers []agent.Answer `json:"answers"`          // by rank
+	Silent  []uint32       `json:"silent,omitempty"` // ranks that live, as far as anyone knows, and of which no agent said a word
+}
+
+// Open says of how many ranks it is not known yet what they do.
+func (a *Asked) Open() int {
+	open := len(a.Silent)
+	for i := range a.Answers {
+		if !settledAnswer(&a.Answers[i]) {
+			open++
+		}
+	}
+	return open
+}
+
+// settledAnswer says whether nothing more will come by waiting a little.
+func settledAnswer(a *agent.Answer) bool {
+	return !slices.Contains([]string{agent.StatePending, agent.StateBusy, agent.StateUntold}, a.State)
+}
+
+// listen has the agent answer requests until the subscription is ended.
+func (c *Client) listen(serving *agent.Agent) (*nats.Subscription, error) {
+	connection := c.stream.Conn()
+	heard, err := connection.Subscribe(controlSubjects+"*", func(m *nats.Msg) {
+		var request agent.Request
+		if json.Unmarshal(m.Data, &request) != nil || request.Sequence == 0 || m.Reply == "" {
+			return // of another release, whose sender is told that nobody answered
+		}
+		answers := serving.Ask(&request)
+		if len(answers) == 0 {
+			return
+		}
+		if text, err := json.Marshal(answers); err == nil {
+			_ = connection.Publish(m.Reply, text) // one that is lost is asked for again
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listen for requests: %w", err)
+	}
+	return heard, nil
+}
+
+// Ask asks the processes of a run, and waits until each has answered or patience ends, which is no error.
+func (c *Client) Ask(ctx context.Context, run string, r agent.Request, patience time.Duration) (Asked, error) {
+	r.RunID, r.Sequence = schemas.RunID(run), rand.Uint32()|1 //nolint:gosec // tells requests apart, no secret
+	asked, err := c.ask(ctx, &r, patience)
+	if err != nil {
+		return asked, fmt.Errorf("ask run %s to %s: %w", run, r.Do, err)
+	}
+	return asked, nil
+}
+
+func (c *Client) ask(ctx context.Context, r *agent.Request, patience time.Duration) (Asked, error) {
+	if err := r.Check(); err != nil {
+		return Asked{}, err
+	}
+	living, err := c.living(ctx, r)
+	if err != nil {
+		return Asked{}, err
+	}
+	q := question{request: r, living: living, answers: map[uint32]agent.Answer{}}
+	return q.ask(ctx, c.stream.Conn(), patience)
+}
+
+// living is the ranks that are asked and live.
+func (c *Client) living(ctx context.Context, r *agent.Request) ([]uint32, error) {
+	states, err := pipelines.RankStates(ctx, c.stream, r.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) == 0 {
+		return nil, fmt.Errorf("%w: no run of that name was ever recorded live", ErrNobodyAsked)
+	}
+	var living []uint32
+	for _, rank := range slices.Sorted(maps.Keys(states)) {
+		asked := len(r.Ranks) == 0 || slices.Contains(r.Ranks, int64(rank))
+		if asked && states[rank] == pipelines.StartLives {
+			living = append(living, rank)
+		}
+	}
+	if len(living) == 0 {
+		return nil, fmt.Errorf("%w: of its %d ranks, all that are asked have ended or died", ErrNobodyAsked, len(states))
+	}
+	return living, nil
+}
+
+// question is one call of Ask.
+type question struct {
+	request *agent.Request
+	living  []uint32
+	answers map[uint32]agent.Answer
+}
+
+func (q *question) ask(ctx context.Context, connection *nats.Conn, patience time.Duration) (Asked, error) {
+	inbox := nats.NewInbox()
+	heard, err := connection.SubscribeSync(inbox)
+	if err != nil {
+		return Asked{}, err
+	}
+	defer heard.Unsubscribe() //nolint:errcheck // nothing more is heard of it
+	text, err := json.Marshal(q.request)
+	if err != nil {
+		return Asked{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for q.open() && ctx.Err() == nil {
+		if err := connection.PublishRequest(controlSubjects+schemas.FormatID(q.request.RunID), inbox, text); err != nil {
+			return Asked{}, err
+		}
+		if err := q.hear(ctx, heard); err != nil {
+			return Asked{}, err
+		}
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return Asked{}, context.Cause(ctx)
+	}
+	return q.result(), nil
+}
+
+// hear takes answers in until it is time to ask again.
+func (q *question) hear(ctx context.Context, heard *nats.Subscription) error {
+	ctx, cancel := context.WithTimeout(ctx, askEvery)
+	defer cancel()
+	for {
+		m, err := heard.NextMsgWithContext(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var answers []agent.Answer
+		if json.Unmarshal(m.Data, &answers) == nil {
+			q.take(answers)
+		}
+	}
+}
+
+// take keeps the newest answer of each rank. That of a process that has gone takes the place of no other.
+func (q *question) take(answers []agent.Answer) {
+	for i := range answers {
+		a := &answers[i]
+		known, ok := q.answers[a.Rank]
+		if a.Sequence == q.request.Sequence && (!ok || !settledAnswer(&known) || settledAnswer(a)) {
+			q.answers[a.Rank] = *a
+		}
+	}
+}
+
+func (q *question) open() bool {
+	result := q.result()
+	return result.Open() > 0
+}
+
+func (q *question) result() Asked {
+	var result Asked
+	for _, rank := range q.living {
+		if _, ok := q.answers[rank]; !ok {
+			result.Silent = append(result.Silent, rank)
+		}
+	}
+	result.Answers = slices.SortedFunc(maps.Values(q.answers), func(a, b agent.Answer) int { return cmp.Compare(a.Rank, b.Rank) })
+	return result
+}

@@ -1,0 +1,288 @@
+package agent
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// What a request asks for.
+const (
+	DoCapture = "capture" // more detail for some steps
+	DoStop    = "stop"    // record nothing
+	DoResume  = "resume"  // record again
+	DoPoke    = "poke"    // say where the process is
+)
+
+// Request asks something of processes of a run.
+type Request struct {
+	RunID    uint64  `json:"run_id,string"`
+	Ranks    []int64 `json:"ranks,omitempty"` // only these; empty: all
+	Sequence uint32  `json:"sequence"`        // random, not 0; the same when asked again, which is then answered anew and followed once
+	Do       string  `json:"do"`
+
+	Level     string   `json:"level,omitempty"`
+	Steps     int      `json:"steps,omitempty"`
+	Scope     []string `json:"scope,omitempty"`
+	Requests  []string `json:"requests,omitempty"`   // only steps that have such a request
+	MostBytes int64    `json:"most_bytes,omitempty"` // of raw tensors, for each process; 0: none are kept
+}
+
+// States of an answer.
+const (
+	StateRecording = "recording" // as asked, from FromStep on
+	StateAwaiting  = "awaiting"  // a step of such a request
+	StateStopped   = "stopped"   // from FromStep on
+	StateResumed   = "resumed"   // likewise
+	StateRefused   = "refused"   // for the Reason
+	StatePending   = "pending"   // the process has not come to a next step yet
+	StateBusy      = "busy"      // it has not yet come to a request that was before
+	StateSeen      = "seen"      // of a poke; with stacks when the process has written them
+	StateUntold    = "untold"    // of a poke: the process has not written its stacks yet
+)
+
+// Answer is what becomes of a request in one process.
+type Answer struct {
+	Sequence uint32 `json:"sequence"`
+	Rank     uint32 `json:"rank"`
+	Host     string `json:"host"`
+	PID      uint64 `json:"pid"`
+	State    string `json:"state"`
+	FromStep uint32 `json:"from_step"`
+	Reason   string `json:"reason,omitempty"`
+	Payloads string `json:"payloads,omitempty"` // folder of raw tensors on the host
+
+	// Of a poke.
+	Step        uint32 `json:"step"`
+	Op          string `json:"op,omitempty"` // under way, or the last one; empty when there was none
+	SinceNs     int64  `json:"since_ns,omitempty"`
+	HeartbeatNs int64  `json:"heartbeat_ns,omitempty"`
+	NowNs       int64  `json:"now_ns,omitempty"` // the agent's clock, which is that of the process
+	Dropped     uint64 `json:"dropped,omitempty"`
+	Stacks      string `json:"stacks,omitempty"`
+}
+
+// TextError says that a request does not fit where a process looks for it.
+type TextError struct{ Bytes int }
+
+// Error implements error.
+func (e *TextError) Error() string {
+	return fmt.Sprintf("the request takes %d bytes, limit %d: give fewer or shorter patterns", e.Bytes, schemas.SpoolControlBytes)
+}
+
+// Check says whether processes can be given the request at all.
+func (r *Request) Check() error {
+	text, err := r.text(strings.Repeat("x", longestFolder))
+	if err == nil && len(text) > schemas.SpoolControlBytes {
+		return &TextError{Bytes: len(text)}
+	}
+	return err
+}
+
+const longestFolder = 512
+
+// text is the request as the process reads it.
+func (r *Request) text(folder string) ([]byte, error) {
+	asked := map[string]any{"do": r.Do}
+	if r.Do == DoCapture {
+		asked["level"], asked["steps"] = r.Level, r.Steps
+		asked["scope"], asked["requests"] = append([]string{}, r.Scope...), append([]string{}, r.Requests...)
+	}
+	if r.MostBytes > 0 {
+		asked["folder"], asked["most_bytes"] = folder, r.MostBytes
+	}
+	return json.Marshal(asked)
+}
+
+// Ask hands a request to every process of the run that is served, and says what has become of it so far. It waits for none.
+func (a *Agent) Ask(r *Request) []Answer {
+	var answers []Answer
+	for _, s := range a.current() {
+		if answer, meant := s.ask(r); meant {
+			answers = append(answers, answer)
+		}
+	}
+	return answers
+}
+
+func (a *Agent) current() []*served {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	all := make([]*served, 0, len(a.served))
+	for _, s := range a.served {
+		all = append(all, s)
+	}
+	return all
+}
+
+// ask is Ask for one process.
+func (s *served) ask(r *Request) (answer Answer, meant bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.header == nil || s.admitted == nil || s.admitted.run.RunID != r.RunID {
+		return Answer{}, false
+	}
+	rank := s.admitted.rank.Rank
+	if len(r.Ranks) > 0 && !slices.Contains(r.Ranks, int64(rank)) {
+		return Answer{}, false
+	}
+	head := s.header.load()
+	answer = Answer{Sequence: r.Sequence, Rank: rank, Host: s.admitted.rank.Host, PID: head.PID}
+	if r.Do == DoPoke {
+		s.poke(&answer, &head)
+		return answer, true
+	}
+	if err := s.hand(r, &answer); err != nil {
+		answer.State, answer.Reason = StateRefused, err.Error()
+	}
+	return answer, true
+}
+
+// hand gives the process the request, if it is not busy with another, and says what it has answered.
+func (s *served) hand(r *Request, answer *Answer) error {
+	if known, ok := s.answers[r.Sequence]; ok {
+		*answer = known
+		return nil
+	}
+	asked, answered := s.header.control()
+	if r.MostBytes > 0 {
+		answer.Payloads = s.cfg.Payloads
+	}
+	switch {
+	case asked.Sequence == r.Sequence && answered.Sequence != r.Sequence:
+		answer.State = StatePending
+	case asked.Sequence == r.Sequence:
+		answer.State, answer.FromStep, answer.Reason = outcome(answered.Outcome), answered.Step, s.header.answerText(answered.Length)
+		if answer.State != StateAwaiting {
+			s.remember(answer)
+		}
+	case asked.Sequence != answered.Sequence:
+		answer.State = StateBusy
+	default:
+		text, err := r.text(s.cfg.Payloads)
+		if err != nil {
+			return err
+		}
+		if len(text) > schemas.SpoolControlBytes {
+			return &TextError{Bytes: len(text)}
+		}
+		s.header.ask(r.Sequence, text)
+		answer.State = StatePending
+	}
+	return nil
+}
+
+// remember keeps the answer for who asks again after the process was asked something else.
+func (s *served) remember(answer *Answer) {
+	const most = 64
+	if s.answers == nil || len(s.answers) >= most {
+		s.answers = map[uint32]Answer{}
+	}
+	s.answers[answer.Sequence] = *answer
+}
+
+func outcome(answered uint32) string {
+	switch answered {
+	case schemas.SpoolRecording:
+		return StateRecording
+	case schemas.SpoolAwaiting:
+		return StateAwaiting
+	case schemas.SpoolStopped:
+		return StateStopped
+	case schemas.SpoolResumed:
+		return StateResumed
+	default:
+		return StateRefused
+	}
+}
+
+// poke says where the process is, by its header and, once it has written them, the stacks of its threads.
+func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
+	answer.State = StateUntold
+	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step, head.CurrentTimeNs, head.HeartbeatNs
+	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano(), head.DroppedCount
+	answer.Op = opName(s.dir, head.CurrentOp)
+	asked, answered := s.header.control()
+	switch {
+	case answered.Poked == answer.Sequence:
+		answer.State, answer.Stacks = StateSeen, stacksOf(s.dir)
+	case asked.Poke != answer.Sequence:
+		s.header.poke(answer.Sequence)
+	}
+}
+
+// opName looks the op up in the file of definitions; empty when there is none of that number.
+func opName(dir string, op uint32) string {
+	definitions, err := openDefinitions(dir)
+	if err != nil || op == 0 {
+		return ""
+	}
+	defer definitions.close() //nolint:errcheck // only read
+	for {
+		text, whole, err := definitions.next(-1)
+		if err != nil || !whole {
+			return ""
+		}
+		if d, err := parseDefinition(text); err == nil && d.Kind == "op" && d.ID == op {
+			return d.Name
+		}
+	}
+}
+
+// stacksOf is what the process has written of its threads.
+func stacksOf(dir string) string {
+	const most = 64 << 10
+	file, err := os.OpenFile(filepath.Join(dir, stacksFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return ""
+	}
+	return strings.ToValidUTF8(string(text), "?")
+}
+
+// control reads both sides of the conversation with the process.
+func (h *header) control() (asked schemas.SpoolAsked, answered schemas.SpoolAnswered) {
+	asked.Load(h.page)
+	answered.Load(h.page)
+	return asked, answered
+}
+
+// ask writes a request. The process tells by the checksum whether all of it is there.
+func (h *header) ask(sequence uint32, text []byte) {
+	asked, _ := h.control()
+	at := schemas.SpoolControlOffset + askedBytes
+	copy(h.page[at:at+schemas.SpoolControlBytes], text)
+	asked.Length, asked.Checksum = uint32(len(text)), crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) //nolint:gosec // bounded
+	asked.Store(h.page)
+	binary.LittleEndian.PutUint32(h.page[schemas.SpoolControlOffset:], sequence)
+}
+
+func (h *header) poke(number uint32) {
+	asked, _ := h.control()
+	asked.Poke = number
+	asked.Store(h.page)
+}
+
+func (h *header) answerText(length uint32) string {
+	at := schemas.SpoolAnswerOffset + answeredBytes
+	return strings.ToValidUTF8(string(h.page[at:at+min(int(length), schemas.SpoolAnswerBytes)]), "?")
+}
+
+// Sizes of the two parts before their texts.
+const (
+	askedBytes    = 16
+	answeredBytes = 20
+)

@@ -1,0 +1,19 @@
+package agent
+
+import (
+	"os"
+	"regexp"
+	"slices"
+)
+
+// payloadLocation is that of a raw tensor of a live process: the name of the process's folder, then numbers.
+var payloadLocation = regexp.MustCompile(`^[0-9]+-[0-9a-f]{16}/[0-9]+-[0-9]+-[0-9]+\.safetensors$`)
+
+// IsPayload says whether a location is that of a raw tensor that a live process kept, below a folder of such.
+func IsPayload(location string) bool { return payloadLocation.MatchString(location) }
+
+// KeepsPayloads says whether live processes have kept raw tensors in the folder: it then holds a folder for each.
+func KeepsPayloads(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.IsDir() && folderName.MatchString(e.Name()) })
+}

@@ -1,0 +1,208 @@
+"""What is asked of a process while it trains: at a step's boundary, for some steps, and the model does not notice."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import asking
+import pytest
+import reading
+import torch
+from models import small
+from torch import Tensor
+
+import tensortap
+from tensortap import layout
+
+STEPS = 8
+Before = Callable[[int, Path], None]
+
+
+def _train(spool: Path | None, before: Before = lambda step, folder: None, **settings: Any) -> list[Tensor]:
+    """Train, and call before with each step's number and the process's folder once that is there."""
+    model, batch = small()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    losses = []
+    with tensortap.tap(model, run="asked", spool=spool, enabled=spool is not None, **settings) as tap:
+        for step in range(STEPS):
+            if step and spool:
+                before(step, _folder(spool))
+            optimizer.zero_grad()
+            loss = model(batch).square().mean()
+            torch.autograd.backward(loss)
+            optimizer.step()
+            tap.step()
+            losses.append(loss.detach())
+    return losses
+
+
+def _folder(spool: Path) -> Path:
+    return next(path for path in spool.iterdir() if (path / "header").exists())
+
+
+def _once(at: int, **request: Any) -> Before:
+    def before(step: int, folder: Path) -> None:
+        if step == at:
+            asking.ask(folder, 7, **request)
+
+    return before
+
+
+def _apis(spool: Path) -> dict[int, set[str | None]]:
+    """By step, the modules that recorded APIs were called in."""
+    steps = reading.read(_folder(spool)).steps
+    return {step.number: {step.parents[name] for name in step.begun if not name.startswith("Module.") and ".forward" in name} for step in steps}
+
+
+def _modules(spool: Path) -> dict[int, int]:
+    steps = reading.read(_folder(spool)).steps
+    return {step.number: sum(name.startswith("Module.") and name.endswith(".forward.0") for name in step.completed) for step in steps}
+
+
+def test_two_steps_have_more_within_the_scope_and_then_all_is_as_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = _once(3, do="capture", level="mix", steps=2, scope=["blocks.1"], requests=[])
+    losses = _train(tmp_path, before)
+    assert all(torch.equal(one, other) for one, other in zip(losses, _train(None), strict=True))
+    apis, modules = _apis(tmp_path), _modules(tmp_path)
+    assert {step for step, parents in apis.items() if parents} == {3, 4}
+    assert {parent for step in (3, 4) for parent in apis[step] if parent} >= {"Module.blocks.1.up.Linear.forward.0"}
+    assert all(parent is None or parent.startswith("Module.blocks.1.") for step in (3, 4) for parent in apis[step])
+    assert set(modules.values()) == {modules[0]} and modules[0] > 10  # those outside the scope stay, too
+    assert asking.answer(_folder(tmp_path))[:3] == (7, layout.RECORDING, 3)
+    assert capsys.readouterr().err.count("2 steps are recorded at level mix of blocks.1 from step 3 on") == 1
+
+
+def test_a_scope_that_no_module_fits_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    _train(tmp_path, _once(3, do="capture", level="mix", steps=2, scope=["blokcs.1"], requests=[]))
+    sequence, outcome, step, _, text = asking.answer(_folder(tmp_path))
+    assert (sequence, outcome, step) == (7, layout.REFUSED, 3)
+    assert "blokcs.1: no module has such a path; do you mean blocks.1?" in text
+    assert not any(_apis(tmp_path).values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"do":"rm -rf"}', b'{"do":"capture","steps":-1}', b'{"do":"capture","steps":"2"}',
+     b'{"do":"capture","scope":"all"}', b'{"do":"capture","folder":3}', b'{"do":"capture","level":"L9"}', b'{"do":"capture","what":1}',
+     b'{"do":' * 200, b'{"do":["capture"]}'],
+    ids=range(14),
+)  # fmt: skip
+def test_a_request_that_makes_no_sense_is_refused(text: bytes, tmp_path: Path) -> None:
+    def before(step: int, folder: Path) -> None:
+        if step == 2:
+            asking.write(folder, 9, text)
+
+    _train(tmp_path, before)
+    assert asking.answer(_folder(tmp_path))[:2] == (9, layout.REFUSED)
+    assert not any(_apis(tmp_path).values()) and len(_modules(tmp_path)) == STEPS
+    assert not any(reason == "hook error" for step in reading.read(_folder(tmp_path)).steps for reason, _ in step.unseen)
+
+
+def test_a_request_that_is_half_written_is_waited_for(tmp_path: Path) -> None:
+    whole = b'{"do":"capture","level":"mix","steps":1}'
+
+    def before(step: int, folder: Path) -> None:
+        if step in (2, 3):
+            asking.write(folder, 9, whole, checksum=1)
+        if step == 5:
+            asking.write(folder, 9, whole)
+
+    _train(tmp_path, before)
+    assert {step for step, parents in _apis(tmp_path).items() if parents} == {5}
+
+
+def test_what_is_stopped_goes_on_when_asked_and_single_steps_can_be_captured_meanwhile(tmp_path: Path) -> None:
+    asked = {
+        2: (1, {"do": "stop"}),
+        4: (2, {"do": "capture", "level": "mix", "steps": 1, "scope": ["blocks.1"]}),
+        6: (3, {"do": "resume"}),
+    }
+    outcomes = []
+
+    def before(step: int, folder: Path) -> None:
+        outcomes.append(asking.answer(folder)[1:3])
+        if step in asked:
+            asking.ask(folder, asked[step][0], **asked[step][1])
+
+    _train(tmp_path, before)
+    modules = _modules(tmp_path)
+    assert sorted(modules) == [0, 1, 4, 6, 7]
+    assert 0 < modules[4] < modules[0] == modules[6]
+    assert outcomes[2] == (layout.STOPPED, 2) and outcomes[4] == (layout.RECORDING, 4) and outcomes[6] == (layout.RESUMED, 6)
+
+
+def test_only_steps_of_a_request_are_meant_where_one_is_named(tmp_path: Path) -> None:
+    _train(tmp_path, _once(2, do="capture", level="mix", steps=1, requests=["chat-*"]))
+    assert asking.answer(_folder(tmp_path))[:2] == (7, layout.AWAITING)  # here nobody serves requests
+    assert not any(_apis(tmp_path).values())
+
+
+@pytest.fixture
+def free_signal() -> Iterator[None]:
+    before = signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def _signals(at: int) -> Before:
+    def before(step: int, folder: Path) -> None:
+        if step == at:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    return before
+
+
+@pytest.mark.usefixtures("free_signal")
+def test_a_signal_asks_for_detail_of_two_steps(tmp_path: Path) -> None:
+    _train(tmp_path, _signals(3))
+    assert {step for step, parents in _apis(tmp_path).items() if parents} == {3, 4}
+    assert signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("free_signal")
+def test_a_handler_of_the_application_is_left_alone(tmp_path: Path) -> None:
+    caught = []
+    signal.signal(signal.SIGUSR1, lambda *_: caught.append(1))
+    ours = signal.getsignal(signal.SIGUSR1)
+    _train(tmp_path, _signals(3))
+    assert caught == [1] and not any(_apis(tmp_path).values()) and signal.getsignal(signal.SIGUSR1) is ours
+
+
+@pytest.mark.usefixtures("free_signal")
+@pytest.mark.parametrize("at", [-1, 2], ids=["before", "meanwhile"])
+def test_a_handler_in_c_is_left_alone(at: int, tmp_path: Path) -> None:
+    with (tmp_path / "said").open("w+") as said:
+
+        def before(step: int, folder: Path) -> None:
+            if step == at:
+                faulthandler.register(signal.SIGUSR1, said)
+
+        if at < 0:
+            faulthandler.register(signal.SIGUSR1, said)
+        spool = tmp_path / "spool"
+        _train(spool, before)
+        os.kill(os.getpid(), signal.SIGUSR1)  # would end this process if the handler were gone
+        faulthandler.unregister(signal.SIGUSR1)
+        said.seek(0)
+        assert "Current thread" in said.read() and not any(_apis(spool).values())
+
+
+def test_where_a_process_hangs_is_told(tmp_path: Path) -> None:
+    def hang_here(folder: Path) -> None:
+        asking.poke(folder, 41)
+        limit = time.monotonic() + 10
+        while asking.answer(folder)[3] != 41 and time.monotonic() < limit:
+            time.sleep(0.05)
+
+    _train(tmp_path, lambda step, folder: hang_here(folder) if step == 2 else None)
+    told = (_folder(tmp_path) / "stacks").read_text()
+    first = told.split("\n\n")[0].splitlines()
+    assert first[0] == "thread MainThread"
+    assert "hang_here" in first[1] and str(Path(__file__)) in first[1] and "_train" in told
+    assert "tensortap heartbeat" not in told  # which writes it
