@@ -8,6 +8,7 @@ from typing import Any, Final
 
 _HANDLER: Final = "handle_torch_function"
 _DISPATCHER: Final = "_jit_internal.py"  # of functions that have two bodies, as max_pool2d
+_MOST_KNOWN: Final = 1 << 16  # calls in code; code that is made again and again has no end of them
 
 Passed = tuple[int, tuple[str, ...]]  # how many by place, and the names of the others
 
@@ -41,7 +42,9 @@ class CallSites:
         key = (id(caller.f_code), caller.f_lasti)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = (caller.f_code, passed(caller))
+            known = (caller.f_code, passed(caller))
+            if len(self._known) < _MOST_KNOWN:
+                self._known[key] = known
         return known[1]
 
 

@@ -6,13 +6,16 @@ import json
 import os
 import struct
 import time
+from collections import Counter
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 _POLYNOMIAL: Final = 0x82F63B78  # CRC-32C, reflected
 _HEAD: Final = struct.Struct("<II")
 _RETRY_S: Final = 1.0
-_MOST_KNOWN: Final = 1 << 20
+_MOST_BYTES: Final = 1 << 27
+_MOST_TEXT_BYTES: Final = _MOST_BYTES + (1 << 20)  # so that there are words for what is refused
 
 
 def _table() -> tuple[int, ...]:
@@ -44,23 +47,23 @@ class Definitions:
         self._known: dict[bytes, int] = {}
         self._last: dict[str, int] = {}
         self._retry_at = 0.0
-        self.lost = 0  # definitions that could not be written
+        self.refused: Counter[str] = Counter()  # by kind, as there were too many
 
     def define(self, kind: str, fields: dict[str, object]) -> int:
-        """The local id of this content, written to the file if it is new; 0 when it cannot be written."""
+        """The local id of this content, written to the file if it is new; 0 when it cannot be written, or is refused."""
         content = json.dumps(fields, separators=(",", ":"), sort_keys=True).encode()
-        key = kind.encode() + content
+        key = blake2b(kind.encode() + content, digest_size=16).digest()
         known = self._known.get(key)
         if known is not None:
             return known
+        if self._bytes > (_MOST_TEXT_BYTES if kind == "text" else _MOST_BYTES):
+            self.refused[kind] += 1
+            return 0
         number = self._last.get(kind, 0) + 1
         head = {"d": kind} if kind in ("run", "rank") else {"d": kind, "id": number}
         if not self._append(json.dumps(head | fields, separators=(",", ":")).encode()):
-            self.lost += 1
             return 0
-        self._last[kind] = number
-        if len(self._known) < _MOST_KNOWN:
-            self._known[key] = number
+        self._last[kind] = self._known[key] = number
         return number
 
     def close(self) -> None:

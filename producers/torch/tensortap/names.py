@@ -17,6 +17,7 @@ from tensortap.stacks import Stacks
 
 SiteKey = int | str | tuple[str, str]
 _MOST_CALLS: Final = 1 << 16  # of one API in a step, whose ops are kept
+_MOST_PLACES: Final = 1 << 16  # in code, whose operators are kept
 
 # In this order: where one function has two names, the later is the one that modules call it by.
 _PLACES: Final[tuple[tuple[str, Any], ...]] = (
@@ -69,19 +70,21 @@ class Names:
     """The ops of a tap. Call indices begin anew with each step."""
 
     def __init__(self, spool: Spool, stacks: Stacks) -> None:
-        self._spool, self._stacks = spool, stacks
+        self._spool, self.stacks = spool, stacks
         self._named: dict[str, Op] = {}
         self.step = 0
 
     def make(self, name: str, frame: FrameType | None) -> Op:
         """Define an op that is called from the frame."""
-        return Op(name, self._spool.define("op", {"name": name}), self._stacks.number(frame) if frame else 0)
+        return Op(name, self._spool.define("op", {"name": name}), self.stacks.number(frame) if frame else 0)
 
     def named(self, name: str) -> Op:
         """The op of a name without a call index; it has no stack."""
         found = self._named.get(name)
-        if found is None or not found.id:
-            found = self._named[name] = self.make(name, None)
+        if found is None:
+            found = self.make(name, None)
+            if found.id:
+                self._named[name] = found
         return found
 
     def backward(self, op: Op) -> Op:
@@ -134,8 +137,9 @@ class Api:
         assert self._by_operator is not None
         used = operators.used(frame, two_tensors)
         calls = self._calls if used is None else self._by_operator.get(used)
-        self._by_place[key] = calls
-        self._kept.append(frame.f_code)
+        if len(self._by_place) < _MOST_PLACES:
+            self._by_place[key] = calls
+            self._kept.append(frame.f_code)
         return calls
 
 

@@ -97,6 +97,8 @@ class Process:
             counts = [after - before for after, before in zip(now, self._before, strict=True)]
             if counts[2]:
                 self.unseen.count(unseen.DROPPED, "", counts[2])
+            for kind, count in spool.refused():
+                self.unseen.count(unseen.UNDEFINED, kind, count)
             for reason, subject, count in self.unseen.drain():
                 texts = spool.text(reason), spool.text(subject)
                 spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())

@@ -173,7 +173,7 @@ class Recorder:
             setattr(error, _TOLD, True)
         kind, message, inputs = failures.describe(error, args, kwargs)
         texts = [self.spool.text(text) for text in (kind, message, inputs)]
-        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns())
+        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, self.names.stacks.raised(error), time.time_ns())
 
 
 def _threads(of_torch: int) -> int:

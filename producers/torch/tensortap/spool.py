@@ -64,6 +64,16 @@ class Spool:
         """The local id of a definition; 0 when it cannot be written."""
         return self._definitions.define(kind, dict(fields))
 
+    def refuse(self, kind: str) -> None:
+        """Count a definition that is not made, as there are too many."""
+        self._definitions.refused[kind] += 1
+
+    def refused(self) -> list[tuple[str, int]]:
+        """How many definitions of each kind were refused since the last call."""
+        counts = list(self._definitions.refused.items())
+        self._definitions.refused.clear()
+        return counts
+
     def text(self, text: str) -> int:
         """The local id of a text; 0 for the empty one."""
         return self._definitions.define("text", {"text": text}) if text else 0

@@ -21,6 +21,7 @@ ANOTHER_MODEL: Final = "another model"
 NOT_SERVED: Final = "serves no request"
 REQUEST_NAMES: Final = "request names beyond the limit"
 NOT_KEPT: Final = "payload not kept"
+UNDEFINED: Final = "definitions beyond the limit"
 OTHER_REASONS: Final = "reasons beyond the limit"
 
 REASONS: Final[tuple[str, ...]] = (
@@ -40,6 +41,7 @@ REASONS: Final[tuple[str, ...]] = (
     NOT_SERVED,
     REQUEST_NAMES,
     NOT_KEPT,
+    UNDEFINED,
     OTHER_REASONS,
 )
 MOST_PAIRS: Final = 4096

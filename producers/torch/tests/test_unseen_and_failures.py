@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import torch
+from pathlib import Path
 
+import pytest
+import reading
+import torch
+from torch import Tensor, nn
+
+import tensortap
 from tensortap import unseen
 from tensortap.failures import LONGEST_MESSAGE_BYTES, cut, describe
 
@@ -68,3 +74,30 @@ def test_long_texts_are_cut_at_whole_characters() -> None:
 
 def test_many_inputs_are_counted() -> None:
     assert describe(ValueError(), tuple(range(100)))[2].splitlines()[-1] == "and 36 more"
+
+
+class TwoCalls(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[-1] == 4:
+            return self.inner(x)  # as it was called first
+        return self.inner(x)  # as it was called when it raised
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "mix"])
+def test_a_failure_has_the_stack_that_it_comes_from(level: str, tmp_path: Path) -> None:
+    model = TwoCalls()
+    with tensortap.tap(model, run="r", level=level, spool=tmp_path):
+        model(torch.ones(1, 4))
+        with pytest.raises(RuntimeError):
+            model(torch.ones(1, 5))
+    spooled = reading.only(tmp_path)
+    (stack,) = [row[5] for kind, row in spooled.rows if kind == "failure"]
+    frames = spooled.named("stack", stack)["frames"]
+    ours = [frame for frame in frames if __file__ in frame]
+    assert "as it was called when it raised" in ours[0] and "test_a_failure_has" in ours[1]
+    assert not any("as it was called first" in frame for frame in frames)
+    assert "torch/nn/modules/linear.py" in frames[0], "it begins where the exception was raised"
