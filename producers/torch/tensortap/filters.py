@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from fnmatch import translate
+from itertools import islice
 from typing import Final
 
 from tensortap import risks
@@ -13,6 +15,7 @@ from tensortap.topology import Place
 
 _CALL: Final = re.compile(r"\.\d+(?=\.|$)")
 _MOST_REMEMBERED: Final = 1 << 17
+_MOST_NEAR: Final = 2000  # modules that one is looked for among: the model waits meanwhile
 _INPUTS: Final = frozenset(("input", "kwarg"))
 
 
@@ -26,6 +29,7 @@ class Filter:
         self._unmatched = {*settings.scope, *settings.ops, *settings.names, *(settings.between or ())}
         self._wanted: dict[tuple[str, str], bool] = {}
         self._classes: dict[str, str] = {}
+        self._nearest: dict[str, str] = {}
         self._between = Between(*settings.between) if settings.between else None
         self._step_wanted = False
         self._wider: list[tuple[str, re.Pattern[str]]] = []
@@ -100,7 +104,7 @@ class Filter:
     def unmatched(self) -> list[str]:
         """The patterns that have matched nothing so far, in words that say what to do."""
         found = self._between.seen if self._between else frozenset[str]()
-        missing = [_told(pattern, self._settings) for pattern in sorted(self._unmatched - found)]
+        missing = [_told(pattern, self._settings, self._nearest_to(pattern)) for pattern in sorted(self._unmatched - found)]
         if not self._step_wanted and self._settings.steps.ranges is not None:
             missing.append(f"steps {self._settings.steps}: no step had such a number")
         if self._between and self._between.reversed:
@@ -132,6 +136,13 @@ class Filter:
         found = [pattern for pattern, compiled in patterns if any(compiled.match(text) for text in texts)]
         self._unmatched.difference_update(found)
         return bool(found)
+
+    def _nearest_to(self, pattern: str) -> str:
+        """The module whose path is most like a pattern of paths, looked for once; empty when none is."""
+        if pattern in self._settings.scope and self._classes and pattern not in self._nearest:
+            near = difflib.get_close_matches(pattern, islice(self._classes, _MOST_NEAR), n=1, cutoff=0.5)
+            self._nearest[pattern] = near[0] if near else ""
+        return self._nearest.get(pattern, "")
 
     def _named(self, name: str, module_path: str) -> bool:
         texts = [name, *(self._module_names(module_path) if self._settings.level == "mix" else ())]
@@ -193,10 +204,11 @@ def _forms(name: str) -> list[str]:
     return [name, short, short.partition(".")[2]]
 
 
-def _told(pattern: str, asked: Settings) -> str:
+def _told(pattern: str, asked: Settings, near: str) -> str:
     if asked.between and pattern in asked.between:
         return f"scope name {pattern}: no op has this name; names end in the call's number, as in dump.json"
     if pattern in asked.names:
         return f"list entry {pattern}: no op's name contains it; upper and lower case differ"
     kind = "scope" if pattern in asked.scope else "ops"
-    return f"{kind} pattern {pattern}: matched nothing; * stands for any characters"
+    meant = f"do you mean {near}? " if near else ""
+    return f"{kind} pattern {pattern}: matched nothing; {meant}* stands for any characters"

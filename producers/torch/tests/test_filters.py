@@ -42,7 +42,7 @@ def test_what_matches_nothing_is_told_with_what_to_do() -> None:
     some.wants_op("Functional.relu.0.forward", "layers.1")
     assert some.unmatched() == [
         "list entry Relu: no op's name contains it; upper and lower case differ",
-        "scope pattern layers.9: matched nothing; * stands for any characters",
+        "scope pattern layers.9: matched nothing; do you mean layers.1? * stands for any characters",
         "ops pattern sofmax: matched nothing; * stands for any characters",
         "steps 5: no step had such a number",
     ]
