@@ -171,7 +171,7 @@ class CollectiveHooks:
         try:
             with self._recorder.lock, unintercepted():
                 action()
-        except Exception as error:
+        except Exception as error:  # as in Guard: whatever it is, it is ours, and the collective is done
             self._recorder.guard.caught("collective", error)
 
 

@@ -69,5 +69,5 @@ def _safely(shown: Any, value: object) -> str:
     # What is shown belongs to the user: its methods may raise anything, and a guest passes nothing on.
     try:
         return str(shown(value))
-    except Exception:  # noqa: BLE001
+    except Exception:  # as above
         return f"{type(value).__qualname__} that cannot be shown"

@@ -63,12 +63,12 @@ class ApiMode(TorchFunctionMode):
             return func(*args, **kwargs)
         try:
             result = func(*args, **kwargs)
-        except BaseException as error:
+        except BaseException as error:  # the model's own, which goes on its way
             self._raised(call, error, args, kwargs)
             raise
         try:
             self._after(call, result, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # likewise
             self._caught("api", error)
         return result
 
@@ -98,7 +98,7 @@ class ApiMode(TorchFunctionMode):
             if seq and isinstance(error, Exception):
                 with self._recorder.lock, unintercepted():
                     self._recorder.failed(op, seq, error, args, kwargs)
-        except Exception as ours:
+        except Exception as ours:  # likewise
             self._caught("api", ours)
 
     def _follow(self, op: Op, path: str, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ class ApiMode(TorchFunctionMode):
                 else:
                     number = names.backward(parent).id if parent else 0
                 recorder.gradients(names.backward(op), number, path, given, made)
-        except Exception as error:
+        except Exception as error:  # likewise
             self._caught("api backward", error)
 
     def _not_listed(self, func: Any) -> None:

@@ -118,7 +118,7 @@ class Session:
     def _safely(self, place: str, action: Callable[..., None], *args: object) -> None:
         try:
             action(*args)
-        except Exception as error:
+        except Exception as error:  # as in Guard: the application calls, and has done nothing wrong
             self._guard.caught(place, error)
 
     def _start(self, models: Models | None) -> None:
@@ -300,7 +300,7 @@ def _after_fork() -> None:
     for session in list(_forked):
         try:
             session.after_fork()
-        except Exception as error:
+        except Exception as error:  # as in Guard: whoever forks need not know of us
             Guard(unseen.Unseen()).caught("after a fork", error)
 
 
