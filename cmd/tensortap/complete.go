@@ -4,27 +4,38 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
 )
 
 // completionPatience is how long a shell waits for names: longer is a nuisance.
 const completionPatience = 500 * time.Millisecond
 
-// completeRuns offers the names of stored runs to a shell. It has nothing to offer, and nothing to complain of, where no
-// system runs. It is for flags and for arguments alike.
+// mostCompletions is how many names are offered.
+const mostCompletions = 100
+
+// completeRuns offers the names of stored runs to a shell: those that the running system knows or, where none runs, those
+// that its archive holds. It has nothing to complain of. It is for flags and for arguments alike.
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
 	defer cancel()
 	a.serversOfEnvironment() // a completion runs no PersistentPreRun
 	names, err := a.runNames(ctx, begun)
+	if errors.Is(err, system.ErrNotRunning) {
+		names, err = a.archivedNames(begun)
+	}
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return showable(names), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeRunsOrFiles offers the names of stored runs, and where none begins so, the shell's own files and folders.
@@ -44,8 +55,8 @@ func (a *app) runNames(ctx context.Context, begun string) ([]string, error) {
 	}
 	defer reader.Close() //nolint:errcheck // only read
 	var answer bytes.Buffer
-	query := "SELECT DISTINCT name FROM tap_store.run WHERE startsWith(name, {begun:String}) ORDER BY name LIMIT 100"
-	if err := reader.Query(ctx, &answer, report.CSV, query, map[string]string{"begun": begun}); err != nil {
+	query := "SELECT DISTINCT name FROM tap_store.run WHERE startsWith(name, {begun:String}) ORDER BY name LIMIT {most:UInt64}"
+	if err := reader.Query(ctx, &answer, report.CSV, query, map[string]string{"begun": begun, "most": strconv.Itoa(mostCompletions)}); err != nil {
 		return nil, err
 	}
 	lines, err := csv.NewReader(&answer).ReadAll()
@@ -54,11 +65,26 @@ func (a *app) runNames(ctx context.Context, begun string) ([]string, error) {
 	}
 	var names []string
 	for _, line := range lines[1:] {
-		if name := line[0]; name == report.Printable(name) { // what a shell could not show
-			names = append(names, name)
-		}
+		names = append(names, line[0])
 	}
 	return names, nil
+}
+
+// archivedNames are the names that begin so, as the Parquet files have them.
+func (a *app) archivedNames(begun string) ([]string, error) {
+	folder, err := a.folder()
+	if err != nil {
+		return nil, err
+	}
+	names, err := folder.ArchivedRuns()
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begun) })
+	slices.Sort(names)
+	return names[:min(len(names), mostCompletions)], err
+}
+
+// showable leaves out names that a shell could not show.
+func showable(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return name != report.Printable(name) })
 }
 
 // completeRunFlags has the shell complete those flags of the command with names of runs.

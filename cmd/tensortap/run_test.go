@@ -33,6 +33,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{s, []string{"query", stepsOfRuns, "--output", "csv"}, 0, []string{"configured,[1],0", "driven,[1],0", `tokens,"[0,1,2,3]",1`}},
 		{s, []string{"runs", "--output", "csv"}, 0, []string{"tokens,ended", "LlamaForCausalLM"}},
 
+		{s, []string{"__complete", "compare", "good", "configu"}, 0, []string{"configured\n"}}, // where no system runs
 		{s, []string{"run", "--run", "good", "--", "true"}, 2, []string{"run good is recorded already", "--resume"}},
 		{s, []string{"run", "--run", "none", "--", "sh", "-c", "exit 7"}, 7, []string{"nothing was recorded"}},
 		{s, []string{"run", "--run", "none", "--", "no such program"}, 127, []string{"start no such program"}},

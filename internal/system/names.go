@@ -1,0 +1,79 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tensortap/tensortap/consumers/parquet"
+)
+
+// ArchivedRuns are the names of the runs that the folder's archive holds, whether a system runs on it or not.
+func (f Folder) ArchivedRuns() ([]string, error) { return parquet.RunNames(f.archive()) }
+
+// CheckRank says whether a run has that rank, where one is asked for: else every answer would be empty.
+func (c *Client) CheckRank(ctx context.Context, run string, rank int64) error {
+	if rank < 0 {
+		return nil
+	}
+	table, err := c.Table(ctx, "SELECT DISTINCT rank FROM tap_store.rank WHERE run_id = xxh3(concat({run:String}, char(31))) ORDER BY rank",
+		map[string]string{"run": run})
+	if err != nil {
+		return err
+	}
+	var ranks []int64
+	for i := range table.Rows {
+		ranks = append(ranks, int64(table.Get(i, "rank").Number))
+		if ranks[i] == rank {
+			return nil
+		}
+	}
+	if len(ranks) == 0 {
+		return nil // which a verdict says better
+	}
+	return fmt.Errorf("run %s has no rank %d; it has %s", run, rank, rankSpans(ranks))
+}
+
+// rankSpans are ranks in ascending order in words, as 0-3, 6.
+func rankSpans(ranks []int64) string {
+	var words []string
+	for begin := 0; begin < len(ranks); {
+		end := begin
+		for end+1 < len(ranks) && ranks[end+1] == ranks[end]+1 {
+			end++
+		}
+		word := fmt.Sprint(ranks[begin])
+		if end > begin {
+			word += fmt.Sprintf("-%d", ranks[end])
+		}
+		words, begin = append(words, word), end+1
+	}
+	return strings.Join(words, ", ")
+}
+
+// CheckOp says whether one of the runs has an op of exactly that name.
+func (c *Client) CheckOp(ctx context.Context, runs [2]string, op string) error {
+	names, err := c.Report(ctx, "op_names", map[string]string{"problem": runs[0], "bench": runs[1], "name": op, "limit": "5"})
+	if err != nil || len(names.Rows) == 0 || names.Get(0, "matched_by").Exact == "name" {
+		return err
+	}
+	alike := alikeNames(names, names.Get(0, "matched_by").Exact)
+	return fmt.Errorf("no op of %s is named %q; the nearest are:\n  %s", strings.Join(distinct(runs), " or "), op, strings.Join(alike, "\n  "))
+}
+
+func distinct(runs [2]string) []string {
+	if runs[0] == runs[1] {
+		return runs[:1]
+	}
+	return runs[:]
+}
+
+// commonLevel is the level that both runs were recorded at; empty where they differ or nobody knows.
+func (c *Client) commonLevel(ctx context.Context, problem, bench string) (string, error) {
+	levels, err := c.Table(ctx, "SELECT DISTINCT level FROM tap_store.run WHERE name IN ({problem:String}, {bench:String})",
+		map[string]string{"problem": problem, "bench": bench})
+	if err != nil || len(levels.Rows) != 1 {
+		return "", err
+	}
+	return levels.Get(0, "level").Exact, nil
+}
