@@ -18,7 +18,7 @@ func TestExplainShowsAnOpOnAScreen(t *testing.T) {
 	for _, want := range []string{
 		"op           Module.model.layers.2.mlp.down_proj.Linear.forward.0, rank 0, step 0",
 		"module       model.layers.2.mlp.down_proj", "paired       with the op of the same name", "parameter weight", "diverged by statistics",
-		"msProbe", "before it    ", "elsewhere    ", "called at", "not meant    Module.model.layers.2.mlp.down_proj.Linear.backward.0",
+		"msProbe", "before it    ", "elsewhere    ", "first called at File ", "not meant    Module.model.layers.2.mlp.down_proj.Linear.backward.0",
 	} {
 		if text.status != 0 || !strings.Contains(text.stdout, want) {
 			t.Errorf("explain lacks %q: %v", want, text)

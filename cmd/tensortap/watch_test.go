@@ -247,6 +247,9 @@ func TestWatchSaysADivergenceInTheMiddleOfAStep(t *testing.T) {
 	if *e.Step != 1 || *e.Rank != 0 || e.Op != liveOp(7) || e.Role != "output" || e.Evidence != "statistics" || e.Verdict != "diverged" || !e.WithinStep {
 		t.Errorf("divergence: %+v", e)
 	}
+	if end := w.next(t, "end"); end.Step == nil || *end.Step != 1 {
+		t.Errorf("the end names another step than that of the divergence: %s", &end)
+	}
 	if status := w.status(t); status != exitDiffers {
 		t.Errorf("status %d, want %d\n%s", status, exitDiffers, w.stderr)
 	}
@@ -263,7 +266,7 @@ func TestWatchOfEndedRunsEnds(t *testing.T) {
 		t.Errorf("watch of the same: %v", same)
 	}
 	bad := process(t, u.setting, "watch", "--problem", "watch-ended-bad", "--bench", "watch-ended-good", "--idle", "1s")
-	if bad.status != exitDiffers || !strings.Contains(bad.stdout, "DIVERGED at step 0, rank 1, op ") || !strings.Contains(bad.stdout, "DIFFERS after") {
+	if bad.status != exitDiffers || !strings.Contains(bad.stdout, "DIVERGED at step 0, rank 1, op ") || !strings.Contains(bad.stdout, "DIFFERS at step 0, ") {
 		t.Errorf("watch of a wrong weight on rank 1: %v", bad)
 	}
 }

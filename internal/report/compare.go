@@ -11,6 +11,7 @@ type Comparison struct {
 	Problem         string
 	Benches         []string // the first is paired with; with more, their spread is the tolerance
 	Verdict         Verdict
+	Level           string // that both were recorded at; empty where they differ or nobody knows
 	Tolerance       string // in words
 	Strict          bool   // what exists on one side only makes the runs differ
 	Summary         Table  // divergence_summary

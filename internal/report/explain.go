@@ -135,7 +135,7 @@ func (x *explanation) stack() {
 	if frame.Null || frame.Exact == "" {
 		return
 	}
-	x.line("called at", "%s", oneLine(frame.Exact))
+	x.line("first called", "at %s", oneLine(frame.Exact))
 	if !x.WholeStack {
 		return
 	}

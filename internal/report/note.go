@@ -132,14 +132,29 @@ func (n *note) next() {
 	origins := n.origins()
 	switch {
 	case n.Verdict == Same:
+	case n.Verdict == Unknown && !n.Stored:
+		n.nextUnknown()
 	case !n.Stored:
 		n.line("next", "tensortap compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
 		n.line("or", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report or explain")
 	case len(origins.Rows) > 0:
-		n.line("next", "tensortap explain --problem %s --bench %s --op %s", n.ProblemArgument, n.BenchArgument, origins.Get(0, "op").Text())
+		n.line("next", "tensortap explain --problem %s --bench %s --op %s", n.ProblemArgument, n.BenchArgument, Argument(origins.Get(0, "op").Exact))
 		n.line("or", "tensortap report divergence --problem %s --bench %s --texts 0 --limit 100", n.ProblemArgument, n.BenchArgument)
 	case n.unpaired() > 0:
 		n.line("next", "tensortap report unpaired --problem %s --bench %s", n.ProblemArgument, n.BenchArgument)
+	}
+	if n.Verdict == Differs && n.Level == "L0" {
+		n.line("or", "record both at level mix: level L0 tells the module, and not which op in it")
+	}
+}
+
+// nextUnknown says what would tell more of dumps that say too little: to compare the same again would not.
+func (n *note) nextUnknown() {
+	switch {
+	case n.WarningCount > 0:
+		n.line("next", "put right what the warnings name, or dump it again")
+	case n.unpaired() > 0:
+		n.line("next", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report unpaired")
 	}
 }
 

@@ -49,7 +49,7 @@ func (n *note) origin(label string, t Table, i int) {
 		n.side("bench", row)
 	}
 	if frame := t.Get(i, "user_frame"); !frame.Null && frame.Exact != "" {
-		n.line("", "called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
+		n.line("", "first called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
 	}
 }
 

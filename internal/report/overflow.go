@@ -100,7 +100,7 @@ func (o *Overflow) began(n *note) {
 		}
 		n.line("", "%s %s (%s): %s", get("role"), get("path"), get("kind"), o.values(i))
 		if frame := o.Origins.Get(i, "user_frame"); !frame.Null && frame.Exact != "" {
-			n.line("", "called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
+			n.line("", "first called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
 		}
 	}
 	if rows > most {

@@ -13,7 +13,7 @@ import (
 type WatchEvent struct {
 	Event        string   `json:"event"` // waiting, going_on, step, divergence or end
 	For          string   `json:"for,omitempty"`
-	Step         *int64   `json:"step,omitempty"`
+	Step         *int64   `json:"step,omitempty"` // of the end: of the first divergence
 	Rank         *int64   `json:"rank,omitempty"`
 	State        string   `json:"state,omitempty"` // of a step: agree, differs or unknown; of the end: same, differs or unknown
 	Because      string   `json:"unknown_because,omitempty"`
@@ -82,9 +82,17 @@ func (e *WatchEvent) String() string {
 	case "divergence":
 		return e.divergence()
 	case "end":
-		return fmt.Sprintf("%s after %s%s", strings.ToUpper(e.State), plural(e.Steps, "step"), e.reservation())
+		return strings.ToUpper(e.State) + e.where() + e.reservation()
 	}
 	return Printable(e.Event)
+}
+
+// where says of the end how far the runs were watched. Of a divergence its step counts, and not how many were whole by then.
+func (e *WatchEvent) where() string {
+	if e.Step == nil {
+		return " after " + plural(e.Steps, "step")
+	}
+	return fmt.Sprintf(" at step %d, %s judged as a whole", *e.Step, plural(e.Steps, "step"))
 }
 
 func (e *WatchEvent) counts() string {
@@ -140,7 +148,7 @@ func (e *WatchEvent) divergence() string {
 		text += ", tolerance " + shortNumber(e.Tolerance.Value)
 	}
 	if e.UserFrame != "" {
-		text += "\n  called at " + oneLine(e.UserFrame)
+		text += "\n  first called at " + oneLine(e.UserFrame)
 	}
 	return text
 }

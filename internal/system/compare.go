@@ -7,9 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,9 +22,12 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	}
 	comparison := report.Comparison{
 		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: !r.FoldersOnly(),
-		ProblemArgument: quoted(r.Problem), BenchArgument: quoted(r.Bench()),
+		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()),
 	}
 	if err := c.provide(ctx, &comparison); err != nil {
+		return comparison, err
+	}
+	if err := c.CheckRank(ctx, comparison.Problem, r.Rank); err != nil {
 		return comparison, err
 	}
 	if err := c.align(ctx, r, &comparison); err != nil {
@@ -81,26 +82,12 @@ func (c *Client) align(ctx context.Context, r CompareRequest, comparison *report
 	return err
 }
 
-// quoted is a word as a shell reads it.
-func quoted(word string) string {
-	plain := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./", r) }
-	switch {
-	case word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0:
-		return word
-	case strings.IndexFunc(word, func(r rune) bool { return !unicode.IsPrint(r) }) < 0:
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	// The form of bash and zsh for what would spoil a terminal.
-	text := strconv.Quote(word)
-	return "$'" + strings.NewReplacer(`\"`, `"`, `'`, `\'`).Replace(text[1:len(text)-1]) + "'"
-}
-
 // provide makes sure that all runs are stored.
 func (c *Client) provide(ctx context.Context, comparison *report.Comparison) error {
 	if comparison.Stored {
 		for _, run := range comparison.Runs() {
 			if isPath(run) && c.CheckRun(ctx, run) != nil {
-				return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME (sglang-dumper instead of msprobe, if that wrote it)", run, quoted(run))
+				return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME (sglang-dumper instead of msprobe, if that wrote it)", run, report.Argument(run))
 			}
 			if err := c.CheckRun(ctx, run); err != nil {
 				return err
@@ -157,6 +144,10 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 	group, askCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		comparison.RunDifferences, err = c.Report(askCtx, "run_differences", parameters)
+		return err
+	})
+	group.Go(func() (err error) {
+		comparison.Level, err = c.commonLevel(askCtx, comparison.Problem, comparison.Bench())
 		return err
 	})
 	group.Go(func() error { return c.fillVerdicts(askCtx, r, comparison) })

@@ -55,12 +55,15 @@ func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanat
 	problem, bench := r.Compare.Problem, r.Compare.Bench()
 	e := report.Explanation{
 		Problem: problem, Bench: bench, Rank: r.Compare.Rank, Step: r.Step, WholeStack: r.WholeStack,
-		ProblemArgument: quoted(problem), BenchArgument: quoted(bench),
+		ProblemArgument: report.Argument(problem), BenchArgument: report.Argument(bench),
 	}
 	for _, run := range append([]string{problem}, r.Compare.Benches...) {
 		if err := c.CheckRun(ctx, run); err != nil {
 			return e, err
 		}
+	}
+	if err := c.CheckRank(ctx, problem, r.Compare.Rank); err != nil {
+		return e, err
 	}
 	if err := c.Align(ctx, problem, bench, r.Compare.StepOffset); err != nil {
 		if many := (*TooManyProgramsError)(nil); !errors.As(err, &many) {

@@ -39,7 +39,7 @@ func (c *Client) merge(ctx context.Context, r CompareRequest, comparison *report
 	}
 	problem, benches := comparison.Judged()
 	if comparison.Stored { // else nothing more can be asked
-		comparison.ProblemArgument, comparison.BenchArgument = quoted(problem), quoted(benches[0])
+		comparison.ProblemArgument, comparison.BenchArgument = report.Argument(problem), report.Argument(benches[0])
 	}
 	return nil
 }

@@ -31,8 +31,11 @@ func (r OverflowRequest) parameters(run string) map[string]string {
 
 // Overflow publishes the run if it is a folder, and says where NaN or infinity began in it.
 func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overflow, error) {
-	overflow := report.Overflow{Run: r.Run, Argument: quoted(r.Run), Stored: !r.Folder()}
+	overflow := report.Overflow{Run: r.Run, Argument: report.Argument(r.Run), Stored: !r.Folder()}
 	if err := c.provideRun(ctx, r, &overflow); err != nil {
+		return overflow, err
+	}
+	if err := c.CheckRank(ctx, overflow.Run, r.Rank); err != nil {
 		return overflow, err
 	}
 	for _, asked := range []struct {

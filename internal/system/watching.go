@@ -265,6 +265,7 @@ func (w *watch) end() *report.WatchEvent {
 	}
 	if w.first != nil {
 		e.Differing = max(e.Differing, 1) // of a step that was not judged as a whole
+		e.Step = &w.first.step
 	}
 	for i, side := range w.sides {
 		lone := 0
