@@ -149,7 +149,12 @@ func TestWrongCommandLinesAreErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"nope":                                 `unknown command "nope"`,
 		"publish nope":                         `unknown command "nope"`,
-		"report nope":                          `unknown command "nope"`,
+		"report divergense":                    `unknown report "divergense": do you mean divergence?`,
+		"report divergense --problem x":        `unknown report "divergense": do you mean divergence?`,
+		"report overflow_summari --run x":      `do you mean overflow-summary?`,
+		"report --problem x":                   "unknown flag: --problem; the name of a report comes first",
+		"report divergence --nope":             "unknown flag: --nope",
+		"report xxxxxxxxxxxxxxxxxxxxxxxxxxxx":  "tensortap report lists all",
 		"engine nope":                          `unknown command "nope"`,
 		"--nope":                               "unknown flag: --nope",
 		"runs --nope":                          "unknown flag: --nope",

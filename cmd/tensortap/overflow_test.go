@@ -103,8 +103,8 @@ func TestOverflowThatCannotSaySaysWhy(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{[]string{"overflow", run, "--rank", "7"}, "UNKNOWN ", "cannot say"},
-		{[]string{"overflow", run, "--rank", "7", "-o", "json"}, "{\n  \"verdict\": \"unknown\",\n  \"run\": \"" + run + "\",\n  \"unknown_because\": \"there are no tensors", "cannot say"},
+		{[]string{"overflow", run, "--steps", "7"}, "UNKNOWN ", "cannot say"},
+		{[]string{"overflow", run, "--steps", "7", "-o", "json"}, "{\n  \"verdict\": \"unknown\",\n  \"run\": \"" + run + "\",\n  \"unknown_because\": \"there are no tensors", "cannot say"},
 		{[]string{"overflow", "no such run"}, "", "no run is named"},
 		{[]string{"overflow", run, "--steps", "x"}, "", `steps "x"`},
 		{[]string{"overflow", run, "--output", "msprobe-json", "--rank", "1"}, "", "leave out --rank"},

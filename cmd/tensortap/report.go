@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +24,10 @@ func newReport(a *app) *cobra.Command {
 		Example: `  tensortap report divergence --problem bad --bench good
   tensortap report overflow --run bad --output json
   tensortap report completeness --run bad`,
-		Args: cobra.NoArgs,
+		Args: unknownReport,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.SetFlagErrorFunc(flagOfUnknownReport)
 	reports, err := sql.Reports()
 	if err != nil {
 		cmd.RunE = func(*cobra.Command, []string) error { return err }
@@ -35,6 +37,31 @@ func newReport(a *app) *cobra.Command {
 		cmd.AddCommand(newOneReport(a, r))
 	}
 	return cmd
+}
+
+// unknownReport refuses a name that no report has, and says which is nearest.
+func unknownReport(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	const farthest = 12 // of words as long as names of reports are
+	for cmd.SuggestionsMinimumDistance = 1; cmd.SuggestionsMinimumDistance <= farthest; cmd.SuggestionsMinimumDistance++ {
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			return fmt.Errorf("unknown report %q: do you mean %s? tensortap report lists all", args[0], near[0])
+		}
+	}
+	return fmt.Errorf("unknown report %q: tensortap report lists all", args[0])
+}
+
+// flagOfUnknownReport says of a flag that is not known that this is for the report before it, or the lack of one.
+func flagOfUnknownReport(cmd *cobra.Command, err error) error {
+	if cmd.Name() != "report" {
+		return err
+	}
+	if unknown := unknownReport(cmd, cmd.Flags().Args()); unknown != nil {
+		return unknown
+	}
+	return fmt.Errorf("%w; the name of a report comes first, and tensortap report lists all", err)
 }
 
 // newOneReport makes a command of a report: its question is the help, its parameters are the flags.
@@ -101,6 +128,9 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, values map[string]*string
 		if err := a.checkRuns(ctx, client, parameters); err != nil {
 			return err
 		}
+		if err := checkPlace(ctx, cmd, client, parameters); err != nil {
+			return err
+		}
 		if err := a.warnIncomplete(ctx, client, parameters); err != nil {
 			return err
 		}
@@ -143,6 +173,27 @@ func (*app) checkRuns(ctx context.Context, client *system.Client, parameters map
 		if err := client.CheckRun(ctx, parameters[name]); err != nil {
 			return fmt.Errorf("--%s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// checkPlace refuses a rank or an op that is not there, likewise.
+func checkPlace(ctx context.Context, cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
+	run := parameters["problem"] + parameters["run"] // of which a report has one
+	if run == "" {
+		return nil
+	}
+	if cmd.Flags().Changed("rank") {
+		rank, err := strconv.ParseInt(parameters["rank"], 10, 64)
+		if err != nil {
+			return fmt.Errorf("--rank %s: want a whole number", strconv.Quote(parameters["rank"]))
+		}
+		if err := client.CheckRank(ctx, run, rank); err != nil {
+			return fmt.Errorf("--rank: %w", err)
+		}
+	}
+	if op := parameters["op"]; op != "" {
+		return client.CheckOp(ctx, [2]string{run, cmp.Or(parameters["bench"], run)}, op)
 	}
 	return nil
 }
