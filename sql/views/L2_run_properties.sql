@@ -1,6 +1,6 @@
 -- Question: what is said about a run, property by property?
 -- Grain: one row per run, property that is known
--- Reads: tap.runs, tap.main_dtypes
+-- Reads: tap.runs, tap.main_dtypes, tap.ranks
 -- Empty when: no run was published
 SELECT
     runs.run_id AS run_id,
@@ -9,6 +9,15 @@ SELECT
     said.2 AS value
 FROM tap.runs AS runs
 LEFT ANY JOIN tap.main_dtypes AS main ON main.run_id = runs.run_id
+LEFT ANY JOIN
+(
+    SELECT
+        run_id,
+        arrayStringConcat(arraySort(groupUniqArray(host)), ', ') AS names
+    FROM tap.ranks
+    WHERE host != ''
+    GROUP BY run_id
+) AS hosts ON hosts.run_id = runs.run_id
 ARRAY JOIN arrayFilter(pair -> pair.2 != '', arrayConcat(
     [
         ('model', model),
@@ -22,7 +31,7 @@ ARRAY JOIN arrayFilter(pair -> pair.2 != '', arrayConcat(
         ('source', source),
         ('level', level),
         ('task', task),
-        ('host', host),
+        ('host', if(runs.host != '', runs.host, hosts.names)),
         ('commit', `commit`),
         ('config', if(isValidJSON(config) AND JSONType(config) = 'Object', '', config)),
         ('event_time_source', event_time_source),
