@@ -12,7 +12,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// ErrRankTaken says that a rank of that run lives, or has ended by itself and is not to be resumed.
+// ErrRankTaken says that a rank of that run lives, or has ended by itself and is not to be resumed, or came another way.
 var ErrRankTaken = errors.New("the run's name is taken")
 
 // States of a start of a rank.
@@ -42,6 +42,9 @@ func (r StartRequest) key() string { return fmt.Sprintf("%s.%d", schemas.FormatI
 // earlier one. It says the same of a start that it knows. A rank that lives is refused with ErrRankTaken, and so is one
 // that has ended, unless it is resumed; one that died is simply started again.
 func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (generation uint32, err error) {
+	if err := refuseFiles(ctx, js, r); err != nil {
+		return 0, err
+	}
 	err = changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
 		epoch := schemas.FormatID(r.Epoch)
 		for i, s := range starts {

@@ -54,7 +54,8 @@ func sourceKey(runID uint64, rank, step uint32) string {
 }
 
 // MakeClaim claims the step for that content. Of several claims at the same
-// time for other content one wins; the others get ErrOtherContent.
+// time for other content one wins; the others get ErrOtherContent. A rank that
+// was recorded live is refused with ErrRankTaken.
 func MakeClaim(ctx context.Context, js jetstream.JetStream, want ClaimRequest) (Claim, error) {
 	key := sourceKey(want.RunID, want.Rank, want.Step)
 	bucket, err := js.KeyValue(ctx, SourceBucket)
@@ -77,6 +78,9 @@ func tryClaim(ctx context.Context, bucket jetstream.KeyValue, key string, want C
 	next := source{Content: schemas.FormatID(want.Content), EventTimeNs: want.EventTimeNs}
 	entry, err := bucket.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		if err := refuseLive(ctx, bucket, want); err != nil {
+			return Claim{}, err
+		}
 		revision, err := bucket.Create(ctx, key, next.bytes())
 		return want.claim(next, revision), err
 	}

@@ -37,9 +37,13 @@ const (
 	publishedPatience = 2 * time.Minute
 )
 
-// RecordedRanks is how many ranks of a run were ever published by an agent.
+// RecordedRanks is how many ranks of a run were ever published by an agent or, if none was, from files.
 func (c *Client) RecordedRanks(ctx context.Context, run string) (int, error) {
-	return pipelines.RanksStarted(ctx, c.stream, schemas.RunID(run))
+	live, err := pipelines.RanksStarted(ctx, c.stream, schemas.RunID(run))
+	if err != nil || live > 0 {
+		return live, err
+	}
+	return pipelines.RanksOfFiles(ctx, c.stream, schemas.RunID(run))
 }
 
 // WaitPublished waits until an agent has published all processes of the run whose folders are below the root.

@@ -1,0 +1,67 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// A rank of a run is recorded live or read from files, never both: nothing would say which of two equal steps counts.
+
+// RanksOfFiles is how many ranks of a run were published from files.
+func RanksOfFiles(ctx context.Context, js jetstream.JetStream, runID uint64) (int, error) {
+	steps, err := sourceKeys(ctx, js, schemas.FormatID(runID)+".*.*")
+	if err != nil {
+		return 0, fmt.Errorf("count the ranks of a run: %w", err)
+	}
+	ranks := map[string]bool{}
+	for _, step := range steps {
+		ranks[step[:strings.LastIndexByte(step, '.')]] = true
+	}
+	return len(ranks), nil
+}
+
+// refuseFiles is ErrRankTaken for a rank that was published from files.
+func refuseFiles(ctx context.Context, js jetstream.JetStream, r StartRequest) error {
+	steps, err := sourceKeys(ctx, js, r.key()+".*")
+	if err != nil {
+		return fmt.Errorf("admit rank %s: %w", r.key(), err)
+	}
+	if len(steps) > 0 {
+		return fmt.Errorf("admit rank %s: %w: its rank %d was published from files; start under another name", r.key(), ErrRankTaken, r.Rank)
+	}
+	return nil
+}
+
+// refuseLive is ErrRankTaken for a step of a rank that was recorded live.
+func refuseLive(ctx context.Context, bucket jetstream.KeyValue, want ClaimRequest) error {
+	_, err := bucket.Get(ctx, StartRequest{RunID: want.RunID, Rank: want.Rank}.key())
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%w: its rank %d is recorded already, live; publish under another name", ErrRankTaken, want.Rank)
+}
+
+func sourceKeys(ctx context.Context, js jetstream.JetStream, filter string) ([]string, error) {
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if err != nil {
+		return nil, err
+	}
+	lister, err := bucket.ListKeysFiltered(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for key := range lister.Keys() {
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
