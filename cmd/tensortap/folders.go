@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
 
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -61,7 +65,33 @@ func (a *app) share(ctx context.Context, joined func(context.Context, system.End
 	if err != nil {
 		return err
 	}
-	return folder.Share(ctx, func(ctx context.Context, e system.Endpoint) error { return joined(ctx, a.elsewhere(e)) }, own)
+	return a.shareFolder(ctx, folder, func(ctx context.Context, e system.Endpoint) error { return joined(ctx, a.elsewhere(e)) }, own)
+}
+
+// shareFolder is Share for one who waits until the folder is free, however long that takes. A signal ends the waiting,
+// also where ctx does not know of signals.
+func (a *app) shareFolder(ctx context.Context, folder system.Folder, joined func(context.Context, system.Endpoint) error, own func(context.Context) error) error {
+	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return folder.Share(ctx, joined, own, a.waitFor(patient))
+}
+
+// waitFor waits a moment at each call, and says why once that was more than a moment.
+func (a *app) waitFor(patient context.Context) func(why error) error {
+	const moment, long = 50 * time.Millisecond, time.Second
+	begun, told := time.Now(), false
+	return func(why error) error {
+		if !told && time.Since(begun) >= long {
+			fmt.Fprintln(a.stderr, "waiting:", printable(why))
+			told = true
+		}
+		select {
+		case <-time.After(moment):
+			return nil
+		case <-patient.Done():
+			return fmt.Errorf("stopped while waiting: %w", why)
+		}
+	}
 }
 
 func (a *app) hasStored() bool {

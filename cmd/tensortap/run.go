@@ -144,7 +144,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
 		return nil
 	}
-	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: tensortap compare %[1]s BENCH", report.Printable(l.run), ranks))
+	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: tensortap compare %s BENCH", report.Printable(l.run), ranks, report.Argument(l.run)))
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (a *app) around(ctx context.Context, l launching, job question) error {
 	if a.nats != "" {
 		return joined(ctx, system.Endpoint{Folder: folder, NATS: a.nats})
 	}
-	return folder.Share(ctx, joined, func(ctx context.Context) error { return a.hosting(ctx, serve, job) })
+	return a.shareFolder(ctx, folder, joined, func(ctx context.Context) error { return a.hosting(ctx, serve, job) })
 }
 
 // hosting runs a system with job, and until all are done who joined it meanwhile.

@@ -10,17 +10,13 @@ import (
 	"time"
 )
 
-// Times of waiting for a system that is just starting or ending.
-const (
-	sharingLook     = 50 * time.Millisecond
-	sharingPatience = 30 * time.Second
-)
+// sharingLook is how often a place is asked for again.
+const sharingLook = 50 * time.Millisecond
 
 // Share runs joined against the system that runs on the folder. Where none runs it runs own, which is to start one. A
-// system that is starting, or serves one question of somebody else's, is waited for.
-func (f Folder) Share(ctx context.Context, joined func(context.Context, Endpoint) error, own func(context.Context) error) error {
-	patience := time.NewTimer(sharingPatience)
-	defer patience.Stop()
+// system that is starting, or serves one question of somebody else's, is waited for: wait is told why, as often as it is
+// to wait a moment, and its error ends the waiting.
+func (f Folder) Share(ctx context.Context, joined func(context.Context, Endpoint) error, own func(context.Context) error, wait func(why error) error) error {
 	for {
 		err := f.join(ctx, joined)
 		if errors.Is(err, ErrNotRunning) {
@@ -29,12 +25,8 @@ func (f Folder) Share(ctx context.Context, joined func(context.Context, Endpoint
 		if held := (*HeldError)(nil); !errors.As(err, &held) && !errors.Is(err, ErrStarting) {
 			return err
 		}
-		select {
-		case <-time.After(sharingLook):
-		case <-patience.C:
+		if err := wait(err); err != nil {
 			return err
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 }

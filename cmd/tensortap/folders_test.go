@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hold has the data folder for a while, as a long question of somebody else's does.
+func hold(t *testing.T, data string, long time.Duration) {
+	t.Helper()
+	lock, err := os.OpenFile(filepath.Join(data, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.WriteString("a long question"); err != nil {
+		t.Fatal(err)
+	}
+	released := time.AfterFunc(long, func() { _ = lock.Close() })
+	t.Cleanup(func() { released.Stop(); _ = lock.Close() })
+}
+
+func TestRunWaitsForTheDataFolderAndSaysSo(t *testing.T) {
+	t.Parallel()
+	s := setting{data: t.TempDir(), env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	hold(t, s.data, 1500*time.Millisecond)
+	out := process(t, s, "run", "--run", "patient", "--", "sh", "-c", "echo done")
+	if out.status != 0 || !strings.Contains(out.stdout, "done") || strings.Count(out.stderr, "waiting: ") != 1 {
+		t.Errorf("run on a folder that is held: %v, want it to wait, to say so once, and to run", out)
+	}
+}
+
+func TestASignalEndsTheWaitingForTheDataFolder(t *testing.T) {
+	t.Parallel()
+	s := setting{data: t.TempDir(), env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	hold(t, s.data, time.Hour)
+	var stderr buffer
+	cmd := command(t, s, "run", "--run", "impatient", "--", "sh", "-c", "echo done")
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); !strings.Contains(stderr.String(), "waiting: ") && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitError || !strings.Contains(stderr.String(), "stopped while waiting: ") {
+		t.Errorf("status %d, want %d\n%s", status, exitError, &stderr)
+	}
+}
