@@ -149,7 +149,7 @@ def steps(owner: type, method: str, begin: Begin) -> None:
             return original(self, *args, **kwargs)
         try:
             result = original(self, *args, **kwargs)
-        except BaseException:
+        except BaseException:  # the engine's own, which goes on its way
             served.end(raised=True)
             raise
         served.end(result)
