@@ -24,7 +24,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 	}{
 		{s, append([]string{"run", "--run", "good"}, job...), 1, []string{"that are recorded: 2", "exitcode  : 5"}},
 		{wrong, append([]string{"run", "--run", "bad"}, job...), 1, []string{"that are recorded: 2"}},
-		{s, []string{"compare", "bad", "good"}, 1, []string{"began at     step 0, rank 1, op Module.module.2.Linear.forward.0", "parameter weight", "plain_ddp.py"}},
+		{s, []string{"compare", "bad", "good"}, 1, []string{"began at     step 0, rank 1, op Module.2.Linear.forward.0", "parameter weight", "plain_ddp.py"}},
 		{s, []string{"compare", "good", "good"}, 0, []string{"SAME"}},
 
 		{s, []string{"run", "--run", "tokens", "--level", "mix", "--", python, "testdata/plain_generate.py"}, 0, []string{"[[0, 1, 2, 3, 4, ", "that are recorded: 1"}},

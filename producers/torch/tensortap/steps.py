@@ -46,6 +46,7 @@ class Boundaries:
         self._parameters: Final = {id(parameter) for root in roots for parameter in root.parameters()}
         self._ours: dict[int, bool] = {}
         self._stepped = False
+        self._trains = True
         self._found: bool | None = None
         self._explicit = False
         self._handle: Handle | None = register_optimizer_step_post_hook(self._after_step)
@@ -63,11 +64,12 @@ class Boundaries:
         if self._stepped:
             self._stepped = False
             return True
-        return not self._waits_for_optimizer()
+        return not (self._trains and self._waits_for_optimizer())
 
     def begun(self) -> None:
-        """A step begins."""
+        """A step begins. One without gradients evaluates, and no optimizer ends it."""
         self._stepped = False
+        self._trains = torch.is_grad_enabled()
 
     def close(self) -> None:
         """Undo what was registered."""

@@ -177,3 +177,17 @@ def test_padding_is_no_part_of_a_tensor(asked: Path) -> None:
     shapes = [{value.role: value.layout["shape"] for value in step.values} for step in only(asked).steps]
     assert shapes[0] == {"input": [5, 8], "output": [5, 8], "parameter": [8, 8]}
     assert shapes[1] == {"input": [8, 8], "output": [8, 8], "parameter": [8, 8]}
+
+
+def test_forwards_that_train_are_no_part_of_a_step_that_evaluates(finder: plain.Finder, asked: Path) -> None:
+    """As the Trainer of transformers does: micro steps, an optimizer's step, and an evaluation now and then."""
+    model, given = Whole(), torch.ones(1, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        for _ in range(2):
+            model(given).sum().backward()
+        optimizer.step()
+        with torch.no_grad():
+            model(given)
+            model(given)
+    assert [len(step.micro_steps) for step in only(asked).steps] == [2, 1, 1, 2, 1, 1]

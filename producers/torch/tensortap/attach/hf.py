@@ -11,11 +11,14 @@ from typing import Any, Final
 
 from torch import Tensor, nn
 
+from tensortap import unseen
 from tensortap.attach import plain
+from tensortap.guard import Guard
 from tensortap.session import Session
 from tensortap.steps import Facts
 
 _MARK: Final = "_tensortap"
+_guard: Final = Guard(unseen.Unseen())
 _generations: Final[weakref.WeakKeyDictionary[nn.Module, Generation]] = weakref.WeakKeyDictionary()
 
 
@@ -56,10 +59,11 @@ def attach(utils: ModuleType) -> None:
     original = utils.GenerationMixin.generate
     if hasattr(original, _MARK):
         return
+    find = _guard.hook("generate", _generation)
 
     @functools.wraps(original)
     def generate(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        generation = _generation(self)
+        generation: Generation | None = find(self)
         if generation is None:
             return original(self, *args, **kwargs)
         with generation.under_way():
@@ -77,5 +81,5 @@ def _generation(model: nn.Module) -> Generation | None:
             return None
         known = _generations[model] = Generation(session)
         # Behind the tap's own hook, which ends the step before.
-        model.register_forward_pre_hook(session.hook("before a forward", known.before), with_kwargs=True)
+        model.register_forward_pre_hook(_guard.hook("before a forward", known.before), with_kwargs=True)
     return known

@@ -52,7 +52,7 @@ class Finder:
         if known is None or known() is not module:
             self._guarded(self._meet, module)
 
-    def _guarded(self, action: Callable[[nn.Module], None], module: nn.Module) -> None:
+    def _guarded(self, action: Callable[[nn.Module], object], module: nn.Module) -> None:
         try:
             action(module)
         except (SettingsError, SpoolError) as error:
