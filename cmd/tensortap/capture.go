@@ -21,6 +21,7 @@ func newCapture(a *app) *cobra.Command {
 	k := asking{request: agent.Request{Do: agent.DoCapture}}
 	var payload bool
 	var most int64
+	var prompts []string
 	cmd := &cobra.Command{
 		Use:   "capture --run NAME",
 		Short: "Record more of a live run, now, for some steps",
@@ -39,6 +40,10 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 			if payload {
 				k.request.MostBytes = most
 			}
+			var err error
+			if k.request.Prompts, err = promptHashes(prompts); err != nil {
+				return err
+			}
 			if err := checkCapture(&k.request, most); err != nil {
 				return err
 			}
@@ -55,6 +60,7 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	f.IntVar(&k.request.Steps, "steps", 2, "how many steps")
 	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and what is in them")
 	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
+	f.StringSliceVar(&prompts, "prompt", nil, "or a request with this prompt, by the prompt_hash that tap.requests has of it")
 	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
 	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")
 	return cmd
@@ -72,4 +78,15 @@ func checkCapture(r *agent.Request, most int64) error {
 		return fmt.Errorf("--payload-bytes %d: want 1 or more", most)
 	}
 	return nil
+}
+
+func promptHashes(texts []string) ([]uint64, error) {
+	hashes := make([]uint64, len(texts))
+	for i, text := range texts {
+		var err error
+		if hashes[i], err = strconv.ParseUint(text, 10, 64); err != nil {
+			return nil, fmt.Errorf("--prompt %s: want the number that prompt_hash is in tap.requests", strconv.Quote(text))
+		}
+	}
+	return hashes, nil
 }

@@ -60,7 +60,7 @@ func (r *livingRun) ask(command string, args ...string) outcome {
 }
 
 // require asks, and fails the test unless status and output are as wanted.
-func (r *livingRun) require(status int, wants []string, command string, args ...string) outcome {
+func (r *livingRun) require(status int, wants []string, command string, args ...string) {
 	r.tb.Helper()
 	out := r.ask(command, args...)
 	r.tb.Logf("tensortap %s %q\n%s%s", command, args, out.stdout, out.stderr)
@@ -72,7 +72,6 @@ func (r *livingRun) require(status int, wants []string, command string, args ...
 			r.tb.Errorf("%s %q lacks %q", command, args, want)
 		}
 	}
-	return out
 }
 
 // detailed is how many steps of each rank have APIs.
@@ -92,7 +91,7 @@ func TestALiveRunDoesAsItIsAsked(t *testing.T) {
 	r.require(2, both("refuses: scope module.layres.2: no module has such a path; do you mean module.layers.2?"), "capture", "--scope", "module.layres.2")
 	r.require(2, both("refuses: scope ·[2J$(touch x)`../..`: no module has such a path"), "capture", "--scope", "\x1b[2J$(touch x)`../..`")
 	r.require(0, both("records at level mix from step "), "capture", "--scope", "module.layers.2", "--payload")
-	requireSteps(t, r, 3)
+	requireDetailed(t, r, "[[0 2] [1 2]]")
 	r.require(0, both("records nothing from step "), "stop")
 	requireNoSteps(t, r)
 	r.require(0, both("records again from step "), "stop", "--resume")
@@ -100,16 +99,14 @@ func TestALiveRunDoesAsItIsAsked(t *testing.T) {
 	if err := syscall.Kill(r.pids[1], syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	requireSteps(t, r, 5)
+	requireDetailed(t, r, "[[0 2] [1 4]]")
 	for _, pid := range r.pids {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	requireGone(t, r)
-	u.settle(t)
-	if got := r.detailed(); got != "[[0 2] [1 4]]" {
-		t.Errorf("rank and steps with APIs: %s; want 2 steps of rank 0 by capture, and 2 more of rank 1 by its signal", got)
-	}
+	requireDetailed(t, r, "[[0 2] [1 4]]") // and no more than 2 by capture, and 2 by rank 1's signal
 	requirePayloads(t, r)
+	requireCompared(t, r)
 }
 
 func TestWhatDoesNotLiveIsNotAsked(t *testing.T) {
@@ -145,12 +142,17 @@ func requireNoSteps(t *testing.T, r *livingRun) {
 	}
 }
 
-// requireSteps waits until so many more steps are stored.
-func requireSteps(t *testing.T, r *livingRun, more int) {
+// requireDetailed waits until so many steps of each rank have APIs, and is an error if more have.
+func requireDetailed(t *testing.T, r *livingRun, want string) {
 	t.Helper()
-	from := number(t, steps(t, r))
-	if err := await(30*time.Second, "steps after a signal", func() bool { return number(t, steps(t, r)) >= from+more }); err != nil {
-		t.Error(err)
+	got := ""
+	err := await(time.Minute, "detail of steps "+want, func() bool {
+		r.settle(t)
+		got = r.detailed()
+		return got == want
+	})
+	if err != nil {
+		t.Errorf("%v: ranks and steps with APIs: %s", err, got)
 	}
 }
 
@@ -175,6 +177,16 @@ func requireGone(t *testing.T, r *livingRun) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// requireCompared has the command compare the first of the captured steps with the second, whose raw tensors lie where it looks by itself.
+func requireCompared(t *testing.T, r *livingRun) {
+	t.Helper()
+	first := r.query(t, "SELECT min(step) FROM tap.payloads WHERE run = '"+r.name+"'")[0][0]
+	out := inside(t, r.setting, "compare", r.name, r.name, "--payload", "--steps", first, "--step-offset", "1", "--output", "json", "--limit", "1000")
+	if out.status != 1 || !strings.Contains(out.stdout, `"evidence":"payload"`) && !strings.Contains(out.stdout, `"evidence": "payload"`) {
+		t.Errorf("compare --payload: status %d, %.2000s%s", out.status, out.stdout, out.stderr)
 	}
 }
 

@@ -52,7 +52,7 @@ or stopped before anything differed.`,
 	return cmd
 }
 
-func (a *app) watch(ctx context.Context, request system.WatchRequest, output string, capture bool) error { //nolint:revive // flag-parameter: one more thing to do
+func (a *app) watch(ctx context.Context, request system.WatchRequest, output string, capture bool) error {
 	format, err := textOrJSON(output)
 	if err != nil {
 		return err

@@ -95,17 +95,18 @@ func TestEveryFileOfTorchHoldsWhatTorchSays(t *testing.T) {
 func TestOtherObjectsAreRefused(t *testing.T) {
 	t.Parallel()
 	for file, reason := range map[string]string{
-		"refused_dict.pt":        "it holds a dict, not a tensor",
-		"refused_pair.pt":        "it holds a tuple, not a tensor",
-		"refused_number.pt":      "it holds a number, not a tensor",
-		"refused_ordered.pt":     "it holds a dict, not a tensor",
-		"refused_conjugate.pt":   "conjugate",
-		"refused_sparse.pt":      `asks for "_rebuild_sparse_tensor" of "torch._utils"`,
-		"refused_module.pt":      `asks for "Linear" of "torch.nn.modules.linear"`,
-		"refused_quantized.pt":   `asks for "_rebuild_qtensor" of "torch._utils"`,
-		"refused_object.npy":     `elements of type "|O"`,
-		"refused_big_endian.npy": `elements of type ">f4"`,
-		"want.tsv":               "neither a file of torch.save nor of numpy.save",
+		"refused_dict.pt":         "it holds a dict, not a tensor",
+		"refused_pair.pt":         "it holds a tuple, not a tensor",
+		"refused_number.pt":       "it holds a number, not a tensor",
+		"refused_ordered.pt":      "it holds a dict, not a tensor",
+		"refused_conjugate.pt":    "conjugate",
+		"refused_sparse.pt":       `asks for "_rebuild_sparse_tensor" of "torch._utils"`,
+		"refused_module.pt":       `asks for "Linear" of "torch.nn.modules.linear"`,
+		"refused_quantized.pt":    `asks for "_rebuild_qtensor" of "torch._utils"`,
+		"refused_object.npy":      `elements of type "|O"`,
+		"refused_big_endian.npy":  `elements of type ">f4"`,
+		"refused_two.safetensors": "2 tensors, want 1",
+		"want.tsv":                "neither a file of torch.save nor of numpy.save",
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +120,7 @@ func TestOtherObjectsAreRefused(t *testing.T) {
 
 func TestEveryCutIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"dtype_float32.pt", "legacy_float32.pt", "numpy_c_order.npy"} {
+	for _, file := range []string{"dtype_float32.pt", "legacy_float32.pt", "numpy_c_order.npy", "st_float32.safetensors"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			t.Fatal(err)

@@ -33,7 +33,8 @@ type Request struct {
 	Level     string   `json:"level,omitempty"`
 	Steps     int      `json:"steps,omitempty"`
 	Scope     []string `json:"scope,omitempty"`
-	Requests  []string `json:"requests,omitempty"`   // only steps that have such a request
+	Requests  []string `json:"requests,omitempty"`   // only steps that serve a request whose id fits one of these patterns
+	Prompts   []uint64 `json:"prompts,omitempty"`    // or one with a prompt of such a hash
 	MostBytes int64    `json:"most_bytes,omitempty"` // of raw tensors, for each process; 0: none are kept
 }
 
@@ -96,6 +97,7 @@ func (r *Request) text(folder string) ([]byte, error) {
 	if r.Do == DoCapture {
 		asked["level"], asked["steps"] = r.Level, r.Steps
 		asked["scope"], asked["requests"] = append([]string{}, r.Scope...), append([]string{}, r.Requests...)
+		asked["prompts"] = append([]uint64{}, r.Prompts...)
 	}
 	if r.MostBytes > 0 {
 		asked["folder"], asked["most_bytes"] = folder, r.MostBytes

@@ -6,6 +6,7 @@ import collections
 import pathlib
 
 import numpy
+import safetensors.torch
 import torch
 
 HERE = pathlib.Path(__file__).parent
@@ -56,6 +57,15 @@ class Corpus:
         self.rows.append("\t".join([file, dtype, shape, raw(tensor.reshape(-1)), numbers(tensor)]))
 
 
+def add_safetensors(corpus):
+    """What the library of that format writes, of every dtype that it shares with torch, and of no elements or dimensions."""
+    tensors = {name: values(name).reshape(3, 4) for name in DTYPES if name != "complex128" and not name.endswith("fnuz")}
+    tensors |= {"scalar": torch.tensor(2.5), "empty": torch.empty(0, 3)}
+    for name, tensor in tensors.items():
+        safetensors.torch.save_file({"a/../b": tensor}, HERE / f"st_{name}.safetensors", metadata={"op": "α"})
+        corpus.note(f"st_{name}.safetensors", tensor)
+
+
 def main():
     torch.manual_seed(7)
     corpus = Corpus()
@@ -91,6 +101,7 @@ def main():
         made = numpy.asfortranarray(array.numpy()) if name == "f_order" else array.numpy()
         numpy.save(HERE / f"numpy_{name}.npy", made)
         corpus.note(f"numpy_{name}.npy", array)
+    add_safetensors(corpus)
     (HERE / "want.tsv").write_text("\n".join(corpus.rows) + "\n")
 
     refused = {
@@ -100,6 +111,7 @@ def main():
     }
     for name, what in refused.items():
         torch.save(what, HERE / f"{name}.pt")
+    safetensors.torch.save_file({"a": whole, "b": torch.ones(2)}, HERE / "refused_two.safetensors")
     numpy.save(HERE / "refused_object.npy", numpy.array([{}], dtype=object), allow_pickle=True)
     numpy.save(HERE / "refused_big_endian.npy", numpy.array([1.0], dtype=">f4"))
 

@@ -12,11 +12,13 @@ from typing import Any, Final
 from tensortap import layout
 from tensortap.config import CHOICES, Level
 from tensortap.control_page import ControlPage
+from tensortap.serving import Request
 from tensortap.steps import Facts
 
 _MOST_STEPS: Final = 1 << 20
 _EXTENTS: Final = {"debug": 0, "L0": 1, "L1": 1, "mix": 2}  # of levels; others record more
 SIGNAL_STEPS: Final = 2
+_LISTS: Final = {"scope": str, "requests": str, "prompts": int}
 
 
 class RequestError(ValueError):
@@ -30,14 +32,18 @@ class Detail:
     level: Level = "mix"
     steps: int = 2
     scope: tuple[str, ...] = ()  # patterns of module paths; empty: all
-    requests: tuple[str, ...] = ()  # patterns of request ids, of which a step must have one; empty: any step
+    requests: tuple[str, ...] = ()  # patterns of request ids, of which a step must serve one; empty: any step
+    prompts: tuple[int, ...] = ()  # or requests with a prompt of such a hash
     folder: str = ""  # below which raw tensors are kept; empty: none are
     most_bytes: int = 0  # of those
 
     def means(self, facts: Facts) -> bool:
         """Whether a step of these facts is meant."""
-        served = getattr(facts, "request_ids", ())
-        return not self.requests or any(fnmatchcase(name, pattern) for name in served for pattern in self.requests)
+        return not (self.requests or self.prompts) or any(self._names(request) for request in facts.served)
+
+    def _names(self, request: Request) -> bool:
+        is_named = any(fnmatchcase(request.name, pattern) for pattern in self.requests)
+        return is_named or (request.prompt is not None and request.prompt.hash in self.prompts)
 
 
 SIGNALLED: Final = Detail(steps=SIGNAL_STEPS)
@@ -98,7 +104,7 @@ class Control:
         if isinstance(asked, Detail):
             _check_scope(asked.scope, self._modules())
             self._asked, self._left, self._unanswered = asked, asked.steps, self._sequence
-            if asked.requests:
+            if asked.requests or asked.prompts:
                 self._page.answer(self._sequence, layout.AWAITING, step)
             return
         self.stopped, self._unanswered = asked, 0
@@ -143,8 +149,8 @@ def _detail(request: Mapping[str, Any]) -> Detail:
     unknown = sorted(request.keys() - Detail.__dataclass_fields__.keys())
     if unknown:
         raise RequestError(f"{unknown[0]} is unknown here: the agent may be of a later release")
-    texts = {name: tuple(_texts(name, request[name])) for name in ("scope", "requests") if name in request}
-    detail = Detail(**{**request, **texts})
+    lists = {name: tuple(_list(name, request[name], kind)) for name, kind in _LISTS.items() if name in request}
+    detail = Detail(**{**request, **lists})
     if detail.level not in CHOICES["level"] or detail.level == "debug":
         raise RequestError(f"level {detail.level!r} is unknown here")
     if type(detail.steps) is not int or not 1 <= detail.steps <= _MOST_STEPS:
@@ -154,9 +160,9 @@ def _detail(request: Mapping[str, Any]) -> Detail:
     return detail
 
 
-def _texts(name: str, value: object) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise RequestError(f"{name} is no list of texts")
+def _list(name: str, value: object, kind: type) -> list[Any]:
+    if not isinstance(value, list) or not all(isinstance(part, kind) for part in value):
+        raise RequestError(f"{name} is no list of such values")
     return value
 
 

@@ -19,6 +19,8 @@ from torch import Tensor
 
 import tensortap
 from tensortap import layout
+from tensortap.serving import Request, prompt_of
+from tensortap.steps import Facts
 
 STEPS = 8
 Before = Callable[[int, Path], None]
@@ -89,9 +91,9 @@ def test_a_scope_that_no_module_fits_is_refused_with_the_nearest(tmp_path: Path)
 @pytest.mark.parametrize(
     "text",
     [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"do":"rm -rf"}', b'{"do":"capture","steps":-1}', b'{"do":"capture","steps":"2"}',
-     b'{"do":"capture","scope":"all"}', b'{"do":"capture","folder":3}', b'{"do":"capture","level":"L9"}', b'{"do":"capture","what":1}',
+     b'{"do":"capture","scope":"all"}', b'{"do":"capture","folder":3}', b'{"do":"capture","level":"L9"}', b'{"do":"capture","what":1}', b'{"do":"capture","prompts":["x"]}',
      b'{"do":' * 200, b'{"do":["capture"]}'],
-    ids=range(14),
+    ids=range(15),
 )  # fmt: skip
 def test_a_request_that_makes_no_sense_is_refused(text: bytes, tmp_path: Path) -> None:
     def before(step: int, folder: Path) -> None:
@@ -141,6 +143,23 @@ def test_only_steps_of_a_request_are_meant_where_one_is_named(tmp_path: Path) ->
     _train(tmp_path, _once(2, do="capture", level="mix", steps=1, requests=["chat-*"]))
     assert asking.answer(_folder(tmp_path))[:2] == (7, layout.AWAITING)  # here nobody serves requests
     assert not any(_apis(tmp_path).values())
+
+
+@pytest.mark.parametrize("asked", [{"requests": ["chat-[12]"]}, {"prompts": [prompt_of([7]).hash]}], ids=["id", "prompt"])
+def test_steps_that_serve_such_a_request_are_recorded(asked: dict[str, Any], tmp_path: Path) -> None:
+    model, batch = small()
+    tap = tensortap.tap(model, run="asked", spool=tmp_path)
+    for step in range(STEPS):
+        if step == 1:
+            asking.ask(_folder(tmp_path), 5, do="capture", steps=2, **asked)
+        name = "chat-2" if step in (3, 5, 6) else "other"
+        tap.facts = Facts(served=(Request(name, "decode", 1, prompt=prompt_of([7] if step in (3, 5, 6) else [8])),))
+        tap.start()
+        model(batch)
+        tap.step()
+    tap.close()
+    assert {step for step, parents in _apis(tmp_path).items() if parents} == {3, 5}
+    assert asking.answer(_folder(tmp_path))[:3] == (5, layout.RECORDING, 3)
 
 
 @pytest.fixture
