@@ -5,7 +5,7 @@ func Failure() Table {
 	return Table{
 		Name: "failure", Version: 1, Class: Measurement,
 		Key: []string{"run_id", "rank", "step", "seq"},
-		Doc: "One row per op that raised: what, with which inputs, called from where.",
+		Doc: "One row per op that raised, or that ran when its process died: what, with which inputs, called from where.",
 		Columns: measurement(
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the rank."},
 			Column{Name: "seq", Type: Uint64, Unit: Ordinal, Doc: "Seq of the op's record at the rank: ops with a smaller one began before it."},
@@ -14,6 +14,7 @@ func Failure() Table {
 			Column{Name: "message", Type: String, Unit: None, Doc: "Its message, cut where it is very long."},
 			Column{Name: "inputs", Type: String, Unit: None, Doc: "Layouts of the op's inputs, as text; empty when not known."},
 			Column{Name: "stack_id", Type: Uint64, Unit: Hash, Doc: "The call stack; 0 when not known."},
+			Column{Name: "module_path", Type: String, Unit: None, Doc: "Dotted path of the module that the op ran in, or that it is; empty outside of modules."},
 		),
 	}
 }

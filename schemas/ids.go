@@ -63,6 +63,22 @@ func (h *ProgramHasher) Add(opID, parentOpID uint64) {
 // ID is the id of the program so far.
 func (h *ProgramHasher) ID() uint64 { return h.hasher.Sum64() }
 
+// SignatureID is the id of an op with its inputs and outputs; its own SignatureID field is not looked at.
+func SignatureID(s *SignatureRow) uint64 {
+	return hashFields(s.OpName, strings.Join(s.Inputs, "\n"), strings.Join(s.Outputs, "\n"))
+}
+
+// TallyID is the id of what a step called; the TallyID fields of the rows are not looked at.
+func TallyID(rows []TallyRow) uint64 {
+	var canonical []byte
+	for _, r := range rows {
+		canonical = appendField(canonical, FormatID(r.SignatureID))
+		canonical = appendField(canonical, r.ModulePath)
+		canonical = appendField(canonical, strconv.FormatUint(r.CallCount, 10))
+	}
+	return xxh3.Hash(canonical)
+}
+
 // FormatID is an id as text: 16 lower-case hex digits.
 func FormatID(id uint64) string {
 	var bytes [8]byte

@@ -34,7 +34,11 @@ func knownIDs() map[string]uint64 {
 	var program, empty ProgramHasher
 	program.Add(OpID("Functional.linear.0.forward"), 0)
 	program.Add(OpID("Tensor.add.0.forward"), OpID("Module.m.M.forward.0"))
+	signature := SignatureRow{OpName: "aten.mm.default", Inputs: []string{"self: a", "mat2: b"}, Outputs: []string{"c"}}
 	return map[string]uint64{
+		"signature":                      SignatureID(&signature),
+		"tally":                          TallyID([]TallyRow{{SignatureID: 1, ModulePath: "layers.0", CallCount: 2}, {SignatureID: 3, CallCount: 50}}),
+		"tally empty":                    TallyID(nil),
 		"run bad":                        RunID("bad"),
 		"run empty":                      RunID(""),
 		"run ünïcødé/ランク":                RunID("ünïcødé/ランク"),

@@ -990,7 +990,7 @@ func (r *MemoryRow) load(c []arrow.Array, i int) {
 	r.OomCount = loadUint32(c[15], i)
 }
 
-// FailureRow is a row of failure. One row per op that raised: what, with which inputs, called from where.
+// FailureRow is a row of failure. One row per op that raised, or that ran when its process died: what, with which inputs, called from where.
 type FailureRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
@@ -1004,6 +1004,7 @@ type FailureRow struct {
 	Message     string `parquet:"message"`       // Its message, cut where it is very long.
 	Inputs      string `parquet:"inputs"`        // Layouts of the op's inputs, as text; empty when not known.
 	StackID     uint64 `parquet:"stack_id"`      // The call stack; 0 when not known.
+	ModulePath  string `parquet:"module_path"`   // Dotted path of the module that the op ran in, or that it is; empty outside of modules.
 }
 
 // Table returns the declaration of failure.
@@ -1022,6 +1023,7 @@ func (r *FailureRow) appendTo(c []column) {
 	c[9].string(r.Message)
 	c[10].string(r.Inputs)
 	c[11].uint64(r.StackID)
+	c[12].string(r.ModulePath)
 }
 
 func (r *FailureRow) load(c []arrow.Array, i int) {
@@ -1037,6 +1039,7 @@ func (r *FailureRow) load(c []arrow.Array, i int) {
 	r.Message = loadString(c[9], i)
 	r.Inputs = loadString(c[10], i)
 	r.StackID = loadUint64(c[11], i)
+	r.ModulePath = loadString(c[12], i)
 }
 
 // UnseenRow is a row of unseen. One row per step, reason and subject that was not observed, on purpose or because it could not be.
@@ -1191,4 +1194,94 @@ func (r *RequestRow) load(c []arrow.Array, i int) {
 	r.FirstPosition = loadNullable(c[11], i, loadUint64)
 	r.TokenCount = loadUint64(c[12], i)
 	r.RowOffset = loadNullable(c[13], i, loadUint64)
+}
+
+// SignatureRow is a row of signature. One row per distinct ATen op with dtypes, shapes and strides of the tensors that it was given and gave back.
+type SignatureRow struct {
+	SignatureID uint64   `parquet:"signature_id"` // Hash of all other columns.
+	OpName      string   `parquet:"op_name"`      // The op as torch prints it, as aten.mm.default.
+	Inputs      []string `parquet:"inputs,list"`  // Each tensor among the arguments, as mat2: float32[256, 512] strides [512, 1] cpu.
+	Outputs     []string `parquet:"outputs,list"` // Each tensor of the result, likewise without a name; raised and the class of the exception where it raised one.
+}
+
+// Table returns the declaration of signature.
+func (*SignatureRow) Table() Table { return Signature() }
+
+func (r *SignatureRow) appendTo(c []column) {
+	c[0].uint64(r.SignatureID)
+	c[1].string(r.OpName)
+	c[2].strings(r.Inputs)
+	c[3].strings(r.Outputs)
+}
+
+func (r *SignatureRow) load(c []arrow.Array, i int) {
+	r.SignatureID = loadUint64(c[0], i)
+	r.OpName = loadString(c[1], i)
+	r.Inputs = loadStrings(c[2], i)
+	r.Outputs = loadStrings(c[3], i)
+}
+
+// TallyRow is a row of tally. One row per signature in what a step called; steps that call the same share one tally.
+type TallyRow struct {
+	TallyID     uint64 `parquet:"tally_id"`     // Hash of signature, module and count of every position.
+	Position    uint32 `parquet:"position"`     // Position in the order of first calls, from 0.
+	SignatureID uint64 `parquet:"signature_id"` // What was called, with what (signature).
+	ModulePath  string `parquet:"module_path"`  // Dotted path of the module that first called it in the process; empty outside of modules.
+	CallCount   uint64 `parquet:"call_count"`   // How many calls.
+}
+
+// Table returns the declaration of tally.
+func (*TallyRow) Table() Table { return Tally() }
+
+func (r *TallyRow) appendTo(c []column) {
+	c[0].uint64(r.TallyID)
+	c[1].uint32(r.Position)
+	c[2].uint64(r.SignatureID)
+	c[3].string(r.ModulePath)
+	c[4].uint64(r.CallCount)
+}
+
+func (r *TallyRow) load(c []arrow.Array, i int) {
+	r.TallyID = loadUint64(c[0], i)
+	r.Position = loadUint32(c[1], i)
+	r.SignatureID = loadUint64(c[2], i)
+	r.ModulePath = loadString(c[3], i)
+	r.CallCount = loadUint64(c[4], i)
+}
+
+// CallRow is a row of call. One row per step of a rank whose ATen ops were counted by signature.
+type CallRow struct {
+	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
+	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        uint32 `parquet:"step"`          // Step of the rank.
+	TallyID     uint64 `parquet:"tally_id"`      // What was called how often (tally).
+	CallCount   uint64 `parquet:"call_count"`    // Calls of the step, of all signatures.
+}
+
+// Table returns the declaration of call.
+func (*CallRow) Table() Table { return Call() }
+
+func (r *CallRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.TallyID)
+	c[7].uint64(r.CallCount)
+}
+
+func (r *CallRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.TallyID = loadUint64(c[6], i)
+	r.CallCount = loadUint64(c[7], i)
 }

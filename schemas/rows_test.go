@@ -168,7 +168,8 @@ func TestEveryTableSurvivesEveryEncoding(t *testing.T) {
 		exercise[TensorRow], exercise[PayloadRow], exercise[DeadLetterRow],
 		exercise[AlignmentRow], exercise[PayloadErrorRow], exercise[ComparisonRow], exercise[FindingRow],
 		exercise[KnownExceptionRow],
-		exercise[MemoryRow], exercise[FailureRow], exercise[UnseenRow], exercise[HeartbeatRow], exercise[RequestRow],
+		exercise[MemoryRow], exercise[FailureRow], exercise[UnseenRow], exercise[HeartbeatRow],
+		exercise[SignatureRow], exercise[TallyRow], exercise[CallRow], exercise[RequestRow],
 	} {
 		exerciseTable(t)
 		exercised++

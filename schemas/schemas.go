@@ -111,6 +111,7 @@ func Tables() []Table {
 		// What live ranks tell beside their tensors.
 		Memory(), Failure(), Unseen(), Heartbeat(),
 		Request(),
+		Signature(), Tally(), Call(),
 	}
 }
 

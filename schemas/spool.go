@@ -102,7 +102,7 @@ func (r SpoolRecord) Offset(field int) int {
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
 		spoolOp(), spoolTensor(), spoolCounts(), spoolSketch(), spoolDigest(),
-		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolPayload(), spoolRequest(), spoolPad(),
+		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolPad(),
 	}
 }
 
@@ -196,6 +196,7 @@ func spoolFailure() SpoolRecord {
 		{"inputs", SpoolU32, "Text: layouts of the inputs."},
 		{"stack", SpoolU32, "The call stack's definition."},
 		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"module", SpoolU32, "Text: path of the module that it ran in, or that it is."},
 	}}
 }
 
@@ -204,6 +205,18 @@ func spoolUnseen() SpoolRecord {
 		{"reason", SpoolU32, "Text: filtered, compiled, other thread, unsupported tensor, sampled and so on."},
 		{"subject", SpoolU32, "Text: module, API or kind of tensor; 0 when there is no one."},
 		{"count", SpoolU64, "How often."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+	}}
+}
+
+func spoolPayload() SpoolRecord {
+	return SpoolRecord{Name: "payload", Kind: 12, Doc: "A raw tensor was kept in a file.", Fields: []SpoolField{
+		{"site", SpoolU32, "Which argument of which op (definition)."},
+		{"seq", SpoolU32, "Seq of the op's record."},
+		{"location", SpoolU32, "Text: path of the file below the folder of payloads."},
+		{"digest_kind", SpoolU32, "As tensor.digest_kind."},
+		{"size_bytes", SpoolU64, "Of the file."},
+		{"digest", SpoolU64, "Hash of the elements' bytes."},
 		{"time_ns", SpoolI64, "UTC, by the process's clock."},
 	}}
 }
@@ -221,15 +234,11 @@ func spoolRequest() SpoolRecord {
 	}}
 }
 
-func spoolPayload() SpoolRecord {
-	return SpoolRecord{Name: "payload", Kind: 12, Doc: "A raw tensor was kept in a file.", Fields: []SpoolField{
-		{"site", SpoolU32, "Which argument of which op (definition)."},
-		{"seq", SpoolU32, "Seq of the op's record."},
-		{"location", SpoolU32, "Text: path of the file below the folder of payloads."},
-		{"digest_kind", SpoolU32, "As tensor.digest_kind."},
-		{"size_bytes", SpoolU64, "Of the file."},
-		{"digest", SpoolU64, "Hash of the elements' bytes."},
-		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+func spoolTally() SpoolRecord {
+	return SpoolRecord{Name: "tally", Kind: 10, Doc: "So many calls of a step had one signature; written at the end of the step.", Fields: []SpoolField{
+		{"signature", SpoolU32, "The signature's definition."},
+		{"module", SpoolU32, "Text: path of the module that made the first of them in this process; 0 outside of modules."},
+		{"call_count", SpoolU64, "How many calls."},
 	}}
 }
 
@@ -254,6 +263,7 @@ func SpoolHeader() []SpoolField {
 		{"first_segment", SpoolU32, "Oldest segment that the process has not given up."},
 		{"next_segment", SpoolU32, "One more than the newest segment."},
 		{"dropped_count", SpoolU64, "Records lost so far."},
+		{"current_call", SpoolU32, "Definition of the call of the current op, where ops are counted; 0 or stale where they are not."},
 	}
 }
 

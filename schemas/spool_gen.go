@@ -18,6 +18,7 @@ const (
 	SpoolMemoryKind  uint32 = 7
 	SpoolFailureKind uint32 = 8
 	SpoolUnseenKind  uint32 = 9
+	SpoolTallyKind   uint32 = 10
 	SpoolPayloadKind uint32 = 12
 	SpoolRequestKind uint32 = 13
 	SpoolPadKind     uint32 = 15
@@ -258,6 +259,7 @@ type SpoolFailure struct {
 	Inputs  uint32 // Text: layouts of the inputs.
 	Stack   uint32 // The call stack's definition.
 	TimeNs  int64  // UTC, by the process's clock.
+	Module  uint32 // Text: path of the module that it ran in, or that it is.
 }
 
 // Load reads the record's fields.
@@ -269,6 +271,7 @@ func (r *SpoolFailure) Load(b []byte) {
 	r.Inputs = binary.LittleEndian.Uint32(b[16:])
 	r.Stack = binary.LittleEndian.Uint32(b[20:])
 	r.TimeNs = int64(binary.LittleEndian.Uint64(b[24:]))
+	r.Module = binary.LittleEndian.Uint32(b[32:])
 }
 
 // Store writes the record's fields, but not the commit word.
@@ -280,6 +283,7 @@ func (r *SpoolFailure) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[16:], r.Inputs)
 	binary.LittleEndian.PutUint32(b[20:], r.Stack)
 	binary.LittleEndian.PutUint64(b[24:], uint64(r.TimeNs))
+	binary.LittleEndian.PutUint32(b[32:], r.Module)
 }
 
 // SpoolUnseen is a record of the spool. Something was not observed, and why; written at the end of the step.
@@ -304,6 +308,27 @@ func (r *SpoolUnseen) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], r.Subject)
 	binary.LittleEndian.PutUint64(b[8:], r.Count)
 	binary.LittleEndian.PutUint64(b[16:], uint64(r.TimeNs))
+}
+
+// SpoolTally is a record of the spool. So many calls of a step had one signature; written at the end of the step.
+type SpoolTally struct {
+	Signature uint32 // The signature's definition.
+	Module    uint32 // Text: path of the module that made the first of them in this process; 0 outside of modules.
+	CallCount uint64 // How many calls.
+}
+
+// Load reads the record's fields.
+func (r *SpoolTally) Load(b []byte) {
+	r.Signature = binary.LittleEndian.Uint32(b[0:])
+	r.Module = binary.LittleEndian.Uint32(b[4:])
+	r.CallCount = binary.LittleEndian.Uint64(b[8:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolTally) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Signature)
+	binary.LittleEndian.PutUint32(b[4:], r.Module)
+	binary.LittleEndian.PutUint64(b[8:], r.CallCount)
 }
 
 // SpoolPayload is a record of the spool. A raw tensor was kept in a file.
@@ -391,6 +416,7 @@ type SpoolHead struct {
 	FirstSegment  uint32 // Oldest segment that the process has not given up.
 	NextSegment   uint32 // One more than the newest segment.
 	DroppedCount  uint64 // Records lost so far.
+	CurrentCall   uint32 // Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
 }
 
 // Load reads the record's fields.
@@ -409,6 +435,7 @@ func (r *SpoolHead) Load(b []byte) {
 	r.FirstSegment = binary.LittleEndian.Uint32(b[72:])
 	r.NextSegment = binary.LittleEndian.Uint32(b[76:])
 	r.DroppedCount = binary.LittleEndian.Uint64(b[80:])
+	r.CurrentCall = binary.LittleEndian.Uint32(b[88:])
 }
 
 // Store writes the record's fields, but not the commit word.
@@ -427,6 +454,7 @@ func (r *SpoolHead) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[72:], r.FirstSegment)
 	binary.LittleEndian.PutUint32(b[76:], r.NextSegment)
 	binary.LittleEndian.PutUint64(b[80:], r.DroppedCount)
+	binary.LittleEndian.PutUint32(b[88:], r.CurrentCall)
 }
 
 // SpoolAsked is a record of the spool. What the agent asks of the process.

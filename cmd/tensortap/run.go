@@ -68,7 +68,7 @@ are those of a program that could not be started.`,
 	f.BoolVar(&l.eager, "eager", false, "have vLLM or SGLang run without CUDA graphs and compilation, which hide modules, by their own flag")
 	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; steps done again take the place of the old ones")
 	for name, usage := range map[string]string{
-		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both)",
+		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",
 		"steps": "steps to record, as 0,3-5,10-100/10",
 		"ranks": "ranks to record, likewise",
 		"scope": "only modules whose path fits a pattern, as layers.[0-3]",

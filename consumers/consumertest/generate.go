@@ -77,6 +77,9 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.UnseenRow])
 	add(all, randomBatch[schemas.HeartbeatRow])
 	add(all, randomBatch[schemas.RequestRow])
+	add(all, randomBatch[schemas.SignatureRow])
+	add(all, randomBatch[schemas.TallyRow])
+	add(all, randomBatch[schemas.CallRow])
 	return all
 }
 

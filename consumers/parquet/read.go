@@ -95,6 +95,9 @@ func readers() map[string]reader {
 		schemas.Unseen().Kind():    readMessages[schemas.UnseenRow],
 		schemas.Heartbeat().Kind(): readMessages[schemas.HeartbeatRow],
 		schemas.Request().Kind():   readMessages[schemas.RequestRow],
+		schemas.Signature().Kind(): readMessages[schemas.SignatureRow],
+		schemas.Tally().Kind():     readMessages[schemas.TallyRow],
+		schemas.Call().Kind():      readMessages[schemas.CallRow],
 	}
 }
 

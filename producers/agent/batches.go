@@ -47,13 +47,16 @@ type batches struct {
 	site         *batch.Batch[schemas.SiteRow, *schemas.SiteRow]
 	program      *batch.Batch[schemas.ProgramRow, *schemas.ProgramRow]
 	programStack *batch.Batch[schemas.ProgramStackRow, *schemas.ProgramStackRow]
+	signature    *batch.Batch[schemas.SignatureRow, *schemas.SignatureRow]
+	tally        *batch.Batch[schemas.TallyRow, *schemas.TallyRow]
 
 	tensor    measured[schemas.TensorRow, *schemas.TensorRow]
 	memory    measured[schemas.MemoryRow, *schemas.MemoryRow]
 	failure   measured[schemas.FailureRow, *schemas.FailureRow]
+	call      measured[schemas.CallRow, *schemas.CallRow]
 	unseen    measured[schemas.UnseenRow, *schemas.UnseenRow]
-	request   measured[schemas.RequestRow, *schemas.RequestRow]
 	payload   measured[schemas.PayloadRow, *schemas.PayloadRow]
+	request   measured[schemas.RequestRow, *schemas.RequestRow]
 	heartbeat measured[schemas.HeartbeatRow, *schemas.HeartbeatRow]
 	step      measured[schemas.StepRow, *schemas.StepRow]
 
@@ -70,6 +73,7 @@ func newBatches(id schemas.Identity, limit int) *batches {
 		run: batch.New[schemas.RunRow](), rank: batch.New[schemas.RankRow](), stack: batch.New[schemas.StackRow](),
 		op: batch.New[schemas.OpRow](), layout: batch.New[schemas.LayoutRow](), site: batch.New[schemas.SiteRow](),
 		program: batch.New[schemas.ProgramRow](), programStack: batch.New[schemas.ProgramStackRow](),
+		signature: batch.New[schemas.SignatureRow](), tally: batch.New[schemas.TallyRow](), call: newMeasured[schemas.CallRow](),
 		tensor: newMeasured[schemas.TensorRow](), memory: newMeasured[schemas.MemoryRow](),
 		failure: newMeasured[schemas.FailureRow](), unseen: newMeasured[schemas.UnseenRow](),
 		heartbeat: newMeasured[schemas.HeartbeatRow](), request: newMeasured[schemas.RequestRow](), payload: newMeasured[schemas.PayloadRow](), step: newMeasured[schemas.StepRow](),
@@ -78,8 +82,8 @@ func newBatches(id schemas.Identity, limit int) *batches {
 
 // parts lists the batches in three groups: definitions, measurements, and the steps that sum those up.
 func (b *batches) parts() (definitions, rows, steps []part) {
-	return []part{b.run, b.rank, b.stack, b.op, b.layout, b.site, b.program, b.programStack},
-		[]part{b.tensor, b.memory, b.failure, b.unseen, b.request, b.heartbeat, b.payload}, []part{b.step}
+	return []part{b.run, b.rank, b.stack, b.op, b.layout, b.site, b.program, b.programStack, b.signature, b.tally},
+		[]part{b.tensor, b.memory, b.failure, b.unseen, b.call, b.request, b.heartbeat, b.payload}, []part{b.step}
 }
 
 // numbers is the next batch of every kind.

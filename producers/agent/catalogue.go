@@ -19,6 +19,9 @@ type catalogue struct {
 	layouts []layoutFacts
 	stacks  []uint64
 	texts   []string
+
+	signatures []uint64
+	calls      []callFacts
 }
 
 // layoutFacts is what rows of tensor need of a layout.
@@ -60,6 +63,10 @@ func (c *catalogue) define(d *definition, out *batches) error {
 		return c.defineLayout(d, out)
 	case "stack":
 		return c.defineStack(d, out)
+	case "signature":
+		return c.defineSignature(d, out)
+	case "call":
+		return c.defineCall(d)
 	case "text":
 		var err error
 		c.texts, err = set(c.texts, d.ID, d.Text)

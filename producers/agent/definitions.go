@@ -41,6 +41,9 @@ type definition struct {
 	Literal      string  `json:"literal"`
 	Count        uint64  `json:"count"`
 
+	Inputs  []string `json:"inputs"`
+	Outputs []string `json:"outputs"`
+
 	Frames []string `json:"frames"`
 	Text   string   `json:"text"`
 }

@@ -40,6 +40,7 @@ func (t *translator) failure(memory []byte) error {
 	row.Message, _ = at(t.known.texts, r.Message)
 	row.Inputs, _ = at(t.known.texts, r.Inputs)
 	row.StackID, _ = at(t.known.stacks, r.Stack)
+	row.ModulePath, _ = at(t.known.texts, r.Module)
 	return measure(t.out, &t.out.failure, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Message)+len(row.Inputs))
 }
 
@@ -83,6 +84,7 @@ type sign struct {
 	Op      uint32 `json:"op"`
 	Seq     uint32 `json:"seq"`
 	SinceNs int64  `json:"since_ns"`
+	Call    uint32 `json:"call,omitempty"`
 }
 
 // States of heartbeat.state.
@@ -93,7 +95,7 @@ const (
 )
 
 func signOf(head *schemas.SpoolHead, state string) *sign {
-	return &sign{State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs}
+	return &sign{State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs, Call: head.CurrentCall}
 }
 
 func (t *translator) heartbeat(s *sign) error {
@@ -124,6 +126,9 @@ func (t *translator) close(last *sign, dropped uint64) error {
 		t.Dropped = dropped
 	}
 	t.Closed = true
+	if err := t.diedIn(last); err != nil {
+		return err
+	}
 	return t.heartbeat(last)
 }
 

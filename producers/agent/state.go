@@ -10,9 +10,10 @@ type state struct {
 	Numbers     map[string]uint64 `json:"numbers"`     // next batch of every kind
 	Window      uint64            `json:"window"`      // windows published
 	Step        *openStep         `json:"step,omitempty"`
-	Next        uint32            `json:"next"`          // one more than the last step that was closed
-	TimeNs      int64             `json:"time_ns"`       // of the last record that has one
-	Programs    []uint64          `json:"programs"`      // handed over
+	Next        uint32            `json:"next"`     // one more than the last step that was closed
+	TimeNs      int64             `json:"time_ns"`  // of the last record that has one
+	Programs    []uint64          `json:"programs"` // handed over
+	Tallies     []uint64          `json:"tallies,omitempty"`
 	Dropped     uint64            `json:"dropped"`       // of the header's count, told by the rows of steps
 	Adrift      bool              `json:"adrift"`        // records are of a step whose beginning is not known
 	AdriftCount uint64            `json:"adrift_count"`  // of those
@@ -20,15 +21,15 @@ type state struct {
 	Tensors     uint64            `json:"tensors_total"` // rows of tensor so far
 }
 
-// sentProgram says whether the program was handed over before, and notes that it is now.
-func (s *state) sentProgram(id uint64) bool {
-	if slices.Contains(s.Programs, id) {
+// sent says whether a program or tally is among those that were handed over before, and notes that it is now.
+func sent(before *[]uint64, id uint64) bool {
+	if slices.Contains(*before, id) {
 		return true
 	}
-	if len(s.Programs) >= mostPrograms {
-		s.Programs = slices.Delete(s.Programs, 0, mostPrograms/2)
+	if len(*before) >= mostPrograms {
+		*before = slices.Delete(*before, 0, mostPrograms/2)
 	}
-	s.Programs = append(s.Programs, id)
+	*before = append(*before, id)
 	return false
 }
 

@@ -10,7 +10,7 @@ import (
 const (
 	// mostOps bounds what a step that never ends costs in memory; what comes later is not part of its program.
 	mostOps = 1 << 20
-	// mostPrograms is how many programs are remembered as handed over; one forgotten is handed over again.
+	// mostPrograms is how many programs, and tallies, are remembered as handed over; one forgotten is handed over again.
 	mostPrograms = 4096
 )
 
@@ -35,7 +35,8 @@ type openStep struct {
 	Tensors uint64          `json:"tensors,omitempty"`
 	Lost    uint64          `json:"lost,omitempty"`
 	Reasons []string        `json:"reasons,omitempty"`
-	Cut     bool            `json:"cut,omitempty"` // its program is not known whole
+	Tally   []tallied       `json:"tally,omitempty"` // in the order of first calls
+	Cut     bool            `json:"cut,omitempty"`   // its program is not known whole
 }
 
 func newStep(number uint32) *openStep {

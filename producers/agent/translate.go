@@ -52,6 +52,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		return 1, t.unseen(memory)
 	case schemas.SpoolRequestKind:
 		return 1, t.request(position, memory)
+	case schemas.SpoolTallyKind:
+		t.tallied(memory)
 	case schemas.SpoolPayloadKind:
 		return 1, t.payload(memory)
 	}
@@ -176,6 +178,9 @@ func (t *translator) finish(step *openStep, row *schemas.StepRow) error {
 	if err != nil {
 		return err
 	}
+	if err := t.tally(step); err != nil {
+		return err
+	}
 	id := t.out.id
 	row.RunID, row.Rank, row.Epoch, row.EventTimeNs = id.RunID, id.Rank, id.Epoch, t.TimeNs
 	row.Step, row.Generation, row.BeginTimeNs, row.ProgramID, row.Phase = step.Number, t.generation, step.BeginNs, program, step.Phase
@@ -196,7 +201,7 @@ func (t *translator) program(step *openStep) (uint64, error) {
 		hasher.Add(op, parent)
 	}
 	id := hasher.ID()
-	if t.sentProgram(id) {
+	if sent(&t.Programs, id) {
 		return id, nil
 	}
 	for position, c := range step.Done {

@@ -1,4 +1,4 @@
--- Question: One row per op that raised: what, with which inputs, called from where.
+-- Question: One row per op that raised, or that ran when its process died: what, with which inputs, called from where.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -17,6 +17,7 @@ CREATE TABLE IF NOT EXISTS tap_store.failure
     `message` String COMMENT 'Its message, cut where it is very long.' CODEC(ZSTD(1)),
     `inputs` String COMMENT 'Layouts of the op''s inputs, as text; empty when not known.' CODEC(ZSTD(1)),
     `stack_id` UInt64 COMMENT 'The call stack; 0 when not known.' CODEC(ZSTD(1)),
+    `module_path` String COMMENT 'Dotted path of the module that the op ran in, or that it is; empty outside of modules.' CODEC(ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = MergeTree

@@ -1,6 +1,6 @@
 -- Question: which batches of measurements are stored?
 -- Grain: one row per kind, run, rank, epoch, batch
--- Reads: tap_store.tensor, tap_store.step, tap_store.payload, tap_store.memory, tap_store.failure, tap_store.unseen, tap_store.heartbeat, tap_store.request
+-- Reads: tap_store.tensor, tap_store.step, tap_store.payload, tap_store.memory, tap_store.failure, tap_store.unseen, tap_store.heartbeat, tap_store.request, tap_store.call
 -- Empty when: no measurement was stored
 -- Each part is answered by the projection ledger of its table, without reading the rows.
 SELECT
@@ -109,6 +109,20 @@ SELECT
     batch,
     count() AS row_count
 FROM tap_store.request
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'call' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.call
 GROUP BY
     run_id,
     rank,

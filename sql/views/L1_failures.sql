@@ -10,7 +10,7 @@ SELECT
     f.seq AS seq,
     f.op_id AS op_id,
     if(o.name = '' AND f.op_id != 0, leftPad(lower(hex(f.op_id)), 16, '0'), o.name) AS op,
-    o.module_path AS module_path,
+    if(f.module_path = '', o.module_path, f.module_path) AS module_path,
     f.type AS type,
     f.message AS message,
     f.inputs AS inputs,

@@ -50,6 +50,7 @@
 #define TAP_MEMORY_KIND 7u
 #define TAP_FAILURE_KIND 8u
 #define TAP_UNSEEN_KIND 9u
+#define TAP_TALLY_KIND 10u
 #define TAP_PAYLOAD_KIND 12u
 #define TAP_REQUEST_KIND 13u
 #define TAP_PAD_KIND 15u
@@ -149,7 +150,8 @@ typedef struct {
   uint32_t inputs; /* Text: layouts of the inputs. */
   uint32_t stack; /* The call stack's definition. */
   int64_t time_ns; /* UTC, by the process's clock. */
-  uint8_t reserved[28];
+  uint32_t module; /* Text: path of the module that it ran in, or that it is. */
+  uint8_t reserved[24];
   uint32_t commit; /* written last, with release order */
 } tap_failure;
 
@@ -162,6 +164,15 @@ typedef struct {
   uint8_t reserved[36];
   uint32_t commit; /* written last, with release order */
 } tap_unseen;
+
+/* So many calls of a step had one signature; written at the end of the step. */
+typedef struct {
+  uint32_t signature; /* The signature's definition. */
+  uint32_t module; /* Text: path of the module that made the first of them in this process; 0 outside of modules. */
+  uint64_t call_count; /* How many calls. */
+  uint8_t reserved[44];
+  uint32_t commit; /* written last, with release order */
+} tap_tally;
 
 /* A raw tensor was kept in a file. */
 typedef struct {

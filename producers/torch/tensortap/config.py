@@ -11,17 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
+from tensortap import shape_switches
 from tensortap.steps_wanted import Steps, parse_steps
 
-Level = Literal["L0", "L1", "mix", "debug"]
+Level = Literal["L0", "L1", "mix", "aten", "debug"]
 Direction = Literal["forward", "backward", "both"]
 Task = Literal["statistics", "structure", "md5"]
 Backward = Literal["light", "full"]
 Values = Literal["input", "output", "both"]
+Calls = Literal["counted", "each"]
 Risk = Literal["CORE", "FOCUS", "ALL"]
 
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "level": ("L0", "L1", "mix", "debug"),
+    "level": ("L0", "L1", "mix", "aten", "debug"),
+    "calls": ("counted", "each"),
     "direction": ("forward", "backward", "both"),
     "values": ("input", "output", "both"),
     "task": ("statistics", "structure", "md5"),
@@ -42,6 +45,7 @@ class Settings:
 
     run: str
     level: Level = "L0"
+    calls: Calls = "counted"  # of level aten: equal ones as one, or each with its statistics
     steps: Steps = Steps()
     ranks: Steps = Steps()
     rank: int | None = None  # of this process, where neither torch nor the launcher says it
@@ -65,6 +69,7 @@ class Settings:
     labels: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0  # 0: as many as torch uses
     enabled: bool = True
+    shape_log: shape_switches.Asked | None = None  # of SGLang's profiler, by its switches
     differences: tuple[str, ...] = ()  # what was asked for and is done otherwise, a sentence each
 
     def __post_init__(self) -> None:
@@ -89,6 +94,7 @@ def settings(*, environment: Mapping[str, str] | None = None, **given: object) -
     asked = dict(from_environment(environment))
     asked.update({name: _read(name, value) for name, value in given.items() if value is not None})
     asked.setdefault("spool", spool_root(environment))
+    asked |= _shape_log(environment, asked)
     if "run" not in asked:
         asked["run"] = default_run_name(environment)
     return Settings(**cast(Any, asked))
@@ -152,6 +158,20 @@ def default_run_name(environment: Mapping[str, str]) -> str:
     return f"{script}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"[:LONGEST_RUN_NAME]
 
 
+def _shape_log(environment: Mapping[str, str], asked: Mapping[str, object]) -> dict[str, object]:
+    """What the switches of SGLang's shape profiler ask for: its log, and the level that it is written at."""
+    try:
+        log = shape_switches.asked(environment)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    if log is None:
+        return {}
+    level = asked.get("level", "aten")
+    if level == "aten" and asked.get("calls", "counted") == "counted":
+        return {"level": level, "shape_log": log}
+    return {"differences": ("SGLANG_PROFILE_SHAPES: a log of shapes is written at level aten with calls=counted only",)}
+
+
 def _read(name: str, value: object, shown: str = "") -> object:
     if name not in SETTINGS:
         raise SettingsError(f"unknown setting {name}: {nearest(name, SETTINGS)}")
@@ -213,6 +233,7 @@ def _path(value: object) -> Path:
 SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "run": _text,
     "level": _text,
+    "calls": _text,
     "steps": parse_steps,
     "ranks": parse_steps,
     "rank": _number,
@@ -252,6 +273,8 @@ def _check_least(name: str, value: int | None, least: int) -> None:
 def _check_level(asked: Settings) -> None:
     if asked.ops and asked.level == "L0":
         raise SettingsError("setting ops: level L0 records modules, no ops; take level L1 or mix, or scope")
+    if asked.between and (asked.level, asked.calls) == ("aten", "counted"):
+        raise SettingsError("setting between: where calls are counted none is first or last; take calls=each, or scope")
     if asked.scope and asked.level == "L1":
         raise SettingsError("setting scope: level L1 knows no modules; take level L0 or mix, or ops")
 

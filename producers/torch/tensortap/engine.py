@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import torch
 
-from tensortap.mode import ApiMode, enter, is_entered, leave
+from tensortap.mode import ApiMode
+from tensortap.mode_stacks import FUNCTIONS
 
 _NAME: Final = "_engine_run_backward"
 
@@ -31,13 +32,13 @@ class EngineWrap:
 
         def run(*args: Any, **kwargs: Any) -> Any:
             mode = self._mode
-            if not self._active or mode.thread != threading.get_ident() or is_entered(mode):
+            if not self._active or mode.thread != threading.get_ident() or FUNCTIONS.has(mode):
                 return engine(*args, **kwargs)
-            enter(mode)
+            FUNCTIONS.enter(mode)
             try:
                 return engine(*args, **kwargs)
             finally:
-                leave(mode)
+                FUNCTIONS.leave(mode)
 
         self._original, self._wrapped, self._active = original, run, True
         self._set(run)

@@ -24,6 +24,21 @@ def describe(
     return name, cut(_safely(str, exception)), cut("\n".join(_inputs(args, kwargs or {})))
 
 
+def tensor_text(tensor: Any) -> str:
+    """Dtype, shape, strides and device, as "float32[2, 128] strides [128, 1] cuda:0"; the class first where it is no plain one."""
+    kind = type(tensor).__name__
+    name = "" if kind in ("Tensor", "Parameter") else f"{kind} "
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return f"{name}{dtype}{list(tensor.shape)}{_strides(tensor)} {getattr(tensor, 'device', '')}"
+
+
+def _strides(tensor: Any) -> str:
+    try:
+        return f" strides {list(tensor.stride())}"
+    except (AttributeError, RuntimeError, TypeError):  # there are none: sparse, nested, of another library
+        return ""
+
+
 def cut(text: str) -> str:
     """The text within the limit of bytes, with a mark where something is missing."""
     coded = text.encode("utf-8", "replace")
@@ -55,9 +70,7 @@ def _leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]
 
 def _shown(value: Any) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        grad = " requires_grad" if getattr(value, "requires_grad", False) else ""
-        dtype = str(value.dtype).removeprefix("torch.")
-        return f"{dtype}{list(value.shape)} {getattr(value, 'device', '')}{grad}"
+        return tensor_text(value) + (" requires_grad" if getattr(value, "requires_grad", False) else "")
     if isinstance(value, str | bytes) and len(value) > _LONGEST_VALUE:
         return f"{value[:_LONGEST_VALUE]!r}..."
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | slice):

@@ -121,7 +121,7 @@ MEMORY_RETRIES: Final = 56  # Allocations retried and refused: retries + 65536 x
 
 # An op raised.
 FAILURE_KIND: Final = 8
-FAILURE: Final = struct.Struct("<IIIIIIq")
+FAILURE: Final = struct.Struct("<IIIIIIqI")
 FAILURE_OP: Final = 0  # The op.
 FAILURE_SEQ: Final = 4  # Seq of its record.
 FAILURE_TYPE: Final = 8  # Text: class of the exception.
@@ -129,6 +129,7 @@ FAILURE_MESSAGE: Final = 12  # Text: its message, cut at 4,096 bytes.
 FAILURE_INPUTS: Final = 16  # Text: layouts of the inputs.
 FAILURE_STACK: Final = 20  # The call stack's definition.
 FAILURE_TIME_NS: Final = 24  # UTC, by the process's clock.
+FAILURE_MODULE: Final = 32  # Text: path of the module that it ran in, or that it is.
 
 # Something was not observed, and why; written at the end of the step.
 UNSEEN_KIND: Final = 9
@@ -137,6 +138,13 @@ UNSEEN_REASON: Final = 0  # Text: filtered, compiled, other thread, unsupported 
 UNSEEN_SUBJECT: Final = 4  # Text: module, API or kind of tensor; 0 when there is no one.
 UNSEEN_COUNT: Final = 8  # How often.
 UNSEEN_TIME_NS: Final = 16  # UTC, by the process's clock.
+
+# So many calls of a step had one signature; written at the end of the step.
+TALLY_KIND: Final = 10
+TALLY: Final = struct.Struct("<IIQ")
+TALLY_SIGNATURE: Final = 0  # The signature's definition.
+TALLY_MODULE: Final = 4  # Text: path of the module that made the first of them in this process; 0 outside of modules.
+TALLY_CALL_COUNT: Final = 8  # How many calls.
 
 # A raw tensor was kept in a file.
 PAYLOAD_KIND: Final = 12
@@ -180,7 +188,8 @@ HEADER_SEGMENT_ROWS: Final = 68  # Records of a segment.
 HEADER_FIRST_SEGMENT: Final = 72  # Oldest segment that the process has not given up.
 HEADER_NEXT_SEGMENT: Final = 76  # One more than the newest segment.
 HEADER_DROPPED_COUNT: Final = 80  # Records lost so far.
-HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQ")
+HEADER_CURRENT_CALL: Final = 88  # Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
+HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQI")
 
 # What the agent asks of the process.
 ASKED_SEQUENCE: Final = 2048  # Of the request, written last; 0 when there was none yet.

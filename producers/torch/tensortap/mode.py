@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ from tensortap.recorder import Recorder
 
 _NOTHING: Final[dict[str, Any]] = {}
 _is_tracing: Final[Callable[[], object]] = torch._C._get_tracing_state
-_stack_size: Final[Callable[[], int]] = torch._C._len_torch_function_stack
 _BUILT_IN: Final = ("aten", "prims", "prim")
 _DROPOUTS: Final = ("Functional.dropout", "Functional.alpha_dropout", "Functional.feature_alpha_dropout")
 
@@ -93,11 +92,11 @@ class ApiMode(TorchFunctionMode):
             recorder.filter.ends_op(op.name)
 
     def _raised(self, call: Call, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        op, seq, _, _ = call
+        op, seq, _, path = call
         try:
             if seq and isinstance(error, Exception):
                 with self._recorder.lock, unintercepted():
-                    self._recorder.failed(op, seq, error, args, kwargs)
+                    self._recorder.failed(op, seq, path, error, args, kwargs)
         except Exception as ours:  # likewise
             self._caught("api", ours)
 
@@ -137,36 +136,6 @@ class ApiMode(TorchFunctionMode):
     def on_this_thread(self) -> None:
         """The mode is put on the stack of the thread that calls."""
         self.thread = threading.get_ident()
-
-
-def enter(mode: ApiMode) -> None:
-    """Put the mode below all others of this thread: the others are left by those who entered them, in their order."""
-    above = [torch._C._pop_torch_function_stack() for _ in range(_stack_size())]
-    torch._C._push_on_torch_function_stack(mode)
-    _push(reversed(above))
-
-
-def leave(mode: ApiMode) -> bool:
-    """Take the mode from wherever it is on this thread's stack. Whether it was there."""
-    above: list[Any] = []
-    found = False
-    while _stack_size() and not found:
-        top: Any = torch._C._pop_torch_function_stack()
-        found = top is mode
-        if not found:
-            above.append(top)
-    _push(reversed(above))
-    return found
-
-
-def is_entered(mode: ApiMode) -> bool:
-    """Whether the mode is on this thread's stack."""
-    return any(torch._C._get_function_stack_at(at) is mode for at in range(_stack_size()))
-
-
-def _push(modes: Iterable[Any]) -> None:
-    for mode in modes:
-        torch._C._push_on_torch_function_stack(mode)
 
 
 def _first_tensor(result: Any) -> Tensor | None:

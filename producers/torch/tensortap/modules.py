@@ -112,14 +112,14 @@ class ModuleHooks:
 
     def _after(self, entry: Entry, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> object:
         recorder = self._recorder
-        frame = _pop(recorder.thread.frames, module)
+        frame = pop(recorder.thread.frames, module)
         if frame is None or not recorder.live:
             return None
         op, seq = frame.op, frame.seq
         with recorder.lock:
             error = sys.exc_info()[1] if result is None else None
             if error is not None and error is not frame.exception:
-                recorder.failed(op, seq, error, args, kwargs)
+                recorder.failed(op, seq, entry.path, error, args, kwargs)
             elif seq:
                 recorder.parameters(op, seq, module)
                 recorder.outputs(op, seq, result)
@@ -200,7 +200,7 @@ def named_modules(roots: list[nn.Module]) -> Iterator[tuple[str, nn.Module]]:
             yield (path if len(roots) == 1 else f"{at}.{path}"), module
 
 
-def _pop(frames: list[Frame], module: nn.Module) -> Frame | None:
+def pop(frames: list[Frame], module: nn.Module) -> Frame | None:
     """The frame of the module's call; those above it were left by an exception that no hook saw."""
     for at in range(len(frames) - 1, -1, -1):
         if frames[at].module is module:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from torch import nn
 
-from tensortap import about, layout, memory, topology, unseen, whereabouts
+from tensortap import about, layout, memory, shape_log, topology, unseen, whereabouts
+from tensortap.aten import AtenCounts
+from tensortap.aten_each import AtenEach
+from tensortap.aten_mode import AtenMode
 from tensortap.collectives import CollectiveHooks
 from tensortap.config import Level, Settings
 from tensortap.control import OVERFLOWED, Control, Detail, together
@@ -16,7 +19,9 @@ from tensortap.engine import EngineWrap
 from tensortap.filters import Filter
 from tensortap.graphs import GraphWatch
 from tensortap.heartbeat import Heartbeat
-from tensortap.mode import ApiMode, enter, leave
+from tensortap.mode import ApiMode
+from tensortap.mode_stacks import DISPATCHES, FUNCTIONS
+from tensortap.module_paths import ModulePaths
 from tensortap.modules import ModuleHooks, compiled, named_modules
 from tensortap.names import Op
 from tensortap.optimizers import OptimizerHooks
@@ -52,11 +57,12 @@ class Process:
             self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
         self._memory = memory.Reader(tuple({p.device for root in roots for p in root.parameters()}))
         self.control = Control(self._spool.control, say, lambda: [path for path, _ in named_modules(roots)])
-        self._observe_at(settings.level)
-        self.serving = Serving(self._spool, self.recorder.observer, counts)
+        self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
+        self._observe_at(settings.level, settings.calls == "each")
         self._recorded: tuple[Detail | None, bool] = (None, True)
         self._payloads: Payloads | None = None
         self._detail_left = settings.detail_steps
+        self.serving = Serving(self._spool, self.recorder.observer, counts)
         self._optimizers = OptimizerHooks(self.recorder)
         self._graphs = GraphWatch(self.unseen)
         self._heartbeat = Heartbeat(self._beat)
@@ -81,6 +87,8 @@ class Process:
             self._memory.begin_step()
             self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
             self._spool.step(step)
+            if self._aten:
+                self._aten.begin_step()
             self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
 
     def end_step(self, facts: Facts) -> None:
@@ -90,6 +98,8 @@ class Process:
             recorder.observer.overflowed |= recorder.measurer.flush()
             recorder.observer.forget()
             recorder.observer.padding = None
+            if self._aten:
+                self._aten.end_step()
             self._write_memory(None)
             for part in self._compiled:
                 self.unseen.count(unseen.COMPILED, part)
@@ -108,10 +118,18 @@ class Process:
             spool.settle()
             self.step = -1
 
-    def _observe_at(self, level: Level) -> None:
+    def _observe_at(self, level: Level, each: bool) -> None:
         settings, recorder = self._settings, self.recorder
         watch = self._write_memory if settings.memory and level == "L0" else None
-        self._modules = ModuleHooks(recorder, watch) if level in ("L0", "mix") else None
+        self._aten: AtenMode | None = None
+        self._modules: ModuleHooks | ModulePaths | None = None
+        if level == "aten" and not each:
+            self._modules = ModulePaths(recorder, hooked=bool(settings.scope))
+            self._aten = AtenCounts(recorder, self._modules, self._shape_log)
+        elif level == "aten":
+            self._aten = AtenEach(recorder)
+        if level in ("L0", "mix") or (level == "aten" and each):
+            self._modules = ModuleHooks(recorder, watch)
         self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
         self._engine = EngineWrap(self._mode) if self._mode else None
         self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
@@ -124,7 +142,8 @@ class Process:
         self.uninstall()
         settings, recorder = self._settings, self.recorder
         recorder.widen(detail.scope if detail else (), settings.level if wanted else None)
-        self._observe_at(together(settings.level, detail.level) if detail else settings.level)
+        level = together(settings.level, detail.level) if detail else settings.level
+        self._observe_at(level, bool(detail) or settings.calls == "each")
         recorder.measure_with(bool(detail) or settings.sketch, bool(detail) or settings.digest)
         self._payloads = None
         if detail and detail.folder:
@@ -161,9 +180,12 @@ class Process:
             self._modules.install(self._roots)
         self._collectives.install()
         if self._mode and self._engine:
-            enter(self._mode)
+            FUNCTIONS.enter(self._mode)
             self._mode.on_this_thread()
             self._engine.install()
+        if self._aten:
+            DISPATCHES.enter(self._aten)
+            self._aten.on_this_thread()
 
     def uninstall(self) -> None:
         """Undo all that was put in place."""
@@ -176,8 +198,10 @@ class Process:
         if self._modules:
             self._modules.remove()
         if self._mode and self._engine:
-            leave(self._mode)
+            FUNCTIONS.leave(self._mode)
             self._engine.remove()
+        if self._aten:
+            DISPATCHES.leave(self._aten)
         self._collectives.remove()
 
     def close(self) -> None:
@@ -187,6 +211,8 @@ class Process:
         with self.recorder.lock:
             self._spool.close()
         self._memory.close()
+        if self._shape_log:
+            self._shape_log.close()
 
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""

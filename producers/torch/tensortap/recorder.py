@@ -165,15 +165,18 @@ class Recorder:
         if seq and op.id and self._wants[BACKWARD, GRADIENT]:
             self.walker.one(op, seq, GRADIENT, name, gradient)
 
-    def failed(self, op: Op, seq: int, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None) -> None:
-        """An op raised; told once, of the innermost op."""
+    def failed(
+        self, op: Op, seq: int, path: str, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None
+    ) -> None:
+        """An op raised, within the module of that path or as that module; told once, of the innermost op."""
         if getattr(error, _TOLD, False) or type(error).__name__ == _STOPPED_RECOMPUTATION:
             return
         with suppress(AttributeError):  # one that takes no attribute is told of each op that it passes
             setattr(error, _TOLD, True)
         kind, message, inputs = failures.describe(error, args, kwargs)
         texts = [self.spool.text(text) for text in (kind, message, inputs)]
-        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, self.names.stacks.raised(error), time.time_ns())
+        stack = self.names.stacks.raised(error)
+        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, stack, time.time_ns(), self.spool.text(path))
 
 
 def _threads(of_torch: int) -> int:

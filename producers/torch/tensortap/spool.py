@@ -21,6 +21,7 @@ ROW: Final = layout.RECORD_BYTES
 _COMMIT_WORD: Final = layout.COMMIT_OFFSET // 4
 _AGENT: Final = struct.Struct("<QI")
 _CURRENT: Final = struct.Struct("<qII")
+_CURRENT_CALL: Final = layout.HEADER_CURRENT_CALL // 4
 _HEAD: Final = struct.Struct("<IIII")
 _U64: Final = struct.Struct("<Q")
 _AGENT_AWAY_NS: Final = 10_000_000_000
@@ -49,8 +50,8 @@ class Spool:
             self._header = Segment(self.folder / "header", layout.HEADER_BYTES)
         except OSError as error:
             raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error
-        self._definitions = Definitions(self.folder / "definitions")
         self.control = ControlPage(self._header)
+        self._definitions = Definitions(self.folder / "definitions")
         self._ring = Ring(self.folder, segment_rows, ROW)
         self._scratch = (ctypes.c_char * (MOST_ROWS * ROW))()
         self._scratch_address = ctypes.addressof(self._scratch)
@@ -94,6 +95,11 @@ class Spool:
         segment.words[(at >> 2) + _COMMIT_WORD] = layout.OP_KIND
         self._at = at + ROW
         return True
+
+    def begins(self, op: int, call: int) -> None:
+        """An op that is not recorded by itself begins, with what the definition of its call says."""
+        _CURRENT.pack_into(self._header.bytes, layout.HEADER_CURRENT_TIME_NS, time.time_ns(), op, 0)
+        self._header.words[_CURRENT_CALL] = call
 
     def reserve(self, wait: bool = True) -> int:
         """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped.
@@ -283,7 +289,7 @@ class Spool:
 
     def _write_header(self) -> None:
         now = time.time_ns()
-        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), self.epoch, now, now, 0, 0, 0, 0, self._rows_per_segment, 0, 0, 0)
+        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), self.epoch, now, now, 0, 0, 0, 0, self._rows_per_segment, 0, 0, 0, 0)
         content = layout.HEADER.pack(*fields)
         self._header.bytes[8 : len(content)] = content[8:]
         self._header.bytes[:8] = layout.MAGIC  # last: what has the magic has the rest

@@ -22,6 +22,7 @@ KINDS = {
     layout.MEMORY_KIND: ("memory", layout.MEMORY),
     layout.FAILURE_KIND: ("failure", layout.FAILURE),
     layout.UNSEEN_KIND: ("unseen", layout.UNSEEN),
+    layout.TALLY_KIND: ("tally", layout.TALLY),
     layout.REQUEST_KIND: ("request", layout.REQUEST),
     layout.PAYLOAD_KIND: ("payload", layout.PAYLOAD),
 }
@@ -53,6 +54,7 @@ class Step:
     failures: list[tuple[str, str, str, str]] = field(default_factory=list)  # op, type, message, inputs
     unseen: dict[tuple[str, str], int] = field(default_factory=dict)
     memory: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    calls: list[tuple[int, int, int]] = field(default_factory=list)  # signature, text of the module, how often
     payloads: list[tuple[str, str, str, str, int, int]] = field(default_factory=list)  # op, role, path, location, size, checksum
     micro_steps: set[int] = field(default_factory=set)
     ended: tuple[Any, ...] | None = None
@@ -157,6 +159,8 @@ def _take(spooled: Spooled, step: Step, kind: str, row: tuple[Any, ...]) -> None
         site = spooled.named("site", row[0])
         op = spooled.named("op", site["op"])["name"]
         step.payloads.append((op, site["role"], site["path"], _text(spooled, row[2]), row[4], row[5]))
+    elif kind == "tally":
+        step.calls.append((row[0], row[1], row[2]))
     elif kind == "memory":
         step.memory.append((_text(spooled, row[1]), row))
 

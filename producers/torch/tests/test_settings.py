@@ -67,7 +67,7 @@ def test_a_spool_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_variable_is_read() -> None:
     texts = {
-        "run": "r", "level": "mix", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
+        "run": "r", "level": "mix", "calls": "each", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
         "names": "linear", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
         "first_n_per_site": "2", "task": "md5", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
         "segments": "8", "memory": "yes", "stacks": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
@@ -83,7 +83,7 @@ def test_every_variable_is_read() -> None:
 
 
 def test_every_field_is_a_setting_or_made_of_some() -> None:
-    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences"}
+    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences", "shape_log"}
 
 
 @pytest.mark.parametrize(

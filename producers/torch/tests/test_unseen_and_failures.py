@@ -42,11 +42,11 @@ def test_a_failure_tells_what_the_op_was_given() -> None:
     kind, message, inputs = describe(RuntimeError("no"), (weight, [1, None]), {"eps": 1e-6, "mask": torch.ones(1, dtype=torch.bool)})
     assert (kind, message) == ("RuntimeError", "no")
     assert inputs.splitlines() == [
-        "input.0: float32[2, 3] cpu requires_grad",
+        "input.0: float32[2, 3] strides [3, 1] cpu requires_grad",
         "input.1.0: 1",
         "input.1.1: None",
         "kwarg.eps: 1e-06",
-        "kwarg.mask: bool[1] cpu",
+        "kwarg.mask: bool[1] strides [1] cpu",
     ]
 
 

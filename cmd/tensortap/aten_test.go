@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestOpsOfALoopAreCounted launches a sampler's loop four times at level aten: as it should be, with a copy that it has no need
+// of, with an op that raises, and killed.
+func TestOpsOfALoopAreCounted(t *testing.T) {
+	t.Parallel()
+	python := torchPython(t)
+	u := shared(t)
+	for _, fault := range []struct {
+		name   string
+		status int
+	}{{"", 0}, {"copies", 0}, {"raises", 1}, {"dies", 137}} {
+		out := process(t, u.setting, "run", "--run", "loop "+fault.name, "--level", "aten", "--", python, "testdata/denoise.py", fault.name)
+		if out.status != fault.status {
+			t.Errorf("%q: status %d, want %d: %v", fault.name, out.status, fault.status, out)
+		}
+	}
+	u.settle(t)
+	requireOnceStored(t, u)
+	const strided = "input: float32[2, 8, 8] strides [64, 1, 8] cpu"
+	for _, c := range []struct {
+		args  []string
+		wants []string
+	}{
+		{[]string{"shapes", "--run", "loop "}, []string{strided, "float32[2, 8, 8] strides [64, 8, 1] cpu"}},
+		{[]string{"shape-diff", "--problem", "loop copies", "--bench", "loop "}, []string{"only in problem", "aten.contiguous.default", "blocks.0"}},
+		{[]string{"failing-op", "--run", "loop raises"}, []string{
+			"Aten.mm.default.0.forward", "blocks.0", "RuntimeError", "input.0: float32[8, 8] strides [1, 8] cpu", "input.1: float32[5, 3] strides [1, 5] cpu", "denoise.py, line 23",
+		}},
+		{[]string{"failing-op", "--run", "loop dies"}, []string{"process died", "Aten.", "float32[2, 8, 8] strides"}},
+	} {
+		out := inside(t, u.setting, append([]string{"report"}, c.args...)...)
+		t.Logf("tensortap report %q\n%s%s", c.args, out.stdout, out.stderr)
+		for _, want := range c.wants {
+			if !strings.Contains(out.stdout, want) {
+				t.Errorf("%q lacks %q", c.args, want)
+			}
+		}
+	}
+	if out := inside(t, u.setting, "report", "shape-diff", "--problem", "loop ", "--bench", "loop ", "--output", "csv"); strings.Count(out.stdout, "\n") > 1 {
+		t.Errorf("a run differs from itself: %v", out)
+	}
+}
+
+// requireOnceStored fails the test unless 50 equal steps are one tally, whose counts are those of all.
+func requireOnceStored(t *testing.T, u *upProcess) {
+	t.Helper()
+	found := u.query(t, `SELECT count(), uniqExact(tally_id), sum(call_count) FROM tap.calls WHERE run_id = xxh3('loop ' || char(31))`)
+	rows := u.query(t, `SELECT sum(call_count), countIf(call_count % 50 != 0) FROM (SELECT signature_id, sum(n.call_count) AS call_count
+		FROM tap.calls AS c JOIN tap.tallies AS n ON n.tally_id = c.tally_id WHERE c.run_id = xxh3('loop ' || char(31)) GROUP BY signature_id)`)
+	if got := fmt.Sprint(found[0][:2]); got != "[50 1]" && got != "[50 2]" { // the ops of the loop around the model are of the step before
+		t.Errorf("steps and tallies: %s", got)
+	}
+	if found[0][2] != rows[0][0] {
+		t.Errorf("steps tell of %s calls, tallies of %s", found[0][2], rows[0][0])
+	}
+}

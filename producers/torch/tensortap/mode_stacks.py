@@ -1,0 +1,54 @@
+"""The stacks on which torch keeps the modes of a thread. A guest's lies below all others: those leave in their own order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import torch
+
+
+class ModeStack:
+    """One of the stacks of the thread that calls."""
+
+    def __init__(self, size: Callable[[], int], at: Callable[[int], Any], pop: Callable[[], Any], push: Callable[[Any], object]) -> None:
+        self._size, self._at, self._pop, self._push = size, at, pop, push
+
+    def enter(self, mode: Any) -> None:
+        """Put the mode below all others, which are left by those who entered them."""
+        above = [self._pop() for _ in range(self._size())]
+        self._put([*above, mode])
+
+    def leave(self, mode: Any) -> bool:
+        """Take the mode from wherever it is. Whether it was there."""
+        above: list[Any] = []
+        found = False
+        while self._size() and not found:
+            top = self._pop()
+            found = top is mode
+            if not found:
+                above.append(top)
+        self._put(above)
+        return found
+
+    def has(self, mode: Any) -> bool:
+        """Whether the mode is on the stack."""
+        return any(self._at(place) is mode for place in range(self._size()))
+
+    def _put(self, modes: Iterable[Any]) -> None:
+        for mode in reversed([*modes]):
+            self._push(mode)
+
+
+FUNCTIONS: Final = ModeStack(
+    torch._C._len_torch_function_stack,
+    torch._C._get_function_stack_at,
+    torch._C._pop_torch_function_stack,
+    torch._C._push_on_torch_function_stack,
+)
+DISPATCHES: Final = ModeStack(
+    torch._C._len_torch_dispatch_stack,
+    torch._C._get_dispatch_stack_at,
+    lambda: torch._C._pop_torch_dispatch_stack(None),
+    torch._C._push_on_torch_dispatch_stack,
+)

@@ -1,0 +1,15 @@
+package schemas
+
+// Call is what one step of one rank called at level aten, counted.
+func Call() Table {
+	return Table{
+		Name: "call", Version: 1, Class: Measurement,
+		Key: []string{"run_id", "rank", "step"},
+		Doc: "One row per step of a rank whose ATen ops were counted by signature.",
+		Columns: measurement(
+			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the rank."},
+			Column{Name: "tally_id", Type: Uint64, Unit: Hash, Doc: "What was called how often (tally)."},
+			Column{Name: "call_count", Type: Uint64, Unit: Count, Doc: "Calls of the step, of all signatures."},
+		),
+	}
+}
