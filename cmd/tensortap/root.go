@@ -52,7 +52,7 @@ does, 2 an error, or it cannot say. Of run: the program's. Of all others: 0 done
 	root.SetErr(stderr)
 	a.flags(root)
 	root.AddCommand(
-		newUp(a), newAgent(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newQuery(a),
+		newUp(a), newAgent(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newQuery(a), newLogs(a),
 		newReplay(a), newEngine(a), newVersion(a),
 	)
 	return root

@@ -25,6 +25,7 @@ type launching struct {
 	config     string             // a file of msProbe's
 	asMsprobe  bool
 	resume     bool
+	logs       string // which streams are kept
 	eager      bool
 	program    []string
 }
@@ -42,7 +43,8 @@ Where a system runs, events go there. Else one runs for as long as the program d
 and keeps its events in the data folder, where compare and the reports find them.
 
 Input, output and signals are the program's, and so is the exit status; 126 and 127
-are those of a program that could not be started.`,
+are those of a program that could not be started. What its Python processes print is
+kept, apart for each: tensortap logs shows it.`,
 		Example: `  tensortap run --run bad -- torchrun --nproc-per-node 4 train.py
   tensortap run --run good --level mix --steps 0-9 -- python generate.py
   tensortap run --run bad --config config.json -- python generate.py
@@ -67,6 +69,8 @@ are those of a program that could not be started.`,
 	f.BoolVar(&l.asMsprobe, "as-msprobe", false, "be the msProbe that the program calls by itself, instead of finding its model")
 	f.BoolVar(&l.eager, "eager", false, "have vLLM or SGLang run without CUDA graphs and compilation, which hide modules, by their own flag")
 	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; steps done again take the place of the old ones")
+	f.StringVar(&l.logs, "logs", logsAuto, "keep what each process prints, for tensortap logs: auto (not what goes to a terminal), all, off")
+	f.Lookup("logs").NoOptDefVal = logsAll
 	for name, usage := range map[string]string{
 		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",
 		"steps": "steps to record, as 0,3-5,10-100/10",
@@ -103,12 +107,20 @@ func (a *app) launch(ctx context.Context, l launching) error {
 		if err := refuseRecorded(ctx, client, l); err != nil {
 			return err
 		}
-		var err error
-		status, err = launch.Run(launch.Program{Args: l.program, Environment: environment, Stdout: a.stdout, Stderr: a.stderr})
+		kept, err := a.kept(l)
 		if err != nil {
 			return err
 		}
-		return a.tellRecorded(ctx, client, l)
+		return kept.during(ctx, func() error {
+			var err error
+			status, err = launch.Run(launch.Program{
+				Args: l.program, Environment: append(environment, kept.environment...), Stdout: a.stdout, Stderr: a.stderr,
+			})
+			if err != nil {
+				return err
+			}
+			return a.tellRecorded(ctx, client, l)
+		})
 	}
 	// Signals are the program's. What it has published is stored whatever they did to it.
 	ctx = context.WithoutCancel(ctx)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
+import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -120,6 +123,92 @@ import torch
 print(torch.answer)
 """
     assert python("-c", script) == "42tensortap: cannot attach to torch, which runs unobserved: its loader is a Loader"
+
+
+PRINTS = """
+import os, subprocess, sys
+print("own", flush=True)
+os.write(2, b"native\\n")
+print(subprocess.run([sys.executable, "-c", "print('captured')"], capture_output=True, text=True).stdout.strip().upper(), flush=True)
+subprocess.run([sys.executable, "-c", "print('of a child')"])
+child = os.fork()
+if not child:
+    print("of a fork", flush=True)
+    os.kill(os.getpid(), 9)
+os.waitpid(child, 0)
+"""
+
+
+def printed(folder: Path, redirect: str = "") -> tuple[str, dict[str, int]]:
+    """What a program prints where it always did, and each line of its files with the number of their process."""
+    environment = {**os.environ, "PYTHONPATH": str(BOOT)}
+    launcher = f"""
+import os, sys
+links = [os.readlink(f"/proc/self/fd/{{stream}}") for stream in (1, 2)]
+os.environ["TENSORTAP_LOGS"] = "\\n".join([{str(folder)!r}, *links])
+os.execv(sys.executable, [sys.executable, "-c", {PRINTS!r}])
+"""
+    command = f"{sys.executable} -c '{launcher.replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}' {redirect}"
+    done = subprocess.run(["sh", "-c", command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
+    kept = {line: int(file.stem) for file in folder.glob("*.*") for line in file.read_text().splitlines()}
+    return done.stdout + done.stderr, kept
+
+
+def test_each_process_prints_into_files_of_its_own(tmp_path: Path) -> None:
+    """Not what another one captures; and what was printed before a kill is there."""
+    elsewhere, kept = printed(tmp_path)
+    assert elsewhere == ""
+    assert kept.keys() == {"own", "native", "CAPTURED", "of a child", "of a fork"}
+    assert kept["own"] == kept["native"] == kept["CAPTURED"]
+    assert len(set(kept.values())) == 3
+
+
+def test_streams_that_are_one_stay_one(tmp_path: Path) -> None:
+    _, kept = printed(tmp_path, "2>&1")
+    assert {file.suffix for file in tmp_path.iterdir()} == {".out"}
+    assert (tmp_path / f"{kept['own']}.out").read_text() == "own\nnative\nCAPTURED\n"
+
+
+def test_what_cannot_be_kept_is_printed_as_ever(tmp_path: Path) -> None:
+    elsewhere, kept = printed(tmp_path / "gone")
+    assert not kept
+    assert elsewhere == "own\nCAPTURED\nof a child\nof a fork\nnative\n"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python in whose environment the wheel is installed, and nothing else."""
+    folder = tmp_path_factory.mktemp("installed")
+    parts = ("tensortap", "boot", "csrc", "setup.py", "pyproject.toml")
+    for part in parts:
+        source = HERE / part
+        shutil.copytree(source, folder / part) if source.is_dir() else shutil.copy(source, folder / part)
+    build = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=folder, env={**os.environ, "CC": "false"}, capture_output=True, check=True)
+    venv.create(folder / "venv", with_pip=False)
+    (wheel,) = folder.glob("*.whl")
+    (packages,) = (folder / "venv").glob("lib/python*/site-packages")
+    zipfile.ZipFile(wheel).extractall(packages)  # which is what installing one without scripts does
+    return folder / "venv" / "bin" / "python"
+
+
+@pytest.mark.parametrize("options", [(), ("-I",), ("-E",)])
+def test_an_installed_package_needs_no_path(options: tuple[str, ...], installed: Path) -> None:
+    def look(**variables: str) -> str:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        done = subprocess.run([installed, *options, "-c", LOOK], env={**environment, **variables}, capture_output=True, text=True, check=True)
+        return done.stdout.strip() + done.stderr.strip()
+
+    assert look(TENSORTAP_ATTACH="1") == "watched"
+    assert look() == "not"
+
+
+def test_plug_ins_of_an_installed_package_are_found(installed: Path) -> None:
+    look = (
+        "from importlib.metadata import entry_points;"
+        "print(*(e.load().__module__ for g in ('vllm.general_plugins', 'sglang.srt.plugins') for e in entry_points(group=g)))"
+    )
+    assert subprocess.run([installed, "-c", look], capture_output=True, text=True, check=True).stdout.split() == ["tensortap_boot"] * 2
 
 
 def test_starting_python_costs_little() -> None:

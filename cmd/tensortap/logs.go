@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/logs"
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// What is kept of what a program prints.
+const (
+	logsAuto = "auto"
+	logsAll  = "all"
+	logsOff  = "off"
+)
+
+// anyRank stands for all ranks, and for processes that have none.
+const anyRank = -1
+
+func newLogs(a *app) *cobra.Command {
+	var (
+		run  string
+		rank int64
+	)
+	cmd := &cobra.Command{
+		Use:   "logs",
+		Short: "Show what the processes of a run have printed",
+		Long: `Show what the Python processes below tensortap run have printed on this machine: time,
+rank, process and stream of each line. Processes that are no rank have a dash.`,
+		Example: "  tensortap logs --run bad\n  tensortap logs --run bad --rank 3",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.logs(cmd.Context(), run, rank) },
+	}
+	cmd.Flags().StringVar(&run, "run", "", "name of the run")
+	cmd.Flags().Int64Var(&rank, "rank", anyRank, "only the processes of this rank; -1 for all")
+	_ = cmd.MarkFlagRequired("run")
+	a.completeRunFlags(cmd, "run")
+	return cmd
+}
+
+func (a *app) logs(ctx context.Context, run string, rank int64) error {
+	var ranks map[int]int64
+	err := a.ask(ctx, func(ctx context.Context, client *system.Client) (err error) {
+		ranks, err = client.RanksOfProcesses(ctx, run)
+		return err
+	})
+	if err != nil && !errors.Is(err, system.ErrNotRunning) {
+		return err
+	}
+	folder, err := a.logsFolder(run)
+	if err != nil {
+		return err
+	}
+	return logs.Read(folder, func(line logs.Line) error {
+		of, known := ranks[line.PID]
+		if rank != anyRank && (!known || of != rank) {
+			return nil
+		}
+		_, err := fmt.Fprintln(a.stdout, logPrefix(line, of, known)+report.Printable(line.Text))
+		return err
+	})
+}
+
+func logPrefix(line logs.Line, rank int64, known bool) string { //nolint:revive // flag-parameter: whether there is a rank
+	of, stream := "-", "out"
+	if known {
+		of = strconv.FormatInt(rank, 10)
+	}
+	if line.Stderr {
+		stream = "err"
+	}
+	return fmt.Sprintf("%s rank %s pid %d %s | ", line.Time.UTC().Format(time.DateTime), of, line.PID, stream)
+}
+
+// logsFolder is where what a run prints is kept on this machine.
+func (a *app) logsFolder(run string) (string, error) {
+	folder, err := a.folder()
+	return filepath.Join(string(folder), "logs", schemas.FormatID(schemas.RunID(run))), err
+}
+
+// keeping is how what a program prints is kept; the zero value keeps nothing.
+type keeping struct {
+	forward     *logs.Forwarder
+	environment []string
+}
+
+func (k keeping) during(ctx context.Context, job func() error) error {
+	if k.forward == nil {
+		return job()
+	}
+	return k.forward.During(ctx, job)
+}
+
+// kept prepares the keeping of what a program prints, as far as that is asked for and the streams are files.
+func (a *app) kept(l launching) (keeping, error) {
+	if !slices.Contains([]string{logsAuto, logsAll, logsOff}, l.logs) {
+		return keeping{}, fmt.Errorf("--logs=%s: want %s, %s or %s", l.logs, logsAuto, logsAll, logsOff)
+	}
+	out, err := a.keptStream(l, a.stdout), a.keptStream(l, a.stderr)
+	if l.logs == logsOff || (out == nil && err == nil) {
+		return keeping{}, nil
+	}
+	folder, failed := a.logsFolder(l.run)
+	if failed != nil {
+		return keeping{}, failed
+	}
+	launch, failed := logs.NewLaunch(folder, time.Now())
+	if failed != nil {
+		return keeping{}, failed
+	}
+	variable := launch.Variable(out, err)
+	if variable == "" {
+		return keeping{}, os.Remove(string(launch))
+	}
+	forward := &logs.Forwarder{Launch: launch, Out: a.stdout, Err: a.stderr, Now: time.Now}
+	return keeping{forward: forward, environment: []string{variable}}, nil
+}
+
+// keptStream is the open file behind a stream, nil when it is left alone: what draws on a terminal needs that.
+func (a *app) keptStream(l launching, to any) *os.File {
+	file, ok := to.(*os.File)
+	if !ok || (l.logs == logsAuto && a.terminal(file)) {
+		return nil
+	}
+	return file
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestWhatEachProcessPrintsIsKept launches a program of several processes, and asks for what they have printed.
+func TestWhatEachProcessPrintsIsKept(t *testing.T) {
+	t.Parallel()
+	python := torchPython(t)
+	s := setting{data: t.TempDir(), env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	seen := process(t, s, "run", "--run", "talk", "--", python, "testdata/prints.py")
+	for _, want := range []string{"captured 42\n", "by a shell\n", "child by fork\n", "child by spawn\n", "last words\n"} {
+		if strings.Count(seen.stdout, want) != 1 {
+			t.Errorf("the user sees %q not once: %v", want, seen)
+		}
+	}
+	if strings.Count(seen.stderr, "native words\n") != 2 || seen.status != 0 {
+		t.Errorf("of the program that prints: %v", seen)
+	}
+	kept := process(t, s, "logs", "--run", "talk")
+	pids := map[string]bool{}
+	for _, want := range []string{
+		`rank 0 pid (\d+) out \| captured 42`, `rank 0 pid (\d+) out \| by a shell`, `rank - pid (\d+) out \| child by fork`, `rank - pid (\d+) out \| child by spawn`,
+		`rank - pid (\d+) err \| native words`, `rank 0 pid (\d+) out \| last words`,
+	} {
+		found := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ` + want).FindStringSubmatch(kept.stdout)
+		if found == nil {
+			t.Errorf("kept lacks %q: %v", want, kept)
+			continue
+		}
+		pids[found[1]] = true
+	}
+	if len(pids) != 3 {
+		t.Errorf("lines of %d processes, want 3: %v", len(pids), kept)
+	}
+	ranked := process(t, s, "logs", "--run", "talk", "--rank", "0")
+	if strings.Contains(ranked.stdout, "child") || !strings.Contains(ranked.stdout, "last words") {
+		t.Errorf("of rank 0: %v", ranked)
+	}
+	if out := process(t, s, "logs", "--run", "silent"); out.status != 2 || !strings.Contains(out.stderr, "nothing is kept") {
+		t.Errorf("of a run that printed nothing: %v", out)
+	}
+	off := process(t, s, "run", "--run", "off", "--logs=off", "--", python, "-c", "print('as ever')")
+	if out := process(t, s, "logs", "--run", "off"); off.stdout != "as ever\n" || out.status != 2 {
+		t.Errorf("with --logs=off: %v, %v", off, out)
+	}
+}

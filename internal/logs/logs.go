@@ -1,0 +1,108 @@
+// Package logs keeps what the processes of a launched program print, each apart from the others.
+//
+// A process writes into files of its own, of which the launcher tells it the folder, and not into a pipe: so it never
+// waits for a reader, and loses nothing when it is killed. [Forwarder] reads these files while they are written and
+// hands on what is in them, as if the processes had printed it to the launcher's own output. [Read] gives it back later,
+// line by line.
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Endings of the files of a process, whose names begin with its id.
+const (
+	outEnding = ".out"
+	errEnding = ".err"
+	timesName = "times" // which part of which file was met when
+)
+
+// Bytes of a file that are kept on the disk: of more, what lies between its beginning and its end is given up.
+const (
+	keptHead = 16 << 20
+	keptTail = 48 << 20
+)
+
+// Launch is the folder of one launch of a program.
+type Launch string
+
+// NewLaunch makes the folder of a launch at that time, below the folder of its run.
+func NewLaunch(run string, at time.Time) (Launch, error) {
+	folder := filepath.Join(run, at.UTC().Format("20060102T150405.000000000"))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder of what the program prints: %w", err)
+	}
+	return Launch(folder), nil
+}
+
+// Variable is what tells processes where to write: the folder, then what their standard output and error are as long
+// as these are the launcher's. Empty when neither stream can be told apart.
+func (l Launch) Variable(out, err *os.File) string {
+	links := stream(out) + "\n" + stream(err)
+	if links == "\n" {
+		return ""
+	}
+	return "TENSORTAP_LOGS=" + string(l) + "\n" + links
+}
+
+// stream is what the system calls an open file; empty for none.
+func stream(file *os.File) string {
+	if file == nil {
+		return ""
+	}
+	link, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(file.Fd()))) //nolint:gosec // small
+	if err != nil || strings.Contains(link, "\n") {
+		return ""
+	}
+	return link
+}
+
+// file is one of the launch's files.
+type file struct {
+	name   string
+	pid    int
+	stderr bool
+}
+
+// files are those of all processes so far.
+func (l Launch) files() ([]file, error) {
+	entries, err := os.ReadDir(string(l))
+	if err != nil {
+		return nil, fmt.Errorf("list what processes have printed: %w", err)
+	}
+	var files []file
+	for _, entry := range entries {
+		id, ending, _ := strings.Cut(entry.Name(), ".")
+		pid, err := strconv.Atoi(id)
+		if ending = "." + ending; err == nil && (ending == outEnding || ending == errEnding) {
+			files = append(files, file{name: entry.Name(), pid: pid, stderr: ending == errEnding})
+		}
+	}
+	return files, nil
+}
+
+// open opens a file that a process writes.
+func (l Launch) open(f file) (*os.File, error) {
+	return os.OpenFile(filepath.Join(string(l), f.name), os.O_RDWR, 0)
+}
+
+// tidy removes the files of processes that have printed nothing and the folder, if nothing is left in it.
+func (l Launch) tidy() error {
+	files, err := l.files()
+	for _, f := range files {
+		path := filepath.Join(string(l), f.name)
+		if info, failed := os.Stat(path); failed == nil && info.Size() == 0 {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	if left, failed := l.files(); failed == nil && len(left) == 0 {
+		err = errors.Join(err, os.RemoveAll(string(l)))
+	}
+	return err
+}

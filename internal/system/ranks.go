@@ -1,0 +1,24 @@
+package system
+
+import (
+	"context"
+	"strconv"
+)
+
+// RanksOfProcesses is the rank of each process of a run on this machine or another, by its id: all starts of each rank.
+func (c *Client) RanksOfProcesses(ctx context.Context, run string) (map[int]int64, error) {
+	table, err := c.Table(ctx, `SELECT pid, rank FROM tap_store.rank
+WHERE run_id = xxh3(concat({run:String}, char(31))) AND pid IS NOT NULL ORDER BY started_time_ns`, map[string]string{"run": run})
+	if err != nil {
+		return nil, err
+	}
+	ranks := map[int]int64{}
+	for _, row := range table.Rows {
+		pid, err := strconv.Atoi(row[0].Exact)
+		if err != nil {
+			return nil, err
+		}
+		ranks[pid] = int64(row[1].Number)
+	}
+	return ranks, nil
+}
