@@ -2,11 +2,13 @@ package sglangdumper
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Find looks for dumps at path: a folder that the dumper has written, or one that holds a single such folder.
@@ -31,6 +33,9 @@ func Find(path string) (Found, error) {
 // holder is the folder of the files: the path's own or, where it has none, the only one below.
 func holder(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return dir, fmt.Errorf("%w: a file, where its folder is wanted", ErrNoDump)
+	}
 	if err != nil || slices.ContainsFunc(entries, isSaved) {
 		return dir, err
 	}
