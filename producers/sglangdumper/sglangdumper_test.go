@@ -254,7 +254,7 @@ func TestAFolderWithoutADumpSaysSo(t *testing.T) {
 		named(t, filepath.Join(two, name), nil, "step=0___rank=0___dump_index=3___name=empty")
 	}
 	for path, want := range map[string]string{
-		t.TempDir(): "no file step=N", two: "2 dumps are below, choose one", filepath.Join(two, "none"): "no such file", "sglangdumper.go": "not a directory",
+		t.TempDir(): "no file step=N", two: "2 dumps are below, choose one", filepath.Join(two, "none"): "no such file", "sglangdumper.go": "a file, where its folder is wanted",
 	} {
 		if _, err := sglangdumper.Find(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Find(%s): %v, want %q", path, err, want)
