@@ -108,7 +108,12 @@ func (e engine) serve(tb testing.TB, port int, cmd *exec.Cmd) *modelServer {
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(s.kill)
+	tb.Cleanup(func() {
+		s.kill()
+		if tb.Failed() {
+			tb.Log(s.tail())
+		}
+	})
 	go func() {
 		_ = cmd.Wait()
 		close(s.ended)

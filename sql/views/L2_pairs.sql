@@ -1,6 +1,6 @@
 -- Question: which tensor of the problem run stands beside which tensor of the bench run?
 -- Grain: one row per rank, step, micro step, site of either run; a missing partner is 0 and present says so
--- Reads: tap.rank_pairs, tap.steps, tap.alignments, tap.sites, tap.superseded_steps, tap_store.tensor
+-- Reads: tap.rank_pairs, tap.served_steps, tap.steps, tap.alignments, tap.sites, tap.superseded_steps, tap_store.tensor
 -- Empty when: neither run has tensors at that rank and step
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -8,7 +8,9 @@
 -- Parameter first_step = 0: first step of the problem.
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
--- Rows pair by site, rank and step. Where programs, ranks or steps differ, the bench's rows are first given the names of
+-- Rows pair by site, rank and step. Steps pair by number, but those of inference engines by the prompts and positions
+-- that they serve, where that is another pairing; a step of the bench that has no partner then has number 4294967295 less
+-- its own. Where programs, ranks or steps differ, the bench's rows are first given the names of
 -- their partners: an op that was aligned with another takes that one's sites, one that stands alone takes sites that
 -- nobody has. The join key is 128 bits wide, which is fast: a micro step, nearly always 0, is mixed into the site.
 -- Where both runs have the very same tensors of a rank and step, which is the rule, both are read in the order that they
@@ -18,6 +20,20 @@ WITH
         SELECT groupArray((problem_rank, bench_rank))
         FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String})
     ) AS rank_pairs,
+    -- Steps of inference engines pair by what they serve, where that moves any: rank, step, bench step.
+    (
+        SELECT if(arrayExists(pair -> pair.2 != pair.3, groupArray((rank_pair.problem_rank, p.step, b.step)) AS same), same, [])
+        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pair
+        INNER JOIN tap.served_steps AS p ON p.rank = rank_pair.problem_rank
+        INNER JOIN tap.served_steps AS b ON b.rank = rank_pair.bench_rank AND b.content = p.content AND b.occurrence = p.occurrence
+        WHERE p.run_id = xxh3(concat({problem:String}, char(31)))
+            AND b.run_id = xxh3(concat({bench:String}, char(31)))
+            AND {step_offset:Int64} = 0
+    ) AS moves,
+    arrayMap(move -> bitShiftLeft(toUInt64(move.1), 32) + move.2, moves) AS problem_places,
+    arrayMap(move -> toInt64(move.3), moves) AS bench_steps,
+    arrayMap(move -> bitShiftLeft(toUInt64(move.1), 32) + move.3, moves) AS bench_places,
+    arrayMap(move -> toInt64(move.2), moves) AS problem_steps,
     -- Where the programs differ: rank and step of the problem, its program, the bench's program.
     (
         SELECT groupArray((partner.1, p.step, p.program_id, b.program_id))
@@ -29,10 +45,10 @@ WITH
         INNER JOIN tap.steps AS b ON b.rank = partner.2
         WHERE p.run_id = xxh3(concat({problem:String}, char(31)))
             AND b.run_id = xxh3(concat({bench:String}, char(31)))
-            AND b.step = p.step + {step_offset:Int64}
+            AND b.step = if(empty(moves), p.step + {step_offset:Int64}, transform(bitShiftLeft(toUInt64(p.rank), 32) + p.step, problem_places, bench_steps, toInt64(-1)))
             AND b.program_id != p.program_id
     ) AS program_pairs,
-    {step_offset:Int64} != 0 OR notEmpty(program_pairs) OR arrayExists(partner -> partner.1 != partner.2, rank_pairs) AS renamed,
+    {step_offset:Int64} != 0 OR notEmpty(moves) OR notEmpty(program_pairs) OR arrayExists(partner -> partner.1 != partner.2, rank_pairs) AS renamed,
     -- Ranks and steps with the same tensors in both runs, and how many there are besides.
     (
         SELECT (groupArrayIf((rank, step), same), countIf(NOT same))
@@ -354,7 +370,7 @@ FROM
         UNION ALL
         SELECT
             if(partner.found, partner.problem_rank, toUInt32(4294967295 - o.rank)) AS pair_rank,
-            toUInt32(o.step - {step_offset:Int64}) AS pair_step,
+            toUInt32(if(empty(moves), o.step - {step_offset:Int64}, transform(bitShiftLeft(toUInt64(partner.problem_rank), 32) + o.step, bench_places, problem_steps, toInt64(4294967295 - o.step)))) AS pair_step,
             o.rank AS rank,
             o.micro_step AS micro_step,
             o.site_id AS site_id,
@@ -391,7 +407,7 @@ FROM
                 different.2 AS step,
                 different.3 AS problem_program_id,
                 different.4 AS bench_program_id
-        ) AS program_pair ON program_pair.rank = partner.problem_rank AND program_pair.step = o.step - {step_offset:Int64}
+        ) AS program_pair ON program_pair.rank = partner.problem_rank AND program_pair.step = pair_step
         LEFT ANY JOIN moved ON moved.problem_program_id = program_pair.problem_program_id
             AND moved.bench_program_id = program_pair.bench_program_id
             AND moved.site_id = o.site_id
@@ -401,7 +417,7 @@ FROM
                 SELECT arrayJoin(superseded)
             ))
             AND ({rank:Int64} = -1 OR pair_rank = {rank:Int64})
-            AND o.step - {step_offset:Int64} >= {first_step:Int64}
-            AND ({last_step:Int64} = -1 OR o.step - {step_offset:Int64} <= {last_step:Int64})
+            AND if(empty(moves), o.step - {step_offset:Int64}, toInt64(pair_step)) >= {first_step:Int64}
+            AND ({last_step:Int64} = -1 OR if(empty(moves), o.step - {step_offset:Int64}, toInt64(pair_step)) <= {last_step:Int64})
     ) AS b USING (pair_key, pair_rank, pair_step)
 )

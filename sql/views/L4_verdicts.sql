@@ -1,6 +1,6 @@
 -- Question: what does the recorded evidence say about each pair of tensors?
 -- Grain: one row per rank, step, micro step, site of either run
--- Reads: tap.pair_errors, tap.steps, tap.completeness, tap.rank_pairs
+-- Reads: tap.pair_errors, tap.program_pairs, tap.completeness, tap.rank_pairs
 -- Empty when: neither run has tensors at that rank and step
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -23,11 +23,8 @@ WITH
         WHERE completeness.rank = if(run = {problem:String}, problem_rank, bench_rank) AND NOT complete AND run IN ({problem:String}, {bench:String})
     ) AS incomplete_ranks,
     (
-        SELECT groupUniqArray((rank_pairs.problem_rank, p.step))
-        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pairs
-        INNER JOIN tap.steps AS p ON p.rank = rank_pairs.problem_rank
-        INNER JOIN tap.steps AS b ON b.rank = rank_pairs.bench_rank AND b.step = p.step + {step_offset:Int64}
-        WHERE p.run_id = xxh3(concat({problem:String}, char(31))) AND b.run_id = xxh3(concat({bench:String}, char(31)))
+        SELECT groupUniqArray((rank, step))
+        FROM tap.program_pairs(problem = {problem:String}, bench = {bench:String}, rank = -1, first_step = 0, last_step = -1, step_offset = {step_offset:Int64})
     ) AS common_steps,
     weighed AS (
         SELECT

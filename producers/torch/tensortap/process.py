@@ -109,9 +109,7 @@ class Process:
                 self.unseen.count(unseen.DROPPED, "", counts[2])
             for kind, count in spool.refused():
                 self.unseen.count(unseen.UNDEFINED, kind, count)
-            for reason, subject, count in self.unseen.drain():
-                texts = spool.text(reason), spool.text(subject)
-                spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
+            self._write_unseen()
             phase = spool.text(facts.phase or ("train" if any(root.training for root in self._roots) else ""))
             served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
             spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
@@ -209,6 +207,7 @@ class Process:
         self.uninstall()
         self._heartbeat.stop()
         with self.recorder.lock:
+            self._write_unseen()
             self._spool.close()
         self._memory.close()
         if self._shape_log:
@@ -219,6 +218,12 @@ class Process:
         self.uninstall()
         self._spool.abandon()
         self._memory.close()
+
+    def _write_unseen(self) -> None:
+        """What was not observed up to here, as of the step that is under way or was the last."""
+        for reason, subject, count in self.unseen.drain():
+            texts = self._spool.text(reason), self._spool.text(subject)
+            self._spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
 
     def _write_memory(self, op: Op | None) -> None:
         readings = self._memory.after_module() if op else self._memory.end_step()
