@@ -1,6 +1,6 @@
 -- Question: of the steps that both runs have in part, where are the numbers not the very same, and how far is the order of what was observed?
 -- Grain: one row per rank, step of the problem that has rows of both runs
--- Reads: tap.observations, tap.rank_pairs
+-- Reads: tap_store.tensor, tap.superseded_steps, tap.rank_pairs
 -- Empty when: no rank and step has rows of both runs yet
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -10,6 +10,15 @@
 -- It judges nothing and is quick: what is the same bit for bit needs no judgement. Rows go by their ids, which name the
 -- same call only as long as both runs observed the same things in the same order: up to same_until.
 WITH
+    (
+        SELECT groupArray((run_id, rank, step, epoch))
+        FROM tap.superseded_steps
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ) AS superseded,
+    (
+        SELECT groupArray((problem_rank, bench_rank))
+        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String})
+    ) AS rank_pairs,
     p AS (
         SELECT
             rank,
@@ -21,7 +30,13 @@ WITH
                 layout_id, measured, reinterpretAsUInt64(value_min), reinterpretAsUInt64(value_max), reinterpretAsUInt64(value_mean), reinterpretAsUInt64(value_l2),
                 nan_count, positive_infinity_count, negative_infinity_count, digest_kind, digest, toString(sketch)) AS content,
             row_number() OVER (PARTITION BY rank, step ORDER BY seq, site_id) AS place
-        FROM tap.observations(run = {problem:String}, rank = -1, first_step = {first_step:Int64}, last_step = {last_step:Int64})
+        FROM tap_store.tensor
+        WHERE run_id = xxh3(concat({problem:String}, char(31)))
+            AND step >= {first_step:Int64}
+            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            AND (empty(superseded) OR (run_id, rank, step, epoch) NOT IN (
+                SELECT arrayJoin(superseded)
+            ))
     ),
     b AS (
         SELECT
@@ -33,9 +48,13 @@ WITH
                 layout_id, measured, reinterpretAsUInt64(value_min), reinterpretAsUInt64(value_max), reinterpretAsUInt64(value_mean), reinterpretAsUInt64(value_l2),
                 nan_count, positive_infinity_count, negative_infinity_count, digest_kind, digest, toString(sketch)) AS content,
             row_number() OVER (PARTITION BY rank, step ORDER BY seq, site_id) AS place
-        FROM tap.observations(run = {bench:String}, rank = -1, first_step = 0, last_step = -1)
-        WHERE step - {step_offset:Int64} >= {first_step:Int64}
+        FROM tap_store.tensor
+        WHERE run_id = xxh3(concat({bench:String}, char(31)))
+            AND step - {step_offset:Int64} >= {first_step:Int64}
             AND ({last_step:Int64} = -1 OR step - {step_offset:Int64} <= {last_step:Int64})
+            AND (empty(superseded) OR (run_id, rank, step, epoch) NOT IN (
+                SELECT arrayJoin(superseded)
+            ))
     )
 SELECT
     rank,
@@ -56,7 +75,13 @@ LEFT ANY JOIN
         b.place AS place,
         true AS found
     FROM b
-    INNER JOIN tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pair ON rank_pair.bench_rank = b.rank
+    INNER JOIN
+    (
+        SELECT
+            arrayJoin(rank_pairs) AS listed,
+            listed.1 AS problem_rank,
+            listed.2 AS bench_rank
+    ) AS rank_pair ON rank_pair.bench_rank = b.rank
 ) AS partner ON partner.pair_rank = p.rank AND partner.pair_step = p.step AND partner.micro_step = p.micro_step AND partner.site_id = p.site_id
 GROUP BY
     rank,

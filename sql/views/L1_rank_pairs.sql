@@ -41,13 +41,13 @@ WITH
             rank
     ),
     (
-        SELECT uniqExactIf((placed.run_id, place), place != (-1, -1, -1, -1, -1)) = count()
+        SELECT (
+            uniqExactIf((placed.run_id, place), place != (-1, -1, -1, -1, -1)) = count(),
+            greatest(1, least(maxIf(placed.replicas, placed.run_id = problem_run_id), maxIf(placed.replicas, placed.run_id = bench_run_id))))
         FROM placed
-    ) AS places_known,
-    (
-        SELECT greatest(1, least(maxIf(placed.replicas, placed.run_id = problem_run_id), maxIf(placed.replicas, placed.run_id = bench_run_id)))
-        FROM placed
-    ) AS common_replicas,
+    ) AS worlds,
+    worlds.1 AS places_known,
+    worlds.2 AS common_replicas,
     keyed AS (
         SELECT
             run_id,

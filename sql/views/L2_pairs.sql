@@ -17,6 +17,11 @@
 -- are stored in and put side by side row by row, for a third of a join's price.
 WITH
     (
+        SELECT groupArray((run_id, rank, step, epoch))
+        FROM tap.superseded_steps
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ) AS superseded,
+    (
         SELECT groupArray((problem_rank, bench_rank))
         FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String})
     ) AS rank_pairs,
@@ -77,11 +82,6 @@ WITH
                 step
         )
     ) AS places,
-    (
-        SELECT groupArray((run_id, rank, step, epoch))
-        FROM tap.superseded_steps
-        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-    ) AS superseded,
     NOT renamed AND empty(superseded) AND notEmpty(places.1) AS has_same_places,
     NOT has_same_places OR places.2 > 0 AS has_other_places,
     -- Only ops whose partner has another name, or who have none.

@@ -6,11 +6,16 @@
 -- Parameter bench: name of the run it is held against.
 -- They differ in what changes no number (strides, device, placement), or in a dtype that differs over the whole run,
 -- which is said once, as a difference of the runs.
-WITH (
-    SELECT (anyIf(dtype, run_id = xxh3(concat({problem:String}, char(31)))), anyIf(dtype, run_id = xxh3(concat({bench:String}, char(31)))))
-    FROM tap.main_dtypes
-    WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-) AS main_dtype
+WITH
+    (
+        SELECT (groupArray(run_id), groupArray(dtype))
+        FROM tap.main_dtypes
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ) AS dtypes_of_runs,
+    (
+        arrayFirst((one, of_run) -> of_run = xxh3(concat({problem:String}, char(31))), dtypes_of_runs.2, dtypes_of_runs.1),
+        arrayFirst((one, of_run) -> of_run = xxh3(concat({bench:String}, char(31))), dtypes_of_runs.2, dtypes_of_runs.1)
+    ) AS main_dtype
 SELECT
     p.layout_id AS problem_layout_id,
     b.layout_id AS bench_layout_id

@@ -10,6 +10,10 @@
 -- the index of the module's layer from 1, backward as many more as lie behind it; outside of layers it is their number,
 -- and 32 where a program has none.
 WITH
+    (
+        SELECT groupArray((api, role, path, known_exceptions.sort))
+        FROM tap.known_exceptions AS known_exceptions
+    ) AS exceptions,
     program_ops AS (
         SELECT
             op_id,
@@ -73,10 +77,6 @@ WITH
         WHERE isFinite(spread_error)
         GROUP BY site_id
     ),
-    (
-        SELECT groupArray((api, role, path, known_exceptions.sort))
-        FROM tap.known_exceptions AS known_exceptions
-    ) AS exceptions,
     -- Patterns are costly, and there are few APIs.
     excused_apis AS (
         SELECT

@@ -18,7 +18,14 @@
 -- in their own precision, dtypes of 16 bits and less in float32. Eager against fused attention stays below half of it.
 -- A sketch of k buckets gives an estimate whose square is distributed as chi-square with k degrees; its quantiles at
 -- 2.5 and 97.5 % are those of Wilson and Hilferty.
+-- Beside AND and OR nothing is compared with a constant by = or !=: for each such the database hashes all that stands
+-- below, which took it as long as the rest of the plan. IN says the same.
 WITH
+    (
+        SELECT (groupArray(run_id), groupArray(dtype))
+        FROM tap.main_dtypes
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ) AS dtypes_of_runs,
     (
         SELECT (
             groupArray(layout_id),
@@ -34,13 +41,8 @@ WITH
         FROM tap.layouts
         WHERE kind = 'tensor'
     ) AS traits,
-    (
-        SELECT (max(transform(dtype, traits.3, traits.2, 0.)), uniqExact(dtype) > 1)
-        FROM tap.main_dtypes
-        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-    ) AS main_dtype,
-    main_dtype.1 AS main_roundoff,
-    main_dtype.2 AS dtypes_differ,
+    arrayMax(arrayPushBack(arrayMap(one -> transform(one, traits.3, traits.2, 0.), dtypes_of_runs.2), 0.)) AS main_roundoff,
+    length(arrayDistinct(dtypes_of_runs.2)) > 1 AS dtypes_differ,
     payloads AS (
         SELECT
             rank,
@@ -83,7 +85,7 @@ WITH
             pair.problem_nan_count + pair.problem_positive_infinity_count + pair.problem_negative_infinity_count AS problem_not_finite_count,
             pair.bench_nan_count + pair.bench_positive_infinity_count + pair.bench_negative_infinity_count AS bench_not_finite_count,
             pair.problem_present AND pair.bench_present AS paired,
-            paired AND pair.problem_layout_id != pair.bench_layout_id AND site.exception_sort != 'identifier' AND (pair.problem_layout_id, pair.bench_layout_id) NOT IN (
+            paired AND pair.problem_layout_id != pair.bench_layout_id AND site.exception_sort NOT IN ('identifier') AND (pair.problem_layout_id, pair.bench_layout_id) NOT IN (
                 SELECT
                     problem_layout_id,
                     bench_layout_id
@@ -111,12 +113,12 @@ WITH
                 site.exception_sort != 'cast', site.exception_sort,
                 dtypes_differ, 'cast',
                 '') AS exception_sort,
-            site.exception_sort = 'negative_infinity'
-                AND pair.problem_nan_count + pair.bench_nan_count + pair.problem_positive_infinity_count + pair.bench_positive_infinity_count = 0
-                AND NOT isNaN(pair.problem_min) AND NOT isNaN(pair.problem_max) AND pair.problem_max != inf AS is_mask,
+            site.exception_sort IN ('negative_infinity')
+                AND NOT pair.problem_nan_count + pair.bench_nan_count + pair.problem_positive_infinity_count + pair.bench_positive_infinity_count > 0
+                AND NOT isNaN(pair.problem_min) AND pair.problem_max < inf AS is_mask,
             bitAnd(pair.problem_measured, pair.bench_measured) AS both_measured,
             -- Of merged ranks, what is no copy and no shard: there is a mean without a norm, if anything.
-            paired AND bitAnd(bitOr(pair.problem_measured, pair.bench_measured), 983040) != 0 AS marked,
+            paired AND bitAnd(bitOr(pair.problem_measured, pair.bench_measured), 983040) > 0 AS marked,
             if(bitTest(both_measured, 0) AND isFinite(pair.problem_min) AND isFinite(pair.bench_min), abs(pair.problem_min - pair.bench_min), 0.) AS delta_min,
             if(bitTest(both_measured, 1) AND isFinite(pair.problem_max) AND isFinite(pair.bench_max), abs(pair.problem_max - pair.bench_max), 0.) AS delta_max,
             if(bitTest(both_measured, 2) AND isFinite(pair.problem_mean) AND isFinite(pair.bench_mean), abs(pair.problem_mean - pair.bench_mean) * sqrt(pair.problem_element_count), 0.) AS delta_mean,
@@ -175,6 +177,7 @@ SELECT
     problem_digest_kind,
     bench_digest_kind,
     paired,
+    marked,
     structure,
     same_literal,
     exception_sort,
@@ -183,8 +186,8 @@ SELECT
     same_not_finite AND problem_not_finite AND bench_not_finite AS same_not_finite,
     is_mask,
     digest_kind,
-    digest_kind != 0 AND same_digest_bits AS same_digest,
-    digest_kind != 0 AND NOT same_digest_bits AS bits_differ,
+    digest_kind > 0 AND same_digest_bits AS same_digest,
+    digest_kind > 0 AND NOT same_digest_bits AS bits_differ,
     has_payload,
     payload_same,
     payload_error,

@@ -14,6 +14,7 @@
 -- Evidence is, from the strongest on: payload, digest, sketch, statistics. A digest that differs says that bits differ,
 -- and leaves the rest to the next. What statistics cannot tell apart agrees; that is less than within. Bits that differ
 -- under the very same statistics are unknown: a difference by our digest, or where nothing else was measured.
+-- Beside AND and OR, IN stands for = and != for the reason given in pair_errors.
 WITH
     -- Ranks of the problem of whose rows, or partners, something is missing.
     (
@@ -56,6 +57,7 @@ WITH
             problem_digest_kind,
             bench_digest_kind,
             paired,
+            marked, -- of merged ranks, what is no copy and no shard
             structure,
             exception_sort,
             problem_not_finite,
@@ -79,8 +81,6 @@ WITH
             -- A proof is stronger than an estimate that does not see it.
             both_sketched AND NOT (statistics_low > tolerated AND sketch_low <= tolerated) AS by_sketch,
             statistics_low > tolerated AND NOT by_sketch AS by_statistics,
-            -- Of merged ranks, what is no copy and no shard.
-            paired AND bitAnd(bitOr(problem_measured, bench_measured), 983040) != 0 AS marked,
             multiIf(
                 NOT paired, 'none',
                 (problem_not_finite OR bench_not_finite) AND NOT (same_not_finite AND is_mask), 'not_finite',
@@ -89,17 +89,17 @@ WITH
                 has_payload, 'diverged',
                 -- Of what only adds up (tap.merged_tensors), it can be said that it does so, and nothing against it.
                 marked AND both_sketched, if(by_sketch AND sketch_error > 0 AND sketch_high <= tolerated, 'within', 'none'),
-                marked, if(NOT no_statistics AND statistics_low = 0, 'agrees', 'none'),
-                (same_digest AND digest_kind = 3) OR same_literal, 'equal',
+                marked, if(NOT no_statistics AND statistics_low <= 0, 'agrees', 'none'),
+                (same_digest AND digest_kind IN (3)) OR same_literal, 'equal',
                 by_statistics OR (by_sketch AND sketch_low > tolerated), 'diverged',
                 bitAnd(problem_measured, 23) != bitAnd(bench_measured, 23), 'none',
                 by_sketch AND sketch_error > 0 AND sketch_high <= tolerated, 'within',
-                bits_differ AND (no_statistics OR statistics_error = 0) AND (NOT both_sketched OR sketch_error = 0), 'none',
+                bits_differ AND (no_statistics OR statistics_error <= 0) AND (NOT both_sketched OR sketch_error <= 0), 'none',
                 NOT no_statistics OR both_sketched OR same_digest, 'agrees',
                 'none') AS numbers,
             multiIf(
                 paired AND exception_sort IN ('uninitialised', 'cast', 'identifier'), exception_sort,
-                paired AND numbers != 'none', '',
+                paired AND numbers NOT IN ('none'), '',
                 marked AND bitTest(bitOr(problem_measured, bench_measured), 16), 'ranks hold different values',
                 marked AND bitTest(bitOr(problem_measured, bench_measured), 17), 'follows from the number of ranks',
                 marked AND bitTest(bitOr(problem_measured, bench_measured), 18), 'parts of ranks do not make a whole',
@@ -149,9 +149,9 @@ SELECT
     if(numbers IN ('within', 'agrees', 'diverged') AND NOT isNaN(error), tolerated, nan) AS tolerance,
     z_score,
     CAST(multiIf(
-        NOT paired OR (numbers = 'none' AND NOT bits_differ), 'none',
+        NOT paired OR (numbers IN ('none') AND NOT bits_differ), 'none',
         has_payload, 'payload',
-        same_digest AND digest_kind = 3, 'digest',
+        same_digest AND digest_kind IN (3), 'digest',
         same_literal, 'literal',
         by_sketch, 'sketch',
         by_statistics OR NOT (same_digest OR no_statistics), 'statistics',
@@ -163,15 +163,15 @@ SELECT
     CAST(multiIf(
         NOT paired AND reason IN ('only in problem', 'only in bench'), 'unpaired',
         NOT paired, 'unknown',
-        structure AND NOT (marked AND numbers = 'none'), 'structure',
-        exception_sort IN ('uninitialised', 'cast', 'identifier') OR numbers = 'none', 'unknown',
+        structure AND NOT (marked AND numbers IN ('none')), 'structure',
+        exception_sort IN ('uninitialised', 'cast', 'identifier') OR numbers IN ('none'), 'unknown',
         numbers) AS Enum8('equal' = 0, 'within' = 1, 'agrees' = 2, 'diverged' = 3, 'not_finite' = 4, 'structure' = 5, 'unpaired' = 6, 'unknown' = 7)) AS verdict,
     CAST(multiIf(
         NOT bench_present, 1,
         NOT problem_present, 2,
         problem_not_finite + 2 * bench_not_finite) AS Enum8('none' = 0, 'problem' = 1, 'bench' = 2, 'both' = 3)) AS side,
     reason,
-    verdict IN ('diverged', 'structure') OR (verdict = 'not_finite' AND NOT same_not_finite) OR (verdict = 'unknown' AND (
-        reason = 'not measured on both sides'
-        OR (reason = 'bits differ' AND (digest_kind = 3 OR no_statistics)))) AS differs
+    verdict IN ('diverged', 'structure') OR (verdict IN ('not_finite') AND NOT same_not_finite) OR (verdict IN ('unknown') AND (
+        reason IN ('not measured on both sides')
+        OR (reason IN ('bits differ') AND (digest_kind IN (3) OR no_statistics)))) AS differs
 FROM weighed
