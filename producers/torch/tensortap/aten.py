@@ -89,7 +89,7 @@ class AtenCounts(AtenMode):
             return func(*args, **kwargs)
         try:
             result = func(*args, **kwargs)
-        except BaseException as error:
+        except BaseException as error:  # the model's own, which goes on its way
             self._raised(call, error, args, kwargs)
             raise
         try:
@@ -99,7 +99,7 @@ class AtenCounts(AtenMode):
             count.times += 1
             if self._log:
                 self._tell(self._log, call, count, result)
-        except Exception as error:
+        except Exception as error:  # likewise
             self._caught("aten", error)
         return result
 
@@ -187,7 +187,7 @@ class AtenCounts(AtenMode):
             count.times += 1
             if self._log:
                 self._log.raised(call.name, call.facts, error)
-        except Exception as ours:
+        except Exception as ours:  # likewise
             self._caught("aten", ours)
 
     def _tell(self, log: ShapeLog, call: Call, count: Count, result: object) -> None:

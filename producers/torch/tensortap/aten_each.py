@@ -34,12 +34,12 @@ class AtenEach(AtenMode):
             return func(*args, **kwargs)
         try:
             result = func(*args, **kwargs)
-        except BaseException as error:
+        except BaseException as error:  # the model's own, which goes on its way
             self._raised(*call, error, args, kwargs)
             raise
         try:
             self._after(func, *call, result)
-        except Exception as error:
+        except Exception as error:  # likewise
             self._caught("aten", error)
         return result
 
@@ -68,7 +68,7 @@ class AtenEach(AtenMode):
             if seq and isinstance(error, Exception):
                 with self._recorder.lock, unintercepted():
                     self._recorder.failed(op, seq, path, error, args, kwargs)
-        except Exception as ours:
+        except Exception as ours:  # likewise
             self._caught("aten", ours)
 
     def _calls(self, func: Any) -> Calls:
