@@ -2,7 +2,6 @@ package sql
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -23,38 +22,79 @@ func Inline(query string, made map[string]string) (string, error) {
 }
 
 func inline(query string, views map[string]Object, made map[string]string) (string, error) {
-	at := regexp.MustCompile(`\btap\.(\w+)(\(?)`).FindStringSubmatchIndex(query)
-	if at == nil {
-		return query, nil
-	}
-	name, arguments, end := query[at[2]:at[3]], "", at[1]
-	if at[4] < at[5] {
-		if end = closing(query, at[4]) + 1; end > 0 {
-			arguments = query[at[5] : end-1]
+	var inlined strings.Builder
+	for {
+		begin, end := nextView(query)
+		if begin < 0 {
+			inlined.WriteString(query)
+			return inlined.String(), nil
+		}
+		name, arguments := query[begin+len(viewPrefix):end], ""
+		if end < len(query) && query[end] == '(' {
+			open := end
+			if end = closing(query, open) + 1; end > 0 {
+				arguments = query[open+1 : end-1]
+			}
+		}
+		view, found := views[name]
+		if !found || end == 0 {
+			return "", fmt.Errorf("inline tap.%s: it is no view", name)
+		}
+		text, err := view.inline(arguments, views, made)
+		if err != nil {
+			return "", err
+		}
+		inlined.WriteString(query[:begin] + text)
+		if query = query[end:]; !isNamed(query) {
+			inlined.WriteString(" AS " + name) // by which its columns may be called
 		}
 	}
-	view, found := views[name]
-	if !found || end == 0 {
-		return "", fmt.Errorf("inline tap.%s: it is no view", name)
-	}
-	text, err := view.with(arguments)
-	if err != nil {
-		return "", err
-	}
-	if table, ok := made[name]; ok {
-		text = table
-	} else if text, err = inline(text, views, made); err == nil {
-		text = "(\n" + text + "\n)"
-	}
-	if err != nil {
-		return "", err
-	}
-	if !regexp.MustCompile(`^\s+AS\s`).MatchString(query[end:]) {
-		text += " AS " + name // by which its columns may be called
-	}
-	rest, err := inline(query[end:], views, made)
-	return query[:at[0]] + text + rest, err
 }
+
+// inline is what stands in the place of a call of the view.
+func (o Object) inline(arguments string, views map[string]Object, made map[string]string) (string, error) {
+	text, err := o.with(arguments)
+	if table, ok := made[o.Name]; ok || err != nil {
+		return table, err
+	}
+	text, err = inline(text, views, made)
+	return "(\n" + text + "\n)", err
+}
+
+// viewPrefix begins the name of a view.
+const viewPrefix = "tap."
+
+// nextView is where the name of a view begins and ends; -1 where there is none. Texts are long, and there are many of
+// them in a comparison: to look for it with a regular expression takes longer than the database takes for a quick answer.
+func nextView(query string) (begin, end int) {
+	for end < len(query) {
+		at := strings.Index(query[end:], viewPrefix)
+		if at < 0 {
+			break
+		}
+		begin = end + at
+		end = begin + len(viewPrefix)
+		for end < len(query) && isWord(query[end]) {
+			end++
+		}
+		if (begin == 0 || !isWord(query[begin-1])) && end > begin+len(viewPrefix) {
+			return begin, end
+		}
+	}
+	return -1, -1
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// isNamed says whether an alias follows.
+func isNamed(rest string) bool {
+	words := strings.TrimLeft(rest, blanks)
+	return len(words) < len(rest) && len(words) > 2 && words[:2] == "AS" && strings.ContainsRune(blanks, rune(words[2]))
+}
+
+const blanks = " \t\n"
 
 // with is the view's query with the arguments of a call in the place of its parameters.
 func (o Object) with(arguments string) (string, error) {

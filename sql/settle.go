@@ -12,8 +12,8 @@ type Fact struct {
 	Null bool
 }
 
-// longestFact bounds what of a fact is written into a query; a longer one is left to the database, as is one of null.
-const longestFact = 16 << 10
+// LongestFact bounds, in bytes, what of a fact is written into a query; a longer one is left to the database, as is one of null.
+const LongestFact = 16 << 10
 
 // Settle writes into a query what the scalar subqueries in its WITH clauses
 // answer: a database executes such a subquery once, but plans it again for each
@@ -34,20 +34,19 @@ func Settle(query string, given map[string]Fact, ask func(question string) (Fact
 }
 
 func settle(query string, given map[string]Fact, ask func(string) (Fact, error)) (string, error) {
-	scalar, name := regexp.MustCompile(`(?:\bWITH|,)\s*\(\s*(?:SELECT|WITH)\b`), regexp.MustCompile(`^\s+AS\s+(\w+)`)
+	name := regexp.MustCompile(`^\s+AS\s+(\w+)`)
 	for from := 0; ; {
-		at := scalar.FindStringIndex(query[from:])
-		if at == nil {
+		begin := nextScalar(query, from)
+		if begin < 0 {
 			return query, nil
 		}
-		begin := from + at[0] + strings.Index(query[from+at[0]:], "(")
 		end := closing(query, begin)
 		var named []string
 		if end >= 0 {
 			named = name.FindStringSubmatch(query[end+1:])
 		}
 		if named == nil {
-			from += at[1] // a subquery among the arguments of a function
+			from = begin + 1 // a subquery among the arguments of a function
 			continue
 		}
 		if fact, ok := given[named[1]]; ok {
@@ -67,7 +66,7 @@ func settle(query string, given map[string]Fact, ask func(string) (Fact, error))
 		if err != nil {
 			return "", err
 		}
-		if fact.Null || len(fact.Text) > longestFact {
+		if fact.Null || len(fact.Text) > LongestFact {
 			from = end
 			continue
 		}
@@ -75,6 +74,37 @@ func settle(query string, given map[string]Fact, ask func(string) (Fact, error))
 		query = query[:begin] + literal + query[end+1:]
 		from = begin + len(literal)
 	}
+}
+
+// nextScalar is where the next bracket opens around a subquery that may stand in a clause WITH; -1 where there is none.
+func nextScalar(query string, from int) int {
+	for {
+		at := strings.IndexByte(query[from:], '(')
+		if at < 0 {
+			return -1
+		}
+		begin := from + at
+		if mayListFact(query[:begin]) && isSubquery(query[begin+1:]) {
+			return begin
+		}
+		from = begin + 1
+	}
+}
+
+func mayListFact(before string) bool {
+	before = strings.TrimRight(before, blanks)
+	clause, found := strings.CutSuffix(before, "WITH")
+	return strings.HasSuffix(before, ",") || found && (clause == "" || !isWord(clause[len(clause)-1]))
+}
+
+func isSubquery(text string) bool {
+	text = strings.TrimLeft(text, blanks)
+	for _, word := range []string{"SELECT", "WITH"} {
+		if rest, found := strings.CutPrefix(text, word); found && (rest == "" || !isWord(rest[0])) {
+			return true
+		}
+	}
+	return false
 }
 
 // literal is the fact as a constant, which is not null: not every type may be nullable but by a subquery.

@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Files holds tables/NNN_name.sql, views/LN_name.sql and reports/name_report.sql.
@@ -69,11 +70,25 @@ func (o Object) View() string {
 	return o.Name
 }
 
-// Views returns every view, each after those that it reads.
-func Views() ([]Object, error) { return objects("views") }
+// Views returns every view, each after those that it reads. The caller does not change what is in them.
+func Views() ([]Object, error) {
+	views, err := parsedViews()
+	return slices.Clone(views), err
+}
 
-// Reports returns every report, by name.
-func Reports() ([]Report, error) { return objects("reports") }
+// Reports returns every report, by name; likewise.
+func Reports() ([]Report, error) {
+	reports, err := parsedReports()
+	return slices.Clone(reports), err
+}
+
+// The files are part of the program: they are read once, since each question of a comparison asks for them.
+//
+//nolint:gochecknoglobals // they never change
+var (
+	parsedViews   = sync.OnceValues(func() ([]Object, error) { return objects("views") })
+	parsedReports = sync.OnceValues(func() ([]Report, error) { return objects("reports") })
+)
 
 // ReportByName returns one report, or an error that lists those there are.
 func ReportByName(name string) (Report, error) {

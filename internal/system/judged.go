@@ -44,7 +44,8 @@ func (c *Client) judge(ctx context.Context, parameters map[string]string, runs [
 	j := &judged{client: c, parameters: parameters, session: rand.Text(), made: map[string]string{}}
 	few, err := c.Table(ctx, `SELECT sum(tensor_count) <= `+fmt.Sprint(mostJudgedRows)+` AS few FROM tap.steps
 		WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-			AND step >= {first_step:Int64} AND ({last_step:Int64} = -1 OR step <= {last_step:Int64} + abs({step_offset:Int64}))`, parameters)
+			AND step >= {first_step:Int64} + least({step_offset:Int64}, 0)
+			AND ({last_step:Int64} = -1 OR step <= {last_step:Int64} + greatest({step_offset:Int64}, 0))`, parameters)
 	if err != nil {
 		return j, err
 	}
@@ -83,8 +84,8 @@ func (j *judged) keep(ctx context.Context, name, wanted string) error {
 }
 
 // asking answers questions in the session.
-func (j *judged) asking(ctx context.Context, parameters map[string]string) func(string) (report.Table, error) {
-	return func(question string) (report.Table, error) { return j.query(ctx, question, parameters) }
+func (j *judged) asking(ctx context.Context, parameters map[string]string) func(string) (sql.Fact, error) {
+	return factsOf(func(question string) (report.Table, error) { return j.query(ctx, question, parameters) })
 }
 
 // Close removes the tables. The database does so itself a minute after the last question.

@@ -28,6 +28,11 @@ func (c *Client) Table(ctx context.Context, query string, parameters map[string]
 	if err != nil {
 		return report.Table{}, err
 	}
+	return c.plainTable(ctx, query, parameters)
+}
+
+// plainTable is the answer to a query in which no views are.
+func (c *Client) plainTable(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
 	table, err := c.tableIn(ctx, "", query, parameters)
 	return table, c.nameMalformed(ctx, err)
 }

@@ -12,21 +12,22 @@ import (
 
 // settled is a query made cheap to plan: the views with parameters in it, and what they must know before they are read.
 func (c *Client) settled(ctx context.Context, query string, parameters map[string]string) (string, error) {
-	return c.settledGiven(ctx, query, parameters, nil)
+	return settle(query, nil, nil, factsOf(func(question string) (report.Table, error) { return c.plainTable(ctx, question, parameters) }))
 }
 
-// settledGiven is settled with facts, by name, that need not be asked for.
-func (c *Client) settledGiven(ctx context.Context, query string, parameters map[string]string, given map[string]sql.Fact) (string, error) {
-	return settle(query, nil, given, func(question string) (report.Table, error) { return c.Table(ctx, question, parameters) })
-}
-
-// settle inlines views, but for those of which a table was made, and writes the facts in the query that they rest on.
-func settle(query string, made map[string]string, given map[string]sql.Fact, ask func(question string) (report.Table, error)) (string, error) {
+// settle inlines views, but for those of which a table was made, and writes the facts in the query that they rest on:
+// those given, by name, and what ask answers.
+func settle(query string, made map[string]string, given map[string]sql.Fact, ask func(question string) (sql.Fact, error)) (string, error) {
 	text, err := sql.Inline(query, made)
 	if err != nil {
 		return "", err
 	}
-	return sql.Settle(text, given, func(question string) (sql.Fact, error) {
+	return sql.Settle(text, given, ask)
+}
+
+// factsOf reads facts from the answers of a database.
+func factsOf(ask func(question string) (report.Table, error)) func(string) (sql.Fact, error) {
+	return func(question string) (sql.Fact, error) {
 		answer, err := ask(question)
 		if err != nil {
 			return sql.Fact{}, err
@@ -34,7 +35,7 @@ func settle(query string, made map[string]string, given map[string]sql.Fact, ask
 		return sql.Fact{
 			Type: answer.Get(0, "type").Exact, Text: answer.Get(0, "text").Exact, Null: answer.Get(0, "is_null").Number == 1,
 		}, nil
-	})
+	}
 }
 
 // rowsOfViews are the rows of a query that calls views.
@@ -52,7 +53,7 @@ func (c *Client) tableOfViews(ctx context.Context, query string, parameters map[
 	if err != nil {
 		return report.Table{}, err
 	}
-	return c.Table(ctx, text, parameters)
+	return c.plainTable(ctx, text, parameters)
 }
 
 // QueryViews is Query for a query that calls views with parameters.

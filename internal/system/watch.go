@@ -123,6 +123,7 @@ func (w *watch) connect(ctx context.Context) error {
 }
 
 func (w *watch) close() {
+	w.forget()
 	if w.client != nil {
 		w.client.Close()
 		w.client = nil

@@ -2,13 +2,13 @@ package system
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/report"
-	"github.com/tensortap/tensortap/sql"
 )
 
 // align pairs the ops of programs that differ, once their steps have ended on both sides.
@@ -41,14 +41,12 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(dirty)
-	landed, err := w.client.Report(ctx, "landed", w.parameters(dirty[0], dirty[len(dirty)-1]))
+	landed, err := w.landed.ask(ctx, w.client, w.sight, w.parameters(dirty[0], dirty[len(dirty)-1]))
 	if err != nil {
 		return err
 	}
-	for row := range landed.Rows {
-		if err := w.judgeDifferent(ctx, landed, row); err != nil {
-			return err
-		}
+	if err := w.judgeDifferent(ctx, w.different(landed)); err != nil {
+		return err
 	}
 	for _, step := range dirty {
 		w.steps[step].dirty = false
@@ -56,48 +54,71 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 	return nil
 }
 
-// judgeDifferent asks for the verdict where numbers are not the very same, and more of them than last time.
-func (w *watch) judgeDifferent(ctx context.Context, landed report.Table, row int) error {
-	rank, step := int64(landed.Get(row, "rank").Number), int64(landed.Get(row, "step").Number)
-	s, different := w.steps[step], count(landed, row, "different_count")
-	if s == nil || different == s.different[rank] || w.first != nil && w.first.step < step {
-		return nil
-	}
-	parameters := w.parameters(step, step)
-	parameters["rank"] = strconv.FormatInt(rank, 10)
-	judged, err := w.judgePairs(ctx, parameters)
-	if err != nil {
-		return err
-	}
-	s.different[rank] = different
-	for i := range judged.Rows {
-		if count(judged, i, "differing_count") == 0 {
+// landing is what landed of a step of one rank, of both runs.
+type landing struct {
+	different uint64  // numbers that are not the very same
+	sameUntil float64 // up to where in its order both runs observed the same
+}
+
+// rankStep is a step of one rank of the problem.
+type rankStep struct{ rank, step int64 }
+
+// different is where numbers are not the very same, and others than last time.
+func (w *watch) different(landed report.Table) map[rankStep]landing {
+	found := map[rankStep]landing{}
+	for row := range landed.Rows {
+		at := rankStep{int64(landed.Get(row, "rank").Number), int64(landed.Get(row, "step").Number)}
+		s, different := w.steps[at.step], count(landed, row, "different_count")
+		if s == nil || different == s.different[at.rank] || w.first != nil && w.first.step < at.step {
 			continue
 		}
-		if !s.ended(rank) && judged.Get(i, "seq").Number >= landed.Get(row, "same_until").Number {
-			continue // by ids alone it is not sure that these are partners
-		}
-		if err := w.diverge(ctx, judged, i, !s.ended(rank)); err != nil {
+		found[at] = landing{different: different, sameUntil: landed.Get(row, "same_until").Number}
+	}
+	return found
+}
+
+// stepsJoined bounds one question about steps of which rows have landed: all of their rows are joined.
+const stepsJoined = 10
+
+// judgeDifferent asks for the verdicts of what is different. To plan a question takes longer than to answer it for several
+// ranks and steps.
+func (w *watch) judgeDifferent(ctx context.Context, found map[rankStep]landing) error {
+	steps := map[int64]bool{}
+	for at := range found {
+		steps[at.step] = true
+	}
+	for _, some := range spans(slices.Sorted(maps.Keys(steps)), stepsJoined) {
+		judged, err := w.pairs.ask(ctx, w.client, w.sight, w.parameters(some.First, some.Last))
+		if err != nil {
 			return err
 		}
+		if err := w.sayDifferent(ctx, judged, found); err != nil {
+			return err
+		}
+	}
+	for at, landed := range found {
+		w.steps[at.step].different[at.rank] = landed.different
 	}
 	return nil
 }
 
-// judgePairs judges a step for its pairs alone, which is quicker: these facts only tell why a row has no partner.
-func (w *watch) judgePairs(ctx context.Context, parameters map[string]string) (report.Table, error) {
-	query, values, err := prepareReport("judged_steps", parameters)
-	if err != nil {
-		return report.Table{}, err
+// sayDifferent says where what is different diverges.
+func (w *watch) sayDifferent(ctx context.Context, judged report.Table, found map[rankStep]landing) error {
+	for i := range judged.Rows {
+		at := rankStep{int64(judged.Get(i, "rank").Number), int64(judged.Get(i, "step").Number)}
+		landed, different := found[at]
+		if !different || count(judged, i, "differing_count") == 0 {
+			continue
+		}
+		ended := w.steps[at.step].ended(at.rank)
+		if !ended && judged.Get(i, "seq").Number >= landed.sameUntil {
+			continue // by ids alone it is not sure that these are partners
+		}
+		if err := w.diverge(ctx, judged, i, !ended); err != nil {
+			return err
+		}
 	}
-	text, err := w.client.settledGiven(ctx, query.Query, values, map[string]sql.Fact{
-		"incomplete_ranks": {Type: "Tuple(Array(UInt32), Array(UInt32))", Text: "([],[])"},
-		"common_steps":     {Type: "Array(Tuple(UInt32, UInt32))", Text: "[]"},
-	})
-	if err != nil {
-		return report.Table{}, err
-	}
-	return w.client.Table(ctx, text, values)
+	return nil
 }
 
 func (w *watch) parameters(first, last int64) map[string]string {

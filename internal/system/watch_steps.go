@@ -14,23 +14,6 @@ func (s *watchedStep) ended(rank int64) bool {
 	return s.sides[0][rank].ended && s.sides[1][rank].ended
 }
 
-// judgeWhole judges the steps that both runs have whole, and says a line of each.
-func (w *watch) judgeWhole(ctx context.Context) error {
-	for _, steps := range spans(w.whole()) {
-		judged, err := w.client.Report(ctx, "judged_steps", w.parameters(steps.First, steps.Last))
-		if err != nil {
-			return err
-		}
-		for step := steps.First; step <= steps.Last; step++ {
-			if err := w.sayStep(ctx, step, judged); err != nil {
-				return err
-			}
-		}
-	}
-	w.busy()
-	return nil
-}
-
 // whole are the steps, in order, whose line can be said.
 func (w *watch) whole() []int64 {
 	var whole []int64
@@ -52,11 +35,11 @@ func (s *watchedStep) signature() string { return fmt.Sprint(s.sides) }
 // stepsAtOnce bounds one question about steps that follow each other.
 const stepsAtOnce = 100
 
-// spans joins steps that follow each other.
-func spans(steps []int64) []Steps {
+// spans joins steps that follow each other, up to so many.
+func spans(steps []int64, most int64) []Steps {
 	var joined []Steps
 	for _, step := range steps {
-		if last := len(joined) - 1; last >= 0 && joined[last].Last == step-1 && step-joined[last].First < stepsAtOnce {
+		if last := len(joined) - 1; last >= 0 && joined[last].Last == step-1 && step-joined[last].First < most {
 			joined[last].Last = step
 			continue
 		}
@@ -95,9 +78,9 @@ func (p progress) lacks() string {
 	return ""
 }
 
-// sayStep says the line of a step.
-func (w *watch) sayStep(ctx context.Context, step int64, judged report.Table) error {
-	s, rows := w.steps[step], rowsOf(judged, step)
+// sayStep says the line of a step that was asked about.
+func (w *watch) sayStep(ctx context.Context, step int64, q *wholeQuestion) error {
+	s, rows := w.steps[step], rowsOf(q.judged, step)
 	for i := range rows.Rows {
 		if count(rows, i, "differing_count") > 0 {
 			if err := w.diverge(ctx, rows, i, false); err != nil {
@@ -108,7 +91,7 @@ func (w *watch) sayStep(ctx context.Context, step int64, judged report.Table) er
 	if s.said == "" {
 		w.judged++
 	}
-	s.said, s.tally = s.signature(), rows.Tally()
+	s.said, s.tally = q.signatures[step], rows.Tally()
 	if err := w.tell(stepEvent(step, rows, w.lacks(step))); err != nil {
 		return err
 	}

@@ -27,8 +27,13 @@ type watch struct {
 	from    int64                  // steps below are done
 	aligned map[[2]string]bool     // pairs of programs that were looked at
 
+	progress                  [2]watchedQuestion // of problem and bench
+	landed, pairs, wholeSteps watchedQuestion
+	asking                    *wholeQuestion // nil while none is on its way
+
 	asked      time.Time    // when the runs were looked at last
-	counted    string       // how many rows they had then
+	sight      sight        // what was found out then
+	counted    string       // how many rows the runs had when they were measured
 	measuredAt time.Time    // when it was asked how far each step is
 	changed    time.Time    // when anything came last, as far as asked
 	judged     int          // steps
@@ -77,6 +82,8 @@ func newWatch(r WatchRequest) *watch {
 	return &watch{
 		r: r, begun: r.Now(), changed: r.Now(), from: r.Compare.Steps.First,
 		steps: map[int64]*watchedStep{}, aligned: map[[2]string]bool{},
+		progress: [2]watchedQuestion{{report: "progress"}, {report: "progress"}}, landed: watchedQuestion{report: "landed"},
+		pairs: pairsQuestion(), wholeSteps: watchedQuestion{report: "judged_steps"},
 		sides: [2]*watchedRun{
 			{name: r.Compare.Problem, ranks: map[int64]bool{}},
 			{name: r.Compare.Bench(), offset: r.Compare.StepOffset, ranks: map[int64]bool{}},
@@ -123,8 +130,15 @@ func (w *watch) sayWaiting(side *watchedRun) error {
 // measure asks how far both runs are.
 func (w *watch) measure(ctx context.Context) error {
 	w.asked = w.r.Now()
-	counted, err := w.count(ctx)
-	if err != nil || counted == w.counted && w.asked.Sub(w.measuredAt) < remeasure {
+	rows, err := w.count(ctx)
+	if err != nil {
+		return err
+	}
+	counted := rows["tensor"] + " " + rows["step"]
+	if counted == w.counted && w.asked.Sub(w.measuredAt) < remeasure {
+		return nil
+	}
+	if w.sight, err = w.see(ctx, rows); err != nil {
 		return err
 	}
 	if err := w.measureSteps(ctx); err != nil {
@@ -143,7 +157,7 @@ func (w *watch) measureSteps(ctx context.Context) error {
 			last += side.offset
 		}
 		group.Go(func() (err error) {
-			tables[i], err = w.client.Report(askCtx, "progress", map[string]string{
+			tables[i], err = w.progress[i].ask(askCtx, w.client, w.sight, map[string]string{
 				"run": side.name, "first_step": strconv.FormatInt(max(0, w.from+side.offset), 10), "last_step": strconv.FormatInt(last, 10),
 			})
 			return err
