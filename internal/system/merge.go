@@ -13,13 +13,11 @@ import (
 // what it made, the problem's first; nothing where the ranks can be held against each other as they are. What it makes
 // are runs like others, published once, whose ranks have the numbers of the least of their groups.
 func (c *Client) mergeRanks(ctx context.Context, problem, bench string, stepOffset int64) ([]report.Merge, error) {
-	job := mergeJob{client: c, stepOffset: stepOffset}
-	for i, run := range []string{problem, bench} {
-		var err error
-		if job.sides[i], err = c.mergeSide(ctx, run); err != nil {
-			return nil, err
-		}
+	sides, err := c.mergeSides(ctx, problem, bench)
+	if err != nil {
+		return nil, err
 	}
+	job := mergeJob{client: c, sides: sides, stepOffset: stepOffset}
 	if different, err := job.different(ctx); err != nil || !different {
 		return nil, err
 	}
@@ -54,35 +52,41 @@ type mergeSide struct {
 // sideName is what the parameters of views call a side.
 func sideName(side int) string { return [2]string{"problem", "bench"}[side] }
 
-// mergeSideQuery says how large the groups are.
-const mergeSideQuery = `SELECT max(group_size) AS size, min(size_known) AS known, count() AS ranks
-FROM tap.shard_groups(run = {run:String}, whole_world = 0)`
+// mergeSidesQuery says how large the groups of both runs are.
+const mergeSidesQuery = `SELECT side, size, known, ranks
+FROM (
+    SELECT 0 AS side, max(group_size) AS size, min(size_known) AS known, count() AS ranks
+    FROM tap.shard_groups(run = {problem:String}, whole_world = 0)
+    UNION ALL
+    SELECT 1 AS side, max(group_size) AS size, min(size_known) AS known, count() AS ranks
+    FROM tap.shard_groups(run = {bench:String}, whole_world = 0)
+)
+ORDER BY side`
 
-func (c *Client) mergeSide(ctx context.Context, run string) (mergeSide, error) {
-	table, err := c.tableOfViews(ctx, mergeSideQuery, map[string]string{"run": run})
+func (c *Client) mergeSides(ctx context.Context, problem, bench string) (sides [2]mergeSide, err error) {
+	table, err := c.tableOfViews(ctx, mergeSidesQuery, map[string]string{"problem": problem, "bench": bench})
 	if err != nil {
-		return mergeSide{}, err
+		return sides, err
 	}
-	side := mergeSide{name: run, known: table.Get(0, "known").True(), size: count(table, 0, "size")}
-	if !side.known {
-		side.size = max(count(table, 0, "ranks"), 1)
-		side.known = side.size == 1
+	for i, run := range []string{problem, bench} {
+		side := mergeSide{name: run, known: table.Get(i, "known").True(), size: count(table, i, "size")}
+		if !side.known {
+			side.size = max(count(table, i, "ranks"), 1)
+			side.known = side.size == 1
+		}
+		sides[i] = side
 	}
-	return side, nil
+	return sides, nil
 }
 
 // splitFactors is a number that holds, often enough for any size, every prime factor of the numbers of ranks in the
 // groups of two runs; 1 where those are the same.
 func (c *Client) splitFactors(ctx context.Context, problem, bench string) (uint64, error) {
-	p, err := c.mergeSide(ctx, problem)
-	if err != nil {
-		return 0, err
-	}
-	b, err := c.mergeSide(ctx, bench)
-	if err != nil || p.size == b.size {
+	sides, err := c.mergeSides(ctx, problem, bench)
+	if err != nil || sides[0].size == sides[1].size {
 		return 1, err
 	}
-	radical, rest := uint64(1), p.size*b.size
+	radical, rest := uint64(1), sides[0].size*sides[1].size
 	for prime := uint64(2); rest > 1; prime++ {
 		if rest%prime == 0 {
 			radical *= prime

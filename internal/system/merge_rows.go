@@ -100,7 +100,24 @@ func (m *merging) publish(ctx context.Context) error {
 	if err := p.endStep(ctx); err != nil {
 		return err
 	}
+	if err := m.publishEmpty(ctx, p); err != nil {
+		return err
+	}
 	return to.Flush(ctx)
+}
+
+// publishEmpty sends the steps that have no tensors: else each comparison would look for them anew.
+func (m *merging) publishEmpty(ctx context.Context, p *mergePublisher) error {
+	for _, step := range m.steps {
+		if step.TensorCount > 0 {
+			continue
+		}
+		p.step = step
+		if err := p.endStep(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stepRange is the steps of the problem that are read.
