@@ -21,7 +21,7 @@ const watchRows = 2000
 // that a query sees its row until the watch says it.
 func measureWatch(ctx context.Context, e *env) (section, error) {
 	var s section
-	var waits rounds
+	var waits, live rounds
 	err := e.withServer(ctx, nil, func(ctx context.Context, server *server) error {
 		for round := range e.pick(4*e.rounds, 3) {
 			wait, err := server.watched(ctx, round)
@@ -31,6 +31,14 @@ func measureWatch(ctx context.Context, e *env) (section, error) {
 			e.say("%s", milliseconds(wait))
 			waits = append(waits, wait)
 		}
+		for round := range e.pick(e.rounds, 1) {
+			wait, err := server.watchedLive(ctx, round)
+			if err != nil {
+				return err
+			}
+			e.say("%s with %d ranks running on", milliseconds(wait), liveRanks)
+			live = append(live, wait)
+		}
 		return nil
 	})
 	if err != nil {
@@ -38,23 +46,25 @@ func measureWatch(ctx context.Context, e *env) (section, error) {
 	}
 	s.add(waits.atMost("a divergence, stored to reported, median", 1, milliseconds))
 	s.add(rounds{waits.greatest()}.atMost("the same, worst", 1, milliseconds))
+	s.add(live.atMost(fmt.Sprintf("the same where %d ranks run on, median", liveRanks), 2, milliseconds))
 	s.note("A step of %d tensors, whole in the bench and half there in the problem, when one row lands that diverges; %d times, each with two runs of its own. The row's batch of the database is waited for before the clock starts.", watchRows, len(waits))
+	s.note("Where ranks run on, each of them ends a step of as many tensors every %v, beside a bench that has ended.", liveStep)
 	return s, nil
 }
 
 // watched is the seconds from stored to reported, of one divergence.
 func (s *server) watched(ctx context.Context, round int) (float64, error) {
-	problem, err := s.newWatched(ctx, fmt.Sprintf("problem-%d", round))
+	problem, err := s.newWatched(ctx, fmt.Sprintf("problem-%d", round), 0)
 	if err != nil {
 		return 0, err
 	}
-	bench, err := s.newWatched(ctx, fmt.Sprintf("bench-%d", round))
+	bench, err := s.newWatched(ctx, fmt.Sprintf("bench-%d", round), 0)
 	if err != nil {
 		return 0, err
 	}
 	const middle = watchRows / 2
 	for _, run := range []*watchedRun{bench, problem} {
-		if err := run.whole(ctx); err != nil {
+		if err := run.whole(ctx, 0); err != nil {
 			return 0, err
 		}
 	}
@@ -115,17 +125,17 @@ type watchedRun struct {
 	publisher *pipelines.Publisher
 }
 
-func (s *server) newWatched(ctx context.Context, name string) (*watchedRun, error) {
+func (s *server) newWatched(ctx context.Context, name string, rank uint32) (*watchedRun, error) {
 	publisher, err := s.publisher()
 	if err != nil {
 		return nil, err
 	}
 	id := schemas.RunID(name)
-	r := &watchedRun{server: s, name: name, id: schemas.Identity{RunID: id, Epoch: id}, publisher: publisher}
+	r := &watchedRun{server: s, name: name, id: schemas.Identity{RunID: id, Rank: rank, Epoch: id}, publisher: publisher}
 	runs, ranks, layouts := schemas.NewBuilder[schemas.RunRow](), schemas.NewBuilder[schemas.RankRow](), schemas.NewBuilder[schemas.LayoutRow]()
 	ops, sites := schemas.NewBuilder[schemas.OpRow](), schemas.NewBuilder[schemas.SiteRow]()
 	runs.Append(&schemas.RunRow{RunID: id, Epoch: id, Name: name, Source: "bench", EventTimeSource: "rank", FirstEventTimeNs: time.Now().UnixNano()})
-	ranks.Append(&schemas.RankRow{RunID: id, Epoch: id, TP: -1, PP: -1, DP: -1, CP: -1, EP: -1})
+	ranks.Append(&schemas.RankRow{RunID: id, Rank: rank, Epoch: id, TP: -1, PP: -1, DP: -1, CP: -1, EP: -1})
 	layouts.Append(watchedLayout())
 	for i := range watchRows {
 		op := schemas.OpRow{OpID: schemas.OpID(watchedOp(i)), Name: watchedOp(i), Level: "api", Prefix: "Functional", LayerIndex: -1, ClassOrAPI: "linear", CallIndex: int64(i), Phase: "forward"}
@@ -167,7 +177,7 @@ func (r *watchedRun) rows(ctx context.Context, step uint32, from, to int, scale 
 	for i := from; i < to; i++ {
 		v := scale * float64(i+1)
 		b.Append(&schemas.TensorRow{
-			RunID: r.id.RunID, Epoch: r.id.Epoch, Batch: r.id.Batch, EventTimeNs: time.Now().UnixNano(), Step: step, Seq: uint64(step)*watchRows + uint64(i), //nolint:gosec // a small number
+			RunID: r.id.RunID, Rank: r.id.Rank, Epoch: r.id.Epoch, Batch: r.id.Batch, EventTimeNs: time.Now().UnixNano(), Step: step, Seq: uint64(step)*watchRows + uint64(i), //nolint:gosec // a small number
 			SiteID: schemas.SiteID(schemas.OpID(watchedOp(i)), "output", "0"), LayoutID: watchedLayout().LayoutID, ElementCount: 4096,
 			Measured: schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean | schemas.MeasuredL2,
 			ValueMin: -v, ValueMax: v, ValueL2: 32 * v,
@@ -180,11 +190,15 @@ func (r *watchedRun) rows(ctx context.Context, step uint32, from, to int, scale 
 	return r.publisher.Flush(ctx)
 }
 
-// whole publishes the first step and ends it, so that its program is known.
-func (r *watchedRun) whole(ctx context.Context) error {
-	if err := r.rows(ctx, 0, 0, watchRows, 1); err != nil {
+// whole publishes a step and ends it, so that its program is known.
+func (r *watchedRun) whole(ctx context.Context, step uint32) error {
+	if err := r.rows(ctx, step, 0, watchRows, 1); err != nil {
 		return err
 	}
+	return r.end(ctx, step)
+}
+
+func (r *watchedRun) end(ctx context.Context, step uint32) error {
 	programs, steps := schemas.NewBuilder[schemas.ProgramRow](), schemas.NewBuilder[schemas.StepRow]()
 	var hasher schemas.ProgramHasher
 	for i := range watchRows {
@@ -194,11 +208,11 @@ func (r *watchedRun) whole(ctx context.Context) error {
 		programs.Append(&schemas.ProgramRow{ProgramID: hasher.ID(), Position: uint32(i), OpID: schemas.OpID(watchedOp(i))}) //nolint:gosec // a small number
 	}
 	steps.Append(&schemas.StepRow{
-		RunID: r.id.RunID, Epoch: r.id.Epoch, EventTimeNs: time.Now().UnixNano(), ProgramID: hasher.ID(),
+		RunID: r.id.RunID, Rank: r.id.Rank, Epoch: r.id.Epoch, Batch: uint64(step), EventTimeNs: time.Now().UnixNano(), Step: step, ProgramID: hasher.ID(),
 		OpCount: watchRows, TensorCount: watchRows, Complete: 1,
 	})
 	first := *r
-	first.id.Batch = 0
+	first.id.Batch = uint64(step) // of the steps; programs come again
 	for _, rows := range []interface {
 		Message(schemas.Identity) (schemas.Message, error)
 	}{programs, steps} {
@@ -209,10 +223,10 @@ func (r *watchedRun) whole(ctx context.Context) error {
 	return r.publisher.Flush(ctx)
 }
 
-// seen returns when a query sees so many rows of the run, and when that was.
+// seen returns when a query sees so many rows of the rank, and when that was.
 func (r *watchedRun) seen(ctx context.Context, rows int) (time.Time, error) {
 	for {
-		n, err := r.server.number(ctx, fmt.Sprintf("SELECT toFloat64(count()) FROM tap_store.tensor WHERE run_id = %d", r.id.RunID))
+		n, err := r.server.number(ctx, fmt.Sprintf("SELECT toFloat64(count()) FROM tap_store.tensor WHERE run_id = %d AND rank = %d", r.id.RunID, r.id.Rank))
 		if err != nil || n >= float64(rows) {
 			return time.Now(), err
 		}
