@@ -66,6 +66,17 @@ def test_a_part_that_is_called_first_brings_the_whole(finder: plain.Finder, aske
 
 
 @torch.no_grad()
+def test_a_part_of_something_that_is_never_called_makes_the_steps(finder: plain.Finder, asked: Path) -> None:
+    """As a model that PEFT adapts is called, below a holder of its own."""
+    holder = nn.ModuleDict({"base": Whole()})
+    for _ in range(3):
+        holder["base"](torch.ones(1, 4))
+    steps = only(asked).steps
+    assert [len(step.begun) for step in steps] == [2, 3, 3]  # the first call was under way
+    assert steps[1].begun[0] == "Module.base.Whole.forward.0"
+
+
+@torch.no_grad()
 def test_a_second_model_is_counted(finder: plain.Finder, asked: Path) -> None:
     first, second = Whole(), nn.Sequential(nn.Linear(4, 4))
     for model in (first, second, second, first):

@@ -67,6 +67,26 @@ def test_programs_started_by_a_program_are_watched() -> None:
     assert python("-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {LOOK!r}])") == "watched"
 
 
+@pytest.mark.parametrize("command", ["exec {python} -c {look}", "env -u HOME {python} -c {look}", "uv run --no-project --python {python} python -c {look}"])
+def test_programs_between_do_not_matter(command: str) -> None:
+    """A shell that gives its place away, and launchers; uv is that of the tools, where it is not on the path."""
+    line = command.format(python=sys.executable, look=f'"{LOOK}"')
+    environment = {**os.environ, "TENSORTAP_ATTACH": "1", "PYTHONPATH": f"{BOOT}:{HERE}", "UV_OFFLINE": "1"}
+    environment["PATH"] += f":{HERE.parents[1] / '.tools/uv/bin'}"
+    done = subprocess.run(["bash", "-c", line], cwd="/", env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "watched"
+
+
+def test_another_environment_is_watched_too(tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=False)
+    look = f"import subprocess; subprocess.run([{str(tmp_path / 'venv/bin/python')!r}, '-c', {LOOK!r}])"
+    assert python("-c", look) == "watched"
+
+
+def test_a_child_of_an_empty_environment_is_not() -> None:
+    assert python("-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {LOOK!r}], env={{}})") == "not"
+
+
 def test_nothing_happens_that_was_not_asked_for() -> None:
     assert python("-c", LOOK, TENSORTAP_ATTACH="") == "not"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import weakref
@@ -69,7 +70,10 @@ class Finder:
             self._remember_parts(module)
         else:
             model = _topmost(module)
-            self._tap(model).forward_begins(model)
+            tapped = self._tap(model)
+            tapped.forward_begins(model)
+            if model is not module:  # the whole may never be called, as around what PEFT adapts
+                module.register_forward_pre_hook(tapped.hook("before a part", functools.partial(_part_begins, tapped)), prepend=True)
 
     def _tap(self, model: nn.Module) -> session.Session:
         self._remember_parts(model)
@@ -88,6 +92,11 @@ class Finder:
     def _give_up(self, reason: str) -> None:
         self.stop()
         Notices().say(f"nothing is recorded: {reason}")
+
+
+def _part_begins(tapped: session.Session, part: nn.Module, args: object) -> None:
+    if _is_outermost(part):
+        tapped.forward_begins(part)
 
 
 def _is_outermost(module: nn.Module) -> bool:
