@@ -3,6 +3,7 @@ package torchfile_test
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"reflect"
 	"runtime"
 	"strings"
@@ -63,4 +64,16 @@ func TestHostileThingsAroundATensorAreRefused(t *testing.T) { //nolint:parallelt
 			t.Errorf("%s: %d MiB for a file of %d KiB", name, taken>>20, len(file)>>10)
 		}
 	}
+}
+
+func FuzzRead(f *testing.F) {
+	tensor := strings.TrimSuffix(strings.TrimPrefix(pickled("K\x04", "K\x00", "K\x04\x85", "K\x01\x85"), proto), ".")
+	f.Add(proto + "}(" + text("value") + tensor + text("meta") + "}(" + text("dims") + "](K\x05\x89NG\x3f\xe8\x00\x00\x00\x00\x00\x00ctorch\nbfloat16\neuu.")
+	f.Add(proto + "]q\x00(h\x00h\x00K\x01e.")
+	f.Fuzz(func(t *testing.T, pickle string) {
+		file := stored(t, zip.Store, sixteen(pickle)...)
+		if value, err := read(file); err == nil {
+			_ = fmt.Sprint(value) // ends: nothing in it holds itself
+		}
+	})
 }

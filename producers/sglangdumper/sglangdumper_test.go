@@ -284,3 +284,31 @@ func drain(ctx context.Context, source *sglangdumper.Source) error {
 	}
 	return nil
 }
+
+func TestValuesOfEveryKindAreKept(t *testing.T) {
+	t.Parallel()
+	all := read(t, find(t, "testdata/kinds").Dumps[0])
+	var got []string
+	for _, tensor := range all.tensors {
+		site, layout := all.sites[tensor.SiteID], all.layouts[tensor.LayoutID]
+		got = append(got, fmt.Sprint(site.Path, " ", layout.Kind, " ", layout.Dtype, " ", layout.Shape, " ", layout.Literal, " ", layout.Placement, " ", tensor.ValueMax, " ", tensor.NaNCount))
+	}
+	want := []string{
+		"hidden tensor torch.float32 [2 3]  b s h[tp] # dp:=moe_dp 5 0",
+		"bare tensor torch.float32 [2]   2 1",
+		"nested.parts.0 tensor torch.float32 [2]   1 0",
+		"nested.parts.1.0 int  [] 3  3 0",
+		"nested.parts.1.1 none  []   0 0",
+		"nested.parts.1.2 str  [] x  0 0",
+		"nested.flag bool  [] True  0 0",
+		"nested.scale float  [] 0.5  0.5 0",
+		"nested.7 dtype  [] torch.bfloat16  0 0",
+		"empty tensor torch.int64 [0 4]   0 0",
+	}
+	if !slices.Equal(got, want) || all.problems.Count != 0 {
+		t.Errorf("%+v\ngot\n%s\nwant\n%s", all.problems, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if rank := all.ranks[0]; rank.TP != 1 || rank.TPSize != 2 || rank.DPSize != 1 || rank.Rank != 1 {
+		t.Errorf("rank %+v", rank)
+	}
+}
