@@ -25,6 +25,9 @@ const (
 	logsOff  = "off"
 )
 
+// leastRoom is how many bytes must be free on the disk for anything to be kept.
+const leastRoom = 1 << 30
+
 // anyRank stands for all ranks, and for processes that have none.
 const anyRank = -1
 
@@ -120,7 +123,10 @@ func (a *app) kept(l launching) (keeping, error) {
 		return keeping{}, failed
 	}
 	variable := launch.Variable(out, err)
-	if variable == "" {
+	if roomy := launch.HasRoom(leastRoom); !roomy || variable == "" {
+		if !roomy {
+			a.tellLaunch("what the processes print is not kept: less than 1 GiB is free in " + report.Printable(a.data))
+		}
 		return keeping{}, os.Remove(string(launch))
 	}
 	forward := &logs.Forwarder{Launch: launch, Out: a.stdout, Err: a.stderr, Now: time.Now}

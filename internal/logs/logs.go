@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Endings of the files of a process, whose names begin with its id.
@@ -39,6 +41,13 @@ func NewLaunch(run string, at time.Time) (Launch, error) {
 		return "", fmt.Errorf("make the folder of what the program prints: %w", err)
 	}
 	return Launch(folder), nil
+}
+
+// HasRoom says whether so many bytes are free on the launch's disk. Where it is full, printing fails, which a process may
+// not survive.
+func (l Launch) HasRoom(bytes uint64) bool {
+	var disk unix.Statfs_t
+	return unix.Statfs(string(l), &disk) == nil && disk.Bavail*uint64(disk.Bsize) >= bytes //nolint:gosec // never negative
 }
 
 // Variable is what tells processes where to write: the folder, then what their standard output and error are as long

@@ -81,6 +81,14 @@ func await(tb testing.TB, what string, done func() bool) {
 	tb.Fatalf("waited in vain until %s", what)
 }
 
+func TestRoomIsWhatIsFreeOnTheDisk(t *testing.T) {
+	t.Parallel()
+	_, launch := launched(t)
+	if !launch.HasRoom(1) || launch.HasRoom(1<<62) || logs.Launch("/no/such/folder").HasRoom(1) {
+		t.Error("room for a byte, and none for 4 EiB or in no folder")
+	}
+}
+
 func TestWhatProcessesPrintIsHandedOnAndKept(t *testing.T) {
 	t.Parallel()
 	run, launch := launched(t)
