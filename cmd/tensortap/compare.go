@@ -67,7 +67,6 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
 	return cmd
 }
 
-// comparisonWords are what commands that compare take as text.
 // findPayloads has raw tensors of stored runs be looked for where processes of this host keep them, unless it is said where.
 func (a *app) findPayloads(request *system.CompareRequest) {
 	if _, err := os.Stat(a.payloads()); err != nil || !request.Payload || request.FoldersOnly() {
@@ -80,6 +79,7 @@ func (a *app) findPayloads(request *system.CompareRequest) {
 	}
 }
 
+// comparisonWords are what commands that compare take as text.
 type comparisonWords struct {
 	tolerance, steps string
 	offset           int64

@@ -63,7 +63,7 @@ func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparis
 		return err
 	}
 	if result.Pairs == 0 {
-		return errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper")
+		return errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper; or captured, with tensortap capture --payload, in the same steps")
 	}
 	comparison.PayloadPairs = result.Pairs
 	comparison.Warnings = append(comparison.Warnings, result.Problems...)
