@@ -80,6 +80,16 @@ def test_two_steps_have_more_within_the_scope_and_then_all_is_as_before(tmp_path
     assert capsys.readouterr().err.count("2 steps are recorded at level mix of blocks.1 from step 3 on") == 1
 
 
+@pytest.mark.parametrize(
+    ("base", "asked", "added"),
+    [("L0", "L1", "Functional"), ("L0", "aten", "Aten"), ("L1", "mix", "Module"), ("debug", "L0", "Module")],
+)
+def test_every_level_can_be_added_to_another(base: str, asked: str, added: str, tmp_path: Path) -> None:
+    _train(tmp_path, _once(3, do="capture", level=asked, steps=1, scope=["blocks.1"]), level=base)
+    steps = reading.read(_folder(tmp_path)).steps
+    assert {step.number for step in steps if any(name.startswith(f"{added}.") for name in step.begun)} == {3}
+
+
 def test_a_scope_that_no_module_fits_is_refused_with_the_nearest(tmp_path: Path) -> None:
     _train(tmp_path, _once(3, do="capture", level="mix", steps=2, scope=["blokcs.1"], requests=[]))
     sequence, outcome, step, _, text = asking.answer(_folder(tmp_path))
