@@ -146,6 +146,11 @@ gpu-check: kernel ## holds the CUDA kernel against the C kernel and measures it;
 bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BENCHMARKS-torch.md
 	cd producers/torch && PYTHONPATH=. $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
 	go run ./internal/bench -only collector -append docs/BENCHMARKS-torch.md
+	$(COLLECT) PYTHONPATH=. $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
+
+.PHONY: bench-aten
+bench-aten: venv-torch kernel ## what level aten costs beside lines of JSON
+	$(COLLECT) PYTHONPATH=. $(TORCH) bench/aten.py
 
 ENGINES := $(TOOLS)/engines
 

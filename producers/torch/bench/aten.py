@@ -1,9 +1,10 @@
 """What level aten costs beside a plain mode of the dispatcher that writes the same facts as lines of JSON.
 
-    python bench/aten.py    times both, in alternating rounds, and prints a table
+    python bench/aten.py    times both, in alternating rounds, and prints a table; fails where recording is not five times cheaper
 
-The same facts are, of each op, its name, module, and the dtypes, shapes, strides and devices of its tensors; the plain mode writes
-them when the op is over, as SGLang's shape profiler does.
+The same facts are, of each op, its name, and the dtypes, shapes, strides and devices of its tensors: of those that it is given before
+it runs, so that they are on file whatever becomes of it, and of those that it gives back. As SGLang's shape profiler has it, all
+of them are written when the op is over; that is timed, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +29,8 @@ import tensortap
 ROUNDS = int(os.environ.get("TENSORTAP_BENCH_ROUNDS", "7"))
 STEPS = 50
 LEAST_RATIO = 5.0
+NOTHING, EMPTY, SAME = "nothing", "an empty mode", "JSON lines before and after the op"
+Times = dict[str, list[float]]
 
 
 class Attention(nn.Module):
@@ -63,7 +66,7 @@ class Block(nn.Module):
 class Denoiser(nn.Module):
     """A small diffusion transformer: ops so small that what is added to each shows."""
 
-    def __init__(self, width: int = 64, blocks: int = 6) -> None:
+    def __init__(self, width: int = 64, blocks: int = 12) -> None:
         super().__init__()
         self.time, self.blocks = nn.Linear(1, width), nn.ModuleList(Block(width) for _ in range(blocks))
         self.head = nn.Linear(width, width)
@@ -85,29 +88,32 @@ def sample(model: nn.Module) -> Tensor:
     return hidden
 
 
-class JsonLines(TorchDispatchMode):
-    """The plain mode."""
-
-    def __init__(self, file: TextIO, flushed: bool) -> None:
-        super().__init__()
-        self._file, self._flushed, self.paths = file, flushed, [""]
+class Empty(TorchDispatchMode):
+    """A mode that writes nothing: what any costs."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call the op and write its line."""
+        """Call the op."""
+        return func(*args, **(kwargs or {}))
+
+
+class JsonLines(TorchDispatchMode):
+    """The plain mode. Each line is flushed."""
+
+    def __init__(self, path: Path, before: bool) -> None:
+        super().__init__()
+        self._file, self._before = path.open("w", encoding="utf-8", buffering=1), before
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the op and write its line, or a line before and one after."""
         kwargs = kwargs or {}
-        result = func(*args, **kwargs)
         names = [argument.name for argument in func._schema.arguments]
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        inputs = {name: facts(value) for name, value in given.items()}
-        record = {
-            "operation": str(func),
-            "module": self.paths[-1],
-            "inputs": {name: value for name, value in inputs.items() if value is not None},
-            "outputs": facts(result),
-        }
-        self._file.write(json.dumps(record) + "\n")
-        if self._flushed:
-            self._file.flush()
+        given = {name: facts(value) for name, value in [*zip(names, args, strict=False), *kwargs.items()]}
+        record = {"operation": str(func), "inputs": {name: value for name, value in given.items() if value is not None}}
+        if self._before:
+            self._file.write(json.dumps(record) + "\n")
+            record = {"operation": str(func)}
+        result = func(*args, **kwargs)
+        self._file.write(json.dumps({**record, "outputs": facts(result)}) + "\n")
         return result
 
 
@@ -118,25 +124,6 @@ def facts(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [found for found in map(facts, value) if found is not None] or None
     return None
-
-
-@contextmanager
-def json_lines(model: nn.Module, path: Path, flushed: bool) -> Iterator[None]:
-    """The plain mode, with the module's path by hooks."""
-    with path.open("w", encoding="utf-8") as file, JsonLines(file, flushed) as mode:
-        handles = [hook for path, module in model.named_modules() if path for hook in follow(mode, path, module)]
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-
-def follow(mode: JsonLines, path: str, module: nn.Module) -> list[Any]:
-    """Hooks that keep the stack of paths."""
-    enter = module.register_forward_pre_hook(lambda *_: mode.paths.append(path))
-    leave = module.register_forward_hook(lambda *_: mode.paths.pop() and None, always_call=True)
-    return [enter, leave]
 
 
 @contextmanager
@@ -160,10 +147,11 @@ def timed(model: nn.Module, folder: Path) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
     for number in range(ROUNDS):
         observers: dict[str, Callable[[], AbstractContextManager[None]]] = {
-            "nothing": nullcontext,
+            NOTHING: nullcontext,
+            EMPTY: Empty,
             "level aten": lambda: tapped(model, folder / f"counted-{number}", level="aten"),
-            "JSON lines, each flushed": lambda: json_lines(model, folder / "flushed.jsonl", True),
-            "JSON lines, buffered": lambda: json_lines(model, folder / "buffered.jsonl", False),
+            SAME: lambda: JsonLines(folder / "same.jsonl", before=True),
+            "JSON lines when the op is over": lambda: JsonLines(folder / "after.jsonl", before=False),
             "level aten, calls=each": lambda: tapped(model, folder / f"each-{number}", level="aten", calls="each"),
         }
         for name, observer in observers.items():
@@ -174,36 +162,45 @@ def timed(model: nn.Module, folder: Path) -> dict[str, list[float]]:
 HEAD = """
 ## Level aten beside JSON lines
 
-`bench/aten.py`; {machine}, 1 thread, torch {torch}, median of {rounds} alternating rounds, processor time: {steps} steps of a small
-diffusion transformer, {ops:,.0f} ops. Added is what a loop takes longer than without; the ratio is that of the plain mode, which writes a
-line of JSON per op and flushes it, to the observer's own.
+`make bench-aten`; {machine}, 1 thread, torch {torch}, median of {rounds} alternating rounds, processor time: {steps} steps of a small
+diffusion transformer, {ops:,.0f} ops. Added is what a loop takes longer than without, and of that what an empty mode of the dispatcher does
+not take. Times as much is what the plain mode adds that writes the same facts, with flushed lines of JSON before and after each op.
 
-| observed by | ms a loop | added | µs an op | ratio |
-|---|---|---|---|---|
+| observed by | ms a loop | added, µs an op | times as much | beyond an empty mode, µs an op | times as much |
+|---|---|---|---|---|---|
 """
 
 
+def added(times: Times, beyond: str) -> Times:
+    """What each observer takes longer than another, round by round."""
+    return {observer: [own - base for own, base in zip(found, times[beyond], strict=True)] for observer, found in times.items()}
+
+
+def ratio(beyond: Times, observer: str) -> float:
+    """By how much more the plain mode adds, as the median over rounds."""
+    return statistics.median(plain / own for plain, own in zip(beyond[SAME], beyond[observer], strict=True))
+
+
+def cells(beyond: Times, observer: str, ops: float) -> str:
+    """Added microseconds of an op and the ratio."""
+    return f"{statistics.median(beyond[observer]) / ops * 1e6:.1f} | {ratio(beyond, observer):.1f}"
+
+
 def main() -> float:
-    """Print the table. Returns by how much more the plain mode adds."""
+    """Print the table. Returns by how much more the plain mode adds to an empty one."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = Denoiser()
     with tempfile.TemporaryDirectory() as name:
         times = timed(model, Path(name))
-        ops = len((Path(name) / "flushed.jsonl").read_text(encoding="utf-8").splitlines()) / 2
-    rounds = range(ROUNDS)
-    added = {observer: [found[at] - times["nothing"][at] for at in rounds] for observer, found in times.items()}
-    ratios = {
-        observer: statistics.median(added["JSON lines, each flushed"][at] / own[at] for at in rounds)
-        for observer, own in added.items()
-        if observer != "nothing"
-    }
+        ops = len((Path(name) / "after.jsonl").read_text(encoding="utf-8").splitlines()) / 2
     print(HEAD.format(machine=f"{os.cpu_count()} cores of {platform.machine()}", torch=torch.__version__, rounds=ROUNDS, steps=STEPS, ops=ops), end="")
+    alone, empty = added(times, NOTHING), added(times, EMPTY)
     for observer, found in times.items():
-        median = statistics.median(added[observer])
-        shown = f"{median * 1e3:.0f} ms | {median / ops * 1e6:.1f} | {ratios[observer]:.1f}" if observer in ratios else " | | "
-        print(f"| {observer} | {statistics.median(found) * 1e3:.0f} | {shown} |")
-    return ratios["level aten"]
+        whole = cells(alone, observer, ops) if observer != NOTHING else " | "
+        recording = cells(empty, observer, ops) if observer not in (NOTHING, EMPTY) else " | "
+        print(f"| {observer} | {statistics.median(found) * 1e3:.0f} | {whole} | {recording} |")
+    return ratio(empty, "level aten")
 
 
 if __name__ == "__main__":

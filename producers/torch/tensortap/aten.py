@@ -24,7 +24,7 @@ from tensortap.recorder import Recorder
 from tensortap.shape_log import ShapeLog
 
 _NOTHING: Final[dict[str, Any]] = {}
-_PLAIN: Final = (Tensor, Parameter)
+_TELLING: Final = frozenset((Tensor, Parameter, float, type(None)))  # of arguments: no number among them is a size or dimension
 _SIMPLE: Final = frozenset((type(None), int, float, bool, str, torch.dtype, torch.device, torch.layout, torch.memory_format))
 _UNREAL: Final = frozenset(("FakeTensor", "FunctionalTensor"))  # stand for tensors while a compiler looks at code
 _MOST_CALLS: Final = 1 << 16
@@ -65,7 +65,7 @@ class AtenCounts(AtenMode):
     def __init__(self, recorder: Recorder, modules: ModulePaths, log: ShapeLog | None) -> None:
         super().__init__(recorder)
         self._modules, self._log = modules, log
-        self._begins = recorder.spool.begins
+        self._begins = recorder.spool.beginner()
         self._calls: dict[Key, Call] = {}
         self._counted: list[Count] = []  # in this step, by their first call
 
@@ -134,7 +134,7 @@ class AtenCounts(AtenMode):
     def _define(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recorder = self._recorder
         call.inputs = input_lines(given(call.func, args, kwargs))
-        call.is_told_by_inputs = not kwargs and all(type(arg) in _PLAIN for arg in args) and is_told_by_inputs(call.func)
+        call.is_told_by_inputs = not kwargs and {*map(type, args)} <= _TELLING and bool(call.inputs) and is_told_by_inputs(call.func)
         call.facts = self._log.inputs(given(call.func, args, kwargs)) if self._log else ""
         call.op_id = recorder.names.named(call.op).id
         fields = {"op": call.op_id, "path": self._modules.current or "", "inputs": call.inputs}
@@ -197,35 +197,40 @@ class AtenCounts(AtenMode):
         log.write(call.name, count.line)
 
 
-def key_of(func: Any, path: str | None, args: Iterable[object], kwargs: Mapping[str, object]) -> Key:
+def key_of(func: Any, path: str | None, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Key:
     """The same for calls that are given tensors alike, whatever numbers they are given."""
     key: list[object] = [id(func), path]
     if kwargs:
         key.extend(kwargs)
         args = (*args, *kwargs.values())
     try:
-        _extend(key, args)
+        for value in args:
+            kind = type(value)
+            if kind is Tensor or kind is Parameter:
+                key += value.dtype, value.shape, value.stride(), value.device
+            elif kind in _SIMPLE:
+                key.append(kind)
+            else:
+                _extend(key, kind, value)
     except (RuntimeError, TypeError):  # tensors that have no strides, or are of a class of their own
         with unintercepted():
             return id(func), path, *kwargs, *input_lines(given(func, args, {}))
     return tuple(key)
 
 
-def _extend(key: list[object], values: Iterable[Any]) -> None:
-    for value in values:
-        kind = type(value)
-        if kind is Tensor or kind is Parameter:
-            key += value.dtype, value.shape, value.stride(), value.device
-        elif kind in _SIMPLE:
-            key.append(kind)
-        elif kind is list or kind is tuple:
-            key.append(len(value))
-            if not value or type(value[0]) is not int:  # sizes and dimensions tell no more than the result does
-                _extend(key, value)
-        elif isinstance(value, Tensor):
-            raise TypeError
-        else:
-            key.append(kind)
+def _extend(key: list[object], kind: type, value: Any) -> None:
+    """Add what is rarer than tensors and numbers, or within lists."""
+    if kind is Tensor or kind is Parameter:
+        key += value.dtype, value.shape, value.stride(), value.device
+    elif kind is list or kind is tuple:
+        key.append(len(value))
+        if not value or type(value[0]) is not int:  # sizes and dimensions tell no more than the result does
+            for item in value:
+                _extend(key, type(item), item)
+    elif isinstance(value, Tensor):
+        raise TypeError
+    else:
+        key.append(kind)
 
 
 def key_of_result(result: Any) -> object:
@@ -234,7 +239,7 @@ def key_of_result(result: Any) -> object:
         if type(result) is Tensor:
             return result.dtype, result.shape, result.stride(), result.device  # as _extend has it, and most often
         key: list[object] = []
-        _extend(key, (result,))
+        _extend(key, type(result), result)
         return tuple(key)
     except (RuntimeError, TypeError):
         with unintercepted():

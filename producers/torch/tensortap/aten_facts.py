@@ -23,7 +23,7 @@ def op_name(func: Any) -> str:
 
 
 def is_told_by_inputs(func: Any) -> bool:
-    """Whether shape and strides of what the op gives back follow from those of tensors alone, if it is given nothing else."""
+    """Whether dtype, shape and strides of what the op gives back follow from those of tensors, if it is given no sizes or dimensions."""
     by_values = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output}
     return getattr(func, "namespace", "") == "aten" and not by_values.intersection(getattr(func, "tags", by_values))
 

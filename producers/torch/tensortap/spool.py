@@ -7,7 +7,7 @@ import os
 import secrets
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -96,10 +96,16 @@ class Spool:
         self._at = at + ROW
         return True
 
-    def begins(self, op: int, call: int) -> None:
-        """An op that is not recorded by itself begins, with what the definition of its call says."""
-        _CURRENT.pack_into(self._header.bytes, layout.HEADER_CURRENT_TIME_NS, time.time_ns(), op, 0)
-        self._header.words[_CURRENT_CALL] = call
+    def beginner(self) -> Callable[[int, int], None]:
+        """What tells that an op begins which is not recorded by itself: its id, and that of the definition of its call."""
+        page, words, pack, now = self._header.bytes, self._header.words, _CURRENT.pack_into, time.time_ns
+        at, current_call = layout.HEADER_CURRENT_TIME_NS, _CURRENT_CALL
+
+        def begins(op: int, call: int) -> None:  # a function of its own, since it is called for each op
+            pack(page, at, now(), op, 0)
+            words[current_call] = call
+
+        return begins
 
     def reserve(self, wait: bool = True) -> int:
         """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped.
