@@ -38,6 +38,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{s, []string{"run", "--run", "none", "--", "sh", "-c", "exit 7"}, 7, []string{"nothing was recorded"}},
 		{s, []string{"run", "--run", "none", "--", "no such program"}, 127, []string{"start no such program"}},
 		{s, []string{"run", "--run", "none", "--", "sh", "-c", "kill -9 $$"}, 137, nil},
+		{s, []string{"run", "--run", "none", "--eager", "--", "true"}, 2, []string{"--eager: this is no command line of vLLM or SGLang"}},
 		{s, []string{"run", "--run", "none", "--level", "L7", "--", "true"}, 2, []string{`--level "L7": want L0, L1, mix or aten`}},
 		{s, []string{"run", "--run", "none", "--steps", "0:2", "--", "true"}, 2, []string{`--steps "0:2": want numbers and ranges`}},
 		{s, []string{"run", "--run", "none", "--steps", "0, 3-5,10-100/10,200-", "--", "true"}, 0, []string{"nothing was recorded"}},

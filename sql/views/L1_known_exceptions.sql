@@ -18,6 +18,7 @@ FROM
         ('^(copy_|fill_|zero_|normal_|uniform_|random_)$', 'input', '^0$', 'uninitialised', 'what the call overwrites'),
         ('^(to|type|type_as|float|double|half|bfloat16)$', '', '', 'cast', 'a cast that only one of two runs of different dtypes needs: the gradient of the other is that of all its uses'),
         ('', '', '(^|[.])(rids?|req_ids?|request_ids?)([.]|$)', 'identifier', 'ids of requests are new in each run'),
+        ('', '', '(^|[.])((origin_)?out_cache_loc(_virtual)?|req_pool_indices(_cpu)?|slot_mapping|block_tables?)([.]|$)', 'identifier', 'where an engine keeps a request in its cache is another place in each run'),
         ('^(masked_fill|masked_fill_|full|full_like|new_full|triu|triu_|tril|tril_|where)$', '', '', 'negative_infinity', 'a mask'),
         ('^(softmax|_softmax|log_softmax|scaled_dot_product_attention|npu_fusion_attention)$', 'input', '', 'negative_infinity', 'masked scores'),
         ('^(softmax|_softmax|log_softmax|scaled_dot_product_attention|npu_fusion_attention)$', 'kwarg', '', 'negative_infinity', 'a mask')
