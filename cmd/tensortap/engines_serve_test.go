@@ -139,8 +139,7 @@ func (s *modelServer) isOver() bool {
 
 func (s *modelServer) isReady(ctx context.Context) bool {
 	time.Sleep(200 * time.Millisecond) // on two cores an engine needs both to start
-	_, err := s.http(ctx, http.MethodGet, s.ready, nil)
-	return err == nil
+	return s.http(ctx, http.MethodGet, s.ready, nil) == nil
 }
 
 // tail is the last that the server said.
@@ -179,28 +178,27 @@ func (s *modelServer) generate(ctx context.Context, r inference) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.http(ctx, http.MethodPost, path, text)
-	return err
+	return s.http(ctx, http.MethodPost, path, text)
 }
 
-func (s *modelServer) http(ctx context.Context, method, path string, body []byte) (string, error) {
+func (s *modelServer) http(ctx context.Context, method, path string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, s.address+path, bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", err
+		return err
 	}
 	text, err := io.ReadAll(response.Body)
 	err = errors.Join(err, response.Body.Close())
 	if response.StatusCode != http.StatusOK {
 		err = errors.Join(err, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text))
 	}
-	return string(text), err
+	return err
 }
 
 // engineFolder is where the engines are installed.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func TestEngines(t *testing.T) { //nolint:paralleltest // each engine needs the 
 	folder := engineFolder(t)
 	good, bad := checkpoints(t, folder)
 	results := newOutcomes(t)
-	for _, e := range engines() {
+	for _, e := range engines() { //nolint:paralleltest // likewise
 		for _, tp := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s tp=%d", e.name, tp), func(t *testing.T) {
 				trial := engineTrial{TB: t, engine: e, tp: tp, folder: folder, up: startUp(t, t.TempDir()), results: results}
@@ -65,8 +66,7 @@ func (e engineTrial) serveWell(model string) {
 	e.answer(s, asked())
 	e.checkCapture(s)
 	if e.engine.name == "sglang" { // whose health check computes a token
-		_, err := s.http(e.Context(), "GET", "/health_generate", nil)
-		e.check("health check answered", "", err)
+		e.check("health check answered", "", s.http(e.Context(), http.MethodGet, "/health_generate", nil))
 	}
 	s.stop(e)
 	e.up.settle(e)
