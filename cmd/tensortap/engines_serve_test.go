@@ -26,7 +26,6 @@ type engine struct {
 	model, split string   // the flags of the checkpoint and of the tensor-parallel size
 	environment  func(folder string, tp int) []string
 	ready        string // a path that answers once models are served, and that computes nothing
-	scaled       string // where the scaled weight is first seen
 	ask          func(r inference) (path string, body map[string]any)
 }
 
@@ -41,7 +40,7 @@ func engines() []engine { return []engine{sglang(), vllm()} }
 
 func sglang() engine {
 	return engine{
-		name: "sglang", module: "sglang.launch_server", model: "--model-path", split: "--tp", ready: "/model_info", scaled: "parameter weight",
+		name: "sglang", module: "sglang.launch_server", model: "--model-path", split: "--tp", ready: "/model_info",
 		flags: []string{
 			"--device", "cpu", "--attention-backend", "torch_native", "--dtype", "bfloat16", "--mem-fraction-static", "0.1",
 			"--max-total-tokens", "2048", "--disable-overlap-schedule", "--skip-server-warmup",
@@ -63,8 +62,7 @@ func sglang() engine {
 func vllm() engine {
 	return engine{
 		name: "vllm", module: "vllm.entrypoints.openai.api_server", model: "--model", split: "--tensor-parallel-size", ready: "/v1/models",
-		scaled: "output 0", // its linear layers for the CPU pack their weights away
-		flags:  []string{"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8"},
+		flags: []string{"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8"},
 		environment: func(_ string, tp int) []string {
 			variables := []string{"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "VLLM_CPU_KVCACHE_SPACE=1"}
 			if tp > 1 {

@@ -1,6 +1,7 @@
 """Write a Llama of random weights that every engine can serve, and the same with one weight scaled: tiny_llama.py GOOD BAD
 
-What is scaled lies in the columns of a down projection that the second of two tensor-parallel ranks holds.
+What is scaled lies in the rows of an up projection that the second of two tensor-parallel ranks holds, so that its output
+tells the rank even where an engine packs its weights away.
 """
 
 import json
@@ -13,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 WORDS, HIDDEN, INNER, LAYERS, HEADS, KV_HEADS, HEAD = 512, 128, 256, 2, 4, 2, 32
-SCALED, COLUMNS, FACTOR = "model.layers.1.mlp.down_proj.weight", slice(200, 232), 1.5
+SCALED, ROWS, FACTOR = "model.layers.1.mlp.up_proj.weight", slice(200, 232), 4
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
@@ -72,5 +73,5 @@ def write(folder, found):
 good, bad = map(Path, sys.argv[1:])
 found = weights()
 write(good, found)
-found[SCALED][:, COLUMNS] *= FACTOR
+found[SCALED][ROWS] *= FACTOR
 write(bad, found)
