@@ -128,9 +128,12 @@ func (a *Agent) current() []*served {
 
 // ask is Ask for one process.
 func (s *served) ask(r *Request) (answer Answer, meant bool) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.header == nil || s.admitted == nil || s.admitted.run.RunID != r.RunID {
+	s.withHeader(func() { answer, meant = s.answer(r) })
+	return answer, meant
+}
+
+func (s *served) answer(r *Request) (answer Answer, meant bool) {
+	if s.admitted == nil || s.admitted.run.RunID != r.RunID {
 		return Answer{}, false
 	}
 	rank := s.admitted.rank.Rank

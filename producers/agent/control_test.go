@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +104,24 @@ func TestOnlyTheRunAndTheRanksThatAreMeantAreAsked(t *testing.T) {
 	if request, _ := s.Asked(); request.Sequence != 1 {
 		t.Errorf("the process is asked %+v", request)
 	}
+}
+
+func TestAHeaderThatIsCutShortEndsNoAgent(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "live", Epoch: 7})
+	cfg := config(t, root, l)
+	cfg.PollEvery = time.Hour // so that who looks and asks comes first
+	a := serving(t, cfg)
+	r := agent.Request{RunID: schemas.RunID("live"), Sequence: 1, Do: agent.DoStop}
+	asked(t, a, r, agent.StatePending)
+	if err := os.Truncate(filepath.Join(s.Dir, "header"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if answers := a.Ask(&r); len(answers) != 0 {
+		t.Errorf("Ask() = %+v of a page that is gone", answers)
+	}
+	time.Sleep(3 * cfg.ScanEvery) // it is looked at meanwhile
 }
 
 func TestARequestThatDoesNotFitIsRefused(t *testing.T) {

@@ -112,10 +112,22 @@ func (s *served) pause(ctx context.Context) error {
 
 // look shows the process that an agent is there.
 func (s *served) look(now time.Time) {
+	s.withHeader(func() { s.header.look(now) })
+}
+
+// withHeader does something with the page, if there is one. That it was cut short behind our back is told by run.
+func (s *served) withHeader(do func()) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		r := recover()
+		if _, isFault := r.(interface{ Addr() uintptr }); r != nil && !isFault {
+			panic(r)
+		}
+	}()
 	if s.header != nil {
-		s.header.look(now)
+		do()
 	}
 }
 
