@@ -55,7 +55,7 @@ func (f *Forwarder) During(ctx context.Context, job func() error) error {
 	}
 	f.times = times
 	running, stop := context.WithCancel(ctx)
-	group, running := errgroup.WithContext(running)
+	var group errgroup.Group // where nothing can be handed on, files are bounded all the same
 	group.Go(func() error { return every(running, look, f.round) })
 	group.Go(func() error { return every(running, capEvery, f.Launch.bound) })
 	err = job()
@@ -140,7 +140,7 @@ func (f *Forwarder) advance(t *tail) error {
 		if err := t.skip(); err != nil {
 			return err
 		}
-		n, err := t.from.ReadAt(piece, t.at)
+		n, err := t.from.ReadAt(t.unbroken(piece), t.at)
 		if n == 0 {
 			if errors.Is(err, io.EOF) {
 				err = nil
@@ -171,6 +171,14 @@ func (t *tail) skip() error {
 	t.at += lost
 	_, err = fmt.Fprintf(t.to, "\nrun: %d bytes that process %d printed are left out, since nobody read them\n", lost, t.pid)
 	return err
+}
+
+// unbroken is as much of the piece as does not reach from the beginning that is kept into what may be given up.
+func (t *tail) unbroken(piece []byte) []byte {
+	if t.at >= keptHead {
+		return piece
+	}
+	return piece[:min(int64(len(piece)), keptHead-t.at)]
 }
 
 func (f *Forwarder) hand(t *tail, text []byte) error {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/tensortap/tensortap/internal/logs"
 )
 
@@ -150,6 +152,59 @@ func TestOfVeryMuchTheBeginningAndTheEndAreKept(t *testing.T) {
 	if err != nil || told != 1 || kept < 63<<20 || kept > 70<<20 {
 		t.Errorf("%d bytes kept, told %d times that some were not: %v", kept, told, err)
 	}
+}
+
+// broken is an output on a disk that is full.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, unix.ENOSPC }
+
+func TestWhatCannotBeHandedOnIsBoundedAllTheSame(t *testing.T) {
+	t.Parallel()
+	_, launch := launched(t)
+	var said buffer
+	forward := logs.Forwarder{Launch: launch, Out: broken{}, Err: &said, Now: time.Now}
+	text := strings.Repeat("x", 1<<20-1) + "\n"
+	err := forward.During(t.Context(), func() error {
+		for range 80 {
+			prints(t, launch, "7.out", text)
+		}
+		time.Sleep(100 * time.Millisecond) // handing on has failed
+		await(t, "the middle is given up", func() bool { return stored(t, filepath.Join(string(launch), "7.out")) < 70<<20 })
+		return nil
+	})
+	if err != nil || !strings.Contains(said.String(), "no space left on device") {
+		t.Errorf("%v, said %q", err, said.String())
+	}
+}
+
+func TestNothingIsHandedOnOfWhatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	_, launch := launched(t)
+	line := strings.Repeat("x", 999) + "\n" // none ends where the beginning does
+	prints(t, launch, "7.out", strings.Repeat(line, 100<<10))
+	var out buffer
+	slow := &late{to: &out, free: make(chan struct{})}
+	forward := logs.Forwarder{Launch: launch, Out: slow, Err: &out, Now: time.Now}
+	err := forward.During(t.Context(), func() error {
+		await(t, "the middle is given up", func() bool { return stored(t, filepath.Join(string(launch), "7.out")) < 70<<20 })
+		close(slow.free)
+		return nil
+	})
+	if got := out.String(); err != nil || strings.Contains(got, "\x00") || strings.Count(got, "are left out") != 1 {
+		t.Errorf("%v, %d zeros, said %d times that something is left out", err, strings.Count(got, "\x00"), strings.Count(got, "are left out"))
+	}
+}
+
+// late takes nothing for a while.
+type late struct {
+	to   *buffer
+	free chan struct{}
+}
+
+func (l *late) Write(p []byte) (int, error) {
+	<-l.free
+	return l.to.Write(p)
 }
 
 func TestAReaderThatHasSeenEnoughEndsNothing(t *testing.T) {
