@@ -13,8 +13,9 @@ func eagerFlags() map[string]string {
 
 // Eager is the command line of an engine, asked with a flag of its own to run eagerly.
 func Eager(args []string) ([]string, error) {
-	for engine, flag := range eagerFlags() {
-		if !slices.ContainsFunc(args, func(word string) bool { return isOf(word, engine) }) {
+	for _, word := range args {
+		flag := eagerFlag(word) // of the first engine: the model may be called like the other
+		if flag == "" {
 			continue
 		}
 		if slices.Contains(args, flag) {
@@ -23,6 +24,16 @@ func Eager(args []string) ([]string, error) {
 		return append(slices.Clone(args), flag), nil
 	}
 	return nil, errors.New("--eager: this is no command line of vLLM or SGLang, such as `vllm serve` or `python -m sglang.launch_server`: give the program its own flag")
+}
+
+// eagerFlag is that of the engine that the word runs; empty when it runs none.
+func eagerFlag(word string) string {
+	for engine, flag := range eagerFlags() {
+		if isOf(word, engine) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // isOf says whether a word is the engine's program, or a module of it.

@@ -14,6 +14,8 @@ func TestAnEngineIsAskedWithItsOwnFlag(t *testing.T) {
 		"/venv/bin/python -m vllm.entrypoints.openai.api_server --model m": "/venv/bin/python -m vllm.entrypoints.openai.api_server --model m --enforce-eager",
 		"/venv/bin/vllm serve m --enforce-eager":                           "/venv/bin/vllm serve m --enforce-eager",
 		"python -m sglang.launch_server --model-path m":                    "python -m sglang.launch_server --model-path m --disable-cuda-graph",
+		"vllm serve /models/sglang":                                        "vllm serve /models/sglang --enforce-eager",
+		"python -m sglang.launch_server --model-path /models/vllm":         "python -m sglang.launch_server --model-path /models/vllm --disable-cuda-graph",
 		"sglang serve --model-path m":                                      "sglang serve --model-path m --disable-cuda-graph",
 	} {
 		got, err := launch.Eager(strings.Fields(command))
