@@ -57,12 +57,10 @@ func (c *Client) listen(serving *agent.Agent) (*nats.Subscription, error) {
 		if json.Unmarshal(m.Data, &request) != nil || request.Sequence == 0 || m.Reply == "" {
 			return // of another release, whose sender is told that nobody answered
 		}
-		answers := serving.Ask(&request)
-		if len(answers) == 0 {
-			return
-		}
-		if text, err := json.Marshal(answers); err == nil {
-			_ = connection.Publish(m.Reply, text) // one that is lost is asked for again
+		for _, answer := range serving.Ask(&request) { // each apart: stacks of many would be too large a message
+			if text, err := json.Marshal(answer); err == nil {
+				_ = connection.Publish(m.Reply, text) // one that is lost is asked for again
+			}
 		}
 	})
 	if err != nil {
@@ -161,21 +159,18 @@ func (q *question) hear(ctx context.Context, heard *nats.Subscription) error {
 		if err != nil {
 			return err
 		}
-		var answers []agent.Answer
-		if json.Unmarshal(m.Data, &answers) == nil {
-			q.take(answers)
+		var answer agent.Answer
+		if json.Unmarshal(m.Data, &answer) == nil {
+			q.take(&answer)
 		}
 	}
 }
 
 // take keeps the newest answer of each rank. That of a process that has gone takes the place of no other.
-func (q *question) take(answers []agent.Answer) {
-	for i := range answers {
-		a := &answers[i]
-		known, ok := q.answers[a.Rank]
-		if a.Sequence == q.request.Sequence && (!ok || !settledAnswer(&known) || settledAnswer(a)) {
-			q.answers[a.Rank] = *a
-		}
+func (q *question) take(a *agent.Answer) {
+	known, ok := q.answers[a.Rank]
+	if a.Sequence == q.request.Sequence && (!ok || !settledAnswer(&known) || settledAnswer(a)) {
+		q.answers[a.Rank] = *a
 	}
 }
 
