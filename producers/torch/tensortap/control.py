@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from tensortap import layout
 from tensortap.config import CHOICES, Level
 from tensortap.control_page import ControlPage
+from tensortap.filters import nearest_path
 from tensortap.serving import Request
 from tensortap.steps import Facts
 
@@ -118,7 +118,7 @@ def read(text: bytes) -> Detail | bool:
     """What a request asks for: detail, or that recording stops (True) or goes on (False)."""
     try:
         request = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RequestError(f"the request is no JSON: {error}") from error
     if not isinstance(request, dict):
         raise RequestError("the request is no object")
@@ -141,8 +141,8 @@ def together(base: Level, asked: Level) -> Level:
 def _check_scope(scope: tuple[str, ...], modules: Sequence[str]) -> None:
     for pattern in scope:
         if not any(fnmatchcase(path, pattern) for path in modules):
-            near = get_close_matches(pattern, modules, n=1)
-            raise RequestError(f"scope {pattern}: no module has such a path" + (f"; do you mean {near[0]}?" if near else ""))
+            near = nearest_path(pattern, modules)
+            raise RequestError(f"scope {pattern}: no module has such a path" + (f"; do you mean {near}?" if near else ""))
 
 
 def _detail(request: Mapping[str, Any]) -> Detail:

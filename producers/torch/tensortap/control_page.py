@@ -33,7 +33,7 @@ class ControlPage:
 
     def answer(self, sequence: int, outcome: int, step: int, text: str = "") -> None:
         """Say what becomes of a request."""
-        words, encoded = self._header.words, text.encode()[: layout.ANSWER_BYTES]
+        words, encoded = self._header.words, text.encode(errors="replace")[: layout.ANSWER_BYTES]  # a request may hold half a surrogate
         self._header.bytes[layout.ANSWERED_TEXT : layout.ANSWERED_TEXT + len(encoded)] = encoded
         words[layout.ANSWERED_LENGTH >> 2] = len(encoded)
         words[layout.ANSWERED_OUTCOME >> 2], words[layout.ANSWERED_STEP >> 2] = outcome, step

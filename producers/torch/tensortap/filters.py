@@ -140,8 +140,7 @@ class Filter:
     def _nearest_to(self, pattern: str) -> str:
         """The module whose path is most like a pattern of paths, looked for once; empty when none is."""
         if pattern in self._settings.scope and self._classes and pattern not in self._nearest:
-            near = difflib.get_close_matches(pattern, islice(self._classes, _MOST_NEAR), n=1, cutoff=0.5)
-            self._nearest[pattern] = near[0] if near else ""
+            self._nearest[pattern] = nearest_path(pattern, self._classes)
         return self._nearest.get(pattern, "")
 
     def _named(self, name: str, module_path: str) -> bool:
@@ -153,6 +152,12 @@ class Filter:
     def _module_names(self, module_path: str) -> list[str]:
         paths = [path for path in _enclosing(module_path) if path in self._classes]
         return [f"Module.{path}.{self._classes[path]}.forward.0" for path in paths]
+
+
+def nearest_path(pattern: str, paths: Iterable[str]) -> str:
+    """The path of a module that is most like a pattern; empty when none is."""
+    near = difflib.get_close_matches(pattern, islice(paths, _MOST_NEAR), n=1, cutoff=0.5)
+    return near[0] if near else ""
 
 
 def stranger(settings: Settings, place: Place) -> str:

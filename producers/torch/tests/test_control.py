@@ -102,8 +102,8 @@ def test_a_scope_that_no_module_fits_is_refused_with_the_nearest(tmp_path: Path)
     "text",
     [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"do":"rm -rf"}', b'{"do":"capture","steps":-1}', b'{"do":"capture","steps":"2"}',
      b'{"do":"capture","scope":"all"}', b'{"do":"capture","folder":3}', b'{"do":"capture","level":"L9"}', b'{"do":"capture","what":1}', b'{"do":"capture","prompts":["x"]}',
-     b'{"do":' * 200, b'{"do":["capture"]}'],
-    ids=range(15),
+     b'{"do":' * 200, b'{"do":["capture"]}', b"[" * 1500, b'{"do":"capture","scope":["\\ud800"]}'],
+    ids=range(17),
 )  # fmt: skip
 def test_a_request_that_makes_no_sense_is_refused(text: bytes, tmp_path: Path) -> None:
     def before(step: int, folder: Path) -> None:
