@@ -8,8 +8,9 @@ from typing import Final
 
 from torch import nn
 
-# Under what DistributedDataParallel and its like, torch.compile and FullyShardedDataParallel hold the one module that they wrap.
-_HELD_AS: Final = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module"})
+# Under what torch.compile and FullyShardedDataParallel hold the one module that they wrap.
+_HELD_AS: Final = frozenset({"_orig_mod", "_fsdp_wrapped_module"})
+_PARALLEL: Final = (nn.parallel.DistributedDataParallel, nn.DataParallel)
 _bare: Final[weakref.WeakSet[nn.Module]] = weakref.WeakSet()
 
 
@@ -30,11 +31,15 @@ def _unwrapped(holder: nn.Module, path: str, known: set[nn.Module]) -> Iterator[
         if module in known:
             continue
         known.add(module)
-        place = path if _is_wrapper(holder) else f"{path}.{name}".lstrip(".")
-        if place and not _is_wrapper(module):  # without a path it is the root, but for its wrapper
+        place = path if _is_wrapper(holder, path) else f"{path}.{name}".lstrip(".")
+        if place and not _is_wrapper(module, place):  # without a path it is the root, but for its wrapper
             yield place, module
         yield from _unwrapped(module, place, known)
 
 
-def _is_wrapper(module: nn.Module) -> bool:
-    return len(module._modules) == 1 and next(iter(module._modules)) in _HELD_AS
+def _is_wrapper(module: nn.Module, path: str) -> bool:
+    """Whether a module only wraps another. A model's own part may hold one as `module` and add to it; around the whole only wrappers do."""
+    if len(module._modules) != 1:
+        return False
+    name = next(iter(module._modules))
+    return name in _HELD_AS or (name == "module" and (not path or isinstance(module, _PARALLEL)))

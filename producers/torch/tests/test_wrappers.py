@@ -51,6 +51,12 @@ def test_modules_that_are_named_like_wrappers_stay() -> None:
     assert [path for path, _ in below(model)] == [path for path, module in model.named_modules() if module is not model]
 
 
+def test_a_part_that_adds_to_the_module_that_it_holds_stays() -> None:
+    model = nn.Sequential(Around("module", nn.Linear(2, 2)))
+    leave_out(model)
+    assert paths(model) == [("0", "Around"), ("0.module", "Linear")]
+
+
 @pytest.fixture
 def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The environment of a launched program, in which transformers was imported."""
