@@ -123,7 +123,7 @@ func (s *served) withHeader(do func()) {
 	defer func() {
 		r := recover()
 		if _, isFault := r.(interface{ Addr() uintptr }); r != nil && !isFault {
-			panic(r)
+			panic(r) //nolint:forbidigo // a fault of our own, which goes on as it came
 		}
 	}()
 	if s.header != nil {
