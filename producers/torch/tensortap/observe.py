@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import ref
 
@@ -42,8 +43,10 @@ class Sees(Protocol):
 class Observer:
     """Writes rows of tensors. To be called under the session's lock, where torch functions are not intercepted."""
 
-    def __init__(self, spool: Spool, measurer: Measurer, counts: unseen.Unseen, first_n: int | None) -> None:
-        self._spool, self._measurer, self._unseen = spool, measurer, counts
+    def __init__(
+        self, spool: Spool, measurer: Measurer, counts: unseen.Unseen, first_n: int | None, unwritten: AbstractSet[int]
+    ) -> None:
+        self._spool, self._measurer, self._unseen, self._unwritten = spool, measurer, counts, unwritten
         self._layouts: dict[object, _Layout] = {}
         self._seen: dict[int, _Seen] = {}
         self._first_n = first_n
@@ -62,8 +65,7 @@ class Observer:
 
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a plain tensor."""
-        if self.padding is not None:
-            tensor = _without_padding(tensor, *self.padding)
+        tensor = self.without_padding(tensor)
         seen = self._seen.get(id(tensor))
         if seen is not None and self._first_n is None:
             same, version, pointer, requires_grad, number, written = seen
@@ -91,6 +93,13 @@ class Observer:
         plan = known.plan
         if plan is None or tensor.is_neg() or not self._by_plan(tensor, plan, site, known.number, seq):
             self._measure(tensor, site, known, seq)
+
+    def without_padding(self, tensor: Tensor) -> Tensor:
+        """The tensor without rows that are no tokens in this step."""
+        if self.padding is None or type(tensor) is not Tensor or not tensor.dim():
+            return tensor
+        rows, tokens = self.padding
+        return tensor[:tokens] if tensor.shape[0] == rows else tensor
 
     def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a tensor that is no plain one: of a subclass, wrapped by vmap, sparse and so on."""
@@ -124,7 +133,7 @@ class Observer:
         if at < 0:
             return True
         if rows > 1 and not self.overflowed:
-            self.overflowed = spool.overflowed(at)
+            self.overflowed = site not in self._unwritten and spool.overflowed(at)
         if not tensor.is_inference():
             written = spool.written(at, rows)
             self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written
@@ -141,7 +150,7 @@ class Observer:
         if at < 0:
             return
         if rows > 1 and not self.overflowed:
-            self.overflowed = spool.overflowed(at)
+            self.overflowed = site not in self._unwritten and spool.overflowed(at)
         if spool.flags(at) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():
@@ -181,11 +190,6 @@ class Observer:
                 self._layouts.clear()
             self._layouts[key] = known
         return known
-
-
-def _without_padding(tensor: Tensor, rows: int, tokens: int) -> Tensor:
-    is_padded = type(tensor) is Tensor and tensor.dim() > 0 and tensor.shape[0] == rows
-    return tensor[:tokens] if is_padded else tensor
 
 
 def _stride_class(tensor: Tensor) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tensortap import layout, safetensors, unseen
 from tensortap.measure import plain
-from tensortap.observe import Sees
+from tensortap.observe import Observer
 from tensortap.spool import Spool
 
 MOST_FILES: Final = 4096
@@ -24,7 +24,7 @@ _File = tuple[int, int, int]  # location, size, checksum
 class Payloads:
     """The files of one request. Stands before the observer, and is to be called as it is."""
 
-    def __init__(self, spool: Spool, observer: Sees, counts: unseen.Unseen, folder: Path, most_bytes: int) -> None:
+    def __init__(self, spool: Spool, observer: Observer, counts: unseen.Unseen, folder: Path, most_bytes: int) -> None:
         self._spool, self._observer, self._unseen = spool, observer, counts
         self._root, self._name, self._left = folder, spool.folder.name, most_bytes
         self._most_bytes, self._files = most_bytes, 0
@@ -45,18 +45,18 @@ class Payloads:
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Observe a plain tensor, and keep it if it is meant."""
         self._observer.tensor(tensor, site, seq)
-        self._keep(tensor, site, seq)
+        self._keep(tensor, self._observer.without_padding(tensor), site, seq)
 
     def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
         """Likewise of one that is no plain one."""
         self._observer.unusual(tensor, site, seq)
-        self._keep(tensor, site, seq)
+        self._keep(tensor, tensor, site, seq)
 
-    def _keep(self, tensor: Tensor, site: int, seq: int) -> None:
+    def _keep(self, tensor: Tensor, observed: Tensor, site: int, seq: int) -> None:
         op = self._meant.get(seq)
         if op is None or not site:
             return
-        found = plain(tensor)
+        found = plain(observed)
         if found is None or not safetensors.dtype_name(found.dtype):
             self._unseen.count(unseen.NOT_KEPT, f"no form for {tensor.dtype}" if found is not None else type(tensor).__name__)
             return

@@ -82,6 +82,20 @@ def test_only_the_scope_is_kept_and_one_tensor_once(tmp_path: Path) -> None:
     assert len(inputs) == 1 and len([row for row in rows if row[1] == "input"]) == 2
 
 
+def test_rows_that_are_padding_are_not_kept(tmp_path: Path) -> None:
+    model, spool = nn.Sequential(nn.Linear(4, 4)), tmp_path / "spool"
+    with tensortap.tap(model, run="kept", spool=spool) as tap:
+        for step in range(2):
+            tap.start()
+            tap.pad(5, 3)
+            model(torch.randn(5, 4))
+            tap.step()
+            if not step:
+                asking.ask(next(spool.iterdir()), 3, do="capture", level="mix", steps=1, folder=str(tmp_path / "kept"), most_bytes=1 << 20)
+    rows = [row for row in reading.only(spool).steps[1].payloads if row[1] in ("input", "output") and "Linear" in row[0]]
+    assert len(rows) == 2 and all(_read(tmp_path / "kept" / row[3])[0]["tensor"]["shape"] == [3, 4] for row in rows)
+
+
 @pytest.mark.parametrize(("limit", "reason"), [("bytes", "more than 250 bytes"), ("files", "more than 1 files"), ("disk", "less than ")])
 def test_what_is_beyond_a_limit_is_counted(limit: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if limit == "files":
