@@ -44,7 +44,7 @@ class Deferred:
         self._readings = Readings(ordered=sketched or digested)
         self._rows: dict[torch.device, Rows] = {}
         self._pending: dict[torch.device, list[tuple[int, Name]]] = {}
-        self.overflowed = False  # a NaN or +Inf was met
+        self.overflowed: set[int] = set()  # the sites of a NaN or +Inf
 
     def add(self, tensor: Tensor, address: int, name: Name) -> int:
         """Enqueues the tensor's measuring. Returns how many records it will have: the one of counts always."""
@@ -80,7 +80,8 @@ class Deferred:
         found = self._rows[device].collect()
         hashed = found.view(torch.int64)[:, -4].tolist()
         for (address, name), row, word in zip(pending, found.tolist(), hashed, strict=True):
-            self.overflowed |= bool(row[1] or row[2])
+            if row[1] or row[2]:
+                self.overflowed.add(name.site)
             taken = (word % (1 << 64), layout.DIGEST_TAP) if self._digested else None
             records.measured(address, name, _statistics(row), row[12:28] if self._sketched else None, taken, counts=True)
 

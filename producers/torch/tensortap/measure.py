@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import zlib
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -85,10 +86,10 @@ class Measurer:
         _PACK(self._call, 0, data, elements, view, address, site, layout, seq, flags, options, 0)
         return function(self._argument)
 
-    def flush(self) -> bool:
-        """Completes what is pending; for the end of a step. Whether a NaN or +Inf was in it, now or before."""
+    def flush(self) -> AbstractSet[int]:
+        """Completes what is pending; for the end of a step. The sites at which a NaN or +Inf was in it, now or before."""
         if self._deferred is None:
-            return False
+            return frozenset()
         self._deferred.flush()
         return self._deferred.overflowed
 

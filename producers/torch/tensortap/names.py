@@ -72,6 +72,7 @@ class Names:
     def __init__(self, spool: Spool, stacks: Stacks) -> None:
         self._spool, self.stacks = spool, stacks
         self._named: dict[str, Op] = {}
+        self.inside: set[int] = set()  # sites of what is called inside of modules
         self.step = 0
 
     def make(self, name: str, frame: FrameType | None) -> Op:
@@ -101,6 +102,8 @@ class Names:
         number = self._spool.define("site", {"op": op.id, "role": role, "path": path})
         if number:
             op.sites[key] = number
+            if not op.name.startswith("Module."):
+                self.inside.add(number)
         return number
 
 

@@ -43,14 +43,14 @@ class Sees(Protocol):
 class Observer:
     """Writes rows of tensors. To be called under the session's lock, where torch functions are not intercepted."""
 
-    def __init__(
-        self, spool: Spool, measurer: Measurer, counts: unseen.Unseen, first_n: int | None, unwritten: AbstractSet[int]
-    ) -> None:
-        self._spool, self._measurer, self._unseen, self._unwritten = spool, measurer, counts, unwritten
+    def __init__(self, spool: Spool, measurer: Measurer, counts: unseen.Unseen, first_n: int | None) -> None:
+        self._spool, self._measurer, self._unseen = spool, measurer, counts
         self._layouts: dict[object, _Layout] = {}
         self._seen: dict[int, _Seen] = {}
         self._first_n = first_n
         self.overflowed = False  # a value was met that is not finite
+        # Not at these sites: a mask, or memory that nobody wrote yet, does not leave the module that it is in.
+        self.passed_over: AbstractSet[int] = frozenset()
         self.padding: tuple[int, int] | None = None  # tensors of so many rows hold so many of tokens, in this step
         self._taken: dict[int, int] = {}
 
@@ -133,7 +133,7 @@ class Observer:
         if at < 0:
             return True
         if rows > 1 and not self.overflowed:
-            self.overflowed = site not in self._unwritten and spool.overflowed(at)
+            self.overflowed = site not in self.passed_over and spool.overflowed(at)
         if not tensor.is_inference():
             written = spool.written(at, rows)
             self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written
@@ -150,7 +150,7 @@ class Observer:
         if at < 0:
             return
         if rows > 1 and not self.overflowed:
-            self.overflowed = site not in self._unwritten and spool.overflowed(at)
+            self.overflowed = site not in self.passed_over and spool.overflowed(at)
         if spool.flags(at) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():

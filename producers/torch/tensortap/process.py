@@ -95,7 +95,7 @@ class Process:
         """The step under way is over."""
         recorder, spool = self.recorder, self._spool
         with recorder.lock:
-            recorder.observer.overflowed |= recorder.measurer.flush()
+            recorder.observer.overflowed |= bool(recorder.measurer.flush() - recorder.observer.passed_over)
             recorder.observer.forget()
             recorder.observer.padding = None
             if self._aten:

@@ -61,6 +61,8 @@ class Recorder:
         self.names = Names(spool, Stacks(spool, settings.stacks))
         self.measurer = self._measurer(settings.sketch, settings.digest)
         self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
+        if settings.level != "L1":
+            self.observer.passed_over = self.names.inside
         self.walker = Walker(spool, self.names, self.observer, counts)
         self._sees_all = wanted.sees_all
         self._payloads: Payloads | None = None

@@ -85,3 +85,26 @@ def test_two_steps_after_the_first_nan_are_recorded_whole(tmp_path: Path, capsys
 def test_which_values_and_how_many_steps(shown: float, settings: dict[str, Any], steps: list[int], tmp_path: Path) -> None:
     _train(shown, tmp_path, **settings)
     assert _detailed(tmp_path) == steps
+
+
+class _Allocates(nn.Module):
+    def forward(self, given: Tensor) -> Tensor:
+        out = torch.empty_like(given)
+        out.fill_(1.0)
+        return given * out
+
+
+def test_memory_that_nobody_wrote_yet_asks_for_no_detail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", True)
+    torch.use_deterministic_algorithms(True)  # which fills such memory with NaN
+    try:
+        model = _Allocates()
+        with tensortap.tap(model, run="allocates", level="mix", spool=tmp_path) as tap:
+            for _ in range(3):
+                assert model(torch.ones(4)).isfinite().all()
+                tap.step()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    steps = reading.only(tmp_path).steps
+    assert any(name.startswith("Tensor.fill_") for step in steps for name in step.completed)
+    assert not any(kind == "sketch" for step in steps for value in step.values for kind, _ in value.more)
