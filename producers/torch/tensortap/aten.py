@@ -168,6 +168,7 @@ class AtenCounts(AtenMode):
             call.results[made] = count
         else:
             spool.dropped += 1
+            count.times = 1  # and so it is not put among those that were counted
         return count
 
     def _raised(self, call: Call, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

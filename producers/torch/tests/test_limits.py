@@ -57,3 +57,13 @@ def test_a_model_runs_on_when_nothing_more_can_be_defined(tmp_path: Path, monkey
     refused = {kind for step in steps for (reason, kind), count in step.unseen.items() if reason == unseen.UNDEFINED and count > 0}
     assert {"op", "stack"} <= refused
     assert all(step.unseen["dropped", ""] > 0 for step in steps), "rows that need a definition are counted, too"
+
+
+def test_calls_that_cannot_be_defined_are_dropped_and_no_row_tells_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(definitions, "_MOST_BYTES", 2000)
+    model, batch = small()
+    with tensortap.tap(model, run="r", level="aten", spool=tmp_path):
+        train(model, batch, 3)
+    steps = reading.only(tmp_path).steps
+    assert all(signature for step in steps for signature, _, _ in step.calls)
+    assert all(step.unseen["dropped", ""] > 0 for step in steps)
