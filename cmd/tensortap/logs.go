@@ -119,8 +119,9 @@ func (a *app) kept(l launching) (keeping, error) {
 		return keeping{}, failed
 	}
 	launch, failed := logs.NewLaunch(folder, time.Now())
-	if failed != nil {
-		return keeping{}, failed
+	if failed != nil { // which is no reason not to run the program
+		a.tellLaunch("what the processes print is not kept: " + printable(failed))
+		return keeping{}, nil
 	}
 	variable := launch.Variable(out, err)
 	if roomy := launch.HasRoom(leastRoom); !roomy || variable == "" {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,5 +45,17 @@ func TestWhatEachProcessPrintsIsKept(t *testing.T) {
 	off := process(t, s, "run", "--run", "off", "--logs=off", "--", python, "-c", "print('as ever')")
 	if out := process(t, s, "logs", "--run", "off"); off.stdout != "as ever\n" || out.status != 2 || !strings.Contains(out.stderr, "nothing is kept") {
 		t.Errorf("with --logs=off: %v, %v", off, out)
+	}
+}
+
+func TestAProgramRunsThoughWhatItPrintsCannotBeKept(t *testing.T) {
+	t.Parallel()
+	s := setting{data: t.TempDir(), env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	if err := os.WriteFile(filepath.Join(s.data, "logs"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := process(t, s, "run", "--run", "none", "--", "echo", "as ever")
+	if out.status != 0 || out.stdout != "as ever\n" || !strings.Contains(out.stderr, "is not kept: make the folder") {
+		t.Errorf("where a file is in the way: %v", out)
 	}
 }
