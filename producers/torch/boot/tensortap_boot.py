@@ -6,8 +6,6 @@ Written for start-up time: it imports nothing that Python has not imported alrea
 import os
 import sys
 
-# What an import finds beside it in this folder goes before it on the path, as the program that is run expects.
-HERE = os.path.dirname(os.path.abspath(__file__))
 # A module of the application, and the module of tensortap.attach that knows what to do with it.
 ADAPTERS = {
     "torch": "plain",
@@ -104,7 +102,8 @@ def run_hidden(name, ours):
     from _frozen_importlib import module_from_spec
     from _frozen_importlib_external import PathFinder
 
-    spec = PathFinder.find_spec(name, [entry for entry in sys.path if os.path.abspath(entry) != HERE])
+    _ran.add(os.path.dirname(os.path.abspath(ours.__file__)))
+    spec = PathFinder.find_spec(name, [entry for entry in sys.path if os.path.abspath(entry) not in _ran])
     if spec is None or spec.loader is None:
         return
     module = sys.modules[name] = module_from_spec(spec)
@@ -113,6 +112,9 @@ def run_hidden(name, ours):
     except BaseException:  # the program's own, which goes on its way
         sys.modules[name] = ours
         raise
+
+
+_ran = set()  # folders with a sitecustomize of ours; a launch within that of another release has two
 
 
 def _found(name, path, target):

@@ -99,6 +99,14 @@ def test_a_sitecustomize_behind_ours_runs_once(tmp_path: Path) -> None:
     assert done.stdout.split() == ["theirs", "watched", str(tmp_path / "sitecustomize.py")]
 
 
+def test_a_launch_within_one_of_another_release_runs_each_sitecustomize_once(tmp_path: Path) -> None:
+    other = shutil.copytree(BOOT, tmp_path / "other")
+    (tmp_path / "sitecustomize.py").write_text("print('theirs')")
+    environment = {**os.environ, "TENSORTAP_ATTACH": "1", "PYTHONPATH": os.pathsep.join(map(str, (BOOT, other, tmp_path)))}
+    done = subprocess.run([sys.executable, "-c", LOOK], env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (["theirs", "watched"], "")
+
+
 def test_a_sitecustomize_behind_ours_that_fails_fails_as_ever(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("raise RuntimeError('theirs')")
     environment = {**os.environ, "TENSORTAP_ATTACH": "1", "PYTHONPATH": os.pathsep.join(map(str, (BOOT, tmp_path)))}
