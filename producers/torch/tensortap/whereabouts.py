@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -14,7 +15,7 @@ _MOST_THREADS: Final = 64
 
 
 def write(path: Path) -> None:
-    """Write the stacks of all threads but this one, innermost frame first. A disk that is full leaves the file as it was."""
+    """Write the stacks of all threads but this one, innermost frame first. A disk that is full leaves no file, since an old one would tell of then."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     this = threading.get_ident()
     # sys._current_frames is what debuggers use: it runs no code of the threads and reads no source.
@@ -27,7 +28,8 @@ def write(path: Path) -> None:
         fresh.write_text("\n".join(parts), errors="backslashreplace")
         os.replace(fresh, path)
     except OSError:
-        return
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _stack(name: str, innermost: FrameType) -> str:

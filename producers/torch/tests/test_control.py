@@ -18,7 +18,7 @@ from models import small
 from torch import Tensor
 
 import tensortap
-from tensortap import layout
+from tensortap import layout, whereabouts
 from tensortap.serving import Request, prompt_of
 from tensortap.steps import Facts
 
@@ -235,3 +235,11 @@ def test_where_a_process_hangs_is_told(tmp_path: Path) -> None:
     assert first[0] == "thread MainThread"
     assert "hang_here" in first[1] and str(Path(__file__)) in first[1] and "_train" in told
     assert "tensortap heartbeat" not in told  # which writes it
+
+
+def test_where_threads_were_is_not_told_as_where_they_are(tmp_path: Path) -> None:
+    told = tmp_path / "stacks"
+    told.write_text("thread MainThread\n  then.py:1 then\n")
+    told.with_suffix(".new").mkdir()  # as a disk that is full, no file can be written
+    whereabouts.write(told)
+    assert not told.exists()
