@@ -56,16 +56,18 @@ func (t *translator) unseen(memory []byte) error {
 	return measure(t.out, &t.out.unseen, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Subject))
 }
 
-// payload tells where a raw tensor lies. Without its site nobody could find it: the row is left out and counted.
+// payload tells where a raw tensor lies. Without its step and site nobody could find it: the row is left out and counted.
 func (t *translator) payload(memory []byte) error {
 	var r schemas.SpoolPayload
 	r.Load(memory)
+	step := t.step()
+	if step == nil {
+		return nil
+	}
 	site, knownSite := at(t.known.sites, r.Site)
 	location, knownLocation := at(t.known.texts, r.Location)
 	if !knownSite || !knownLocation || site == 0 || location == "" {
-		if step := t.step(); step != nil {
-			step.lose(1, reasonUndefined)
-		}
+		step.lose(1, reasonUndefined)
 		return nil
 	}
 	row := schemas.PayloadRow{

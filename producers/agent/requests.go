@@ -3,6 +3,9 @@ package agent
 import "github.com/tensortap/tensortap/schemas"
 
 func (t *translator) request(position uint64, memory []byte) error {
+	if t.step() == nil { // the step before it served something else
+		return nil
+	}
 	var r schemas.SpoolRequest
 	r.Load(memory)
 	row := schemas.RequestRow{

@@ -260,6 +260,32 @@ func TestAStepThatEndedBeforeAGapIsNotToldAgain(t *testing.T) {
 	}
 }
 
+func TestWhatIsOfNoKnownStepIsOfNoOther(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1})
+	serve := func() {
+		s.Put(schemas.SpoolRequestKind, &schemas.SpoolRequest{PromptHash: 5, FirstPosition: 1, TokenCount: 1})
+	}
+	s.Begin(3)
+	serve()
+	s.End(3, 0)
+	serve() // of step 4, whose beginning was dropped
+	s.Put(schemas.SpoolPayloadKind, &schemas.SpoolPayload{Site: s.Site(s.Op("Module.a.A.forward.0"), "output", "0"), Seq: 9, Location: s.Text("1-0123456789abcdef/4-9-1.safetensors")})
+	s.End(4, 0)
+	s.Close()
+	serveUntil(t, config(t, root, l), empty(t, root))
+	if served := rows[schemas.RequestRow](l); len(served) != 1 || served[0].Step != 3 {
+		t.Errorf("requests %+v, want that of step 3", served)
+	}
+	if kept := rows[schemas.PayloadRow](l); len(kept) != 0 {
+		t.Errorf("payloads %+v, want none", kept)
+	}
+	if steps := rows[schemas.StepRow](l); len(steps) != 2 || steps[1].DroppedCount != 2 || steps[1].Complete != 0 {
+		t.Errorf("steps %+v, want two lost records in the second", steps)
+	}
+}
+
 // giveUp removes the segments before the given one, as a process does that no agent looks after.
 func giveUp(tb testing.TB, s *testbed.Spool, first uint32) {
 	tb.Helper()
