@@ -146,6 +146,8 @@ func closing(text string, begin int) int {
 	open := 0
 	for i := begin; i < len(text); i++ {
 		switch text[i] {
+		case '\'', '"', '`':
+			i = endOfQuoted(text, i)
 		case '(':
 			open++
 		case ')':
@@ -155,4 +157,17 @@ func closing(text string, begin int) int {
 		}
 	}
 	return -1
+}
+
+// endOfQuoted is where what is quoted from begin on ends; the text's length where it does not.
+func endOfQuoted(text string, begin int) int {
+	for i := begin + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[begin]:
+			return i
+		}
+	}
+	return len(text)
 }

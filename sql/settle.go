@@ -50,8 +50,9 @@ func settle(query string, given map[string]Fact, ask func(string) (Fact, error))
 			continue
 		}
 		if fact, ok := given[named[1]]; ok {
-			query = query[:begin] + fact.literal() + query[end+1:]
-			from = begin
+			literal := fact.literal()
+			query = query[:begin] + literal + query[end+1:]
+			from = begin + len(literal)
 			continue
 		}
 		inner, err := settle(query[begin+1:end], given, ask) // facts that this one rests on
@@ -118,16 +119,17 @@ func (f Fact) literal() string {
 
 // clause is where the WITH clause begins in which a bracket opens at begin.
 func clause(query string, begin int) int {
-	open := 0
-	for i := begin - 1; i >= 0 && open <= 0; i-- {
+	opened := []int{0}
+	for i := 0; i < begin; i++ {
 		switch query[i] {
-		case ')':
-			open--
+		case '\'', '"', '`':
+			i = endOfQuoted(query, i)
 		case '(':
-			if open++; open > 0 {
-				return i + strings.Index(query[i:], "WITH")
-			}
+			opened = append(opened, i)
+		case ')':
+			opened = opened[:max(1, len(opened)-1)]
 		}
 	}
-	return strings.Index(query, "WITH")
+	within := opened[len(opened)-1]
+	return within + strings.Index(query[within:], "WITH")
 }

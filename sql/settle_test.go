@@ -67,3 +67,24 @@ func TestGivenFactsAreNotAsked(t *testing.T) {
 		t.Errorf("settled = %s, %v, want %s", got, err, want)
 	}
 }
+
+func TestBracketsAndQuotesInFactsAreText(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"(", ")", "((((", `'(`, `\`, "\"(", "`)", ", (SELECT 1) AS a", "WITH ("} {
+		var asked []string
+		ask := func(question string) (sql.Fact, error) {
+			asked = append(asked, question)
+			return sql.Fact{Type: "String", Text: text}, nil
+		}
+		const query = "SELECT 1 FROM (WITH (SELECT 1) AS a, (SELECT 2) AS b, (SELECT 3) AS c SELECT a, b, c)"
+		got, err := sql.Settle(query, map[string]sql.Fact{"a": {Type: "String", Text: text}}, ask)
+		literal := "CAST('" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "' AS String)"
+		want := "SELECT 1 FROM (WITH " + literal + " AS a, " + literal + " AS b, " + literal + " AS c SELECT a, b, c)"
+		if err != nil || got != want || len(asked) != 2 {
+			t.Errorf("with %q, settled = %s, %v\nwant %s", text, got, err, want)
+		}
+		if last := "FROM (WITH " + literal + " AS a, " + literal + " AS b, (SELECT 3) AS fact SELECT fact)"; !strings.HasSuffix(asked[1], last) {
+			t.Errorf("with %q, asked %s\nwant an ending %s", text, asked[1], last)
+		}
+	}
+}
