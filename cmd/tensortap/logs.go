@@ -53,9 +53,13 @@ rank, process and stream of each line. Processes that are no rank have a dash.`,
 }
 
 func (a *app) logs(ctx context.Context, run string, rank int64) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
 	var ranks map[int]int64
-	err := a.ask(ctx, func(ctx context.Context, client *system.Client) (err error) {
-		ranks, err = client.RanksOfProcesses(ctx, run)
+	err = a.ask(ctx, func(ctx context.Context, client *system.Client) (err error) {
+		ranks, err = client.RanksOfProcesses(ctx, run, host)
 		return err
 	})
 	if err != nil && !errors.Is(err, system.ErrNotRunning) {

@@ -6,6 +6,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/logs"
+	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // TestWhatEachProcessPrintsIsKept launches a program of several processes, and asks for what they have printed.
@@ -57,5 +62,31 @@ func TestAProgramRunsThoughWhatItPrintsCannotBeKept(t *testing.T) {
 	out := process(t, s, "run", "--run", "none", "--", "echo", "as ever")
 	if out.status != 0 || out.stdout != "as ever\n" || !strings.Contains(out.stderr, "is not kept: make the folder") {
 		t.Errorf("where a file is in the way: %v", out)
+	}
+}
+
+func TestAProcessOfAnotherHostIsNotTheRankOfOneOfThis(t *testing.T) {
+	t.Parallel()
+	u := shared(t)
+	const run, pid = "printed elsewhere", 1 << 22 // more than any process has
+	spool := testbed.NewSpool(t, filepath.Join(u.data, "spool"), testbed.SpoolOptions{Run: run, Rank: 5, Epoch: 91, PID: pid})
+	spool.Step(0, 1)
+	spool.Close()
+	err := await(time.Minute, "the rank to be stored", func() bool {
+		rows := u.query(t, `SELECT count() FROM tap_store.rank WHERE pid = 4194304 AND host = 'here'`)
+		return rows[0][0] == "1"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch, err := logs.NewLaunch(filepath.Join(u.data, "logs", schemas.FormatID(schemas.RunID(run))), time.Now())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(string(launch), "4194304.out"), []byte("words\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := inside(t, u.setting, "logs", "--run", run); !strings.Contains(out.stdout, "rank - pid 4194304 out | words") {
+		t.Errorf("of a process with the id of one on another host: %v", out)
 	}
 }
