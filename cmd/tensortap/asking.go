@@ -22,7 +22,8 @@ type asking struct {
 func (k *asking) flags(a *app, cmd *cobra.Command, patience time.Duration) {
 	f := cmd.Flags()
 	f.StringVar(&k.run, "run", "", "name of the run (required)")
-	f.Int64SliceVar(&k.request.Ranks, "rank", nil, "only this rank; may be given again; by default all")
+	f.Int64SliceVar(&k.request.Ranks, "rank", nil, "only this `RANK`; may be given again; by default all")
+	f.Lookup("rank").DefValue = "" // help would say []
 	f.DurationVar(&k.patience, "timeout", patience, "how long to wait for the ranks")
 	_ = cmd.MarkFlagRequired("run")
 	a.completeRunFlags(cmd, "run")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,18 +61,25 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	f.IntVar(&k.request.Steps, "steps", 2, "how many steps")
 	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and what is in them")
 	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
-	f.StringSliceVar(&prompts, "prompt", nil, "or a request with this prompt, by the prompt_hash that tap.requests has of it")
+	f.StringSliceVar(&prompts, "prompt", nil, "only steps that serve a request with this prompt, by the prompt_hash that tap.requests has of it")
 	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
 	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")
+	completeLevels(cmd)
 	return cmd
+}
+
+// levels are those that record a model without a change of its code.
+var levels = []string{"L0", "L1", "mix", "aten"}
+
+func completeLevels(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // checkCapture refuses what every process would refuse.
 func checkCapture(r *agent.Request, most int64) error {
-	levels := []string{"L0", "L1", "mix", "aten"}
 	switch {
 	case !slices.Contains(levels, r.Level):
-		return fmt.Errorf("--level %s: want one of %v", strconv.Quote(r.Level), levels)
+		return fmt.Errorf("--level %s: want %s", strconv.Quote(r.Level), strings.Join(levels, ", "))
 	case r.Steps < 1:
 		return fmt.Errorf("--steps %d: want 1 or more", r.Steps)
 	case most < 1:

@@ -137,6 +137,8 @@ func TestShellsComplete(t *testing.T) {
 		"__complete compare a b --output ":        "parquet",
 		"__complete report overflow --output arr": "arrow",
 		"__complete pub":                          "publish\t",
+		"__complete capture --level ":             "mix",
+		"__complete run --level at":               "aten",
 	} {
 		if out := inside(t, setting{}, strings.Split(typed, " ")...); out.status != 0 || !strings.Contains(out.stdout, want) {
 			t.Errorf("%s: %v, want %q", typed, out, want)
@@ -158,6 +160,7 @@ func TestWrongCommandLinesAreErrors(t *testing.T) {
 		"engine nope":                          `unknown command "nope"`,
 		"--nope":                               "unknown flag: --nope",
 		"runs --nope":                          "unknown flag: --nope",
+		"run --run none":                       "no program to run",
 		"runs more":                            `unknown command "more"`,
 		"up more":                              `unknown command "more"`,
 		"version more":                         `unknown command "more"`,

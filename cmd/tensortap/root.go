@@ -40,6 +40,7 @@ their ops and tensors, and says where a run first differs from another.
 Exit status of compare, watch and overflow: 0 nothing differs or overflows, 1 something
 does, 2 an error, or it cannot say. Of run: the program's. Of all others: 0 done, 2 an error.`,
 		Example: `  tensortap compare bad/dump good/dump      compare two dumps of msProbe, nothing else needed
+  tensortap run --run bad -- python t.py    record a program as it is, nothing else needed
   tensortap up                              run the whole system on this machine
   tensortap publish msprobe DIR --run bad   store a dump
   tensortap report divergence --problem bad --bench good`,
@@ -60,7 +61,7 @@ does, 2 an error, or it cannot say. Of run: the program's. Of all others: 0 done
 
 func (a *app) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&a.data, "data", a.defaultFolder(), "folder where everything is kept")
+	f.StringVar(&a.data, "data", a.defaultFolder(), "folder where everything is kept (also TENSORTAP_DATA)")
 	f.StringVar(&a.nats, "nats", "", "URL of a NATS server with JetStream, instead of the embedded one (also TENSORTAP_NATS, which no list of processes shows)")
 	f.StringVar(&a.clickhouse, "clickhouse", "", "DSN of a ClickHouse server, instead of the embedded engine (also TENSORTAP_CLICKHOUSE)")
 	f.StringVar(&a.engine, "engine", a.getenv("TENSORTAP_ENGINE"), "path of the engine's library (also TENSORTAP_ENGINE)")

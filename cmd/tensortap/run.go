@@ -49,7 +49,7 @@ kept, apart for each: tensortap logs shows it.`,
   tensortap run --run good --level mix --steps 0-9 -- python generate.py
   tensortap run --run bad --config config.json -- python generate.py
   tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: hasProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if l.program = args; l.eager {
@@ -74,13 +74,21 @@ kept, apart for each: tensortap logs shows it.`,
 	for name, usage := range map[string]string{
 		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",
 		"steps": "steps to record, as 0,3-5,10-100/10",
-		"ranks": "ranks to record, likewise",
+		"ranks": "ranks to record, as 0,3-5",
 		"scope": "only modules whose path fits a pattern, as layers.[0-3]",
 		"ops":   "only calls that fit a pattern, as softmax",
 	} {
 		l.settings[name] = f.String(name, "", usage)
 	}
+	completeLevels(cmd)
 	return cmd
+}
+
+func hasProgram(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("no program to run: want tensortap run [flags] -- COMMAND [ARG…]")
+	}
+	return nil
 }
 
 // launch runs the program with the collector in it, and a system around it.

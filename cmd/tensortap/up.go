@@ -60,7 +60,7 @@ func (a *app) announce(e system.Endpoint, b system.Budget, spool string, took ti
   clickhouse  %s%s
   archive     %s
   spool       %s
-Publish with: tensortap publish msprobe DIR --run NAME
+Publish with: tensortap publish msprobe DIR --run NAME, or record with: tensortap run --run NAME -- COMMAND
 `, version, took.Seconds(), e.Folder, withoutSecret(e.NATS), float64(b.StreamBytes)/1e9, float64(b.FreeBytes)/1e9,
 		withoutSecret(e.ClickHouse), reader(e), e.Archive, spool)
 	return err
