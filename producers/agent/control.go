@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -215,7 +217,10 @@ func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
 	answer.State = StateUntold
 	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step, head.CurrentTimeNs, head.HeartbeatNs
 	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano(), head.DroppedCount
-	answer.Op = opName(s.dir, head.CurrentOp)
+	if s.poked.op != head.CurrentOp || s.poked.name == "" {
+		s.poked.op, s.poked.name = head.CurrentOp, opName(s.dir, head.CurrentOp)
+	}
+	answer.Op = s.poked.name
 	asked, answered := s.header.control()
 	switch {
 	case answered.Poked == answer.Sequence:
@@ -232,10 +237,14 @@ func opName(dir string, op uint32) string {
 		return ""
 	}
 	defer definitions.close() //nolint:errcheck // only read
+	number := strconv.AppendUint(nil, uint64(op), 10)
 	for {
 		text, whole, err := definitions.next(-1)
 		if err != nil || !whole {
 			return ""
+		}
+		if !bytes.Contains(text, number) { // of many definitions, few are worth reading
+			continue
 		}
 		if d, err := parseDefinition(text); err == nil && d.Kind == "op" && d.ID == op {
 			return d.Name

@@ -106,6 +106,26 @@ func TestOnlyTheRunAndTheRanksThatAreMeantAreAsked(t *testing.T) {
 	}
 }
 
+func TestAPokeNamesTheOpUnderWay(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "live", Epoch: 7})
+	a := serving(t, config(t, root, newLog(t)))
+	poke := agent.Request{RunID: schemas.RunID("live"), Sequence: 1, Do: agent.DoPoke}
+	if got := asked(t, a, poke, agent.StateUntold); got.Op != "" {
+		t.Errorf("before the first op it is in %q", got.Op)
+	}
+	for _, name := range []string{"Module.a.A.forward.0", "Module.b.B.forward.0", "Module.a.A.forward.0"} {
+		s.Head.CurrentOp = s.Op(name)
+		s.WriteHead()
+		for range 2 {
+			if got := a.Ask(&poke); len(got) != 1 || got[0].Op != name {
+				t.Errorf("in op %q: %+v", name, got)
+			}
+		}
+	}
+}
+
 func TestAHeaderThatIsCutShortEndsNoAgent(t *testing.T) {
 	t.Parallel()
 	root, l := t.TempDir(), newLog(t)

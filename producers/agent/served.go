@@ -41,6 +41,10 @@ type served struct {
 	header   *header
 	admitted *about            // once the process is
 	answers  map[uint32]Answer // to the last requests, by their sequence
+	poked    struct {          // the op that was named last: to find a name takes all definitions
+		op   uint32
+		name string
+	}
 
 	frontier  uint64    // records before it are written, or given up
 	skipped   []uint64  // given up between the position and the frontier
