@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,7 @@ func newLogs(a *app) *cobra.Command {
 		rank int64
 	)
 	cmd := &cobra.Command{
-		Use:   "logs",
+		Use:   "logs --run NAME",
 		Short: "Show what the processes of a run have printed",
 		Long: `Show what the Python processes below tensortap run have printed on this machine: time,
 rank, process and stream of each line. Processes that are no rank have a dash.`,
@@ -45,7 +46,7 @@ rank, process and stream of each line. Processes that are no rank have a dash.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.logs(cmd.Context(), run, rank) },
 	}
-	cmd.Flags().StringVar(&run, "run", "", "name of the run")
+	cmd.Flags().StringVar(&run, "run", "", "name of the run (required)")
 	cmd.Flags().Int64Var(&rank, "rank", anyRank, "only the processes of this rank; -1 for all")
 	_ = cmd.MarkFlagRequired("run")
 	a.completeRunFlags(cmd, "run")
@@ -64,6 +65,9 @@ func (a *app) logs(ctx context.Context, run string, rank int64) error {
 	})
 	if err != nil && !errors.Is(err, system.ErrNotRunning) {
 		return err
+	}
+	if rank != anyRank && !slices.Contains(slices.Collect(maps.Values(ranks)), rank) {
+		return fmt.Errorf("--rank %d: no process of this machine is known as that rank of run %s; without --rank all are shown", rank, report.Printable(run))
 	}
 	folder, err := a.logsFolder(run)
 	if err != nil {

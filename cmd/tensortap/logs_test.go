@@ -47,6 +47,9 @@ func TestWhatEachProcessPrintsIsKept(t *testing.T) {
 	if strings.Contains(ranked.stdout, "child") || !strings.Contains(ranked.stdout, "last words") {
 		t.Errorf("of rank 0: %v", ranked)
 	}
+	if nobody := process(t, s, "logs", "--run", "talk", "--rank", "7"); nobody.status != 2 || !strings.Contains(nobody.stderr, "--rank 7: no process") {
+		t.Errorf("of a rank that is none: %v", nobody)
+	}
 	off := process(t, s, "run", "--run", "off", "--logs=off", "--", python, "-c", "print('as ever')")
 	if out := process(t, s, "logs", "--run", "off"); off.stdout != "as ever\n" || out.status != 2 || !strings.Contains(out.stderr, "nothing is kept") {
 		t.Errorf("with --logs=off: %v, %v", off, out)
