@@ -35,7 +35,7 @@ var stepsWanted = regexp.MustCompile(`^(all|[0-9]+(-[0-9]*)?(/[0-9]+)?(,[0-9]+(-
 
 // check refuses settings that the collector could not honour: better once and here than in every process.
 func (l launching) check() error {
-	if level := *l.settings["level"]; level != "" && !slices.Contains(levels, level) {
+	if level := *l.settings["level"]; level != "" && !slices.Contains(levels(), level) {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
 	}
 	for _, flag := range []string{"steps", "ranks"} {
