@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from types import FrameType
-from typing import Any, Final
+from typing import Any
 
 from torch import nn
 
 from tensortap import unseen
 from tensortap.modules import Handle, named_modules
 from tensortap.recorder import Recorder
-
-_CALL: Final = "_call_impl"  # of torch's modules
+from tensortap.under_way import called
 
 
 class ModulePaths:
@@ -51,13 +50,8 @@ class ModulePaths:
 
     def of(self, frame: FrameType | None) -> str:
         """The path of the innermost module that a frame is within; empty outside of modules."""
-        while frame is not None:
-            if frame.f_code.co_name == _CALL:
-                path = self._paths.get(id(frame.f_locals.get("self")))
-                if path is not None:
-                    return path
-            frame = frame.f_back
-        return ""
+        paths = (self._paths.get(id(module)) for module in called(frame))
+        return next((path for path in paths if path is not None), "")
 
     def _hook(self, path: str, module: nn.Module) -> None:
         hook = self._recorder.guard.hook

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from torch import nn
 
-from tensortap import topology, unseen
+from tensortap import forks, topology, unseen
 from tensortap.config import Settings
 from tensortap.filters import Filter, stranger
 from tensortap.guard import Guard, unintercepted
@@ -22,6 +20,7 @@ from tensortap.serving import Request
 from tensortap.signals import DetailSignal
 from tensortap.spool import SpoolError
 from tensortap.steps import Boundaries, Facts
+from tensortap.under_way import called
 
 Models = nn.Module | Sequence[nn.Module]
 
@@ -56,7 +55,7 @@ class Session:
         self._handles: list[Any] = []
         self._signal = DetailSignal(self._signalled)
         self._listen(self._roots)
-        _forked.add(self)
+        forks.hear_of(self)
         atexit.register(self.close)
 
     def start(self, models: Models | None = None) -> None:
@@ -268,11 +267,8 @@ class Session:
         frames = self._process.recorder.thread.frames if self._process else []
         if not frames:
             return False
-        module, frame = frames[0].module, sys._getframe(1)
-        while frame.f_back is not None:
-            if frame.f_code.co_name == "_call_impl" and frame.f_locals.get("self") is module:
-                return True
-            frame = frame.f_back
+        if any(module is frames[0].module for module in called(sys._getframe(1))):
+            return True
         frames.clear()
         return False
 
@@ -291,17 +287,3 @@ def make_root(settings: Settings) -> None:
         settings.spool.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise SpoolError(f"make the folder of spools {settings.spool}: {error}; set TENSORTAP_SPOOL to another") from error
-
-
-_forked: Final[weakref.WeakSet[Session]] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for session in list(_forked):
-        try:
-            session.after_fork()
-        except Exception as error:  # as in Guard: whoever forks need not know of us
-            Guard(unseen.Unseen()).caught("after a fork", error)
-
-
-os.register_at_fork(after_in_child=_after_fork)

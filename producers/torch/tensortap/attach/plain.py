@@ -7,7 +7,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 
 import torch
@@ -19,6 +19,7 @@ from tensortap.attach.wanted import wanted
 from tensortap.config import SettingsError
 from tensortap.notices import Notices
 from tensortap.spool import SpoolError
+from tensortap.under_way import called
 from tensortap.wrappers import leave_out
 
 
@@ -101,12 +102,7 @@ def _part_begins(tapped: session.Session, part: nn.Module, args: object) -> None
 
 def _is_outermost(module: nn.Module) -> bool:
     """Whether no other module's call is under way in this thread."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code is _CALL and frame.f_locals.get("self") is not module:
-            return False
-        frame = frame.f_back
-    return True
+    return all(found is module for found in called(sys._getframe(1)))
 
 
 def _topmost(module: nn.Module) -> nn.Module:
@@ -119,7 +115,6 @@ def _holds(holder: nn.Module, module: nn.Module) -> bool:
     return "_modules" in holder.__dict__ and any(part is module for part in holder.modules())
 
 
-_CALL: Final = nn.Module._call_impl.__code__
 _finders: Final[list[Finder]] = []
 
 
