@@ -71,8 +71,9 @@ def _places(batch: Any, requests: int) -> tuple[list[int], list[int | None]]:
         return [int(n) for n in batch.extend_seq_lens_cpu], [None] * requests if firsts is None else [int(n) for n in firsts]
     each = len(batch.input_ids) // max(requests, 1)
     lengths: Any = batch.seq_lens_cpu
-    known = each == 1 and lengths is not None and lengths.device.type == "cpu"
-    return [each] * requests, [int(n) - 1 for n in lengths.tolist()] if known else [None] * requests
+    if each != 1 or lengths is None or lengths.device.type != "cpu":
+        return [each] * requests, [None] * requests
+    return [each] * requests, [int(n) - 1 for n in lengths.tolist()]
 
 
 def _keep_prompts(batch_type: Any) -> None:
