@@ -173,7 +173,7 @@ func requireHangIsNamed(t *testing.T, r *livingRun) {
 func requireGone(t *testing.T, r *livingRun) {
 	t.Helper()
 	err := await(time.Minute, "the run to have died", func() bool {
-		return strings.Contains(r.ask("poke", "--timeout", "1s").stderr, "of its 2 ranks, all that are asked have ended or died")
+		return strings.Contains(r.ask("poke", "--timeout", "1s").stderr, "all of its 2 ranks have ended or died")
 	})
 	if err != nil {
 		t.Error(err)

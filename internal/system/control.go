@@ -100,17 +100,29 @@ func (c *Client) living(ctx context.Context, r *agent.Request) ([]uint32, error)
 	if len(states) == 0 {
 		return nil, fmt.Errorf("%w: no run of that name was ever recorded live", ErrNobodyAsked)
 	}
-	var living []uint32
-	for _, rank := range slices.Sorted(maps.Keys(states)) {
-		asked := len(r.Ranks) == 0 || slices.Contains(r.Ranks, int64(rank))
-		if asked && states[rank] == pipelines.StartLives {
-			living = append(living, rank)
+	return livingOf(states, r.Ranks)
+}
+
+// livingOf is the ranks of states that live: all of them, or those that are asked, each of which must.
+func livingOf(states map[uint32]string, asked []int64) ([]uint32, error) {
+	known := slices.Sorted(maps.Keys(states))
+	living := slices.DeleteFunc(slices.Clone(known), func(rank uint32) bool { return states[rank] != pipelines.StartLives })
+	if len(living) == 0 {
+		return nil, fmt.Errorf("%w: all of its %d ranks have ended or died", ErrNobodyAsked, len(states))
+	}
+	if len(asked) == 0 {
+		return living, nil
+	}
+	for _, rank := range asked {
+		is := func(other uint32) bool { return int64(other) == rank }
+		if !slices.ContainsFunc(known, is) {
+			return nil, fmt.Errorf("it has no rank %d; its ranks are %d", rank, known)
+		}
+		if !slices.ContainsFunc(living, is) {
+			return nil, fmt.Errorf("rank %d has ended or died; those that live are %d", rank, living)
 		}
 	}
-	if len(living) == 0 {
-		return nil, fmt.Errorf("%w: of its %d ranks, all that are asked have ended or died", ErrNobodyAsked, len(states))
-	}
-	return living, nil
+	return slices.DeleteFunc(living, func(rank uint32) bool { return !slices.Contains(asked, int64(rank)) }), nil
 }
 
 // question is one call of Ask.

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -98,6 +100,26 @@ func TestRanksAnswerHoweverLongTheirStacksAreTogether(t *testing.T) {
 	for _, answer := range asked.Answers {
 		if len(answer.Stacks) != stacksBytes {
 			t.Errorf("rank %d: %d bytes of stacks, want %d", answer.Rank, len(answer.Stacks), stacksBytes)
+		}
+	}
+}
+
+func TestEveryRankThatIsAskedMustLive(t *testing.T) {
+	t.Parallel()
+	states := map[uint32]string{0: pipelines.StartLives, 1: "ended", 4: pipelines.StartLives}
+	for _, c := range []struct {
+		asked []int64
+		want  string
+	}{
+		{nil, "[0 4] <nil>"},
+		{[]int64{4}, "[4] <nil>"},
+		{[]int64{0, 7}, "[] it has no rank 7; its ranks are [0 1 4]"},
+		{[]int64{-1}, "[] it has no rank -1; its ranks are [0 1 4]"},
+		{[]int64{0, 1}, "[] rank 1 has ended or died; those that live are [0 4]"},
+	} {
+		living, err := livingOf(states, c.asked)
+		if got := fmt.Sprint(living, " ", err); got != c.want {
+			t.Errorf("asked %v: %s, want %s", c.asked, got, c.want)
 		}
 	}
 }
