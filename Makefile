@@ -161,7 +161,7 @@ $(ENGINES)/done: $(wildcard cmd/tensortap/testdata/engines/*.txt) cmd/tensortap/
 	@touch $@
 
 .PHONY: test-engines
-test-engines: build engine kernel engines ## vLLM and SGLang at work, on the CPU: half an hour; writes what came of it into docs/ENGINES.md
+test-engines: build engine kernel engines ## vLLM and SGLang at work, on the CPU: a quarter of an hour; writes what came of it into docs/ENGINES.md
 	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$' ./cmd/tensortap/
 
 .PHONY: bench-engines
