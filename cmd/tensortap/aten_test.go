@@ -17,7 +17,7 @@ func TestOpsOfALoopAreCounted(t *testing.T) {
 		status int
 	}{{"", 0}, {"copies", 0}, {"raises", 1}, {"dies", 137}} {
 		out := process(t, u.setting, "run", "--run", "loop "+fault.name, "--level", "aten", "--", python, "testdata/denoise.py", fault.name)
-		if out.status != fault.status {
+		if out.status != fault.status || !strings.Contains(out.stderr, "next: tensortap report shapes --run 'loop ") {
 			t.Errorf("%q: status %d, want %d: %v", fault.name, out.status, fault.status, out)
 		}
 	}

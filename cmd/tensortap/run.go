@@ -164,7 +164,11 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
 		return nil
 	}
-	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: tensortap compare %s BENCH", report.Printable(l.run), ranks, report.Argument(l.run)))
+	next := "compare " + report.Argument(l.run) + " BENCH"
+	if *l.settings["level"] == "aten" { // where ops are counted, there are no values to compare
+		next = "report shapes --run " + report.Argument(l.run)
+	}
+	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: tensortap %s", report.Printable(l.run), ranks, next))
 	return nil
 }
 
