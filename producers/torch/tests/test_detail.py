@@ -94,17 +94,14 @@ class _Allocates(nn.Module):
         return given * out
 
 
-def test_memory_that_nobody_wrote_yet_asks_for_no_detail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", True)
-    torch.use_deterministic_algorithms(True)  # which fills such memory with NaN
-    try:
-        model = _Allocates()
-        with tensortap.tap(model, run="allocates", level="mix", spool=tmp_path) as tap:
-            for _ in range(3):
-                assert model(torch.ones(4)).isfinite().all()
-                tap.step()
-    finally:
-        torch.use_deterministic_algorithms(False)
+@pytest.mark.usefixtures("deterministic")
+def test_memory_that_nobody_wrote_yet_asks_for_no_detail(tmp_path: Path) -> None:
+    assert torch.utils.deterministic.fill_uninitialized_memory
+    model = _Allocates()
+    with tensortap.tap(model, run="allocates", level="mix", spool=tmp_path) as tap:
+        for _ in range(3):
+            assert model(torch.ones(4)).isfinite().all()
+            tap.step()
     steps = reading.only(tmp_path).steps
     assert any(name.startswith("Tensor.fill_") for step in steps for name in step.completed)
     assert not any(kind == "sketch" for step in steps for value in step.values for kind, _ in value.more)

@@ -55,9 +55,9 @@ def _train(name: str, level: str | None, root: Path) -> list[torch.Tensor]:
     return [*losses, *gradients, *model.state_dict().values()]
 
 
+@pytest.mark.usefixtures("deterministic")
 @pytest.mark.parametrize("name", MODELS)
 def test_losses_gradients_and_weights_stay_bit_equal(name: str, tmp_path: Path) -> None:
-    torch.use_deterministic_algorithms(True)
     without = _train(name, None, tmp_path)
     for level in ("L0", "L1", "mix"):
         recorded = _train(name, level, tmp_path / level)
