@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torch import nn
 
 from tensortap import about, layout, memory, shape_log, topology, unseen, whereabouts
-from tensortap.aten import AtenCounts
-from tensortap.aten_each import AtenEach
-from tensortap.aten_mode import AtenMode
 from tensortap.collectives import CollectiveHooks
 from tensortap.config import Level, Settings
 from tensortap.control import OVERFLOWED, Control, Detail, together
@@ -31,6 +29,9 @@ from tensortap.saved import Saver
 from tensortap.serving import Serving
 from tensortap.spool import Spool
 from tensortap.steps import Facts
+
+if TYPE_CHECKING:
+    from tensortap.aten_mode import AtenMode
 
 
 class Process:
@@ -122,9 +123,13 @@ class Process:
         self._aten: AtenMode | None = None
         self._modules: ModuleHooks | ModulePaths | None = None
         if level == "aten" and not each:
+            from tensortap.aten import AtenCounts  # here, as what most programs never use takes its time to import
+
             self._modules = ModulePaths(recorder, hooked=bool(settings.scope))
             self._aten = AtenCounts(recorder, self._modules, self._shape_log)
         elif level == "aten":
+            from tensortap.aten_each import AtenEach
+
             self._aten = AtenEach(recorder)
         if level in ("L0", "mix") or (level == "aten" and each):
             self._modules = ModuleHooks(recorder, watch)
