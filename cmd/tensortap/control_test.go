@@ -208,8 +208,8 @@ func requirePayloads(t *testing.T, r *livingRun) {
 			t.Errorf("with offset %d %s of %s pairs have the same bits", offset, equal[0], equal[1])
 		}
 	}
-	kept := r.query(t, "SELECT uniqExact(step), uniqExact(rank), countIf(op LIKE '%layers.2%' OR op NOT LIKE 'Module.%') = count() FROM tap.payloads WHERE run = '"+r.name+"'")
-	if got := strings.Join(kept[0], " "); got != "2 2 1" && got != "2 2 true" {
+	kept := r.query(t, "SELECT uniqExact(rank, step), uniqExact(rank), countIf(op LIKE '%layers.2%' OR op NOT LIKE 'Module.%') = count() FROM tap.payloads WHERE run = '"+r.name+"'")
+	if got := strings.Join(kept[0], " "); got != "4 2 1" && got != "4 2 true" {
 		t.Errorf("steps and ranks of raw tensors, all of the scope: %s", got)
 	}
 }
