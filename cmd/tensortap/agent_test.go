@@ -133,7 +133,7 @@ func TestAgentsThatAreKilledLoseAndDoubleNothing(t *testing.T) {
 	p.write(300) // so that most are killed while they publish
 	for range soakKills(t, 20) {
 		agent := command(t, u.setting, "agent", "--spool", p.root)
-		var said buffer
+		var said testbed.Buffer
 		agent.Stderr = &said
 		if err := agent.Start(); err != nil {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ func (a *app) tellAsked(k *asking, asked *system.Asked) error {
 		}
 	}
 	for _, rank := range asked.Silent {
-		fmt.Fprintf(a.stdout, "rank %d: no agent answered for it within %v\n", rank, k.patience)
+		fmt.Fprintln(a.stdout, k.silent(rank))
 	}
 	if declined += asked.Open(); declined > 0 {
 		return fmt.Errorf("of %d ranks of run %s %d did not do as asked: see above", len(asked.Answers)+len(asked.Silent), k.run, declined)
@@ -60,6 +60,11 @@ func (a *app) tellAsked(k *asking, asked *system.Asked) error {
 
 func who(answer *agent.Answer) string {
 	return fmt.Sprintf("rank %d, process %d on %s,", answer.Rank, answer.PID, report.Printable(answer.Host))
+}
+
+// silent is said of a rank that lives and that no agent answered for.
+func (k *asking) silent(rank uint32) string {
+	return fmt.Sprintf("rank %d: no agent answered for it within %v", rank, k.patience)
 }
 
 // became is what a process did with a request, in words.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // livingRun is a training of two ranks that goes on until it is killed.
@@ -25,7 +26,7 @@ type livingRun struct {
 func startLiving(tb testing.TB, u *upProcess, name string) *livingRun {
 	tb.Helper()
 	cmd := training(tb, filepath.Join(u.data, "spool"), "--ranks", "2", "--steps", "1000000", "--pause", "0.02", "--run", name)
-	var said buffer
+	var said testbed.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // engine is a server of models as its users install it. Nothing of it is replaced; it runs on the CPU.
@@ -84,7 +86,7 @@ type modelServer struct {
 	ready   string
 	ask     func(r inference) (string, map[string]any)
 	cmd     *exec.Cmd
-	said    *buffer
+	said    *testbed.Buffer
 	ended   chan struct{}
 }
 
@@ -103,7 +105,7 @@ func (e engine) words(folder, model string, tp, port int) []string {
 func (e engine) serve(tb testing.TB, port int, cmd *exec.Cmd) *modelServer {
 	tb.Helper()
 	address := "http://127.0.0.1:" + strconv.Itoa(port)
-	s := &modelServer{address: address, ready: e.ready, ask: e.ask, cmd: cmd, said: &buffer{}, ended: make(chan struct{})}
+	s := &modelServer{address: address, ready: e.ready, ask: e.ask, cmd: cmd, said: &testbed.Buffer{}, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = s.said, s.said, &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // hold has the data folder for a while, as a long question of somebody else's does.
@@ -40,7 +42,7 @@ func TestASignalEndsTheWaitingForTheDataFolder(t *testing.T) {
 	t.Parallel()
 	s := setting{data: t.TempDir(), env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
 	hold(t, s.data, time.Hour)
-	var stderr buffer
+	var stderr testbed.Buffer
 	cmd := command(t, s, "run", "--run", "impatient", "--", "sh", "-c", "echo done")
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

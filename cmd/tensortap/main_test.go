@@ -131,8 +131,8 @@ type upProcess struct {
 	setting
 	endpoint system.Endpoint
 	cmd      *exec.Cmd
-	stdout   *buffer
-	stderr   *buffer
+	stdout   *testbed.Buffer
+	stderr   *testbed.Buffer
 	ended    chan struct{} // closed when the process has ended
 }
 
@@ -148,7 +148,7 @@ func startUp(tb testing.TB, data string, args ...string) *upProcess {
 }
 
 func newUpProcess(data string, cmd *exec.Cmd) *upProcess {
-	u := &upProcess{setting: setting{data: data}, cmd: cmd, stdout: &buffer{}, stderr: &buffer{}, ended: make(chan struct{})}
+	u := &upProcess{setting: setting{data: data}, cmd: cmd, stdout: &testbed.Buffer{}, stderr: &testbed.Buffer{}, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = u.stdout, u.stderr
 	return u
 }
@@ -254,26 +254,6 @@ func (u *upProcess) client(tb testing.TB) *system.Client {
 		tb.Fatal(err)
 	}
 	return client
-}
-
-// buffer may be written and read at the same time.
-type buffer struct {
-	mutex sync.Mutex
-	bytes bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.bytes.Write(p)
-}
-
-// String is all that was written so far.
-func (b *buffer) String() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.bytes.String()
 }
 
 // sharedUp is one system for all tests that read, or write runs whose names no other test uses.

@@ -23,13 +23,13 @@ const shortAckWait = 300 * time.Millisecond
 // inProcess is a system within the test's process, so that its settings can be any.
 type inProcess struct {
 	endpoint system.Endpoint
-	log      *buffer
+	log      *testbed.Buffer
 	stop     func()
 }
 
 func runSystem(tb testing.TB, change func(*system.Config)) *inProcess {
 	tb.Helper()
-	p := &inProcess{log: &buffer{}}
+	p := &inProcess{log: &testbed.Buffer{}}
 	cfg := system.DefaultConfig(system.Folder(tb.TempDir()), time.Now)
 	cfg.AckWait, cfg.ArchiveAge, cfg.Log = shortAckWait, 100*time.Millisecond, zerolog.New(p.log)
 	cfg.Library, cfg.Command = testbed.Library(tb), command(tb, setting{}, "engine", "serve").Args

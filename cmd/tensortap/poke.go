@@ -60,7 +60,7 @@ func (a *app) tellPoked(k *asking, asked *system.Asked, format report.Format) er
 		}
 	}
 	for _, rank := range asked.Silent {
-		fmt.Fprintf(a.stderr, "rank %d: no agent answered for it within %v\n", rank, k.patience)
+		fmt.Fprintln(a.stderr, k.silent(rank))
 	}
 	if open := asked.Open(); open > 0 {
 		return fmt.Errorf("of %d ranks of run %s %d did not answer whole: see above", len(asked.Answers)+len(asked.Silent), k.run, open)

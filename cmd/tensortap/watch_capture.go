@@ -51,7 +51,7 @@ func (c *captor) capture(ctx context.Context, k *asking) {
 		fmt.Fprintf(c.app.stderr, "capture: run %s, %s %s\n", report.Printable(k.run), who(answer), k.became(answer))
 	}
 	for _, rank := range asked.Silent {
-		fmt.Fprintf(c.app.stderr, "capture: run %s, rank %d: no agent answered for it within %v\n", report.Printable(k.run), rank, k.patience)
+		fmt.Fprintf(c.app.stderr, "capture: run %s, %s\n", report.Printable(k.run), k.silent(rank))
 	}
 }
 

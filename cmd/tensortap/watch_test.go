@@ -16,6 +16,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -142,13 +143,13 @@ func (l *liveRun) step(step uint32) {
 type watching struct {
 	cmd    *exec.Cmd
 	events chan report.WatchEvent
-	stderr *buffer
+	stderr *testbed.Buffer
 }
 
 // startWatch starts a watch and returns at once.
 func startWatch(t *testing.T, u *upProcess, problem, bench string, args ...string) *watching {
 	t.Helper()
-	w := &watching{events: make(chan report.WatchEvent, 1000), stderr: &buffer{}}
+	w := &watching{events: make(chan report.WatchEvent, 1000), stderr: &testbed.Buffer{}}
 	w.cmd = command(t, u.setting, append([]string{"watch", "--problem", problem, "--bench", bench, "--output", "json"}, args...)...)
 	stdout, err := w.cmd.StdoutPipe()
 	if err != nil {
@@ -349,7 +350,7 @@ func TestWatchEventsAreReadable(t *testing.T) {
 	if text := e.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, "not finite in problem by statistics, error +Inf") {
 		t.Errorf("text %q", text)
 	}
-	var line buffer
+	var line testbed.Buffer
 	if err := e.Write(&line, report.JSON); err != nil {
 		t.Fatal(err)
 	}

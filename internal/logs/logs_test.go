@@ -1,38 +1,19 @@
 package logs_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/tensortap/tensortap/internal/logs"
+	"github.com/tensortap/tensortap/internal/testbed"
 )
-
-// buffer may be written and read at the same time.
-type buffer struct {
-	mutex sync.Mutex
-	bytes bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.bytes.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.bytes.String()
-}
 
 func launched(tb testing.TB) (run string, launch logs.Launch) {
 	tb.Helper()
@@ -94,7 +75,7 @@ func TestRoomIsWhatIsFreeOnTheDisk(t *testing.T) {
 func TestWhatProcessesPrintIsHandedOnAndKept(t *testing.T) {
 	t.Parallel()
 	run, launch := launched(t)
-	var out, err buffer
+	var out, err testbed.Buffer
 	forward := logs.Forwarder{Launch: launch, Out: &out, Err: &err, Now: time.Now}
 	failed := forward.During(t.Context(), func() error {
 		prints(t, launch, "7.out", "first\nsec")
@@ -129,7 +110,7 @@ func TestOfVeryMuchTheBeginningAndTheEndAreKept(t *testing.T) {
 	run, launch := launched(t)
 	const each, lines = 1 << 20, 100
 	text := strings.Repeat("x", each-1) + "\n"
-	var out buffer
+	var out testbed.Buffer
 	forward := logs.Forwarder{Launch: launch, Out: &out, Err: &out, Now: time.Now}
 	err := forward.During(t.Context(), func() error {
 		for range lines {
@@ -162,7 +143,7 @@ func (broken) Write([]byte) (int, error) { return 0, unix.ENOSPC }
 func TestWhatCannotBeHandedOnIsBoundedAllTheSame(t *testing.T) {
 	t.Parallel()
 	_, launch := launched(t)
-	var said buffer
+	var said testbed.Buffer
 	forward := logs.Forwarder{Launch: launch, Out: broken{}, Err: &said, Now: time.Now}
 	text := strings.Repeat("x", 1<<20-1) + "\n"
 	err := forward.During(t.Context(), func() error {
@@ -183,7 +164,7 @@ func TestNothingIsHandedOnOfWhatWasGivenUp(t *testing.T) {
 	_, launch := launched(t)
 	line := strings.Repeat("x", 999) + "\n" // none ends where the beginning does
 	prints(t, launch, "7.out", strings.Repeat(line, 100<<10))
-	var out buffer
+	var out testbed.Buffer
 	slow := &late{to: &out, free: make(chan struct{})}
 	forward := logs.Forwarder{Launch: launch, Out: slow, Err: &out, Now: time.Now}
 	err := forward.During(t.Context(), func() error {
@@ -198,7 +179,7 @@ func TestNothingIsHandedOnOfWhatWasGivenUp(t *testing.T) {
 
 // late takes nothing for a while.
 type late struct {
-	to   *buffer
+	to   *testbed.Buffer
 	free chan struct{}
 }
 
@@ -215,7 +196,7 @@ func TestAReaderThatHasSeenEnoughEndsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = read.Close()
-	var said buffer
+	var said testbed.Buffer
 	forward := logs.Forwarder{Launch: launch, Out: write, Err: &said, Now: time.Now}
 	err = forward.During(t.Context(), func() error {
 		prints(t, launch, "7.out", "unheard\n")

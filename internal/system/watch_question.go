@@ -91,10 +91,12 @@ func asked(question string, values map[string]string) string {
 	return question
 }
 
+var storedTable = regexp.MustCompile(`\btap_store\.(\w+)`)
+
 // rowsRead is how many rows the tables have that a question reads; empty where that is not known of all.
 func rowsRead(question string, rows map[string]string) string {
 	var read strings.Builder
-	for _, table := range regexp.MustCompile(`\btap_store\.(\w+)`).FindAllStringSubmatch(question, -1) {
+	for _, table := range storedTable.FindAllStringSubmatch(question, -1) {
 		if rows[table[1]] == "" {
 			return ""
 		}
