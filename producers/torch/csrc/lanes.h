@@ -29,9 +29,16 @@ TARGET static void NAME(tail)(const REAL *x, int n, REAL centre, INT normal, blo
     out->absolute += magnitude;
     out->zero += bits == 0;
     out->small += bits < normal;
-    if (x[i] < out->min) out->min = x[i];
-    if (x[i] > out->max) out->max = x[i];
+    out->min = x[i] < out->min ? x[i] : out->min;
+    out->max = x[i] > out->max ? x[i] : out->max;
   }
+}
+
+TARGET static inline uint64_t NAME(total)(const NAME(ints) counts[VECTORS]) {
+  INT lanes[LANES], total = 0;
+  __builtin_memcpy(lanes, counts, sizeof lanes);
+  for (int l = 0; l < LANES; l++) total += lanes[l];
+  return (uint64_t)total;
 }
 
 /* Sums of a block of finite elements. When one is not finite, absolute is not finite either, and the rest means nothing. */
@@ -49,6 +56,7 @@ TARGET static void NAME(sums)(const REAL *x, int n, REAL centre, INT normal, blo
   }
   int whole = n / LANES * LANES;
   for (int i = 0; i < whole; i += LANES) {
+    __builtin_prefetch(x + i + BLOCK); /* the processor's own stops where a page ends, as a block of floats does */
     UNROLL for (int k = 0; k < VECTORS; k++) {
       NAME(reals) v = NAME(load)(x + i + k * PER_VECTOR), apart = v - middle;
       NAME(ints) bits = (NAME(ints))v & magnitude;
@@ -61,18 +69,19 @@ TARGET static void NAME(sums)(const REAL *x, int n, REAL centre, INT normal, blo
       small[k] -= bits < first;
     }
   }
-  *out = (block_sums){.min = INFINITY, .max = -INFINITY};
+  REAL least = INFINITY, greatest = -INFINITY; /* chosen without branches, which nobody could predict */
+  *out = (block_sums){.zero = NAME(total)(zero), .small = NAME(total)(small)};
   UNROLL for (int k = 0; k < VECTORS; k++) {
-    for (int l = 0; l < PER_VECTOR; l++) {
+    UNROLL for (int l = 0; l < PER_VECTOR; l++) {
       out->sum += sum[k][l];
       out->square += square[k][l];
       out->absolute += absolute[k][l];
-      out->zero += (uint64_t)zero[k][l];
-      out->small += (uint64_t)small[k][l];
-      if (low[k][l] < out->min) out->min = low[k][l];
-      if (high[k][l] > out->max) out->max = high[k][l];
+      least = low[k][l] < least ? low[k][l] : least;
+      greatest = high[k][l] > greatest ? high[k][l] : greatest;
     }
   }
+  out->min = least;
+  out->max = greatest;
   NAME(tail)(x + whole, n - whole, centre, normal, out);
 }
 

@@ -25,12 +25,12 @@ static void keep_finite(const block *b, finite_numbers *kept, part *p) {
 }
 
 static void take_sums(const block_sums *s, int count, double centre, part *p) {
-  double n = count;
+  double n = count, square = s->square - s->sum / n * s->sum;
   p->finite = (uint64_t)count;
   p->zero = s->zero;
   p->subnormal = s->small - s->zero;
   p->mean = centre + s->sum / n;
-  p->m2 = isinf(s->square) ? INFINITY : fmax(0, s->square - s->sum / n * s->sum);
+  p->m2 = isinf(s->square) ? INFINITY : square > 0 ? square : 0;
   p->l1 = s->absolute;
   p->min = s->min;
   p->max = s->max;

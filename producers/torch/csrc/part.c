@@ -17,8 +17,8 @@ static void merge_moments(part *into, const part *other) {
   into->mean += apart * share;
   into->m2 += other->m2 + apart * apart * ours * share;
   into->l1 += other->l1;
-  into->min = fmin(into->min, other->min);
-  into->max = fmax(into->max, other->max);
+  into->min = other->min < into->min ? other->min : into->min;
+  into->max = other->max > into->max ? other->max : into->max;
 }
 
 void part_merge(part *into, const part *other) {
