@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tensortap.debugger import PrecisionDebugger
-    from tensortap.session import Models, Session
+    from tensortap.roots import Models
+    from tensortap.session import Session
 
 __all__ = ["PrecisionDebugger", "tap"]
 

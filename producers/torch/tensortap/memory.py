@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,9 +29,16 @@ class Memory:
 class Reader:
     """Reads the counters of one process. Not for use after a fork: a child makes its own."""
 
-    def __init__(self, devices: tuple[torch.device, ...] = ()) -> None:
-        self._counters = {device: Allocator() for device in devices if device.type == "cuda"}
+    def __init__(self) -> None:
+        self._counters: dict[torch.device, Allocator] = {}
         self._statm = _open_statm()
+
+    def watch(self, devices: Iterable[torch.device]) -> None:
+        """Read the counters of these devices, too."""
+        for device in devices:
+            if device.type == "cuda" and device not in self._counters:
+                self._counters[device] = Allocator()
+                self._counters[device].begin_step(torch.cuda.memory_stats_as_nested_dict(device))
 
     def begin_step(self) -> None:
         """Note where the allocators stand, so that the step's own peak can be told from the process's."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
 from torch import nn
 
 from tensortap import unseen
-from tensortap.modules import Handle, named_modules
+from tensortap.modules import Handle
 from tensortap.recorder import Recorder
+from tensortap.roots import Part
 from tensortap.under_way import called
 
 
@@ -25,14 +27,14 @@ class ModulePaths:
         self._handles: list[Handle] = []
         self.current: str | None = "" if hooked else None  # None: to be found by frames
 
-    def install(self, roots: list[nn.Module]) -> None:
-        """Learn the paths, and hook the modules if that is wanted. To be called by the thread that computes."""
-        self._thread = threading.get_ident()
-        for path, module in named_modules(roots):
+    def install(self, parts: Iterable[Part]) -> None:
+        """Learn the paths, and hook the modules if that is wanted. To be called first by the thread that computes."""
+        self._thread = self._thread or threading.get_ident()
+        for path, kind, module in parts:
             self._paths[id(module)] = path
             if not self._hooked:
                 continue
-            if not self._recorder.filter.wants_module(path, type(module).__name__):
+            if not self._recorder.filter.wants_module(path, kind):
                 self._recorder.unseen.count(unseen.FILTERED, path)
                 continue
             try:
@@ -47,6 +49,7 @@ class ModulePaths:
         self._handles.clear()
         self._around.clear()
         self._paths.clear()
+        self._thread = 0
 
     def of(self, frame: FrameType | None) -> str:
         """The path of the innermost module that a frame is within; empty outside of modules."""

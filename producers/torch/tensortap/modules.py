@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import torch
@@ -13,8 +13,8 @@ from tensortap import layout, unseen
 from tensortap.full import FullCall
 from tensortap.names import Op
 from tensortap.recorder import Frame, Recorder
+from tensortap.roots import Part
 from tensortap.walk import leaves
-from tensortap.wrappers import below
 
 Watch = Callable[[Op], None]
 
@@ -31,8 +31,8 @@ class Entry:
 
     __slots__ = ("calls", "fired", "gradient_calls", "gradients", "path", "step")
 
-    def __init__(self, recorder: Recorder, path: str, module: nn.Module) -> None:
-        name = f"Module.{path}.{type(module).__name__}"
+    def __init__(self, recorder: Recorder, path: str, kind: str) -> None:
+        name = f"Module.{path}.{kind}"
         self.path = path
         self.calls = recorder.calls(f"{name}.forward", "")
         self.gradient_calls = recorder.calls(f"{name}.parameters_grad", "")
@@ -62,14 +62,14 @@ class ModuleHooks:
         self._full = recorder.backward and recorder.settings.backward == "full"
         self._handles: list[Handle] = []
 
-    def install(self, roots: list[nn.Module]) -> None:
+    def install(self, parts: Iterable[Part]) -> None:
         """Hook the modules. A module that cannot be hooked is counted."""
-        for path, module in named_modules(roots):
-            if not self._recorder.filter.wants_module(path, type(module).__name__):
+        for path, kind, module in parts:
+            if not self._recorder.filter.wants_module(path, kind):
                 self._recorder.unseen.count(unseen.FILTERED, path)
                 continue
             try:
-                self._hook(Entry(self._recorder, path, module), module)
+                self._hook(Entry(self._recorder, path, kind), module)
             except (RuntimeError, AttributeError, TypeError) as error:  # a scripted module, say
                 self._recorder.unseen.count(unseen.HOOK_ERROR, f"{path}: {type(error).__name__}")
 
@@ -181,23 +181,6 @@ class BackwardCall:
                 parent = recorder.names.backward(self._parent).id if self._parent else 0
                 self._seq = recorder.begin(op, parent, self.path, wanted=True)
             recorder.given(op, self._seq, place, gradients[output])
-
-
-def compiled(roots: list[nn.Module]) -> list[str]:
-    """The modules that torch.compile runs, in which no hook is called."""
-    return [
-        path or type(module).__name__
-        for root in roots
-        for path, module in root.named_modules()
-        if type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None
-    ]
-
-
-def named_modules(roots: list[nn.Module]) -> Iterator[tuple[str, nn.Module]]:
-    """The modules below each root by their paths, each once; of several roots, with the root's place before."""
-    for at, root in enumerate(roots):
-        for path, module in below(root):
-            yield (path if len(roots) == 1 else f"{at}.{path}"), module
 
 
 def pop(frames: list[Frame], module: nn.Module) -> Frame | None:

@@ -20,14 +20,15 @@ from tensortap.heartbeat import Heartbeat
 from tensortap.mode import ApiMode
 from tensortap.mode_stacks import DISPATCHES, FUNCTIONS
 from tensortap.module_paths import ModulePaths
-from tensortap.modules import ModuleHooks, compiled, named_modules
+from tensortap.modules import ModuleHooks
 from tensortap.names import Op
 from tensortap.optimizers import OptimizerHooks
 from tensortap.payloads import Payloads
 from tensortap.recorder import Recorder
+from tensortap.roots import Roots, compiled
 from tensortap.saved import Saver
 from tensortap.serving import Serving
-from tensortap.spool import Spool
+from tensortap.spool import Spool, SpoolError
 from tensortap.steps import Facts
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ class Process:
         self,
         settings: Settings,
         wanted: Filter,
-        roots: list[nn.Module],
+        roots: Roots,
         place: topology.Place,
         counts: unseen.Unseen,
         say: Callable[[str], None],
     ) -> None:
         self._settings, self._roots, self._say = settings, roots, say
         self.unseen = counts
-        model = roots[0] if roots else None
+        model = next(iter(roots), None)
         self._spool = Spool(settings.spool, segments=settings.segments)
         self._spool.define("run", about.run(settings, place, model))
         self._spool.define("rank", about.rank(place, model))
@@ -56,8 +57,10 @@ class Process:
         self.saver = Saver(self.recorder)
         for difference in settings.differences:
             self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
-        self._memory = memory.Reader(tuple({p.device for root in roots for p in root.parameters()}))
-        self.control = Control(self._spool.control, say, lambda: [path for path, _ in named_modules(roots)])
+        self._memory = memory.Reader()
+        for root in roots:
+            self._memory.watch({parameter.device for parameter in root.parameters()})
+        self.control = Control(self._spool.control, say, lambda: [part.path for part in roots.parts()])
         self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
         self._observe_at(settings.level, settings.calls == "each")
         self._recorded: tuple[Detail | None, bool] = (None, True)
@@ -92,7 +95,7 @@ class Process:
                 self._aten.begin_step()
             self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
 
-    def end_step(self, facts: Facts) -> None:
+    def end_step(self, facts: Facts, *, trains: bool) -> None:
         """The step under way is over."""
         recorder, spool = self.recorder, self._spool
         with recorder.lock:
@@ -111,7 +114,7 @@ class Process:
             for kind, count in spool.refused():
                 self.unseen.count(unseen.UNDEFINED, kind, count)
             self._write_unseen()
-            phase = spool.text(facts.phase or ("train" if any(root.training for root in self._roots) else ""))
+            phase = spool.text(facts.phase or ("train" if trains else ""))
             served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
             spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
             spool.settle()
@@ -139,7 +142,7 @@ class Process:
 
     def record_at(self, detail: Detail | None, wanted: bool = True) -> None:
         """Record so from here on, or as the settings say; to be called between steps. The one place where that changes."""
-        if (detail, wanted) == self._recorded:
+        if detail is self._recorded[0] and wanted == self._recorded[1]:  # one that is asked for again keeps anew
             return
         self._recorded = detail, wanted
         self.uninstall()
@@ -174,13 +177,14 @@ class Process:
         """Put the hooks in place, on the thread that calls."""
         if self._installed:
             return
-        self._installed = True
-        self._compiled = compiled(self._roots)
         if self._modules and self._mode:
             self._optimizers.install()
         self._graphs.install()
-        if self._modules:
-            self._modules.install(self._roots)
+        with self.recorder.lock:
+            self._installed = True
+            self._compiled = [name for root in self._roots for name in compiled(root)]
+            if self._modules:
+                self._modules.install(self._roots.parts())
         self._collectives.install()
         if self._mode and self._engine:
             FUNCTIONS.enter(self._mode)
@@ -189,6 +193,15 @@ class Process:
         if self._aten:
             DISPATCHES.enter(self._aten)
             self._aten.on_this_thread()
+
+    def take(self, model: nn.Module) -> None:
+        """There is a further model, or more in one, maybe in the midst of a step."""
+        with self.recorder.lock:
+            self._memory.watch({parameter.device for parameter in model.parameters()})
+            if self._installed:
+                self._compiled += compiled(model)
+                if self._modules:
+                    self._modules.install(self._roots.fresh_parts())
 
     def uninstall(self) -> None:
         """Undo all that was put in place."""
@@ -246,3 +259,11 @@ class Process:
                 reading.host_resident_bytes,
                 reading.retries,
             )
+
+
+def make_root(settings: Settings) -> None:
+    """Make the folder of spools, so that one that cannot be made is told where the tap is made."""
+    try:
+        settings.spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise SpoolError(f"make the folder of spools {settings.spool}: {error}; set TENSORTAP_SPOOL to another") from error

@@ -15,21 +15,20 @@ from tensortap.config import Settings
 from tensortap.filters import Filter, stranger
 from tensortap.guard import Guard, unintercepted
 from tensortap.notices import Notices
-from tensortap.process import Process
+from tensortap.process import Process, make_root
+from tensortap.roots import FoundRoots, Models, Roots
 from tensortap.serving import Request
 from tensortap.signals import DetailSignal
 from tensortap.spool import SpoolError
 from tensortap.steps import Boundaries, Facts
 from tensortap.under_way import called
 
-Models = nn.Module | Sequence[nn.Module]
-
 
 class Session:
     """A tap on models. Once it is made, none of its methods raises."""
 
     def __init__(
-        self, settings: Settings, models: Models = (), *, automatic: bool = True, forwards_begin: bool = True
+        self, settings: Settings, models: Models | FoundRoots = (), *, automatic: bool = True, forwards_begin: bool = True
     ) -> None:
         """Arm the roots. With automatic, forwards and optimizers say where steps begin; else start, stop and step do.
 
@@ -39,22 +38,21 @@ class Session:
             make_root(settings)
         self.settings = settings
         self.facts = Facts()  # of the step under way, as far as the application tells
-        self._roots = [models] if isinstance(models, nn.Module) else list(models)
+        self._roots = models if isinstance(models, FoundRoots) else Roots(models)
         self._unseen = unseen.Unseen()
         self._guard = Guard(self._unseen)
         self._notices = Notices()
         self._filter = Filter(settings)
-        self._boundaries = Boundaries(self._roots)
+        self._boundaries = Boundaries(self._roots, self._guard)
         self._process: Process | None = None
         self._step, self._under_way = 0, False
-        self._entered = False  # in this step, by a forward
         self._on, self._closed = automatic, not settings.enabled
         self._automatic = automatic
         self._owner = 0  # the thread whose forwards make steps
         self._forwards_begin = forwards_begin
         self._handles: list[Any] = []
         self._signal = DetailSignal(self._signalled)
-        self._listen(self._roots)
+        self._listen(list(self._roots))
         forks.hear_of(self)
         atexit.register(self.close)
 
@@ -74,9 +72,17 @@ class Session:
         """Record a value under a name, in the step under way or a new one, and the gradients of its tensors when they come."""
         self._safely("save", self._save, value, name, gradient)
 
+    def found(self, root: nn.Module) -> None:
+        """A model, or more in it than there was before, is met in its call: it is recorded from here on."""
+        self._safely("a model", self._take, root)
+
     def forward_begins(self, root: nn.Module) -> None:
         """A root is being called, and was when the tap on it was made."""
         self._safely("forward", self._forward_begins, root, ())
+
+    def is_led_by(self, root: nn.Module) -> bool:
+        """Whether the step under way began with this root."""
+        return self._boundaries.is_led_by(self._roots.place(root))
 
     def count(self, reason: str, subject: str) -> None:
         """Something that this tap cannot see was met."""
@@ -102,7 +108,12 @@ class Session:
     @property
     def has_models(self) -> bool:
         """Whether any model was given yet."""
-        return bool(self._roots)
+        return any(True for _ in self._roots)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing will be recorded any more."""
+        return self._closed
 
     def close(self) -> None:
         """End the step and undo everything. May be called twice."""
@@ -174,12 +185,17 @@ class Session:
             self._process.close()
             self._process = None
 
-    def _attach(self, roots: list[nn.Module]) -> None:
-        fresh = [root for root in roots if all(root is not known for known in self._roots)]
-        if not fresh:
-            return
+    def _attach(self, roots: Sequence[nn.Module]) -> None:
+        fresh = [root for root in roots if self._roots.place(root) < 0]
+        for root in fresh:
+            self._roots.add(root)  # the process shares these
+            self._boundaries.more_models()
         self._listen(fresh)
-        self._roots += fresh  # the process shares this list
+
+    def _take(self, root: nn.Module) -> None:
+        self._attach([root])
+        if self._process:
+            self._process.take(root)
 
     def _listen(self, roots: list[nn.Module]) -> None:
         if self._forwards_begin:
@@ -188,24 +204,24 @@ class Session:
 
     def _forward_begins(self, root: nn.Module, args: object) -> None:
         """A root is called. A call within another module's is none of a step's business."""
-        if self._closed or not self._on or self._is_nested() or not self._is_owner():
+        if self._closed or not self._on or self._is_nested(root) or not self._is_owner():
             return
-        if self._automatic and self._boundaries.begins_step(self._under_way):
+        model = self._roots.place(root)
+        if self._automatic and self._boundaries.begins_step(model, self._under_way):
             if self._under_way:
                 self._end()
                 self._step += 1
             self._begin()
         elif not self._under_way:
             self._begin()
-        elif self._entered and self._process and self._process.recorder.live:
+        if self._boundaries.enter(model) and self._process and self._process.recorder.live:
             self._process.recorder.micro_step += 1
-        self._entered = True
 
     def _begin(self) -> None:
         process = self._process or self._make()
         if process is None:
             return
-        self._under_way, self._entered = True, False
+        self._under_way = True
         self._boundaries.begun()
         wanted = self._filter.wants_step(self._step)
         asked = process.control.next_step(self._step, self.facts)
@@ -224,7 +240,7 @@ class Session:
         process = self._process
         if process and process.step >= 0:
             process.recorder.live = False
-            process.end_step(self.facts)
+            process.end_step(self.facts, trains=self._boundaries.is_training())
             self._tell_unmatched()
 
     def _tell_unmatched(self) -> None:
@@ -233,7 +249,7 @@ class Session:
 
     def _make(self) -> Process | None:
         self._closed = True  # unless all goes well: what fails now would fail at each forward
-        place = topology.place(self._roots[0] if self._roots else None, rank=self.settings.rank)
+        place = topology.place(next(iter(self._roots), None), rank=self.settings.rank)
         self._notices.rank = place.rank
         if not self.settings.ranks(place.rank):
             if problem := stranger(self.settings, place):
@@ -262,12 +278,15 @@ class Session:
             self._process.unseen.count(unseen.OTHER_THREAD, "forward")
         return self._owner == this
 
-    def _is_nested(self) -> bool:
-        """Whether a module of ours is running in this thread. Frames left by an exception that no hook saw are dropped."""
+    def _is_nested(self, root: nn.Module) -> bool:
+        """Whether another module of ours is running in this thread. Frames left by an exception that no hook saw are dropped."""
         frames = self._process.recorder.thread.frames if self._process else []
+        outer = [module for module in called(sys._getframe(1)) if module is not root]
+        if any(self._roots.place(module) >= 0 for module in outer):
+            return True
         if not frames:
             return False
-        if any(module is frames[0].module for module in called(sys._getframe(1))):
+        if any(module is frames[0].module for module in outer):
             return True
         frames.clear()
         return False
@@ -279,11 +298,3 @@ class Session:
         self._unseen.drain()
         if process:
             process.abandon()
-
-
-def make_root(settings: Settings) -> None:
-    """Make the folder of spools, so that one that cannot be made is told where the tap is made."""
-    try:
-        settings.spool.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise SpoolError(f"make the folder of spools {settings.spool}: {error}; set TENSORTAP_SPOOL to another") from error

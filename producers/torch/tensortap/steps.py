@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from tensortap.guard import Guard
+from tensortap.roots import Roots
 from tensortap.serving import Request
 
 
@@ -38,38 +40,62 @@ class Facts:
 class Boundaries:
     """Decides at each outermost forward whether it begins a step.
 
-    A step that an optimizer of these models ends takes in all forwards until then, as micro steps. Without an
-    optimizer each forward is a step. After an explicit step() nothing is decided here any more.
+    A step that an optimizer of these models ends takes in all forwards until then: those of the model that began it are
+    its micro steps. Without an optimizer a step ends where a model that was called in it is called again. After an
+    explicit step() nothing is decided here any more.
     """
 
-    def __init__(self, roots: list[nn.Module]) -> None:
-        self._parameters: Final = {id(parameter) for root in roots for parameter in root.parameters()}
-        self._ours: dict[int, bool] = {}
+    def __init__(self, roots: Roots, guard: Guard) -> None:
+        self._roots = roots
+        self._ours: WeakKeyDictionary[torch.optim.Optimizer, bool] = WeakKeyDictionary()
         self._stepped = False
         self._trains = True
         self._found: bool | None = None
         self._explicit = False
-        self._handle: Handle | None = register_optimizer_step_post_hook(self._after_step)
+        self._entered: list[int] = []  # in the step under way: the models' places, each once
+        self._handle: Handle | None = register_optimizer_step_post_hook(guard.hook("after an optimizer", self._after_step))
 
     def explicit(self) -> None:
         """The application says itself where steps end."""
         self._explicit = True
 
-    def begins_step(self, under_way: bool) -> bool:
-        """Whether the forward that is about to run begins a step; under_way: whether one is recorded or counted now."""
+    def more_models(self) -> None:
+        """There are further models, which may have optimizers of their own."""
+        self._ours.clear()
+        self._found = self._found or None
+
+    def begins_step(self, model: int, under_way: bool) -> bool:
+        """Whether the forward of a model that is about to run begins a step; under_way: whether one is recorded or counted now."""
         if not under_way:
             return True
         if self._explicit:
             return False
         if self._stepped:
-            self._stepped = False
             return True
-        return not (self._trains and self._waits_for_optimizer())
+        if self._trains and self._have_optimizer():
+            return self.is_led_by(model) and not torch.is_grad_enabled()
+        return model in self._entered
 
     def begun(self) -> None:
         """A step begins. One without gradients evaluates, and no optimizer ends it."""
         self._stepped = False
         self._trains = torch.is_grad_enabled()
+        self._entered.clear()
+
+    def enter(self, model: int) -> bool:
+        """A model is called in the step under way. Whether that is a further micro step."""
+        if model in self._entered:
+            return self.is_led_by(model)
+        self._entered.append(model)
+        return False
+
+    def is_led_by(self, model: int) -> bool:
+        """Whether the model was the first to be called in the step under way."""
+        return self._entered[:1] == [model]
+
+    def is_training(self) -> bool:
+        """Whether a model that was called in the step, or any where that is not known, is in training mode."""
+        return any(root.training and (not self._entered or self._roots.place(root) in self._entered) for root in self._roots)
 
     def close(self) -> None:
         """Undo what was registered."""
@@ -77,22 +103,25 @@ class Boundaries:
             self._handle.remove()
             self._handle = None
 
-    def _waits_for_optimizer(self) -> bool:
-        if not torch.is_grad_enabled():
-            return False
+    def _have_optimizer(self) -> bool:
         if self._found is None:
-            self._found = any(self._has_ours(optimizer) for optimizer in _optimizers())
+            parameters = self._parameters()
+            self._found = any(_has_one_of(parameters, optimizer) for optimizer in _optimizers())
         return self._found
 
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        ours = self._ours.get(id(optimizer))
+        ours = self._ours.get(optimizer)
         if ours is None:
-            ours = self._ours[id(optimizer)] = self._has_ours(optimizer)
+            ours = self._ours[optimizer] = _has_one_of(self._parameters(), optimizer)
         if ours:
             self._found = self._stepped = True
 
-    def _has_ours(self, optimizer: torch.optim.Optimizer) -> bool:
-        return any(id(parameter) in self._parameters for group in optimizer.param_groups for parameter in group["params"])
+    def _parameters(self) -> set[int]:
+        return {id(parameter) for root in self._roots for parameter in root.parameters()}
+
+
+def _has_one_of(parameters: set[int], optimizer: torch.optim.Optimizer) -> bool:
+    return any(id(parameter) in parameters for group in optimizer.param_groups for parameter in group["params"])
 
 
 def _optimizers() -> list[torch.optim.Optimizer]:

@@ -76,16 +76,6 @@ def test_a_part_of_something_that_is_never_called_makes_the_steps(finder: plain.
     assert steps[1].begun[0] == "Module.base.Whole.forward.0"
 
 
-@torch.no_grad()
-def test_a_second_model_is_counted(finder: plain.Finder, asked: Path) -> None:
-    first, second = Whole(), nn.Sequential(nn.Linear(4, 4))
-    for model in (first, second, second, first):
-        model(torch.ones(1, 4))
-    steps = only(asked).steps
-    assert len(steps) == 2
-    assert steps[0].unseen["another model", "Sequential"] == 1
-
-
 def test_settings_that_cannot_be_honoured_are_told(
     finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

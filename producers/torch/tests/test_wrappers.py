@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed._composable.fsdp import fully_shard
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FullyShardedDataParallel
+from torch.nn.parallel import DistributedDataParallel
 
 from tensortap.attach import hf, plain
-from tensortap.modules import named_modules
-from tensortap.wrappers import below, leave_out
-from tests.models import Small, tiny_llama
+from tensortap.roots import FoundRoots, Roots
+from tests.models import Block, Small, tiny_llama
 from tests.reading import Step, only
 
 
@@ -30,31 +35,76 @@ class Around(nn.Module):
 
 
 def paths(model: nn.Module) -> list[tuple[str, str]]:
-    return [(path, type(module).__name__) for path, module in named_modules([model])]
+    roots = FoundRoots()
+    roots.add(model)
+    return [(part.path, part.kind) for part in roots.parts()]
+
+
+def paths_of_all(model: nn.Module) -> list[tuple[str, str]]:
+    return [(path, type(module).__name__) for path, module in model.named_modules() if module is not model]
 
 
 def test_a_wrapped_model_has_the_names_of_the_model() -> None:
     """As by DistributedDataParallel around torch.compile, with a part that is sharded."""
-    plain_model, inner = Small(), Small()
+    inner = Small()
     inner.blocks[1] = Around("_fsdp_wrapped_module", inner.blocks[1])
     wrapped = Around("module", Around("_orig_mod", inner))
-    assert paths(wrapped)[0] == ("module", "Around")
-    leave_out(wrapped)
-    assert paths(wrapped) == paths(plain_model)
+    assert [part.path for part in Roots(wrapped).parts()][0] == "module"  # that a tap in the code was given
+    assert paths(wrapped) == paths(Small()) == paths_of_all(Small())
 
 
 def test_modules_that_are_named_like_wrappers_stay() -> None:
     model = nn.Sequential(Small())
     model.module = nn.Linear(2, 2)
     model.module.shared = model[0].head
-    leave_out(model)
-    assert [path for path, _ in below(model)] == [path for path, module in model.named_modules() if module is not model]
+    assert paths(model) == paths_of_all(model)
 
 
 def test_a_part_that_adds_to_the_module_that_it_holds_stays() -> None:
     model = nn.Sequential(Around("module", nn.Linear(2, 2)))
-    leave_out(model)
     assert paths(model) == [("0", "Around"), ("0.module", "Linear")]
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[None]:
+    """A job of one rank."""
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/meet", rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def _sharded_within(model: nn.Module) -> nn.Module:
+    mesh = init_device_mesh("cpu", (1,))
+    for block in model.blocks:  # type: ignore[union-attr]
+        fully_shard(block, mesh=mesh)  # type: ignore[arg-type]
+    fully_shard(model, mesh=mesh)
+    return model
+
+
+def _checkpointed(model: nn.Module) -> nn.Module:
+    apply_activation_checkpointing(model, check_fn=lambda module: isinstance(module, Block))
+    return model
+
+
+WRAPPED: dict[str, Callable[[nn.Module], nn.Module]] = {
+    "DistributedDataParallel": DistributedDataParallel,
+    "DataParallel": nn.DataParallel,
+    "compile": lambda model: torch.compile(model, backend="eager"),  # type: ignore[return-value]
+    "checkpoint_wrapper": _checkpointed,
+    "DistributedDataParallel of checkpoint_wrapper": lambda model: DistributedDataParallel(_checkpointed(model)),
+    "compile of DistributedDataParallel": lambda model: torch.compile(DistributedDataParallel(model), backend="eager"),  # type: ignore[return-value]
+    "FullyShardedDataParallel": lambda model: FullyShardedDataParallel(model, device_id=torch.device("cpu")),
+    "fully_shard": _sharded_within,
+    "fully_shard of checkpoint_wrapper": lambda model: _sharded_within(_checkpointed(model)),
+    "AveragedModel": torch.optim.swa_utils.AveragedModel,
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED.keys())
+def test_names_are_those_of_the_model_in_each_of_torchs_wrappers(group: None, wrap: Callable[[nn.Module], nn.Module]) -> None:
+    wrapped = wrap(Small())
+    assert [type(module) for module in wrapped.modules()] != [type(module) for module in Small().modules()]
+    assert paths(wrapped) == paths_of_all(Small())
 
 
 @pytest.fixture

@@ -41,7 +41,9 @@ class Generation:
 
     def before(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """A forward begins, and the step with it."""
-        self._session.facts = self._facts(args, kwargs) if self._under_way else Facts()
+        facts = self._facts(args, kwargs) if self._under_way else Facts()
+        if self._session.is_led_by(model):
+            self._session.facts = facts
 
     def _facts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Facts:
         given = kwargs.get("input_ids")

@@ -1,40 +1,46 @@
-"""Any PyTorch program: the first model that is called is tapped, in the very call."""
+"""Any PyTorch program: each model that is called is tapped, in the very call."""
 
 from __future__ import annotations
 
-import functools
 import gc
 import sys
-import weakref
+import threading
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
+from weakref import ref
 
 import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from tensortap import session, unseen
+from tensortap import forks, session, unseen
 from tensortap.attach.wanted import wanted
 from tensortap.config import SettingsError
 from tensortap.notices import Notices
+from tensortap.roots import FoundRoots, is_layer
 from tensortap.spool import SpoolError
 from tensortap.under_way import called
-from tensortap.wrappers import leave_out
+
+MOST_MODELS: Final = 64  # of a process: to find one takes a look at all objects, and its names stay defined
 
 
 class Finder:
-    """Finds the model of a process: a module with parameters that no other module calls.
+    """Finds the models of a process: modules with parameters that are part of none that is known. It keeps none of them alive.
 
-    One further model of its own is not recorded, and counted.
+    What is beyond the limit is counted.
     """
 
     def __init__(self) -> None:
-        self._met: dict[int, weakref.ref[nn.Module]] = {}
+        self._met: dict[int, ref[nn.Module]] = {}
+        self._roots = FoundRoots()
         self._session: session.Session | None = None
-        self._root: nn.Module | None = None
+        self._models = 0
         self._stopped = False
+        self._lock = threading.RLock()
         self._handle = register_module_forward_pre_hook(self._before)
+        forks.hear_of(self)
 
     def stop(self) -> None:
         """Look no further; what was found stays tapped."""
@@ -42,67 +48,112 @@ class Finder:
         self._handle.remove()
 
     def expect(self, model: nn.Module) -> session.Session | None:
-        """The tap on a model that is about to be called, by whoever knows that it is one; None if another one is tapped."""
-        if not self._session and not self._stopped:
-            self._guarded(self._tap, model)
-        return self._session if self._root is model else None
+        """The tap on a model that is about to be called, by whoever knows that it is one; None if it is not tapped as one."""
+        if not self._stopped and not self._knows(model):
+            self._guarded(self._expected, model)
+        return self._session if self._roots.place(model) >= 0 else None
+
+    def after_fork(self) -> None:
+        """In a child: whoever held the lock is not here."""
+        self._lock = threading.RLock()
 
     def _before(self, module: nn.Module, args: Any) -> None:
-        if torch.compiler.is_compiling():
-            return
-        known = self._met.get(id(module))
-        if known is None or known() is not module:
+        if not torch.compiler.is_compiling() and not self._knows(module):
             self._guarded(self._meet, module)
+
+    def _knows(self, module: nn.Module) -> bool:
+        known = self._met.get(id(module))
+        return known is not None and known() is module
 
     def _guarded(self, action: Callable[[nn.Module], object], module: nn.Module) -> None:
         try:
-            action(module)
+            with self._lock:
+                action(module)
         except (SettingsError, SpoolError) as error:
-            self._give_up(str(error))
+            self._give_up(str(error), module)
         except Exception as error:  # as in Guard: a model that nobody asked us to tap is being called
-            self._give_up(f"{type(error).__name__}: {error}")
+            self._give_up(f"{type(error).__name__}: {error}", module)
+
+    def _expected(self, model: nn.Module) -> None:
+        if not self._knows(model) and not self._is_beyond_limit(model):
+            self._remember(model)
+            self._tap(model)
 
     def _meet(self, module: nn.Module) -> None:
-        self._remember(module)
-        if not _is_outermost(module) or not any(True for _ in module.parameters()):
+        if self._knows(module):  # since another thread met it, too
+            self._begin(module)
             return
-        if self._session:
-            self._session.count(unseen.ANOTHER_MODEL, type(module).__name__)
-            self._remember_parts(module)
-        else:
-            model = _topmost(module)
-            tapped = self._tap(model)
-            tapped.forward_begins(model)
-            if model is not module:  # the whole may never be called, as around what PEFT adapts
-                module.register_forward_pre_hook(tapped.hook("before a part", functools.partial(_part_begins, tapped)), prepend=True)
+        self._remember(module)
+        if not _has_parameters(module) or self._is_beyond_limit(module):
+            return
+        model = _topmost(module)
+        is_known = self._roots.place(model) >= 0  # and has a part that it had not before
+        self._tap(model)
+        if not is_known:
+            self._begin(model)
+            self._begin_by_part(model, module)
+        if is_known or is_layer(module):
+            self._count_call(module)
 
-    def _tap(self, model: nn.Module) -> session.Session:
-        self._remember_parts(model)
-        leave_out(model)
-        self._root = model
-        self._session = session.Session(wanted(), model)
-        return self._session
-
-    def _remember_parts(self, model: nn.Module) -> None:
+    def _tap(self, model: nn.Module) -> None:
+        self._models += 1
+        self._session = self._session or session.Session(wanted(), self._roots)
+        self._session.found(model)
         for part in model.modules():
             self._remember(part)
+        if self._session.is_closed:
+            self.stop()
+
+    def _begin(self, model: nn.Module) -> None:
+        if self._session and self._roots.place(model) >= 0:
+            self._session.forward_begins(model)
+
+    def _count_call(self, module: nn.Module) -> None:
+        """The hooks of what is found come too late for its own call."""
+        if self._session and self._session.settings.level in ("L0", "mix"):
+            self._session.count(unseen.ANOTHER_MODEL, type(module).__name__)
+
+    def _begin_by_part(self, model: nn.Module, part: nn.Module) -> None:
+        """Let calls of a part begin steps: the whole may never be called, as around what PEFT adapts."""
+        if self._session and part is not model:
+            begins = self._session.hook("before a part", partial(_part_begins, self._session, ref(model)))
+            part.register_forward_pre_hook(begins, prepend=True)
+
+    def _is_beyond_limit(self, module: nn.Module) -> bool:
+        is_beyond = self._models >= MOST_MODELS
+        if is_beyond and self._session:
+            self._session.count(unseen.ANOTHER_MODEL, type(module).__name__)
+        return is_beyond
 
     def _remember(self, module: nn.Module) -> None:
-        self._met[id(module)] = weakref.ref(module)
+        key = id(module)
+        self._met[key] = ref(module, lambda dead: self._forget(key, dead))
 
-    def _give_up(self, reason: str) -> None:
+    def _forget(self, key: int, dead: ref[nn.Module]) -> None:
+        if self._met.get(key) is dead:
+            del self._met[key]
+
+    def _give_up(self, reason: str, module: nn.Module) -> None:
+        if self._session:
+            self._session.count(unseen.ANOTHER_MODEL, type(module).__name__)
+            return
         self.stop()
         Notices().say(f"nothing is recorded: {reason}")
 
 
-def _part_begins(tapped: session.Session, part: nn.Module, args: object) -> None:
-    if _is_outermost(part):
-        tapped.forward_begins(part)
+def _part_begins(tapped: session.Session, whole: ref[nn.Module], part: nn.Module, args: object) -> None:
+    model = whole()
+    if model is not None and _is_outermost(part):
+        tapped.forward_begins(model)
 
 
 def _is_outermost(module: nn.Module) -> bool:
-    """Whether no other module's call is under way in this thread."""
-    return all(found is module for found in called(sys._getframe(1)))
+    """Whether no other module's call is under way in this thread, but of ones without parameters: a loss may call a model."""
+    return not any(found is not module and _has_parameters(found) for found in called(sys._getframe(1)))
+
+
+def _has_parameters(module: object) -> bool:
+    return isinstance(module, nn.Module) and any(True for _ in module.parameters())
 
 
 def _topmost(module: nn.Module) -> nn.Module:

@@ -1,0 +1,297 @@
+"""Programs with several models, at once or one after another, without a tap in their code."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from weakref import ref
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tensortap.attach import plain
+from tests.reading import Step, only
+
+
+@pytest.fixture(autouse=True)
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The environment of a launched program."""
+    monkeypatch.setenv("TENSORTAP_RUN", "found")
+    monkeypatch.setenv("TENSORTAP_SPOOL", str(tmp_path / "spool"))
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def finder() -> Iterator[plain.Finder]:
+    """Whoever looks for models, for the time of a test."""
+    found = plain.Finder()
+    yield found
+    found.stop()
+    if found._session:
+        found._session.close()
+
+
+class Net(nn.Module):
+    """Two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+        self.outer = nn.Linear(4, 4)
+
+    def forward(self, given: Tensor) -> Tensor:
+        """One after the other."""
+        answer: Tensor = self.outer(self.inner(given))
+        return answer
+
+
+class Critic(nn.Module):
+    """Another class."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = nn.Linear(4, 1)
+
+    def forward(self, given: Tensor) -> Tensor:
+        """A score."""
+        score: Tensor = self.judge(given)
+        return score
+
+
+GIVEN = torch.ones(1, 4)
+
+
+def modules(steps: list[Step]) -> list[list[str]]:
+    """The paths of the modules that were called in each step."""
+    return [[name.split(".Linear.")[0].removeprefix("Module.") for name in step.begun if ".forward." in name] for step in steps]
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "mix", "aten"])
+def test_models_one_after_another_are_given_back(level: str, finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORTAP_LEVEL", level)
+    for _ in range(5):
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model(GIVEN).sum().backward()
+        optimizer.step()
+        held = ref(model), ref(model.inner.weight)
+        del model, optimizer
+        gc.collect()
+        assert [one() for one in held] == [None, None]
+    assert len(only(asked).steps) == 5
+
+
+def test_a_model_after_another_has_a_name_and_steps_of_its_own(finder: plain.Finder, asked: Path) -> None:
+    for kind in (Net, Critic, Net, Net):
+        model = kind()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            model(GIVEN).sum().backward()
+            optimizer.step()
+        del model, optimizer
+        gc.collect()
+    found = modules(only(asked).steps)
+    assert found[::2] == [["inner", "outer"], ["Critic.judge"], ["Net.1.inner", "Net.1.outer"], ["Net.2.inner", "Net.2.outer"]]
+    assert found[1::2] == found[::2]
+
+
+def test_names_do_not_depend_on_when_memory_is_given_back(finder: plain.Finder, asked: Path) -> None:
+    """A model that nobody can reach lives until the next collection of garbage, whose time is another in each run."""
+    for collects in (False, True, False):
+        model = Net()
+        model.__dict__["itself"] = model
+        with torch.no_grad():
+            model(GIVEN)
+        del model
+        if collects:
+            gc.collect()
+    (step,) = modules(only(asked).steps)
+    assert step[::2] == ["inner", "Net.1.inner", "Net.2.inner"]
+
+
+def test_two_models_that_train_against_each_other(finder: plain.Finder, asked: Path) -> None:
+    """Each optimizer's step ends a step of the run."""
+    generator, critic = Net(), Critic()
+    of_critic, of_generator = (torch.optim.SGD(model.parameters(), lr=0.1) for model in (critic, generator))
+    for _ in range(2):
+        (critic(GIVEN) - critic(generator(GIVEN).detach())).sum().backward()
+        of_critic.step()
+        (-critic(generator(GIVEN))).sum().backward()
+        of_generator.step()
+    steps = only(asked).steps
+    of_critic_step, of_generator_step = ["judge", "Net.inner", "Net.outer", "judge"], ["Net.inner", "Net.outer", "judge"]
+    assert modules(steps) == [of_critic_step, of_generator_step] * 2
+    assert [len(step.micro_steps) for step in steps] == [2, 1, 2, 1]
+    assert all(not step.unseen for step in steps)
+
+
+def test_a_teacher_and_its_student(finder: plain.Finder, asked: Path) -> None:
+    """A second model's call belongs to the step that is under way."""
+    teacher, student = Net().eval(), Net()
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+    for _ in range(3):
+        with torch.no_grad():
+            wanted = teacher(GIVEN)
+        (student(GIVEN) - wanted).square().sum().backward()
+        optimizer.step()
+    steps = only(asked).steps
+    assert modules(steps) == [["inner", "outer", "Net.1.inner", "Net.1.outer"]] * 3
+    spooled = only(asked)
+    assert [spooled.named("text", step.ended[8])["text"] for step in steps if step.ended] == ["train", "train"]
+
+
+def test_a_target_that_is_called_twice_in_a_step_that_trains(finder: plain.Finder, asked: Path) -> None:
+    online, target = Net(), Net()
+    optimizer = torch.optim.SGD(online.parameters(), lr=0.1)
+    for _ in range(2):
+        views = [online(GIVEN), online(GIVEN)]
+        with torch.no_grad():
+            wanted = [target(GIVEN), target(GIVEN)]
+        sum((one - other).square().sum() for one, other in zip(views, wanted, strict=True)).backward()  # type: ignore[union-attr]
+        optimizer.step()
+    steps = only(asked).steps
+    assert modules(steps) == [["inner", "outer"] * 2 + ["Net.1.inner", "Net.1.outer"] * 2] * 2
+    assert [step.micro_steps for step in steps] == [{0, 1}] * 2
+
+
+@torch.no_grad()
+def test_models_that_only_evaluate_make_steps_of_their_own(finder: plain.Finder, asked: Path) -> None:
+    """As an encoder and a denoiser do; then another alone."""
+    encoder, denoiser, other = Critic(), Net(), Critic()
+    for _ in range(2):
+        encoder(GIVEN)
+        for _ in range(3):
+            denoiser(GIVEN)
+    for _ in range(3):
+        other(GIVEN)
+    net, alone = ["Net.inner", "Net.outer"], ["Critic.1.judge"]
+    assert modules(only(asked).steps) == [["judge", *net], net, [*net, "judge"], net, net, [*net, *alone], alone, alone]
+
+
+@torch.no_grad()
+def test_what_is_around_a_model_that_is_known_adds_what_is_new(finder: plain.Finder, asked: Path) -> None:
+    inner = Net()
+    inner(GIVEN)
+    around = nn.Sequential(inner, Critic())
+    for _ in range(3):
+        around(GIVEN)
+    whole = ["Sequential.0.Net.forward.0", "inner", "outer", "Sequential.1.Critic.forward.0", "Sequential.1.judge"]
+    assert modules(only(asked).steps) == [["inner", "outer", *whole], whole, whole]
+
+
+@torch.no_grad()
+def test_layers_of_a_program_without_a_model(finder: plain.Finder, asked: Path) -> None:
+    layers = [nn.Linear(4, 4) for _ in range(3)]
+    for _ in range(3):
+        given = GIVEN
+        for layer in layers:
+            given = layer(given)
+    steps = only(asked).steps
+    names = [[name for name in step.begun if ".forward." in name] for step in steps]
+    assert names[0] == [] and steps[0].unseen["another model", "Linear"] == 3  # their first calls were under way
+    linear = [f"Module.{path}.Linear.forward.0" for path in ("Linear", "Linear.1", "Linear.2")]
+    assert names[1:] == [linear] * 2
+
+
+@torch.no_grad()
+def test_models_that_others_call_without_holding_them(finder: plain.Finder, asked: Path) -> None:
+    """A loss calls its model, which hides another from its own parameters, and is given a new head."""
+
+    class Hiding(Net):
+        hidden = (Critic(),)
+
+        def forward(self, given: Tensor) -> Tensor:
+            return super().forward(given) + self.hidden[0](given)
+
+    class Loss(nn.Module):
+        def forward(self, model: nn.Module) -> Tensor:
+            loss: Tensor = model(GIVEN).sum()
+            return loss
+
+    model, loss = Hiding(), Loss()
+    for _ in range(3):
+        loss(model)
+    model.outer = nn.Sequential(nn.Linear(4, 4))
+    for _ in range(2):
+        loss(model)
+    before, after = ["inner", "outer", "Critic.judge"], ["inner", "outer.Sequential.forward.0", "outer.0", "Critic.judge"]
+    steps = only(asked).steps
+    assert modules(steps) == [before, before, before, ["inner", "outer.0", "Critic.judge"], after]
+    assert steps[3].unseen["another model", "Sequential"] == 1  # its first call was under way when it was found
+
+
+@torch.no_grad()
+def test_models_beyond_the_limit_are_counted(finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "MOST_MODELS", 2)
+    models = [Net(), Net(), Critic()]
+    for _ in range(2):
+        for model in models:
+            model(GIVEN)
+    steps = only(asked).steps
+    assert modules(steps)[0] == ["inner", "outer", "Net.1.inner", "Net.1.outer"]
+    assert steps[0].unseen["another model", "Critic"] == 1
+
+
+def test_threads_that_call_their_first_models_at_once_make_one_tap(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of two threads calls a model of its own, and then both the same."""
+    made = []
+    original = plain.session.Session
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        made.append(args)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(plain.session, "Session", counted)
+    for shared in (False, True):
+        made.clear()
+        finder = plain.Finder()
+        models = [Net()] * 4 if shared else [Net() for _ in range(4)]
+        call_at_once(models)
+        finder.stop()
+        assert len(made) == 1 and len(list(finder._roots)) == (1 if shared else 4)
+        assert finder._session is not None
+        finder._session.close()
+
+
+def call_at_once(models: Sequence[nn.Module]) -> None:
+    """Let each be called by a thread of its own."""
+    barrier = threading.Barrier(len(models))
+
+    def call(model: nn.Module) -> None:
+        barrier.wait()
+        model(GIVEN)
+
+    started = [threading.Thread(target=call, args=(model,)) for model in models]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+
+
+@torch.no_grad()
+def test_a_child_whose_parent_was_looking_finds_its_own_models(finder: plain.Finder) -> None:
+    """The lock is another thread's, which the child has not."""
+    locked, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with finder._lock:
+            locked.set()
+            done.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    locked.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        Net()(GIVEN)
+        os._exit(0 if finder._session else 1)
+    done.set()
+    holder.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
