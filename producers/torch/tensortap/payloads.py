@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ from tensortap.spool import Spool
 
 MOST_FILES: Final = 4096
 LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
+_NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on CPU, and on CUDA
 
 _File = tuple[int, int, int]  # location, size, checksum
 
@@ -56,6 +58,12 @@ class Payloads:
         op = self._meant.get(seq)
         if op is None or not site:
             return
+        try:
+            self._keep_of(op, tensor, observed, site, seq)
+        except (OSError, MemoryError, RuntimeError) as error:  # the last is torch's, where a copy has no room
+            self._unseen.count(unseen.NOT_KEPT, _why(error))
+
+    def _keep_of(self, op: str, tensor: Tensor, observed: Tensor, site: int, seq: int) -> None:
         found = plain(observed)
         if found is None or not safetensors.dtype_name(found.dtype):
             self._unseen.count(unseen.NOT_KEPT, f"no form for {tensor.dtype}" if found is not None else type(tensor).__name__)
@@ -81,15 +89,11 @@ class Payloads:
         head = safetensors.header(tensor, {"op": op, "step": str(self.step), "seq": str(seq)})
         size = len(head) + tensor.nbytes
         location = f"{self._name}/{self.step}-{seq}-{site}.safetensors"
-        try:
-            if not self._has_room(size):
-                return None
-            path = self._root / location
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            checksum = safetensors.write(path, tensor, head)
-        except OSError as error:
-            self._unseen.count(unseen.NOT_KEPT, os.strerror(error.errno) if error.errno else type(error).__name__)
+        if not self._has_room(size):
             return None
+        path = self._root / location
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        checksum = safetensors.write(path, tensor, head)
         self._files += 1
         self._left -= size
         return self._spool.text(location), size, checksum
@@ -106,3 +110,11 @@ class Payloads:
         if reached:
             self._unseen.count(unseen.NOT_KEPT, reached[0])
         return not reached
+
+
+def _why(error: Exception) -> str:
+    """The reason in the system's words where it has any. Of a lack of memory torch has no type of its own on every device."""
+    if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
+        return os.strerror(errno.ENOMEM)
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number else type(error).__name__

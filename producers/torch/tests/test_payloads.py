@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import struct
 import zlib
 from pathlib import Path
@@ -107,6 +108,45 @@ def test_what_is_beyond_a_limit_is_counted(limit: str, reason: str, tmp_path: Pa
     refused = [count for step in steps for (why, what), count in step.unseen.items() if why == "payload not kept" and what.startswith(reason)]
     kept = sum(path.is_file() for path in (tmp_path / "kept").rglob("*"))
     assert sum(refused) > 0 and kept == (0 if limit == "disk" else 1)
+
+
+@pytest.mark.parametrize("level", ["L0", "aten"])
+def test_what_is_asked_for_again_has_a_limit_of_its_own(level: str, tmp_path: Path) -> None:
+    model, spool = nn.Sequential(nn.Linear(4, 4)), tmp_path / "spool"
+    with tensortap.tap(model, run="kept", level=level, spool=spool) as tap:
+        for step in range(3):
+            if step:
+                asked = {"do": "capture", "level": level, "steps": 1, "folder": str(tmp_path / "kept"), "most_bytes": 250}
+                asking.ask(next(spool.iterdir()), 2 * step + 1, **asked)
+            model(torch.randn(3, 4))
+            tap.step()
+    assert [len({row[3] for row in step.payloads}) for step in reading.only(spool).steps] == [0, 1, 1]
+
+
+class _First(nn.Module):
+    """What is given has more elements than memory has room for, but shows the same one again and again."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        return given[:1] + 1
+
+
+def test_a_copy_that_memory_has_no_room_for_is_a_payload_that_is_not_kept(tmp_path: Path) -> None:
+    model, spool, given = nn.Sequential(_First()), tmp_path / "spool", torch.ones(1).expand(1 << 26)
+    with tensortap.tap(model, run="kept", spool=spool) as tap:
+        model(given)
+        tap.step()
+        asking.ask(next(spool.iterdir()), 3, do="capture", level="L0", steps=1, folder=str(tmp_path / "kept"), most_bytes=1 << 30)
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (in_use + given.nbytes // 2, before[1]))
+        try:
+            model(given)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, before)
+        tap.step()
+    step = reading.only(spool).steps[1]
+    assert step.unseen == {("payload not kept", "Cannot allocate memory"): 1}
+    assert {row[1] for row in step.payloads} == {"output"}
 
 
 def test_a_folder_that_cannot_be_made_costs_the_payloads_and_nothing_else(tmp_path: Path) -> None:
