@@ -109,6 +109,13 @@ $(TOOLS)/wheels/done: producers/torch/tests/engines.txt | $(UV)
 	$(TOOLS)/uv/bin/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --python-version 3.11 -d $(TOOLS)/wheels -r $<
 	@touch $@
 
+.PHONY: neighbours
+neighbours: $(TOOLS)/neighbours/done ## other tools that get into Python processes, pinned: 100 MB
+$(TOOLS)/neighbours/done: producers/torch/tests/neighbours.txt | $(UV)
+	$(UV) venv --quiet --clear --python python3 $(TOOLS)/neighbours
+	$(UV) pip install --quiet --no-deps --python $(TOOLS)/neighbours/bin/python -r $<
+	@touch $@
+
 .PHONY: test-torch-pytest
 test-torch-pytest:
 	$(COLLECT) $(TORCH) -m pytest $(FORKING:%=--ignore %)
@@ -116,7 +123,7 @@ test-torch-pytest:
 	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py
 
 .PHONY: test-torch
-test-torch: venv-torch kernel wheels ## tests of the collector, and its types
+test-torch: venv-torch kernel wheels neighbours ## tests of the collector, and its types
 	$(MAKE) test-torch-pytest
 	$(COLLECT) $(TORCH) -m mypy
 	$(COLLECT) $(TORCH) -m pyright --pythonpath $(TORCH)
@@ -126,7 +133,7 @@ PYTHON_OLDEST ?= 3.10
 PYTHON_NEWEST ?= 3.13
 
 .PHONY: test-torch-versions
-test-torch-versions: kernel wheels | $(UV) ## the collector's tests on the oldest PyTorch and Python, and on the newest: 10 GB
+test-torch-versions: kernel wheels neighbours | $(UV) ## the collector's tests on the oldest PyTorch and Python, and on the newest: 10 GB
 	set -e; for pair in $(PYTHON_OLDEST):oldest $(PYTHON_NEWEST):test; do \
 		venv=$(TOOLS)/torch-$${pair#*:}; \
 		$(UV) venv --quiet --clear --python $${pair%:*} $$venv; \

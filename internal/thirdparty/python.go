@@ -15,7 +15,7 @@ import (
 
 // requirements are the files that pin what `make test` installs beside Go's modules.
 func requirements() []string {
-	return []string{"consumers/parquet/testdata/requirements.txt", "producers/torch/requirements-test.txt"}
+	return []string{"consumers/parquet/testdata/requirements.txt", "producers/torch/requirements-test.txt", "producers/torch/tests/neighbours.txt"}
 }
 
 // installed is where the Makefile installs that, by the metadata that each package brings.
@@ -32,11 +32,11 @@ func pythonPackages(to io.Writer, page string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(to, "\nNot linked and not part of any release, fetched for the tests by `make venv` and `make venv-torch`; licences as the packages name them:\n\n| package | version | licence |\n|---|---|---|\n")
+	fmt.Fprint(to, "\nNot linked and not part of any release, fetched for the tests by `make venv`, `make venv-torch` and `make neighbours`; licences as the packages name them:\n\n| package | version | licence |\n|---|---|---|\n")
 	for _, p := range pins {
 		licence := cmp.Or(known[p], written(page, p))
 		if licence == "" {
-			return fmt.Errorf("%s %s: its licence is not known before it is installed: make venv venv-torch", p.name, p.version)
+			return fmt.Errorf("%s %s: its licence is not known before it is installed: make venv venv-torch neighbours", p.name, p.version)
 		}
 		fmt.Fprintf(to, "| %s | %s | %s |\n", p.name, p.version, licence)
 	}
