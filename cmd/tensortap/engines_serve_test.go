@@ -166,6 +166,14 @@ func (s *modelServer) wait(tb testing.TB) {
 	}
 }
 
+// signal reaches all processes of the server.
+func (s *modelServer) signal(tb testing.TB, signal syscall.Signal) {
+	tb.Helper()
+	if err := syscall.Kill(-s.cmd.Process.Pid, signal); err != nil {
+		tb.Fatalf("%v to the server: %v", signal, err)
+	}
+}
+
 func (s *modelServer) kill() {
 	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 	<-s.ended

@@ -69,11 +69,15 @@ def modes_of(name: str) -> list[str]:
 
 
 def rounds(subject: Subject, kind: str, name: str, folder: Path, ask: Ask) -> Times:
-    """Times of every mode, round by round; msProbe's between ours."""
-    times: Times = {mode: [] for mode in modes_of(name)}
+    """Times of every mode, round by round; msProbe's between ours.
+
+    Each round begins with another mode: what follows upon msProbe, or upon a pause, is slower than the same a moment later.
+    """
+    modes = modes_of(name)
+    times: Times = {mode: [] for mode in modes}
     step, steps = getattr(subject, kind), STEPS[name]
     for number in range(ROUNDS):
-        for mode in modes_of(name):
+        for mode in modes[number % len(modes) :] + modes[: number % len(modes)]:
             with collected(subject, MODES[mode], folder / f"{kind}-{mode}-{number}"):
                 times[mode].append(timed(step, steps))
         for level in LEVELS:
