@@ -82,3 +82,25 @@ func (l launching) pythonPath(folder, users string) string {
 	}
 	return strings.Join(path, string(os.PathListSeparator))
 }
+
+// tellLeftOut says which engine is told what plug-ins to load, and not ours. Most processes are entered without it.
+func (a *app) tellLeftOut(environment []string) {
+	for _, variable := range environment {
+		name, list, _ := strings.Cut(variable, "=")
+		if leavesOut(name, list) {
+			a.tellLaunch(name + " leaves out the plug-in tensortap: processes that start Python without our sitecustomize, as Ray's workers, are not recorded; add it to the list to record them, too")
+		}
+	}
+}
+
+// leavesOut reads a list as its engine does: one of vLLM's that is empty allows none, one of SGLang's all.
+func leavesOut(name, list string) bool {
+	const plugin = "tensortap"
+	switch name {
+	case "VLLM_PLUGINS":
+		return !slices.Contains(strings.Split(list, ","), plugin)
+	case "SGLANG_PLUGINS":
+		return list != "" && !slices.ContainsFunc(strings.Split(list, ","), func(name string) bool { return strings.TrimSpace(name) == plugin })
+	}
+	return false
+}

@@ -36,7 +36,7 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "Run a program and record its models, without a change of its code",
 		Long: `Run a program and record its models, without a change of its code: the collector
-enters every Python process below it and taps the first model that is called. It sees
+enters every Python process below it and taps each model that is called. It sees
 what a tap in the code would see, and is controlled by the same TENSORTAP_* variables.
 
 Where a system runs, events go there. Else one runs for as long as the program does,
@@ -109,6 +109,9 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	environment, err := a.attached(l)
 	if err != nil {
 		return err
+	}
+	if !l.asMsprobe {
+		a.tellLeftOut(os.Environ())
 	}
 	status := 0
 	observed := func(ctx context.Context, client *system.Client) error {

@@ -14,6 +14,8 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 	s := setting{data: t.TempDir(), env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
 	wrong := s
 	wrong.env = append([]string{"WRONG=1"}, s.env...)
+	listed := s
+	listed.env = append([]string{"VLLM_PLUGINS=lora", "SGLANG_PLUGINS=lora, tensortap"}, s.env...)
 	config := textFile(t, `{"task": "statistics", "dump_path": "/ignored", "level": "L0", "step": [1], "statistics": {}}`)
 	job := []string{"--", filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "2", "testdata/plain_ddp.py"}
 	for _, c := range []struct {
@@ -27,6 +29,11 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{s, []string{"compare", "bad", "good"}, 1, []string{"began at     step 0, rank 1, op Module.2.Linear.forward.0", "parameter weight", "plain_ddp.py"}},
 		{s, []string{"compare", "good", "good"}, 0, []string{"SAME"}},
 
+		{s, []string{"run", "--run", "two", "--", python, "testdata/plain_gan.py"}, 0, []string{"that are recorded: 1"}},
+		{wrong, []string{"run", "--run", "two-wrong", "--", python, "testdata/plain_gan.py"}, 0, []string{"that are recorded: 1"}},
+		{s, []string{"compare", "two-wrong", "two"}, 1, []string{"began at     step 0, rank 0, op Module.Generator.2.Linear.forward.0", "parameter weight"}},
+		{s, []string{"compare", "two", "two"}, 0, []string{"SAME"}},
+
 		{s, []string{"run", "--run", "tokens", "--level", "mix", "--", python, "testdata/plain_generate.py"}, 0, []string{"[[0, 1, 2, 3, 4, ", "that are recorded: 1"}},
 		{s, []string{"run", "--run", "configured", "--config", config, "--", python, "testdata/plain_generate.py"}, 0, []string{"that are recorded: 1"}},
 		{s, []string{"run", "--run", "driven", "--as-msprobe", "--", python, "testdata/calls_msprobe.py", config}, 0, []string{"msprobe in this process is tensortap", "that are recorded: 1"}},
@@ -38,6 +45,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{s, []string{"run", "--run", "none", "--", "sh", "-c", "exit 7"}, 7, []string{"nothing was recorded"}},
 		{s, []string{"run", "--run", "none", "--", "no such program"}, 127, []string{"start no such program"}},
 		{s, []string{"run", "--run", "none", "--", "sh", "-c", "kill -9 $$"}, 137, nil},
+		{listed, []string{"run", "--run", "none", "--", "sh", "-c", "exit 7"}, 7, []string{"VLLM_PLUGINS leaves out the plug-in tensortap"}},
 		{s, []string{"run", "--run", "none", "--eager", "--", "true"}, 2, []string{"--eager: this is no command line of vLLM or SGLang"}},
 		{s, []string{"run", "--run", "none", "--level", "L7", "--", "true"}, 2, []string{`--level "L7": want L0, L1, mix or aten`}},
 		{s, []string{"run", "--run", "none", "--steps", "0:2", "--", "true"}, 2, []string{`--steps "0:2": want numbers and ranges`}},
@@ -58,6 +66,28 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 
 const stepsOfRuns = `SELECT run, arraySort(groupUniqArray(step)), max(op LIKE 'Functional.linear.%')
 FROM tap.tensors WHERE run IN ('configured', 'driven', 'tokens') GROUP BY run ORDER BY run`
+
+// TestListsOfPluginsAreReadAsEnginesReadThem takes what each engine's own code makes of its variable.
+func TestListsOfPluginsAreReadAsEnginesReadThem(t *testing.T) {
+	t.Parallel()
+	for variable, want := range map[string]bool{
+		"VLLM_PLUGINS=":                    true,
+		"VLLM_PLUGINS=lora":                true,
+		"VLLM_PLUGINS=lora, tensortap":     true,
+		"VLLM_PLUGINS=lora,tensortap":      false,
+		"SGLANG_PLUGINS=":                  false,
+		"SGLANG_PLUGINS=lora":              true,
+		"SGLANG_PLUGINS= , ":               true,
+		"SGLANG_PLUGINS=lora tensortap":    true,
+		"SGLANG_PLUGINS=lora , tensortap ": false,
+		"OTHER_PLUGINS=lora":               false,
+	} {
+		name, list, _ := strings.Cut(variable, "=")
+		if got := leavesOut(name, list); got != want {
+			t.Errorf("%q leaves out: %v, want %v", variable, got, want)
+		}
+	}
+}
 
 // TestProgramsThatOverlapShareASystem launches two programs and asks a question at once, where nothing runs.
 func TestProgramsThatOverlapShareASystem(t *testing.T) {
