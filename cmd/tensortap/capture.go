@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ func newCapture(a *app) *cobra.Command {
 	k := asking{request: agent.Request{Do: agent.DoCapture}}
 	var payload bool
 	var most int64
-	var prompts []string
+	var hashes []string
 	cmd := &cobra.Command{
 		Use:   "capture --run NAME",
 		Short: "Record more of a live run, now, for some steps",
@@ -35,14 +36,15 @@ tensortap compare --payload reads.
 Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 		Example: `  tensortap capture --run bad --steps 2
   tensortap capture --run bad --level mix --scope 'layers.3.*' --payload
-  tensortap capture --run bad --rank 3 --request 'chatcmpl-17*'`,
+  tensortap capture --run bad --rank 3 --request 'chatcmpl-17*'
+  tensortap capture --run bad --prompt 'Why is the sky blue'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if payload {
 				k.request.MostBytes = most
 			}
 			var err error
-			if k.request.Prompts, err = promptHashes(prompts); err != nil {
+			if k.request.Prompts, err = promptHashes(hashes); err != nil {
 				return err
 			}
 			if err := checkCapture(&k.request, most); err != nil {
@@ -61,7 +63,9 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	f.IntVar(&k.request.Steps, "steps", 2, "how many steps")
 	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and what is in them")
 	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
-	f.StringSliceVar(&prompts, "prompt", nil, "only steps that serve a request with this prompt, by the prompt_hash that tap.requests has of it")
+	f.StringArrayVar(&k.request.Texts, "prompt", nil, "only steps that serve a request whose prompt holds this `TEXT`, white space aside; may be given again")
+	f.Lookup("prompt").DefValue = "" // help would say []
+	f.StringSliceVar(&hashes, "prompt-hash", nil, "likewise, by the prompt_hash that tap.requests has of it")
 	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
 	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")
 	completeLevels(cmd)
@@ -84,6 +88,8 @@ func checkCapture(r *agent.Request, most int64) error {
 		return fmt.Errorf("--steps %d: want 1 or more", r.Steps)
 	case most < 1:
 		return fmt.Errorf("--payload-bytes %d: want 1 or more", most)
+	case slices.ContainsFunc(r.Texts, func(text string) bool { return strings.TrimSpace(text) == "" }):
+		return errors.New("--prompt: want some text, since every prompt holds white space alone")
 	}
 	return nil
 }
@@ -93,7 +99,7 @@ func promptHashes(texts []string) ([]uint64, error) {
 	for i, text := range texts {
 		var err error
 		if hashes[i], err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, fmt.Errorf("--prompt %s: want the number that prompt_hash is in tap.requests", strconv.Quote(text))
+			return nil, fmt.Errorf("--prompt-hash %s: want the number that prompt_hash is in tap.requests", strconv.Quote(text))
 		}
 	}
 	return hashes, nil

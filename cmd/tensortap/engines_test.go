@@ -21,6 +21,9 @@ func asked() []inference {
 // lasting outlasts what is done to a server meanwhile.
 func lasting() inference { return inference{"lasting", tokensFrom(200, 8), 200} }
 
+// spoken is asked for by what its prompt says: the words of the models are the numbers of their tokens.
+func spoken() inference { return inference{"spoken", tokensFrom(300, 6), 4} }
+
 func tokensFrom(first, count int) []int {
 	tokens := make([]int, count)
 	for i := range tokens {
@@ -65,6 +68,7 @@ func (e engineTrial) serveWell(model string) {
 	s := e.start("good", model)
 	e.answer(s, asked())
 	e.checkCapture(s)
+	e.checkCaptureOfPrompt(s)
 	if e.engine.name == "sglang" { // whose health check computes a token
 		e.check("health check answered", "", s.http(e.Context(), http.MethodGet, "/health_generate", nil))
 	}
@@ -158,6 +162,27 @@ func (e engineTrial) checkCapture(s *modelServer) {
 	e.check("capture on a live server: two steps in detail, then as before", "", errors.Join(err, differs(got, want)))
 }
 
+// checkCaptureOfPrompt asks, while another request is served, for steps of one that is yet to come.
+func (e engineTrial) checkCaptureOfPrompt(s *modelServer) {
+	before := e.lastStep("good")
+	answered := make(chan error, 1)
+	go func() { answered <- s.generate(e.Context(), lasting()) }()
+	out := inside(e, e.up.setting, "capture", "--run", "good", "--level", "mix", "--steps", "2", "--prompt", "302 303")
+	err := errors.Join(<-answered, s.generate(e.Context(), spoken()))
+	if out.status != 0 || !strings.Contains(out.stdout, "will record steps that have such a request") {
+		err = errors.Join(err, fmt.Errorf("%v", out))
+	}
+	e.awaitSteps("good", stepsOf(append(asked(), lasting(), lasting(), spoken())))
+	got := e.rows(`SELECT t.rank, extract(r.request, '(?:cmpl-)?([a-z]+)') AS name, r.first_position FROM
+		(SELECT DISTINCT rank, step FROM tap.tensors WHERE run = 'good' AND step > %d AND op LIKE 'Functional.%%') AS t
+		JOIN tap.requests AS r ON r.rank = t.rank AND r.step = t.step WHERE r.run_id = xxh3(concat('good', char(31))) ORDER BY t.rank, r.first_position`, before)
+	var want []string
+	for rank := range e.tp {
+		want = append(want, fmt.Sprintf("%d,spoken,0", rank), fmt.Sprintf("%d,spoken,%d", rank, len(spoken().prompt)))
+	}
+	e.check("capture by the text of a prompt: two steps of that request", "", errors.Join(err, differs(got, want)))
+}
+
 // checkSteps holds what the engine said of each step against what was asked: a prompt in one step, then a token in each.
 func (e engineTrial) checkSteps(run string, requests []inference) {
 	var want []string
@@ -195,7 +220,7 @@ func (e engineTrial) checkRequests(run string, requests []inference) {
 		}
 	}
 	got := e.rows(`SELECT rank, extract(request, '(?:cmpl-)?([a-z]+)') AS name, phase, first_position, token_count, row_offset, prompt_token_count
-		FROM tap.requests WHERE run_id = xxh3(concat('%s', char(31))) AND name != 'lasting' ORDER BY rank, step`, run)
+		FROM tap.requests WHERE run_id = xxh3(concat('%s', char(31))) AND name NOT IN ('lasting', 'spoken') ORDER BY rank, step`, run)
 	e.check("requests, positions", fmt.Sprintf("%d requests", len(requests)), differs(got, want))
 }
 
@@ -214,8 +239,8 @@ func (e engineTrial) checkCompare() {
 func (e engineTrial) killLastRank(s *modelServer) {
 	answered := make(chan error, 1)
 	go func() { answered <- s.generate(e.Context(), lasting()) }()
-	before := e.lastStep()
-	err := await(time.Minute, "steps of a long request", func() bool { return e.lastStep() > before+3 })
+	before := e.lastStep("bad")
+	err := await(time.Minute, "steps of a long request", func() bool { return e.lastStep("bad") > before+3 })
 	pid, parsed := strconv.Atoi(e.rows(`SELECT pid FROM tap.ranks WHERE run_id = xxh3(concat('bad', char(31))) AND rank = %d`, e.tp-1)[0])
 	if err != nil || parsed != nil {
 		e.Fatal(err, parsed)
@@ -226,7 +251,7 @@ func (e engineTrial) killLastRank(s *modelServer) {
 	<-answered
 	s.wait(e)
 	e.up.settle(e)
-	last := e.lastStep()
+	last := e.lastStep("bad")
 	state := e.rows(`SELECT state, op FROM tap.ranks_report(run = 'bad', silent_seconds = 10, now_ns = -1) WHERE rank = %d`, e.tp-1)
 	if len(state) != 1 || !strings.HasPrefix(state[0], "died,Module.") {
 		err = fmt.Errorf("the rank that was killed is %q at step %d", state, last)
@@ -234,8 +259,8 @@ func (e engineTrial) killLastRank(s *modelServer) {
 	e.check("kill -9 of a worker: events and op are there", fmt.Sprintf("%s at step %d", state, last), err)
 }
 
-func (e engineTrial) lastStep() int {
-	rows := e.rows(`SELECT max(step) FROM tap.steps WHERE run_id = xxh3(concat('bad', char(31))) AND rank = %d`, e.tp-1)
+func (e engineTrial) lastStep(run string) int {
+	rows := e.rows(`SELECT max(step) FROM tap.steps WHERE run_id = xxh3(concat('%s', char(31))) AND rank = %d`, run, e.tp-1)
 	number, err := strconv.Atoi(rows[0])
 	if err != nil {
 		e.Fatal(err)

@@ -37,6 +37,7 @@ type Request struct {
 	Scope     []string `json:"scope,omitempty"`
 	Requests  []string `json:"requests,omitempty"`   // only steps that serve a request whose id fits one of these patterns
 	Prompts   []uint64 `json:"prompts,omitempty"`    // or one with a prompt of such a hash
+	Texts     []string `json:"texts,omitempty"`      // or one with a prompt that holds such a text
 	MostBytes int64    `json:"most_bytes,omitempty"` // of raw tensors, for each process; 0: none are kept
 }
 
@@ -79,7 +80,7 @@ type TextError struct{ Bytes int }
 
 // Error implements error.
 func (e *TextError) Error() string {
-	return fmt.Sprintf("the request takes %d bytes, limit %d: give fewer or shorter patterns", e.Bytes, schemas.SpoolControlBytes)
+	return fmt.Sprintf("the request takes %d bytes, limit %d: give fewer or shorter patterns, or less of the prompt", e.Bytes, schemas.SpoolControlBytes)
 }
 
 // Check says whether processes can be given the request at all.
@@ -99,7 +100,7 @@ func (r *Request) text(folder string) ([]byte, error) {
 	if r.Do == DoCapture {
 		asked["level"], asked["steps"] = r.Level, r.Steps
 		asked["scope"], asked["requests"] = append([]string{}, r.Scope...), append([]string{}, r.Requests...)
-		asked["prompts"] = append([]uint64{}, r.Prompts...)
+		asked["prompts"], asked["texts"] = append([]uint64{}, r.Prompts...), append([]string{}, r.Texts...)
 	}
 	if r.MostBytes > 0 {
 		asked["folder"], asked["most_bytes"] = folder, r.MostBytes

@@ -179,7 +179,7 @@ func TestTheCollectorReadsWhatTheAgentAsksAndTheAgentWhatItAnswers(t *testing.T)
 	}
 	a := serving(t, config(t, root, newLog(t)))
 	poke := asked(t, a, agent.Request{RunID: schemas.RunID(run), Sequence: 1 << 31, Do: agent.DoPoke}, agent.StateSeen)
-	capture := agent.Request{RunID: schemas.RunID(run), Sequence: 1<<32 - 1, Do: agent.DoCapture, Level: "mix", Steps: 2, Scope: []string{"a.☃*"}, MostBytes: 9}
+	capture := agent.Request{RunID: schemas.RunID(run), Sequence: 1<<32 - 1, Do: agent.DoCapture, Level: "mix", Steps: 2, Scope: []string{"a.☃*"}, Texts: []string{"Why, <s>☃"}, MostBytes: 9}
 	got := asked(t, a, capture, agent.StateRefused)
 	_ = end.Close()
 	if err := cmd.Wait(); err != nil {
@@ -188,8 +188,10 @@ func TestTheCollectorReadsWhatTheAgentAsksAndTheAgentWhatItAnswers(t *testing.T)
 	if got.FromStep != 5 || !strings.HasPrefix(got.Reason, strings.Repeat("✗", 74)) || len(got.Reason) > schemas.SpoolAnswerBytes+3 {
 		t.Errorf("answer %+v", got)
 	}
-	if !strings.Contains(said.String(), `"scope":["a.☃*"]`) || !strings.Contains(said.String(), `"most_bytes":9`) {
-		t.Errorf("the process read %s", &said)
+	for _, want := range []string{`"scope":["a.☃*"]`, `"texts":["Why, \u003cs\u003e☃"]`, `"most_bytes":9`} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the process read %s, want %s", &said, want)
+		}
 	}
 	if poke.Stacks != "" || poke.HeartbeatNs == 0 { // its one thread is the one that writes
 		t.Errorf("poke %+v", poke)

@@ -12,13 +12,13 @@ from tensortap import layout
 from tensortap.config import CHOICES, Level
 from tensortap.control_page import ControlPage
 from tensortap.filters import nearest_path
-from tensortap.serving import Request
+from tensortap.serving import Prompt, Request, UnreadableError, bare
 from tensortap.steps import Facts
 
 _MOST_STEPS: Final = 1 << 20
 _EXTENTS: Final = {"debug": 0, "L0": 1, "L1": 1, "mix": 2}  # of levels; others record more
 SIGNAL_STEPS: Final = 2
-_LISTS: Final = {"scope": str, "requests": str, "prompts": int}
+_LISTS: Final = {"scope": str, "requests": str, "prompts": int, "texts": str}
 
 
 class RequestError(ValueError):
@@ -33,17 +33,31 @@ class Detail:
     steps: int = 2
     scope: tuple[str, ...] = ()  # patterns of module paths; empty: all
     requests: tuple[str, ...] = ()  # patterns of request ids, of which a step must serve one; empty: any step
-    prompts: tuple[int, ...] = ()  # or requests with a prompt of such a hash
+    prompts: tuple[int, ...] = ()  # or one with a prompt of such a hash
+    texts: tuple[str, ...] = ()  # or with a prompt that holds such a text
     folder: str = ""  # below which raw tensors are kept; empty: none are
     most_bytes: int = 0  # of those
 
+    @property
+    def is_choosy(self) -> bool:
+        """Whether it matters what a step serves."""
+        return bool(self.requests or self.prompts or self.texts)
+
     def means(self, facts: Facts) -> bool:
         """Whether a step of these facts is meant."""
-        return not (self.requests or self.prompts) or any(self._names(request) for request in facts.served)
+        return not self.is_choosy or any(self._names(request) for request in facts.served)
 
     def _names(self, request: Request) -> bool:
         is_named = any(fnmatchcase(request.name, pattern) for pattern in self.requests)
-        return is_named or (request.prompt is not None and request.prompt.hash in self.prompts)
+        return is_named or (request.prompt is not None and self._has(request.prompt))
+
+    def _has(self, prompt: Prompt) -> bool:
+        if prompt.hash in self.prompts:
+            return True
+        try:
+            return any(bare(text) in prompt.text for text in self.texts)
+        except UnreadableError:  # of this one: that others can be read was seen when the request came
+            return False
 
 
 SIGNALLED: Final = Detail(steps=SIGNAL_STEPS)
@@ -70,7 +84,7 @@ class Control:
     def next_step(self, step: int, facts: Facts) -> Detail | None:
         """The detail that the step which begins is recorded with, if with any."""
         if self._page.sequence() != self._sequence:
-            self._look(step)
+            self._look(step, facts)
         if self._signals != self._signals_seen and self._asked is None:
             self._signals_seen = self._signals
             self._asked, self._left = SIGNALLED, SIGNAL_STEPS
@@ -90,21 +104,22 @@ class Control:
         if not self._left:
             self._asked = None
 
-    def _look(self, step: int) -> None:
+    def _look(self, step: int, facts: Facts) -> None:
         request = self._page.request()
         if request is None:  # being written: the next step looks again
             return
         self._sequence, text = request
         try:
-            self._follow(read(text), step)
+            self._follow(read(text), step, facts)
         except RequestError as error:
             self._page.answer(self._sequence, layout.REFUSED, step, str(error))
 
-    def _follow(self, asked: Detail | bool, step: int) -> None:
+    def _follow(self, asked: Detail | bool, step: int, facts: Facts) -> None:
         if isinstance(asked, Detail):
             _check_scope(asked.scope, self._modules())
+            _check_served(asked, facts.served)
             self._asked, self._left, self._unanswered = asked, asked.steps, self._sequence
-            if asked.requests or asked.prompts:
+            if asked.is_choosy:
                 self._page.answer(self._sequence, layout.AWAITING, step)
             return
         self.stopped, self._unanswered = asked, 0
@@ -145,6 +160,24 @@ def _check_scope(scope: tuple[str, ...], modules: Sequence[str]) -> None:
             raise RequestError(f"scope {pattern}: no module has such a path" + (f"; do you mean {near}?" if near else ""))
 
 
+def _check_served(asked: Detail, served: Sequence[Request]) -> None:
+    """Refuse what no step will ever be known to serve. A step that serves nothing is none of an engine's."""
+    if asked.is_choosy and not served:
+        raise RequestError("steps of this program serve no requests that are known: ask for its next steps, or for a scope, and not for requests or prompts")
+    if asked.texts:
+        _check_readable([request.prompt for request in served if request.prompt])
+
+
+def _check_readable(prompts: Sequence[Prompt]) -> None:
+    """Read one. The first that is ever read waits for a tokenizer."""
+    if not prompts:
+        raise RequestError("prompts are not known here; choose by --request")
+    try:
+        _ = prompts[0].text
+    except UnreadableError as error:
+        raise RequestError(f"prompts cannot be read here, choose by --request or --prompt-hash: {error}") from error
+
+
 def _detail(request: Mapping[str, Any]) -> Detail:
     unknown = sorted(request.keys() - Detail.__dataclass_fields__.keys())
     if unknown:
@@ -157,6 +190,8 @@ def _detail(request: Mapping[str, Any]) -> Detail:
         raise RequestError(f"{detail.steps!r} steps: want 1 to {_MOST_STEPS}")
     if not isinstance(detail.folder, str) or type(detail.most_bytes) is not int:
         raise RequestError("folder and most_bytes are a text and a number")
+    if not all(map(bare, detail.texts)):
+        raise RequestError("every prompt holds a text of white space alone")
     return detail
 
 

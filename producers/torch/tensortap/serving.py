@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import time
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from tensortap import layout, unseen
@@ -16,12 +17,29 @@ from tensortap.spool import Spool
 MOST_NAMES: Final = 1 << 16  # of requests, that one process keeps
 
 
+class UnreadableError(Exception):
+    """The text of a prompt cannot be had, for the reason that this gives."""
+
+
+def bare(text: str) -> str:
+    """Text without white space, of which a tokenizer may give back another than it was given."""
+    return "".join(text.split())
+
+
 @dataclass(frozen=True)
 class Prompt:
     """A prompt, by the hash of its tokens' ids: runs name the same request differently."""
 
     hash: int
     tokens: int
+    read: Callable[[], str] | None = field(default=None, compare=False, repr=False)  # its text, which takes a tokenizer
+
+    @cached_property
+    def text(self) -> str:
+        """What it says, without white space. Raises UnreadableError."""
+        if self.read is None:
+            raise UnreadableError("nothing here turns tokens into text")
+        return bare(self.read())
 
 
 @dataclass(frozen=True)
@@ -36,10 +54,10 @@ class Request:
     row: int | None = None  # of the step's tensors, in which the tokens begin
 
 
-def prompt_of(tokens: Sequence[int]) -> Prompt:
+def prompt_of(tokens: Sequence[int], read: Callable[[], str] | None = None) -> Prompt:
     """The prompt of these tokens."""
     digest = hashlib.blake2b(array("q", tokens).tobytes(), digest_size=8).digest()
-    return Prompt(int.from_bytes(digest, "little") or 1, len(tokens))
+    return Prompt(int.from_bytes(digest, "little") or 1, len(tokens), read)
 
 
 class Serving:

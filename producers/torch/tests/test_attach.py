@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from tensortap.attach import plain
-from tensortap.attach.served import Served, Step, close, in_order, steps, tap_of
-from tensortap.serving import Request, prompt_of
+from tensortap.attach.served import Served, Step, close, in_order, reader, steps, tap_of
+from tensortap.serving import Request, UnreadableError, prompt_of
 from tensortap.steps import Facts
 from tests.reading import only
 
@@ -162,6 +163,26 @@ def test_rows_of_an_order_that_is_not_known_are_not_known() -> None:
 def test_prompts_are_told_apart_by_their_tokens() -> None:
     assert prompt_of([1, 2, 3]) == prompt_of((1, 2, 3))
     assert len({prompt_of(tokens).hash for tokens in ([], [0], [0, 0], [1, 2, 3], [3, 2, 1], [-1])}) == 6
+
+
+class Tokenizer:
+    """Says a token as its letter."""
+
+    def decode(self, tokens: list[int]) -> str:
+        """As those of transformers, it takes a list, and of tokens that there are."""
+        return "".join(chr(token) for token in tokens)
+
+
+def test_a_prompt_is_read_by_the_engines_tokenizer() -> None:
+    tokens = array("q", map(ord, " A b"))
+    assert prompt_of(tokens, reader(Tokenizer, tokens)).text == "Ab"
+    missing: dict[str, object] = {}
+    broken: list[tuple[Callable[[], object], str]] = [
+        (lambda: None, "without a tokenizer"), (lambda: missing["vocab"], "KeyError: 'vocab'"), (object, "no attribute 'decode'"),
+    ]  # fmt: skip
+    for tokenizer, reason in broken:
+        with pytest.raises(UnreadableError, match=reason):
+            _ = prompt_of(tokens, reader(tokenizer, tokens)).text
 
 
 @torch.inference_mode()

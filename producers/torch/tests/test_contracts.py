@@ -70,7 +70,9 @@ def test_sglang_makes_batches_of_requests_with_their_prompts() -> None:
     text = source("sglang", BATCH)
     assert parameters(text, "ForwardBatch", "init_new")[:2] == ["batch", "model_runner"]
     assert {"extend_seq_lens_cpu", "extend_prefix_lens_cpu", "seq_lens_cpu"} <= fields(text, "ForwardBatch")
-    assert "self.origin_input_ids = " in source("sglang", "sglang/srt/managers/schedule_batch.py")
+    request = source("sglang", "sglang/srt/managers/schedule_batch.py")
+    assert all(f"self.{name} = " in request for name in ("origin_input_ids", "origin_input_ids_unpadded", "tokenizer"))
+    assert "req.tokenizer = self.tokenizer" in source("sglang", "sglang/srt/managers/scheduler.py")
     assert "    ForwardBatch,\n" in source("sglang", RUNNER)
 
 

@@ -19,10 +19,11 @@ from torch import Tensor
 
 import tensortap
 from tensortap import layout, whereabouts
-from tensortap.serving import Request, prompt_of
+from tensortap.serving import Prompt, Request, UnreadableError, prompt_of
 from tensortap.steps import Facts
 
 STEPS = 8
+WANTED = (3, 5, 6)  # of those that serve requests, the steps of the one that is asked for
 Before = Callable[[int, Path], None]
 
 
@@ -149,27 +150,70 @@ def test_what_is_stopped_goes_on_when_asked_and_single_steps_can_be_captured_mea
     assert outcomes[2] == (layout.STOPPED, 2) and outcomes[4] == (layout.RECORDING, 4) and outcomes[6] == (layout.RESUMED, 6)
 
 
-def test_only_steps_of_a_request_are_meant_where_one_is_named(tmp_path: Path) -> None:
-    _train(tmp_path, _once(2, do="capture", level="mix", steps=1, requests=["chat-*"]))
-    assert asking.answer(_folder(tmp_path))[:2] == (7, layout.AWAITING)  # here nobody serves requests
+@pytest.mark.parametrize("asked", [{"requests": ["chat-*"]}, {"prompts": [7]}, {"texts": ["Hello"]}], ids=["id", "hash", "text"])
+def test_a_program_that_serves_nobody_waits_for_no_request(asked: dict[str, Any], tmp_path: Path) -> None:
+    _train(tmp_path, _once(2, do="capture", level="mix", steps=1, **asked))
+    sequence, outcome, step, _, text = asking.answer(_folder(tmp_path))
+    assert (sequence, outcome, step) == (7, layout.REFUSED, 2) and "ask for its next steps" in text
     assert not any(_apis(tmp_path).values())
 
 
-@pytest.mark.parametrize("asked", [{"requests": ["chat-[12]"]}, {"prompts": [prompt_of([7]).hash]}], ids=["id", "prompt"])
-def test_steps_that_serve_such_a_request_are_recorded(asked: dict[str, Any], tmp_path: Path) -> None:
+def _serve(spool: Path, prompt: Callable[[int], Prompt], **asked: Any) -> None:
+    """Serve a request of its own in each step, whose prompts are told by their numbers, and ask as step 1 begins."""
     model, batch = small()
-    tap = tensortap.tap(model, run="asked", spool=tmp_path)
+    tap = tensortap.tap(model, run="asked", spool=spool)
     for step in range(STEPS):
         if step == 1:
-            asking.ask(_folder(tmp_path), 5, do="capture", steps=2, **asked)
-        name = "chat-2" if step in (3, 5, 6) else "other"
-        tap.facts = Facts(served=(Request(name, "decode", 1, prompt=prompt_of([7] if step in (3, 5, 6) else [8])),))
+            asking.ask(_folder(spool), 5, do="capture", steps=2, **asked)
+        name = "chat-2" if step in WANTED else "other"
+        tap.facts = Facts(served=(Request(name, "decode", 1, prompt=prompt(7 if step in WANTED else 8)),))
         tap.start()
         model(batch)
         tap.step()
     tap.close()
-    assert {step for step, parents in _apis(tmp_path).items() if parents} == {3, 5}
-    assert asking.answer(_folder(tmp_path))[:3] == (5, layout.RECORDING, 3)
+
+
+def _spoken(token: int) -> Prompt:
+    return prompt_of([token], lambda: f"<s>user\n What is  {token}\N{BLACK HEART SUIT} of 10 ?</s>")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"requests": ["chat-[12]"]}, {"prompts": [prompt_of([7]).hash]}, {"texts": ["never said", "is 7\N{BLACK HEART SUIT}\nof 10?"]}],
+    ids=["id", "hash", "text"],
+)
+def test_steps_that_serve_such_a_request_are_recorded(asked: dict[str, Any], tmp_path: Path) -> None:
+    _serve(tmp_path, _spoken, **asked)
+    assert {step for step, parents in _apis(tmp_path).items() if parents} == set(WANTED[:2])
+    assert asking.answer(_folder(tmp_path))[:3] == (5, layout.RECORDING, WANTED[0])
+
+
+def _unspeakable(token: int) -> Prompt:
+    def read() -> str:
+        raise UnreadableError("OSError: no tokenizer.json")
+
+    return prompt_of([token], read)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "reason"),
+    [
+        (_unspeakable, "Hello", "prompts cannot be read here, choose by --request or --prompt-hash: OSError: no tokenizer.json"),
+        (lambda token: prompt_of([token]), "Hello", "nothing here turns tokens into text"),
+        (_spoken, " \n", "every prompt holds a text of white space alone"),
+    ],
+    ids=["no tokenizer", "no engine", "no text"],
+)
+def test_a_text_that_cannot_be_looked_for_is_refused(prompt: Callable[[int], Prompt], text: str, reason: str, tmp_path: Path) -> None:
+    _serve(tmp_path, prompt, texts=[text])
+    sequence, outcome, _, _, said = asking.answer(_folder(tmp_path))
+    assert (sequence, outcome) == (5, layout.REFUSED) and reason in said
+    assert not any(_apis(tmp_path).values())
+
+
+def test_no_prompt_is_read_before_one_is_asked_for(tmp_path: Path) -> None:
+    _serve(tmp_path, _unspeakable, requests=["chat-*"])
+    assert asking.answer(_folder(tmp_path))[:2] == (5, layout.RECORDING)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tensortap.attach import plain
 from tensortap.attach.wanted import wanted
 from tensortap.config import SettingsError, changed
 from tensortap.notices import Notices
-from tensortap.serving import Request
+from tensortap.serving import Request, UnreadableError
 from tensortap.session import Session
 from tensortap.spool import SpoolError
 from tensortap.steps import Facts
@@ -125,6 +125,22 @@ def _rows(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
     """How many rows a model is given: of the tokens, or their positions, which may be of several axes."""
     for given in (kwargs.get("positions"), kwargs.get("input_ids"), *args):
         if isinstance(given, Tensor) and given.dim():
+def reader(tokenizer: Callable[[], Any], tokens: Sequence[int]) -> Callable[[], str]:
+    """What reads these tokens by the engine's own tokenizer, which is asked for no sooner than that."""
+
+    def read() -> str:
+        try:
+            known = tokenizer()
+            text = None if known is None else str(known.decode(list(tokens)))
+        except Exception as error:  # as in Guard: tokenizers are the model's own, and may raise anything
+            raise UnreadableError(f"{type(error).__name__}: {error}") from error
+        if text is None:
+            raise UnreadableError("the engine runs without a tokenizer")
+        return text
+
+    return read
+
+
             return int(given.shape[-1])
     return None
 

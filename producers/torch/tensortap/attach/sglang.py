@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import torch.distributed as dist
 
-from tensortap.attach.served import IDLE, Served, Step, around, steps, tap_of
+from tensortap.attach.served import IDLE, Served, Step, around, reader, steps, tap_of
 from tensortap.attach.served import HEALTH_CHECK as A_HEALTH_CHECK
 from tensortap.serving import Prompt, Request, prompt_of
 from tensortap.steps import Facts
@@ -98,7 +98,8 @@ def _keep_prompts(batch_type: Any) -> None:
 def _prompt(request: Any) -> Prompt:
     known: Prompt | None = getattr(request, _PROMPT, None)
     if known is None:
-        known = prompt_of(request.origin_input_ids)
+        tokenizer = request.tokenizer
+        known = prompt_of(request.origin_input_ids, reader(lambda: tokenizer, request.origin_input_ids_unpadded))
         setattr(request, _PROMPT, known)
     return known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ from typing import Any, Final
 from torch import nn
 
 from tensortap import unseen
-from tensortap.attach.served import Served, Step, around, close, steps, tap_of
+from tensortap.attach.served import Served, Step, around, close, reader, steps, tap_of
 from tensortap.serving import Prompt, Request, prompt_of
 from tensortap.steps import Facts
 
 _PROMPTS: Final = "_tensortap_prompts"
 _CONTEXT: Final = "vllm.forward_context"
+_TOKENIZERS: Final = "vllm.tokenizers"
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def _requests(worker: Any, scheduled: Any) -> Iterator[Request]:
     cached = scheduled.scheduled_cached_reqs
     computed = dict(zip(cached.req_ids, cached.num_computed_tokens, strict=True))
     for new in scheduled.scheduled_new_reqs:
-        prompts[new.req_id] = prompt_of(new.prompt_token_ids) if new.prompt_token_ids else None
+        prompts[new.req_id] = _prompt(worker, new.prompt_token_ids)
         computed[new.req_id] = new.num_computed_tokens
     for name, tokens in scheduled.num_scheduled_tokens.items():
         first, prompt = computed.get(name), prompts.get(name)
@@ -85,3 +87,12 @@ def _rank(worker: Any) -> int:
     """The rank among all of the job: replicas count from 0 each."""
     parallel = worker.vllm_config.parallel_config
     return int(parallel.data_parallel_rank * parallel.world_size + worker.rank)
+
+
+def _prompt(worker: Any, tokens: Sequence[int] | None) -> Prompt | None:
+    return prompt_of(tokens, reader(lambda: _tokenizer(worker), tokens)) if tokens else None
+
+
+def _tokenizer(worker: Any) -> Any:
+    """A worker has none, but vLLM loads one for its process, once, as the server is told to."""
+    return importlib.import_module(_TOKENIZERS).cached_tokenizer_from_config(worker.vllm_config.model_config)
