@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -88,15 +90,32 @@ func (t *translator) tallyRows(calls []tallied) (rows []schemas.TallyRow, total 
 	return rows, total
 }
 
+// doing is what a process that died was at, in words. To be asked before its step is closed.
+func (t *translator) doing(last *sign) string {
+	if t.Step == nil && !t.Adrift && last.Step < t.Next {
+		return fmt.Sprintf("nothing was under way when the process ended without a word: this op, its last, was over with step %d, %v before the last sign of life",
+			last.Step, between(t.TimeNs, last.TimeNs))
+	}
+	text := "the process ended without a word while this op ran, or just after it"
+	if since := between(last.SinceNs, last.TimeNs); since >= time.Second { // signs of life come once a second
+		text += fmt.Sprintf("; it began %v before the last sign of life", since)
+	}
+	return text
+}
+
+func between(fromNs, toNs int64) time.Duration {
+	return max(0, time.Duration(toNs-fromNs)).Round(100 * time.Millisecond)
+}
+
 // diedIn tells which call was under way, or the last one, when a process died whose ops were counted.
-func (t *translator) diedIn(last *sign) error {
+func (t *translator) diedIn(last *sign, doing string) error {
 	call, _ := at(t.known.calls, last.Call)
 	if last.State != heartDied || call.op == 0 || call.op != last.Op {
 		return nil
 	}
 	row := schemas.FailureRow{
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: last.SinceNs,
-		Step: last.Step, Type: "process died", Message: "the process ended without a word while this op ran, or just after it",
+		Step: last.Step, Type: "process died", Message: doing,
 		Inputs: call.inputs, ModulePath: call.path,
 	}
 	row.OpID, _ = at(t.known.ops, call.op)

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/schemas"
@@ -42,26 +43,39 @@ func TestEqualStepsShareATally(t *testing.T) {
 	contiguous(t, l)
 }
 
+// diedAtWork is what is told of a process that ended in a step, so long after its last call had begun; or between steps.
+func diedAtWork(t *testing.T, step uint32, after time.Duration, lastOp string) (*log, []schemas.FailureRow) {
+	t.Helper()
+	root, l := t.TempDir(), newLog(t)
+	s := counted(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, PID: deadPID(t), Started: longAgo()}, 1)
+	op := s.Op("Aten.mm.default")
+	s.Head.CurrentCall = s.Define("call", map[string]any{"op": op, "path": "layers.1", "inputs": []string{"self: a", "mat2: b"}})
+	s.Head.CurrentOp, s.Head.CurrentTimeNs, s.Head.Step = s.Op(lastOp), s.Clock, step
+	s.Head.HeartbeatNs = s.Clock + after.Nanoseconds()
+	s.WriteHead()
+	serveUntil(t, config(t, root, l), empty(t, root))
+	return l, rows[schemas.FailureRow](l)
+}
+
 func TestADeadProcessTellsTheCallThatItWasIn(t *testing.T) {
 	t.Parallel()
-	for _, stale := range []bool{false, true} { // an op that is recorded by itself may have begun since
-		root, l := t.TempDir(), newLog(t)
-		s := counted(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, PID: deadPID(t), Started: longAgo()}, 1)
-		op := s.Op("Aten.mm.default")
-		s.Head.CurrentCall = s.Define("call", map[string]any{"op": op, "path": "layers.1", "inputs": []string{"self: a", "mat2: b"}})
-		s.Head.CurrentOp, s.Head.CurrentTimeNs, s.Head.Step = op, s.Clock, 1
-		if stale {
-			s.Head.CurrentOp = s.Op("Module.a.A.forward.0")
+	const atWork, after = "the process ended without a word while this op ran, or just after it", "; it began 30m0s before the last sign of life"
+	for _, c := range []struct {
+		step    uint32
+		silence time.Duration
+		message string
+	}{
+		{1, 0, atWork},
+		{1, 30 * time.Minute, atWork + after},
+		{0, 45 * time.Minute, "nothing was under way when the process ended without a word: this op, its last, was over with step 0, 45m0s before the last sign of life"},
+	} {
+		l, failures := diedAtWork(t, c.step, c.silence, "Aten.mm.default")
+		if len(failures) != 1 || nameOf(l, failures[0].OpID) != "Aten.mm.default" || failures[0].Inputs != "self: a\nmat2: b" ||
+			failures[0].ModulePath != "layers.1" || failures[0].Type != "process died" || failures[0].Step != c.step || failures[0].Message != c.message {
+			t.Errorf("step %d, silent for %v: failures %+v, want %q", c.step, c.silence, failures, c.message)
 		}
-		s.WriteHead()
-		serveUntil(t, config(t, root, l), empty(t, root))
-		failures := rows[schemas.FailureRow](l)
-		if stale && len(failures) != 0 {
-			t.Errorf("a call that is over is told as %+v", failures)
-		}
-		if !stale && (len(failures) != 1 || nameOf(l, failures[0].OpID) != "Aten.mm.default" || failures[0].Inputs != "self: a\nmat2: b" ||
-			failures[0].ModulePath != "layers.1" || failures[0].Type != "process died" || failures[0].Step != 1) {
-			t.Errorf("failures %+v", failures)
-		}
+	}
+	if _, failures := diedAtWork(t, 1, 0, "Module.a.A.forward.0"); len(failures) != 0 { // an op that is recorded by itself began since
+		t.Errorf("a call that is over is told as %+v", failures)
 	}
 }

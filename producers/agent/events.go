@@ -114,6 +114,7 @@ func (t *translator) heartbeat(s *sign) error {
 
 // close tells the process's end: the step under way as one cut short, what no step told to be lost, and the last sign.
 func (t *translator) close(last *sign, dropped uint64) error {
+	doing := t.doing(last)
 	if t.Step != nil && dropped > t.Dropped {
 		t.Step.lose(dropped-t.Dropped, reasonFull)
 		t.Dropped = dropped
@@ -128,7 +129,7 @@ func (t *translator) close(last *sign, dropped uint64) error {
 		t.Dropped = dropped
 	}
 	t.Closed = true
-	if err := t.diedIn(last); err != nil {
+	if err := t.diedIn(last, doing); err != nil {
 		return err
 	}
 	return t.heartbeat(last)
