@@ -51,6 +51,9 @@ func TestDumpsOfSGLangAreComparedAsItsComparatorDoes(t *testing.T) {
 	if out.status != 1 || !strings.Contains(out.stdout, firstFailure(t)) {
 		t.Errorf("status %d, want 1, and that it began at %s", out.status, firstFailure(t))
 	}
+	if !strings.Contains(out.stdout, "publish both with tensortap publish sglang-dumper DIR --run NAME, and ask") {
+		t.Error("it is not said how these folders are stored")
+	}
 	out = inside(t, setting{}, "compare", otherRequests(t), bench, "--payload")
 	if out.status != 0 || !strings.Contains(out.stdout, "261 pairs of raw tensors") {
 		t.Errorf("only the ids of requests differ: %v", out)

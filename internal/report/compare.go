@@ -26,10 +26,11 @@ type Comparison struct {
 	BenchArgument   string
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
-	PayloadPairs    int     // of raw tensors that were compared element by element
-	Stored          bool    // the runs stay stored, so that reports can be asked for
-	Merges          []Merge // what was made of runs whose ranks had to be merged first
-	Parts           []Part  // of merged ranks, whose part each origin is
+	PayloadPairs    int      // of raw tensors that were compared element by element
+	Tools           []string // that wrote the folders, as `tensortap publish` names them; none where runs are stored
+	Stored          bool     // the runs stay stored, so that reports can be asked for
+	Merges          []Merge  // what was made of runs whose ranks had to be merged first
+	Parts           []Part   // of merged ranks, whose part each origin is
 }
 
 // Bench is the run that the problem was paired with.

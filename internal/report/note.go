@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -136,7 +137,7 @@ func (n *note) next() {
 		n.nextUnknown()
 	case !n.Stored:
 		n.line("next", "tensortap compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
-		n.line("or", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report or explain")
+		n.line("or", "tensortap up, publish both with %s, and ask tensortap report or explain", n.publishing())
 	case len(origins.Rows) > 0:
 		n.line("next", "tensortap explain --problem %s --bench %s --op %s", n.ProblemArgument, n.BenchArgument, Argument(origins.Get(0, "op").Exact))
 		n.line("or", "tensortap report divergence --problem %s --bench %s --texts 0 --limit 100", n.ProblemArgument, n.BenchArgument)
@@ -154,8 +155,20 @@ func (n *note) nextUnknown() {
 	case n.WarningCount > 0:
 		n.line("next", "put right what the warnings name, or dump it again")
 	case n.unpaired() > 0:
-		n.line("next", "tensortap up, publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report unpaired")
+		n.line("next", "tensortap up, publish both with %s, and ask tensortap report unpaired", n.publishing())
 	}
+}
+
+// publishing is what stores folders: a command for each tool that wrote one.
+func (n *note) publishing() string {
+	var commands []string
+	for _, tool := range n.Tools {
+		command := "tensortap publish " + tool + " DIR --run NAME"
+		if !slices.Contains(commands, command) {
+			commands = append(commands, command)
+		}
+	}
+	return strings.Join(commands, " and ")
 }
 
 func orUnknown(v Value) string {

@@ -29,7 +29,10 @@ func TestTheNextCommandFitsTheVerdict(t *testing.T) {
 			Comparison{Verdict: Unknown, WarningCount: 1, Summary: alone}, "next         put right what the warnings name", "tensortap compare",
 		},
 		"dumps without a step in common": {
-			Comparison{Verdict: Unknown, Summary: alone}, "ask tensortap report unpaired", "tensortap compare",
+			Comparison{Verdict: Unknown, Summary: alone, Tools: []string{"msprobe", "msprobe"}}, "publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report unpaired", "tensortap compare",
+		},
+		"dumps of two tools": {
+			Comparison{Verdict: Differs, Tools: []string{"sglang-dumper", "msprobe"}}, "publish both with tensortap publish sglang-dumper DIR --run NAME and tensortap publish msprobe DIR", "report unpaired",
 		},
 		"the same": {Comparison{Verdict: Same, Level: "L0"}, "SAME", "next"},
 	} {

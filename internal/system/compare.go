@@ -112,6 +112,7 @@ func (c *Client) provide(ctx context.Context, comparison *report.Comparison) err
 	for _, result := range results {
 		comparison.Warnings = append(comparison.Warnings, result.Problems...)
 		comparison.WarningCount += result.ProblemCount
+		comparison.Tools = append(comparison.Tools, result.Tool)
 	}
 	return c.WaitStored(ctx)
 }

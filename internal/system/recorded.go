@@ -14,6 +14,7 @@ import (
 
 // recorded is the dumps of one tool that a path leads to.
 type recorded struct {
+	tool         string // by whose name `tensortap publish` stores them
 	dumps        []dump // by step, then rank
 	ranksGuessed bool
 	problems     problems
@@ -70,6 +71,7 @@ func findMsprobe(path string) (recorded, error) {
 		return recorded{}, err
 	}
 	all := recorded{
+		tool:         "msprobe",
 		ranksGuessed: found.RanksGuessed, problems: inFolder("", found.Problems),
 		describe: func(run string, labels map[string]string) schemas.RunRow { return msprobe.RunRow(found, run, labels) },
 	}
@@ -113,6 +115,7 @@ func findSGLangDumper(path string) (recorded, error) {
 		return recorded{}, err
 	}
 	all := recorded{
+		tool:     "sglang-dumper",
 		problems: problems{found.Problems.First, found.Problems.Count},
 		describe: func(run string, labels map[string]string) schemas.RunRow {
 			return sglangdumper.RunRow(found, run, labels)
