@@ -11,15 +11,11 @@ import (
 )
 
 func newEngine(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return choice(&cobra.Command{
 		Use:     "engine",
 		Short:   "Install the embedded ClickHouse engine",
 		Example: "  tensortap engine install",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newEngineInstall(a), newEngineServe())
-	return cmd
+	}, "command", newEngineInstall(a), newEngineServe())
 }
 
 func newEngineInstall(a *app) *cobra.Command {

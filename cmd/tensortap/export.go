@@ -11,15 +11,11 @@ import (
 )
 
 func newExport(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return choice(&cobra.Command{
 		Use:     "export",
 		Short:   "Write a stored run in another tool's form",
 		Example: "  tensortap export msprobe --run bad dump/",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newExportMsprobe(a))
-	return cmd
+	}, "tool", newExportMsprobe(a))
 }
 
 func newExportMsprobe(a *app) *cobra.Command {

@@ -150,9 +150,13 @@ func TestWrongCommandLinesAreErrors(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"nope":                                 `unknown command "nope"`,
-		"publish nope":                         `unknown command "nope"`,
+		"publish nope":                         `unknown tool "nope"`,
+		"publish sglang --run x":               `unknown tool "sglang": do you mean sglang-dumper? tensortap publish lists all`,
+		"export msprob --run a dir":            `unknown tool "msprob": do you mean msprobe?`,
+		"publish --run x":                      "unknown flag: --run; the name of a tool comes first",
 		"report divergense":                    `unknown report "divergense": do you mean divergence?`,
 		"report divergense --problem x":        `unknown report "divergense": do you mean divergence?`,
+		"report nosuch --problem x":            `unknown report "nosuch": do you mean `,
 		"report overflow_summari --run x":      `do you mean overflow-summary?`,
 		"report --problem x":                   "unknown flag: --problem; the name of a report comes first",
 		"report divergence --nope":             "unknown flag: --nope",

@@ -13,16 +13,12 @@ import (
 )
 
 func newPublish(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return choice(&cobra.Command{
 		Use:   "publish",
 		Short: "Store what another tool has recorded",
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newPublishMsprobe(a), newPublishSGLangDumper(a))
-	return cmd
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a))
 }
 
 // againAndAgain is what holds for the files of every tool.

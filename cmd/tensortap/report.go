@@ -24,10 +24,8 @@ func newReport(a *app) *cobra.Command {
 		Example: `  tensortap report divergence --problem bad --bench good
   tensortap report overflow --run bad --output json
   tensortap report completeness --run bad`,
-		Args: unknownReport,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SetFlagErrorFunc(flagOfUnknownReport)
+	choice(cmd, "report")
 	reports, err := sql.Reports()
 	if err != nil {
 		cmd.RunE = func(*cobra.Command, []string) error { return err }
@@ -37,31 +35,6 @@ func newReport(a *app) *cobra.Command {
 		cmd.AddCommand(newOneReport(a, r))
 	}
 	return cmd
-}
-
-// unknownReport refuses a name that no report has, and says which is nearest.
-func unknownReport(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	const farthest = 12 // of words as long as names of reports are
-	for cmd.SuggestionsMinimumDistance = 1; cmd.SuggestionsMinimumDistance <= farthest; cmd.SuggestionsMinimumDistance++ {
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			return fmt.Errorf("unknown report %q: do you mean %s? tensortap report lists all", args[0], near[0])
-		}
-	}
-	return fmt.Errorf("unknown report %q: tensortap report lists all", args[0])
-}
-
-// flagOfUnknownReport says of a flag that is not known that this is for the report before it, or the lack of one.
-func flagOfUnknownReport(cmd *cobra.Command, err error) error {
-	if cmd.Name() != "report" {
-		return err
-	}
-	if unknown := unknownReport(cmd, cmd.Flags().Args()); unknown != nil {
-		return unknown
-	}
-	return fmt.Errorf("%w; the name of a report comes first, and tensortap report lists all", err)
 }
 
 // newOneReport makes a command of a report: its question is the help, its parameters are the flags.
