@@ -11,7 +11,8 @@
 -- Parameter first_step = 0: first step of the problem.
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
--- Errors are those of the evidence at hand: of statistics they are lower bounds.
+-- Errors are those of the evidence at hand: of statistics they are lower bounds. What was saved by name, of a layer and in
+-- no module, is of layers and the layer's number.
 WITH
     by_site AS (
         SELECT
@@ -35,11 +36,12 @@ WITH
             WHERE run_id = xxh3(concat({problem:String}, char(31)))
         )
         GROUP BY op_id
-    )
+    ),
+    extract(if(op.layer_index >= 0, op.module_path, parent.module_path), '^(.*?[0-9]+)(?:\\.|$)') AS layer_path
 SELECT
     if(op.phase IN ('backward', 'gradient', 'optimizer'), 'backward', 'forward') AS direction,
     if(op.layer_index >= 0 OR parent.op_id = 0, op.layer_index, parent.layer_index) AS layer_index,
-    if(layer_index < 0, '', extract(if(op.layer_index >= 0, op.module_path, parent.module_path), '^(.*?[0-9]+)(?:\\.|$)')) AS layer,
+    multiIf(layer_index < 0, '', layer_path != '', layer_path, concat('layers.', toString(layer_index))) AS layer,
     sum(by_site.paired_count) AS paired_count,
     sum(by_site.differing_count) AS differing_count,
     sum(by_site.not_finite_count) AS not_finite_count,
