@@ -31,6 +31,10 @@ class Roots:
     def __iter__(self) -> Iterator[nn.Module]:
         return iter(self._models)
 
+    def __len__(self) -> int:
+        """How many there ever were."""
+        return len(self._models)
+
     def add(self, model: nn.Module) -> None:
         """A further model, or one that is here already."""
         if self.place(model) < 0:
@@ -68,6 +72,10 @@ class FoundRoots(Roots):
 
     def __iter__(self) -> Iterator[nn.Module]:
         return (model for held, _ in self._found if (model := held()) is not None)
+
+    def __len__(self) -> int:
+        """How many there ever were."""
+        return len(self._found)
 
     def add(self, model: nn.Module) -> None:
         """A further model, or one that is here already."""

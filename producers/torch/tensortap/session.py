@@ -281,12 +281,10 @@ class Session:
     def _is_nested(self, root: nn.Module) -> bool:
         """Whether another module of ours is running in this thread. Frames left by an exception that no hook saw are dropped."""
         frames = self._process.recorder.thread.frames if self._process else []
-        outer = [module for module in called(sys._getframe(1)) if module is not root]
-        if any(self._roots.place(module) >= 0 for module in outer):
-            return True
-        if not frames:
+        if not frames and len(self._roots) == 1:
             return False
-        if any(module is frames[0].module for module in outer):
+        outer = [module for module in called(sys._getframe(1)) if module is not root]
+        if any(self._roots.place(module) >= 0 or any(module is frame.module for frame in frames[:1]) for module in outer):
             return True
         frames.clear()
         return False

@@ -58,7 +58,10 @@ class Finder:
         self._lock = threading.RLock()
 
     def _before(self, module: nn.Module, args: Any) -> None:
-        if not torch.compiler.is_compiling() and not self._knows(module):
+        if torch.compiler.is_compiling():
+            return
+        known = self._met.get(id(module))  # as in _knows, but each call of each module comes by here
+        if known is None or known() is not module:
             self._guarded(self._meet, module)
 
     def _knows(self, module: nn.Module) -> bool:
