@@ -88,6 +88,7 @@ class Process:
             recorder.micro_step = 0
             recorder.backwards.clear()
             recorder.observer.forget()
+            recorder.walker.forget()
             self._memory.begin_step()
             self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
             self._spool.step(step)

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any, Final
+from weakref import ref
 
 import torch
 import torch.distributed as dist
@@ -26,10 +27,12 @@ GRADIENT: Final = "parameter_gradient"
 
 _PLAIN: Final = frozenset((Tensor, torch.nn.Parameter))
 _SIMPLE: Final = frozenset((type(None), bool, int, str))
+_GIVEN: Final = frozenset((INPUT, KWARG))
 _BASE: Final = {INPUT: 0, OUTPUT: 1 << 20}
 _DEEPEST: Final = 32
 _MOST_LITERALS: Final = 1 << 16
 _LONGEST_TEXT: Final = 4096
+_AGAIN: Final = "as before in this step"
 # Keyword arguments that msProbe records as types; elsewhere it leaves types out.
 _TYPE_NAMES: Final = frozenset(("device", "dtype", "output_dtype"))
 
@@ -42,6 +45,11 @@ class Walker:
     def __init__(self, spool: Spool, names: Names, observer: Sees, counts: unseen.Unseen) -> None:
         self._spool, self._names, self._observer, self._unseen = spool, names, observer, counts
         self._literals: dict[tuple[type, object], int] = {}
+        self._given: dict[int, tuple[ref[Any], list[int]]] = {}
+
+    def forget(self) -> None:
+        """Write every object anew from here on: at each step."""
+        self._given.clear()
 
     def show(self, observer: Sees) -> None:
         """Show tensors to another from here on."""
@@ -75,6 +83,10 @@ class Walker:
             self._nested(op, seq, role, path, value)
 
     def _nested(self, op: Op, seq: int, role: str, path: str, value: object) -> None:
+        if role in _GIVEN and self._was_given(value):
+            site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
+            self._describe(("other", _name(type(value)), _AGAIN), site, seq)
+            return
         for place, leaf in leaves(path, value, 0):
             site = op.sites.get((role, place)) or self._names.site(op, (role, place), role, place)
             kind = type(leaf)
@@ -87,17 +99,29 @@ class Walker:
             else:
                 self._other(leaf, site, seq, role)
 
+    def _was_given(self, value: Any) -> bool:
+        """Whether this object, with these members, was written in this step: an engine gives all that it knows of a step to each layer."""
+        if not is_dataclass(value) or not hasattr(value, "__dict__"):
+            return False
+        members = list(map(id, vars(value).values()))
+        known = self._given.get(id(value))
+        if known is not None and known[0]() is value and known[1] == members:
+            return True
+        self._given[id(value)] = ref(value), members
+        return False
+
     def _simple(self, kind: type, value: object, site: int, seq: int) -> None:
         number = self._literals.get((kind, value)) or self._define((kind, value), value)
         self._spool.literal(site, number, seq)
 
     def _other(self, value: object, site: int, seq: int, role: str) -> None:
-        kind, dtype, literal = describe(value)
-        number = self._literals.get((str, (kind, dtype, literal)))
-        if number is None:
-            number = self._keep((str, (kind, dtype, literal)), kind, dtype, literal)
+        kind, dtype, literal = described = describe(value)
         if role == OUTPUT and kind == "other" and not literal:
             self._unseen.count(unseen.UNSUPPORTED_OUTPUT, dtype)
+        self._describe(described, site, seq)
+
+    def _describe(self, described: tuple[str, str, str], site: int, seq: int) -> None:
+        number = self._literals.get((str, described)) or self._keep((str, described), *described)
         self._spool.literal(site, number, seq)
 
     def _define(self, key: tuple[type, object], value: object) -> int:
@@ -184,7 +208,11 @@ def _described_by_type(value: Any) -> tuple[str, str, str]:
     if kind.__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
         described = describe(value.item())
         return described[0], kind.__name__, described[2]
-    return "other", f"{kind.__module__}.{kind.__qualname__}", ""
+    return "other", _name(kind), ""
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _float(value: float) -> str:
