@@ -125,6 +125,18 @@ def test_vllm_says_what_a_step_serves() -> None:
     assert {"req_ids", "num_computed_tokens"} <= fields(text, "CachedRequestData")
 
 
+def test_vllm_has_models_that_draft() -> None:
+    assert "self.drafter = " in source("vllm", "vllm/v1/worker/gpu_model_runner.py")
+    assert "self.speculator = " in source("vllm", "vllm/v1/worker/gpu/model_runner.py")
+
+
+def test_vllm_has_a_tokenizer_for_who_asks() -> None:
+    text = source("vllm", "vllm/tokenizers/registry.py")
+    assert "cached_tokenizer_from_config" in functions(text) and "cached_get_tokenizer = lru_cache(get_tokenizer)" in text
+    assert "    cached_tokenizer_from_config,\n" in source("vllm", "vllm/tokenizers/__init__.py")
+    assert parameters(source("vllm", "vllm/tokenizers/protocol.py"), "TokenizerLike", "decode")[0] == "ids"
+
+
 def test_vllm_knows_its_place() -> None:
     text = source("vllm", "vllm/distributed/parallel_state.py")
     assert set(topology._VLLM_NAMES.values()) <= functions(text)

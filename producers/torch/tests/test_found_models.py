@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
@@ -15,7 +16,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tensortap.attach import plain
+from tensortap.attach import plain, sglang, vllm
+from tensortap.attach.served import Served
+from tensortap.attach.served import Step as Serving
+from tensortap.steps import Facts
 from tests.reading import Step, only
 
 
@@ -295,3 +299,20 @@ def test_a_child_whose_parent_was_looking_finds_its_own_models(finder: plain.Fin
     done.set()
     holder.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@torch.no_grad()
+def test_a_model_that_drafts_for_an_engines_model_is_counted(asked: Path) -> None:
+    model, draft = Net().eval(), Critic()
+    served = Served(model, 0)
+    sglang._taps.add(served)
+    served.begin(Serving(Facts(phase="decode", tokens=1, requests=1)))
+    assert sglang._begin(SimpleNamespace(is_draft_worker=True, model=draft), (None,), {}) is None
+    model(GIVEN)
+    served.end()
+    assert vllm._drafting(SimpleNamespace(drafter=SimpleNamespace(model=draft))) is draft
+    assert vllm._drafting(SimpleNamespace(speculator=SimpleNamespace(model=draft))) is draft
+    assert vllm._drafting(SimpleNamespace(drafter=SimpleNamespace(propose=len))) is None
+    served.close()
+    (step,) = only(asked).steps
+    assert step.unseen == {("another model", "Critic"): 1}

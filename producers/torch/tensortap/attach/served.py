@@ -76,6 +76,10 @@ class Served:
         """The model is called, but for no request."""
         self._session.count(unseen.NOT_SERVED, what)
 
+    def beside(self, model: nn.Module) -> None:
+        """Another model works for the engine, as one that drafts; it is not recorded."""
+        self._session.count(unseen.ANOTHER_MODEL, type(model).__name__)
+
     def close(self) -> None:
         """The engine is done with the model."""
         self._session.close()
@@ -121,10 +125,6 @@ def in_order(served: Sequence[Request], names: Sequence[str] | None) -> list[Req
     return placed
 
 
-def _rows(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
-    """How many rows a model is given: of the tokens, or their positions, which may be of several axes."""
-    for given in (kwargs.get("positions"), kwargs.get("input_ids"), *args):
-        if isinstance(given, Tensor) and given.dim():
 def reader(tokenizer: Callable[[], Any], tokens: Sequence[int]) -> Callable[[], str]:
     """What reads these tokens by the engine's own tokenizer, which is asked for no sooner than that."""
 
@@ -141,6 +141,10 @@ def reader(tokenizer: Callable[[], Any], tokens: Sequence[int]) -> Callable[[], 
     return read
 
 
+def _rows(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
+    """How many rows a model is given: of the tokens, or their positions, which may be of several axes."""
+    for given in (kwargs.get("positions"), kwargs.get("input_ids"), *args):
+        if isinstance(given, Tensor) and given.dim():
             return int(given.shape[-1])
     return None
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
+from weakref import WeakSet
 
 import torch.distributed as dist
 
@@ -19,6 +20,7 @@ HEALTH_CHECK: Final = "HEALTH_CHECK"
 PHASES: Final = {"EXTEND": "prefill", "DECODE": "decode", "MIXED": "mixed"}
 _PROMPTS: Final = "_tensortap_prompts"
 _PROMPT: Final = "_tensortap_prompt"
+_taps: Final[WeakSet[Served]] = WeakSet()  # of this process, which a runner that drafts does not know
 
 
 class _Step(Step):
@@ -37,13 +39,19 @@ def attach(module: ModuleType) -> None:
 
 
 def _tap(runner: Any) -> Served | None:
-    return None if runner.is_draft_worker else tap_of(runner, lambda: runner.model, _rank)
+    if runner.is_draft_worker:
+        return None
+    served = tap_of(runner, lambda: runner.model, _rank)
+    _taps.add(served)
+    return served
 
 
 def _begin(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step] | None:
     batch = args[0] if args else kwargs["forward_batch"]
     served = _tap(runner)
     if served is None:
+        for target in list(_taps):
+            target.beside(runner.model)
         return None
     mode: str = batch.forward_mode.name
     if mode == "IDLE" or _is_health_check(batch):

@@ -64,7 +64,10 @@ def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
         return None
     phases = {request.phase for request in requests}
     phase = phases.pop() if len(phases) == 1 else "mixed"
-    return _tap(worker), _Step(Facts(phase=phase, tokens=tokens, requests=len(requests), served=requests), worker.model_runner)
+    served = _tap(worker)
+    if drafts := _drafting(worker.model_runner):
+        served.beside(drafts)
+    return served, _Step(Facts(phase=phase, tokens=tokens, requests=len(requests), served=requests), worker.model_runner)
 
 
 def _requests(worker: Any, scheduled: Any) -> Iterator[Request]:
@@ -81,6 +84,13 @@ def _requests(worker: Any, scheduled: Any) -> Iterator[Request]:
         first, prompt = computed.get(name), prompts.get(name)
         is_prefill = prompt is not None and (first or 0) < prompt.tokens
         yield Request(str(name), "prefill" if is_prefill else "decode", int(tokens), first, prompt)
+
+
+def _drafting(runner: Any) -> nn.Module | None:
+    """The model that drafts for the runner's, which the two kinds of runners call otherwise."""
+    drafter = getattr(runner, "drafter", None) or getattr(runner, "speculator", None)
+    model = getattr(drafter, "model", None)
+    return model if isinstance(model, nn.Module) else None
 
 
 def _rank(worker: Any) -> int:
