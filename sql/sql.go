@@ -26,7 +26,7 @@ type Layer int
 
 // The layers. A report reads any view.
 const (
-	LayerIdentity Layer = iota // which observations count
+	LayerIdentity Layer = iota // which observations count, and which ranks of two runs are partners
 	LayerClean                 // de-duplicated, named, typed
 	LayerPaired                // problem beside bench
 	LayerFindings              // what follows from it

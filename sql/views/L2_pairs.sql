@@ -1,6 +1,6 @@
 -- Question: which tensor of the problem run stands beside which tensor of the bench run?
 -- Grain: one row per rank, step, micro step, site of either run; a missing partner is 0 and present says so
--- Reads: tap.rank_pairs, tap.served_steps, tap.steps, tap.alignments, tap.sites, tap.superseded_steps, tap_store.tensor
+-- Reads: tap.rank_pairs, tap.served_moves, tap.steps, tap.alignments, tap.sites, tap.superseded_steps, tap_store.tensor
 -- Empty when: neither run has tensors at that rank and step
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -25,15 +25,10 @@ WITH
         SELECT groupArray((problem_rank, bench_rank))
         FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String})
     ) AS rank_pairs,
-    -- Steps of inference engines pair by what they serve, where that moves any: rank, step, bench step.
     (
-        SELECT if(arrayExists(pair -> pair.2 != pair.3, groupArray((rank_pair.problem_rank, p.step, b.step)) AS same), same, [])
-        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pair
-        INNER JOIN tap.served_steps AS p ON p.rank = rank_pair.problem_rank
-        INNER JOIN tap.served_steps AS b ON b.rank = rank_pair.bench_rank AND b.content = p.content AND b.occurrence = p.occurrence
-        WHERE p.run_id = xxh3(concat({problem:String}, char(31)))
-            AND b.run_id = xxh3(concat({bench:String}, char(31)))
-            AND {step_offset:Int64} = 0
+        SELECT groupArray((rank, step, bench_step))
+        FROM tap.served_moves(problem = {problem:String}, bench = {bench:String})
+        WHERE {step_offset:Int64} = 0
     ) AS moves,
     arrayMap(move -> bitShiftLeft(toUInt64(move.1), 32) + move.2, moves) AS problem_places,
     arrayMap(move -> toInt64(move.3), moves) AS bench_steps,

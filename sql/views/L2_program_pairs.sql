@@ -1,6 +1,6 @@
 -- Question: which program of the bench stands beside which program of the problem?
 -- Grain: one row per rank and step of the problem that the bench has too
--- Reads: tap.rank_pairs, tap.served_steps, tap.steps
+-- Reads: tap.rank_pairs, tap.served_moves, tap.steps
 -- Empty when: no step of the one has a partner in the other
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -10,15 +10,10 @@
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- Steps pair by number, and those of inference engines by what they serve, as in tap.pairs.
 WITH
-    -- Steps of inference engines pair by what they serve, where that moves any: rank, step, bench step.
     (
-        SELECT if(arrayExists(pair -> pair.2 != pair.3, groupArray((rank_pair.problem_rank, p.step, b.step)) AS same), same, [])
-        FROM tap.rank_pairs(problem = {problem:String}, bench = {bench:String}) AS rank_pair
-        INNER JOIN tap.served_steps AS p ON p.rank = rank_pair.problem_rank
-        INNER JOIN tap.served_steps AS b ON b.rank = rank_pair.bench_rank AND b.content = p.content AND b.occurrence = p.occurrence
-        WHERE p.run_id = xxh3(concat({problem:String}, char(31)))
-            AND b.run_id = xxh3(concat({bench:String}, char(31)))
-            AND {step_offset:Int64} = 0
+        SELECT groupArray((rank, step, bench_step))
+        FROM tap.served_moves(problem = {problem:String}, bench = {bench:String})
+        WHERE {step_offset:Int64} = 0
     ) AS moves,
     arrayMap(move -> bitShiftLeft(toUInt64(move.1), 32) + move.2, moves) AS problem_places,
     arrayMap(move -> toInt64(move.3), moves) AS bench_steps
