@@ -110,8 +110,27 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, values map[string]*string
 		if err := a.align(ctx, client, parameters); err != nil {
 			return err
 		}
+		if r.Name == "shape_diff" && format == report.Text {
+			return a.shapeDiff(ctx, client, parameters)
+		}
 		return client.QueryViews(ctx, a.stdout, format, r.Query, parameters)
 	})
+}
+
+// shapeDiff answers people, whom a table without rows would leave in doubt of what it rests on.
+func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters map[string]string) error {
+	table, err := client.Report(ctx, "shape_diff", parameters)
+	if err != nil {
+		return err
+	}
+	if len(table.Rows) > 0 {
+		return table.WriteText(a.stdout)
+	}
+	summary, err := client.Report(ctx, "shape_diff_summary", parameters)
+	if err == nil {
+		_, err = fmt.Fprintln(a.stdout, report.SameShapes(parameters["problem"], parameters["bench"], summary))
+	}
+	return err
 }
 
 // align pairs the ops of two runs before they are held against each other.

@@ -19,6 +19,7 @@ WITH
     arrayMap(move -> toInt64(move.3), moves) AS bench_steps
 SELECT
     rank_pair.problem_rank AS rank,
+    rank_pair.bench_rank AS bench_rank,
     p.step AS step,
     toUInt32(p.bench_step) AS bench_step,
     p.program_id AS problem_program_id,
