@@ -23,11 +23,12 @@ enum { WANT_SKETCH = 1 << 8, WANT_DIGEST = 1 << 9, WANT_CRC32 = 1 << 10 };
 
 /* What the caller asks for: arguments one by one would cost it more than a small tensor's statistics. */
 typedef struct {
-  const void *data;
+  const void *data; /* up to seq: another for each tensor; the rest is the same for all of one layout */
+  void *rows;       /* zeroed records to write */
+  uint32_t site, seq;
   int64_t count;
   const tap_view *view; /* NULL when the elements follow each other */
-  void *rows;           /* zeroed records to write */
-  uint32_t site, layout, seq, flags;
+  uint32_t layout, flags;
   uint32_t options; /* type | what is wanted | threads << 16 */
   uint32_t reserved;
 } tap_call;

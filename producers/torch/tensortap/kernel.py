@@ -24,8 +24,9 @@ THREADS_SHIFT: Final = 16
 _FLAGS: Final = 6  # place in /proc/self/stat, behind the command
 _FORKED: Final = 0x40  # of the flags: forked, and no other program begun since
 
-# The kernel's tap_call: data, elements, view (0: none), rows, site, layout, seq, flags, options, 0.
-CALL: Final = struct.Struct("<QqQQIIIIII")
+# The kernel's tap_call: data, rows, site, seq; elements, view (0: none), layout, flags, options, 0.
+CALL: Final = struct.Struct("<QQIIqQIIII")
+EACH: Final = struct.Struct("<QQII")  # of these, what is another for each tensor
 # A call's address -> records written, 0 when it cannot
 Measure: TypeAlias = Callable[[ctypes.c_void_p], int]
 # data, elements, options, view, index of the first element, 16 sums to add to -> whether it could

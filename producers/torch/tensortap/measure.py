@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import zlib
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -17,16 +17,25 @@ from tensortap.views import Reading, Readings
 
 MAX_ROWS: Final = 5
 _QUICK_ELEMENTS: Final = 1 << 14  # fewer are measured sooner than another thread could get Python's lock
-_PACK: Final = kernel.CALL.pack_into
+_PACK: Final = kernel.EACH.pack_into
 _PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
 
 
-class Plan(NamedTuple):
-    """How the kernel reads tensors of one dtype, shape and strides."""
+class Plan:
+    """How the kernel reads CPU tensors of one layout. To be run by one thread at a time."""
 
-    function: kernel.Measure
-    reading: Reading
-    options: int
+    __slots__ = ("_argument", "_call", "_function", "_reading")
+
+    def __init__(self, function: kernel.Measure, reading: Reading, layout: int, flags: int, options: int) -> None:
+        self._function, self._reading = function, reading  # kept for the view in it
+        self._call = ctypes.create_string_buffer(kernel.CALL.size)
+        self._argument = ctypes.c_void_p(ctypes.addressof(self._call))
+        kernel.CALL.pack_into(self._call, 0, 0, 0, 0, 0, reading.elements, reading.address, layout, flags, options, 0)
+
+    def run(self, data: int, address: int, site: int, seq: int) -> int:
+        """As `Measurer.measure`, for a tensor whose elements begin at `data`, neither conjugated nor negated lazily."""
+        _PACK(self._call, 0, data, address, site, seq)
+        return self._function(self._argument)
 
 
 class Measurer:
@@ -48,8 +57,6 @@ class Measurer:
         self._deferred: Deferred | None = None
         self._triton = not crc32  # until it is found missing
         self._readings = Readings(ordered=sketch or digest or crc32)
-        self._call = ctypes.create_string_buffer(kernel.CALL.size)
-        self._argument = ctypes.c_void_p(ctypes.addressof(self._call))
         self._options: dict[torch.dtype, int] = {}
         if self._kernel is not None:
             wanted = sketch * kernel.WANT_SKETCH | self._digest * kernel.WANT_DIGEST | crc32 * kernel.WANT_CRC32
@@ -70,21 +77,16 @@ class Measurer:
             pass
         return self._otherwise(tensor, address, Name(site, layout, seq, flags))
 
-    def plan(self, tensor: Tensor) -> Plan | None:
-        """How to measure CPU tensors of this dtype, shape and strides by `run`; None when it takes `measure`."""
+    def plan(self, tensor: Tensor, layout: int, flags: int = 0) -> Plan | None:
+        """How to measure CPU tensors of this dtype, shape and strides by the kernel alone; None when it takes `measure`."""
         options = self._options.get(tensor.dtype)
         if options is None or self._kernel is None:
             return None
         reading = Reading(tensor.numel(), 0, None) if tensor.is_contiguous() else self._readings.of(tensor.shape, tensor.stride())
         if reading is None:
             return None
-        return Plan(self._kernel.quick if reading.elements < _QUICK_ELEMENTS else self._kernel.measure, reading, options)
-
-    def run(self, plan: Plan, data: int, address: int, site: int, layout: int, seq: int, flags: int = 0) -> int:
-        """As `measure`, for a tensor whose elements begin at `data`, neither conjugated nor negated lazily."""
-        function, (elements, view, _), options = plan
-        _PACK(self._call, 0, data, elements, view, address, site, layout, seq, flags, options, 0)
-        return function(self._argument)
+        function = self._kernel.quick if reading.elements < _QUICK_ELEMENTS else self._kernel.measure
+        return Plan(function, reading, layout, flags, options)
 
     def flush(self) -> AbstractSet[int]:
         """Completes what is pending; for the end of a step. The sites at which a NaN or +Inf was in it, now or before."""
@@ -95,13 +97,13 @@ class Measurer:
 
     def _by_kernel(self, tensor: Tensor, address: int, site: int, layout: int, seq: int, flags: int) -> int:
         """0 when the kernel cannot read it."""
-        plan = self.plan(tensor)
+        plan = self.plan(tensor, layout, flags)
         if plan is None or (tensor.is_complex() and tensor.is_conj()):
             return 0
         data = tensor.data_ptr()
-        if not data and plan.reading.elements:
+        if not data and tensor.numel():
             return 0
-        return self.run(plan, data, address, site, layout, seq, flags)
+        return plan.run(data, address, site, seq)
 
     def _otherwise(self, tensor: Tensor, address: int, name: Name) -> int:
         try:

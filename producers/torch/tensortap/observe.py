@@ -10,7 +10,7 @@ from weakref import ref
 import torch
 from torch import Tensor
 
-from tensortap import layout, unseen
+from tensortap import layout, spool, unseen
 from tensortap.measure import Measurer, Plan
 from tensortap.spool import Spool, Written
 
@@ -65,7 +65,8 @@ class Observer:
 
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a plain tensor."""
-        tensor = self.without_padding(tensor)
+        if self.padding is not None:
+            tensor = self.without_padding(tensor)
         seen = self._seen.get(id(tensor))
         if seen is not None and self._first_n is None:
             same, version, pointer, requires_grad, number, written = seen
@@ -77,22 +78,23 @@ class Observer:
             ):
                 self._spool.again(written, site, number, seq)
                 return
-        if _is_wrapped(tensor):
-            self.unusual(tensor, site, seq)
-            return
         try:
+            pointer = tensor.data_ptr()
+            if not pointer and _is_wrapped(tensor):
+                self.unusual(tensor, site, seq)
+                return
             key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, tensor.device)
-            known = self._layouts.get(key)
-            if known is None:
-                known = self._define(key, tensor)
-        except RuntimeError:  # what has no strides: sparse, nested, wrapped
+            known = self._layouts.get(key) or self._define(key, tensor)
+        except RuntimeError:  # what has no storage or no strides: sparse, nested, wrapped
             self.unusual(tensor, site, seq)
             return
         if self._first_n is not None and not self._wants_more(site):
             return
         plan = known.plan
-        if plan is None or tensor.is_neg() or not self._by_plan(tensor, plan, site, known.number, seq):
+        if plan is None or not pointer or not site or tensor.is_neg():
             self._measure(tensor, site, known, seq)
+        else:
+            self._by_plan(tensor, pointer, plan, site, known.number, seq)
 
     def without_padding(self, tensor: Tensor) -> Tensor:
         """The tensor without rows that are no tokens in this step."""
@@ -120,42 +122,35 @@ class Observer:
         if self._first_n is None or self._wants_more(site):
             self._measure(tensor, site, known, seq, remember=False)
 
-    def _by_plan(self, tensor: Tensor, plan: Plan, site: int, number: int, seq: int) -> bool:
-        """Measure a tensor as all of its layout; False when this one is not as they are."""
-        spool, pointer = self._spool, tensor.data_ptr()
-        if not pointer or not site or not number:
-            return False
-        address = spool.reserve()
+    def _by_plan(self, tensor: Tensor, pointer: int, plan: Plan, site: int, number: int, seq: int) -> None:
+        """Measure a tensor as all of its layout."""
+        address = self._spool.reserve()
         if not address:
-            return True
-        rows = self._measurer.run(plan, pointer, address, site, number, seq)
-        at = spool.advance(rows)
-        if at < 0:
-            return True
+            return
+        rows = plan.run(pointer, address, site, seq)
+        written = self._spool.advance(rows)
+        if written is None:
+            return
         if rows > 1 and not self.overflowed:
-            self.overflowed = site not in self.passed_over and spool.overflowed(at)
+            self.overflowed = site not in self.passed_over and spool.overflowed(written)
         if not tensor.is_inference():
-            written = spool.written(at, rows)
             self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written
-        return True
 
     def _measure(self, tensor: Tensor, site: int, known: _Layout, seq: int, remember: bool = True) -> None:
-        spool = self._spool
-        address = spool.reserve(known.on_cpu)
+        address = self._spool.reserve(known.on_cpu)
         if not address or not site or not known.number:
-            spool.dropped += bool(address)
+            self._spool.dropped += bool(address)
             return
         rows = self._measurer.measure(tensor, address, site, known.number, seq, 0)
-        at = spool.advance(rows)
-        if at < 0:
+        written = self._spool.advance(rows)
+        if written is None:
             return
         if rows > 1 and not self.overflowed:
-            self.overflowed = site not in self.passed_over and spool.overflowed(at)
-        if spool.flags(at) & layout.UNSUPPORTED:
+            self.overflowed = site not in self.passed_over and spool.overflowed(written)
+        if spool.flags(written) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():
-            version, pointer, written = tensor._version, tensor.data_ptr(), spool.written(at, rows)
-            self._seen[id(tensor)] = ref(tensor), version, pointer, tensor.requires_grad, known.number, written
+            self._seen[id(tensor)] = ref(tensor), tensor._version, tensor.data_ptr(), tensor.requires_grad, known.number, written
 
     def _wants_more(self, site: int) -> bool:
         taken = self._taken.get(site, 0) + 1
@@ -184,7 +179,7 @@ class Observer:
         )
         on_cpu = tensor.device.type == "cpu"
         plain = on_cpu and requires_grad is None and tensor.layout is torch.strided and not tensor.is_complex()
-        known = _Layout(number, on_cpu, self._measurer.plan(tensor) if plain else None)
+        known = _Layout(number, on_cpu, self._measurer.plan(tensor, number) if plain and number else None)
         if number:
             if len(self._layouts) >= _MOST_LAYOUTS:
                 self._layouts.clear()

@@ -34,6 +34,19 @@ _OVERFLOWED: Final = struct.Struct("<QQ")  # the first two of those: NaN and +In
 Written = tuple[Segment, int, int]  # rows: the segment, where they begin in it, how many
 
 
+def flags(written: Written) -> int:
+    """The flags of a tensor's row."""
+    segment, at, _ = written
+    return segment.words[(at >> 2) + 3]
+
+
+def overflowed(written: Written) -> bool:
+    """Whether a tensor of several rows has a NaN or +Inf. -Inf alone is how models mask."""
+    segment, at, _ = written
+    counted = segment.words[(at + ROW >> 2) + _COMMIT_WORD] == layout.COUNTS_KIND
+    return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
+
+
 class SpoolError(OSError):
     """The spool cannot be made; raised where a tap is made, never inside a step."""
 
@@ -120,14 +133,14 @@ class Spool:
         assert segment is not None
         return segment.address + self._at
 
-    def advance(self, rows: int) -> int:
-        """So many of the reserved rows are a tensor's. Returns their place in the segment, -1 when they were dropped."""
-        if self._thin and not self._keep_thin(rows):
-            return -1
-        at = self._at
+    def advance(self, rows: int) -> Written | None:
+        """So many of the reserved rows are a tensor's. Where they are, until the end of the step; None when they were dropped."""
+        segment, at = self._segment, self._at
+        if segment is None or (self._thin and not self._keep_thin(rows)):
+            return None
         self._at = at + rows * ROW
         self.tensors += 1
-        return at
+        return segment, at, rows
 
     def literal(self, site: int, layout_id: int, seq: int) -> None:
         """The row of an argument that is no tensor."""
@@ -143,25 +156,6 @@ class Spool:
         segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
         self._at = at + ROW
         self.tensors += 1
-
-    def flags(self, at: int) -> int:
-        """The flags of a tensor's row just written."""
-        segment = self._segment
-        assert segment is not None
-        return segment.words[(at >> 2) + 3]
-
-    def overflowed(self, at: int) -> bool:
-        """Whether the tensor of several rows just written has a NaN or +Inf. -Inf alone is how models mask."""
-        segment = self._segment
-        assert segment is not None
-        counted = segment.words[(at + ROW >> 2) + _COMMIT_WORD] == layout.COUNTS_KIND
-        return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
-
-    def written(self, at: int, rows: int) -> Written:
-        """Where rows just written are, until the end of the step."""
-        segment = self._segment
-        assert segment is not None
-        return segment, at, rows
 
     def again(self, written: Written, site: int, layout_id: int, seq: int) -> None:
         """Write rows of this step again, for another site."""
