@@ -64,9 +64,10 @@ func sglang() engine {
 func vllm() engine {
 	return engine{
 		name: "vllm", module: "vllm.entrypoints.openai.api_server", model: "--model", split: "--tensor-parallel-size", ready: "/v1/models",
-		flags: []string{"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8"},
+		// Without a time for it, vLLM kills its workers when it is asked to end.
+		flags: []string{"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8", "--shutdown-timeout", "60"},
 		environment: func(_ string, tp int) []string {
-			variables := []string{"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "VLLM_CPU_KVCACHE_SPACE=1"}
+			variables := []string{"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_WORKER_SHUTDOWN_TIMEOUT_SECONDS=60"}
 			if tp > 1 {
 				variables = append(variables, "VLLM_CPU_OMP_THREADS_BIND=0|1")
 			}
