@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from tensortap import layout, unseen
-from tensortap.aten_facts import given, input_lines, is_told_by_inputs, op_name, output_lines, tensors
+from tensortap.aten_facts import direct, given, input_lines, is_told_by_inputs, op_name, output_lines, tensors
 from tensortap.aten_mode import AtenMode
 from tensortap.guard import unintercepted
 from tensortap.module_paths import ModulePaths
@@ -46,10 +46,10 @@ class Count:
 class Call:
     """Calls of one op with inputs alike, first met within the module of that path: what they gave back. Without id it is not recorded."""
 
-    __slots__ = ("facts", "func", "id", "inputs", "is_filtered", "is_told_by_inputs", "name", "only", "op", "op_id", "path", "results")
+    __slots__ = ("facts", "func", "id", "inputs", "is_filtered", "is_told_by_inputs", "name", "only", "op", "op_id", "path", "results", "run")
 
     def __init__(self, func: Any, path: str) -> None:
-        self.func = func  # kept, so that no other gets its id
+        self.func, self.run = func, direct(func)  # kept, so that no other gets its id
         self.path, self.name, self.op = path, str(func), op_name(func)
         self.id = self.op_id = 0
         self.is_filtered = self.is_told_by_inputs = False
@@ -88,7 +88,7 @@ class AtenCounts(AtenMode):
         if call is None:
             return func(*args, **kwargs)
         try:
-            result = func(*args, **kwargs)
+            result = call.run(*args, **kwargs)
         except BaseException as error:  # the model's own, which goes on its way
             self._raised(call, error, args, kwargs)
             raise

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 
 from tensortap.failures import tensor_text
 from tensortap.walk import leaves
@@ -20,6 +21,11 @@ Named = tuple[str, object]
 def op_name(func: Any) -> str:
     """The op in our names, as Aten.mm.default of aten.mm.default."""
     return "Aten." + str(func).removeprefix("aten.")
+
+
+def direct(func: Any) -> Any:
+    """What an op of torch's calls in the end, without its method in between, unless it may call another then."""
+    return func._op if type(func) is OpOverload and not getattr(func, "_pyobj_dispatcher", None) else func
 
 
 def is_told_by_inputs(func: Any) -> bool:
