@@ -12,7 +12,7 @@
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- Errors are those of the evidence at hand: of statistics they are lower bounds. What was saved by name, of a layer and in
--- no module, is of layers and the layer's number.
+-- no module, is of the layer whose path has that number, or, where there is not one, of layers and the number.
 WITH
     by_site AS (
         SELECT
@@ -37,20 +37,46 @@ WITH
         )
         GROUP BY op_id
     ),
-    extract(if(op.layer_index >= 0, op.module_path, parent.module_path), '^(.*?[0-9]+)(?:\\.|$)') AS layer_path
+    by_path AS (
+        SELECT
+            if(op.phase IN ('backward', 'gradient', 'optimizer'), 'backward', 'forward') AS direction,
+            if(op.layer_index >= 0 OR parent.op_id = 0, op.layer_index, parent.layer_index) AS layer_index,
+            if(layer_index < 0, '', extract(if(op.layer_index >= 0, op.module_path, parent.module_path), '^(.*?[0-9]+)(?:\\.|$)')) AS path,
+            sum(by_site.paired_count) AS paired_count,
+            sum(by_site.differing_count) AS differing_count,
+            sum(by_site.not_finite_count) AS not_finite_count,
+            max(by_site.greatest_error) AS greatest_error
+        FROM by_site
+        LEFT ANY JOIN tap.sites AS site ON site.site_id = by_site.site_id
+        LEFT ANY JOIN tap.ops AS op ON op.op_id = site.op_id
+        LEFT ANY JOIN parents ON parents.op_id = op.op_id
+        LEFT ANY JOIN tap.ops AS parent ON parent.op_id = parents.parent_op_id
+        GROUP BY
+            direction,
+            layer_index,
+            path
+    )
 SELECT
-    if(op.phase IN ('backward', 'gradient', 'optimizer'), 'backward', 'forward') AS direction,
-    if(op.layer_index >= 0 OR parent.op_id = 0, op.layer_index, parent.layer_index) AS layer_index,
-    multiIf(layer_index < 0, '', layer_path != '', layer_path, concat('layers.', toString(layer_index))) AS layer,
-    sum(by_site.paired_count) AS paired_count,
-    sum(by_site.differing_count) AS differing_count,
-    sum(by_site.not_finite_count) AS not_finite_count,
-    max(by_site.greatest_error) AS greatest_error
-FROM by_site
-LEFT ANY JOIN tap.sites AS site ON site.site_id = by_site.site_id
-LEFT ANY JOIN tap.ops AS op ON op.op_id = site.op_id
-LEFT ANY JOIN parents ON parents.op_id = op.op_id
-LEFT ANY JOIN tap.ops AS parent ON parent.op_id = parents.parent_op_id
+    direction,
+    layer_index,
+    multiIf(layer_index < 0, '', path != '', path, length(known_paths) = 1, known_paths[1], concat('layers.', toString(layer_index))) AS layer,
+    sum(b.paired_count) AS paired_count,
+    sum(b.differing_count) AS differing_count,
+    sum(b.not_finite_count) AS not_finite_count,
+    max(b.greatest_error) AS greatest_error
+FROM
+(
+    SELECT
+        direction,
+        layer_index,
+        path,
+        groupUniqArrayIf(by_path.path, by_path.path != '') OVER (PARTITION BY layer_index) AS known_paths,
+        paired_count,
+        differing_count,
+        not_finite_count,
+        greatest_error
+    FROM by_path
+) AS b
 GROUP BY
     direction,
     layer_index,
