@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import secrets
 import struct
 import time
 from collections.abc import Callable, Mapping
@@ -56,7 +55,7 @@ class Spool:
 
     def __init__(self, root: Path, *, segments: int = 64, segment_rows: int = layout.SEGMENT_ROWS) -> None:
         self._limit, self._rows_per_segment = segments, segment_rows
-        self.epoch = secrets.randbits(63) | 1
+        self.epoch = int.from_bytes(os.urandom(8), "little") >> 1 | 1
         self.folder = root / f"{os.getpid()}-{self.epoch:016x}"
         try:
             self.folder.mkdir(parents=True, mode=0o700)
