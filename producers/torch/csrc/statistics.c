@@ -4,6 +4,7 @@
  * are merged in order: so the result does not depend on the number of threads or on the width of vectors. */
 #include <math.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "elements.h"
@@ -243,3 +244,9 @@ EXPORT void tap_lend_team(team_start *team) { pool_lend(team); }
 
 /* Of the spool's layout. */
 EXPORT int tap_layout_version(void) { return (int)TAP_VERSION; }
+
+/* Where a call's members lie: a library that was built before a change of tap_call must not be called with the new one. */
+EXPORT const uint8_t tap_call_offsets[] = {
+    offsetof(tap_call, data), offsetof(tap_call, rows),   offsetof(tap_call, site),  offsetof(tap_call, seq),     offsetof(tap_call, count),
+    offsetof(tap_call, view), offsetof(tap_call, layout), offsetof(tap_call, flags), offsetof(tap_call, options), sizeof(tap_call),
+};

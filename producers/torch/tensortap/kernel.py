@@ -26,6 +26,7 @@ _FORKED: Final = 0x40  # of the flags: forked, and no other program begun since
 
 # The kernel's tap_call: data, rows, site, seq; elements, view (0: none), layout, flags, options, 0.
 CALL: Final = struct.Struct("<QQIIqQIIII")
+_CALL_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 32, 40, 44, 48, CALL.size))  # of these but the 0, and where they end
 EACH: Final = struct.Struct("<QQII")  # of these, what is another for each tensor
 # A call's address -> records written, 0 when it cannot
 Measure: TypeAlias = Callable[[ctypes.c_void_p], int]
@@ -55,11 +56,11 @@ class Kernel:
 
 
 def load(path: Path | None = None) -> Kernel | None:
-    """Loads the library; None when there is none, or one of another layout."""
+    """Loads the library; None when there is none, or one that was built of other sources."""
     path = path or Path(__file__).with_name(FILE)
     try:
         holding, releasing = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
-        if releasing.tap_layout_version() != layout.VERSION:
+        if releasing.tap_layout_version() != layout.VERSION or _call_offsets(releasing) != _CALL_OFFSETS:
             return None
         _lend_team(releasing)
         releasing.tap_dtypes.restype = ctypes.c_char_p
@@ -69,7 +70,7 @@ def load(path: Path | None = None) -> Kernel | None:
             sketch_run=_typed_sketch(releasing.tap_sketch_run),
             dtypes=tuple(releasing.tap_dtypes().decode().split()),
         )
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, ValueError):
         return None
 
 
@@ -80,6 +81,10 @@ def team_of_torch() -> int | None:
         return None
     library = ctypes.CDLL(str(Path(torch.__file__).with_name("lib") / "libtorch_cpu.so"))
     return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
+
+
+def _call_offsets(library: ctypes.CDLL) -> bytes:
+    return bytes((ctypes.c_uint8 * len(_CALL_OFFSETS)).in_dll(library, "tap_call_offsets"))
 
 
 def _lend_team(to: ctypes.CDLL) -> None:
