@@ -7,6 +7,8 @@ import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
+from functools import partial
+from operator import is_
 from typing import Any, Final
 from weakref import ref
 
@@ -45,7 +47,7 @@ class Walker:
     def __init__(self, spool: Spool, names: Names, observer: Sees, counts: unseen.Unseen) -> None:
         self._spool, self._names, self._observer, self._unseen = spool, names, observer, counts
         self._literals: dict[tuple[type, object], int] = {}
-        self._given: dict[int, tuple[ref[Any], list[int]]] = {}
+        self._given: dict[int, tuple[ref[Any], list[object]]] = {}
 
     def forget(self) -> None:
         """Write every object anew from here on: at each step."""
@@ -103,11 +105,11 @@ class Walker:
         """Whether this object, with these members, was written in this step: an engine gives all that it knows of a step to each layer."""
         if not is_dataclass(value) or not hasattr(value, "__dict__"):
             return False
-        members = list(map(id, vars(value).values()))
+        members = [_held(member) for member in vars(value).values()]
         known = self._given.get(id(value))
-        if known is not None and known[0]() is value and known[1] == members:
+        if known is not None and known[0]() is value and len(known[1]) == len(members) and all(map(is_, known[1], members)):
             return True
-        self._given[id(value)] = ref(value), members
+        self._given[id(value)] = ref(value, partial(self._given.pop, id(value))), members
         return False
 
     def _simple(self, kind: type, value: object, site: int, seq: int) -> None:
@@ -209,6 +211,11 @@ def _described_by_type(value: Any) -> tuple[str, str, str]:
         described = describe(value.item())
         return described[0], kind.__name__, described[2]
     return "other", _name(kind), ""
+
+
+def _held(member: object) -> object:
+    """What tells a member from one that comes after it, whose id may be the same. It keeps no tensor alive that is itself one."""
+    return ref(member) if type(member).__weakrefoffset__ else member
 
 
 def _name(kind: type) -> str:

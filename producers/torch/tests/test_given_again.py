@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import ref
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -72,6 +74,32 @@ def test_it_is_written_again_where_a_member_was_replaced(tmp_path: Path) -> None
         batch.positions = batch.positions + 1
 
     assert inputs(tmp_path, replace)[0][len(WHOLE) :] == [("second", f"batch.{member}") for member in WHOLE]
+
+
+def _twice(batch: Batch) -> None:
+    """What is made second may get the memory of what there was first."""
+    for _ in range(2):
+        batch.positions = batch.positions + 1
+
+
+def _another_list(batch: Batch) -> None:
+    batch.lengths = []
+    batch.lengths = [1, 2]
+
+
+@pytest.mark.parametrize("does", [_twice, _another_list])
+def test_what_has_the_id_of_a_former_member_is_another(does: Callable[[Batch], None], tmp_path: Path) -> None:
+    assert inputs(tmp_path, does)[0][len(WHOLE) :] == [("second", f"batch.{member}") for member in WHOLE]
+
+
+def test_nothing_is_kept_of_an_object_that_is_gone(tmp_path: Path) -> None:
+    model, batch = Model(lambda batch: None), Batch(torch.arange(2), "decode", [])
+    held = ref(batch.positions)
+    batch.lengths.append(batch.positions)  # type: ignore[arg-type]
+    with torch.inference_mode(), tensortap.tap(model, run="batches", level="L0", spool=tmp_path):
+        model(torch.ones(2), batch)
+        del batch
+        assert held() is None
 
 
 def test_what_is_returned_is_always_written(tmp_path: Path) -> None:
