@@ -93,7 +93,7 @@ func (t *translator) tallyRows(calls []tallied) (rows []schemas.TallyRow, total 
 // doing is what a process that died was at, in words. To be asked before its step is closed.
 func (t *translator) doing(last *sign) string {
 	if t.Step == nil && !t.Adrift && last.Step < t.Next {
-		return fmt.Sprintf("nothing was under way when the process ended without a word: this op, its last, was over with step %d, %v before the last sign of life",
+		return fmt.Sprintf("no step that is recorded was under way when the process ended without a word: this op, the last one seen, was over with step %d, %v before the last sign of life",
 			last.Step, between(t.TimeNs, last.TimeNs))
 	}
 	text := "the process ended without a word while this op ran, or just after it"

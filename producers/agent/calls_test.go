@@ -67,7 +67,7 @@ func TestADeadProcessTellsTheCallThatItWasIn(t *testing.T) {
 	}{
 		{1, 0, atWork},
 		{1, 30 * time.Minute, atWork + after},
-		{0, 45 * time.Minute, "nothing was under way when the process ended without a word: this op, its last, was over with step 0, 45m0s before the last sign of life"},
+		{0, 45 * time.Minute, "no step that is recorded was under way when the process ended without a word: this op, the last one seen, was over with step 0, 45m0s before the last sign of life"},
 	} {
 		l, failures := diedAtWork(t, c.step, c.silence, "Aten.mm.default")
 		if len(failures) != 1 || nameOf(l, failures[0].OpID) != "Aten.mm.default" || failures[0].Inputs != "self: a\nmat2: b" ||
