@@ -123,7 +123,7 @@ func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters m
 	if err != nil {
 		return err
 	}
-	if len(table.Rows) > 0 {
+	if len(table.Rows) > 0 || strings.Trim(parameters["limit"], "0") == "" { // no rows were asked for
 		return table.WriteText(a.stdout)
 	}
 	summary, err := client.Report(ctx, "shape_diff_summary", parameters)
