@@ -64,7 +64,6 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and what is in them")
 	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
 	f.StringArrayVar(&k.request.Texts, "prompt", nil, "only steps that serve a request whose prompt holds this `TEXT`, white space aside; may be given again")
-	f.Lookup("prompt").DefValue = "" // help would say []
 	f.StringSliceVar(&hashes, "prompt-hash", nil, "likewise, by the prompt_hash that tap.requests has of it")
 	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
 	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")

@@ -39,6 +39,9 @@ func TestEveryCommandHasHelpWithExamplesThatParse(t *testing.T) {
 		if status != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "Usage:") || !strings.Contains(stdout.String(), "Examples:") {
 			t.Errorf("%s --help: status %d\n%s%s", c.CommandPath(), status, stdout.String(), stderr.String())
 		}
+		if strings.Contains(stdout.String(), "(default )") {
+			t.Errorf("%s --help tells an empty default:\n%s", c.CommandPath(), stdout.String())
+		}
 		if c.Short == "" {
 			t.Errorf("%s does not say what it is for", c.CommandPath())
 		}
