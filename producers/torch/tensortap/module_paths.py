@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
+from weakref import ref
 
 from torch import nn
 
@@ -21,7 +22,7 @@ class ModulePaths:
 
     def __init__(self, recorder: Recorder, hooked: bool) -> None:
         self._recorder, self._hooked = recorder, hooked
-        self._paths: dict[int, str] = {}
+        self._paths: dict[int, tuple[ref[nn.Module], str]] = {}
         self._around: list[tuple[str, nn.Module]] = []
         self._thread = 0
         self._handles: list[Handle] = []
@@ -31,7 +32,7 @@ class ModulePaths:
         """Learn the paths, and hook the modules if that is wanted. To be called first by the thread that computes."""
         self._thread = self._thread or threading.get_ident()
         for path, kind, module in parts:
-            self._paths[id(module)] = path
+            self._paths[id(module)] = ref(module), path
             if not self._hooked:
                 continue
             if not self._recorder.filter.wants_module(path, kind):
@@ -53,8 +54,8 @@ class ModulePaths:
 
     def of(self, frame: FrameType | None) -> str:
         """The path of the innermost module that a frame is within; empty outside of modules."""
-        paths = (self._paths.get(id(module)) for module in called(frame))
-        return next((path for path in paths if path is not None), "")
+        known = ((self._paths.get(id(module)), module) for module in called(frame))
+        return next((entry[1] for entry, module in known if entry and entry[0]() is module), "")
 
     def _hook(self, path: str, module: nn.Module) -> None:
         hook = self._recorder.guard.hook

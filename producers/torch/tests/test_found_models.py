@@ -302,6 +302,36 @@ def test_a_child_whose_parent_was_looking_finds_its_own_models(finder: plain.Fin
 
 
 @torch.no_grad()
+def test_what_gets_the_memory_of_a_part_that_is_gone_has_not_its_path(finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORTAP_LEVEL", "aten")
+
+    class Tangent(nn.Module):
+        def forward(self, given: Tensor) -> Tensor:
+            return given.tan()
+
+    Critic()(GIVEN)
+    model = nn.Sequential(nn.Linear(4, 4), *(nn.ReLU() for _ in range(300)))
+    model(GIVEN)
+    known = set(map(id, model))
+    del model
+    gc.collect()
+    tried = [Tangent()]
+    while id(tried[-1]) not in known:
+        tried.append(Tangent())
+        assert len(tried) < 10_000, "nothing got that memory"
+    tried[-1](GIVEN)
+    finder.stop()
+    assert finder._session is not None
+    finder._session.close()
+    spooled = only(asked)
+    paths = {spooled.named("signature", call[0])["name"]: spooled.named("text", call[1])["text"] if call[1] else "" for call in spooled.steps[0].calls}
+    assert (paths["aten.relu.default"], paths["aten.tan.default"]) == ("Sequential.1", "")
+
+
+@torch.no_grad()
+@torch.no_grad()
+@torch.no_grad()
+@torch.no_grad()
 def test_a_model_that_drafts_for_an_engines_model_is_counted(asked: Path) -> None:
     model, draft = Net().eval(), Critic()
     served = Served(model, 0)
