@@ -183,7 +183,7 @@ class Process:
         self._graphs.install()
         with self.recorder.lock:
             self._installed = True
-            self._compiled = [name for root in self._roots for name in compiled(root)]
+            self._compiled = compiled(self._roots)
             if self._modules:
                 self._modules.install(self._roots.parts())
         self._collectives.install()
@@ -200,7 +200,7 @@ class Process:
         with self.recorder.lock:
             self._memory.watch({parameter.device for parameter in model.parameters()})
             if self._installed:
-                self._compiled += compiled(model)
+                self._compiled = compiled(self._roots)
                 if self._modules:
                     self._modules.install(self._roots.fresh_parts())
 

@@ -51,7 +51,6 @@ class Roots:
                 if module is not root:
                     yield Part(path if len(self._models) == 1 else f"{at}.{path}", type(module).__name__, module)
 
-
     def fresh_parts(self) -> list[Part]:
         """Those that had no path yet. What is given to a tap in mid-step waits for its next start: it changes the others' paths."""
         return []
@@ -84,6 +83,8 @@ class FoundRoots(Roots):
 
     def place(self, model: object) -> int:
         """Where the model stands among all that there ever were; -1 for none of them."""
+        if model is None:  # nor is it one that is gone
+            return -1
         return next((at for at, (held, _) in enumerate(self._found) if held() is model), -1)
 
     def parts(self) -> Iterator[Part]:
@@ -115,13 +116,14 @@ def is_layer(model: nn.Module) -> bool:
     return not any(True for _ in bare(model).children())
 
 
-def compiled(root: nn.Module) -> list[str]:
-    """The modules that torch.compile runs, in which no hook is called."""
-    return [
-        path or type(module).__name__
-        for path, module in root.named_modules()
-        if type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None
-    ]
+def compiled(roots: Roots) -> list[str]:
+    """The modules that torch.compile runs, in which no hook is called, each once under the path that it has in the first root."""
+    found: dict[nn.Module, str] = {}
+    for root in roots:
+        for path, module in root.named_modules():
+            if type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None:
+                found.setdefault(module, path or type(module).__name__)
+    return list(found.values())
 
 
 def _below(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:

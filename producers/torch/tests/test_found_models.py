@@ -329,7 +329,31 @@ def test_what_gets_the_memory_of_a_part_that_is_gone_has_not_its_path(finder: pl
 
 
 @torch.no_grad()
+def test_a_frame_that_is_no_modules_call_is_no_call_of_a_model_that_is_gone(finder: plain.Finder, asked: Path) -> None:
+    Critic()(GIVEN)
+    gc.collect()
+    model = Net()
+
+    def _call_impl() -> None:
+        model(GIVEN)
+
+    for _ in range(3):
+        _call_impl()
+    net = ["Net.inner", "Net.outer"]
+    assert modules(only(asked).steps) == [["judge", *net], net, net]
+
+
 @torch.no_grad()
+def test_parts_that_are_compiled_are_counted_once_in_each_step(finder: plain.Finder, asked: Path) -> None:
+    model = Net()
+    model.inner.compile(backend="eager")
+    model(GIVEN)
+    around = nn.Sequential(model, nn.Linear(4, 4))
+    for _ in range(3):
+        around(GIVEN)
+    assert [step.unseen for step in only(asked).steps] == [{("compiled", "inner"): 1}] * 2 + [{}]
+
+
 @torch.no_grad()
 @torch.no_grad()
 def test_a_model_that_drafts_for_an_engines_model_is_counted(asked: Path) -> None:
