@@ -242,6 +242,7 @@ class Session:
             process.recorder.live = False
             process.end_step(self.facts, trains=self._boundaries.is_training())
             self._tell_unmatched()
+        self.facts = Facts()
 
     def _tell_unmatched(self) -> None:
         for sentence in self._filter.unmatched():

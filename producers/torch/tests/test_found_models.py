@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tensortap.attach import plain, sglang, vllm
+from tensortap.attach import hf, plain, sglang, vllm
 from tensortap.attach.served import Served
 from tensortap.attach.served import Step as Serving
 from tensortap.steps import Facts
@@ -355,6 +355,21 @@ def test_parts_that_are_compiled_are_counted_once_in_each_step(finder: plain.Fin
 
 
 @torch.no_grad()
+def test_what_generates_says_nothing_of_steps_of_other_models(finder: plain.Finder, asked: Path) -> None:
+    encoder, denoiser = Net(), Critic()
+    tapped = finder.expect(encoder)
+    assert tapped is not None
+    generation = hf.Generation(tapped)
+    encoder.register_forward_pre_hook(generation.before, with_kwargs=True)
+    with generation.under_way():
+        encoder(GIVEN)
+    for _ in range(3):
+        denoiser(GIVEN)
+    spooled = only(asked)
+    phases = [spooled.named("text", step.ended[8])["text"] for step in spooled.steps if step.ended]
+    assert phases == ["prefill", "train"]
+
+
 @torch.no_grad()
 def test_a_model_that_drafts_for_an_engines_model_is_counted(asked: Path) -> None:
     model, draft = Net().eval(), Critic()
