@@ -50,6 +50,7 @@ class Session:
         self._automatic = automatic
         self._owner = 0  # the thread whose forwards make steps
         self._forwards_begin = forwards_begin
+        self._before = self._guard.hook("before a root", self._forward_begins)
         self._handles: list[Any] = []
         self._signal = DetailSignal(self._signalled)
         self._listen(list(self._roots))
@@ -199,8 +200,8 @@ class Session:
 
     def _listen(self, roots: list[nn.Module]) -> None:
         if self._forwards_begin:
-            before = self._guard.hook("before a root", self._forward_begins)
-            self._handles += [root.register_forward_pre_hook(before) for root in roots]
+            fresh = [root for root in roots if self._before not in root._forward_pre_hooks.values()]  # a shallow copy shares them
+            self._handles += [root.register_forward_pre_hook(self._before) for root in fresh]
 
     def _forward_begins(self, root: nn.Module, args: object) -> None:
         """A root is called. A call within another module's is none of a step's business."""

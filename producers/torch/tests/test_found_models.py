@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -187,6 +188,21 @@ def test_what_is_around_a_model_that_is_known_adds_what_is_new(finder: plain.Fin
         around(GIVEN)
     whole = ["Sequential.0.Net.forward.0", "inner", "outer", "Sequential.1.Critic.forward.0", "Sequential.1.judge"]
     assert modules(only(asked).steps) == [["inner", "outer", *whole], whole, whole]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_each_call_of_a_copy_is_one_step(copied: Callable[[nn.Module], nn.Module], finder: plain.Finder, asked: Path) -> None:
+    """A shallow one shares hooks and parts with the model."""
+    model = Net()
+    model(GIVEN)
+    other = copied(model)
+    other(GIVEN)
+    before = len(only(asked).steps)
+    for _ in range(3):
+        other(GIVEN)
+    names = ["inner", "outer"] if copied is copy.copy else ["Net.1.inner", "Net.1.outer"]
+    assert modules(only(asked).steps)[before:] == [names] * 3
 
 
 @torch.no_grad()
