@@ -103,7 +103,7 @@ class Walker:
 
     def _was_given(self, value: Any) -> bool:
         """Whether this object, with these members, was written in this step: an engine gives all that it knows of a step to each layer."""
-        if not is_dataclass(value) or not hasattr(value, "__dict__"):
+        if not is_dataclass(type(value)) or not hasattr(value, "__dict__"):
             return False
         members = [_held(member) for member in vars(value).values()]
         known = self._given.get(id(value))

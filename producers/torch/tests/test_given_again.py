@@ -102,6 +102,13 @@ def test_nothing_is_kept_of_an_object_that_is_gone(tmp_path: Path) -> None:
         assert held() is None
 
 
+def test_a_class_is_no_object_of_it(tmp_path: Path) -> None:
+    with tensortap.tap(model := Model(lambda batch: None), run="batches", level="L0", spool=tmp_path):
+        model(torch.ones(2), Batch)  # type: ignore[arg-type]
+    values = [value for value in reading.only(tmp_path).steps[0].values if value.layout["kind"] == "other"]
+    assert {(value.layout["dtype"], value.layout["literal"]) for value in values} == {("builtins.type", "")}
+
+
 def test_what_is_returned_is_always_written(tmp_path: Path) -> None:
     inputs(tmp_path)
     outputs = [value.path for value in reading.only(tmp_path).steps[0].values if value.role == "output" and value.op.startswith("Module.second")]
