@@ -198,6 +198,7 @@ func (s *modelServer) http(ctx context.Context, method, path string, body []byte
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	request.Close = true // a server that stood still finds the connections of before too old
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
