@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import partial
-from operator import is_
 from typing import Any, Final
 from weakref import ref
 
@@ -47,7 +46,7 @@ class Walker:
     def __init__(self, spool: Spool, names: Names, observer: Sees, counts: unseen.Unseen) -> None:
         self._spool, self._names, self._observer, self._unseen = spool, names, observer, counts
         self._literals: dict[tuple[type, object], int] = {}
-        self._given: dict[int, tuple[ref[Any], list[object]]] = {}
+        self._given: dict[int, tuple[ref[Any], dict[str, object]]] = {}
 
     def forget(self) -> None:
         """Write every object anew from here on: at each step."""
@@ -84,12 +83,18 @@ class Walker:
         else:
             self._nested(op, seq, role, path, value)
 
-    def _nested(self, op: Op, seq: int, role: str, path: str, value: object) -> None:
-        if role in _GIVEN and self._was_given(value):
-            site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
-            self._describe(("other", _name(type(value)), _AGAIN), site, seq)
+    def _nested(self, op: Op, seq: int, role: str, path: str, value: Any) -> None:
+        replaced = self._replaced(value) if role in _GIVEN else None
+        if replaced is None:
+            self._leaves(op, seq, role, leaves(path, value, 0))
             return
-        for place, leaf in leaves(path, value, 0):
+        site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
+        self._describe(("other", _name(type(value)), _AGAIN), site, seq)
+        for name in replaced:
+            self._leaves(op, seq, role, leaves(f"{path}.{name}", getattr(value, name, None), 1))
+
+    def _leaves(self, op: Op, seq: int, role: str, found: Iterable[Leaf]) -> None:
+        for place, leaf in found:
             site = op.sites.get((role, place)) or self._names.site(op, (role, place), role, place)
             kind = type(leaf)
             if kind in _PLAIN:
@@ -101,16 +106,19 @@ class Walker:
             else:
                 self._other(leaf, site, seq, role)
 
-    def _was_given(self, value: Any) -> bool:
-        """Whether this object, with these members, was written in this step: an engine gives all that it knows of a step to each layer."""
-        if not is_dataclass(type(value)) or not hasattr(value, "__dict__"):
-            return False
-        members = [_held(member) for member in vars(value).values()]
-        known = self._given.get(id(value))
-        if known is not None and known[0]() is value and len(known[1]) == len(members) and all(map(is_, known[1], members)):
-            return True
+    def _replaced(self, value: Any) -> list[str] | None:
+        """The members that are others than when this object was last written in this step; None when it was not.
+
+        An engine gives all that it knows of a step to each layer.
+        """
+        fields = getattr(type(value), "__dataclass_fields__", None)
+        if fields is None or not hasattr(value, "__dict__"):
+            return None
+        known, members = self._given.get(id(value)), {name: _held(member) for name, member in vars(value).items()}
         self._given[id(value)] = ref(value, partial(self._given.pop, id(value))), members
-        return False
+        if known is None or known[0]() is not value:
+            return None
+        return [name for name in fields if members.get(name) is not known[1].get(name)]
 
     def _simple(self, kind: type, value: object, site: int, seq: int) -> None:
         number = self._literals.get((kind, value)) or self._define((kind, value), value)
