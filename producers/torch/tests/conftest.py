@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
+
+from tensortap.attach import plain
 
 
 @pytest.fixture
@@ -14,3 +17,21 @@ def deterministic() -> Iterator[None]:
     torch.use_deterministic_algorithms(True)
     yield
     torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The environment of a launched program."""
+    monkeypatch.setenv("TENSORTAP_RUN", "attached")
+    monkeypatch.setenv("TENSORTAP_SPOOL", str(tmp_path / "spool"))
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def finder() -> Iterator[plain.Finder]:
+    """Whoever looks for models, for the time of a test."""
+    found = plain.Finder()
+    yield found
+    found.stop()
+    if found._session:
+        found._session.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,23 +16,7 @@ from tensortap.serving import Request, UnreadableError, prompt_of
 from tensortap.steps import Facts
 from tests.reading import only
 
-
-@pytest.fixture(autouse=True)
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The environment of a launched program."""
-    monkeypatch.setenv("TENSORTAP_RUN", "attached")
-    monkeypatch.setenv("TENSORTAP_SPOOL", str(tmp_path / "spool"))
-    return tmp_path / "spool"
-
-
-@pytest.fixture
-def finder() -> Iterator[plain.Finder]:
-    """Whoever looks for models, for the time of a test."""
-    found = plain.Finder()
-    yield found
-    found.stop()
-    if found._session:
-        found._session.close()
+pytestmark = pytest.mark.usefixtures("asked")
 
 
 class Whole(nn.Module):

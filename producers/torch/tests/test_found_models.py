@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,23 +23,7 @@ from tensortap.attach.served import Step as Serving
 from tensortap.steps import Facts
 from tests.reading import Step, only
 
-
-@pytest.fixture(autouse=True)
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The environment of a launched program."""
-    monkeypatch.setenv("TENSORTAP_RUN", "found")
-    monkeypatch.setenv("TENSORTAP_SPOOL", str(tmp_path / "spool"))
-    return tmp_path / "spool"
-
-
-@pytest.fixture
-def finder() -> Iterator[plain.Finder]:
-    """Whoever looks for models, for the time of a test."""
-    found = plain.Finder()
-    yield found
-    found.stop()
-    if found._session:
-        found._session.close()
+pytestmark = pytest.mark.usefixtures("asked")
 
 
 class Net(nn.Module):
