@@ -1,0 +1,105 @@
+// Package judge says of each pair of tensors of two runs what the recorded
+// evidence says: equal, within, agrees, diverged and so on. It is pure: one
+// function for each rule of docs/compare.md, no I/O, no clock, no database.
+package judge
+
+import "github.com/tensortap/tensortap/analysis/rows"
+
+// Pair is a tensor of the problem beside that of the bench; one of them may be absent.
+type Pair struct {
+	Rank      uint32 // of the problem
+	BenchRank uint32
+	Step      uint32 // of the problem
+	BenchStep uint32
+	InProblem bool
+	InBench   bool
+	Problem   rows.Observation // zero where the problem has none
+	Bench     rows.Observation // zero where the bench has none
+}
+
+// Paired says whether both runs have the tensor.
+func (p *Pair) Paired() bool { return p.InProblem && p.InBench }
+
+// Own is the observation by which the pair is placed: the problem's, or that of the bench where it stands alone.
+func (p *Pair) Own() *rows.Observation {
+	if p.InProblem {
+		return &p.Problem
+	}
+	return &p.Bench
+}
+
+// Class is the verdict on a pair.
+type Class uint8
+
+// The verdicts, in the order of the stored enumeration.
+const (
+	Equal Class = iota
+	Within
+	Agrees
+	Diverged
+	NotFinite
+	Structure
+	Unpaired
+	Unknown
+)
+
+// Numeric is what the numbers alone say.
+type Numeric uint8
+
+// What numbers say, in the order of the stored enumeration.
+const (
+	NumericNone Numeric = iota
+	NumericEqual
+	NumericWithin
+	NumericAgrees
+	NumericDiverged
+	NumericNotFinite
+)
+
+// Evidence is what a verdict rests on.
+type Evidence uint8
+
+// The kinds of evidence, in the order of the stored enumeration.
+const (
+	EvidenceNone Evidence = iota
+	EvidenceStatistics
+	EvidenceSketch
+	EvidenceXOR     // digest(xor), blind to the order of elements
+	EvidenceMsprobe // digest(msprobe), CRC-32
+	EvidenceDigest
+	EvidencePayload
+	EvidenceLiteral
+)
+
+// Side says in which run something is: NaN or infinity, or a tensor that stands alone.
+type Side uint8
+
+// The sides, in the order of the stored enumeration.
+const (
+	SideNone Side = iota
+	SideProblem
+	SideBench
+	SideBoth
+)
+
+// Verdict is what one pair amounts to. Errors are relative L2 errors; NaN where not known.
+type Verdict struct {
+	Class     Class
+	Numeric   Numeric
+	Evidence  Evidence
+	Side      Side
+	Structure bool    // dtype, shape, requires_grad or literal differs in a way that counts
+	Differs   bool    // it makes the runs differ
+	Error     float64 // by the evidence
+	ErrorLow  float64 // proved, or lower end of the 95 % interval
+	ErrorHigh float64 // upper end of the interval; +Inf where only a lower bound is known
+	Tolerance float64
+	ZScore    float64 // against the spread of three benches or more
+	Reason    string  // why nothing is said, or why a tensor stands alone; one of the Reason… constants
+}
+
+// Payload is what a comparison of the raw tensors of a pair, element by element, said.
+type Payload struct {
+	SameBits bool
+	Error    float64 // relative L2; NaN where it could not be told
+}

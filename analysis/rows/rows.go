@@ -1,0 +1,75 @@
+// Package rows holds what was recorded of runs in the form that a comparison
+// reads: facts of a run, definitions by their ids, and the tensors of one rank
+// and step column by column. It decides nothing. Where the rows come from, the
+// store or folders of dumps, is the business of the packages below it.
+package rows
+
+import (
+	"context"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Place is one step of one rank.
+type Place struct{ Rank, Step uint32 }
+
+// Run is what is known of one run beside its tensors.
+type Run struct {
+	Name      string
+	ID        uint64
+	Described schemas.RunRow       // its latest description; zero where there is none
+	Ranks     []schemas.RankRow    // of each rank its latest start, by rank
+	Steps     []schemas.StepRow    // by rank, then step; of several generations the greatest
+	Requests  []schemas.RequestRow // of the steps of an inference engine, by rank, step, seq
+	Stacks    map[Call]uint64      // stack of each call whose stack is known
+	MainDtype string               // float dtype of most of its tensors; empty where it has none
+	Missing   []Completeness       // one for each rank, whether something is missing of it or not
+}
+
+// Call is one position of a program.
+type Call struct {
+	Program  uint64
+	Position uint32
+}
+
+// Completeness says of one rank whether all that it produced is there.
+type Completeness struct {
+	Rank        uint32
+	Complete    bool
+	Explanation string // what is missing; empty when nothing is
+
+	Steps, IncompleteSteps    uint64
+	Produced, Stored, Dropped uint64 // rows of tensor; of dropped ones also ops
+	DropReasons, Unseen       []string
+	Batches, MissingBatches   uint64
+	DeadLetters, UndefinedIDs uint64
+	LastEventTimeNs           *int64
+}
+
+// Definitions are what ids stand for, of all runs of a comparison.
+type Definitions struct {
+	Ops      map[uint64]*schemas.OpRow
+	Sites    map[uint64]schemas.SiteRow
+	Layouts  map[uint64]*schemas.LayoutRow
+	Programs map[uint64][]schemas.ProgramRow // by position
+	Stacks   map[uint64][]string             // frames, innermost first
+}
+
+// NewDefinitions is empty.
+func NewDefinitions() *Definitions {
+	return &Definitions{
+		Ops: map[uint64]*schemas.OpRow{}, Sites: map[uint64]schemas.SiteRow{}, Layouts: map[uint64]*schemas.LayoutRow{},
+		Programs: map[uint64][]schemas.ProgramRow{}, Stacks: map[uint64][]string{},
+	}
+}
+
+// Source gives what was recorded of runs. Its methods may be called at the same time.
+type Source interface {
+	// Definitions are those of all runs that were asked for so far.
+	Definitions() *Definitions
+	// Run is what is known of the run of that name.
+	Run(ctx context.Context, name string) (*Run, error)
+	// Tensors are those of some places of a run; a place without any is absent. A rank that is asked for is read
+	// once, whole places at a time, so callers ask for as many as they can hold.
+	Tensors(ctx context.Context, run *Run, places []Place) (map[Place]*Tensors, error)
+}

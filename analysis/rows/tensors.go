@@ -1,0 +1,129 @@
+package rows
+
+import "github.com/tensortap/tensortap/schemas"
+
+// Tensors are the observations of one rank and step, in the rank's own order: by seq, then site. A column that is nil
+// is zero in every row. It may share the memory of what it was read from, so nobody writes to it but who made it.
+type Tensors struct {
+	Seq       []uint64
+	SiteID    []uint64
+	LayoutID  []uint64
+	MicroStep []uint16
+
+	Measured     []uint32
+	ElementCount []uint64
+	Min, Max     []float64
+	Mean, M2     []float64
+	L2, L1       []float64
+
+	NaNCount              []uint64
+	PositiveInfinityCount []uint64
+	NegativeInfinityCount []uint64
+	ZeroCount             []uint64
+	SubnormalCount        []uint64
+
+	Digest     []uint64
+	DigestKind []uint8
+	Sketch     [][]float32
+}
+
+// Observation is one tensor, or other argument, that an op took or gave.
+type Observation struct {
+	Seq       uint64
+	SiteID    uint64
+	LayoutID  uint64
+	MicroStep uint16
+
+	Measured     uint32 // bits of schemas.Measured…; from bit 16 on: why a tensor of merged ranks is no whole
+	ElementCount uint64
+	Min, Max     float64
+	Mean, M2     float64
+	L2, L1       float64
+
+	NaNCount              uint64
+	PositiveInfinityCount uint64
+	NegativeInfinityCount uint64
+	ZeroCount             uint64
+	SubnormalCount        uint64
+
+	Digest     uint64
+	DigestKind uint8 // schemas.Digest…
+	Sketch     []float32
+}
+
+// Len is the number of observations.
+func (t *Tensors) Len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.SiteID)
+}
+
+// At is the observation in a row.
+func (t *Tensors) At(i int) Observation {
+	return Observation{
+		Seq: at(t.Seq, i), SiteID: t.SiteID[i], LayoutID: at(t.LayoutID, i), MicroStep: at(t.MicroStep, i),
+		Measured: at(t.Measured, i), ElementCount: at(t.ElementCount, i),
+		Min: at(t.Min, i), Max: at(t.Max, i), Mean: at(t.Mean, i), M2: at(t.M2, i), L2: at(t.L2, i), L1: at(t.L1, i),
+		NaNCount: at(t.NaNCount, i), PositiveInfinityCount: at(t.PositiveInfinityCount, i),
+		NegativeInfinityCount: at(t.NegativeInfinityCount, i), ZeroCount: at(t.ZeroCount, i),
+		SubnormalCount: at(t.SubnormalCount, i), Digest: at(t.Digest, i), DigestKind: at(t.DigestKind, i), Sketch: at(t.Sketch, i),
+	}
+}
+
+func at[T any](column []T, i int) (v T) {
+	if column == nil {
+		return v
+	}
+	return column[i]
+}
+
+// Has says whether all of these statistics were measured (bits of schemas.Measured…).
+func (o *Observation) Has(statistics uint32) bool { return o.Measured&statistics == statistics }
+
+// NotFinite is how many elements are NaN or infinite.
+func (o *Observation) NotFinite() uint64 {
+	return o.NaNCount + o.PositiveInfinityCount + o.NegativeInfinityCount
+}
+
+// Append adds a row. Columns that have been zero so far stay nil.
+func (t *Tensors) Append(r *schemas.TensorRow) {
+	n := len(t.SiteID)
+	t.SiteID = append(t.SiteID, r.SiteID)
+	push(&t.Seq, n, r.Seq)
+	push(&t.LayoutID, n, r.LayoutID)
+	push(&t.MicroStep, n, r.MicroStep)
+	push(&t.Measured, n, r.Measured)
+	push(&t.ElementCount, n, r.ElementCount)
+	push(&t.Min, n, r.ValueMin)
+	push(&t.Max, n, r.ValueMax)
+	push(&t.Mean, n, r.ValueMean)
+	push(&t.M2, n, r.ValueM2)
+	push(&t.L2, n, r.ValueL2)
+	push(&t.L1, n, r.ValueL1)
+	push(&t.NaNCount, n, r.NaNCount)
+	push(&t.PositiveInfinityCount, n, r.PositiveInfinityCount)
+	push(&t.NegativeInfinityCount, n, r.NegativeInfinityCount)
+	push(&t.ZeroCount, n, r.ZeroCount)
+	push(&t.SubnormalCount, n, r.SubnormalCount)
+	push(&t.Digest, n, r.Digest)
+	push(&t.DigestKind, n, r.DigestKind)
+	if t.Sketch != nil || len(r.Sketch) > 0 {
+		if t.Sketch == nil {
+			t.Sketch = make([][]float32, n)
+		}
+		t.Sketch = append(t.Sketch, r.Sketch)
+	}
+}
+
+// push appends a value behind the n of the column, which stays nil as long as all are zero.
+func push[T comparable](column *[]T, n int, v T) {
+	var zero T
+	if *column == nil {
+		if v == zero {
+			return
+		}
+		*column = make([]T, n, n+1)
+	}
+	*column = append(*column, v)
+}
