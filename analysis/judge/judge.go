@@ -103,3 +103,16 @@ type Payload struct {
 	SameBits bool
 	Error    float64 // relative L2; NaN where it could not be told
 }
+
+// Setting is where a pair stands: what a tensor without partner is told by.
+type Setting struct {
+	ProblemIncomplete bool // something is missing of the rank of the problem
+	BenchIncomplete   bool // or of its partner
+	CommonStep        bool // both runs have the step, ended
+}
+
+// Judged is a pair with its verdict.
+type Judged struct {
+	Pair
+	Verdict
+}

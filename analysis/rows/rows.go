@@ -20,6 +20,7 @@ type Run struct {
 	Described schemas.RunRow       // its latest description; zero where there is none
 	Ranks     []schemas.RankRow    // of each rank its latest start, by rank
 	Steps     []schemas.StepRow    // by rank, then step; of several generations the greatest
+	Open      []Place              // steps that have tensors and have not ended, by rank, then step
 	Requests  []schemas.RequestRow // of the steps of an inference engine, by rank, step, seq
 	Stacks    map[Call]uint64      // stack of each call whose stack is known
 	MainDtype string               // float dtype of most of its tensors; empty where it has none
