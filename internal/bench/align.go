@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/tensortap/tensortap/internal/align"
+	"github.com/tensortap/tensortap/analysis/pair/align"
 	"github.com/tensortap/tensortap/schemas"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tensortap/tensortap/internal/align"
+	"github.com/tensortap/tensortap/analysis/pair/align"
 	"github.com/tensortap/tensortap/schemas"
 )
 

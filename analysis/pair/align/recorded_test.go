@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/align"
+	"github.com/tensortap/tensortap/analysis/pair/align"
 	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/schemas"

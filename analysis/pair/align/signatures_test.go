@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/align"
+	"github.com/tensortap/tensortap/analysis/pair/align"
 )
 
 // calls makes a program without modules of calls of two APIs: a letter is what a call is given, a capital one is of the other API.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/align"
+	"github.com/tensortap/tensortap/analysis/pair/align"
 )
 
 // alone is how many ops of each side of a pair of recorded dumps have no partner.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/align"
+	"github.com/tensortap/tensortap/analysis/pair/align"
 )
 
 // checkRows says what is wrong with the rows: each op that is not absent stands in one, in an order that keeps the problem's.
