@@ -1,0 +1,301 @@
+package judge_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// testdata are the cases that the views of the database answer, too.
+const testdata = "../../sql/testdata"
+
+// table is what one file of a case holds: rows by the names of their columns.
+type table []map[string]string
+
+// scenario is one case: the rows of its tables, and the rows wanted.
+type scenario struct {
+	tables     map[string]table
+	parameters map[string]string
+}
+
+// readScenario reads a case; one without tables of its own takes the shared ones of that name.
+func readScenario(t *testing.T, object, name string) scenario {
+	t.Helper()
+	s := scenario{tables: map[string]table{}, parameters: map[string]string{}}
+	s.read(t, filepath.Join(testdata, object, name+".txtar"))
+	if len(s.tables) == 1 {
+		s.read(t, filepath.Join(testdata, "input", name+".txtar"))
+	}
+	return s
+}
+
+func (s *scenario) read(t *testing.T, file string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		if f.Name == "parameters" {
+			for line := range strings.Lines(string(f.Data)) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+				s.parameters[name] = value
+			}
+			continue
+		}
+		s.tables[strings.TrimSuffix(f.Name, ".tsv")] = readTable(string(f.Data))
+	}
+}
+
+func readTable(text string) table {
+	lines := strings.Split(strings.TrimSuffix(expandIDs(text), "\n"), "\n")
+	columns := strings.Split(lines[0], "\t")
+	var read table
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, value := range strings.Split(line, "\t") {
+			row[columns[i]] = strings.ReplaceAll(value, `\\`, `\`)
+		}
+		read = append(read, row)
+	}
+	return read
+}
+
+// expandIDs writes the ids for (run NAME), (op NAME) and (site OP ROLE PATH).
+func expandIDs(text string) string {
+	return regexp.MustCompile(`\((run|op|site) ([^()]+)\)`).ReplaceAllStringFunc(text, func(call string) string {
+		words := strings.Fields(strings.Trim(call, "()"))
+		id := schemas.OpID(words[1])
+		switch words[0] {
+		case "run":
+			id = schemas.RunID(words[1])
+		case "site":
+			id = schemas.SiteID(id, words[2], words[3])
+		}
+		return strconv.FormatUint(id, 10)
+	})
+}
+
+// whole is 0 where a column is absent, as in the database.
+func whole[T uint8 | uint16 | uint32 | uint64 | int32 | int64](row map[string]string, column string) T {
+	if value, err := strconv.ParseUint(row[column], 10, 64); err == nil {
+		return T(value)
+	}
+	value, _ := strconv.ParseInt(row[column], 10, 64)
+	return T(value)
+}
+
+func real(row map[string]string, column string) float64 {
+	value, _ := strconv.ParseFloat(row[column], 64)
+	return value
+}
+
+func (s *scenario) definitions(t *testing.T) *rows.Definitions {
+	t.Helper()
+	d := rows.NewDefinitions()
+	for _, r := range s.tables["op"] {
+		id := whole[uint64](r, "op_id")
+		d.Ops[id] = &schemas.OpRow{
+			OpID: id, Name: r["name"], ModulePath: r["module_path"], LayerIndex: whole[int32](r, "layer_index"),
+			ClassOrAPI: r["class_or_api"], Phase: r["phase"],
+		}
+	}
+	for _, r := range s.tables["site"] {
+		id := whole[uint64](r, "site_id")
+		d.Sites[id] = schemas.SiteRow{SiteID: id, OpID: whole[uint64](r, "op_id"), Role: r["role"], Path: r["path"]}
+	}
+	for _, r := range s.tables["layout"] {
+		l := &schemas.LayoutRow{LayoutID: whole[uint64](r, "layout_id"), Kind: r["kind"], Dtype: r["dtype"], Literal: r["literal"]}
+		if err := json.Unmarshal([]byte(r["shape"]), &l.Shape); err != nil {
+			t.Fatal(err)
+		}
+		if grad := r["requires_grad"]; grad != `\N` {
+			known := whole[uint8](r, "requires_grad")
+			l.RequiresGrad = &known
+		}
+		d.Layouts[l.LayoutID] = l
+	}
+	for _, r := range s.tables["program"] {
+		id := whole[uint64](r, "program_id")
+		d.Programs[id] = append(d.Programs[id], schemas.ProgramRow{
+			ProgramID: id, Position: whole[uint32](r, "position"), OpID: whole[uint64](r, "op_id"), ParentOpID: whole[uint64](r, "parent_op_id"),
+		})
+	}
+	return d
+}
+
+// side is one run of a case: its latest steps and their tensors.
+type side struct {
+	run     *rows.Run
+	lossy   map[uint32]bool // ranks that dropped something
+	epochs  map[rows.Place]uint64
+	tensors []observed
+}
+
+type observed struct {
+	rows.Place
+	rows.Observation
+}
+
+func (s *scenario) side(t *testing.T, name string, d *rows.Definitions) *side {
+	t.Helper()
+	read := &side{run: &rows.Run{Name: name, ID: schemas.RunID(name)}, lossy: map[uint32]bool{}, epochs: map[rows.Place]uint64{}}
+	for _, r := range s.tables["run"] {
+		if r["name"] == name {
+			read.run.Described.Source = r["source"]
+		}
+	}
+	for _, r := range s.tables["step"] {
+		if whole[uint64](r, "run_id") != read.run.ID {
+			continue
+		}
+		place := placeOf(r)
+		read.run.Steps = append(read.run.Steps, schemas.StepRow{Rank: place.Rank, Step: place.Step, ProgramID: whole[uint64](r, "program_id")})
+		read.epochs[place] = max(read.epochs[place], whole[uint64](r, "epoch")) // of the cases, the latest generation
+		read.lossy[place.Rank] = read.lossy[place.Rank] || whole[uint64](r, "dropped_count") > 0
+	}
+	counts := map[string]int{}
+	for _, r := range s.tables["tensor"] {
+		if whole[uint64](r, "run_id") != read.run.ID || whole[uint64](r, "epoch") != read.epochs[placeOf(r)] {
+			continue
+		}
+		o := observation(t, r)
+		read.tensors = append(read.tensors, observed{placeOf(r), o})
+		if l := d.Layouts[o.LayoutID]; l != nil && l.Kind == "tensor" && regexp.MustCompile(`(?i)float|half|double`).MatchString(l.Dtype) {
+			counts[l.Dtype]++
+		}
+	}
+	for dtype, n := range counts {
+		if most := counts[read.run.MainDtype]; n > most || (n == most && dtype > read.run.MainDtype) {
+			read.run.MainDtype = dtype
+		}
+	}
+	return read
+}
+
+func placeOf(r map[string]string) rows.Place {
+	return rows.Place{Rank: whole[uint32](r, "rank"), Step: whole[uint32](r, "step")}
+}
+
+func observation(t *testing.T, r map[string]string) rows.Observation {
+	t.Helper()
+	o := rows.Observation{
+		Seq: whole[uint64](r, "seq"), SiteID: whole[uint64](r, "site_id"), LayoutID: whole[uint64](r, "layout_id"), MicroStep: whole[uint16](r, "micro_step"),
+		Measured: whole[uint32](r, "measured"), ElementCount: whole[uint64](r, "element_count"),
+		Min: real(r, "value_min"), Max: real(r, "value_max"), Mean: real(r, "value_mean"), L2: real(r, "value_l2"),
+		NaNCount: whole[uint64](r, "nan_count"), PositiveInfinityCount: whole[uint64](r, "positive_infinity_count"),
+		NegativeInfinityCount: whole[uint64](r, "negative_infinity_count"),
+		Digest:                whole[uint64](r, "digest"), DigestKind: whole[uint8](r, "digest_kind"),
+	}
+	for value := range strings.SplitSeq(strings.Trim(r["sketch"], "[]"), ",") {
+		if value == "" {
+			continue
+		}
+		bucket, err := strconv.ParseFloat(value, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Sketch = append(o.Sketch, float32(bucket))
+	}
+	return o
+}
+
+// config is what the case asks for, with the exceptions that its user added.
+func (s *scenario) config(t *testing.T, d *rows.Definitions, bench *side) judge.Config {
+	t.Helper()
+	cfg := judge.DefaultConfig()
+	if given, ok := s.parameters["tolerance"]; ok {
+		cfg.Tolerance, _ = strconv.ParseFloat(given, 64)
+	}
+	quoted := regexp.MustCompile(`\('([^,]*)','([^,]*)',([^)]*)\)`)
+	for _, rule := range quoted.FindAllStringSubmatch(s.parameters["tolerances"], -1) {
+		tolerance, err := strconv.ParseFloat(rule[3], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Rules = append(cfg.Rules, judge.ToleranceRule{Op: rule[1], Dtype: rule[2], Tolerance: tolerance})
+	}
+	for _, r := range s.tables["known_exception"] {
+		cfg.Exceptions = append(cfg.Exceptions, judge.Exception{API: r["api"], Role: r["role"], Path: r["path"], Sort: r["sort"], Why: r["why"]})
+	}
+	spread := judge.NewSpread()
+	for _, name := range regexp.MustCompile(`\w+`).FindAllString(s.parameters["benches"], -1) {
+		other := s.side(t, name, d)
+		for i := range other.tensors {
+			if base := find(bench.tensors, other.tensors[i]); base != nil {
+				spread.Add(&base.Observation, &other.tensors[i].Observation, other.run.ID)
+			}
+		}
+	}
+	cfg.Spread = spread.Bands()
+	return cfg
+}
+
+func find(tensors []observed, like observed) *observed {
+	for i := range tensors {
+		if tensors[i].Place == like.Place && tensors[i].SiteID == like.SiteID && tensors[i].MicroStep == like.MicroStep {
+			return &tensors[i]
+		}
+	}
+	return nil
+}
+
+// pairs are those of tensors of the same site, rank and step, each with what it is told by.
+func pairs(problem, bench *side) (all []judge.Pair, settings []judge.Setting) {
+	add := func(p judge.Pair) {
+		_, inProblem := problem.epochs[rows.Place{Rank: p.Rank, Step: p.Step}]
+		_, inBench := bench.epochs[rows.Place{Rank: p.Rank, Step: p.Step}]
+		all = append(all, p)
+		settings = append(settings, judge.Setting{
+			ProblemIncomplete: problem.lossy[p.Rank], BenchIncomplete: bench.lossy[p.Rank], CommonStep: inProblem && inBench,
+		})
+	}
+	for _, p := range problem.tensors {
+		pair := judge.Pair{Rank: p.Rank, BenchRank: p.Rank, Step: p.Step, BenchStep: p.Step, InProblem: true, Problem: p.Observation}
+		if b := find(bench.tensors, p); b != nil {
+			pair.InBench, pair.Bench = true, b.Observation
+		}
+		add(pair)
+	}
+	for _, b := range bench.tensors {
+		if find(problem.tensors, b) == nil {
+			add(judge.Pair{Rank: b.Rank, BenchRank: b.Rank, Step: b.Step, BenchStep: b.Step, InBench: true, Bench: b.Observation})
+		}
+	}
+	return all, settings
+}
+
+// payload is what was found when raw tensors of the pair were compared.
+func (s *scenario) payload(p *judge.Pair) *judge.Payload {
+	for _, r := range s.tables["payload_error"] {
+		if placeOf(r) == (rows.Place{Rank: p.Rank, Step: p.Step}) && whole[uint64](r, "problem_site_id") == p.Problem.SiteID &&
+			whole[uint64](r, "bench_site_id") == p.Bench.SiteID && r["relative_l2"] != `\N` {
+			return &judge.Payload{SameBits: r["same_bits"] == "1" || r["same_bits"] == "true", Error: real(r, "relative_l2")}
+		}
+	}
+	return nil
+}
+
+// cases are the names of those that an object of the database has.
+func cases(t *testing.T, object string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(testdata, object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".txtar"))
+	}
+	return names
+}

@@ -1,0 +1,90 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+const (
+	kindTensor = "tensor"
+	kindOther  = "other"
+	kindDevice = "device"
+	kindDtype  = "dtype"
+)
+
+type layoutIDs struct{ problem, bench uint64 }
+
+// layoutPair is what two layouts say of a pair without its numbers.
+type layoutPair struct {
+	alike       bool // the same, or different in nothing that counts
+	sameLiteral bool // the same value by the layout alone, or no elements
+	roundoff    float64
+	benchDtype  string // of a tensor; else empty
+}
+
+// layoutPair remembers pairs whose layouts are known.
+func (r *Rules) layoutPair(problem, bench uint64) *layoutPair {
+	ids := layoutIDs{problem, bench}
+	if known := r.layouts.get(ids); known != nil {
+		return known
+	}
+	p, b := r.definitions.Layouts[problem], r.definitions.Layouts[bench]
+	pair := r.pairLayouts(ids, p, b)
+	if p == nil || b == nil {
+		return &pair
+	}
+	return r.layouts.put(ids, pair)
+}
+
+func (r *Rules) pairLayouts(ids layoutIDs, problem, bench *schemas.LayoutRow) layoutPair {
+	pair := layoutPair{
+		alike:    ids.problem == ids.bench || (problem != nil && bench != nil && r.alike(problem, bench)),
+		roundoff: max(layoutRoundoff(problem), layoutRoundoff(bench)),
+	}
+	if ids.problem == ids.bench && problem != nil {
+		pair.sameLiteral = isLiteral(problem)
+	}
+	if bench != nil && bench.Kind == kindTensor {
+		pair.benchDtype = bench.Dtype
+	}
+	return pair
+}
+
+// alike says whether two layouts differ in nothing that counts: in what changes no number (strides, device, placement),
+// or in a dtype that differs over the whole run, which is said once, as a difference of the runs.
+func (r *Rules) alike(problem, bench *schemas.LayoutRow) bool {
+	return problem.Kind == bench.Kind && slices.Equal(problem.Shape, bench.Shape) &&
+		(problem.Dtype == bench.Dtype || r.areMainDtypes(problem.Dtype, bench.Dtype)) &&
+		r.sameLiteral(problem, bench) && sameGrad(problem.RequiresGrad, bench.RequiresGrad)
+}
+
+func (r *Rules) areMainDtypes(problem, bench string) bool {
+	return r.mainDtype == [2]string{problem, bench}
+}
+
+func (r *Rules) sameLiteral(problem, bench *schemas.LayoutRow) bool {
+	return problem.Literal == bench.Literal || problem.Kind == kindDevice ||
+		(problem.Kind == kindDtype && r.areMainDtypes(problem.Literal, bench.Literal))
+}
+
+// sameGrad says whether requires_grad is the same, as far as it is known.
+func sameGrad(problem, bench *uint8) bool {
+	return problem == nil || bench == nil || *problem == *bench
+}
+
+// isLiteral says whether a layout determines the value: an argument that is no tensor, or a tensor without elements.
+func isLiteral(l *schemas.LayoutRow) bool {
+	if l.Kind == kindTensor {
+		return slices.Contains(l.Shape, 0)
+	}
+	return l.Kind != kindOther
+}
+
+// layoutRoundoff is the unit round-off of a tensor's dtype; 0 for anything else.
+func layoutRoundoff(l *schemas.LayoutRow) float64 {
+	if l == nil || l.Kind != kindTensor {
+		return 0
+	}
+	return roundoff(l.Dtype)
+}

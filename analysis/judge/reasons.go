@@ -1,0 +1,80 @@
+package judge
+
+// Reasons of a verdict: why nothing is said of a pair, or why a tensor stands alone. A sort of exception that excuses
+// any value (SortUninitialised, SortCast, SortIdentifier) is a reason, too.
+const (
+	ReasonRanksHoldDifferentValues = "ranks hold different values"
+	ReasonFollowsFromRanks         = "follows from the number of ranks"
+	ReasonNoWhole                  = "parts of ranks do not make a whole"
+	ReasonStillAddedUp             = "was still being added up"
+	ReasonOneSidedMeasure          = "not measured on both sides"
+	ReasonBitsDiffer               = "bits differ"
+	ReasonNotMeasured              = "not measured"
+	ReasonProblemIncomplete        = "problem rank incomplete"
+	ReasonBenchIncomplete          = "bench rank incomplete"
+	ReasonNoStepInProblem          = "no such step in problem"
+	ReasonNoStepInBench            = "no such step in bench"
+	ReasonOnlyProblem              = "only in problem"
+	ReasonOnlyBench                = "only in bench"
+)
+
+// Bits of measured that say why a tensor of merged ranks is no whole.
+const (
+	markDifferentValues uint32 = 1 << (16 + iota)
+	markFollowsFromRanks
+	markNoWhole
+	markStillAddedUp
+
+	marks = markDifferentValues | markFollowsFromRanks | markNoWhole | markStillAddedUp
+)
+
+// reason says why the numbers of a pair say nothing, or why they are not looked at; empty where they say something.
+func (c *compared) reason(numeric Numeric) string {
+	measured := c.problem.Measured | c.bench.Measured
+	switch {
+	case excusesAnyValue(c.sort):
+		return c.sort
+	case numeric != NumericNone:
+		return ""
+	case c.marked:
+		return markReason(measured)
+	case c.oneSided():
+		return ReasonOneSidedMeasure
+	case c.digest.differs:
+		return ReasonBitsDiffer
+	default:
+		return ReasonNotMeasured
+	}
+}
+
+func markReason(measured uint32) string {
+	switch {
+	case measured&markDifferentValues != 0:
+		return ReasonRanksHoldDifferentValues
+	case measured&markFollowsFromRanks != 0:
+		return ReasonFollowsFromRanks
+	case measured&markNoWhole != 0:
+		return ReasonNoWhole
+	default:
+		return ReasonStillAddedUp
+	}
+}
+
+// reasonAlone says why a tensor has no partner.
+func reasonAlone(inProblem bool, at Setting) string {
+	if inProblem {
+		return firstReason(at.BenchIncomplete, ReasonBenchIncomplete, at.CommonStep, ReasonNoStepInBench, ReasonOnlyProblem)
+	}
+	return firstReason(at.ProblemIncomplete, ReasonProblemIncomplete, at.CommonStep, ReasonNoStepInProblem, ReasonOnlyBench)
+}
+
+func firstReason(isIncomplete bool, incomplete string, isCommon bool, noStep, only string) string {
+	switch {
+	case isIncomplete:
+		return incomplete
+	case !isCommon:
+		return noStep
+	default:
+		return only
+	}
+}
