@@ -18,10 +18,22 @@ const Dumps = "../../producers/msprobe/testdata/dumps"
 func Unpack(tb testing.TB, name string) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	if err := Extract(filepath.Join(Dumps, name+".tar.gz"), dir); err != nil {
+	if err := Extract(filepath.Join(nearest(Dumps), name+".tar.gz"), dir); err != nil {
 		tb.Fatalf("unpack %s: %v", name, err)
 	}
 	return filepath.Join(dir, name, "dump")
+}
+
+// nearest is a folder named from a package two folders below the root, seen from one that may lie deeper.
+func nearest(folder string) string {
+	const deepest = 4
+	for range deepest {
+		if _, err := os.Stat(folder); err == nil {
+			break
+		}
+		folder = filepath.Join("..", folder)
+	}
+	return folder
 }
 
 // Extract writes the files of an archive below a folder.
