@@ -1,0 +1,62 @@
+package origin
+
+import (
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Kind is the kind of place at which a difference began.
+type Kind string
+
+// The kinds of places.
+const (
+	Parameter Kind = "parameter" // a weight
+	Argument  Kind = "argument"  // a literal
+	Data      Kind = "data"      // an input that no earlier op gave
+	Computed  Kind = "computed"  // what the op took agrees, what it gave does not
+	Operation Kind = "operation" // an op that only one run has
+	Undefined Kind = "unknown"   // nothing is known of the place but an id
+)
+
+// Facts are what the kind of a place follows from. Where a definition is not known, the zero row stands for it.
+type Facts struct {
+	Differs       bool // not: an op of the problem alone, in which NaN or infinity appears
+	Op, BenchOp   *schemas.OpRow
+	Site          schemas.SiteRow
+	Problem       *schemas.LayoutRow
+	Bench         *schemas.LayoutRow
+	Parameter     string // of the calling module that has the very values
+	BetweenCommon bool   // ops of one run only stand directly before, or the op is another one in the bench
+}
+
+// Kind says which kind of place it is.
+func (f *Facts) Kind() Kind {
+	taken := f.Site.Role == "input" || f.Site.Role == "kwarg"
+	switch {
+	case !f.Differs:
+		return Operation
+	case f.Site.OpID == 0:
+		return Undefined
+	case isArgument(f.Problem) || isArgument(f.Bench):
+		return Argument
+	case f.Site.Role == "parameter" || f.Parameter != "":
+		return Parameter
+	case f.BetweenCommon && (taken || f.Op.Level == "module" || f.Op.ClassOrAPI != f.BenchOp.ClassOrAPI):
+		return Operation
+	case f.Site.Role == "output" || f.Site.Role == "parameter_gradient":
+		return Computed
+	case f.weightLike():
+		return Parameter
+	}
+	return Data
+}
+
+func isArgument(layout *schemas.LayoutRow) bool { return layout.Kind != "tensor" && layout.Kind != "" }
+
+// weightLike says whether an input has the form of a weight: one that a gradient is wanted of, by its shape no activation.
+func (f *Facts) weightLike() bool {
+	p := f.Problem
+	if p.RequiresGrad == nil || *p.RequiresGrad != 1 || f.Op.Phase != "forward" {
+		return false
+	}
+	return len(p.Shape) == 1 || len(p.Shape) == 2 && f.Site.Path != "0"
+}

@@ -1,0 +1,161 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// layerKey is a layer of the model, in one direction.
+type layerKey struct {
+	direction string
+	index     int32
+	path      string // of the module that is the layer; empty where no path says it
+}
+
+// layerSum is what is known of a layer.
+type layerSum struct {
+	paired, differing, notFinite uint64
+	greatest                     float64
+}
+
+// layerSums are those of all layers.
+type layerSums map[layerKey]*layerSum
+
+func (s layerSums) of(key layerKey) *layerSum {
+	sum := s[key]
+	if sum == nil {
+		sum = &layerSum{}
+		s[key] = sum
+	}
+	return sum
+}
+
+// add counts one pair.
+func (s *layerSum) add(j *judge.Judged) {
+	s.paired++
+	count(&s.differing, j.Differs)
+	count(&s.notFinite, j.Differs && j.Numeric == judge.NumericNotFinite)
+	if isFinite(j.Error) {
+		s.greatest = max(s.greatest, j.Error)
+	}
+}
+
+// take adds the layers of a place.
+func (s layerSums) take(of layerSums) {
+	for key, part := range of {
+		s.of(key).merge(part)
+	}
+}
+
+func (s *layerSum) merge(part *layerSum) {
+	s.paired += part.paired
+	s.differing += part.differing
+	s.notFinite += part.notFinite
+	s.greatest = max(s.greatest, part.greatest)
+}
+
+// layerSight finds the layer of one pair after another; those of an op follow each other.
+type layerSight struct {
+	names *names
+	sums  layerSums
+	op    uint64
+	sum   *layerSum
+}
+
+// add counts a pair that was measured.
+func (l *layerSight) add(j *judge.Judged) {
+	if !j.Paired() || j.Evidence == judge.EvidenceNone || j.Evidence == judge.EvidenceLiteral {
+		return
+	}
+	if op := l.names.site(j.Problem.SiteID).OpID; l.sum == nil || op != l.op {
+		l.op, l.sum = op, l.sums.of(l.names.layer(op))
+	}
+	l.sum.add(j)
+}
+
+// layer is that of an op, or of the module that it ran in.
+func (n *names) layer(id uint64) layerKey {
+	op, known := n.definitions.Ops[id]
+	if !known {
+		return layerKey{direction: "forward", index: -1}
+	}
+	key := layerKey{direction: direction(op.Phase), index: op.LayerIndex}
+	module := op
+	if op.LayerIndex < 0 {
+		if parent := n.definitions.Ops[n.parents()[id]]; parent != nil {
+			key.index, module = parent.LayerIndex, parent
+		}
+	}
+	if key.index >= 0 {
+		key.path = layerPath(module)
+	}
+	return key
+}
+
+func direction(phase string) string {
+	if phase == "backward" || phase == "gradient" || phase == "optimizer" {
+		return "backward"
+	}
+	return "forward"
+}
+
+// layerPath is the beginning of a module's path up to the first part that ends with a number.
+func layerPath(module *schemas.OpRow) string {
+	path := module.ModulePath
+	for end := range len(path) + 1 {
+		if (end == len(path) || path[end] == '.') && end > 0 && path[end-1] >= '0' && path[end-1] <= '9' {
+			return path[:end]
+		}
+	}
+	return ""
+}
+
+// rows are the layers in the order of their execution. What was saved by name, of a layer and in no module, is of the
+// layer whose path has that number, or, where there is not one, of layers and the number.
+func (s layerSums) rows() []Layer {
+	byName := map[Layer]*layerSum{}
+	known := s.knownPaths()
+	for key, sum := range s {
+		named := Layer{Direction: key.direction, Index: key.index, Name: key.path}
+		if paths := known[key.index]; key.index >= 0 && key.path == "" {
+			named.Name = "layers." + strconv.Itoa(int(key.index))
+			if len(paths) == 1 {
+				named.Name = paths[0]
+			}
+		}
+		if byName[named] == nil {
+			byName[named] = &layerSum{}
+		}
+		byName[named].merge(sum)
+	}
+	layers := make([]Layer, 0, len(byName))
+	for named, sum := range byName {
+		named.PairedCount, named.DifferingCount, named.NotFiniteCount, named.GreatestError = sum.paired, sum.differing, sum.notFinite, sum.greatest
+		layers = append(layers, named)
+	}
+	slices.SortFunc(layers, compareLayers)
+	return layers
+}
+
+// knownPaths are the paths of each number of a layer.
+func (s layerSums) knownPaths() map[int32][]string {
+	known := map[int32][]string{}
+	for key := range s {
+		if key.path != "" && !slices.Contains(known[key.index], key.path) {
+			known[key.index] = append(known[key.index], key.path)
+		}
+	}
+	return known
+}
+
+func compareLayers(a, b Layer) int {
+	order := cmp.Compare(a.Index, b.Index)
+	if a.Direction == "backward" {
+		order = -order
+	}
+	return cmp.Or(cmp.Compare(b.Direction, a.Direction), order, cmp.Compare(a.Name, b.Name))
+}

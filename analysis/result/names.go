@@ -1,0 +1,131 @@
+package result
+
+import (
+	"sync"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/origin"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// names says what ids stand for. Its methods may be called at the same time.
+type names struct {
+	problem, bench *rows.Run
+	definitions    *rows.Definitions
+	frames         *origin.Frames
+	parents        func() map[uint64]uint64 // of the ops of the problem, by op
+	allParents     func() map[uint64]uint64 // of the ops of both runs
+
+	mu       sync.Mutex
+	programs map[uint64]map[uint64]int // index of each op in its program
+}
+
+func newNames(problem, bench *rows.Run, definitions *rows.Definitions) *names {
+	n := &names{
+		problem: problem, bench: bench, definitions: definitions, frames: origin.NewFrames(),
+		programs: map[uint64]map[uint64]int{},
+	}
+	n.parents = sync.OnceValue(func() map[uint64]uint64 { return parentsIn(definitions, problem) })
+	n.allParents = sync.OnceValue(func() map[uint64]uint64 { return parentsIn(definitions, problem, bench) })
+	return n
+}
+
+// parentsIn are the modules that the ops of some runs ran in; where their programs differ in that, always the same one.
+func parentsIn(definitions *rows.Definitions, runs ...*rows.Run) map[uint64]uint64 {
+	parents, seen := map[uint64]uint64{}, map[uint64]bool{}
+	for _, run := range runs {
+		for i := range run.Steps {
+			id := run.Steps[i].ProgramID
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			for _, row := range definitions.Programs[id] {
+				parents[row.OpID] = max(parents[row.OpID], row.ParentOpID)
+			}
+		}
+	}
+	return parents
+}
+
+func (n *names) site(id uint64) schemas.SiteRow { return n.definitions.Sites[id] }
+
+// op is never nil: of an op that is not known it is the zero row.
+func (n *names) op(id uint64) *schemas.OpRow {
+	if op := n.definitions.Ops[id]; op != nil {
+		return op
+	}
+	return &schemas.OpRow{}
+}
+
+func (n *names) layout(id uint64) *schemas.LayoutRow {
+	if layout := n.definitions.Layouts[id]; layout != nil {
+		return layout
+	}
+	return &schemas.LayoutRow{}
+}
+
+// opName is the name of the op of a site, or else the id that is known.
+func (n *names) opName(site schemas.SiteRow, siteID uint64) string {
+	op := n.definitions.Ops[site.OpID]
+	switch {
+	case op != nil && op.Name != "":
+		return op.Name
+	case site.OpID != 0:
+		return schemas.FormatID(site.OpID)
+	}
+	return schemas.FormatID(siteID)
+}
+
+// call is the row of an op in a program.
+func (n *names) call(program, op uint64) (row schemas.ProgramRow, found bool) {
+	ops := n.definitions.Programs[program]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	index := n.programs[program]
+	if index == nil {
+		index = make(map[uint64]int, len(ops))
+		for i := len(ops) - 1; i >= 0; i-- {
+			index[ops[i].OpID] = i
+		}
+		n.programs[program] = index
+	}
+	i, found := index[op]
+	if !found {
+		return schemas.ProgramRow{}, false
+	}
+	return ops[i], true
+}
+
+// difference names what a pair at a place is of.
+func (n *names) difference(at pair.Step, j *judge.Judged) *Difference {
+	own := j.Own()
+	site := n.site(own.SiteID)
+	op := n.op(site.OpID)
+	d := &Difference{
+		Judged: *j, Op: n.opName(site, own.SiteID), Module: op.ModulePath, Role: site.Role, Path: site.Path,
+		ProblemLayout: n.layout(j.Problem.LayoutID), BenchLayout: n.layout(j.Bench.LayoutID), ownModule: op.ModulePath,
+	}
+	if benchOp := n.op(n.site(j.Bench.SiteID).OpID); benchOp.OpID != op.OpID {
+		d.BenchOp = benchOp.Name
+	}
+	if call, found := n.call(at.ProblemProgram, site.OpID); found {
+		parent := n.op(call.ParentOpID)
+		d.Parent = parent.Name
+		d.Module = firstOf(op.ModulePath, parent.ModulePath, parent.Name)
+		d.UserFrame = n.frames.User(n.definitions.Stacks[n.problem.Stacks[rows.Call{Program: at.ProblemProgram, Position: call.Position}]])
+	}
+	return d
+}
+
+// firstOf is the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,202 @@
+package result
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// place is what one place adds, made without the collector's lock.
+type place struct {
+	at      pair.Step
+	options *Options
+	names   *names
+	judged  []judge.Judged
+
+	summary   StepSummary
+	layers    layerSums
+	unpaired  unpairedOps
+	first     int            // row that differs first; -1 where none does
+	alone     int            // first op of the problem alone in which NaN or infinity appears; -1 where none does
+	differing []judge.Judged // in order, as many as may be shown, without texts
+	texts     []judge.Judged
+	found     foundFirst
+	wanted    wanted
+}
+
+// newPlace is a place nothing is counted of yet.
+func newPlace(at pair.Step, c *Collector, judged []judge.Judged) *place {
+	return &place{
+		at: at, options: &c.options, names: c.names, judged: judged,
+		summary: StepSummary{Rank: at.Rank, Step: at.Step, GreatestError: math.NaN()}, first: -1, alone: -1,
+		layers: layerSums{}, unpaired: unpairedOps{},
+	}
+}
+
+// count goes once through all pairs.
+func (p *place) count() {
+	layers := layerSight{names: p.names, sums: p.layers}
+	for i := range p.judged {
+		j := &p.judged[i]
+		p.summary.add(j)
+		layers.add(j)
+		if j.Class == judge.Unpaired || j.Class == judge.Unknown {
+			p.unpaired.add(j, p.names)
+		}
+		switch {
+		case j.Differs && p.first < 0:
+			p.first = i
+		case p.alone < 0 && p.isAlone(j):
+			p.alone = i
+		}
+	}
+}
+
+// isAlone says whether NaN or infinity appears where the bench has nothing to hold against it.
+func (p *place) isAlone(j *judge.Judged) bool {
+	if j.Differs || !j.InProblem || j.InBench || !worse(j) {
+		return false
+	}
+	return p.options.Excused == nil || !p.options.Excused(j.Problem.SiteID)
+}
+
+// worse says whether a tensor of the problem holds what cannot be meant; of -Inf, masks are made.
+func worse(j *judge.Judged) bool {
+	o := &j.Problem
+	return o.NotFinite() > 0 || math.IsNaN(o.Min) || math.IsNaN(o.Max) || math.IsInf(o.Max, 1) && o.ElementCount > 0
+}
+
+// look reads more of a place that differs.
+func (p *place) look() {
+	p.summary.First = p.names.difference(p.at, &p.judged[p.first])
+	if p.options.Differing != nil {
+		p.options.Differing(p.at, p.allDiffering())
+	}
+	for j := range p.allDiffering() {
+		if len(p.differing) >= p.wanted.rows {
+			break
+		}
+		p.keep(j)
+	}
+	if p.wanted.first {
+		p.found = p.findFirst()
+	}
+}
+
+// keep adds a row that differs, unless as many of this place are kept as can be shown.
+func (p *place) keep(j *judge.Judged) {
+	into := &p.differing
+	if p.isText(j) {
+		into = &p.texts
+	}
+	if len(*into) < p.wanted.rows {
+		*into = append(*into, *j)
+	}
+}
+
+// isText says whether the argument of the problem is a text.
+func (p *place) isText(j *judge.Judged) bool {
+	if j.Problem.Measured != 0 {
+		return false
+	}
+	layout := p.names.definitions.Layouts[j.Problem.LayoutID]
+	return layout != nil && layout.Kind == "str"
+}
+
+// allDiffering are the verdicts that make the runs differ, in order.
+func (p *place) allDiffering() iter.Seq[*judge.Judged] {
+	return func(yield func(*judge.Judged) bool) {
+		for i := p.first; i < len(p.judged); i++ {
+			if p.judged[i].Differs && !yield(&p.judged[i]) {
+				return
+			}
+		}
+	}
+}
+
+// foundFirst is what the origin and the first difference of a rank need of the place that they are in.
+type foundFirst struct {
+	first             judge.Judged
+	alone             *judge.Judged
+	errorIn, errorOut float64
+	sameValued        []uint64 // sites of parameters that differ and have the very values of the row that is shown
+}
+
+// shown is the row that the origin is: an op that stands alone counts where something differs after it.
+func (f *foundFirst) shown() *judge.Judged {
+	if f.alone != nil && f.alone.Problem.Seq < f.first.Own().Seq {
+		return f.alone
+	}
+	return &f.first
+}
+
+func (p *place) findFirst() foundFirst {
+	found := foundFirst{first: p.judged[p.first]}
+	if p.alone >= 0 {
+		alone := p.judged[p.alone]
+		found.alone = &alone
+	}
+	found.errorIn, found.errorOut = p.errorsOfOp(&found.first)
+	found.sameValued = p.parametersLike(found.shown())
+	return found
+}
+
+// errorsOfOp is the greatest error of what the op of a row took and gave; NaN where none is known.
+func (p *place) errorsOfOp(of *judge.Judged) (in, out float64) {
+	in, out = math.NaN(), math.NaN()
+	own := p.names.site(of.Own().SiteID).OpID
+	for i := range p.judged {
+		j := &p.judged[i]
+		// Literals have no elements, and an error that means nothing.
+		if !j.InProblem || j.Problem.ElementCount == 0 || j.Problem.MicroStep != of.Own().MicroStep || math.IsNaN(j.Error) {
+			continue
+		}
+		site := p.names.site(j.Problem.SiteID)
+		switch {
+		case site.OpID != own:
+		case isGiven(site):
+			out = greater(out, j.Error)
+		default:
+			in = greater(in, j.Error)
+		}
+	}
+	return in, out
+}
+
+func isGiven(site schemas.SiteRow) bool {
+	return site.Role == "output" || site.Role == "parameter_gradient"
+}
+
+// greater is the greater of two numbers, of which the first may be NaN.
+func greater(most, v float64) float64 {
+	if math.IsNaN(most) || v > most {
+		return v
+	}
+	return most
+}
+
+// contentKey is the same for tensors of one run whose layout and statistics are.
+type contentKey [5]uint64
+
+func contentOf(j *judge.Judged) contentKey {
+	o := &j.Problem
+	return contentKey{o.LayoutID, math.Float64bits(o.Min), math.Float64bits(o.Max), math.Float64bits(o.Mean), math.Float64bits(o.L2)}
+}
+
+// parametersLike are the parameters that differ and have the values of a row.
+func (p *place) parametersLike(shown *judge.Judged) []uint64 {
+	var same []uint64
+	wanted := contentOf(shown)
+	for i := p.first; i < len(p.judged); i++ {
+		j := &p.judged[i]
+		if j.Differs && contentOf(j) == wanted && p.names.site(j.Problem.SiteID).Role == "parameter" {
+			same = append(same, j.Problem.SiteID)
+		}
+	}
+	slices.Sort(same)
+	return slices.Compact(same)
+}

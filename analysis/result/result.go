@@ -1,0 +1,93 @@
+// Package result collects, place by place, what came of a comparison, and gives
+// the rows of its reports. A place is one step of one rank. Memory grows with
+// the number of places and with what is shown, not with the tensors that were
+// judged. It is pure: no I/O, no clock.
+package result
+
+import (
+	"iter"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/origin"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Options bound what is kept. Begin with DefaultOptions.
+type Options struct {
+	Limit         int  // rows that differ
+	UnpairedLimit int  // ops of one run only, or of which nothing can be said
+	Texts         bool // arguments that are text, such as ids of requests, are among the rows that differ
+	// Excused says of a site whether NaN or infinity is known to be no fault there; nil where none is.
+	Excused func(site uint64) bool
+	// Differing is given the verdicts of a place that make the runs differ, in their order; it may be nil. Calls overlap
+	// where those of Place do. The verdicts are valid during the call.
+	Differing func(at pair.Step, verdicts iter.Seq[*judge.Judged])
+}
+
+// DefaultOptions keep as much as is stored with a comparison.
+func DefaultOptions() Options {
+	return Options{Limit: 1000, UnpairedLimit: 100, Excused: func(uint64) bool { return false }}
+}
+
+// Result is what came of a comparison: the rows of its reports, in their order.
+type Result struct {
+	Summary    []StepSummary     // divergence_summary and judged_steps
+	Divergence []Difference      // divergence: without texts while anything else differs
+	Origins    []Origin          // origin
+	Firsts     []FirstDifference // first_divergence
+	Layers     []Layer           // layers
+	Unpaired   []Unpaired        // unpaired
+}
+
+// Difference is a pair that differs, with the names of what its ids stand for.
+type Difference struct {
+	judge.Judged
+	Op, Module, Role, Path string
+	BenchOp                string             // where it is another op than the problem's
+	Parent                 string             // op that called it
+	UserFrame              string             // line of the user's own code from which it was called
+	ProblemLayout          *schemas.LayoutRow // never nil: the zero row where it is not known
+	BenchLayout            *schemas.LayoutRow
+
+	ownModule string // path of the op, if it is a module itself
+}
+
+// Origin is where the difference began on a rank: no other rank's first difference precedes it.
+type Origin struct {
+	Difference
+	Kind           origin.Kind
+	Parameter      string // parameter of the calling module that has the very values
+	Operation      string // ops of one run only that stand directly before, or by which other op it was replaced
+	DifferingCount uint64 // of the rank, all steps
+	Concurrent     int    // how many origins there are
+}
+
+// FirstDifference is what differs first on a rank.
+type FirstDifference struct {
+	Difference
+	ErrorIn        float64 // greatest error of what its op took; NaN where none is known
+	ErrorOut       float64 // and of what it gave
+	DifferingCount uint64
+}
+
+// Unpaired is an op that one run has alone, or of which nothing can be said.
+type Unpaired struct {
+	Rank, Step uint32
+	Side       string // problem, bench or both
+	Op, Module string
+	Reason     string
+	RowCount   uint64
+	Position   uint64
+}
+
+// Layer is how far the runs lie apart in one layer of the model and one direction.
+type Layer struct {
+	Direction      string // forward or backward
+	Index          int32  // -1: outside of the layers
+	Name           string // empty outside of the layers
+	PairedCount    uint64
+	DifferingCount uint64
+	NotFiniteCount uint64
+	GreatestError  float64
+}
