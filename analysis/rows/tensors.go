@@ -1,6 +1,10 @@
 package rows
 
-import "github.com/tensortap/tensortap/schemas"
+import (
+	"math"
+
+	"github.com/tensortap/tensortap/schemas"
+)
 
 // Tensors are the observations of one rank and step, in the rank's own order: by seq, then site. A column that is nil
 // is zero in every row. It may share the memory of what it was read from, so nobody writes to it but who made it.
@@ -95,12 +99,12 @@ func (t *Tensors) Append(r *schemas.TensorRow) {
 	push(&t.MicroStep, n, r.MicroStep)
 	push(&t.Measured, n, r.Measured)
 	push(&t.ElementCount, n, r.ElementCount)
-	push(&t.Min, n, r.ValueMin)
-	push(&t.Max, n, r.ValueMax)
-	push(&t.Mean, n, r.ValueMean)
-	push(&t.M2, n, r.ValueM2)
-	push(&t.L2, n, r.ValueL2)
-	push(&t.L1, n, r.ValueL1)
+	pushFloat(&t.Min, n, r.ValueMin)
+	pushFloat(&t.Max, n, r.ValueMax)
+	pushFloat(&t.Mean, n, r.ValueMean)
+	pushFloat(&t.M2, n, r.ValueM2)
+	pushFloat(&t.L2, n, r.ValueL2)
+	pushFloat(&t.L1, n, r.ValueL1)
 	push(&t.NaNCount, n, r.NaNCount)
 	push(&t.PositiveInfinityCount, n, r.PositiveInfinityCount)
 	push(&t.NegativeInfinityCount, n, r.NegativeInfinityCount)
@@ -124,6 +128,17 @@ func push[T comparable](column *[]T, n int, v T) {
 			return
 		}
 		*column = make([]T, n, n+1)
+	}
+	*column = append(*column, v)
+}
+
+// pushFloat does so with floats, of which -0 is not zero: its sign would be lost.
+func pushFloat(column *[]float64, n int, v float64) {
+	if *column == nil {
+		if math.Float64bits(v) == 0 {
+			return
+		}
+		*column = make([]float64, n, n+1)
 	}
 	*column = append(*column, v)
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/sql"
 )
 
@@ -136,7 +137,7 @@ func runNames(folders []string) []string {
 }
 
 func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishResult, error) {
-	return c.publish(ctx, findAny, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
+	return c.publish(ctx, dumps.Find, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
 }
 
 // fill asks all that the note shows. What it says of the runs alone is asked while their pairs are judged.

@@ -11,6 +11,7 @@ import (
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/producers/agent"
+	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -97,13 +98,13 @@ func dumpFolders(dir string) (map[dumpPlace]string, error) {
 	if agent.KeepsPayloads(dir) {
 		return map[dumpPlace]string{}, nil // a location says itself of which process it is
 	}
-	found, err := findAny(dir)
+	found, err := dumps.Find(dir)
 	if err != nil {
 		return nil, err
 	}
 	folders := map[dumpPlace]string{}
-	for _, dump := range found.dumps {
-		folders[dump.place] = dump.dir
+	for _, dump := range found.Dumps {
+		folders[dumpPlace{dump.Rank, dump.Step}] = dump.Dir
 	}
 	return folders, nil
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync/atomic"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/msprobe"
+	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -59,15 +60,15 @@ const readers = 2
 // returns when the stream has acknowledged all of it. After an error it can be
 // called again: what is there already is not published twice.
 func (c *Client) PublishMsprobe(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, findMsprobe, r, progress)
+	return c.publish(ctx, msprobe.Tool().Find, r, progress)
 }
 
 // PublishSGLangDumper does so with what SGLang's dumper has written.
 func (c *Client) PublishSGLangDumper(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, findSGLangDumper, r, progress)
+	return c.publish(ctx, sglangdumper.Tool().Find, r, progress)
 }
 
-func (c *Client) publish(ctx context.Context, find finder, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	if err := r.validate(); err != nil {
 		return PublishResult{}, err
 	}
@@ -76,8 +77,8 @@ func (c *Client) publish(ctx context.Context, find finder, r PublishRequest, pro
 		return PublishResult{}, err
 	}
 	job := &publishing{client: c, request: r, found: found, progress: progress}
-	job.result = PublishResult{Run: r.Run, Tool: found.tool, Dumps: len(found.dumps)}
-	job.note(found.problems)
+	job.result = PublishResult{Run: r.Run, Tool: found.Tool, Dumps: len(found.Dumps)}
+	job.note(found.Problems)
 	if err := job.run(ctx); err != nil {
 		return job.result, fmt.Errorf("publish %s as run %s: %w", r.Path, r.Run, err)
 	}
@@ -88,11 +89,11 @@ func (c *Client) publish(ctx context.Context, find finder, r PublishRequest, pro
 type publishing struct {
 	client   *Client
 	request  PublishRequest
-	found    recorded
+	found    producers.Found
 	progress func(done, all int64)
 
 	publisher *pipelines.Publisher
-	sources   []source
+	sources   []producers.Source
 	claims    []pipelines.Claim
 	rows      atomic.Int64
 	read      atomic.Int64
@@ -118,7 +119,7 @@ func (p *publishing) run(ctx context.Context) error {
 	}
 	err = group.Wait()
 	for _, s := range p.sources {
-		p.note(s.problems())
+		p.note(s.Problems())
 	}
 	count := p.publisher.Metrics().Snapshot()
 	p.result.Messages, p.result.Rows = count.Published+count.Duplicates, p.rows.Load()
@@ -129,7 +130,7 @@ func (p *publishing) run(ctx context.Context) error {
 // open claims every dump before a row of any is published, so that other
 // content is refused as a whole.
 func (p *publishing) open(ctx context.Context) error {
-	for _, dump := range p.found.dumps {
+	for _, dump := range p.found.Dumps {
 		source, claim, err := p.claim(ctx, dump)
 		if err != nil {
 			return err
@@ -139,19 +140,19 @@ func (p *publishing) open(ctx context.Context) error {
 			continue
 		}
 		p.sources, p.claims = append(p.sources, source), append(p.claims, claim)
-		p.all += source.bytes
+		p.all += source.Bytes
 	}
 	return nil
 }
 
-func (p *publishing) claim(ctx context.Context, dump dump) (source, pipelines.Claim, error) {
-	source, err := dump.open(p.request.Run, p.reader())
+func (p *publishing) claim(ctx context.Context, dump producers.Dump) (producers.Source, pipelines.Claim, error) {
+	source, err := dump.Open(p.request.Run, p.reader())
 	if err != nil {
 		return source, pipelines.Claim{}, err
 	}
 	want := pipelines.ClaimRequest{
-		RunID: schemas.RunID(p.request.Run), Rank: dump.place.rank, Step: dump.place.step,
-		Content: source.epoch, EventTimeNs: dump.modTimeNs, Replace: p.request.Replace,
+		RunID: schemas.RunID(p.request.Run), Rank: dump.Rank, Step: dump.Step,
+		Content: source.Epoch, EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace,
 	}
 	var claim pipelines.Claim
 	err = p.patiently(ctx, func() error {
@@ -161,12 +162,12 @@ func (p *publishing) claim(ctx context.Context, dump dump) (source, pipelines.Cl
 	})
 	if errors.Is(err, pipelines.ErrOtherContent) {
 		return source, claim, fmt.Errorf("step %d of rank %d holds other content: %s differs from what was published; "+
-			"choose another --run, or --replace what is there", dump.place.step, dump.place.rank, dump.dir)
+			"choose another --run, or --replace what is there", dump.Step, dump.Rank, dump.Dir)
 	}
 	if err != nil || claim.Done {
 		return source, claim, err
 	}
-	source.content.Reissue(claim.Epoch, claim.Generation, claim.EventTimeNs)
+	source.Content.Reissue(claim.Epoch, claim.Generation, claim.EventTimeNs)
 	return source, claim, nil
 }
 
@@ -181,7 +182,7 @@ func (p *publishing) reader() func(int64) {
 
 // describe publishes what is known of the run as a whole.
 func (p *publishing) describe(ctx context.Context) error {
-	row := p.found.describe(p.request.Run, p.labels())
+	row := p.found.Describe(p.request.Run, p.found.Labels(p.request.Labels))
 	message, err := msprobe.RunMessage(&row)
 	if err != nil {
 		return err
@@ -192,17 +193,8 @@ func (p *publishing) describe(ctx context.Context) error {
 	return p.publisher.Flush(ctx)
 }
 
-func (p *publishing) labels() map[string]string {
-	if !p.found.ranksGuessed {
-		return p.request.Labels
-	}
-	labels := map[string]string{"ranks": "guessed"}
-	maps.Copy(labels, p.request.Labels)
-	return labels
-}
-
 func (p *publishing) publish(ctx context.Context, i int) error {
-	for message, err := range p.sources[i].content.Batches(ctx) {
+	for message, err := range p.sources[i].Content.Batches(ctx) {
 		if err != nil {
 			return err
 		}
@@ -217,7 +209,7 @@ func (p *publishing) publish(ctx context.Context, i int) error {
 	return p.patiently(ctx, func() error { return p.claims[i].Finish(ctx, p.client.stream) })
 }
 
-func (p *publishing) note(problems problems) {
-	p.result.Problems = append(p.result.Problems, problems.first...)
-	p.result.ProblemCount += problems.count
+func (p *publishing) note(problems producers.Problems) {
+	p.result.Problems = append(p.result.Problems, problems.First...)
+	p.result.ProblemCount += problems.Count
 }

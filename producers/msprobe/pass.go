@@ -36,6 +36,11 @@ type progress struct {
 
 // Read implements io.Reader.
 func (r *progress) Read(to []byte) (int, error) {
+	if ended := r.pass.ended; ended != nil {
+		if err := ended(); err != nil {
+			return 0, err
+		}
+	}
 	n, err := r.Reader.Read(to)
 	r.pass.bytes += int64(n)
 	if report := r.pass.source.opt.Progress; report != nil && n > 0 {

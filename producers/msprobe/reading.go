@@ -20,6 +20,7 @@ type reading struct {
 	eventTimeNs int64
 	step        uint32
 	report      func(Problem)
+	ended       func() error // why the caller waits no more; nil where batches find out
 
 	// rows are filled here, since a builder takes a pointer and the row would be allocated each time
 	siteRow   schemas.SiteRow
@@ -55,6 +56,9 @@ func (r *reading) addOp(row *schemas.OpRow) error {
 
 // addPayload writes the place of a saved tensor relative to the dump's folder, which is the same on every host.
 func (r *reading) addPayload(t *schemas.TensorRow, file, dataDir string) error {
+	if !r.out.WantsPayloads() {
+		return nil
+	}
 	folder := path.Base(strings.ReplaceAll(dataDir, `\`, "/"))
 	if dataDir == "" || folder == "/" || folder == ".." || folder == "." {
 		folder = defaultDataDir

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -66,25 +67,69 @@ type file struct {
 
 // Open hashes the dump's files. They must not change until the batches are read.
 func Open(dump Dump, opt Options) (*Source, error) {
-	if err := opt.Validate(); err != nil {
-		return nil, fmt.Errorf("open dump %s: %w", dump.Dir, err)
-	}
-	s := &Source{dump: dump, opt: opt}
-	if s.opt.EventTimeNs == 0 {
-		s.opt.EventTimeNs = dump.ModTimeNs
+	s, err := newSource(dump, opt)
+	if err != nil {
+		return nil, err
 	}
 	hasher := xxh3.New()
-	for _, name := range []string{dumpFile, stackFile, constructFile, debugFile, errorLogFile} {
+	for _, name := range files() {
 		if err := s.hash(hasher, name); err != nil {
 			return nil, fmt.Errorf("open dump %s: %w", dump.Dir, err)
 		}
 	}
-	if !s.has(dumpFile) && !s.has(debugFile) {
-		return nil, fmt.Errorf("open dump %s: %w: neither %s nor %s in it", dump.Dir, ErrNoDump, dumpFile, debugFile)
+	if err := s.someFile(); err != nil {
+		return nil, err
 	}
 	s.epoch = hasher.Sum64()
 	s.issue = s.epoch
 	return s, nil
+}
+
+// files are the names of those that may lie in the folder of a dump, in the order in which they are hashed.
+func files() []string { return []string{dumpFile, stackFile, constructFile, debugFile, errorLogFile} }
+
+func newSource(dump Dump, opt Options) (*Source, error) {
+	s := &Source{dump: dump, opt: opt}
+	if err := opt.Validate(); err != nil {
+		return s, fmt.Errorf("open dump %s: %w", dump.Dir, err)
+	}
+	if s.opt.EventTimeNs == 0 {
+		s.opt.EventTimeNs = dump.ModTimeNs
+	}
+	return s, nil
+}
+
+func (s *Source) someFile() error {
+	if !s.has(dumpFile) && !s.has(debugFile) {
+		return fmt.Errorf("open dump %s: %w: neither %s nor %s in it", s.dump.Dir, ErrNoDump, dumpFile, debugFile)
+	}
+	return nil
+}
+
+// list notes the dump's files, as Open does, but does not read them. The epoch of the rows is 0.
+func (s *Source) list() error {
+	for _, name := range files() {
+		info, err := os.Stat(filepath.Join(s.dump.Dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = s.note(name, info)
+		}
+		if err != nil {
+			return fmt.Errorf("open dump %s: %w", s.dump.Dir, err)
+		}
+	}
+	return s.someFile()
+}
+
+func (s *Source) note(name string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", name)
+	}
+	s.files = append(s.files, file{name: name, size: info.Size(), time: info.ModTime()})
+	s.bytes += info.Size()
+	return nil
 }
 
 // hash adds the file, if there is one, to the hash of the dump's content: its name and length, then its bytes.
@@ -101,8 +146,8 @@ func (s *Source) hash(hasher *xxh3.Hasher, name string) error {
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a file", name)
+	if err := s.note(name, info); err != nil {
+		return err
 	}
 	head := binary.LittleEndian.AppendUint64(append([]byte(name), 0), uint64(info.Size()))
 	_, _ = hasher.Write(head) // a hash never fails
@@ -113,8 +158,6 @@ func (s *Source) hash(hasher *xxh3.Hasher, name string) error {
 	if n != info.Size() {
 		return fmt.Errorf("read %s: %d bytes, had %d: it is being written", name, n, info.Size())
 	}
-	s.files = append(s.files, file{name: name, size: info.Size(), time: info.ModTime()})
-	s.bytes += info.Size()
 	return nil
 }
 
@@ -160,16 +203,32 @@ func (s *Source) Header() Header { return s.header }
 // ends them. It may be called again and then begins anew, with the same messages.
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
-		s.problems = Problems{}
-		id := schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue}
-		r := &reading{
-			out: batch.NewSet(ctx, id, s.opt.RowsPerBatch, yield), graph: newGraph(s.bytes), dir: s.dump.Dir,
-			eventTimeNs: s.opt.EventTimeNs, step: s.dump.Step, report: s.problems.add,
-		}
-		err := s.read(r)
+		err := s.read(s.reading(batch.NewSet(ctx, s.identity(), s.opt.RowsPerBatch, yield)))
 		if err != nil && !errors.Is(err, batch.ErrStopped) {
 			yield(schemas.Message{}, fmt.Errorf("read dump %s: %w", s.dump.Dir, err))
 		}
+	}
+}
+
+// rows hands the dump's rows over as they are.
+func (s *Source) rows(ctx context.Context, to *producers.Rows) error {
+	r := s.reading(batch.NewDirect(s.identity(), to))
+	r.ended = ctx.Err
+	if err := s.read(r); err != nil {
+		return fmt.Errorf("read dump %s: %w", s.dump.Dir, err)
+	}
+	return nil
+}
+
+func (s *Source) identity() schemas.Identity {
+	return schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue}
+}
+
+func (s *Source) reading(out *batch.Set) *reading {
+	s.problems = Problems{}
+	return &reading{
+		out: out, graph: newGraph(s.bytes), dir: s.dump.Dir,
+		eventTimeNs: s.opt.EventTimeNs, step: s.dump.Step, report: s.problems.add,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -35,10 +36,10 @@ type Source struct {
 // Open hashes the dump's files. They must not change until the batches are read. Progress is called now and then with
 // the bytes read so far, out of Source.Bytes; it may be nil.
 func Open(dump Dump, run string, progress func(bytesRead int64)) (*Source, error) {
-	if n := len([]rune(run)); n < 1 || n > 200 {
-		return nil, fmt.Errorf("open dump %s: run name of %d characters, want 1 to 200", dump.Dir, n)
+	s, err := newSource(dump, run, progress)
+	if err != nil {
+		return nil, err
 	}
-	s := &Source{dump: dump, run: run, eventTimeNs: dump.ModTimeNs, progress: progress}
 	hasher := xxh3.New()
 	for _, f := range dump.files {
 		if err := s.hash(hasher, f); err != nil {
@@ -48,6 +49,13 @@ func Open(dump Dump, run string, progress func(bytesRead int64)) (*Source, error
 	s.epoch = hasher.Sum64()
 	s.issue = s.epoch
 	return s, nil
+}
+
+func newSource(dump Dump, run string, progress func(bytesRead int64)) (*Source, error) {
+	if n := len([]rune(run)); n < 1 || n > 200 {
+		return nil, fmt.Errorf("open dump %s: run name of %d characters, want 1 to 200", dump.Dir, n)
+	}
+	return &Source{dump: dump, run: run, eventTimeNs: dump.ModTimeNs, progress: progress}, nil
 }
 
 // hash adds a file to the hash of the dump's content: its name and length, then its bytes.
@@ -85,14 +93,30 @@ func (s *Source) Problems() Problems { return s.problems }
 // ends them. It may be called again and then begins anew, with the same messages.
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
-		s.problems = Problems{}
-		id := schemas.Identity{RunID: schemas.RunID(s.run), Rank: s.dump.Rank, Epoch: s.issue}
-		p := &pass{
-			source: s, out: batch.NewSet(ctx, id, rowsPerBatch, yield), calls: newCalls(),
-			known: map[uint64]bool{}, step: schemas.StepRow{Step: s.dump.Step, Generation: s.generation, Complete: 1},
-		}
-		if err := p.run(ctx); err != nil && !errors.Is(err, batch.ErrStopped) {
-			yield(schemas.Message{}, fmt.Errorf("read dump %s: %w", s.dump.Dir, err))
+		err := s.read(ctx, batch.NewSet(ctx, s.identity(), rowsPerBatch, yield))
+		if err != nil && !errors.Is(err, batch.ErrStopped) {
+			yield(schemas.Message{}, err)
 		}
 	}
+}
+
+// rows hands the dump's rows over as they are.
+func (s *Source) rows(ctx context.Context, to *producers.Rows) error {
+	return s.read(ctx, batch.NewDirect(s.identity(), to))
+}
+
+func (s *Source) identity() schemas.Identity {
+	return schemas.Identity{RunID: schemas.RunID(s.run), Rank: s.dump.Rank, Epoch: s.issue}
+}
+
+func (s *Source) read(ctx context.Context, out *batch.Set) error {
+	s.problems = Problems{}
+	p := &pass{
+		source: s, out: out, calls: newCalls(),
+		known: map[uint64]bool{}, step: schemas.StepRow{Step: s.dump.Step, Generation: s.generation, Complete: 1},
+	}
+	if err := p.run(ctx); err != nil {
+		return fmt.Errorf("read dump %s: %w", s.dump.Dir, err)
+	}
+	return nil
 }

@@ -9,7 +9,8 @@ const mostText = 2 << 20
 // Batch is the rows of one kind that are not yet handed over. Batches are numbered from 0 without gaps. It is not safe
 // for use by several goroutines.
 type Batch[R any, P schemas.Row[R]] struct {
-	rows   *schemas.Builder[R, P]
+	rows   *schemas.Builder[R, P] // nil where rows are not packed
+	take   func(*R)               // who takes rows that are not packed; nil where nobody does
 	number uint64
 	text   int
 }
@@ -18,6 +19,8 @@ type Batch[R any, P schemas.Row[R]] struct {
 func New[R any, P schemas.Row[R]]() *Batch[R, P] {
 	return &Batch[R, P]{rows: schemas.NewBuilder[R, P]()}
 }
+
+func direct[R any, P schemas.Row[R]](take func(*R)) *Batch[R, P] { return &Batch[R, P]{take: take} }
 
 // Number is that of the batch under way: measurements carry it in each row.
 func (b *Batch[R, P]) Number() uint64 { return b.number }
@@ -29,16 +32,31 @@ func (b *Batch[R, P]) SetNumber(number uint64) { b.number = number }
 func (b *Batch[R, P]) Kind() string { return P(nil).Table().Kind() }
 
 // Len is the number of rows under way.
-func (b *Batch[R, P]) Len() int { return b.rows.Len() }
+func (b *Batch[R, P]) Len() int {
+	if b.rows == nil {
+		return 0
+	}
+	return b.rows.Len()
+}
 
 // Append adds a row with that many bytes of text.
 func (b *Batch[R, P]) Append(row *R, text int) {
+	if b.rows == nil {
+		b.hand(row)
+		return
+	}
 	b.rows.Append(row)
 	b.text += text
 }
 
+func (b *Batch[R, P]) hand(row *R) {
+	if b.take != nil {
+		b.take(row)
+	}
+}
+
 // Full tells whether the batch must go before another row is added.
-func (b *Batch[R, P]) Full(limit int) bool { return b.rows.Len() >= limit || b.text >= mostText }
+func (b *Batch[R, P]) Full(limit int) bool { return b.Len() >= limit || b.text >= mostText }
 
 // Message packs the rows, of which there must be some, under the identity, and begins the next batch.
 func (b *Batch[R, P]) Message(id schemas.Identity) (schemas.Message, error) {

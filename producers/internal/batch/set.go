@@ -3,7 +3,9 @@ package batch
 import (
 	"context"
 	"errors"
+	"math"
 
+	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -39,6 +41,15 @@ func NewSet(ctx context.Context, id schemas.Identity, limit int, yield func(sche
 		Layout: New[schemas.LayoutRow](), Stack: New[schemas.StackRow](),
 		Program: New[schemas.ProgramRow](), ProgramStack: New[schemas.ProgramStackRow](),
 		Step: New[schemas.StepRow](), tensor: New[schemas.TensorRow](), payload: New[schemas.PayloadRow](),
+	}
+}
+
+// NewDirect returns a set that packs nothing: rows go straight to those who take their kind.
+func NewDirect(id schemas.Identity, to *producers.Rows) *Set {
+	return &Set{
+		ID: id, limit: math.MaxInt, Rank: direct(to.Rank), Op: direct(to.Op), Site: direct(to.Site),
+		Layout: direct(to.Layout), Stack: direct(to.Stack), Program: direct(to.Program),
+		ProgramStack: direct(to.ProgramStack), Step: direct(to.Step), tensor: direct(to.Tensor), payload: direct(to.Payload),
 	}
 }
 
@@ -98,6 +109,9 @@ func (s *Set) AddTensor(row *schemas.TensorRow) error {
 	}
 	return s.afterDefinitions(s.tensor)
 }
+
+// WantsPayloads says whether anybody takes rows of payload.
+func (s *Set) WantsPayloads() bool { return s.payload.rows != nil || s.payload.take != nil }
 
 // AddPayload appends a row of payload, likewise.
 func (s *Set) AddPayload(row *schemas.PayloadRow) error {

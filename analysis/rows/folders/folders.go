@@ -1,0 +1,182 @@
+// Package folders reads dumps on disk as the runs of a comparison: no server, no engine and no messages on the way.
+// All of them are in memory once they are open, some 35 to 70 bytes for each tensor.
+package folders
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/producers"
+	"github.com/tensortap/tensortap/producers/dumps"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Folder is where the dumps of a run lie, of whichever tool.
+type Folder struct {
+	Name string // of the run, 1 to 200 characters
+	Path string
+}
+
+// Source is the runs in some folders. Its methods may be called at the same time. What it gives is shared by all
+// callers, who must not change it.
+type Source struct {
+	runs        []*run
+	definitions *rows.Definitions
+}
+
+// run is what one folder holds.
+type run struct {
+	folder Folder
+	found  producers.Found
+	dumps  []dump // as in found
+	facts  *rows.Run
+	limits []string // what was left out of the facts
+}
+
+// Open reads the dumps in all folders. Progress is told the bytes read so far out of all, from several goroutines, and
+// may be nil. What cannot be read of a dump is a problem; an error is a folder without dumps, a file that cannot be
+// opened or that changed meanwhile.
+func Open(ctx context.Context, folders []Folder, progress func(done, all int64)) (*Source, error) {
+	s := &Source{definitions: rows.NewDefinitions()}
+	for _, folder := range folders {
+		found, err := dumps.Find(filepath.Clean(folder.Path))
+		if err != nil {
+			return nil, err
+		}
+		s.runs = append(s.runs, &run{folder: folder, found: found, dumps: make([]dump, len(found.Dumps))})
+	}
+	if err := s.read(ctx, progress); err != nil {
+		return nil, err
+	}
+	for _, r := range s.runs {
+		r.conclude(s.definitions)
+	}
+	return s, nil
+}
+
+// mostReaders bounds how many dumps are read at a time.
+const mostReaders = 8
+
+func (s *Source) read(ctx context.Context, progress func(done, all int64)) error {
+	work := newWork(s.runs, min(mostReaders, runtime.GOMAXPROCS(0)))
+	told := newProgress(s.runs, progress)
+	shared := newShared(s.definitions)
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range work.shares {
+		group.Go(func() error {
+			readers := map[*run]*reader{}
+			for task, ok := work.next(i); ok; task, ok = work.next(i) {
+				if readers[task.run] == nil {
+					readers[task.run] = newReader(task.run, shared)
+				}
+				if err := readers[task.run].read(ctx, task.dump, told.of()); err != nil {
+					return fmt.Errorf("read %s: %w", task.run.folder.Path, err)
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// Definitions are those of all runs.
+func (s *Source) Definitions() *rows.Definitions { return s.definitions }
+
+// Run is what is known of the run of that name.
+func (s *Source) Run(_ context.Context, name string) (*rows.Run, error) {
+	r, err := s.named(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.facts, nil
+}
+
+func (s *Source) named(name string) (*run, error) {
+	for _, r := range s.runs {
+		if r.folder.Name == name {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("no folder was read as run %q", name)
+}
+
+// Tensors are those of some places of a run.
+func (s *Source) Tensors(_ context.Context, of *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
+	r, err := s.named(of.Name)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[rows.Place]bool, len(places))
+	for _, place := range places {
+		wanted[place] = true
+	}
+	tensors := make(map[rows.Place]*rows.Tensors, len(places))
+	for i := range r.dumps {
+		if d := &r.dumps[i]; wanted[d.place] && d.tensors.Len() > 0 {
+			tensors[d.place] = d.tensors
+		}
+	}
+	return tensors, nil
+}
+
+// Payloads are where the raw tensors of a run lie, relative to the folder of their dump, by rank, step and seq. The
+// dumps are read once more for them.
+func (s *Source) Payloads(ctx context.Context, of *rows.Run) ([]schemas.PayloadRow, error) {
+	r, err := s.named(of.Name)
+	if err != nil {
+		return nil, err
+	}
+	var payloads []schemas.PayloadRow
+	read := r.found.Reader(r.folder.Name, producers.Rows{Payload: func(row *schemas.PayloadRow) {
+		payloads = append(payloads, *row)
+	}})
+	for i := range r.dumps {
+		if _, err := read(ctx, i, nil); err != nil {
+			return nil, fmt.Errorf("read %s: %w", r.folder.Path, err)
+		}
+	}
+	sortPayloads(payloads)
+	return payloads, nil
+}
+
+// Dirs are the folders of a run's dumps, to which the locations of its payloads are relative.
+func (s *Source) Dirs(of *rows.Run) (map[rows.Place]string, error) {
+	r, err := s.named(of.Name)
+	if err != nil {
+		return nil, err
+	}
+	dirs := make(map[rows.Place]string, len(r.found.Dumps))
+	for _, d := range r.found.Dumps {
+		dirs[rows.Place{Rank: d.Rank, Step: d.Step}] = d.Dir
+	}
+	return dirs, nil
+}
+
+// Problems are what could not be read, folder by folder: the first ones of each dump, and how many there were in all.
+func (s *Source) Problems() (first []string, count int) {
+	add := func(p producers.Problems) {
+		first, count = append(first, p.First...), count+p.Count
+	}
+	for _, r := range s.runs {
+		add(r.found.Problems)
+		for i := range r.dumps {
+			add(r.dumps[i].problems)
+		}
+		add(producers.Problems{First: r.limits, Count: len(r.limits)})
+	}
+	return first, count
+}
+
+// Tools are the names of the tools that wrote the folders, in their order.
+func (s *Source) Tools() []string {
+	var tools []string
+	for _, r := range s.runs {
+		tools = append(tools, r.found.Tool)
+	}
+	return tools
+}

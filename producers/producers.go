@@ -1,0 +1,94 @@
+// Package producers says what the readers of other tools' files have in common: what a path leads to, and the rows that
+// come of it, as messages or as they are.
+package producers
+
+import (
+	"context"
+	"iter"
+	"maps"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Tool leaves dumps on disk that we read.
+type Tool struct {
+	Name  string // as `tensortap publish` and the run's row call it
+	Files string // what its files are called in an error, with an article
+	// Find looks for its dumps at a path. The error is ErrNoDump of the tool's package where there are none.
+	Find func(path string) (Found, error)
+	// NoDump is that error.
+	NoDump error
+}
+
+// Found is the dumps that a path leads to.
+type Found struct {
+	Tool         string
+	Dumps        []Dump // by step, then rank
+	RanksGuessed bool   // they were told apart by process ids
+	Problems     Problems
+	// Describe is the row of the run.
+	Describe func(run string, labels map[string]string) schemas.RunRow
+	// Reader reads several of the dumps for one run, one after the other. Each goroutine has its own.
+	Reader func(run string, to Rows) Reader
+}
+
+// Labels are those of the run, with a word on its ranks where they were guessed.
+func (f *Found) Labels(given map[string]string) map[string]string {
+	if !f.RanksGuessed {
+		return given
+	}
+	labels := map[string]string{"ranks": "guessed"}
+	maps.Copy(labels, given)
+	return labels
+}
+
+// Reader reads the dump at a position in Found.Dumps, and says what could not be read of it. Progress is told the bytes
+// read of that dump so far, and may be nil. After an error, the rows taken so far are not those of a whole dump.
+type Reader func(ctx context.Context, dump int, progress func(bytesRead int64)) (Problems, error)
+
+// Dump is what one rank left of one step.
+type Dump struct {
+	Rank, Step uint32
+	Dir        string
+	ModTimeNs  int64 // in UTC nanoseconds
+	Bytes      int64 // of the files that are read, as far as they can be seen
+	// Open makes messages of it. It reads the files once, for the hash of their content.
+	Open func(run string, progress func(bytesRead int64)) (Source, error)
+}
+
+// Source is a dump whose content is known.
+type Source struct {
+	Epoch    uint64 // hash of the content
+	Bytes    int64
+	Content  Content
+	Problems func() Problems // of the last reading
+}
+
+// Content gives the rows of a dump as messages.
+type Content interface {
+	// Reissue has the next Batches carry another epoch, generation and time.
+	Reissue(epoch uint64, generation uint32, eventTimeNs int64)
+	// Batches are the messages, definitions before what refers to them and the step last. An error ends them.
+	Batches(ctx context.Context) iter.Seq2[schemas.Message, error]
+}
+
+// Problems are what could not be read: the first ones, and how many there were.
+type Problems struct {
+	First []string
+	Count int
+}
+
+// Rows takes rows as they are read, in the order that messages would have. A row and its lists are good until the call
+// returns. The same definition may come several times. Kinds whose function is nil are left out.
+type Rows struct {
+	Rank         func(*schemas.RankRow)
+	Op           func(*schemas.OpRow)
+	Site         func(*schemas.SiteRow)
+	Layout       func(*schemas.LayoutRow)
+	Stack        func(*schemas.StackRow)
+	Program      func(*schemas.ProgramRow)
+	ProgramStack func(*schemas.ProgramStackRow)
+	Step         func(*schemas.StepRow)
+	Tensor       func(*schemas.TensorRow)
+	Payload      func(*schemas.PayloadRow)
+}
