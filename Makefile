@@ -73,7 +73,7 @@ check: lint test ## everything that CI runs
 
 .PHONY: soak
 soak: build engine ## at least 100 kills -9 each of publisher, whole system and engine, under load
-	TENSORTAP_SOAK_KILLS=100 go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./cmd/tensortap/ ./consumers/...
+	TENSORTAP_SOAK_KILLS=100 go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./e2e/delivery/ ./consumers/...
 
 .PHONY: bench
 bench: build engine ## the figures of docs/BENCHMARKS.md
@@ -163,17 +163,17 @@ ENGINES := $(TOOLS)/engines
 
 .PHONY: engines
 engines: $(ENGINES)/done ## vLLM and SGLang, pinned, each in an environment of its own: 13 GB, two minutes
-$(ENGINES)/done: $(wildcard cmd/tensortap/testdata/engines/*.txt) cmd/tensortap/testdata/engines/install.sh | $(UV)
-	cmd/tensortap/testdata/engines/install.sh $(UV) $(ENGINES)
+$(ENGINES)/done: $(wildcard e2e/engines/testdata/*.txt) e2e/engines/testdata/install.sh | $(UV)
+	e2e/engines/testdata/install.sh $(UV) $(ENGINES)
 	@touch $@
 
 .PHONY: test-engines
 test-engines: build engine kernel engines ## vLLM and SGLang at work, on the CPU: a quarter of an hour; writes what came of it into docs/ENGINES.md
-	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$' ./cmd/tensortap/
+	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$' ./e2e/engines/
 
 .PHONY: bench-engines
 bench-engines: build engine kernel engines ## what the collector costs in tokens a second: docs/ENGINES.md
-	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngineOverhead$$' ./cmd/tensortap/
+	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngineOverhead$$' ./e2e/engines/
 
 .PHONY: msprobe
 msprobe: $(TOOLS)/msprobe/done ## msProbe itself, pinned, some 3 GB, for the test of parity that runs it (TENSORTAP_MSPROBE)

@@ -1,0 +1,55 @@
+package engines
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// outcomes is what was found out about engines, for docs/ENGINES.md.
+type outcomes struct {
+	path string // of the document; empty where nobody asked for it
+	rows []string
+}
+
+// newOutcomes writes them into the document that TENSORTAP_ENGINES_REPORT names when the test ends.
+func newOutcomes(tb testing.TB) *outcomes {
+	tb.Helper()
+	o := &outcomes{path: os.Getenv("TENSORTAP_ENGINES_REPORT")}
+	tb.Cleanup(func() {
+		if o.path == "" {
+			return
+		}
+		table := "| engine | ranks | what | result | figure |\n|---|---|---|---|---|\n" + strings.Join(o.rows, "")
+		if err := replaceBlock(o.path, "outcome", table); err != nil {
+			tb.Error(err)
+		}
+	})
+	return o
+}
+
+func (o *outcomes) add(engine string, tp int, what, figure string, err error) {
+	result := "yes"
+	if err != nil {
+		result, figure = "**no**", ""
+	}
+	row := fmt.Sprintf("| %s | %d | %s | %s | %s |\n", engine, tp, what, result, figure)
+	o.rows = append(o.rows, row)
+	fmt.Fprint(os.Stderr, row)
+}
+
+// replaceBlock puts text between the two remarks of that name in a document.
+func replaceBlock(path, name, text string) error {
+	old, err := os.ReadFile(path) //nolint:gosec // the document that the caller names
+	if err != nil {
+		return err
+	}
+	begin, end := "<!-- "+name+": written by a test -->\n", "<!-- end of "+name+" -->"
+	head, rest, hasBegin := strings.Cut(string(old), begin)
+	_, tail, hasEnd := strings.Cut(rest, end)
+	if !hasBegin || !hasEnd {
+		return fmt.Errorf("%s has no block %q", path, name)
+	}
+	return os.WriteFile(path, []byte(head+begin+text+end+tail), 0o600)
+}
