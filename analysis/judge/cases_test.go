@@ -1,4 +1,4 @@
-package judge_test
+package judge
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -211,9 +210,9 @@ func observation(t *testing.T, r map[string]string) rows.Observation {
 }
 
 // config is what the case asks for, with the exceptions that its user added.
-func (s *scenario) config(t *testing.T, d *rows.Definitions, bench *side) judge.Config {
+func (s *scenario) config(t *testing.T, d *rows.Definitions, bench *side) Config {
 	t.Helper()
-	cfg := judge.DefaultConfig()
+	cfg := DefaultConfig()
 	if given, ok := s.parameters["tolerance"]; ok {
 		cfg.Tolerance, _ = strconv.ParseFloat(given, 64)
 	}
@@ -223,12 +222,12 @@ func (s *scenario) config(t *testing.T, d *rows.Definitions, bench *side) judge.
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.Rules = append(cfg.Rules, judge.ToleranceRule{Op: rule[1], Dtype: rule[2], Tolerance: tolerance})
+		cfg.Rules = append(cfg.Rules, ToleranceRule{Op: rule[1], Dtype: rule[2], Tolerance: tolerance})
 	}
 	for _, r := range s.tables["known_exception"] {
-		cfg.Exceptions = append(cfg.Exceptions, judge.Exception{API: r["api"], Role: r["role"], Path: r["path"], Sort: r["sort"], Why: r["why"]})
+		cfg.Exceptions = append(cfg.Exceptions, Exception{API: r["api"], Role: r["role"], Path: r["path"], Sort: r["sort"], Why: r["why"]})
 	}
-	spread := judge.NewSpread()
+	spread := NewSpread()
 	for _, name := range regexp.MustCompile(`\w+`).FindAllString(s.parameters["benches"], -1) {
 		other := s.side(t, name, d)
 		for i := range other.tensors {
@@ -251,17 +250,17 @@ func find(tensors []observed, like observed) *observed {
 }
 
 // pairs are those of tensors of the same site, rank and step, each with what it is told by.
-func pairs(problem, bench *side) (all []judge.Pair, settings []judge.Setting) {
-	add := func(p judge.Pair) {
+func pairs(problem, bench *side) (all []Pair, settings []Setting) {
+	add := func(p Pair) {
 		_, inProblem := problem.epochs[rows.Place{Rank: p.Rank, Step: p.Step}]
 		_, inBench := bench.epochs[rows.Place{Rank: p.Rank, Step: p.Step}]
 		all = append(all, p)
-		settings = append(settings, judge.Setting{
+		settings = append(settings, Setting{
 			ProblemIncomplete: problem.lossy[p.Rank], BenchIncomplete: bench.lossy[p.Rank], CommonStep: inProblem && inBench,
 		})
 	}
 	for _, p := range problem.tensors {
-		pair := judge.Pair{Rank: p.Rank, BenchRank: p.Rank, Step: p.Step, BenchStep: p.Step, InProblem: true, Problem: p.Observation}
+		pair := Pair{Rank: p.Rank, BenchRank: p.Rank, Step: p.Step, BenchStep: p.Step, InProblem: true, Problem: p.Observation}
 		if b := find(bench.tensors, p); b != nil {
 			pair.InBench, pair.Bench = true, b.Observation
 		}
@@ -269,18 +268,18 @@ func pairs(problem, bench *side) (all []judge.Pair, settings []judge.Setting) {
 	}
 	for _, b := range bench.tensors {
 		if find(problem.tensors, b) == nil {
-			add(judge.Pair{Rank: b.Rank, BenchRank: b.Rank, Step: b.Step, BenchStep: b.Step, InBench: true, Bench: b.Observation})
+			add(Pair{Rank: b.Rank, BenchRank: b.Rank, Step: b.Step, BenchStep: b.Step, InBench: true, Bench: b.Observation})
 		}
 	}
 	return all, settings
 }
 
 // payload is what was found when raw tensors of the pair were compared.
-func (s *scenario) payload(p *judge.Pair) *judge.Payload {
+func (s *scenario) payload(p *Pair) *Payload {
 	for _, r := range s.tables["payload_error"] {
 		if placeOf(r) == (rows.Place{Rank: p.Rank, Step: p.Step}) && whole[uint64](r, "problem_site_id") == p.Problem.SiteID &&
 			whole[uint64](r, "bench_site_id") == p.Bench.SiteID && r["relative_l2"] != `\N` {
-			return &judge.Payload{SameBits: r["same_bits"] == "1" || r["same_bits"] == "true", Error: real(r, "relative_l2")}
+			return &Payload{SameBits: r["same_bits"] == "1" || r["same_bits"] == "true", Error: real(r, "relative_l2")}
 		}
 	}
 	return nil

@@ -24,18 +24,19 @@ func (r *Rules) compare(p *Pair, payload *Payload) compared {
 	layouts := r.layoutPair(p.Problem.LayoutID, p.Bench.LayoutID)
 	marked := (p.Problem.Measured|p.Bench.Measured)&marks != 0
 	scale := scaleOf(&p.Problem, &p.Bench, marked)
-	return compared{
+	c := compared{
 		problem: &p.Problem, bench: &p.Bench, band: band, marked: marked,
 		sort:        r.sortHere(site.sort),
 		structure:   !layouts.alike && site.sort != SortIdentifier,
 		sameLiteral: layouts.sameLiteral,
 		finiteness:  finitenessOf(&p.Problem, &p.Bench, site.sort),
-		statistics:  statisticsOf(&p.Problem, &p.Bench, marked, scale, layouts.roundoff),
 		sketch:      sketchOf(p.Problem.Sketch, p.Bench.Sketch, scale),
 		digest:      digestOf(&p.Problem, &p.Bench),
 		payload:     told(payload),
 		tolerated:   r.tolerated(band, site, layouts),
 	}
+	c.statistics = statisticsOf(&p.Problem, &p.Bench, c.countedStatistics(), scale, layouts.roundoff)
+	return c
 }
 
 // sortHere is the sort of an exception where it holds: casts are excused between runs of different dtypes only.

@@ -13,7 +13,8 @@ type finiteness struct {
 	mask           bool // minus infinity where it is no fault
 }
 
-func (f finiteness) any() bool { return f.problem || f.bench }
+// isFault says whether there is NaN or infinity beside the same mask on both sides.
+func (f finiteness) isFault() bool { return (f.problem || f.bench) && (!f.same() || !f.mask) }
 
 // same says whether both sides have the same NaN and infinity.
 func (f finiteness) same() bool { return f.alike && f.problem && f.bench }

@@ -61,20 +61,19 @@ func markReason(measured uint32) string {
 }
 
 // reasonAlone says why a tensor has no partner.
-func reasonAlone(inProblem bool, at Setting) string {
-	if inProblem {
-		return firstReason(at.BenchIncomplete, ReasonBenchIncomplete, at.CommonStep, ReasonNoStepInBench, ReasonOnlyProblem)
-	}
-	return firstReason(at.ProblemIncomplete, ReasonProblemIncomplete, at.CommonStep, ReasonNoStepInProblem, ReasonOnlyBench)
-}
-
-func firstReason(isIncomplete bool, incomplete string, isCommon bool, noStep, only string) string {
+func reasonAlone(p *Pair, at Setting) string {
 	switch {
-	case isIncomplete:
-		return incomplete
-	case !isCommon:
-		return noStep
+	case p.InProblem && at.BenchIncomplete:
+		return ReasonBenchIncomplete
+	case p.InProblem && !at.CommonStep:
+		return ReasonNoStepInBench
+	case p.InProblem:
+		return ReasonOnlyProblem
+	case at.ProblemIncomplete:
+		return ReasonProblemIncomplete
+	case !at.CommonStep:
+		return ReasonNoStepInProblem
 	default:
-		return only
+		return ReasonOnlyBench
 	}
 }

@@ -60,7 +60,7 @@ func (r *Rules) dtypesDiffer() bool {
 // Judge says what the recorded evidence says about a pair; payload is nil where raw tensors were not compared.
 func (r *Rules) Judge(p *Pair, at Setting, payload *Payload) Verdict {
 	if !p.Paired() {
-		return judgeAlone(p.InProblem, at)
+		return judgeAlone(p, at)
 	}
 	c := r.compare(p, payload)
 	numeric := c.numeric()
@@ -81,13 +81,13 @@ func (r *Rules) Judge(p *Pair, at Setting, payload *Payload) Verdict {
 }
 
 // judgeAlone says what a tensor without partner amounts to; that makes no difference of the runs by itself.
-func judgeAlone(inProblem bool, at Setting) Verdict {
+func judgeAlone(p *Pair, at Setting) Verdict {
 	nan := math.NaN()
 	v := Verdict{Class: Unknown, Side: SideBench, Error: nan, ErrorLow: nan, ErrorHigh: nan, Tolerance: nan, ZScore: nan}
-	if inProblem {
+	if p.InProblem {
 		v.Side = SideProblem
 	}
-	v.Reason = reasonAlone(inProblem, at)
+	v.Reason = reasonAlone(p, at)
 	if v.Reason == ReasonOnlyProblem || v.Reason == ReasonOnlyBench {
 		v.Class = Unpaired
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// boundingStatistics bound the error from below. Of whole tensors the mean counts beside another one only.
+	// boundingStatistics bound the error from below. Beside the norm or an extreme, the mean counts.
 	boundingStatistics = wholeStatistics | schemas.MeasuredMean
 	wholeStatistics    = schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredL2
 )
@@ -23,14 +23,10 @@ type statistics struct {
 // statisticsOf bounds the error from below. With x bench, y problem of n elements: |x-y| >= ||x|-|y||,
 // >= |mean x - mean y| sqrt n, >= |max x - max y|, >= |min x - min y|. From the first two the rounding of a sum in the
 // tensor's own dtype is taken off, u log2 n for pairwise summation (Higham, Accuracy and Stability of Numerical
-// Algorithms, 4.2).
-func statisticsOf(problem, bench *rows.Observation, marked bool, scale, roundoff float64) statistics {
+// Algorithms, 4.2). It says nothing where none of the counted statistics was measured on both sides.
+func statisticsOf(problem, bench *rows.Observation, counted uint32, scale, roundoff float64) statistics {
 	both := problem.Measured & bench.Measured
-	wanted := wholeStatistics
-	if marked {
-		wanted = boundingStatistics
-	}
-	if both&wanted == 0 {
+	if both&counted == 0 {
 		return statistics{none: true, error: math.NaN(), low: math.NaN()}
 	}
 	extremes, sums := deltas(problem, bench, both)
@@ -42,6 +38,14 @@ func statisticsOf(problem, bench *rows.Observation, marked bool, scale, roundoff
 	}
 	rounding := float64(roundoff * (1 + math.Log2(float64(1+problem.ElementCount))))
 	return statistics{error: greater(extremes, sums) / scale, low: greater(extremes/scale, sums/scale-rounding)}
+}
+
+// countedStatistics are those one of which has to be there: of what only adds up over merged ranks the mean is enough.
+func (c *compared) countedStatistics() uint32 {
+	if c.marked {
+		return boundingStatistics
+	}
+	return wholeStatistics
 }
 
 // deltas are the greatest distances by what is picked from the elements, and by what is summed over them.

@@ -9,7 +9,7 @@ import (
 // numeric is what the numbers alone say of a pair, by the strongest evidence there is.
 func (c *compared) numeric() Numeric {
 	switch {
-	case c.finiteness.any() && !(c.finiteness.same() && c.finiteness.mask):
+	case c.finiteness.isFault():
 		return NumericNotFinite
 	case c.payload != nil:
 		return c.numericByPayload()
@@ -77,7 +77,7 @@ func (c *compared) evidence(numeric Numeric) Evidence {
 		return EvidenceLiteral
 	case c.bySketch():
 		return EvidenceSketch
-	case c.byStatistics() || !(c.digest.same || c.statistics.none):
+	case c.byStatistics() || (!c.digest.same && !c.statistics.none):
 		return EvidenceStatistics
 	default:
 		return c.digest.evidence()
@@ -116,7 +116,7 @@ func (c *compared) errors() (estimate, low, high float64) {
 // class is the verdict on a pair.
 func (c *compared) class(numeric Numeric) Class {
 	switch {
-	case c.structure && !(c.marked && numeric == NumericNone):
+	case c.structure && (!c.marked || numeric != NumericNone):
 		return Structure
 	case excusesAnyValue(c.sort):
 		return Unknown

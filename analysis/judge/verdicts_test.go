@@ -1,11 +1,9 @@
-package judge_test
+package judge
 
 import (
 	"math"
 	"strconv"
 	"testing"
-
-	"github.com/tensortap/tensortap/analysis/judge"
 )
 
 // Steps pair by number here; an offset is the business of those who pair.
@@ -22,7 +20,7 @@ func TestVerdictsAreThoseOfTheDatabase(t *testing.T) {
 			s := readScenario(t, "verdicts", name)
 			d := s.definitions(t)
 			problem, bench := s.side(t, "problem", d), s.side(t, "bench", d)
-			rules, err := judge.New(s.config(t, d, bench), problem.run, bench.run, d)
+			rules, err := New(s.config(t, d, bench), problem.run, bench.run, d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +36,7 @@ func TestVerdictsAreThoseOfTheDatabase(t *testing.T) {
 	}
 }
 
-func wanted(t *testing.T, want table, p *judge.Pair) map[string]string {
+func wanted(t *testing.T, want table, p *Pair) map[string]string {
 	t.Helper()
 	for _, row := range want {
 		if whole[uint32](row, "rank") == p.Rank && whole[uint32](row, "step") == p.Step && whole[uint64](row, "site_id") == p.Own().SiteID &&
@@ -50,7 +48,7 @@ func wanted(t *testing.T, want table, p *judge.Pair) map[string]string {
 	return nil
 }
 
-func checkVerdict(t *testing.T, got judge.Verdict, want map[string]string) {
+func checkVerdict(t *testing.T, got Verdict, want map[string]string) {
 	t.Helper()
 	texts := map[string]string{
 		"verdict": got.Class.String(), "numeric": got.Numeric.String(), "evidence": got.Evidence.String(), "side": got.Side.String(), "reason": got.Reason,
