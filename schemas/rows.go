@@ -127,13 +127,27 @@ func AppendRows[R any, P Row[R]](rows []R, m Message) ([]R, error) {
 	if kind := P(new(R)).Table().Kind(); kind != m.Header.Kind {
 		return rows, fmt.Errorf("decode %s as rows of %s", m.Header.Kind, kind)
 	}
+	return loadRows[R, P](rows, record), nil
+}
+
+// AppendRecord adds the rows of a record to rows, as AppendRows does. The record's columns are of the table's types.
+func AppendRecord[R any, P Row[R]](rows []R, record arrow.RecordBatch) ([]R, error) {
+	table := P(new(R)).Table()
+	record, err := table.normalise(record)
+	if err != nil {
+		return rows, fmt.Errorf("read rows of %s: %w", table.Name, err)
+	}
+	return loadRows[R, P](rows, record), nil
+}
+
+func loadRows[R any, P Row[R]](rows []R, record arrow.RecordBatch) []R {
 	columns := record.Columns()
 	first := len(rows)
 	rows = append(rows, make([]R, record.NumRows())...)
 	for i := range rows[first:] {
 		P(&rows[first+i]).load(columns, i)
 	}
-	return rows, nil
+	return rows
 }
 
 // DecodeRows returns the rows of a message, as DecodeRows[TensorRow](m).

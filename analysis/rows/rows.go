@@ -23,6 +23,7 @@ type Run struct {
 	Open      []Place              // steps that have tensors and have not ended, by rank, then step
 	Requests  []schemas.RequestRow // of the steps of an inference engine, by rank, step, seq
 	Stacks    map[Call]uint64      // stack of each call whose stack is known
+	Replaced  map[Place][]uint64   // epochs of a step whose observations later ones replaced; Tensors leaves them out
 	MainDtype string               // float dtype of most of its tensors; empty where it has none
 	Missing   []Completeness       // one for each rank, whether something is missing of it or not
 }

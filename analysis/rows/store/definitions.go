@@ -1,0 +1,215 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// idsAtOnce bounds how many ids stand in one query, whose text the database limits to 256 KiB.
+const idsAtOnce = 8_000
+
+// missing are ids that nothing defines.
+type missing struct{ sites, layouts, programs []uint64 }
+
+// define adds the definitions of a run to the known ones. Those of sites outside of its programs are asked for here,
+// and those of layouts: their ids are known by now.
+func (s *Source) define(ctx context.Context, a *asked) (*rows.Definitions, missing, error) {
+	have := s.Definitions()
+	sites, layouts := idsOf(a.census)
+	for i := range a.sites {
+		delete(sites, a.sites[i].SiteID)
+	}
+	removeKnown(sites, have.Sites)
+	removeKnown(layouts, have.Layouts)
+	foundLayouts, foundSites := []schemas.LayoutRow{}, []schemas.SiteRow{}
+	group, asking := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		foundLayouts, err = byID[schemas.LayoutRow](asking, s, "layout_id", slices.Collect(maps.Keys(layouts)))
+		return err
+	})
+	group.Go(func() (err error) {
+		foundSites, err = byID[schemas.SiteRow](asking, s, "site_id", slices.Collect(maps.Keys(sites)))
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, missing{}, err
+	}
+	a.sites = append(a.sites, foundSites...)
+	ops, err := byID[schemas.OpRow](ctx, s, "op_id", opsToAsk(have, a))
+	if err != nil {
+		return nil, missing{}, err
+	}
+	a.ops = append(a.ops, ops...)
+	defined := s.learn(a, foundLayouts)
+	return defined, undefined(defined, a), nil
+}
+
+func idsOf(census []counted) (sites, layouts map[uint64]bool) {
+	sites, layouts = make(map[uint64]bool, len(census)), map[uint64]bool{}
+	for _, c := range census {
+		sites[c.site], layouts[c.layout] = true, true
+	}
+	return sites, layouts
+}
+
+func removeKnown[V any](ids map[uint64]bool, known map[uint64]V) {
+	maps.DeleteFunc(ids, func(id uint64, _ bool) bool {
+		_, found := known[id]
+		return found
+	})
+}
+
+// opsToAsk are the ops of sites outside of programs.
+func opsToAsk(have *rows.Definitions, a *asked) []uint64 {
+	wanted := map[uint64]bool{}
+	for i := range a.sites {
+		wanted[a.sites[i].OpID] = true
+	}
+	for i := range a.ops {
+		delete(wanted, a.ops[i].OpID)
+	}
+	removeKnown(wanted, have.Ops)
+	return slices.Collect(maps.Keys(wanted))
+}
+
+// byID is the rows of a table whose column holds one of the ids.
+func byID[R any, P schemas.Row[R]](ctx context.Context, s *Source, column string, ids []uint64) ([]R, error) {
+	var found []R
+	for some := range slices.Chunk(ids, idsAtOnce) {
+		more, err := table[R, P](ctx, s, column+" IN ("+list(some)+")")
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+func list[N uint32 | uint64](numbers []N) string {
+	var text strings.Builder
+	for i, n := range numbers {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		text.WriteString(strconv.FormatUint(uint64(n), 10))
+	}
+	return text.String()
+}
+
+// learn replaces the known definitions by more.
+func (s *Source) learn(a *asked, layouts []schemas.LayoutRow) *rows.Definitions {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	d := &rows.Definitions{
+		Ops: maps.Clone(s.known.Ops), Sites: maps.Clone(s.known.Sites), Layouts: maps.Clone(s.known.Layouts),
+		Programs: maps.Clone(s.known.Programs), Stacks: maps.Clone(s.known.Stacks),
+	}
+	for i := range a.ops {
+		d.Ops[a.ops[i].OpID] = &a.ops[i]
+	}
+	for _, site := range a.sites {
+		d.Sites[site.SiteID] = site
+	}
+	for i := range layouts {
+		d.Layouts[layouts[i].LayoutID] = &layouts[i]
+	}
+	for _, stack := range a.stacks {
+		d.Stacks[stack.StackID] = stack.Frames
+	}
+	maps.Copy(d.Programs, programs(a.programs))
+	s.known = d
+	return d
+}
+
+// programs are parted by id, each by position; a row may come twice.
+func programs(positions []schemas.ProgramRow) map[uint64][]schemas.ProgramRow {
+	slices.SortFunc(positions, func(a, b schemas.ProgramRow) int {
+		return cmp.Or(cmp.Compare(a.ProgramID, b.ProgramID), cmp.Compare(a.Position, b.Position))
+	})
+	positions = slices.Compact(positions)
+	found := map[uint64][]schemas.ProgramRow{}
+	for len(positions) > 0 {
+		id := positions[0].ProgramID
+		end := slices.IndexFunc(positions, func(p schemas.ProgramRow) bool { return p.ProgramID != id })
+		if end < 0 {
+			end = len(positions)
+		}
+		found[id], positions = positions[:end:end], positions[end:]
+	}
+	return found
+}
+
+// undefined is what the run refers to and nothing defines.
+func undefined(d *rows.Definitions, a *asked) missing {
+	sites, layouts := idsOf(a.census)
+	removeKnown(sites, d.Sites)
+	removeKnown(layouts, d.Layouts)
+	programs := map[uint64]bool{}
+	for _, step := range a.steps {
+		programs[step.ProgramID] = true
+	}
+	delete(programs, 0)
+	removeKnown(programs, d.Programs)
+	return missing{slices.Collect(maps.Keys(sites)), slices.Collect(maps.Keys(layouts)), slices.Collect(maps.Keys(programs))}
+}
+
+// lacking counts, rank by rank, the ids that nothing defines. There are none, normally.
+func (s *Source) lacking(ctx context.Context, run uint64, m missing, steps []schemas.StepRow) (map[uint32]uint64, error) {
+	found := map[uint32]uint64{}
+	seen := map[rows.Call]bool{}
+	for _, step := range steps {
+		call := rows.Call{Program: step.ProgramID, Position: step.Rank}
+		if slices.Contains(m.programs, step.ProgramID) && !seen[call] {
+			seen[call] = true
+			found[step.Rank]++
+		}
+	}
+	for column, ids := range map[string][]uint64{"site_id": m.sites, "layout_id": m.layouts} {
+		for some := range slices.Chunk(ids, idsAtOnce) {
+			query := fmt.Sprintf("SELECT rank, uniqExact(%s) FROM tap_store.tensor WHERE run_id = %d AND %s IN (%s) GROUP BY rank", column, run, column, list(some))
+			err := s.each(ctx, query, func(record arrow.RecordBatch) error {
+				ranks, counts := uint32s(record, 0), uint64s(record, 1)
+				for i := range ranks {
+					found[ranks[i]] += counts[i]
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, fmt.Errorf("count undefined ids: %w", err)
+			}
+		}
+	}
+	return found, nil
+}
+
+// floating finds the dtypes of floating-point numbers, as tap.main_dtypes does.
+func floating() *regexp.Regexp { return regexp.MustCompile(`(?i)float|half|double`) }
+
+// mainDtype is the float dtype of most rows; of equally many, the last by name.
+func mainDtype(census []counted, layouts map[uint64]*schemas.LayoutRow) string {
+	perDtype := map[string]uint64{}
+	for _, c := range census {
+		if l := layouts[c.layout]; l != nil && l.Kind == tensorKind {
+			perDtype[l.Dtype] += c.rows
+		}
+	}
+	isFloat, main := floating(), ""
+	for dtype, count := range perDtype {
+		if isFloat.MatchString(dtype) && (main == "" || cmp.Or(cmp.Compare(count, perDtype[main]), cmp.Compare(dtype, main)) > 0) {
+			main = dtype
+		}
+	}
+	return main
+}

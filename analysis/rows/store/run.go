@@ -1,0 +1,169 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// asked is what the first round of questions about a run answers.
+type asked struct {
+	runs      []schemas.RunRow
+	ranks     []schemas.RankRow
+	steps     []schemas.StepRow // of all epochs
+	requests  []schemas.RequestRow
+	calls     []schemas.ProgramStackRow
+	batches   []batches
+	census    []counted
+	unseen    []unseen
+	refused   map[uint32]uint64 // dead letters of each rank
+	programs  []schemas.ProgramRow
+	ops       []schemas.OpRow
+	sites     []schemas.SiteRow
+	stacks    []schemas.StackRow
+	questions *errgroup.Group
+}
+
+// questionsAtOnce bounds how many queries about one run the database has at a time.
+const questionsAtOnce = 4
+
+// Run reads what is known of a run beside its tensors, and its definitions. A run that nothing is known of has no ranks.
+func (s *Source) Run(ctx context.Context, name string) (*rows.Run, error) {
+	id := schemas.RunID(name)
+	a, err := s.askAll(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", name, err)
+	}
+	run, err := s.assemble(ctx, a, name, id)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", name, err)
+	}
+	return run, nil
+}
+
+func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(questionsAtOnce)
+	a := &asked{questions: group}
+	ofRun := fmt.Sprintf("run_id = %d", id)
+	// The census takes longest, so it is asked first.
+	group.Go(func() (err error) { a.census, err = s.census(ctx, id); return err })
+	group.Go(func() (err error) { a.batches, err = s.batches(ctx, id); return err })
+	ask(ctx, s, a, &a.steps, ofRun)
+	ask(ctx, s, a, &a.programs, "program_id IN "+programsOf(id))
+	ask(ctx, s, a, &a.ops, "op_id IN "+opsOf(id))
+	ask(ctx, s, a, &a.sites, "op_id IN "+opsOf(id))
+	ask(ctx, s, a, &a.calls, ofRun)
+	ask(ctx, s, a, &a.stacks, fmt.Sprintf("stack_id IN (SELECT stack_id FROM tap_store.program_stack WHERE run_id = %d)", id))
+	ask(ctx, s, a, &a.runs, ofRun)
+	ask(ctx, s, a, &a.ranks, ofRun)
+	ask(ctx, s, a, &a.requests, ofRun)
+	group.Go(func() (err error) { a.unseen, err = s.unseen(ctx, id); return err })
+	group.Go(func() (err error) { a.refused, err = s.refused(ctx, id); return err })
+	return a, group.Wait()
+}
+
+// ask has a question answered into rows. Each question writes to rows of its own.
+func ask[R any, P schemas.Row[R]](ctx context.Context, s *Source, a *asked, into *[]R, condition string) {
+	a.questions.Go(func() (err error) {
+		*into, err = table[R, P](ctx, s, condition)
+		return err
+	})
+}
+
+func programsOf(run uint64) string {
+	return fmt.Sprintf("(SELECT program_id FROM tap_store.step WHERE run_id = %d)", run)
+}
+
+func opsOf(run uint64) string {
+	return "(SELECT op_id FROM tap_store.program WHERE program_id IN " + programsOf(run) + ")"
+}
+
+// assemble makes of the answers what a comparison reads; it asks again for what only they tell that it is needed.
+func (s *Source) assemble(ctx context.Context, a *asked, name string, id uint64) (*rows.Run, error) {
+	run := &rows.Run{Name: name, ID: id, Ranks: latestStarts(a.ranks), Stacks: stacksOf(a.calls), Described: latest(a.runs)}
+	defined, undefined, err := s.define(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	run.MainDtype = mainDtype(a.census, defined.Layouts)
+	begun, err := s.begun(ctx, id, a)
+	if err != nil {
+		return nil, err
+	}
+	e := sortEpochs(a.steps, begun, ofFiles(a.runs))
+	run.Steps, run.Open, run.Replaced = e.kept, e.open, e.replaced
+	run.Requests = visibleRequests(a.requests, e)
+	ranksLacking, err := s.lacking(ctx, id, undefined, a.steps)
+	if err != nil {
+		return nil, err
+	}
+	run.Missing = balance(a, e, run, ranksLacking)
+	return run, nil
+}
+
+// latest is the description that counts.
+func latest(described []schemas.RunRow) schemas.RunRow {
+	var last schemas.RunRow
+	for _, r := range described {
+		if last.RunID == 0 || cmp.Or(cmp.Compare(r.FirstEventTimeNs, last.FirstEventTimeNs), cmp.Compare(r.Epoch, last.Epoch)) > 0 {
+			last = r
+		}
+	}
+	return last
+}
+
+// ofFiles says whether the run was read from files: one epoch of a step is then another reading of the same step.
+func ofFiles(described []schemas.RunRow) bool {
+	return slices.ContainsFunc(described, func(r schemas.RunRow) bool { return r.EventTimeSource == "file" })
+}
+
+// latestStarts keeps of each rank its latest start; one without time is the oldest.
+func latestStarts(starts []schemas.RankRow) []schemas.RankRow {
+	slices.SortFunc(starts, func(a, b schemas.RankRow) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), compareTimes(b.StartedTimeNs, a.StartedTimeNs), cmp.Compare(b.Epoch, a.Epoch))
+	})
+	return slices.CompactFunc(starts, func(a, b schemas.RankRow) bool { return a.Rank == b.Rank })
+}
+
+func compareTimes(a, b *int64) int {
+	if a == nil || b == nil {
+		return cmp.Compare(known(a), known(b))
+	}
+	return cmp.Compare(*a, *b)
+}
+
+func known(time *int64) int {
+	if time == nil {
+		return 0
+	}
+	return 1
+}
+
+// stacksOf keeps of several stacks of a call the one of the least id, as ranks may differ.
+func stacksOf(calls []schemas.ProgramStackRow) map[rows.Call]uint64 {
+	stacks := make(map[rows.Call]uint64, len(calls))
+	for _, c := range calls {
+		call := rows.Call{Program: c.ProgramID, Position: c.Position}
+		if least, found := stacks[call]; !found || c.StackID < least {
+			stacks[call] = c.StackID
+		}
+	}
+	return stacks
+}
+
+func visibleRequests(requests []schemas.RequestRow, e epochs) []schemas.RequestRow {
+	requests = slices.DeleteFunc(requests, func(r schemas.RequestRow) bool {
+		return slices.Contains(e.replaced[rows.Place{Rank: r.Rank, Step: r.Step}], r.Epoch)
+	})
+	slices.SortFunc(requests, func(a, b schemas.RequestRow) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Seq, b.Seq))
+	})
+	return requests
+}
