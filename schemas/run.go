@@ -1,5 +1,12 @@
 package schemas
 
+// What observed a run, as run.source says it.
+const (
+	SourceMsprobe      = "msprobe"
+	SourceCollector    = "collector"
+	SourceSGLangDumper = "sglang-dumper"
+)
+
 // Run is one training job or one life of an inference engine.
 func Run() Table {
 	return Table{

@@ -35,7 +35,7 @@ func (r *Rules) compare(p *Pair, payload *Payload) compared {
 		payload:     told(payload),
 		tolerated:   r.tolerated(band, site, layouts),
 	}
-	c.statistics = statisticsOf(&p.Problem, &p.Bench, c.countedStatistics(), scale, layouts.roundoff)
+	c.statistics = statisticsOf(&p.Problem, &p.Bench, c.countedStatistics(), scale, layouts.sumRoundoff)
 	return c
 }
 

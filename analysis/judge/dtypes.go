@@ -1,6 +1,20 @@
 package judge
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Unit round-offs of dtypes.
+const (
+	roundoffFloat8E5M2 = 0x1p-3
+	roundoffFloat8     = 0x1p-4
+	roundoffBfloat16   = 0x1p-8
+	roundoffFloat16    = 0x1p-11
+	roundoffFloat32    = 0x1p-24
+	roundoffFloat64    = 0x1p-53
+)
 
 // roundoff is the unit round-off of a dtype, by its name; 0 for whole numbers. Names of torch and of MindSpore occur.
 func roundoff(dtype string) float64 {
@@ -15,18 +29,32 @@ func roundoff(dtype string) float64 {
 	}
 	switch {
 	case strings.Contains(dtype, "float8_e5m2"):
-		return 0.125
+		return roundoffFloat8E5M2
 	case strings.Contains(dtype, "float8"):
-		return 0.0625
+		return roundoffFloat8
 	case strings.Contains(dtype, "bfloat16"):
-		return 0.00390625
+		return roundoffBfloat16
 	case has("float16", "half"):
-		return 0.00048828125
+		return roundoffFloat16
 	case has("float64", "double", "complex128"):
-		return 1.1102230246251565e-16
+		return roundoffFloat64
 	case has("float", "complex"):
-		return 5.960464477539063e-8
+		return roundoffFloat32
 	default:
 		return 0
+	}
+}
+
+// sumRoundoff is the unit round-off by which a source sums the statistics of a tensor whose own is given. msProbe sums in
+// the tensor's dtype. Our collector converts to float32 or better: it sums blocks in float32, and these in float64.
+// SGLang's dumps are summed in float64. Of any other source nothing better than the tensor's dtype is known.
+func sumRoundoff(source string, own float64) float64 {
+	switch source {
+	case schemas.SourceCollector:
+		return min(own, roundoffFloat32)
+	case schemas.SourceSGLangDumper:
+		return min(own, roundoffFloat64)
+	default:
+		return own
 	}
 }

@@ -64,7 +64,7 @@ func TestLayoutsThatAreNotKnown(t *testing.T) {
 	if got := *rules.layoutPair(77, 77); got != (layoutPair{alike: true}) {
 		t.Errorf("the same unknown layout: %+v", got)
 	}
-	if got := *rules.layoutPair(77, float32Layout); got.alike || got.roundoff != 0x1p-24 || got.benchDtype != "torch.float32" {
+	if got := *rules.layoutPair(77, float32Layout); got.alike || got.roundoff != roundoffFloat32 || got.benchDtype != "torch.float32" {
 		t.Errorf("an unknown layout beside a known one: %+v", got)
 	}
 	rules.definitions.Layouts[77] = &schemas.LayoutRow{Kind: "tensor", Dtype: "torch.float32", Shape: []int64{2, 4}}
@@ -280,6 +280,58 @@ func TestTensorsWithoutAPartner(t *testing.T) {
 		}
 		if want := map[bool]Side{true: SideProblem, false: SideBench}[c.inProblem]; got.Side != want {
 			t.Errorf("%+v: side %s", c, got.Side)
+		}
+	}
+}
+
+func TestRoundingOfStatisticsIsThatOfTheirSource(t *testing.T) {
+	t.Parallel()
+	pair := paired(
+		tensor(bfloat16Layout, func(o *rows.Observation) { o.ElementCount, o.L2 = 1<<20, 2.098 }),
+		tensor(bfloat16Layout, func(o *rows.Observation) { o.ElementCount = 1 << 20 }))
+	for _, c := range []struct {
+		problem, bench string
+		want           Class
+	}{
+		{schemas.SourceMsprobe, schemas.SourceMsprobe, Agrees},
+		{schemas.SourceCollector, schemas.SourceCollector, Diverged},
+		{schemas.SourceSGLangDumper, schemas.SourceSGLangDumper, Diverged},
+		{schemas.SourceMsprobe, schemas.SourceCollector, Agrees},
+		{schemas.SourceCollector, schemas.SourceMsprobe, Agrees},
+		{"", schemas.SourceCollector, Agrees},
+	} {
+		rules := rulesOf(t, DefaultConfig(), func(d *rows.Definitions, problem, bench *rows.Run) {
+			problem.Described.Source, bench.Described.Source = c.problem, c.bench
+			pair.Problem.SiteID = placeOp(d, &schemas.OpRow{Name: "of the first layer"}, 0)
+		})
+		got := rules.Judge(pair, Setting{}, nil)
+		if got.Class != c.want || math.Abs(got.Error-0.049) > 1e-12 {
+			t.Errorf("4.9 %% in bfloat16, by %q against %q: %+v, want %s", c.problem, c.bench, got, c.want)
+		}
+		if got.Class == Diverged && (got.ErrorLow > got.Error || got.ErrorLow < 0.0489) {
+			t.Errorf("by %q against %q the error is at least %v, want nearly all of %v", c.problem, c.bench, got.ErrorLow, got.Error)
+		}
+	}
+}
+
+func TestSumsRoundInThePrecisionOfTheirSource(t *testing.T) {
+	t.Parallel()
+	const half, single, double = 0x1p-8, 0x1p-24, 0x1p-53
+	for _, c := range []struct {
+		source    string
+		own, want float64
+	}{
+		{schemas.SourceMsprobe, half, half},
+		{schemas.SourceMsprobe, single, single},
+		{schemas.SourceCollector, half, single},
+		{schemas.SourceCollector, single, single},
+		{schemas.SourceCollector, double, double},
+		{schemas.SourceCollector, 0, 0},
+		{schemas.SourceSGLangDumper, half, double},
+		{"another", half, half},
+	} {
+		if got := sumRoundoff(c.source, c.own); got != c.want {
+			t.Errorf("sumRoundoff(%q, %v) = %v, want %v", c.source, c.own, got, c.want)
 		}
 	}
 }

@@ -90,9 +90,9 @@ type Verdict struct {
 	Side      Side
 	Structure bool    // dtype, shape, requires_grad or literal differs in a way that counts
 	Differs   bool    // it makes the runs differ
-	Error     float64 // by the evidence
-	ErrorLow  float64 // proved, or lower end of the 95 % interval
-	ErrorHigh float64 // upper end of the interval; +Inf where only a lower bound is known
+	Error     float64 // as raw tensors or statistics measure it, or as sketches estimate it; statistics see part of it only
+	ErrorLow  float64 // at least: proved by statistics, less their own rounding; of sketches the lower end of the 95 % interval, if that is greater
+	ErrorHigh float64 // at most: upper end of the interval; +Inf where statistics bound the error from below only
 	Tolerance float64
 	ZScore    float64 // against the spread of three benches or more
 	Reason    string  // why nothing is said, or why a tensor stands alone; one of the Reason… constants

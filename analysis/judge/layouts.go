@@ -17,10 +17,11 @@ type layoutIDs struct{ problem, bench uint64 }
 
 // layoutPair is what two layouts say of a pair without its numbers.
 type layoutPair struct {
-	alike       bool // the same, or different in nothing that counts
-	sameLiteral bool // the same value by the layout alone, or no elements
-	roundoff    float64
-	benchDtype  string // of a tensor; else empty
+	alike       bool    // the same, or different in nothing that counts
+	sameLiteral bool    // the same value by the layout alone, or no elements
+	roundoff    float64 // of the coarser dtype
+	sumRoundoff float64 // by which the statistics of the coarser side were summed
+	benchDtype  string  // of a tensor; else empty
 }
 
 // layoutPair remembers pairs whose layouts are known.
@@ -39,8 +40,9 @@ func (r *Rules) layoutPair(problem, bench uint64) *layoutPair {
 
 func (r *Rules) pairLayouts(ids layoutIDs, problem, bench *schemas.LayoutRow) layoutPair {
 	pair := layoutPair{
-		alike:    ids.problem == ids.bench || (problem != nil && bench != nil && r.alike(problem, bench)),
-		roundoff: max(layoutRoundoff(problem), layoutRoundoff(bench)),
+		alike:       ids.problem == ids.bench || (problem != nil && bench != nil && r.alike(problem, bench)),
+		roundoff:    max(layoutRoundoff(problem), layoutRoundoff(bench)),
+		sumRoundoff: max(sumRoundoff(r.sources[0], layoutRoundoff(problem)), sumRoundoff(r.sources[1], layoutRoundoff(bench))),
 	}
 	if ids.problem == ids.bench && problem != nil {
 		pair.sameLiteral = isLiteral(problem)

@@ -29,6 +29,7 @@ type Rules struct {
 	layers       int32             // how many the programs have
 	mainDtype    [2]string         // of problem and bench
 	mainRoundoff float64
+	sources      [2]string // which observed problem and bench
 
 	sites   cache[uint64, siteRule]
 	layouts cache[layoutIDs, layoutPair]
@@ -46,6 +47,7 @@ func New(cfg Config, problem, bench *rows.Run, definitions *rows.Definitions) (*
 		config: cfg, tolerances: readTolerances(cfg.Rules), exceptions: exceptions, definitions: definitions,
 		mainDtype:    [2]string{problem.MainDtype, bench.MainDtype},
 		mainRoundoff: max(roundoff(problem.MainDtype), roundoff(bench.MainDtype)),
+		sources:      [2]string{problem.Described.Source, bench.Described.Source},
 	}
 	r.parents = parentsOf(definitions, problem, bench)
 	r.layers = r.countLayers()

@@ -21,10 +21,10 @@ type statistics struct {
 }
 
 // statisticsOf bounds the error from below. With x bench, y problem of n elements: |x-y| >= ||x|-|y||,
-// >= |mean x - mean y| sqrt n, >= |max x - max y|, >= |min x - min y|. From the first two the rounding of a sum in the
-// tensor's own dtype is taken off, u log2 n for pairwise summation (Higham, Accuracy and Stability of Numerical
-// Algorithms, 4.2). It says nothing where none of the counted statistics was measured on both sides.
-func statisticsOf(problem, bench *rows.Observation, counted uint32, scale, roundoff float64) statistics {
+// >= |mean x - mean y| sqrt n, >= |max x - max y|, >= |min x - min y|. From the first two the rounding of their sums is
+// taken off, u log2 n for pairwise summation (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), with u that of
+// the source that summed. It says nothing where none of the counted statistics was measured on both sides.
+func statisticsOf(problem, bench *rows.Observation, counted uint32, scale, sumRoundoff float64) statistics {
 	both := problem.Measured & bench.Measured
 	if both&counted == 0 {
 		return statistics{none: true, error: math.NaN(), low: math.NaN()}
@@ -36,7 +36,7 @@ func statisticsOf(problem, bench *rows.Observation, counted uint32, scale, round
 	case scale == 0:
 		return statistics{error: math.Inf(1), low: math.Inf(1)}
 	}
-	rounding := float64(roundoff * (1 + math.Log2(float64(1+problem.ElementCount))))
+	rounding := float64(sumRoundoff * (1 + math.Log2(float64(1+problem.ElementCount))))
 	return statistics{error: greater(extremes, sums) / scale, low: greater(extremes/scale, sums/scale-rounding)}
 }
 

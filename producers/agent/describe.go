@@ -106,7 +106,7 @@ func (r *runDefinition) row(startedNs int64) schemas.RunRow {
 	return schemas.RunRow{
 		RunID: schemas.RunID(r.Name), Name: r.Name, Model: r.Model, Framework: r.Framework, FrameworkVersion: r.FrameworkVersion,
 		Engine: r.Engine, EngineVersion: r.EngineVersion, WorldSize: r.WorldSize, Dtype: r.Dtype, Seed: r.Seed,
-		Source: "collector", Level: r.Level, Task: r.Task, Commit: r.Commit, Config: r.Config, Labels: labels,
+		Source: schemas.SourceCollector, Level: r.Level, Task: r.Task, Commit: r.Commit, Config: r.Config, Labels: labels,
 		FirstEventTimeNs: startedNs, EventTimeSource: "rank",
 	}
 }

@@ -14,7 +14,7 @@ import (
 // RunRow describes a run by what its first readable dump says.
 func RunRow(found Found, name string, labels map[string]string) schemas.RunRow {
 	row := schemas.RunRow{
-		RunID: schemas.RunID(name), Name: name, Source: "msprobe", Labels: labels, EventTimeSource: "file",
+		RunID: schemas.RunID(name), Name: name, Source: schemas.SourceMsprobe, Labels: labels, EventTimeSource: "file",
 	}
 	for i, d := range found.Dumps {
 		if i == 0 || d.ModTimeNs < row.FirstEventTimeNs {

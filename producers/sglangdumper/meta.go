@@ -114,7 +114,7 @@ func (d Dump) rankRow(id schemas.Identity) schemas.RankRow {
 // RunRow describes a run by what its first readable file says.
 func RunRow(found Found, name string, labels map[string]string) schemas.RunRow {
 	row := schemas.RunRow{
-		RunID: schemas.RunID(name), Name: name, Source: "sglang-dumper", Framework: "pytorch", Task: "tensor",
+		RunID: schemas.RunID(name), Name: name, Source: schemas.SourceSGLangDumper, Framework: "pytorch", Task: "tensor",
 		Labels: labels, EventTimeSource: "file",
 	}
 	if len(found.Dumps) == 0 {
