@@ -53,6 +53,18 @@ func int32s[R any](name string, get func(*R) int32) column[R] {
 	}}
 }
 
+func int64s[R any](name string, get func(*R) int64) column[R] {
+	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64}, func(b array.Builder, r *R) {
+		builder[*array.Int64Builder](b).Append(get(r))
+	}}
+}
+
+func uint16s[R any](name string, get func(*R) uint16) column[R] {
+	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint16}, func(b array.Builder, r *R) {
+		builder[*array.Uint16Builder](b).Append(get(r))
+	}}
+}
+
 func uint64s[R any](name string, get func(*R) uint64) column[R] {
 	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint64}, func(b array.Builder, r *R) {
 		builder[*array.Uint64Builder](b).Append(get(r))
@@ -68,6 +80,13 @@ func numbers64[R any](name string, get func(*R) (n uint64, known bool)) column[R
 			return
 		}
 		into.AppendNull()
+	}}
+}
+
+// plainFloats is never null.
+func plainFloats[R any](name string, get func(*R) float64) column[R] {
+	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float64}, func(b array.Builder, r *R) {
+		builder[*array.Float64Builder](b).Append(get(r))
 	}}
 }
 
@@ -101,8 +120,8 @@ func bools[R any](name string, get func(*R) bool) column[R] {
 	}}
 }
 
-// bytes is null where get gives nil.
-func bytes[R any](name string, get func(*R) *uint8) column[R] {
+// flags is null where get gives nil.
+func flags[R any](name string, get func(*R) *uint8) column[R] {
 	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint8, Nullable: true}, func(b array.Builder, r *R) {
 		into := builder[*array.Uint8Builder](b)
 		if v := get(r); v != nil {

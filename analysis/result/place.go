@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -48,12 +49,25 @@ func (p *place) count() {
 			p.unpaired.add(j, p.names)
 		}
 		switch {
-		case j.Differs && p.first < 0:
-			p.first = i
-		case p.alone < 0 && p.isAlone(j):
-			p.alone = i
+		case j.Differs:
+			p.first = p.earlier(p.first, i)
+		case p.isAlone(j):
+			p.alone = p.earlier(p.alone, i)
 		}
 	}
+}
+
+// earlier is the row that comes first: by place in the rank's order, micro step and site. Of those that the caller goes
+// through, few are of the same place.
+func (p *place) earlier(known, i int) int {
+	if known < 0 {
+		return i
+	}
+	a, b := p.judged[known].Own(), p.judged[i].Own()
+	if cmp.Or(cmp.Compare(b.Seq, a.Seq), cmp.Compare(b.MicroStep, a.MicroStep), cmp.Compare(b.SiteID, a.SiteID)) < 0 {
+		return i
+	}
+	return known
 }
 
 // isAlone says whether NaN or infinity appears where the bench has nothing to hold against it.
@@ -110,7 +124,7 @@ func (p *place) isText(j *judge.Judged) bool {
 // allDiffering are the verdicts that make the runs differ, in order.
 func (p *place) allDiffering() iter.Seq[*judge.Judged] {
 	return func(yield func(*judge.Judged) bool) {
-		for i := p.first; i < len(p.judged); i++ {
+		for i := range p.judged {
 			if p.judged[i].Differs && !yield(&p.judged[i]) {
 				return
 			}
@@ -191,7 +205,7 @@ func contentOf(j *judge.Judged) contentKey {
 func (p *place) parametersLike(shown *judge.Judged) []uint64 {
 	var same []uint64
 	wanted := contentOf(shown)
-	for i := p.first; i < len(p.judged); i++ {
+	for i := range p.judged {
 		j := &p.judged[i]
 		if j.Differs && contentOf(j) == wanted && p.names.site(j.Problem.SiteID).Role == "parameter" {
 			same = append(same, j.Problem.SiteID)

@@ -173,7 +173,7 @@ func layerColumns() []column[Layer] {
 		uint64s("paired_count", func(l *Layer) uint64 { return l.PairedCount }),
 		uint64s("differing_count", func(l *Layer) uint64 { return l.DifferingCount }),
 		uint64s("not_finite_count", func(l *Layer) uint64 { return l.NotFiniteCount }),
-		floats("greatest_error", func(l *Layer) (float64, bool) { return l.GreatestError, true }),
+		plainFloats("greatest_error", func(l *Layer) float64 { return l.GreatestError }),
 	}
 }
 

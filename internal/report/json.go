@@ -16,11 +16,11 @@ func WriteObject(to io.Writer, object any) error {
 }
 
 // writeJSON writes one object: {"rows":[{column:value,…},…]}, a row a line.
-func writeJSON(to io.Writer, answer io.Reader) error {
+func writeJSON(to io.Writer, answer records) error {
 	w := bufio.NewWriter(to)
 	line := []byte(`{"rows":[`)
 	first := true
-	_, err := eachRecord(answer, func(record arrow.RecordBatch) error {
+	_, err := answer(func(record arrow.RecordBatch) error {
 		for i := range int(record.NumRows()) {
 			if !first {
 				line = append(line, ',')

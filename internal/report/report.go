@@ -65,18 +65,64 @@ func Write(to io.Writer, f Format, answer io.Reader) error {
 	case Arrow, Parquet:
 		_, err := io.Copy(to, answer)
 		return err
+	case JSON, CSV, Text:
+		return writeRecords(to, f, streamed(answer))
+	}
+	return fmt.Errorf("output %q is not known", f)
+}
+
+// WriteRecord renders an answer that is in memory.
+func WriteRecord(to io.Writer, f Format, record arrow.RecordBatch) error {
+	switch f {
+	case Arrow:
+		return writeArrow(to, record)
+	case Parquet:
+		return writeParquet(to, record)
+	case JSON, CSV, Text:
+		return writeRecords(to, f, only(record))
+	}
+	return fmt.Errorf("output %q is not known", f)
+}
+
+func writeRecords(to io.Writer, f Format, answer records) error {
+	switch f {
 	case JSON:
 		return writeJSON(to, answer)
 	case CSV:
 		return writeCSV(to, answer)
-	case Text:
-		table, err := ReadTable(answer)
-		if err != nil {
-			return err
-		}
-		return table.WriteText(to)
+	case Text, Arrow, Parquet:
 	}
-	return fmt.Errorf("output %q is not known", f)
+	table, err := readTable(answer)
+	if err != nil {
+		return err
+	}
+	return table.WriteText(to)
+}
+
+// records calls visit for every batch of an answer.
+type records func(visit func(arrow.RecordBatch) error) (*arrow.Schema, error)
+
+// only is an answer of one batch.
+func only(record arrow.RecordBatch) records {
+	return func(visit func(arrow.RecordBatch) error) (*arrow.Schema, error) {
+		return record.Schema(), visit(record)
+	}
+}
+
+// streamed is an answer that is read from an Arrow stream.
+func streamed(answer io.Reader) records {
+	return func(visit func(arrow.RecordBatch) error) (*arrow.Schema, error) { return eachRecord(answer, visit) }
+}
+
+func writeArrow(to io.Writer, record arrow.RecordBatch) error {
+	w, err := ipc.NewFileWriter(to, ipc.WithSchema(record.Schema()))
+	if err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	if err := w.Write(record); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return w.Close()
 }
 
 // eachRecord calls visit for every batch of an Arrow stream.
@@ -97,10 +143,10 @@ func eachRecord(answer io.Reader, visit func(arrow.RecordBatch) error) (*arrow.S
 	return reader.Schema(), nil
 }
 
-func writeCSV(to io.Writer, answer io.Reader) error {
+func writeCSV(to io.Writer, answer records) error {
 	w := csv.NewWriter(to)
 	headed := false
-	schema, err := eachRecord(answer, func(record arrow.RecordBatch) error {
+	schema, err := answer(func(record arrow.RecordBatch) error {
 		if !headed {
 			headed = true
 			if err := w.Write(names(record.Schema())); err != nil {

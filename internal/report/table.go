@@ -34,9 +34,21 @@ type Value struct {
 func (v Value) True() bool { return v.Exact == "1" || v.Exact == "true" }
 
 // ReadTable reads an answer whole.
-func ReadTable(answer io.Reader) (Table, error) {
+func ReadTable(answer io.Reader) (Table, error) { return readTable(streamed(answer)) }
+
+// TableOf is an answer that is in memory.
+func TableOf(record arrow.RecordBatch) Table {
 	var t Table
-	schema, err := eachRecord(answer, func(record arrow.RecordBatch) error {
+	t.describe(record.Schema())
+	for i := range int(record.NumRows()) {
+		t.Rows = append(t.Rows, readRow(record, i))
+	}
+	return t
+}
+
+func readTable(answer records) (Table, error) {
+	var t Table
+	schema, err := answer(func(record arrow.RecordBatch) error {
 		for i := range int(record.NumRows()) {
 			t.Rows = append(t.Rows, readRow(record, i))
 		}
@@ -45,11 +57,15 @@ func ReadTable(answer io.Reader) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
+	t.describe(schema)
+	return t, nil
+}
+
+func (t *Table) describe(schema *arrow.Schema) {
 	t.Columns = names(schema)
 	for _, f := range schema.Fields() {
 		t.numeric = append(t.numeric, arrow.IsInteger(f.Type.ID()) || arrow.IsFloating(f.Type.ID()))
 	}
-	return t, nil
 }
 
 func readRow(record arrow.RecordBatch, i int) []Value {

@@ -1,0 +1,171 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Explained is one tensor, or other argument, that an op or its partner took or gave.
+type Explained struct {
+	judge.Judged
+	Op, BenchOp                string // empty where that run does not have it
+	PairedBy                   string // reason of the alignment; else id, only_problem, only_bench or other
+	Role, Path                 string
+	ProblemLayout, BenchLayout *schemas.LayoutRow // never nil
+}
+
+// ExplainOp gives what one op, by its full name, took and gave in both runs at a place: inputs first, then parameters, then
+// outputs. An op that only the bench has goes by the bench's name. The alignment is that of the programs of the place.
+func ExplainOp(op string, judged []judge.Judged, alignment []schemas.AlignmentRow, definitions *rows.Definitions) []Explained {
+	n := &names{definitions: definitions}
+	chosen := n.choose(schemas.OpID(op), judged)
+	pairedBy := chosen.pairedBy(alignment)
+	explained := make([]Explained, 0, len(chosen.rows))
+	for _, j := range chosen.rows {
+		site := n.site(j.Own().SiteID)
+		explained = append(explained, Explained{
+			Judged: *j, Op: n.op(chosen.problem).Name, BenchOp: n.op(chosen.bench).Name, PairedBy: pairedBy, Role: site.Role, Path: site.Path,
+			ProblemLayout: n.layout(j.Problem.LayoutID), BenchLayout: n.layout(j.Bench.LayoutID),
+		})
+	}
+	slices.SortStableFunc(explained, compareExplained)
+	return explained
+}
+
+// chosenOp is an op of the problem, that of the bench it was paired with, and the pairs of both.
+type chosenOp struct {
+	problem, bench uint64 // 0 where that run does not have it
+	rows           []*judge.Judged
+}
+
+// choose finds the pairs of an op. An op of the bench with the same name may be another one's partner: the op that this
+// one was paired with is shown.
+func (n *names) choose(wanted uint64, judged []judge.Judged) chosenOp {
+	chosen := chosenOp{bench: wanted}
+	for i := range judged {
+		problem, bench := n.opsOf(&judged[i])
+		if problem != wanted {
+			continue
+		}
+		if chosen.problem == 0 {
+			chosen.problem, chosen.bench = wanted, 0
+		}
+		chosen.bench = max(chosen.bench, bench)
+	}
+	for i := range judged {
+		problem, bench := n.opsOf(&judged[i])
+		if problem == wanted || chosen.bench != 0 && bench == chosen.bench && (chosen.problem == 0 || !judged[i].InProblem) {
+			chosen.rows = append(chosen.rows, &judged[i])
+		}
+	}
+	return chosen
+}
+
+// opsOf are the ops of a pair; 0 where it stands alone.
+func (n *names) opsOf(j *judge.Judged) (problem, bench uint64) {
+	if j.InProblem {
+		problem = n.site(j.Problem.SiteID).OpID
+	}
+	if j.InBench {
+		bench = n.site(j.Bench.SiteID).OpID
+	}
+	return problem, bench
+}
+
+func (c *chosenOp) pairedBy(alignment []schemas.AlignmentRow) string {
+	for i := range alignment {
+		if alignment[i].ProblemOpID == c.problem && alignment[i].BenchOpID == c.bench {
+			return alignment[i].Reason
+		}
+	}
+	switch {
+	case c.problem == 0:
+		return "only_bench"
+	case c.bench == 0:
+		return "only_problem"
+	case c.problem == c.bench:
+		return "id"
+	}
+	return "other"
+}
+
+func compareExplained(a, b Explained) int {
+	x, y := a.Own(), b.Own()
+	return cmp.Or(cmp.Compare(x.MicroStep, y.MicroStep), compareTruth(a.Role == "output", b.Role == "output"),
+		compareTruth(!a.InProblem, !b.InProblem), cmp.Compare(x.Seq, y.Seq), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Path, b.Path))
+}
+
+// compareTruth puts what is false first.
+func compareTruth(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// ExplainTable is the report explain_op of a place as Arrow columns.
+func ExplainTable(at pair.Step, explained []Explained) arrow.RecordBatch {
+	return record(explainColumns(at), explained)
+}
+
+func explainColumns(at pair.Step) []column[Explained] {
+	ofVerdict := func(columns []column[judge.Judged]) []column[Explained] {
+		return of(func(e *Explained) *judge.Judged { return &e.Judged }, columns)
+	}
+	return slices.Concat([]column[Explained]{
+		int64s("rank", func(*Explained) int64 { return int64(at.Rank) }),
+		uint32s("bench_rank", func(e *Explained) uint32 { return e.BenchRank }),
+		int64s("step", func(*Explained) int64 { return int64(at.Step) }),
+		uint16s("micro_step", func(e *Explained) uint16 { return e.Own().MicroStep }),
+		text("op", func(e *Explained) string { return e.Op }),
+		text("bench_op", func(e *Explained) string { return e.BenchOp }),
+		text("paired_by", func(e *Explained) string { return e.PairedBy }),
+		text("role", func(e *Explained) string { return e.Role }),
+		text("path", func(e *Explained) string { return e.Path }),
+	}, ofVerdict(judgedColumns()), []column[Explained]{
+		text("problem_kind", func(e *Explained) string { return e.ProblemLayout.Kind }),
+		text("bench_kind", func(e *Explained) string { return e.BenchLayout.Kind }),
+		text("problem_dtype", func(e *Explained) string { return e.ProblemLayout.Dtype }),
+		text("bench_dtype", func(e *Explained) string { return e.BenchLayout.Dtype }),
+		sizes("problem_shape", func(e *Explained) []int64 { return e.ProblemLayout.Shape }),
+		sizes("bench_shape", func(e *Explained) []int64 { return e.BenchLayout.Shape }),
+		text("problem_literal", func(e *Explained) string { return e.ProblemLayout.Literal }),
+		text("bench_literal", func(e *Explained) string { return e.BenchLayout.Literal }),
+		flags("problem_requires_grad", func(e *Explained) *uint8 { return e.ProblemLayout.RequiresGrad }),
+		flags("bench_requires_grad", func(e *Explained) *uint8 { return e.BenchLayout.RequiresGrad }),
+		uint64s("problem_element_count", func(e *Explained) uint64 { return e.Problem.ElementCount }),
+		uint64s("bench_element_count", func(e *Explained) uint64 { return e.Bench.ElementCount }),
+	}, ofVerdict(statisticColumns()), []column[Explained]{
+		uint64s("problem_not_finite_count", func(e *Explained) uint64 { return e.Problem.NotFinite() }),
+		uint64s("bench_not_finite_count", func(e *Explained) uint64 { return e.Bench.NotFinite() }),
+	})
+}
+
+// judgedColumns are all that was found out about a pair.
+func judgedColumns() []column[judge.Judged] {
+	return []column[judge.Judged]{
+		text("verdict", func(j *judge.Judged) string { return j.Class.String() }),
+		text("numeric", func(j *judge.Judged) string { return j.Numeric.String() }),
+		text("evidence", func(j *judge.Judged) string { return j.Evidence.String() }),
+		floats("error", func(j *judge.Judged) (float64, bool) { return known(j.Error) }),
+		floats("error_low", func(j *judge.Judged) (float64, bool) { return known(j.ErrorLow) }),
+		floats("error_high", func(j *judge.Judged) (float64, bool) { return known(j.ErrorHigh) }),
+		floats("tolerance", func(j *judge.Judged) (float64, bool) { return known(j.Tolerance) }),
+		truths("differs", func(j *judge.Judged) bool { return j.Differs }),
+		bools("structure", func(j *judge.Judged) bool { return j.Structure }),
+		text("side", func(j *judge.Judged) string { return j.Side.String() }),
+		text("reason", func(j *judge.Judged) string { return j.Reason }),
+		bools("problem_present", func(j *judge.Judged) bool { return j.InProblem }),
+		bools("bench_present", func(j *judge.Judged) bool { return j.InBench }),
+	}
+}
