@@ -39,9 +39,8 @@ func backwardEnds(run *rows.Run, definitions *rows.Definitions) map[uint64]bool 
 			continue
 		}
 		seen[id] = true
-		program := definitions.Programs[id]
-		for p := len(program) - 1; p >= 0; p-- {
-			if op := definitions.Ops[program[p].OpID]; op != nil && (op.Phase == "backward" || op.Phase == "gradient") {
+		for _, row := range slices.Backward(definitions.Programs[id]) {
+			if op := definitions.Ops[row.OpID]; op != nil && (op.Phase == "backward" || op.Phase == "gradient") {
 				ends[op.OpID] = true
 				break
 			}

@@ -112,7 +112,9 @@ func (c *contexts) add(j *judge.Judged, site schemas.SiteRow) {
 	if !math.IsNaN(j.Error) {
 		*worst = greater(*worst, j.Error)
 	}
-	count(&one.DifferingCount, j.Differs)
+	if j.Differs {
+		one.DifferingCount++
+	}
 	if j.Differs && (one.First == nil || j.Problem.Seq < one.First.Problem.Seq) {
 		one.First = j
 	}

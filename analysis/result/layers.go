@@ -37,8 +37,12 @@ func (s layerSums) of(key layerKey) *layerSum {
 // add counts one pair.
 func (s *layerSum) add(j *judge.Judged) {
 	s.paired++
-	count(&s.differing, j.Differs)
-	count(&s.notFinite, j.Differs && j.Numeric == judge.NumericNotFinite)
+	if j.Differs {
+		s.differing++
+	}
+	if j.Differs && j.Numeric == judge.NumericNotFinite {
+		s.notFinite++
+	}
 	if isFinite(j.Error) {
 		s.greatest = max(s.greatest, j.Error)
 	}

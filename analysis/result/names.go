@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tensortap/tensortap/analysis/judge"
@@ -87,8 +88,8 @@ func (n *names) call(program, op uint64) (row schemas.ProgramRow, found bool) {
 	index := n.programs[program]
 	if index == nil {
 		index = make(map[uint64]int, len(ops))
-		for i := len(ops) - 1; i >= 0; i-- {
-			index[ops[i].OpID] = i
+		for i, row := range slices.Backward(ops) {
+			index[row.OpID] = i
 		}
 		n.programs[program] = index
 	}

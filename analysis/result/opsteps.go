@@ -58,9 +58,15 @@ func (s *OpSteps) Place(at pair.Step, judged []judge.Judged) {
 
 func (s *OpStep) add(j *judge.Judged) {
 	s.TensorCount++
-	count(&s.DifferingCount, j.Differs)
-	count(&s.UnknownCount, j.Class == judge.Unknown)
-	count(&s.UnpairedCount, j.Class == judge.Unpaired)
+	if j.Differs {
+		s.DifferingCount++
+	}
+	if j.Class == judge.Unknown {
+		s.UnknownCount++
+	}
+	if j.Class == judge.Unpaired {
+		s.UnpairedCount++
+	}
 	s.inProblem = s.inProblem || j.InProblem
 	if !math.IsNaN(j.Error) {
 		s.GreatestError = greater(s.GreatestError, j.Error)

@@ -1,9 +1,8 @@
 package result
 
 import (
+	"slices"
 	"strings"
-
-	"github.com/tensortap/tensortap/schemas"
 )
 
 // structure names the parts of the layouts that differ; empty where they are no difference.
@@ -22,7 +21,9 @@ func (d *Difference) structure() string {
 		name    string
 		differs bool
 	}{
-		{"dtype", p.Dtype != b.Dtype}, {"shape", !sameShape(p, b)}, {"literal", p.Literal != b.Literal},
+		{"dtype", p.Dtype != b.Dtype},
+		{"shape", !slices.Equal(p.Shape, b.Shape)},
+		{"literal", p.Literal != b.Literal},
 		{"requires_grad", p.RequiresGrad != nil && b.RequiresGrad != nil && *p.RequiresGrad != *b.RequiresGrad},
 	} {
 		if part.differs {
@@ -30,16 +31,4 @@ func (d *Difference) structure() string {
 		}
 	}
 	return strings.Join(parts, " ")
-}
-
-func sameShape(p, b *schemas.LayoutRow) bool {
-	if len(p.Shape) != len(b.Shape) {
-		return false
-	}
-	for i := range p.Shape {
-		if p.Shape[i] != b.Shape[i] {
-			return false
-		}
-	}
-	return true
 }

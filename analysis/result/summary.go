@@ -42,13 +42,23 @@ type StepSummary struct {
 func (s *StepSummary) add(j *judge.Judged) {
 	s.addClass(j)
 	measured := j.Evidence != judge.EvidenceNone && j.Evidence != judge.EvidenceLiteral
-	count(&s.MeasuredCount, measured && j.Paired())
-	count(&s.ArgumentCount, j.Structure && j.Problem.Measured == 0 && j.Bench.Measured == 0)
-	if j.Reason != "" {
-		count(&s.BitsDifferCount, j.Reason == "bits differ")
-		count(&s.UninitialisedCount, j.Reason == "uninitialised")
+	if measured && j.Paired() {
+		s.MeasuredCount++
 	}
-	count(&s.DifferingCount, j.Differs)
+	if j.Structure && j.Problem.Measured == 0 && j.Bench.Measured == 0 {
+		s.ArgumentCount++
+	}
+	if j.Reason != "" {
+		if j.Reason == "bits differ" {
+			s.BitsDifferCount++
+		}
+		if j.Reason == "uninitialised" {
+			s.UninitialisedCount++
+		}
+	}
+	if j.Differs {
+		s.DifferingCount++
+	}
 	if isFinite(j.Error) {
 		s.GreatestError = greater(s.GreatestError, j.Error)
 	}
@@ -58,7 +68,9 @@ func (s *StepSummary) addClass(j *judge.Judged) {
 	switch j.Class {
 	case judge.Equal:
 		s.EqualCount++
-		count(&s.ProvedEqualCount, j.Evidence != judge.EvidenceLiteral)
+		if j.Evidence != judge.EvidenceLiteral {
+			s.ProvedEqualCount++
+		}
 	case judge.Within:
 		s.WithinCount++
 	case judge.Agrees:
@@ -67,32 +79,36 @@ func (s *StepSummary) addClass(j *judge.Judged) {
 		s.DivergedCount++
 	case judge.NotFinite:
 		s.NotFiniteCount++
-		count(&s.SameNotFiniteCount, !j.Differs)
+		if !j.Differs {
+			s.SameNotFiniteCount++
+		}
 	case judge.Structure:
 		s.StructureCount++
 	case judge.Unpaired:
-		count(&s.OnlyProblemCount, j.InProblem)
-		count(&s.OnlyBenchCount, j.InBench)
+		if j.InProblem {
+			s.OnlyProblemCount++
+		}
+		if j.InBench {
+			s.OnlyBenchCount++
+		}
 	case judge.Unknown:
 		s.addUnknown(j)
 	}
-	count(&s.PairedCount, j.Class != judge.Unpaired && j.Class != judge.Unknown)
+	if j.Class != judge.Unpaired && j.Class != judge.Unknown {
+		s.PairedCount++
+	}
 }
 
 func (s *StepSummary) addUnknown(j *judge.Judged) {
 	s.UnknownCount++
-	count(&s.AloneUnknownCount, !j.Paired())
+	if !j.Paired() {
+		s.AloneUnknownCount++
+	}
 	if j.Reason == "" {
 		return
 	}
 	if at, found := slices.BinarySearch(s.UnknownReasons, j.Reason); !found {
 		s.UnknownReasons = slices.Insert(s.UnknownReasons, at, j.Reason)
-	}
-}
-
-func count(into *uint64, counts bool) {
-	if counts {
-		*into++
 	}
 }
 

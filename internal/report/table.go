@@ -39,7 +39,7 @@ func ReadTable(answer io.Reader) (Table, error) { return readTable(streamed(answ
 // TableOf is an answer that is in memory.
 func TableOf(record arrow.RecordBatch) Table {
 	var t Table
-	t.describe(record.Schema())
+	t.Columns, t.numeric = names(record.Schema()), numeric(record.Schema())
 	for i := range int(record.NumRows()) {
 		t.Rows = append(t.Rows, readRow(record, i))
 	}
@@ -57,15 +57,17 @@ func readTable(answer records) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
-	t.describe(schema)
+	t.Columns, t.numeric = names(schema), numeric(schema)
 	return t, nil
 }
 
-func (t *Table) describe(schema *arrow.Schema) {
-	t.Columns = names(schema)
-	for _, f := range schema.Fields() {
-		t.numeric = append(t.numeric, arrow.IsInteger(f.Type.ID()) || arrow.IsFloating(f.Type.ID()))
+// numeric says of each column whether it holds numbers.
+func numeric(schema *arrow.Schema) []bool {
+	numbers := make([]bool, schema.NumFields())
+	for i, f := range schema.Fields() {
+		numbers[i] = arrow.IsInteger(f.Type.ID()) || arrow.IsFloating(f.Type.ID())
 	}
+	return numbers
 }
 
 func readRow(record arrow.RecordBatch, i int) []Value {
