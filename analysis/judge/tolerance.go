@@ -41,8 +41,9 @@ func (r *Rules) tolerated(band Band, site *siteRule, layouts *layoutPair) float6
 	}
 	// A tensor of float32 that was computed from those of bfloat16 is no better than they are.
 	unit := max(layouts.roundoff, r.mainRoundoff)
+	byDepth := toleratedByDepth(site.depth, unit)
 	if band.Runs >= bandRuns {
-		return greater(band.tolerated(), unit)
+		return greater(band.tolerated(), byDepth) // more benches are never stricter than one
 	}
 	for i := range site.tolerances {
 		if site.tolerances[i].dtype.fits(layouts.benchDtype) {
@@ -52,7 +53,7 @@ func (r *Rules) tolerated(band Band, site *siteRule, layouts *layoutPair) float6
 	if r.config.Tolerance >= 0 {
 		return r.config.Tolerance
 	}
-	return toleratedByDepth(site.depth, unit)
+	return byDepth
 }
 
 // toleratedByDepth is 4 u sqrt(depth), and four times that of float32 and float64: they are summed up in their own
