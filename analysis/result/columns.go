@@ -53,7 +53,7 @@ func int32s[R any](name string, get func(*R) int32) column[R] {
 	}}
 }
 
-func int64s[R any](name string, get func(*R) int64) column[R] {
+func plainInt64s[R any](name string, get func(*R) int64) column[R] {
 	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64}, func(b array.Builder, r *R) {
 		builder[*array.Int64Builder](b).Append(get(r))
 	}}

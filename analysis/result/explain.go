@@ -123,9 +123,9 @@ func explainColumns(at pair.Step) []column[Explained] {
 		return of(func(e *Explained) *judge.Judged { return &e.Judged }, columns)
 	}
 	return slices.Concat([]column[Explained]{
-		int64s("rank", func(*Explained) int64 { return int64(at.Rank) }),
+		plainInt64s("rank", func(*Explained) int64 { return int64(at.Rank) }),
 		uint32s("bench_rank", func(e *Explained) uint32 { return e.BenchRank }),
-		int64s("step", func(*Explained) int64 { return int64(at.Step) }),
+		plainInt64s("step", func(*Explained) int64 { return int64(at.Step) }),
 		uint16s("micro_step", func(e *Explained) uint16 { return e.Own().MicroStep }),
 		text("op", func(e *Explained) string { return e.Op }),
 		text("bench_op", func(e *Explained) string { return e.BenchOp }),
