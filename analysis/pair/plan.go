@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -93,8 +94,9 @@ func (k keys) same(i int, other keys, j int) bool {
 
 // hash spreads sites, which may be small numbers, over all bits.
 func (k keys) hash(i int) uint64 {
-	const golden = 11400714819323198485
-	return (k.sites[i] ^ uint64(value(k.micros, i))*golden) * golden
+	const golden, pi = 0x9E3779B97F4A7C15, 0x243F6A8885A308D3
+	high, low := bits.Mul64(k.sites[i]^pi^uint64(value(k.micros, i))<<48, golden)
+	return (high ^ low) * golden
 }
 
 // pairInPlace pairs each row with the same row.
@@ -208,10 +210,11 @@ func (p *Plan) merge(problem, bench *rows.Tensors) []Match {
 	return matches
 }
 
-// before says whether a row of one side stands before one of the other: by seq, then site.
-func before(a *rows.Tensors, i int, b *rows.Tensors, j int) bool {
-	if x, y := value(a.Seq, i), value(b.Seq, j); x != y {
-		return x < y
-	}
-	return a.SiteID[i] < b.SiteID[j]
+// before says whether a row of the bench stands before one of the problem: by seq, then micro step, then site.
+func before(bench *rows.Tensors, i int, problem *rows.Tensors, j int) bool {
+	return cmp.Or(
+		cmp.Compare(value(bench.Seq, i), value(problem.Seq, j)),
+		cmp.Compare(value(bench.MicroStep, i), value(problem.MicroStep, j)),
+		cmp.Compare(bench.SiteID[i], problem.SiteID[j]),
+	) < 0
 }

@@ -2,14 +2,13 @@ package system
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/zeebo/xxh3"
 
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/pair/align"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -162,22 +161,16 @@ func (c *Client) alignPairs(ctx context.Context, problem, bench string, pairs []
 			return err
 		}
 		runID, benchID := schemas.RunID(problem), schemas.RunID(bench)
-		for _, pair := range pairs[:n] {
-			p, b := programs[pair.problem], programs[pair.bench]
-			sign(p, b, given[ranProgram{runID, pair.problem}], given[ranProgram{benchID, pair.bench}])
-			if err := publishAlignment(ctx, publisher, runID, pair, p, b); err != nil {
+		for _, of := range pairs[:n] {
+			p, b := programs[of.problem], programs[of.bench]
+			pair.Sign(p, b, given[ranProgram{runID, of.problem}], given[ranProgram{benchID, of.bench}])
+			if err := publishAlignment(ctx, publisher, runID, pair.Align(p, b)); err != nil {
 				return err
 			}
 		}
 		pairs = pairs[n:]
 	}
 	return publisher.Flush(ctx)
-}
-
-// program is a program as it is stored: its ops, and behind them parents that are none of them.
-type program struct {
-	ops       []align.Op
-	positions []uint32
 }
 
 // programsQuery asks for ops in their order, and once for each parent that is not one of them.
@@ -205,13 +198,13 @@ LEFT ANY JOIN (
 ORDER BY placed.program_id, placed.absent, placed.position, placed.op_id`
 
 // programs reads the programs of the pairs.
-func (c *Client) programs(ctx context.Context, pairs []programPair) (map[uint64]*program, error) {
-	programs := map[uint64]*program{}
+func (c *Client) programs(ctx context.Context, pairs []programPair) (map[uint64]*pair.Program, error) {
+	programs := map[uint64]*pair.Program{}
 	var ids []string
-	for _, pair := range pairs {
-		for _, id := range []uint64{pair.problem, pair.bench} {
+	for _, of := range pairs {
+		for _, id := range []uint64{of.problem, of.bench} {
 			if programs[id] == nil {
-				programs[id] = &program{}
+				programs[id] = &pair.Program{ID: id}
 				ids = append(ids, fmt.Sprint(id))
 			}
 		}
@@ -223,7 +216,7 @@ func (c *Client) programs(ctx context.Context, pairs []programPair) (map[uint64]
 	return programs, nil
 }
 
-func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64]*program) error {
+func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64]*pair.Program) error {
 	rows, err := c.rowsOfViews(ctx, query)
 	if err != nil {
 		return err
@@ -242,20 +235,19 @@ func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64
 			return errors.New("the database gave a program that was not asked for")
 		}
 		op.Absent = absent == 1
-		p.ops, p.positions = append(p.ops, op), append(p.positions, position)
+		p.Ops, p.Positions = append(p.Ops, op), append(p.Positions, position)
 	}
 	return rows.Err()
 }
 
 // publishAlignment aligns two programs. The same rows are published under the same ids, whoever does it. What the ops
 // were given is that of the two runs that are compared first; others that ran the same programs are paired likewise.
-func publishAlignment(ctx context.Context, to *pipelines.Publisher, runID uint64, pair programPair, problem, bench *program) error {
-	rows := alignmentOf(pair, problem, bench)
-	content := contentOf(rows)
-	for i := range rows {
-		rows[i].Content = content
+func publishAlignment(ctx context.Context, to *pipelines.Publisher, runID uint64, alignment *pair.Alignment) error {
+	rows := alignment.Stored()
+	if len(rows) == 0 {
+		return nil
 	}
-	id := schemas.Identity{RunID: runID, Epoch: content}
+	id := schemas.Identity{RunID: runID, Epoch: rows[0].Content}
 	builder := schemas.NewBuilder[schemas.AlignmentRow]()
 	for i := range rows {
 		builder.Append(&rows[i])
@@ -268,41 +260,4 @@ func publishAlignment(ctx context.Context, to *pipelines.Publisher, runID uint64
 		id.Batch++
 	}
 	return nil
-}
-
-func alignmentOf(pair programPair, problem, bench *program) []schemas.AlignmentRow {
-	aligned := align.Programs(problem.ops, bench.ops)
-	rows := make([]schemas.AlignmentRow, len(aligned))
-	for i, a := range aligned {
-		row := &rows[i]
-		row.ProblemProgramID, row.BenchProgramID = pair.problem, pair.bench
-		row.Rules, row.Position, row.Reason = align.Rules, uint32(i), string(a.Reason) //nolint:gosec // as many as ops
-		if a.Problem >= 0 {
-			row.ProblemOpID, row.ProblemPosition = problem.ops[a.Problem].ID, &problem.positions[a.Problem]
-		}
-		if a.Bench >= 0 {
-			row.BenchOpID, row.BenchPosition = bench.ops[a.Bench].ID, &bench.positions[a.Bench]
-		}
-	}
-	return rows
-}
-
-// contentOf is a hash of the rows: the epoch of what is a function of its content.
-func contentOf(rows []schemas.AlignmentRow) uint64 {
-	hasher := xxh3.New()
-	var buffer []byte
-	for i := range rows {
-		r := &rows[i]
-		buffer = buffer[:0]
-		for _, id := range []uint64{r.ProblemProgramID, r.BenchProgramID, uint64(r.Rules), r.ProblemOpID, r.BenchOpID} {
-			buffer = binary.LittleEndian.AppendUint64(buffer, id)
-		}
-		for _, position := range []*uint32{r.ProblemPosition, r.BenchPosition} {
-			if position != nil {
-				buffer = binary.LittleEndian.AppendUint32(buffer, *position)
-			}
-		}
-		_, _ = hasher.Write(append(buffer, r.Reason...)) // a hash never fails
-	}
-	return hasher.Sum64()
 }

@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/schemas"
 )
-
-// signature is what an op was given and gave, apart from values, once with its dtypes and once without.
-type signature struct{ exact, shapes uint64 }
 
 // ranProgram is a program as one of the two runs ran it.
 type ranProgram struct{ run, program uint64 }
 
 // signatures are those of the ops that have rows, by program and op.
-type signatures map[ranProgram]map[uint64]signature
+type signatures map[ranProgram]map[uint64]pair.Signature
 
 // signaturesQuery looks at one step of each program and run: the first one that has rows. Devices, strides and
 // placements are left out, since they differ between the runs as a whole; so is text, which may be the id of a request.
@@ -58,8 +56,8 @@ GROUP BY seen.run_id, seen.program_id, site.op_id`
 // signatures reads those of all ops of the pairs.
 func (c *Client) signatures(ctx context.Context, problem, bench string, pairs []programPair) (signatures, error) {
 	var ids []string
-	for _, pair := range pairs {
-		ids = append(ids, fmt.Sprint(pair.problem), fmt.Sprint(pair.bench))
+	for _, of := range pairs {
+		ids = append(ids, fmt.Sprint(of.problem), fmt.Sprint(of.bench))
 	}
 	split, err := c.splitFactors(ctx, problem, bench)
 	if err != nil {
@@ -86,52 +84,14 @@ func (c *Client) readSignatures(ctx context.Context, query string, into signatur
 	for rows.Next() {
 		var of ranProgram
 		var op uint64
-		var s signature
-		if err := rows.Scan(&of.run, &of.program, &op, &s.exact, &s.shapes); err != nil {
+		var s pair.Signature
+		if err := rows.Scan(&of.run, &of.program, &op, &s.Exact, &s.Shapes); err != nil {
 			return err
 		}
 		if into[of] == nil {
-			into[of] = map[uint64]signature{}
+			into[of] = map[uint64]pair.Signature{}
 		}
 		into[of][op] = s
 	}
 	return rows.Err()
-}
-
-// sign gives the ops of two programs their signatures. One whose ops have no rows leaves both without.
-func sign(problem, bench *program, problems, benches map[uint64]signature) {
-	of := func(s signature) uint64 { return s.exact }
-	if otherDtypes(problems, benches) {
-		of = func(s signature) uint64 { return s.shapes }
-	}
-	if len(problems) == 0 || len(benches) == 0 {
-		problems, benches = nil, nil
-	}
-	problem.sign(problems, of)
-	bench.sign(benches, of)
-}
-
-func (p *program) sign(signatures map[uint64]signature, of func(signature) uint64) {
-	for i := range p.ops {
-		p.ops[i].Signature = of(signatures[p.ops[i].ID])
-	}
-}
-
-// otherDtypes says whether dtypes keep more than half of the ops apart that are the same in shapes and literals:
-// then the runs differ in them as a whole, and they say nothing of which op is which.
-func otherDtypes(problem, bench map[uint64]signature) bool {
-	exact, shapes := map[uint64]bool{}, map[uint64]bool{}
-	for _, s := range bench {
-		exact[s.exact], shapes[s.shapes] = true, true
-	}
-	var equal, alike int
-	for _, s := range problem {
-		if exact[s.exact] {
-			equal++
-		}
-		if shapes[s.shapes] {
-			alike++
-		}
-	}
-	return 2*equal < alike
 }
