@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/producers/torch"
 )
 
@@ -30,18 +30,14 @@ func (a *app) attached(l launching) ([]string, error) {
 	return append(append(os.Environ(), settings...), "PYTHONPATH="+path), nil
 }
 
-// stepsWanted is how the collector reads steps and ranks.
-var stepsWanted = regexp.MustCompile(`^(all|[0-9]+(-[0-9]*)?(/[0-9]+)?(,[0-9]+(-[0-9]*)?(/[0-9]+)?)*)$`)
-
 // check refuses settings that the collector could not honour: better once and here than in every process.
 func (l launching) check() error {
 	if level := *l.settings["level"]; level != "" && !slices.Contains(levels(), level) {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
 	}
 	for _, flag := range []string{"steps", "ranks"} {
-		value := strings.ReplaceAll(*l.settings[flag], " ", "")
-		if value != "" && !stepsWanted.MatchString(value) {
-			return fmt.Errorf("--%s %s: want numbers and ranges, as 0,3-5,10-100/10", flag, strconv.Quote(value))
+		if _, err := steps.Parse(*l.settings[flag]); err != nil {
+			return fmt.Errorf("--%s %s: %w", flag, strconv.Quote(*l.settings[flag]), err)
 		}
 	}
 	return nil

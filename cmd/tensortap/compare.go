@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -23,7 +24,8 @@ func newCompare(a *app) *cobra.Command {
 		Short: "Say whether two runs differ, and where that begins",
 		Long: `Say whether the problem run differs from the bench run, and where that begins: folders
 of dumps, of msProbe or of SGLang's dumper, in a temporary system that is removed
-afterwards, or names of stored runs. With three bench runs or more, their spread is
+afterwards, or names of stored runs. A folder is written with a slash, as ./bad or bad/,
+a name without one is that of a run. With three bench runs or more, their spread is
 the tolerance. What exists in one run only is counted and named, and does not by
 itself make them differ.
 
@@ -35,7 +37,7 @@ Without one it follows from dtype and depth.
 
 Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to say.`,
 		Example: `  tensortap compare bad/dump/step0 good/dump/step0
-  tensortap compare bad good --rank 3 --steps 10:20 --tolerance 1e-3
+  tensortap compare bad good --rank 3 --steps 10-20 --tolerance 1e-3
   tensortap compare bad good1 good2 good3
   tensortap compare bad good --output json
   tensortap compare bad good --output msprobe-csv --output-dir results`,
@@ -81,13 +83,14 @@ func (a *app) findPayloads(request *system.CompareRequest) {
 
 // comparisonWords are what commands that compare take as text.
 type comparisonWords struct {
-	tolerance, steps string
-	offset           int64
+	tolerance string
+	steps     steps.Set
+	offset    int64
 }
 
 func (w *comparisonWords) flags(f *pflag.FlagSet) {
 	w.judgeFlags(f)
-	f.StringVar(&w.steps, "steps", "", "only steps A:B of the problem, both included; also A:, :B or one step")
+	addSteps(f, &w.steps, " of the problem")
 }
 
 // judgeFlags are those of commands that look at one step.
@@ -97,14 +100,9 @@ func (w *comparisonWords) judgeFlags(f *pflag.FlagSet) {
 }
 
 func (w *comparisonWords) apply(request *system.CompareRequest) (err error) {
-	request.StepOffset = w.offset
+	request.StepOffset, request.Steps = w.offset, w.steps
 	if w.tolerance != "" {
-		if request.Tolerance, err = system.ParseTolerance(w.tolerance); err != nil {
-			return err
-		}
-	}
-	if w.steps != "" {
-		request.Steps, err = system.ParseSteps(w.steps)
+		request.Tolerance, err = system.ParseTolerance(w.tolerance)
 	}
 	return err
 }
@@ -147,8 +145,12 @@ func judged(verdict report.Verdict) error {
 
 // withRuns runs the comparison where the runs are.
 func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask question) error {
+	if err := request.CheckFolders(); err != nil {
+		return err
+	}
 	if request.FoldersOnly() {
 		return a.inTemporary(ctx, ask)
 	}
-	return a.inRunning(ctx, fmt.Sprintf("%s and %s are not both folders, and to compare stored runs", report.Printable(request.Problem), report.Printable(request.Bench())), ask)
+	why := fmt.Sprintf("%s and %s are names of runs%s; to compare stored runs", request.Problem, request.Bench(), system.FolderHint(request.Problem))
+	return a.inRunning(ctx, why, ask)
 }

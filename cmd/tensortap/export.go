@@ -20,7 +20,6 @@ func newExport(a *app) *cobra.Command {
 
 func newExportMsprobe(a *app) *cobra.Command {
 	request := system.DefaultExportRequest()
-	var steps string
 	cmd := &cobra.Command{
 		Use:   "msprobe DIR",
 		Short: "Write a dump of msProbe",
@@ -28,15 +27,10 @@ func newExportMsprobe(a *app) *cobra.Command {
 stack.json and construct.json in DIR/step0/rank0 and so on, for its own tools. Raw
 tensors are not written. Steps that have not ended are left out.`,
 		Example: `  tensortap export msprobe --run bad dump/
-  tensortap export msprobe --run bad dump/ --rank 0 --steps 100:110`,
+  tensortap export msprobe --run bad dump/ --rank 0 --steps 100-110`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Dir = args[0]
-			if steps != "" {
-				if request.Steps, err = system.ParseSteps(steps); err != nil {
-					return err
-				}
-			}
 			return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
 				return a.exportMsprobe(ctx, client, request)
 			})
@@ -45,7 +39,7 @@ tensors are not written. Steps that have not ended are left out.`,
 	f := cmd.Flags()
 	f.StringVar(&request.Run, "run", "", "name of the run")
 	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
-	f.StringVar(&steps, "steps", "", "only steps A:B, both included; also A:, :B or one step")
+	addSteps(f, &request.Steps, "")
 	a.completeRunFlags(cmd, "run")
 	_ = cmd.MarkFlagRequired("run")
 	return cmd

@@ -15,12 +15,12 @@ const msprobeJSON = "msprobe-json"
 
 func newOverflow(a *app) *cobra.Command {
 	request := system.DefaultOverflowRequest()
-	var output, steps string
+	var output string
 	cmd := &cobra.Command{
 		Use:   "overflow RUN|DIR",
 		Short: "Say where NaN or infinity began in one run",
 		Long: `Say where NaN or infinity began in one run, over all its ranks: a stored run, or a
-folder of msProbe dumps, in a temporary system that is removed afterwards. Masks of
+folder of msProbe dumps, written with a slash as ./bad or bad/, in a temporary system that is removed afterwards. Masks of
 -Inf, memory that nobody wrote and other known exceptions are left out and counted.
 
 With --output msprobe-json it writes what msProbe's overflow_check would, which is
@@ -28,22 +28,20 @@ nothing where its rules find nothing; the exit status is still by what is found 
 
 Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to say.`,
 		Example: `  tensortap overflow bad/dump
-  tensortap overflow bad --steps 100: --output json`,
+  tensortap overflow bad --steps 100- --output json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRunsOrFiles,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Run = args[0]
-			if steps != "" {
-				if request.Steps, err = system.ParseSteps(steps); err != nil {
-					return err
-				}
+			if err := request.Validate(); err != nil {
+				return err
 			}
 			return a.overflow(cmd.Context(), request, output)
 		},
 	}
 	f := cmd.Flags()
 	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
-	f.StringVar(&steps, "steps", "", "only steps A:B, both included; also A:, :B or one step")
+	addSteps(f, &request.Steps, "")
 	addOutput(cmd, &output)
 	f.Lookup("output").Usage += ", " + msprobeJSON
 	return cmd
@@ -98,5 +96,5 @@ func (a *app) withRun(ctx context.Context, request system.OverflowRequest, ask q
 	if request.Folder() {
 		return a.inTemporary(ctx, ask)
 	}
-	return a.inRunning(ctx, report.Printable(request.Run)+" is not a folder, and to look at a stored run", ask)
+	return a.inRunning(ctx, request.Run+" is the name of a run"+system.FolderHint(request.Run)+"; to look at a stored run", ask)
 }

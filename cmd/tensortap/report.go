@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
 )
@@ -40,6 +42,8 @@ func newReport(a *app) *cobra.Command {
 // newOneReport makes a command of a report: its question is the help, its parameters are the flags.
 func newOneReport(a *app, r sql.Report) *cobra.Command {
 	var output string
+	var wanted steps.Set
+	ranged := takesSteps(r)
 	values := make(map[string]*string, len(r.Parameters))
 	cmd := &cobra.Command{
 		Use:     strings.ReplaceAll(r.Name, "_", "-"),
@@ -49,10 +53,23 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		Example: example(r),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.report(cmd, r, values, output)
+			parameters := map[string]string{}
+			for name, value := range values {
+				parameters[name] = *value
+			}
+			if ranged {
+				if err := system.CheckRange(wanted); err != nil {
+					return err
+				}
+				maps.Copy(parameters, stepParameters(wanted))
+			}
+			return a.report(cmd, r, parameters, output)
 		},
 	}
 	for _, p := range r.Parameters {
+		if ranged && (p.Name == firstStep || p.Name == lastStep) {
+			continue
+		}
 		values[p.Name] = cmd.Flags().String(strings.ReplaceAll(p.Name, "_", "-"), p.Default, p.Doc)
 		if slices.Contains(runParameters(), p.Name) {
 			a.completeRunFlags(cmd, p.Name)
@@ -60,6 +77,9 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		if p.Required {
 			_ = cmd.MarkFlagRequired(strings.ReplaceAll(p.Name, "_", "-"))
 		}
+	}
+	if ranged {
+		addSteps(cmd.Flags(), &wanted, "")
 	}
 	addOutput(cmd, &output)
 	return cmd
@@ -88,14 +108,10 @@ func example(r sql.Report) string {
 	return line + "\n" + line + " --output json"
 }
 
-func (a *app) report(cmd *cobra.Command, r sql.Report, values map[string]*string, output string) error {
+func (a *app) report(cmd *cobra.Command, r sql.Report, parameters map[string]string, output string) error {
 	format, err := report.ParseFormat(output)
 	if err != nil {
 		return err
-	}
-	parameters := make(map[string]string, len(values))
-	for name, value := range values {
-		parameters[name] = *value
 	}
 	return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
 		if err := a.checkRuns(ctx, client, parameters); err != nil {

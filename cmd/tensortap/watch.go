@@ -31,7 +31,7 @@ published one by one as a training goes on, give a time longer than a step.
 Exit status: 0 nothing differs, 1 something differs, 2 an error, too little data to say,
 or stopped before anything differed.`,
 		Example: `  tensortap watch --problem bad --bench good --until-diverged
-  tensortap watch --problem bad --bench good --steps 100: --idle 10m
+  tensortap watch --problem bad --bench good --steps 100- --idle 10m
   tensortap watch --problem bad --bench good --output json | jq -c 'select(.event == "divergence")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -17,7 +17,7 @@ func TestAStoredRunIsExportedAsMsprobeWritesIt(t *testing.T) {
 	u.Publish(t, original, "tp nan")
 	dir := filepath.Join(t.TempDir(), "new", "dump")
 
-	out := program.Run(t, u.Setting, "export", "msprobe", "--run", "tp nan", dir, "--rank", "1", "--steps", "1:")
+	out := program.Run(t, u.Setting, "export", "msprobe", "--run", "tp nan", dir, "--rank", "1", "--steps", "1-")
 	if out.Status != 0 || !strings.HasPrefix(out.Stdout, "run tp nan: wrote ") || out.Stderr != "" {
 		t.Fatalf("export: %v", out)
 	}

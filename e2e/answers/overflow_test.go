@@ -107,7 +107,7 @@ func TestOverflowThatCannotSaySaysWhy(t *testing.T) {
 		{[]string{"overflow", run, "--steps", "7"}, "UNKNOWN ", "cannot say"},
 		{[]string{"overflow", run, "--steps", "7", "-o", "json"}, "{\n  \"verdict\": \"unknown\",\n  \"run\": \"" + run + "\",\n  \"unknown_because\": \"there are no tensors", "cannot say"},
 		{[]string{"overflow", "no such run"}, "", "no run is named"},
-		{[]string{"overflow", run, "--steps", "x"}, "", `steps "x"`},
+		{[]string{"overflow", run, "--steps", "x"}, "", `"x" for "--steps" flag: want numbers`},
 		{[]string{"overflow", run, "--output", "msprobe-json", "--rank", "1"}, "", "leave out --rank"},
 		{[]string{"overflow", run, "--output", "x"}, "", `output "x"`},
 	} {

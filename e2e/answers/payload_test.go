@@ -108,7 +108,7 @@ func TestPayloadsAreComparedOnce(t *testing.T) {
 	defer client.Close()
 	var told atomic.Int64
 	request := system.PayloadRequest{
-		Problem: runs[0], Bench: runs[1], Folders: folders, Rank: -1, Steps: system.AllSteps(),
+		Problem: runs[0], Bench: runs[1], Folders: folders, Rank: -1,
 		Progress: func(done, _ int64) { told.Store(max(told.Load(), done)) },
 	}
 	const kept = 48
@@ -147,7 +147,7 @@ func TestUnreadablePayloadsAreRows(t *testing.T) {
 	client := u.Client(t)
 	defer client.Close()
 	result, err := client.ComparePayloads(t.Context(), system.PayloadRequest{
-		Problem: runs[0], Bench: runs[1], Folders: folders, Rank: -1, Steps: system.AllSteps(),
+		Problem: runs[0], Bench: runs[1], Folders: folders, Rank: -1,
 	})
 	if err != nil || result.Pairs != 48 || result.Unreadable != damaged || len(result.Problems) != damaged {
 		t.Fatalf("ComparePayloads = %+v, %v, want %d of 48 unreadable", result, err, damaged)
@@ -173,7 +173,7 @@ func TestPayloadsNeedTheirFolders(t *testing.T) {
 	u := program.Shared(t)
 	client := u.Client(t)
 	defer client.Close()
-	request := system.PayloadRequest{Problem: "payload-none", Bench: "payload-none-too", Folders: [2]string{"no-such-folder", "."}, Rank: -1, Steps: system.AllSteps()}
+	request := system.PayloadRequest{Problem: "payload-none", Bench: "payload-none-too", Folders: [2]string{"no-such-folder", "."}, Rank: -1}
 	if result, err := client.ComparePayloads(t.Context(), request); err == nil || !strings.Contains(err.Error(), "no-such-folder") {
 		t.Errorf("ComparePayloads of a folder that is not there = %+v, %v", result, err)
 	}

@@ -35,7 +35,7 @@ func TestOpsOfALoopAreCounted(t *testing.T) {
 		{[]string{"shape-diff", "--problem", "loop copies", "--bench", "loop "}, []string{"only in problem", "aten.contiguous.default", "blocks.0"}},
 		{[]string{"shape-diff", "--problem", "loop ", "--bench", "loop "}, []string{"all shapes are the same: run loop  called ", " in each of 50 steps of 1 rank, "}},
 		{[]string{"shape-diff", "--problem", "loop copies", "--bench", "loop ", "--limit", "0"}, []string{"difference"}},
-		{[]string{"shape-diff", "--problem", "loop ", "--bench", "loop ", "--first-step", "50"}, []string{"nothing to compare: runs loop  and loop  have no step in common"}},
+		{[]string{"shape-diff", "--problem", "loop ", "--bench", "loop ", "--steps", "50-"}, []string{"nothing to compare: runs loop  and loop  have no step in common"}},
 		{[]string{"failing-op", "--run", "loop raises"}, []string{
 			"Aten.mm.default.0.forward", "blocks.0", "RuntimeError", "input.0: float32[8, 8] strides [1, 8] cpu", "input.1: float32[5, 3] strides [1, 5] cpu", "denoise.py, line 23",
 		}},

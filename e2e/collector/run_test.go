@@ -51,7 +51,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{listed, []string{"run", "--run", "none", "--", "sh", "-c", "exit 7"}, 7, []string{"VLLM_PLUGINS leaves out the plug-in tensortap"}},
 		{s, []string{"run", "--run", "none", "--eager", "--", "true"}, 2, []string{"--eager: this is no command line of vLLM or SGLang"}},
 		{s, []string{"run", "--run", "none", "--level", "L7", "--", "true"}, 2, []string{`--level "L7": want L0, L1, mix or aten`}},
-		{s, []string{"run", "--run", "none", "--steps", "0:2", "--", "true"}, 2, []string{`--steps "0:2": want numbers and ranges`}},
+		{s, []string{"run", "--run", "none", "--steps", "0:2", "--", "true"}, 2, []string{`--steps "0:2": a range is written with a hyphen: 0-2`}},
 		{s, []string{"run", "--run", "none", "--steps", "0, 3-5,10-100/10,200-", "--", "true"}, 0, []string{"nothing was recorded"}},
 		{s, []string{"run", "--run", "none", "--config", "none.json", "--", "true"}, 2, []string{"--config", "none.json: no such file"}},
 	} {

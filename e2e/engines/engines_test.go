@@ -279,7 +279,7 @@ func (e engineTrial) serveAsMsprobe(model string) {
 	e.answer(s, asked())
 	s.stop(e)
 	e.up.Settle(e)
-	out := program.Run(e, e.up.Setting, "compare", "driven", "good", "--steps", fmt.Sprintf("0:%d", stepsOf(asked())-1))
+	out := program.Run(e, e.up.Setting, "compare", "driven", "good", "--steps", fmt.Sprintf("0-%d", stepsOf(asked())-1))
 	var err error
 	if out.Status != program.ExitSame || !strings.HasPrefix(out.Stdout, "SAME") {
 		err = fmt.Errorf("%v", out)

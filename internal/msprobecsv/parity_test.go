@@ -16,6 +16,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/msprobecsv"
 	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/internal/testbed"
 )
@@ -134,7 +135,7 @@ func (s store) compare(ctx context.Context, t *testing.T, c *system.Client, p pa
 // write makes our files of a pair.
 func (s store) write(ctx context.Context, c *system.Client, p pair) (map[msprobecsv.Place]*file, []msprobecsv.Place, error) {
 	r := system.DefaultCompareRequest()
-	r.Problem, r.Benches, r.Steps = p.problem, []string{p.bench}, system.Steps{First: p.step, Last: p.step}
+	r.Problem, r.Benches, r.Steps = p.problem, []string{p.bench}, steps.Between(steps.Range{First: p.step, Last: p.step})
 	if strings.Contains(p.problem, "tensor") {
 		_, err := c.ComparePayloads(ctx, system.PayloadRequest{
 			Problem: p.problem, Bench: p.bench, Folders: [2]string{s[p.problem], s[p.bench]}, Rank: -1, Steps: r.Steps,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/internal/testbed"
 )
@@ -50,7 +51,7 @@ func checkAnswer(ctx context.Context, t *testing.T, c *system.Client, run string
 		return err
 	}
 	var got bytes.Buffer
-	found, err := c.WriteMsprobeOverflow(ctx, &got, run, system.AllSteps())
+	found, err := c.WriteMsprobeOverflow(ctx, &got, run, steps.All())
 	if err != nil {
 		return err
 	}

@@ -255,8 +255,8 @@ func (x *explanation) elsewhere() {
 }
 
 func (x *explanation) next() {
-	x.line("next", "tensortap report divergence --problem %s --bench %s --rank %d --first-step %d --last-step %d",
-		x.ProblemArgument, x.BenchArgument, x.Rank, x.Step, x.Step)
+	x.line("next", "tensortap report divergence --problem %s --bench %s --rank %d --steps %d",
+		x.ProblemArgument, x.BenchArgument, x.Rank, x.Step)
 }
 
 // ExplanationObject is an explanation for programs. Its fields stay; more may come.

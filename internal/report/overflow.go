@@ -130,7 +130,7 @@ func (o *Overflow) next(n *note) {
 	switch {
 	case len(o.Origins.Rows) == 0:
 	case o.Stored:
-		n.line("next", "tensortap report overflow --run %s --first-step %s --limit 100", o.Argument, o.Origins.Get(0, "step").Text())
+		n.line("next", "tensortap report overflow --run %s --steps %s- --limit 100", o.Argument, o.Origins.Get(0, "step").Text())
 	default:
 		n.line("next", "tensortap up, publish it with tensortap publish msprobe DIR --run NAME, and ask tensortap report overflow")
 	}

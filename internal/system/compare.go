@@ -25,6 +25,9 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: !r.FoldersOnly(),
 		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()),
 	}
+	if err := r.CheckFolders(); err != nil {
+		return comparison, err
+	}
 	if err := c.provide(ctx, &comparison); err != nil {
 		return comparison, err
 	}
@@ -87,10 +90,7 @@ func (c *Client) align(ctx context.Context, r CompareRequest, comparison *report
 func (c *Client) provide(ctx context.Context, comparison *report.Comparison) error {
 	if comparison.Stored {
 		for _, run := range comparison.Runs() {
-			if isPath(run) && c.CheckRun(ctx, run) != nil {
-				return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME (sglang-dumper instead of msprobe, if that wrote it)", run, report.Argument(run))
-			}
-			if err := c.CheckRun(ctx, run); err != nil {
+			if err := c.checkNamed(ctx, run); err != nil {
 				return err
 			}
 		}

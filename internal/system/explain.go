@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // ExplainRequest says which op of which runs to explain. Begin with DefaultExplainRequest.
@@ -155,7 +156,7 @@ func orAny(n int64) string {
 // parameters are those of the reports on all places of the op.
 func (r ExplainRequest) parameters(op string) map[string]string {
 	everywhere := r.Compare
-	everywhere.Rank, everywhere.Steps, everywhere.Limit = -1, AllSteps(), mostPlaces
+	everywhere.Rank, everywhere.Steps, everywhere.Limit = -1, steps.All(), mostPlaces
 	parameters := everywhere.Parameters(r.Compare.Problem, r.Compare.Benches)
 	parameters["op"] = op
 	return parameters

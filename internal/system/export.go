@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/tensortap/tensortap/internal/msprobedump"
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -16,11 +17,11 @@ type ExportRequest struct {
 	Run   string
 	Dir   string // a folder that is empty, or not there yet
 	Rank  int64  // -1 for all
-	Steps Steps
+	Steps steps.Set
 }
 
 // DefaultExportRequest writes everything.
-func DefaultExportRequest() ExportRequest { return ExportRequest{Rank: -1, Steps: AllSteps()} }
+func DefaultExportRequest() ExportRequest { return ExportRequest{Rank: -1} }
 
 // ExportResult says what was written.
 type ExportResult struct {

@@ -28,7 +28,7 @@ func (e *exporting) prepare(ctx context.Context) ([]exportedStep, error) {
 func (e *exporting) each(ctx context.Context, what, query string, row func(scan func(...any) error) error, more ...any) error {
 	parameters := append([]any{
 		clickhouse.Named("run_id", fmt.Sprint(e.run)), clickhouse.Named("rank", fmt.Sprint(e.request.Rank)),
-		clickhouse.Named("first_step", fmt.Sprint(e.request.Steps.First)), clickhouse.Named("last_step", fmt.Sprint(e.request.Steps.Last)),
+		clickhouse.Named("first_step", fmt.Sprint(e.request.Steps.First())), clickhouse.Named("last_step", fmt.Sprint(e.request.Steps.Last())),
 	}, more...)
 	rows, err := e.client.rowsOfViews(ctx, query, parameters...)
 	if err != nil {
@@ -62,7 +62,9 @@ ORDER BY step, rank`
 	err := e.each(ctx, "the steps", query, func(scan func(...any) error) error {
 		var s exportedStep
 		err := scan(&s.step, &s.rank, &s.epoch, &s.program, &s.dropped, &s.reason, &s.complete, &s.timeNs)
-		steps = append(steps, s)
+		if e.request.Steps.Contains(int64(s.step)) {
+			steps = append(steps, s)
+		}
 		return err
 	})
 	return steps, err

@@ -1,6 +1,10 @@
 package system
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tensortap/tensortap/internal/steps"
+)
 
 func TestAQuestionNamesWhatChangesItsAnswer(t *testing.T) {
 	t.Parallel()
@@ -17,7 +21,7 @@ func TestAQuestionNamesWhatChangesItsAnswer(t *testing.T) {
 		"tolerance":                  {func(r *CompareRequest) { r.Tolerance.Number = 0.5 }, false},
 		"rules":                      {func(r *CompareRequest) { r.Tolerance.Rules = []ToleranceRule{{"*", "*", 0.5}} }, false},
 		"rank":                       {func(r *CompareRequest) { r.Rank = 1 }, false},
-		"steps":                      {func(r *CompareRequest) { r.Steps.Last = 7 }, false},
+		"steps":                      {func(r *CompareRequest) { r.Steps = steps.Between(steps.Range{Last: 7}) }, false},
 		"offset":                     {func(r *CompareRequest) { r.StepOffset = 1 }, false},
 		"strict":                     {func(r *CompareRequest) { r.Strict = true }, false},
 		"payload":                    {func(r *CompareRequest) { r.Payload = true }, false},

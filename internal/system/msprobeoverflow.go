@@ -10,6 +10,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/msprobeoverflow"
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // What msProbe's overflow_check looks at, op by op: the first level of inputs and outputs.
@@ -40,14 +41,17 @@ ORDER BY step`
 // WriteMsprobeOverflow writes where NaN or infinity began as msProbe's
 // overflow_check does, of the first step where its rules find anything, and
 // says whether they do: if not, it writes nothing, as msProbe then has no file.
-func (c *Client) WriteMsprobeOverflow(ctx context.Context, to io.Writer, run string, steps Steps) (found bool, err error) {
+func (c *Client) WriteMsprobeOverflow(ctx context.Context, to io.Writer, run string, wanted steps.Set) (found bool, err error) {
 	table, err := c.Table(ctx, overflowStepsQuery, map[string]string{
-		"run": run, "first_step": strconv.FormatInt(steps.First, 10), "last_step": strconv.FormatInt(steps.Last, 10),
+		"run": run, "first_step": strconv.FormatInt(wanted.First(), 10), "last_step": strconv.FormatInt(wanted.Last(), 10),
 	})
 	if err != nil {
 		return false, err
 	}
 	for i := range table.Rows {
+		if !wanted.Contains(int64(table.Get(i, "step").Number)) {
+			continue
+		}
 		step := table.Get(i, "step").Exact
 		origins, err := c.msprobeOrigins(ctx, run, step)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/schemas"
@@ -20,7 +21,7 @@ type PayloadRequest struct {
 	Problem, Bench string    // names of stored runs
 	Folders        [2]string // the dumps that they were published from, problem and bench
 	Rank           int64     // of the problem; -1 for all
-	Steps          Steps
+	Steps          steps.Set
 	StepOffset     int64 // what to add to a step of the problem for that of the bench
 	// Progress is told how many pairs are compared. It may be nil; calls may overlap.
 	Progress func(done, all int64)
@@ -131,16 +132,19 @@ func (j *payloadJob) find(ctx context.Context) error {
 	r := j.request
 	table, err := j.client.tableOfViews(ctx, payloadPairsQuery, map[string]string{
 		"problem": r.Problem, "bench": r.Bench, "rank": strconv.FormatInt(r.Rank, 10),
-		"first_step": strconv.FormatInt(r.Steps.First, 10), "last_step": strconv.FormatInt(r.Steps.Last, 10),
+		"first_step": strconv.FormatInt(r.Steps.First(), 10), "last_step": strconv.FormatInt(r.Steps.Last(), 10),
 		"step_offset": strconv.FormatInt(r.StepOffset, 10),
 	})
 	if err != nil {
 		return err
 	}
-	j.pairs = make([]payloadPair, len(table.Rows))
 	for i, row := range table.Rows {
-		if j.pairs[i], err = r.pair(row); err != nil {
+		pair, err := r.pair(row)
+		if err != nil {
 			return fmt.Errorf("read row %d of tap.payload_pairs: %w", i, err)
+		}
+		if r.Steps.Contains(int64(pair.places[0].step)) {
+			j.pairs = append(j.pairs, pair)
 		}
 	}
 	return nil

@@ -3,10 +3,12 @@ package system
 import (
 	"errors"
 	"fmt"
-	"math"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // CompareRequest says what to compare. Begin with DefaultCompareRequest.
@@ -14,8 +16,8 @@ type CompareRequest struct {
 	Problem     string   // name of a run, or a folder of msProbe dumps
 	Benches     []string // likewise; the first is paired with, all together give the band
 	Tolerance   Tolerance
-	Rank        int64 // of the problem; -1 for all
-	Steps       Steps
+	Rank        int64     // of the problem; -1 for all
+	Steps       steps.Set // of the problem
 	StepOffset  int64     // what to add to a step of the problem for that of the bench
 	Strict      bool      // what exists on one side only makes the runs differ
 	Payload     bool      // compare raw tensors too, element by element
@@ -26,7 +28,7 @@ type CompareRequest struct {
 
 // DefaultCompareRequest compares everything.
 func DefaultCompareRequest() CompareRequest {
-	return CompareRequest{Tolerance: DefaultTolerance(), Rank: -1, Steps: AllSteps(), Limit: 20}
+	return CompareRequest{Tolerance: DefaultTolerance(), Rank: -1, Limit: 20}
 }
 
 // Bench is the run that the problem is paired with.
@@ -37,7 +39,7 @@ func (r CompareRequest) Validate() error {
 	if len(r.Benches) == 0 {
 		return errors.New("nothing to compare with: name a bench run")
 	}
-	for i, name := range append([]string{r.Problem}, r.Benches...) {
+	for i, name := range r.sides() {
 		for _, other := range r.Benches[:max(i-1, 0)] {
 			if i > 0 && name == other {
 				return fmt.Errorf("bench %q is named twice", name)
@@ -47,22 +49,33 @@ func (r CompareRequest) Validate() error {
 	if r.Payload && !r.FoldersOnly() && (r.Folders[0] == "" || r.Folders[1] == "") {
 		return errors.New("raw tensors of stored runs are not stored themselves: give the folders of the dumps, --problem-dir and --bench-dir")
 	}
+	if err := CheckRange(r.Steps); err != nil {
+		return err
+	}
 	return r.Tolerance.Validate()
 }
 
 // FoldersOnly says whether all sides are dumps that still have to be read.
 func (r CompareRequest) FoldersOnly() bool {
-	for _, name := range append([]string{r.Problem}, r.Benches...) {
-		if !isPath(name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.sides(), func(name string) bool { return !IsPath(name) })
 }
 
-func isPath(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
+// sides are what the request names, the problem first.
+func (r CompareRequest) sides() []string { return append([]string{r.Problem}, r.Benches...) }
+
+// CheckFolders refuses a folder that is not there, and one beside a stored run.
+func (r CompareRequest) CheckFolders() error {
+	for _, name := range r.sides() {
+		if err := checkFolder(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range r.sides() {
+		if IsPath(name) && !r.FoldersOnly() {
+			return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME (sglang-dumper instead of msprobe, if that wrote it)", name, report.Argument(name))
+		}
+	}
+	return nil
 }
 
 // Parameters are those of the comparing reports, for the runs of these names.
@@ -71,7 +84,7 @@ func (r CompareRequest) Parameters(problem string, benches []string) map[string]
 		"problem": problem, "bench": benches[0], "benches": textList(benches[1:]),
 		"tolerance": formatFloat(r.Tolerance.Number), "tolerances": r.Tolerance.parameter(),
 		"rank":       strconv.FormatInt(r.Rank, 10),
-		"first_step": strconv.FormatInt(r.Steps.First, 10), "last_step": strconv.FormatInt(r.Steps.Last, 10),
+		"first_step": strconv.FormatInt(r.Steps.First(), 10), "last_step": strconv.FormatInt(r.Steps.Last(), 10),
 		"step_offset": strconv.FormatInt(r.StepOffset, 10),
 		"limit":       strconv.FormatUint(r.Limit, 10),
 	}
@@ -92,33 +105,10 @@ func textLiteral(text string) string { return "'" + strings.ReplaceAll(text, "'"
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// Steps is a range of steps of the problem, both ends included.
-type Steps struct{ First, Last int64 } // Last is -1 for the end
-
-// AllSteps is the range of all steps.
-func AllSteps() Steps { return Steps{Last: -1} }
-
-// ParseSteps reads "3", "3:7", ":7" or "3:".
-func ParseSteps(text string) (Steps, error) {
-	wrong := fmt.Errorf("steps %q: want A:B, A:, :B or one step, whole numbers from 0 to %d", text, math.MaxUint32)
-	first, last, ranged := strings.Cut(text, ":")
-	steps := AllSteps()
-	if first != "" || !ranged {
-		n, err := strconv.ParseUint(first, 10, 32)
-		if err != nil {
-			return steps, wrong
-		}
-		steps.First = int64(n) //nolint:gosec // 32 bits
-		if !ranged {
-			steps.Last = steps.First
-		}
+// CheckRange refuses steps with gaps, for questions that reports answer: those take the first step and the last.
+func CheckRange(set steps.Set) error {
+	if _, ok := set.Range(); !ok {
+		return fmt.Errorf("--steps %s: want one range without gaps here, as 3-5 or 5-", set)
 	}
-	if last != "" {
-		n, err := strconv.ParseUint(last, 10, 32)
-		if err != nil || int64(n) < steps.First { //nolint:gosec // 32 bits
-			return steps, wrong
-		}
-		steps.Last = int64(n) //nolint:gosec // 32 bits
-	}
-	return steps, nil
+	return nil
 }

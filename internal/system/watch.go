@@ -10,6 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // WatchRequest says which runs to watch, and who is told. Begin with DefaultWatchRequest.
@@ -41,7 +42,9 @@ func (r WatchRequest) Validate() error {
 	case r.Connect == nil || r.Say == nil || r.Now == nil || r.Busy == nil:
 		return errors.New("a watch needs a connection, somebody to tell, and a clock")
 	}
-	return r.Compare.Validate()
+	anySteps := r.Compare
+	anySteps.Steps = steps.All() // of a watch they may have gaps
+	return anySteps.Validate()
 }
 
 // ErrStopped says that a watch was stopped before both runs had ended. Its

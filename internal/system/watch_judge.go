@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // align pairs the ops of programs that differ, once their steps have ended on both sides.
@@ -123,7 +124,7 @@ func (w *watch) sayDifferent(ctx context.Context, judged report.Table, found map
 
 func (w *watch) parameters(first, last int64) map[string]string {
 	request := w.r.Compare
-	request.Steps = Steps{First: first, Last: last}
+	request.Steps = steps.Between(steps.Range{First: first, Last: last})
 	return request.Parameters(request.Problem, request.Benches)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // ended says whether that rank has ended the step in both runs.
@@ -36,14 +37,14 @@ func (s *watchedStep) signature() string { return fmt.Sprint(s.sides) }
 const stepsAtOnce = 100
 
 // spans joins steps that follow each other, up to so many.
-func spans(steps []int64, most int64) []Steps {
-	var joined []Steps
-	for _, step := range steps {
+func spans(numbers []int64, most int64) []steps.Range {
+	var joined []steps.Range
+	for _, step := range numbers {
 		if last := len(joined) - 1; last >= 0 && joined[last].Last == step-1 && step-joined[last].First < most {
 			joined[last].Last = step
 			continue
 		}
-		joined = append(joined, Steps{First: step, Last: step})
+		joined = append(joined, steps.Range{First: step, Last: step})
 	}
 	return joined
 }

@@ -6,12 +6,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // wholeQuestion is a question about whole steps that is on its way. It takes as long as several looks at what lands
 // meanwhile, which do not wait for it.
 type wholeQuestion struct {
-	steps      Steps
+	steps      steps.Range
 	signatures map[int64]string // of the steps when it was asked
 	asking     errgroup.Group
 	giveUp     context.CancelFunc

@@ -80,7 +80,7 @@ func (p spot) before(o spot) bool {
 
 func newWatch(r WatchRequest) *watch {
 	return &watch{
-		r: r, begun: r.Now(), changed: r.Now(), from: r.Compare.Steps.First,
+		r: r, begun: r.Now(), changed: r.Now(), from: r.Compare.Steps.First(),
 		steps: map[int64]*watchedStep{}, aligned: map[[2]string]bool{},
 		progress: [2]watchedQuestion{{report: "progress"}, {report: "progress"}}, landed: watchedQuestion{report: "landed"},
 		pairs: pairsQuestion(), wholeSteps: watchedQuestion{report: "judged_steps"},
@@ -152,7 +152,7 @@ func (w *watch) measureSteps(ctx context.Context) error {
 	group, askCtx := errgroup.WithContext(ctx)
 	var tables [2]report.Table
 	for i, side := range w.sides {
-		last := w.r.Compare.Steps.Last
+		last := w.r.Compare.Steps.Last()
 		if last >= 0 {
 			last += side.offset
 		}
@@ -177,7 +177,7 @@ func (w *watch) measureSteps(ctx context.Context) error {
 // note takes one row of the report progress.
 func (w *watch) note(side int, t report.Table, row int) {
 	rank, step := int64(t.Get(row, "rank").Number), int64(t.Get(row, "step").Number)-w.sides[side].offset
-	if step < w.from || w.r.Compare.Steps.Last >= 0 && step > w.r.Compare.Steps.Last || w.r.Compare.Rank >= 0 && rank != w.r.Compare.Rank {
+	if step < w.from || !w.r.Compare.Steps.Contains(step) || w.r.Compare.Rank >= 0 && rank != w.r.Compare.Rank {
 		return
 	}
 	w.sides[side].ranks[rank] = true
