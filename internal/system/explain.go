@@ -182,7 +182,13 @@ func (c *Client) fillExplanation(ctx context.Context, r ExplainRequest, e *repor
 	ask(&e.Context, "op_context", before)
 	place := map[string]string{"run": e.Problem, "op": e.Op, "rank": parameters["rank"], "step": parameters["step"]}
 	ask(&e.Place, "op_place", place)
-	ask(&e.Msprobe, "op_msprobe", parameters)
+	group.Go(func() error {
+		byMsprobe, err := c.bothFrom(askCtx, "msprobe", r.Compare.Problem, r.Compare.Bench())
+		if err == nil && byMsprobe {
+			e.Msprobe, err = c.Report(askCtx, "op_msprobe", parameters)
+		}
+		return err
+	})
 	group.Go(func() error {
 		gaps, err := c.gaps(askCtx, e.Problem, e.Bench)
 		e.Gaps = append(e.Gaps, gaps...)

@@ -68,6 +68,13 @@ func distinct(runs [2]string) []string {
 	return runs[:]
 }
 
+// bothFrom says whether both runs were observed by that tool.
+func (c *Client) bothFrom(ctx context.Context, source, problem, bench string) (bool, error) {
+	others, err := c.Table(ctx, "SELECT DISTINCT source FROM tap_store.run WHERE name IN ({problem:String}, {bench:String}) AND source != {source:String}",
+		map[string]string{"problem": problem, "bench": bench, "source": source})
+	return len(others.Rows) == 0, err
+}
+
 // commonLevel is the level that both runs were recorded at; empty where they differ or nobody knows.
 func (c *Client) commonLevel(ctx context.Context, problem, bench string) (string, error) {
 	levels, err := c.Table(ctx, "SELECT DISTINCT level FROM tap_store.run WHERE name IN ({problem:String}, {bench:String})",
