@@ -18,7 +18,7 @@ func TestAPathIsWrittenWithASeparator(t *testing.T) {
 	}
 }
 
-func TestAFolderInTheWorkingDirectoryDoesNotHideARun(t *testing.T) { //nolint:paralleltest // it changes the working directory
+func TestAFolderInTheWorkingDirectoryDoesNotHideARun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"bad", "good"} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
