@@ -9,10 +9,14 @@ import (
 // mostPlannedRows is how many rows of both runs the plans hold that are kept for the next steps.
 const mostPlannedRows = 4_000_000
 
+// Rename changes which sites of the bench have partners of another name, for its tensors of a step.
+type Rename func(bench *rows.Tensors, moved map[uint64]uint64) map[uint64]uint64
+
 // Planner makes the plans of steps, and makes them once for steps that have the same. Its methods may be called at the
 // same time.
 type Planner struct {
 	aligner *Aligner
+	rename  Rename // nil where alignments have the last word
 
 	mutex sync.Mutex
 	plans map[Programs]*Plan
@@ -24,6 +28,9 @@ func NewPlanner(aligner *Aligner) *Planner {
 	return &Planner{aligner: aligner, plans: map[Programs]*Plan{}}
 }
 
+// Rename has the last word on which sites stand beside each other. It is set before the first plan is made.
+func (p *Planner) Rename(rename Rename) { p.rename = rename }
+
 // Plan says which rows of the tensors of a step stand beside each other; nil tensors are none.
 func (p *Planner) Plan(step Step, problem, bench *rows.Tensors) *Plan {
 	programs := Programs{step.ProblemProgram, step.BenchProgram}
@@ -33,6 +40,9 @@ func (p *Planner) Plan(step Step, problem, bench *rows.Tensors) *Plan {
 	var moved map[uint64]uint64
 	if alignment := p.aligner.Align(programs); alignment != nil && bench != nil {
 		moved = alignment.Moved(bench, p.aligner.definitions)
+	}
+	if p.rename != nil && bench != nil {
+		moved = p.rename(bench, moved)
 	}
 	plan := Build(problem, bench, moved)
 	p.keep(programs, plan)
