@@ -79,6 +79,9 @@ func syntaxError(name string, err error) error {
 	return wrong
 }
 
+// IsZero says whether there is no value at all, as of a key that is missing.
+func (n Node) IsZero() bool { return n.yaml == nil }
+
 // Line is where the value begins, from 1 on.
 func (n Node) Line() int { return n.yaml.Line }
 
