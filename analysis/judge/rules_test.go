@@ -262,16 +262,17 @@ func TestTolerance(t *testing.T) {
 		layout uint64
 		want   float64
 	}{
-		"whole numbers":            {-1, "torch.float32", Band{Runs: 3, Mean: 1}, rules, int64Layout, 0},
-		"by dtype and depth":       {-1, "torch.float32", Band{}, nil, float32Layout, 16 * u32 * 2},
-		"of 16 bits":               {-1, "torch.float32", Band{}, nil, bfloat16Layout, 4 * u16 * 2},
-		"from tensors of 16 bits":  {-1, "torch.bfloat16", Band{}, nil, float32Layout, 4 * u16 * 2},
-		"one number":               {0, "torch.float32", Band{}, nil, float32Layout, 0},
-		"a rule that fits":         {0.1, "torch.float32", Band{}, rules, bfloat16Layout, 0.25},
-		"no rule that fits":        {0.1, "torch.float32", Band{}, rules, float32Layout, 0.1},
-		"two benches":              {-1, "torch.float32", Band{Runs: 2, Mean: 1}, nil, float32Layout, 16 * u32 * 2},
-		"three benches":            {0.1, "torch.float32", Band{Runs: 3, Mean: 1, Deviation: 0.5}, rules, bfloat16Layout, 2.5},
-		"three benches, no spread": {0.1, "torch.float32", Band{Runs: 3}, rules, bfloat16Layout, u16},
+		"whole numbers":                     {-1, "torch.float32", Band{Runs: 3, Mean: 1}, rules, int64Layout, 0},
+		"by dtype and depth":                {-1, "torch.float32", Band{}, nil, float32Layout, 16 * u32 * 2},
+		"of 16 bits":                        {-1, "torch.float32", Band{}, nil, bfloat16Layout, 4 * u16 * 2},
+		"from tensors of 16 bits":           {-1, "torch.bfloat16", Band{}, nil, float32Layout, 4 * u16 * 2},
+		"one number":                        {0, "torch.float32", Band{}, nil, float32Layout, 0},
+		"a rule that fits":                  {0.1, "torch.float32", Band{}, rules, bfloat16Layout, 0.25},
+		"no rule that fits":                 {0.1, "torch.float32", Band{}, rules, float32Layout, 0.1},
+		"two benches":                       {-1, "torch.float32", Band{Runs: 2, Mean: 1}, nil, float32Layout, 16 * u32 * 2},
+		"three benches":                     {0.1, "torch.float32", Band{Runs: 3, Mean: 1, Deviation: 0.5}, rules, bfloat16Layout, 2.5},
+		"three benches, no spread":          {-1, "torch.float32", Band{Runs: 3}, rules, bfloat16Layout, 4 * u16 * 2},
+		"three benches, less than by dtype": {1e-9, "torch.float32", Band{Runs: 3, Mean: u32}, rules, float32Layout, 16 * u32 * 2},
 	} {
 		r := rulesOf(t, Config{Tolerance: c.global}, func(_ *rows.Definitions, problem, _ *rows.Run) { problem.MainDtype = c.main })
 		site := &siteRule{depth: 4, tolerances: c.rules}
