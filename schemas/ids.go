@@ -24,7 +24,10 @@ func OpID(name string) uint64 { return hashFields(name) }
 
 // SiteID is the id of one tensor of an op. Nested paths are joined by dots.
 func SiteID(opID uint64, role, path string) uint64 {
-	return hashFields(FormatID(opID), role, path)
+	var stack [256]byte
+	canonical := appendID(stack[:0], opID)
+	canonical = appendField(canonical, role)
+	return xxh3.Hash(appendField(canonical, path))
 }
 
 // LayoutID is the id of a layout; its own LayoutID field is not looked at.
@@ -55,8 +58,8 @@ type ProgramHasher struct {
 
 // Add appends the op at the next position; parent 0 means none.
 func (h *ProgramHasher) Add(opID, parentOpID uint64) {
-	h.buffer = appendField(h.buffer[:0], FormatID(opID))
-	h.buffer = appendField(h.buffer, FormatID(parentOpID))
+	h.buffer = appendID(h.buffer[:0], opID)
+	h.buffer = appendID(h.buffer, parentOpID)
 	_, _ = h.hasher.Write(h.buffer) // a hash never fails
 }
 
@@ -110,6 +113,13 @@ func hashFields(fields ...string) uint64 {
 func appendField(canonical []byte, field string) []byte {
 	canonical = append(canonical, field...)
 	return append(canonical, separator...)
+}
+
+// appendID appends a field that FormatID would make.
+func appendID(canonical []byte, id uint64) []byte {
+	var bytes [8]byte
+	binary.BigEndian.PutUint64(bytes[:], id)
+	return append(hex.AppendEncode(canonical, bytes[:]), separator...)
 }
 
 func formatShape(shape []int64) string {

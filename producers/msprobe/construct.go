@@ -76,13 +76,11 @@ func (c *constructReader) pair() error {
 
 // link notes the parents of all ops.
 func (r *reading) link(op, parent []byte, microStep uint16) error {
-	id, above := schemas.OpID(view(op)), uint64(0)
+	above := uint64(0)
 	if len(parent) > 0 {
 		above = schemas.OpID(view(parent))
-		r.graph.at(above)
 	}
-	n := r.graph.at(id)
-	n.parent, n.microStep = above, microStep
+	r.graph.link(schemas.OpID(view(op)), above, microStep)
 	return nil
 }
 

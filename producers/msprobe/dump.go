@@ -21,12 +21,15 @@ type dumpReader struct {
 	scan   *scanner
 	values *values
 	file   string
-	debug  bool // entries are values, not sections
+	debug  bool       // entries are values, not sections
+	ops    *catalogue // nil where ops are described anew
+	one    op         // the last one, where there is no catalogue
 	header Header
 	indent int   // blanks before the last op's name
 	last   int64 // offset of the last op's name
 	name   []byte
 	found  bool // the object of ops
+	site   int  // of the op being written, how many went before
 }
 
 // read reads the document. It returns only errors that end the whole dump; damage becomes problems.
@@ -77,10 +80,10 @@ func (d *dumpReader) member() error {
 	switch {
 	case key == "data" && t == tokenObject:
 		d.scan.opDepth = d.scan.depth
-		return d.ops()
+		return d.all()
 	case d.debug && t == tokenObject && schemas.NamesAnOp(key):
 		d.scan.opDepth = d.scan.depth - 1
-		return d.op([]byte(key), t)
+		return d.op(d.named([]byte(key)), t)
 	case t == tokenString:
 		d.header.set(key, string(d.scan.unescape(nil)))
 		return nil
@@ -112,11 +115,11 @@ func (d *dumpReader) lost(err error) error {
 	if errors.Is(err, errCut) || !d.scan.resync(0, d.scan.offset()) {
 		return d.cutShort()
 	}
-	return d.ops()
+	return d.all()
 }
 
-// ops reads the members of the object of ops up to its end.
-func (d *dumpReader) ops() error {
+// all reads the members of the object of ops up to its end.
+func (d *dumpReader) all() error {
 	d.found = true
 	for {
 		t, err := d.scan.next()
@@ -133,8 +136,10 @@ func (d *dumpReader) ops() error {
 			return nil
 		}
 		d.name = append(d.name[:0], d.scan.unescape(nil)...)
-		if t, err = d.scan.next(); err == nil {
-			err = d.op(d.name, t)
+		if of := d.named(d.name); d.values.repeats(d.kind(of)) {
+			err = d.commit(of, d.begin())
+		} else if t, err = d.scan.next(); err == nil {
+			err = d.op(of, t)
 		} else {
 			err = d.damage(err, string(d.name), d.scan.keyOffset)
 		}
@@ -167,19 +172,34 @@ func (d *dumpReader) between(err error) error {
 	return nil
 }
 
-// op reads one op whose entry begins with t, and writes its rows.
-func (d *dumpReader) op(name []byte, t token) error {
-	offset := d.scan.keyOffset
-	d.last = offset
+// named is the op of that name.
+func (d *dumpReader) named(name []byte) *op {
+	if d.ops != nil {
+		return d.ops.get(name)
+	}
+	d.one = op{row: schemas.ParseOpName(string(name)), sites: d.one.sites[:0]}
+	return &d.one
+}
+
+// begin notes where an op begins, and says at which byte.
+func (d *dumpReader) begin() int64 {
+	d.last = d.scan.keyOffset
 	if d.scan.keyIndent > 0 {
 		d.indent = d.scan.keyIndent
+	}
+	return d.last
+}
+
+// op reads one op whose entry begins with t, and writes its rows.
+func (d *dumpReader) op(of *op, t token) error {
+	offset := d.begin()
+	if d.scan.keyIndent > 0 {
 		d.scan.minIndent = d.indent
 	}
-	parsed := schemas.ParseOpName(string(name))
-	err := d.entry(&parsed, t)
+	err := d.entry(of, t)
 	d.scan.minIndent = -1
 	if err == nil && d.scan.overlong >= 0 {
-		d.problem(Problem{What: "text longer than 1 MiB", File: d.file, Offset: d.scan.overlong, Op: string(name)})
+		d.problem(Problem{What: "text longer than 1 MiB", File: d.file, Offset: d.scan.overlong, Op: of.row.Name})
 		d.dropped("op with too long a text")
 		d.scan.overlong = -1
 		d.values.forgetFresh()
@@ -187,22 +207,34 @@ func (d *dumpReader) op(name []byte, t token) error {
 	}
 	if err != nil {
 		d.values.forgetFresh()
-		return d.damage(err, string(name), offset)
+		return d.damage(err, of.row.Name, offset)
 	}
-	return d.commit(string(name), &parsed, offset)
+	d.values.learn(d.kind(of))
+	return d.commit(of, offset)
 }
 
-func (d *dumpReader) entry(name *schemas.OpRow, t token) error {
-	if d.debug {
+// kind is how the entry of the op is read.
+func (d *dumpReader) kind(of *op) entryKind {
+	switch {
+	case d.debug:
+		return savedEntry
+	case of.row.Phase == schemas.PhaseGradient:
+		return gradientEntry
+	}
+	return opEntry
+}
+
+func (d *dumpReader) entry(of *op, t token) error {
+	d.values.recompute = false
+	switch d.kind(of) {
+	case savedEntry:
 		return d.values.saved(t)
-	}
-	if name.Phase == schemas.PhaseGradient {
+	case gradientEntry:
 		return d.values.gradients(t)
+	case opEntry:
 	}
-	recompute, err := d.values.entry(t)
-	if recompute && name.Phase == schemas.PhaseForward {
-		name.Phase = schemas.PhaseRecompute
-	}
+	var err error
+	d.values.recompute, err = d.values.entry(t)
 	return err
 }
 
@@ -227,17 +259,16 @@ func (d *dumpReader) cutShort() error {
 }
 
 // commit writes the rows of an op that was read whole.
-func (d *dumpReader) commit(name string, parsed *schemas.OpRow, offset int64) error {
-	id := parsed.OpID
-	node, first := d.graph.run(id)
+func (d *dumpReader) commit(of *op, offset int64) error {
+	node, first := d.graph.run(of.row.OpID)
 	if !first {
-		d.problem(Problem{What: "the op appears twice; the first one is kept", File: d.file, Offset: offset, Op: name})
+		d.problem(Problem{What: "the op appears twice; the first one is kept", File: d.file, Offset: offset, Op: of.row.Name})
 		d.dropped("op that appears twice")
 		d.values.forgetFresh()
 		return nil
 	}
 	d.opCount++
-	if err := d.addOp(parsed); err != nil {
+	if err := d.tell(of); err != nil {
 		return err
 	}
 	for i := range d.values.fresh {
@@ -246,36 +277,53 @@ func (d *dumpReader) commit(name string, parsed *schemas.OpRow, offset int64) er
 			return err
 		}
 	}
+	d.site = 0
 	for part := range roleCount {
-		if err := d.commitPart(id, part, node.microStep); err != nil {
+		if err := d.commitPart(of, part, node.microStep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *dumpReader) commitPart(op uint64, part role, microStep uint16) error {
+// tell writes the row of an op, once where there is a catalogue.
+func (d *dumpReader) tell(of *op) error {
+	if of.told {
+		return nil
+	}
+	of.told = true
+	row := of.row
+	if d.values.recompute && row.Phase == schemas.PhaseForward {
+		row.Phase = schemas.PhaseRecompute
+	}
+	return d.addOp(&row)
+}
+
+func (d *dumpReader) commitPart(of *op, part role, microStep uint16) error {
 	list := d.values.list
 	for i := range list {
 		if list[i].role != part {
 			continue
 		}
-		if err := d.commitValue(op, &list[i], microStep); err != nil {
+		if err := d.commitValue(of, &list[i], microStep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *dumpReader) commitValue(op uint64, v *value, microStep uint16) error {
-	name := v.role.String()
-	d.siteRow = schemas.SiteRow{SiteID: schemas.SiteID(op, name, v.path), OpID: op, Role: name, Path: v.path}
-	if err := batch.Add(d.out, d.out.Site, &d.siteRow, len(v.path)); err != nil {
-		return err
+func (d *dumpReader) commitValue(of *op, v *value, microStep uint16) error {
+	id, known := of.site(d.site, v)
+	d.site++
+	if !known {
+		d.siteRow = schemas.SiteRow{SiteID: id, OpID: of.row.OpID, Role: v.role.String(), Path: v.path}
+		if err := batch.Add(d.out, d.out.Site, &d.siteRow, len(v.path)); err != nil {
+			return err
+		}
 	}
 	d.tensorRow = schemas.TensorRow{
 		RunID: d.out.ID.RunID, Rank: d.out.ID.Rank, Epoch: d.out.ID.Epoch, EventTimeNs: d.eventTimeNs,
-		Step: d.step, MicroStep: microStep, Seq: d.tensorCount, SiteID: d.siteRow.SiteID, LayoutID: v.layout,
+		Step: d.step, MicroStep: microStep, Seq: d.tensorCount, SiteID: id, LayoutID: v.layout,
 		ElementCount: v.elements, Measured: v.statistics.measured, ValueMin: v.statistics.least,
 		ValueMax: v.statistics.most, ValueMean: v.statistics.mean, ValueL2: v.statistics.norm,
 		Digest: v.digest.value, DigestKind: v.digest.kind,

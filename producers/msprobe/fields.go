@@ -108,9 +108,13 @@ func (r *values) statistic(l *leaf, to *float64, bit uint32) error {
 	if err != nil {
 		return err
 	}
+	if l.measured&bit != 0 {
+		r.bodies.unfit = true // twice in one record
+	}
 	switch t {
 	case tokenNumber:
 		*to = float(r.scan.text())
+		r.slot(bit)
 	case tokenTrue:
 		*to = 1
 	case tokenFalse:
@@ -155,14 +159,26 @@ func (r *values) checksum(l *leaf) error {
 	if err != nil || t != tokenString {
 		return firstError(err, r.scan.skip(t))
 	}
-	digits, xor := strings.CutPrefix(view(r.scan.text()), "0x")
-	v, err := strconv.ParseUint(digits, 16, 64)
-	if err == nil && xor {
-		l.digest = digest{value: v, kind: schemas.DigestXOR}
-	} else if err == nil && len(digits) <= 8 {
-		l.digest = digest{value: v, kind: schemas.DigestCRC32}
+	if l.digest.kind != 0 {
+		r.bodies.unfit = true // twice in one record
+	}
+	if sum, ok := parseDigest(r.scan.text()); ok {
+		l.digest = sum
+		r.slot(digestSlot)
 	}
 	return nil // what is no hexadecimal number is no digest
+}
+
+func parseDigest(text []byte) (digest, bool) {
+	digits, xor := strings.CutPrefix(view(text), "0x")
+	v, err := strconv.ParseUint(digits, 16, 64)
+	switch {
+	case err != nil || !xor && len(digits) > 8:
+		return digest{}, false
+	case xor:
+		return digest{value: v, kind: schemas.DigestXOR}, true
+	}
+	return digest{value: v, kind: schemas.DigestCRC32}, true
 }
 
 func (r *values) literal(l *leaf) error {

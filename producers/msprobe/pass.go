@@ -1,6 +1,7 @@
 package msprobe
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -10,8 +11,9 @@ import (
 // pass reads the files of a dump one after another.
 type pass struct {
 	*reading
-	source *Source
-	bytes  int64 // read so far, for the progress
+	source  *Source
+	session *session
+	bytes   int64 // read so far, for the progress
 }
 
 // open calls read with the named file's content, if the dump has that file.
@@ -62,17 +64,47 @@ func (p *pass) soft(name string, scan *scanner, err error) error {
 	return nil
 }
 
+// links reads how the ops hang together, where that is another than in the dump before.
+func (p *pass) links() error {
+	if p.session.links == nil {
+		return firstPart(p.stacks, p.parents)
+	}
+	again, err := p.session.links.load(p)
+	if err != nil {
+		return err
+	}
+	if again {
+		p.graph.rewind()
+		return nil
+	}
+	p.graph.clear()
+	before := p.source.problems.Count
+	err = firstPart(p.stacks, p.parents)
+	p.session.links.clean = p.session.links.clean && err == nil && p.source.problems.Count == before
+	return err
+}
+
+// openLink is open, from memory where the file's text is there.
+func (p *pass) openLink(name string, read func(io.Reader) error) error {
+	if links := p.session.links; links != nil {
+		if text := links.texts[name].Bytes(); len(text) > 0 {
+			return read(bytes.NewReader(text))
+		}
+	}
+	return p.open(name, read)
+}
+
 func (p *pass) stacks() error {
-	return p.open(stackFile, func(input io.Reader) error {
-		scan := newScanner(input)
-		s := &stackReader{reading: p.reading, scan: scan, texts: newNames(maxFrameBytes), known: make(map[uint64]bool)}
+	return p.openLink(stackFile, func(input io.Reader) error {
+		scan := p.session.scanner(input)
+		s := &stackReader{reading: p.reading, scan: scan, texts: p.session.frames, known: p.session.stacks}
 		return p.soft(stackFile, scan, s.read())
 	})
 }
 
 func (p *pass) parents() error {
-	return p.open(constructFile, func(input io.Reader) error {
-		scan := newScanner(input)
+	return p.openLink(constructFile, func(input io.Reader) error {
+		scan := p.session.scanner(input)
 		c := &constructReader{reading: p.reading, scan: scan, each: p.link}
 		return p.soft(constructFile, scan, c.read())
 	})
@@ -80,8 +112,7 @@ func (p *pass) parents() error {
 
 func (p *pass) dump() error {
 	return p.open(dumpFile, func(input io.Reader) error {
-		scan := newScanner(input)
-		d := &dumpReader{reading: p.reading, scan: scan, values: newValues(scan), file: dumpFile}
+		d := p.dumpReader(input, dumpFile)
 		err := d.read()
 		p.source.header = d.header
 		return err
@@ -90,10 +121,15 @@ func (p *pass) dump() error {
 
 func (p *pass) debug() error {
 	return p.open(debugFile, func(input io.Reader) error {
-		scan := newScanner(input)
-		d := &dumpReader{reading: p.reading, scan: scan, values: newValues(scan), file: debugFile, debug: true}
+		d := p.dumpReader(input, debugFile)
+		d.debug = true
 		return d.read()
 	})
+}
+
+func (p *pass) dumpReader(input io.Reader, file string) *dumpReader {
+	scan := p.session.scanner(input)
+	return &dumpReader{reading: p.reading, scan: scan, values: p.session.valuesOf(scan), file: file, ops: p.session.ops}
 }
 
 func (p *pass) errors() error { return p.open(errorLogFile, p.readErrorLog) }
@@ -117,8 +153,8 @@ func (p *pass) strangers() error {
 
 // again reads construct.json once more, damage being known from the first time.
 func (p *pass) again(each func(op, parent []byte, microStep uint16) error) error {
-	return p.open(constructFile, func(input io.Reader) error {
-		c := &constructReader{reading: p.reading, scan: newScanner(input), each: each}
+	return p.openLink(constructFile, func(input io.Reader) error {
+		c := &constructReader{reading: p.reading, scan: p.session.scanner(input), each: each}
 		err := c.read()
 		if err != nil && !damaged(err) && !errors.Is(err, io.EOF) {
 			return err

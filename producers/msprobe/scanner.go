@@ -86,10 +86,18 @@ type scanner struct {
 }
 
 func newScanner(input io.Reader) *scanner {
-	return &scanner{
-		input: input, buf: make([]byte, 0, windowBytes), objects: make([]uint64, maxDepth/64+1),
+	s := &scanner{buf: make([]byte, 0, windowBytes), objects: make([]uint64, maxDepth/64+1)}
+	s.reset(input)
+	return s
+}
+
+// reset begins with another input, in the same memory.
+func (s *scanner) reset(input io.Reader) {
+	*s = scanner{
+		input: input, buf: s.buf[:0], objects: s.objects,
 		start: -1, mark: -1, minIndent: -1, overlong: -1,
 	}
+	clear(s.objects)
 }
 
 func (s *scanner) fail(what string) error {

@@ -203,7 +203,8 @@ func (s *Source) Header() Header { return s.header }
 // ends them. It may be called again and then begins anew, with the same messages.
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
-		err := s.read(s.reading(batch.NewSet(ctx, s.identity(), s.opt.RowsPerBatch, yield)))
+		with := newSession()
+		err := s.read(s.reading(batch.NewSet(ctx, s.identity(), s.opt.RowsPerBatch, yield), with.graph), with)
 		if err != nil && !errors.Is(err, batch.ErrStopped) {
 			yield(schemas.Message{}, fmt.Errorf("read dump %s: %w", s.dump.Dir, err))
 		}
@@ -211,10 +212,10 @@ func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] 
 }
 
 // rows hands the dump's rows over as they are.
-func (s *Source) rows(ctx context.Context, to *producers.Rows) error {
-	r := s.reading(batch.NewDirect(s.identity(), to))
+func (s *Source) rows(ctx context.Context, to *producers.Rows, with *session) error {
+	r := s.reading(batch.NewDirect(s.identity(), to), with.graph)
 	r.ended = ctx.Err
-	if err := s.read(r); err != nil {
+	if err := s.read(r, with); err != nil {
 		return fmt.Errorf("read dump %s: %w", s.dump.Dir, err)
 	}
 	return nil
@@ -224,22 +225,23 @@ func (s *Source) identity() schemas.Identity {
 	return schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue}
 }
 
-func (s *Source) reading(out *batch.Set) *reading {
+func (s *Source) reading(out *batch.Set, graph *graph) *reading {
 	s.problems = Problems{}
+	graph.grow(s.bytes)
 	return &reading{
-		out: out, graph: newGraph(s.bytes), dir: s.dump.Dir,
+		out: out, graph: graph, dir: s.dump.Dir,
 		eventTimeNs: s.opt.EventTimeNs, step: s.dump.Step, report: s.problems.add,
 	}
 }
 
 // read runs the parts of one pass. What is known of all ops comes first, then the ops, then what they amount to.
-func (s *Source) read(r *reading) error {
+func (s *Source) read(r *reading, with *session) error {
 	row := s.rankRow()
 	if err := batch.Add(r.out, r.out.Rank, &row, 0); err != nil {
 		return err
 	}
-	p := &pass{source: s, reading: r}
-	if err := firstPart(p.stacks, p.parents, p.dump, p.debug, p.errors, p.structure, p.strangers); err != nil {
+	p := &pass{source: s, session: with, reading: r}
+	if err := firstPart(p.links, p.dump, p.debug, p.errors, p.structure, p.strangers); err != nil {
 		return err
 	}
 	if err := s.unchanged(); err != nil {

@@ -113,7 +113,7 @@ func (s *stackReader) keep() error {
 	}
 	id := schemas.StackID(s.frames)
 	for _, op := range s.ops {
-		s.graph.at(op).stack = id
+		s.graph.nodes[s.graph.at(op)].stack = id
 	}
 	if s.known[id] {
 		return nil

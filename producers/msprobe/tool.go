@@ -70,13 +70,14 @@ func (d Dump) size() (bytes int64) {
 
 // reader hands over the rows of several dumps as they are.
 type reader struct {
-	dumps []Dump
-	run   string
-	to    producers.Rows
+	dumps   []Dump
+	run     string
+	to      producers.Rows
+	session *session
 }
 
 func newReader(dumps []Dump, run string, to producers.Rows) *reader {
-	return &reader{dumps: dumps, run: run, to: to}
+	return &reader{dumps: dumps, run: run, to: to, session: newLongSession()}
 }
 
 func (r *reader) read(ctx context.Context, dump int, progress func(int64)) (producers.Problems, error) {
@@ -87,7 +88,7 @@ func (r *reader) read(ctx context.Context, dump int, progress func(int64)) (prod
 		err = s.list()
 	}
 	if err == nil {
-		err = s.rows(ctx, &r.to)
+		err = s.rows(ctx, &r.to, r.session)
 	}
 	return inFolder(s.dump.Dir, s.problems), err
 }

@@ -55,10 +55,16 @@ type values struct {
 	layouts map[string]uint64 // of layouts met, by their content
 	fresh   []schemas.LayoutRow
 	key     []byte
+
+	recompute bool  // the op ran again for its gradient's sake
+	indent    int   // of the op's name
+	from      int64 // where its entry begins in the file
+	bodies    *bodies
+	numbers   *decimals
 }
 
 func newValues(s *scanner) *values {
-	return &values{scan: s, texts: newNames(maxNameBytes), layouts: make(map[string]uint64)}
+	return &values{scan: s, texts: newNames(maxNameBytes), layouts: make(map[string]uint64), bodies: newBodies(), numbers: newDecimals()}
 }
 
 func (r *values) reset() {
@@ -164,6 +170,7 @@ func (r *values) takeBack(begin opened) bool {
 		return false
 	}
 	r.list, r.bytes = r.list[:begin.values], begin.bytes
+	r.bodies.unfit = true
 	return true
 }
 
@@ -226,6 +233,7 @@ func (r *values) keep(l *leaf) error {
 	if kind == kindTensor {
 		v.elements = elements(l.shape)
 	} else if l.isNumber {
+		r.bodies.unfit = r.bodies.unfit || l.measured != 0 // its own statistics do not count
 		v.statistics = statistics{
 			measured: schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean,
 			least:    l.number, most: l.number, mean: l.number,
@@ -252,20 +260,27 @@ func (r *values) layout(l *leaf, kind string) uint64 {
 	row := l.layoutRow(kind)
 	row.LayoutID = schemas.LayoutID(&row)
 	r.fresh = append(r.fresh, row)
-	if len(r.key) <= 2*maxNameBytes {
-		if len(r.layouts) >= maxLayouts {
-			clear(r.layouts) // rows of definitions may be written twice
-		}
-		r.layouts[string(r.key)] = row.LayoutID
+	if len(r.key) > 2*maxNameBytes {
+		r.bodies.unfit = true // its layout is written each time
+		return row.LayoutID
 	}
+	if len(r.layouts) >= maxLayouts {
+		r.forgetLayouts() // rows of definitions may be written twice
+	}
+	r.layouts[string(r.key)] = row.LayoutID
 	return row.LayoutID
 }
 
 // forgetFresh undoes what a dropped op added, so that the next op with such a layout describes it.
 func (r *values) forgetFresh() {
 	if len(r.fresh) > 0 {
-		clear(r.layouts)
+		r.forgetLayouts()
 	}
+}
+
+func (r *values) forgetLayouts() {
+	clear(r.layouts)
+	r.bodies.clear()
 }
 
 func (l *leaf) layoutRow(kind string) schemas.LayoutRow {

@@ -31,7 +31,7 @@ func dumpText(statistics string, ops ...string) string {
 const plainStatistics = `"Max": 1.5, "Min": -0.0, "Mean": NaN, "Norm": -Infinity`
 
 // place writes the dump of one rank and step.
-func place(tb testing.TB, root string, step, rank int, text string) string {
+func place(tb testing.TB, root string, step, rank int, text string) {
 	tb.Helper()
 	dir := filepath.Join(root, fmt.Sprintf("step%d", step), fmt.Sprintf("rank%d", rank))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -40,7 +40,6 @@ func place(tb testing.TB, root string, step, rank int, text string) string {
 	if err := os.WriteFile(filepath.Join(dir, "dump.json"), []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	return dir
 }
 
 func open(tb testing.TB, path string) (*Source, *rows.Run) {

@@ -21,8 +21,11 @@ func (r *run) conclude(definitions *rows.Definitions) {
 		d := &r.dumps[i]
 		r.facts.Ranks = append(r.facts.Ranks, d.rank)
 		r.facts.Steps = append(r.facts.Steps, d.step)
-		addStacks(r.facts.Stacks, d.stacks)
-		d.stacks = nil
+	}
+	for _, calls := range r.calls {
+		for call, stack := range calls {
+			addStack(r.facts.Stacks, call, stack)
+		}
 	}
 	r.facts.Ranks = latest(r.facts.Ranks)
 	slices.SortFunc(r.facts.Steps, func(a, b schemas.StepRow) int {
@@ -32,13 +35,16 @@ func (r *run) conclude(definitions *rows.Definitions) {
 	r.complete()
 }
 
-// addStacks keeps the least stack of each call, as ranks may differ.
 func addStacks(stacks map[rows.Call]uint64, from []schemas.ProgramStackRow) {
 	for _, row := range from {
-		call := rows.Call{Program: row.ProgramID, Position: row.Position}
-		if known, ok := stacks[call]; !ok || row.StackID < known {
-			stacks[call] = row.StackID
-		}
+		addStack(stacks, rows.Call{Program: row.ProgramID, Position: row.Position}, row.StackID)
+	}
+}
+
+// addStack keeps the least stack of each call, as ranks may differ.
+func addStack(stacks map[rows.Call]uint64, call rows.Call, stack uint64) {
+	if known, ok := stacks[call]; !ok || stack < known {
+		stacks[call] = stack
 	}
 }
 

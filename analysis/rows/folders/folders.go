@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -33,7 +34,8 @@ type Source struct {
 type run struct {
 	folder Folder
 	found  producers.Found
-	dumps  []dump // as in found
+	dumps  []dump                 // as in found
+	calls  []map[rows.Call]uint64 // stacks of calls, of each who read
 	facts  *rows.Run
 	limits []string // what was left out of the facts
 }
@@ -42,7 +44,7 @@ type run struct {
 // may be nil. What cannot be read of a dump is a problem; an error is a folder without dumps, a file that cannot be
 // opened or that changed meanwhile.
 func Open(ctx context.Context, folders []Folder, progress func(done, all int64)) (*Source, error) {
-	s := &Source{definitions: rows.NewDefinitions()}
+	s := &Source{}
 	for _, folder := range folders {
 		found, err := dumps.Find(filepath.Clean(folder.Path))
 		if err != nil {
@@ -65,23 +67,40 @@ const mostReaders = 8
 func (s *Source) read(ctx context.Context, progress func(done, all int64)) error {
 	work := newWork(s.runs, min(mostReaders, runtime.GOMAXPROCS(0)))
 	told := newProgress(s.runs, progress)
-	shared := newShared(s.definitions)
+	readers := make([][]*reader, len(work.shares))
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range work.shares {
 		group.Go(func() error {
-			readers := map[*run]*reader{}
 			for task, ok := work.next(i); ok; task, ok = work.next(i) {
-				if readers[task.run] == nil {
-					readers[task.run] = newReader(task.run, shared)
-				}
-				if err := readers[task.run].read(ctx, task.dump, told.of()); err != nil {
+				r := readerOf(&readers[i], task.run)
+				if err := r.read(ctx, task.dump, told.of()); err != nil {
 					return fmt.Errorf("read %s: %w", task.run.folder.Path, err)
 				}
 			}
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	all := slices.Concat(readers...)
+	for _, r := range all {
+		r.run.calls = append(r.run.calls, r.calls)
+	}
+	s.definitions = merge(all)
+	return nil
+}
+
+// readerOf is the one of a run among a goroutine's readers.
+func readerOf(readers *[]*reader, of *run) *reader {
+	for _, r := range *readers {
+		if r.run == of {
+			return r
+		}
+	}
+	made := newReader(of)
+	*readers = append(*readers, made)
+	return made
 }
 
 // Definitions are those of all runs.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -19,32 +18,25 @@ type dump struct {
 	step     schemas.StepRow
 	tensors  *rows.Tensors
 	layouts  map[uint64]uint64 // rows of tensors by their layout
-	stacks   []schemas.ProgramStackRow
 	problems producers.Problems
 }
 
-// shared is what all goroutines add definitions to.
-type shared struct {
-	lock        sync.Mutex
-	definitions *rows.Definitions
-}
-
-func newShared(definitions *rows.Definitions) *shared { return &shared{definitions: definitions} }
-
-// reader reads dumps of one run, one after the other.
+// reader reads dumps of one run, one after the other. What it adds definitions to is its own.
 type reader struct {
-	run     *run
-	shared  *shared
-	each    producers.Reader
+	run         *run
+	each        producers.Reader
+	definitions *rows.Definitions
+	calls       map[rows.Call]uint64 // their stacks
+
 	now     *dump
-	scratch rows.Tensors // of the dump that is being read
 	last    *dump        // read before
+	scratch rows.Tensors // of the dump that is being read
 	program []schemas.ProgramRow
-	told    map[uint64]bool // programs that are defined
+	stacks  [2][]schemas.ProgramStackRow // of the dump that is being read, and of the last
 }
 
-func newReader(of *run, with *shared) *reader {
-	r := &reader{run: of, shared: with, told: map[uint64]bool{}}
+func newReader(of *run) *reader {
+	r := &reader{run: of, definitions: rows.NewDefinitions(), calls: map[rows.Call]uint64{}}
 	r.each = of.found.Reader(of.folder.Name, producers.Rows{
 		Rank:         func(row *schemas.RankRow) { r.now.rank = *row },
 		Op:           r.op,
@@ -52,7 +44,7 @@ func newReader(of *run, with *shared) *reader {
 		Layout:       r.layout,
 		Stack:        r.stack,
 		Program:      func(row *schemas.ProgramRow) { r.program = append(r.program, *row) },
-		ProgramStack: func(row *schemas.ProgramStackRow) { r.now.stacks = append(r.now.stacks, *row) },
+		ProgramStack: func(row *schemas.ProgramStackRow) { r.stacks[0] = append(r.stacks[0], *row) },
 		Step:         func(row *schemas.StepRow) { r.now.step = *row },
 		Tensor:       func(row *schemas.TensorRow) { r.scratch.Append(row) },
 	})
@@ -63,52 +55,48 @@ func (r *reader) read(ctx context.Context, at int, progress func(int64)) error {
 	found := &r.run.found.Dumps[at]
 	r.now = &r.run.dumps[at]
 	r.now.place = rows.Place{Rank: found.Rank, Step: found.Step}
-	r.program = r.program[:0]
+	r.program, r.stacks[0] = r.program[:0], r.stacks[0][:0]
 	var err error
 	if r.now.problems, err = r.each(ctx, at, progress); err != nil {
 		return err
 	}
 	r.defineProgram()
+	if !slices.Equal(r.stacks[0], r.stacks[1]) {
+		addStacks(r.calls, r.stacks[0])
+		r.stacks[0], r.stacks[1] = r.stacks[1], r.stacks[0]
+	}
 	r.keep()
 	r.last = r.now
 	return nil
 }
 
 func (r *reader) op(row *schemas.OpRow) {
-	r.shared.lock.Lock()
-	defer r.shared.lock.Unlock()
-	if ops := r.shared.definitions.Ops; ops[row.OpID] == nil {
+	if r.definitions.Ops[row.OpID] == nil {
 		added := *row
 		valid(&added.Name, &added.Prefix, &added.ModulePath, &added.ClassOrAPI)
-		ops[row.OpID] = &added
+		r.definitions.Ops[row.OpID] = &added
 	}
 }
 
 func (r *reader) site(row *schemas.SiteRow) {
-	r.shared.lock.Lock()
-	defer r.shared.lock.Unlock()
-	if _, known := r.shared.definitions.Sites[row.SiteID]; !known {
+	if _, known := r.definitions.Sites[row.SiteID]; !known {
 		added := *row
 		valid(&added.Path)
-		r.shared.definitions.Sites[row.SiteID] = added
+		r.definitions.Sites[row.SiteID] = added
 	}
 }
 
 func (r *reader) layout(row *schemas.LayoutRow) {
-	r.shared.lock.Lock()
-	defer r.shared.lock.Unlock()
-	if layouts := r.shared.definitions.Layouts; layouts[row.LayoutID] == nil {
+	if r.definitions.Layouts[row.LayoutID] == nil {
 		added := *row
 		valid(&added.Dtype, &added.Placement, &added.Literal)
-		layouts[row.LayoutID] = &added
+		r.definitions.Layouts[row.LayoutID] = &added
 	}
 }
 
 func (r *reader) stack(row *schemas.StackRow) {
-	r.shared.lock.Lock()
-	defer r.shared.lock.Unlock()
-	if _, known := r.shared.definitions.Stacks[row.StackID]; !known {
-		r.shared.definitions.Stacks[row.StackID] = slices.Clone(row.Frames)
+	if _, known := r.definitions.Stacks[row.StackID]; !known {
+		r.definitions.Stacks[row.StackID] = slices.Clone(row.Frames)
 	}
 }
 
@@ -123,14 +111,33 @@ func valid(texts ...*string) {
 
 // defineProgram keeps the program of the dump that was read, if it is new.
 func (r *reader) defineProgram() {
-	if len(r.program) == 0 || r.told[r.program[0].ProgramID] {
+	if len(r.program) == 0 {
 		return
 	}
 	id := r.program[0].ProgramID
-	r.told[id] = true
-	r.shared.lock.Lock()
-	defer r.shared.lock.Unlock()
-	if _, known := r.shared.definitions.Programs[id]; !known {
-		r.shared.definitions.Programs[id] = slices.Clone(r.program)
+	if _, known := r.definitions.Programs[id]; !known {
+		r.definitions.Programs[id] = slices.Clone(r.program)
+	}
+}
+
+// merge adds the definitions of others to those of the first, which it returns.
+func merge(readers []*reader) *rows.Definitions {
+	all := readers[0].definitions
+	for _, r := range readers[1:] {
+		addTo(all.Ops, r.definitions.Ops)
+		addTo(all.Sites, r.definitions.Sites)
+		addTo(all.Layouts, r.definitions.Layouts)
+		addTo(all.Programs, r.definitions.Programs)
+		addTo(all.Stacks, r.definitions.Stacks)
+	}
+	return all
+}
+
+// addTo adds what is not there yet.
+func addTo[V any](all, more map[uint64]V) {
+	for id, v := range more {
+		if _, known := all[id]; !known {
+			all[id] = v
+		}
 	}
 }
