@@ -335,3 +335,24 @@ func TestSumsRoundInThePrecisionOfTheirSource(t *testing.T) {
 		}
 	}
 }
+
+func TestARunDoesNotDifferFromASetThatHoldsItsTwin(t *testing.T) {
+	t.Parallel()
+	base := tensor(float32Layout, func(o *rows.Observation) { o.Sketch = []float32{1, 2, -1, 0} })
+	for name, twin := range map[string]rows.Observation{
+		"by statistics": tensor(float32Layout, func(o *rows.Observation) { o.Max = 1.2 }),
+		"by sketch":     tensor(float32Layout, func(o *rows.Observation) { o.Sketch = []float32{1.5, 2, -1, 0} }),
+	} {
+		for others := 2; others <= 40; others++ {
+			spread := NewSpread()
+			for run := range others - 1 {
+				spread.Add(&base, &base, uint64(run))
+			}
+			spread.Add(&base, &twin, uint64(others))
+			rules := rulesOf(t, Config{Tolerance: -1, Spread: spread.Bands()}, nil)
+			if got := rules.Judge(paired(twin, base), Setting{}, nil); got.Differs {
+				t.Errorf("%s, %d other benches: %+v, want no difference", name, others, got)
+			}
+		}
+	}
+}

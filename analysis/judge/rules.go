@@ -68,11 +68,12 @@ func (r *Rules) Judge(p *Pair, at Setting, payload *Payload) Verdict {
 	numeric := c.numeric()
 	v := Verdict{
 		Numeric: numeric, Evidence: c.evidence(numeric), Side: c.finiteness.side(), Structure: c.structure,
-		Error: math.NaN(), ErrorLow: math.NaN(), ErrorHigh: math.NaN(), Tolerance: math.NaN(),
-		ZScore: c.band.zScore(c.statistics.error), Reason: c.reason(numeric),
+		Tolerance: math.NaN(), Reason: c.reason(numeric),
 	}
-	if numeric != NumericNotFinite {
-		v.Error, v.ErrorLow, v.ErrorHigh = c.errors()
+	v.Error, v.ErrorLow, v.ErrorHigh = c.errors()
+	v.ZScore = c.band.zScore(v.Error)
+	if numeric == NumericNotFinite {
+		v.Error, v.ErrorLow, v.ErrorHigh = math.NaN(), math.NaN(), math.NaN()
 	}
 	if (numeric == NumericWithin || numeric == NumericAgrees || numeric == NumericDiverged) && !math.IsNaN(v.Error) {
 		v.Tolerance = c.tolerated

@@ -12,10 +12,12 @@ type Band struct {
 	Runs      int // benches that were measured there, the first among them
 	Mean      float64
 	Deviation float64 // of the sample; NaN of one error
+	Greatest  float64
 }
 
-// tolerated is the mean and three deviations.
-func (b Band) tolerated() float64 { return b.Mean + float64(3*b.Deviation) }
+// tolerated is the mean and three deviations, and no less than the greatest error: of many, some lie beyond three
+// deviations, and a run does not differ from a set that holds its twin.
+func (b Band) tolerated() float64 { return greater(b.Mean+float64(3*b.Deviation), b.Greatest) }
 
 // zScore is how many deviations an error lies beyond the mean; NaN without a band.
 func (b Band) zScore(err float64) float64 {
@@ -28,10 +30,11 @@ func (b Band) zScore(err float64) float64 {
 // Spread gathers how far bench runs lie apart. It is for one goroutine.
 type Spread struct{ sites map[uint64]*moments }
 
-// moments are count, mean and squared deviations of errors, and the runs that they are of.
+// moments are count, mean, squared deviations and the greatest of errors, and the runs that they are of.
 type moments struct {
 	count    float64
 	mean, m2 float64
+	greatest float64
 	runs     []uint64
 }
 
@@ -58,11 +61,13 @@ func (s *Spread) Add(base, other *rows.Observation, otherRun uint64) {
 	}
 }
 
-// spreadError is the greatest relative distance of the statistics, but for those that are NaN.
+// spreadError is the greatest relative distance of statistics and sketches, but for those that are NaN: benches are held
+// against each other by the evidence by which a problem is.
 func spreadError(base, other *rows.Observation) float64 {
 	extremes := greater(math.Abs(other.Max-base.Max), math.Abs(other.Min-base.Min))
 	sums := greater(math.Abs(other.L2-base.L2), math.Abs(other.Mean-base.Mean)*math.Sqrt(float64(base.ElementCount)))
-	return greater(extremes, sums) / base.L2
+	bySketch := sketchOf(other.Sketch, base.Sketch, base.L2).error
+	return greater(greater(extremes, sums)/base.L2, bySketch)
 }
 
 func (m *moments) add(x float64) {
@@ -70,13 +75,14 @@ func (m *moments) add(x float64) {
 	delta := x - m.mean
 	m.mean += delta / m.count
 	m.m2 += float64(delta * (x - m.mean))
+	m.greatest = max(m.greatest, x)
 }
 
 // Bands are the bands by site of the bench. Those of fewer than three runs are there, too, and tolerate nothing.
 func (s *Spread) Bands() map[uint64]Band {
 	bands := make(map[uint64]Band, len(s.sites))
 	for site, m := range s.sites {
-		bands[site] = Band{Runs: len(m.runs) + 1, Mean: m.mean, Deviation: math.Sqrt(m.m2 / (m.count - 1))}
+		bands[site] = Band{Runs: len(m.runs) + 1, Mean: m.mean, Deviation: math.Sqrt(m.m2 / (m.count - 1)), Greatest: m.greatest}
 	}
 	return bands
 }
