@@ -75,9 +75,19 @@ check: lint test ## everything that CI runs
 soak: build engine ## at least 100 kills -9 each of publisher, whole system and engine, under load
 	TENSORTAP_SOAK_KILLS=100 go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./e2e/delivery/ ./consumers/...
 
+# The commit that the bench holds this program against, by turns.
+BEFORE ?= d544c38
+
+.PHONY: before
+before: $(TOOLS)/before/$(BEFORE)/bin/tensortap ## the program as it was at commit BEFORE
+$(TOOLS)/before/$(BEFORE)/bin/tensortap:
+	@rm -rf $(TOOLS)/before/$(BEFORE) && mkdir -p $(TOOLS)/before/$(BEFORE)
+	git archive $(BEFORE) | tar x -C $(TOOLS)/before/$(BEFORE)
+	cd $(TOOLS)/before/$(BEFORE) && go build -trimpath -ldflags '-s -w' -o bin/tensortap ./cmd/tensortap
+
 .PHONY: bench
-bench: build engine ## the figures of docs/BENCHMARKS.md
-	go run ./internal/bench
+bench: build engine before ## the figures of docs/BENCHMARKS.md, beside those of the program as it was at commit BEFORE
+	go run ./internal/bench -before $(TOOLS)/before/$(BEFORE)/bin/tensortap
 
 .PHONY: venv
 venv: $(TOOLS)/venv/done ## Python readers of the archive, for tests

@@ -79,6 +79,7 @@ type env struct {
 	library  string // of the engine
 	self     string // this executable, which is the engine's process too
 	binary   string // tensortap as it was built
+	before   string // tensortap as it was before a change, to be run by turns; may be empty
 	dumps    string // folder of the recorded dumps
 	profile  string // file for a CPU profile of the throughput's last round
 	progress io.Writer
@@ -120,7 +121,8 @@ type options struct {
 	rounds               int
 	only, write, profile string
 	appendTo, torch      string
-	binary, engine       string
+	binary, before       string
+	engine               string
 	scratch              string
 }
 
@@ -136,6 +138,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.torch, "torch", filepath.Join(".tools", "torch", "bin", "python"), "Python with PyTorch, for what needs the collector")
 	flags.StringVar(&o.profile, "profile", "", "file for a CPU profile of this process while it measures the throughput")
 	flags.StringVar(&o.binary, "binary", filepath.Join("bin", "tensortap"), "tensortap as it was built")
+	flags.StringVar(&o.before, "before", "", "tensortap as it was before a change, to be run by turns with this one")
 	flags.StringVar(&o.engine, "engine", "", "path of the engine's library")
 	flags.StringVar(&o.scratch, "scratch", "", "folder to work in and to keep; a temporary one when empty")
 	if err := flags.Parse(args); err != nil {
@@ -197,6 +200,12 @@ func newEnv(o options, progress io.Writer) (*env, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := o.before
+	if before != "" {
+		if before, err = filepath.Abs(before); err != nil {
+			return nil, err
+		}
+	}
 	torch, err := filepath.Abs(o.torch)
 	if err != nil {
 		return nil, err
@@ -206,7 +215,7 @@ func newEnv(o options, progress io.Writer) (*env, error) {
 		return nil, err
 	}
 	e := &env{
-		quick: o.quick, rounds: o.rounds, torch: torch, folder: folder, library: library, self: self, binary: binary,
+		quick: o.quick, rounds: o.rounds, torch: torch, folder: folder, library: library, self: self, binary: binary, before: before,
 		dumps: filepath.Join(root, "producers", "msprobe", "testdata", "dumps"), progress: progress, profile: o.profile,
 	}
 	if e.quick {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -278,4 +279,19 @@ func (e *env) publishRandom(ctx context.Context, s *server) error {
 		}
 	}
 	return publisher.Flush(ctx)
+}
+
+func folderSize(folder string) int64 {
+	var size int64
+	_ = filepath.WalkDir(folder, func(_ string, entry os.DirEntry, err error) error { // what is gone is 0 bytes
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size
 }
