@@ -1,0 +1,144 @@
+// Package compare holds two runs, or more, against each other: it reads their
+// tensors window by window, pairs and judges them, and collects what comes of
+// it. Rows come from any source; what is pure lies in pair, judge and result.
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/internal/steps"
+)
+
+// Request says which runs to compare, and how. Begin with DefaultRequest.
+type Request struct {
+	Problem    string
+	Benches    []string // the first is paired with; the spread of three or more is the tolerance
+	Judge      judge.Config
+	Rank       int64 // of the problem; -1 for all
+	Steps      steps.Set
+	StepOffset int64 // what to add to a step of the problem for that of the bench
+	Keep       result.Options
+}
+
+// DefaultRequest compares everything.
+func DefaultRequest() Request {
+	return Request{Judge: judge.DefaultConfig(), Rank: -1, Steps: steps.All(), Keep: result.DefaultOptions()}
+}
+
+// Answer is what came of a comparison.
+type Answer struct {
+	result.Result
+	Problem     *rows.Run
+	Benches     []*rows.Run
+	Differences []Difference // what else the runs differ in
+	Warnings    []string     // what could not be looked at as it should
+}
+
+// Run compares the runs of a source.
+func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
+	job, err := Open(ctx, source, r)
+	if err != nil {
+		return nil, err
+	}
+	collected := result.New(job.keep(), job.problem, job.bench(), source.Definitions())
+	if err := job.Judge(ctx, job.steps, collected.Place); err != nil {
+		return nil, err
+	}
+	finishing, err := job.finishing(ctx, collected)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{
+		Result: collected.Finish(finishing), Problem: job.problem, Benches: job.benches,
+		Differences: Differences(job.problem, job.bench()), Warnings: job.warnings,
+	}, nil
+}
+
+// Job is a comparison that is under way. It is not safe for use by several goroutines.
+type Job struct {
+	source   rows.Source
+	request  Request
+	problem  *rows.Run
+	benches  []*rows.Run
+	ranks    []pair.Ranks
+	steps    []pair.Step
+	rules    *judge.Rules
+	settings settings
+	aligner  *pair.Aligner
+	planner  *pair.Planner
+	warnings []string
+}
+
+// Open reads what is known of the runs, pairs their ranks, steps and programs, and prepares the rules.
+func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
+	if len(r.Benches) == 0 {
+		return nil, errors.New("nothing to compare with: name a bench run")
+	}
+	j := &Job{source: source, request: r}
+	if err := j.readRuns(ctx); err != nil {
+		return nil, err
+	}
+	if err := CheckRank(j.problem, r.Rank); err != nil {
+		return nil, err
+	}
+	j.ranks = pair.PairRanks(j.problem, j.bench())
+	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, r.StepOffset), r)
+	j.settings = newSettings(j.problem, j.bench(), j.ranks)
+	var err error
+	if r.Judge.Spread, err = j.spread(ctx); err != nil {
+		return nil, err
+	}
+	if j.rules, err = judge.New(r.Judge, j.problem, j.bench(), source.Definitions()); err != nil {
+		return nil, err
+	}
+	return j, j.alignPrograms(ctx)
+}
+
+// bench is the run that the problem is paired with.
+func (j *Job) bench() *rows.Run { return j.benches[0] }
+
+// Steps are the places of both runs that the comparison looks at, by step, then rank.
+func (j *Job) Steps() []pair.Step { return j.steps }
+
+func (j *Job) readRuns(ctx context.Context) error {
+	names := append([]string{j.request.Problem}, j.request.Benches...)
+	runs := make([]*rows.Run, len(names))
+	group, readCtx := errgroup.WithContext(ctx)
+	for i, name := range names {
+		group.Go(func() (err error) {
+			if runs[i], err = j.source.Run(readCtx, name); err != nil {
+				return fmt.Errorf("read run %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	j.problem, j.benches = runs[0], runs[1:]
+	return err
+}
+
+// wanted are the steps that the request asks for. What only the bench has counts where its partner would be.
+func wanted(all []pair.Step, r Request) []pair.Step {
+	var some []pair.Step
+	for _, s := range all {
+		if (r.Rank < 0 || int64(s.Rank) == r.Rank) && r.Steps.Contains(int64(s.Step)) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// keep are the request's options with what the rules know.
+func (j *Job) keep() result.Options {
+	keep := j.request.Keep
+	keep.Excused = func(site uint64) bool { return len(j.rules.Excused(site)) > 0 }
+	return keep
+}

@@ -1,0 +1,114 @@
+package compare
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/rows"
+)
+
+// judges is how many places are judged at a time.
+const judges = 2
+
+// window is some places with the tensors of both runs.
+type window struct {
+	steps          []pair.Step
+	problem, bench map[rows.Place]*rows.Tensors
+}
+
+// Judge hands the verdicts of all pairs of each step to each, which keeps none of the slice and may be called by several
+// goroutines at a time. While a window is judged, the next one is read.
+func (j *Job) Judge(ctx context.Context, steps []pair.Step, each func(at pair.Step, judged []judge.Judged)) error {
+	problem, bench := weights(j.problem), weights(j.bench())
+	parts := windows(steps, func(s pair.Step) uint64 {
+		return problem[rows.Place{Rank: s.Rank, Step: s.Step}] + bench[rows.Place{Rank: s.BenchRank, Step: s.BenchStep}]
+	})
+	group, judgeCtx := errgroup.WithContext(ctx)
+	read := make(chan window)
+	group.Go(func() error {
+		defer close(read)
+		return j.read(judgeCtx, parts, read)
+	})
+	group.Go(func() error {
+		for w := range read {
+			if err := j.judgeWindow(judgeCtx, w, each); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+func (j *Job) read(ctx context.Context, parts [][]pair.Step, to chan<- window) error {
+	for _, part := range parts {
+		w, err := j.readWindow(ctx, part)
+		if err != nil {
+			return err
+		}
+		select {
+		case to <- w:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (j *Job) readWindow(ctx context.Context, steps []pair.Step) (window, error) {
+	w := window{steps: steps}
+	problem, bench := places(steps)
+	group, readCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		w.problem, err = j.source.Tensors(readCtx, j.problem, problem)
+		return err
+	})
+	group.Go(func() (err error) {
+		w.bench, err = j.source.Tensors(readCtx, j.bench(), bench)
+		return err
+	})
+	return w, group.Wait()
+}
+
+func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []judge.Judged)) error {
+	group, judgeCtx := errgroup.WithContext(ctx)
+	group.SetLimit(judges)
+	for _, at := range w.steps {
+		if judgeCtx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			each(at, j.judgePlace(at, w.problem[rows.Place{Rank: at.Rank, Step: at.Step}], w.bench[rows.Place{Rank: at.BenchRank, Step: at.BenchStep}]))
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// judgePlace judges the pairs of one step of one rank, in execution order.
+func (j *Job) judgePlace(at pair.Step, problem, bench *rows.Tensors) []judge.Judged {
+	if !at.InProblem {
+		problem = nil
+	}
+	if !at.InBench {
+		bench = nil
+	}
+	setting := j.settings.of(at)
+	matches := j.planner.Plan(at, problem, bench).Matches(problem, bench)
+	judged := make([]judge.Judged, len(matches))
+	for i, beside := range matches {
+		p := &judged[i].Pair
+		p.Rank, p.Step, p.BenchRank, p.BenchStep = at.Rank, at.Step, at.BenchRank, at.BenchStep
+		if beside.Problem >= 0 {
+			p.InProblem, p.Problem = true, problem.At(int(beside.Problem))
+		}
+		if beside.Bench >= 0 {
+			p.InBench, p.Bench = true, bench.At(int(beside.Bench))
+		}
+		judged[i].Verdict = j.rules.Judge(p, setting, nil)
+	}
+	return judged
+}

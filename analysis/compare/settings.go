@@ -1,0 +1,87 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/rows"
+)
+
+// settings says of each place what a tensor without partner is told by.
+type settings struct {
+	problem, bench map[uint32]bool        // ranks of the problem of which, or of whose partner, something is missing
+	partner        map[uint32]bool        // ranks of the problem that have a partner
+	ended          [2]map[rows.Place]bool // steps of either run
+}
+
+func newSettings(problem, bench *rows.Run, ranks []pair.Ranks) settings {
+	s := settings{problem: map[uint32]bool{}, bench: map[uint32]bool{}, partner: map[uint32]bool{}}
+	missing := [2]map[uint32]bool{incomplete(problem), incomplete(bench)}
+	for _, r := range ranks {
+		s.partner[r.Problem] = true
+		s.problem[r.Problem] = s.problem[r.Problem] || missing[0][r.Problem]
+		s.bench[r.Problem] = s.bench[r.Problem] || missing[1][r.Bench]
+	}
+	s.ended = [2]map[rows.Place]bool{ended(problem), ended(bench)}
+	return s
+}
+
+func incomplete(run *rows.Run) map[uint32]bool {
+	ranks := map[uint32]bool{}
+	for i := range run.Missing {
+		if !run.Missing[i].Complete {
+			ranks[run.Missing[i].Rank] = true
+		}
+	}
+	return ranks
+}
+
+func ended(run *rows.Run) map[rows.Place]bool {
+	places := make(map[rows.Place]bool, len(run.Steps))
+	for i := range run.Steps {
+		places[rows.Place{Rank: run.Steps[i].Rank, Step: run.Steps[i].Step}] = true
+	}
+	return places
+}
+
+func (s settings) of(at pair.Step) judge.Setting {
+	return judge.Setting{
+		ProblemIncomplete: s.problem[at.Rank], BenchIncomplete: s.bench[at.Rank],
+		CommonStep: at.InProblem && at.InBench && s.partner[at.Rank] &&
+			s.ended[0][rows.Place{Rank: at.Rank, Step: at.Step}] && s.ended[1][rows.Place{Rank: at.BenchRank, Step: at.BenchStep}],
+	}
+}
+
+// CheckRank says whether a run has that rank, where one is asked for: else every answer would be empty.
+func CheckRank(run *rows.Run, rank int64) error {
+	if rank < 0 || len(run.Ranks) == 0 {
+		return nil
+	}
+	var ranks []uint32
+	for i := range run.Ranks {
+		if int64(run.Ranks[i].Rank) == rank {
+			return nil
+		}
+		ranks = append(ranks, run.Ranks[i].Rank)
+	}
+	return fmt.Errorf("run %s has no rank %d; it has %s", run.Name, rank, spans(ranks))
+}
+
+// spans are ranks in ascending order in words, as 0-3, 6.
+func spans(ranks []uint32) string {
+	var words []string
+	for begin := 0; begin < len(ranks); {
+		end := begin
+		for end+1 < len(ranks) && ranks[end+1] == ranks[end]+1 {
+			end++
+		}
+		word := fmt.Sprint(ranks[begin])
+		if end > begin {
+			word += fmt.Sprintf("-%d", ranks[end])
+		}
+		words, begin = append(words, word), end+1
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,72 @@
+package compare
+
+import (
+	"context"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/rows"
+)
+
+// spread is how far the benches lie apart at each site: the errors of all others against the first. Benches pair by the
+// numbers of ranks and steps and by the names of sites.
+func (j *Job) spread(ctx context.Context) (map[uint64]judge.Band, error) {
+	const enough = 3
+	if len(j.benches) < enough {
+		return nil, nil
+	}
+	spread := judge.NewSpread()
+	for _, other := range j.benches[1:] {
+		for _, some := range commonPlaces(j.bench(), other) {
+			base, err := j.source.Tensors(ctx, j.bench(), some)
+			if err != nil {
+				return nil, err
+			}
+			others, err := j.source.Tensors(ctx, other, some)
+			if err != nil {
+				return nil, err
+			}
+			for at, tensors := range base {
+				addSpread(spread, tensors, others[at], other.ID)
+			}
+		}
+	}
+	return spread.Bands(), nil
+}
+
+// commonPlaces are those of both runs, cut into parts that fit into memory.
+func commonPlaces(base, other *rows.Run) [][]rows.Place {
+	weight, others := weights(base), weights(other)
+	var parts [][]rows.Place
+	var part []rows.Place
+	held := uint64(0)
+	for i := range base.Steps {
+		at := rows.Place{Rank: base.Steps[i].Rank, Step: base.Steps[i].Step}
+		if _, common := others[at]; !common {
+			continue
+		}
+		if len(part) > 0 && held+weight[at]+others[at] > mostWindowRows {
+			parts, part, held = append(parts, part), nil, 0
+		}
+		part, held = append(part, at), held+weight[at]+others[at]
+	}
+	if len(part) > 0 {
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func addSpread(spread *judge.Spread, base, other *rows.Tensors, run uint64) {
+	if other.Len() == 0 {
+		return
+	}
+	bySite := make(map[uint64][]int, other.Len())
+	for i, site := range other.SiteID {
+		bySite[site] = append(bySite[site], i)
+	}
+	for i, site := range base.SiteID {
+		for _, k := range bySite[site] {
+			one, two := base.At(i), other.At(k)
+			spread.Add(&one, &two, run)
+		}
+	}
+}
