@@ -38,8 +38,8 @@ type Answer struct {
 	result.Result
 	Problem     *rows.Run
 	Benches     []*rows.Run
-	Differences []Difference // what else the runs differ in
-	Warnings    []string     // what could not be looked at as it should
+	Differences []result.RunDifference // what else the runs differ in
+	Warnings    []string               // what could not be looked at as it should
 }
 
 // Run compares the runs of a source.
@@ -60,6 +60,13 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 		Result: collected.Finish(finishing), Problem: job.problem, Benches: job.benches,
 		Differences: Differences(job.problem, job.bench()), Warnings: job.warnings,
 	}, nil
+}
+
+// OtherGroups says whether the ranks of problem and bench hold parts of different sizes, as far as their numbers tell.
+func (a *Answer) OtherGroups() bool {
+	problem, _ := pair.GroupSize(a.Problem)
+	bench, _ := pair.GroupSize(a.Benches[0])
+	return problem != bench
 }
 
 // Job is a comparison that is under way. It is not safe for use by several goroutines.

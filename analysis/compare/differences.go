@@ -8,14 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// Difference is a property that two runs differ in; an empty value is not known.
-type Difference struct{ Property, Problem, Bench string }
-
 // Differences are the properties that two runs differ in, by name.
-func Differences(problem, bench *rows.Run) []Difference {
+func Differences(problem, bench *rows.Run) []result.RunDifference {
 	p, b := properties(problem), properties(bench)
 	both := map[string]bool{}
 	for _, side := range []map[string]string{p, b} {
@@ -23,10 +21,10 @@ func Differences(problem, bench *rows.Run) []Difference {
 			both[name] = true
 		}
 	}
-	var found []Difference
+	var found []result.RunDifference
 	for _, name := range slices.Sorted(maps.Keys(both)) {
 		if p[name] != b[name] {
-			found = append(found, Difference{Property: name, Problem: p[name], Bench: b[name]})
+			found = append(found, result.RunDifference{Property: name, Problem: p[name], Bench: b[name]})
 		}
 	}
 	return found

@@ -71,6 +71,18 @@ func uint64s[R any](name string, get func(*R) uint64) column[R] {
 	}}
 }
 
+// int64s is null where get gives nil.
+func int64s[R any](name string, get func(*R) *int64) column[R] {
+	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64, Nullable: true}, func(b array.Builder, r *R) {
+		into := builder[*array.Int64Builder](b)
+		if v := get(r); v != nil {
+			into.Append(*v)
+			return
+		}
+		into.AppendNull()
+	}}
+}
+
 // numbers64 is null where get says that there is no number.
 func numbers64[R any](name string, get func(*R) (n uint64, known bool)) column[R] {
 	return column[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint64, Nullable: true}, func(b array.Builder, r *R) {

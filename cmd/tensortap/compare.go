@@ -117,6 +117,12 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	}
 	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
 	var comparison report.Comparison
+	if request.FoldersOnly() && !request.Payload {
+		err := a.compareFolders(ctx, request, style)
+		if !errors.Is(err, system.ErrNeedsStore) {
+			return err
+		}
+	}
 	ask := func(ctx context.Context, client *system.Client) error {
 		comparison, err = client.Compare(ctx, request)
 		if err != nil {
@@ -126,6 +132,20 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 		return client.WriteComparison(ctx, a.stdout, style, request, &comparison)
 	}
 	if err := a.withRuns(ctx, request, ask); err != nil {
+		return err
+	}
+	return judged(comparison.Verdict)
+}
+
+// compareFolders compares dumps on disk, where nothing has to be stored for it.
+func (a *app) compareFolders(ctx context.Context, request system.CompareRequest, style report.Style) error {
+	request.Texts = style.Format != report.Text && style.Format != report.JSON
+	comparison, answer, err := system.CompareFolders(ctx, request)
+	if err != nil {
+		return err
+	}
+	a.warn(comparison.Warnings, comparison.WarningCount)
+	if err := system.WriteAnswer(a.stdout, style, &comparison, answer); err != nil {
 		return err
 	}
 	return judged(comparison.Verdict)

@@ -24,6 +24,7 @@ type CompareRequest struct {
 	Folders     [2]string // where the raw tensors of stored runs lie, problem and bench; of folders, they are known
 	ToolVersion string    // that a stored comparison names
 	Limit       uint64    // of differing tensors that are listed
+	Texts       bool      // list arguments that are text, such as ids of requests, beside all others
 }
 
 // DefaultCompareRequest compares everything.

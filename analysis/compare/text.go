@@ -1,0 +1,42 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/internal/report"
+)
+
+// Fill puts the answer into the form that people and programs read.
+func (a *Answer) Fill(c *report.Comparison) {
+	for name, into := range map[string]*report.Table{
+		"divergence_summary": &c.Summary, "divergence": &c.Divergence, "origin": &c.Origins, "layers": &c.Layers,
+	} {
+		*into = a.table(name)
+	}
+	if len(a.Unpaired) > 0 {
+		c.Unpaired = a.table("unpaired")
+	}
+	c.RunDifferences = report.TableOf(result.RunDifferenceTable(a.Differences))
+	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches)))
+	c.Level = a.level()
+	c.Warnings = append(c.Warnings, a.Warnings...)
+	c.WarningCount += len(a.Warnings)
+}
+
+func (a *Answer) table(name string) report.Table {
+	record, known := a.Result.Table(name)
+	if !known {
+		return report.Table{}
+	}
+	return report.TableOf(record)
+}
+
+// level is the level that problem and bench were recorded at; empty where they differ or nobody knows.
+func (a *Answer) level() string {
+	if level := a.Problem.Described.Level; level == a.Benches[0].Described.Level {
+		return level
+	}
+	return ""
+}

@@ -1,0 +1,80 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/rows/folders"
+	"github.com/tensortap/tensortap/internal/report"
+)
+
+// ErrNeedsStore says that folders can be compared only once they are stored: their tensor-parallel groups are of
+// different sizes, or raw tensors are to be compared. Its caller stores them.
+var ErrNeedsStore = errors.New("the folders have to be stored to be compared")
+
+// CompareFolders holds dumps on disk against each other; nothing is stored and nothing is started.
+func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *compare.Answer, error) {
+	comparison := report.Comparison{
+		Tolerance: r.Tolerance.String(), Strict: r.Strict,
+		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()),
+	}
+	paths := append([]string{r.Problem}, r.Benches...)
+	names := runNames(paths)
+	comparison.Problem, comparison.Benches = names[0], names[1:]
+	named := make([]folders.Folder, len(paths))
+	for i := range paths {
+		named[i] = folders.Folder{Name: names[i], Path: paths[i]}
+	}
+	source, err := folders.Open(ctx, named, nil)
+	if err != nil {
+		return comparison, nil, err
+	}
+	problems, count := source.Problems()
+	comparison.Warnings, comparison.WarningCount, comparison.Tools = problems, count, source.Tools()
+	answer, err := compare.Run(ctx, source, r.analysis(names))
+	if err != nil {
+		return comparison, nil, err
+	}
+	if answer.OtherGroups() {
+		return comparison, nil, ErrNeedsStore
+	}
+	answer.Fill(&comparison)
+	comparison.Verdict = comparison.Judge()
+	return comparison, answer, nil
+}
+
+// analysis is the request for runs of these names.
+func (r CompareRequest) analysis(names []string) compare.Request {
+	request := compare.DefaultRequest()
+	request.Problem, request.Benches = names[0], slices.Clone(names[1:])
+	request.Rank, request.StepOffset = r.Rank, r.StepOffset
+	request.Steps = r.Steps
+	request.Judge.Tolerance = r.Tolerance.Number
+	for _, rule := range r.Tolerance.Rules {
+		request.Judge.Rules = append(request.Judge.Rules, judge.ToleranceRule{Op: rule.Op, Dtype: rule.Dtype, Tolerance: rule.Tolerance})
+	}
+	request.Keep.Texts = r.Texts
+	request.Keep.Limit = int(r.Limit) //nolint:gosec // a number of rows
+	request.Keep.UnpairedLimit = unpairedShown
+	return request
+}
+
+// unpairedShown is how many ops without partner an answer names.
+const unpairedShown = 10
+
+// WriteAnswer writes the note, one JSON object, or, in the other formats, the tensors that differ.
+func WriteAnswer(to io.Writer, style report.Style, comparison *report.Comparison, answer *compare.Answer) error {
+	switch style.Format {
+	case report.Text:
+		return comparison.WriteNote(to, style.Color)
+	case report.JSON:
+		return report.WriteObject(to, comparison.Object())
+	case report.CSV, report.Arrow, report.Parquet:
+	}
+	record, _ := answer.Table("divergence")
+	return report.WriteRecord(to, style.Format, record)
+}
