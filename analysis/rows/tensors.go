@@ -94,24 +94,25 @@ func (o *Observation) NotFinite() uint64 {
 func (t *Tensors) Append(r *schemas.TensorRow) {
 	n := len(t.SiteID)
 	t.SiteID = append(t.SiteID, r.SiteID)
-	push(&t.Seq, n, r.Seq)
-	push(&t.LayoutID, n, r.LayoutID)
-	push(&t.MicroStep, n, r.MicroStep)
-	push(&t.Measured, n, r.Measured)
-	push(&t.ElementCount, n, r.ElementCount)
-	pushFloat(&t.Min, n, r.ValueMin)
-	pushFloat(&t.Max, n, r.ValueMax)
-	pushFloat(&t.Mean, n, r.ValueMean)
-	pushFloat(&t.M2, n, r.ValueM2)
-	pushFloat(&t.L2, n, r.ValueL2)
-	pushFloat(&t.L1, n, r.ValueL1)
-	push(&t.NaNCount, n, r.NaNCount)
-	push(&t.PositiveInfinityCount, n, r.PositiveInfinityCount)
-	push(&t.NegativeInfinityCount, n, r.NegativeInfinityCount)
-	push(&t.ZeroCount, n, r.ZeroCount)
-	push(&t.SubnormalCount, n, r.SubnormalCount)
-	push(&t.Digest, n, r.Digest)
-	push(&t.DigestKind, n, r.DigestKind)
+	room := cap(t.SiteID)
+	push(&t.Seq, n, room, r.Seq)
+	push(&t.LayoutID, n, room, r.LayoutID)
+	push(&t.MicroStep, n, room, r.MicroStep)
+	push(&t.Measured, n, room, r.Measured)
+	push(&t.ElementCount, n, room, r.ElementCount)
+	pushFloat(&t.Min, n, room, r.ValueMin)
+	pushFloat(&t.Max, n, room, r.ValueMax)
+	pushFloat(&t.Mean, n, room, r.ValueMean)
+	pushFloat(&t.M2, n, room, r.ValueM2)
+	pushFloat(&t.L2, n, room, r.ValueL2)
+	pushFloat(&t.L1, n, room, r.ValueL1)
+	push(&t.NaNCount, n, room, r.NaNCount)
+	push(&t.PositiveInfinityCount, n, room, r.PositiveInfinityCount)
+	push(&t.NegativeInfinityCount, n, room, r.NegativeInfinityCount)
+	push(&t.ZeroCount, n, room, r.ZeroCount)
+	push(&t.SubnormalCount, n, room, r.SubnormalCount)
+	push(&t.Digest, n, room, r.Digest)
+	push(&t.DigestKind, n, room, r.DigestKind)
 	if t.Sketch != nil || len(r.Sketch) > 0 {
 		if t.Sketch == nil {
 			t.Sketch = make([][]float32, n)
@@ -120,25 +121,26 @@ func (t *Tensors) Append(r *schemas.TensorRow) {
 	}
 }
 
-// push appends a value behind the n of the column, which stays nil as long as all are zero.
-func push[T comparable](column *[]T, n int, v T) {
+// push appends a value behind the n of the column, which stays nil as long as all are zero, and then has room for as
+// many as another one has.
+func push[T comparable](column *[]T, n, room int, v T) {
 	var zero T
 	if *column == nil {
 		if v == zero {
 			return
 		}
-		*column = make([]T, n, n+1)
+		*column = make([]T, n, room)
 	}
 	*column = append(*column, v)
 }
 
 // pushFloat does so with floats, of which -0 is not zero: its sign would be lost.
-func pushFloat(column *[]float64, n int, v float64) {
+func pushFloat(column *[]float64, n, room int, v float64) {
 	if *column == nil {
 		if math.Float64bits(v) == 0 {
 			return
 		}
-		*column = make([]float64, n, n+1)
+		*column = make([]float64, n, room)
 	}
 	*column = append(*column, v)
 }

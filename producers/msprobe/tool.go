@@ -77,7 +77,11 @@ type reader struct {
 }
 
 func newReader(dumps []Dump, run string, to producers.Rows) *reader {
-	return &reader{dumps: dumps, run: run, to: to, session: newLongSession()}
+	r := &reader{dumps: dumps, run: run, to: to, session: newSession()}
+	if len(dumps) > 1 {
+		r.session = newLongSession()
+	}
+	return r
 }
 
 func (r *reader) read(ctx context.Context, dump int, progress func(int64)) (producers.Problems, error) {

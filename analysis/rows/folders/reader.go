@@ -29,14 +29,24 @@ type reader struct {
 	calls       map[rows.Call]uint64 // their stacks
 
 	now     *dump
-	last    *dump        // read before
-	scratch rows.Tensors // of the dump that is being read
+	last    *dump           // read before
+	scratch rows.Tensors    // of the dump that is being read
+	ops     []schemas.OpRow // memory for the next ones
 	program []schemas.ProgramRow
 	stacks  [2][]schemas.ProgramStackRow // of the dump that is being read, and of the last
 }
 
+const (
+	opsAtATime        = 128
+	mostExpectedSites = 1 << 18 // whatever the size of a file
+)
+
 func newReader(of *run) *reader {
 	r := &reader{run: of, definitions: rows.NewDefinitions(), calls: map[rows.Call]uint64{}}
+	const bytesOfTensor = 300
+	tensors := int(of.found.Dumps[0].Bytes / bytesOfTensor)
+	r.definitions.Sites = make(map[uint64]schemas.SiteRow, min(tensors, mostExpectedSites))
+	r.scratch.SiteID = make([]uint64, 0, min(tensors, mostExpectedSites))
 	r.each = of.found.Reader(of.folder.Name, producers.Rows{
 		Rank:         func(row *schemas.RankRow) { r.now.rank = *row },
 		Op:           r.op,
@@ -72,18 +82,20 @@ func (r *reader) read(ctx context.Context, at int, progress func(int64)) error {
 
 func (r *reader) op(row *schemas.OpRow) {
 	if r.definitions.Ops[row.OpID] == nil {
-		added := *row
+		if len(r.ops) == cap(r.ops) {
+			r.ops = make([]schemas.OpRow, 0, opsAtATime)
+		}
+		r.ops = append(r.ops, *row)
+		added := &r.ops[len(r.ops)-1]
 		valid(&added.Name, &added.Prefix, &added.ModulePath, &added.ClassOrAPI)
-		r.definitions.Ops[row.OpID] = &added
+		r.definitions.Ops[row.OpID] = added
 	}
 }
 
 func (r *reader) site(row *schemas.SiteRow) {
-	if _, known := r.definitions.Sites[row.SiteID]; !known {
-		added := *row
-		valid(&added.Path)
-		r.definitions.Sites[row.SiteID] = added
-	}
+	added := *row
+	valid(&added.Path)
+	r.definitions.Sites[row.SiteID] = added
 }
 
 func (r *reader) layout(row *schemas.LayoutRow) {
