@@ -162,15 +162,17 @@ func concatenatedShape(shapes [][]int64, along int) (whole []int64, ok bool) {
 	return whole, true
 }
 
-// flattened is a shape whose dimensions but the last are one.
+// flattened is a shape whose dimensions but the last are one, which is left out where it is 1.
 func flattened(shape []int64) []int64 {
-	const matrix = 2
-	if len(shape) <= matrix {
+	if len(shape) < 2 {
 		return shape
 	}
 	before := int64(1)
 	for _, size := range shape[:len(shape)-1] {
 		before *= size
+	}
+	if before == 1 {
+		return shape[len(shape)-1:]
 	}
 	return []int64{before, shape[len(shape)-1]}
 }

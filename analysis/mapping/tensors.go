@@ -83,9 +83,9 @@ func (s *side) joined(w whole, recorded *rows.Tensors) rows.Observation {
 	parts := make([]rows.Observation, len(w.rows))
 	for i, row := range w.rows {
 		parts[i] = recorded.At(row)
-		parts[i].LayoutID = s.layouts.flattened(parts[i].LayoutID)
 	}
 	one := s.make(w.target, parts)
+	one.LayoutID = s.layouts.flattened(one.LayoutID)
 	first := recorded.At(slices.Min(w.rows))
 	one.Seq, one.MicroStep, one.SiteID = first.Seq, first.MicroStep, w.site
 	return one
@@ -118,7 +118,7 @@ func (s *side) make(t target, parts []rows.Observation) rows.Observation {
 	shape, ok := concatenatedShape(shapes, t.along)
 	layout := uint64(0)
 	if ok {
-		layout = s.layouts.like(first, shape)
+		layout = s.layouts.like(first, s.layouts.seen(shape))
 	}
 	if layout == 0 {
 		return noWhole(parts[0])

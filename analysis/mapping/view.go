@@ -159,6 +159,7 @@ type layouts struct {
 	definitions *rows.Definitions
 	flat        map[uint64]uint64 // layouts whose dimensions but the last are one
 	byContent   map[string]uint64
+	flattens    bool
 	learning    bool // whether layouts may be added
 }
 
@@ -175,7 +176,7 @@ func newLayouts(definitions *rows.Definitions) *layouts {
 
 // flatten has all tensors be matrices at most.
 func (l *layouts) flatten() {
-	l.learning = true
+	l.flattens, l.learning = true, true
 	for _, id := range slices.Sorted(maps.Keys(l.definitions.Layouts)) {
 		row := l.definitions.Layouts[id]
 		if shape := flattened(row.Shape); len(shape) != len(row.Shape) {
@@ -211,6 +212,14 @@ func (l *layouts) like(row *schemas.LayoutRow, shape []int64) uint64 {
 	l.definitions.Layouts[made.LayoutID] = &made
 	l.byContent[content] = made.LayoutID
 	return made.LayoutID
+}
+
+// seen is a shape as others see it.
+func (l *layouts) seen(shape []int64) []int64 {
+	if l.flattens {
+		return flattened(shape)
+	}
+	return shape
 }
 
 func (l *layouts) flattened(id uint64) uint64 {
