@@ -16,6 +16,14 @@ const (
 	MeasuredSubnormal
 )
 
+// Bits of tensor.measured that say why a tensor of merged ranks is no whole.
+const (
+	MergedDifferentValues  uint32 = 1 << (16 + iota) // ranks hold different values, as before an all-reduce
+	MergedFollowsFromRanks                           // an argument that follows from the number of ranks
+	MergedNoWhole                                    // the parts do not make a whole
+	MergedStillAddedUp                               // a result that was still being added up when it was given
+)
+
 // Kinds of tensor.digest.
 const (
 	DigestNone  uint8 = 0

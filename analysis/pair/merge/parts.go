@@ -1,0 +1,117 @@
+package merge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// parts are those of one tensor, by rank, and what stands beside them in the other run.
+type parts struct {
+	list      []rows.Observation
+	layouts   []*schemas.LayoutRow
+	members   int64 // ranks of the group
+	otherSize int64 // ranks of a group of the other run
+
+	found  bool // whether anything stands beside the leader's part
+	digest uint64
+	other  *schemas.LayoutRow
+}
+
+func (p *parts) beside(b Beside, leaderRow int32, layouts map[uint64]*schemas.LayoutRow) {
+	p.other = &schemas.LayoutRow{}
+	if leaderRow == none || int(leaderRow) >= len(b.Rows) || b.Rows[leaderRow] == none {
+		return
+	}
+	other := b.Tensors.At(int(b.Rows[leaderRow]))
+	p.found, p.digest, p.other = true, other.Digest, defined(layouts, other.LayoutID)
+}
+
+// complete says whether every rank of the group has a part.
+func (p *parts) complete() bool { return int64(len(p.list)) == p.members }
+
+// sameOnAll says whether all ranks hold the same, as far as was recorded.
+func (p *parts) sameOnAll() bool {
+	first := &p.list[0]
+	for i := range p.list[1:] {
+		if !sameRecorded(first, &p.list[i+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameRecorded(a, b *rows.Observation) bool {
+	return a.LayoutID == b.LayoutID && a.Measured == b.Measured && a.ElementCount == b.ElementCount &&
+		sameBits(a.Min, b.Min) && sameBits(a.Max, b.Max) && sameBits(a.Mean, b.Mean) && sameBits(a.L2, b.L2) && sameBits(a.L1, b.L1) &&
+		a.NaNCount == b.NaNCount && a.PositiveInfinityCount == b.PositiveInfinityCount && a.NegativeInfinityCount == b.NegativeInfinityCount &&
+		a.ZeroCount == b.ZeroCount && a.Digest == b.Digest && a.DigestKind == b.DigestKind &&
+		slices.EqualFunc(a.Sketch, b.Sketch, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+}
+
+func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+
+// shapes is what the shapes of all parts have in common, by dimension.
+type shapes struct {
+	alike bool // whether all have as many dimensions
+	sums  []int64
+	adds  []bool // whether the sizes add up to the size beside them
+	same  []bool // whether all sizes are the size beside them
+}
+
+func (p *parts) shapes() shapes {
+	s := shapes{alike: true}
+	for _, l := range p.layouts {
+		s.alike = s.alike && len(l.Shape) == len(p.layouts[0].Shape)
+	}
+	if !s.alike {
+		return s
+	}
+	for d := range p.layouts[0].Shape {
+		sum, equal := int64(0), true
+		for _, l := range p.layouts {
+			sum += l.Shape[d]
+			equal = equal && l.Shape[d] == p.layouts[0].Shape[d]
+		}
+		other := int64(0)
+		if d < len(p.other.Shape) {
+			other = p.other.Shape[d]
+		}
+		s.sums = append(s.sums, sum)
+		s.adds = append(s.adds, sum == other*p.otherSize)
+		s.same = append(s.same, equal && p.layouts[0].Shape[d] == other)
+	}
+	return s
+}
+
+// allSame says whether the parts have the shape beside them.
+func (s *shapes) allSame() bool { return s.alike && !slices.Contains(s.same, false) }
+
+// split says whether the parts make the shape beside them along one dimension, and are of its size in all others. A
+// dimension of 1, which each part has, adds up to nothing.
+func (s *shapes) split() bool {
+	dimensions := 0
+	for d := range s.sums {
+		switch {
+		case s.adds[d] && !s.same[d]:
+			dimensions++
+		case !s.same[d]:
+			return false
+		}
+	}
+	return dimensions == 1
+}
+
+// whole is the shape of which the parts are shards.
+func (s *shapes) whole(members int64) []int64 {
+	shape := make([]int64, len(s.sums))
+	for d := range s.sums {
+		shape[d] = s.sums[d]
+		if !s.adds[d] || s.same[d] {
+			shape[d] /= members
+		}
+	}
+	return shape
+}

@@ -1,0 +1,101 @@
+package merge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Part is what a rank holds of a tensor.
+type Part struct {
+	Rank uint32
+	rows.Observation
+}
+
+// Whole is what the parts of a tensor are held against: the whole tensor of the other run. NaN where not known.
+type Whole struct{ Least, Greatest, RootMeanSquare float64 }
+
+// WholeOf is that of a tensor of so many elements in its shape.
+func WholeOf(o *rows.Observation, shape []int64) Whole {
+	w := Whole{Least: math.NaN(), Greatest: math.NaN(), RootMeanSquare: math.NaN()}
+	if o.Has(schemas.MeasuredMin) {
+		w.Least = o.Min
+	}
+	if o.Has(schemas.MeasuredMax) {
+		w.Greatest = o.Max
+	}
+	elements := 1.0
+	for _, size := range shape {
+		elements *= float64(size)
+	}
+	if o.Has(schemas.MeasuredL2) && elements > 0 {
+		w.RootMeanSquare = o.L2 / math.Sqrt(elements)
+	}
+	return w
+}
+
+// Beyond says whether a part reaches beyond the whole, or has what is not finite: no part of the whole does, so it is
+// wrong. By 1 % it may, of other rounding.
+func (w Whole) Beyond(o *rows.Observation) bool {
+	const rounding = 0.01
+	return o.NotFinite() > 0 ||
+		o.Has(schemas.MeasuredMin) && o.Min < w.Least-rounding*math.Abs(w.Least) ||
+		o.Has(schemas.MeasuredMax) && o.Max > w.Greatest+rounding*math.Abs(w.Greatest)
+}
+
+// Deviation is how far the root mean square of a part is from that of the whole, as a ratio of it; NaN where not known.
+// It proves nothing: parts of one tensor are often much alike, and need not be.
+func (w Whole) Deviation(o *rows.Observation) float64 {
+	if !o.Has(schemas.MeasuredL2) || o.ElementCount == 0 || !(w.RootMeanSquare > 0) {
+		return math.NaN()
+	}
+	return math.Abs(o.L2/math.Sqrt(float64(o.ElementCount))/w.RootMeanSquare - 1)
+}
+
+// Why a part stands out.
+const (
+	BecauseBeyond    = "its part reaches beyond the whole"
+	BecauseLeastLike = "its part is the least like the whole, which is likely and no proof"
+)
+
+// StandOut is which ranks hold a part that cannot be one of the whole, or else the one that is much the least like it,
+// and why; none where none stands out. The parts are those of one tensor, by micro step, then rank.
+func (w Whole) StandOut(parts []Part) (ranks []uint32, why string) {
+	deviations := make([]float64, len(parts))
+	for i := range parts {
+		deviations[i] = w.Deviation(&parts[i].Observation)
+		if w.Beyond(&parts[i].Observation) {
+			ranks = append(ranks, parts[i].Rank)
+		}
+	}
+	if len(ranks) > 0 && len(ranks) < len(parts) {
+		return slices.Compact(ranks), BecauseBeyond
+	}
+	const clearly = 3
+	if at := furthest(deviations); at != none && clearAbove(deviations, at, clearly) {
+		return []uint32{parts[at].Rank}, BecauseLeastLike
+	}
+	return nil, ""
+}
+
+func furthest(values []float64) int {
+	at := none
+	for i, v := range values {
+		if !math.IsNaN(v) && (at == none || v > values[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+// clearAbove says whether a value is many times each of the others.
+func clearAbove(values []float64, at int, times float64) bool {
+	for i, v := range values {
+		if i != at && !(values[at] > times*v) {
+			return false
+		}
+	}
+	return len(values) > 1
+}

@@ -1,0 +1,172 @@
+package merge
+
+import (
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Beside is the tensors of the other run that stand beside those of a group's leader.
+type Beside struct {
+	Tensors *rows.Tensors
+	Rows    []int32 // for each row of the leader's the row beside it; -1 where there is none
+}
+
+// BesideProblem is the bench's tensors beside those of a leader of the problem.
+func BesideProblem(problem, bench *rows.Tensors, matches []pair.Match) Beside {
+	beside := noneBeside(problem, bench)
+	for _, m := range matches {
+		if m.Problem >= 0 {
+			beside.Rows[m.Problem] = m.Bench
+		}
+	}
+	return beside
+}
+
+// BesideBench is the problem's tensors beside those of a leader of the bench.
+func BesideBench(problem, bench *rows.Tensors, matches []pair.Match) Beside {
+	beside := noneBeside(bench, problem)
+	for _, m := range matches {
+		if m.Bench >= 0 {
+			beside.Rows[m.Bench] = m.Problem
+		}
+	}
+	return beside
+}
+
+func noneBeside(own, other *rows.Tensors) Beside {
+	return Beside{Tensors: other, Rows: slices.Repeat([]int32{none}, own.Len())}
+}
+
+// none stands for no row where an index is wanted.
+const none = -1
+
+// Merge makes the tensors of a place of the merged run of those of its parts, by seq, then site, and returns the layouts
+// that they have and that are not defined yet. What stands beside the leader's tensors tells how parts make a whole; it
+// is the zero value where nothing does.
+func (m *Merger) Merge(at rows.Place, parts map[rows.Place]*rows.Tensors, beside Beside) (*rows.Tensors, []*schemas.LayoutRow) {
+	group := m.members[at.Rank]
+	if group == nil {
+		return nil, nil
+	}
+	table := gather(group, at.Step, parts)
+	wholes := make([]whole, table.len())
+	for i := range wholes {
+		p := table.parts(i, m.definitions.Layouts)
+		p.members, p.otherSize = int64(group.Size), m.otherSize
+		p.beside(beside, table.leaderRow(i), m.definitions.Layouts)
+		wholes[i] = p.whole()
+	}
+	return m.rowsOf(wholes)
+}
+
+// rowsOf brings whole tensors in order, and names their layouts.
+func (m *Merger) rowsOf(wholes []whole) (*rows.Tensors, []*schemas.LayoutRow) {
+	slices.SortStableFunc(wholes, func(a, b whole) int { return a.compare(&b) })
+	t := &rows.Tensors{}
+	var layouts []*schemas.LayoutRow
+	added := map[uint64]bool{}
+	for i := range wholes {
+		w := &wholes[i]
+		if l := w.wholeLayout(); l != nil {
+			w.LayoutID = l.LayoutID
+			if m.definitions.Layouts[l.LayoutID] == nil && !added[l.LayoutID] {
+				added[l.LayoutID] = true
+				layouts = append(layouts, l)
+			}
+		}
+		t.Append(&w.TensorRow)
+	}
+	return t, layouts
+}
+
+// table is the rows of the parts, those of one tensor beside each other.
+type table struct {
+	ranks   []uint32
+	leader  int // of ranks, the position of the leader; none where it has no tensors
+	tensors []*rows.Tensors
+	rows    [][]int32 // by rank, then tensor; -1 where a rank lacks it
+}
+
+// gather finds the rows of each tensor: the same site in the same micro step. What a rank has several times is several
+// tensors, the first of one rank beside the first of the other.
+func gather(group *pair.Group, step uint32, parts map[rows.Place]*rows.Tensors) *table {
+	t := &table{leader: none}
+	all := &rows.Tensors{}
+	for _, rank := range group.Ranks {
+		own := parts[rows.Place{Rank: rank, Step: step}]
+		if own.Len() == 0 {
+			continue
+		}
+		if rank == group.Leader {
+			t.leader = len(t.ranks)
+		}
+		t.ranks, t.tensors = append(t.ranks, rank), append(t.tensors, own)
+		t.rows = append(t.rows, join(all, own))
+	}
+	for i := range t.rows { // of ranks that lack what only later ones have
+		for len(t.rows[i]) < all.Len() {
+			t.rows[i] = append(t.rows[i], none)
+		}
+	}
+	return t
+}
+
+// join finds the row of each tensor among all seen so far, and adds those that are new to them.
+func join(all, own *rows.Tensors) []int32 {
+	found := slices.Repeat([]int32{none}, all.Len())
+	for _, m := range pair.Build(all, own, nil).Matches(all, own) {
+		if m.Problem >= 0 {
+			found[m.Problem] = m.Bench
+			continue
+		}
+		found = append(found, m.Bench)
+		all.SiteID = append(all.SiteID, own.SiteID[m.Bench])
+		all.MicroStep = append(all.MicroStep, microStep(own, m.Bench))
+	}
+	return found
+}
+
+func microStep(t *rows.Tensors, row int32) uint16 {
+	if t.MicroStep == nil {
+		return 0
+	}
+	return t.MicroStep[row]
+}
+
+func (t *table) len() int {
+	if len(t.rows) == 0 {
+		return 0
+	}
+	return len(t.rows[0])
+}
+
+// leaderRow is the leader's row of a tensor.
+func (t *table) leaderRow(i int) int32 {
+	if t.leader == none {
+		return none
+	}
+	return t.rows[t.leader][i]
+}
+
+// parts are the parts of a tensor, by rank.
+func (t *table) parts(i int, layouts map[uint64]*schemas.LayoutRow) *parts {
+	p := &parts{list: make([]rows.Observation, 0, len(t.ranks)), layouts: make([]*schemas.LayoutRow, 0, len(t.ranks))}
+	for rank := range t.ranks {
+		if row := t.rows[rank][i]; row != none {
+			part := t.tensors[rank].At(int(row))
+			p.list, p.layouts = append(p.list, part), append(p.layouts, defined(layouts, part.LayoutID))
+		}
+	}
+	return p
+}
+
+// defined is a layout; one without any content where it is not known.
+func defined(layouts map[uint64]*schemas.LayoutRow, id uint64) *schemas.LayoutRow {
+	if l := layouts[id]; l != nil {
+		return l
+	}
+	return &schemas.LayoutRow{}
+}
