@@ -91,10 +91,14 @@ func compileExceptions(written []Exception) ([]exception, error) {
 
 // compile reads an expression as the database does, where a dot fits the end of a line, too.
 func compile(expression string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(expression); err != nil {
-		return nil, err
+	compiled, err := regexp.Compile("(?s)" + expression)
+	if err == nil {
+		return compiled, nil
 	}
-	return regexp.Compile("(?s)" + expression)
+	if _, plain := regexp.Compile(expression); plain != nil {
+		err = plain // names the expression as it was written
+	}
+	return nil, err
 }
 
 // place is a tensor of an op, by what exceptions ask for. There are few, however many ops there are.
