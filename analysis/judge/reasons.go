@@ -1,5 +1,7 @@
 package judge
 
+import "github.com/tensortap/tensortap/schemas"
+
 // Reasons of a verdict: why nothing is said of a pair, or why a tensor stands alone. A sort of exception that excuses
 // any value (SortUninitialised, SortCast, SortIdentifier) is a reason, too.
 const (
@@ -18,15 +20,8 @@ const (
 	ReasonOnlyBench                = "only in bench"
 )
 
-// Bits of measured that say why a tensor of merged ranks is no whole.
-const (
-	markDifferentValues uint32 = 1 << (16 + iota)
-	markFollowsFromRanks
-	markNoWhole
-	markStillAddedUp
-
-	marks = markDifferentValues | markFollowsFromRanks | markNoWhole | markStillAddedUp
-)
+// marks are the bits of measured that say why a tensor of merged ranks is no whole.
+const marks = schemas.MergedDifferentValues | schemas.MergedFollowsFromRanks | schemas.MergedNoWhole | schemas.MergedStillAddedUp
 
 // reason says why the numbers of a pair say nothing, or why they are not looked at; empty where they say something.
 func (c *compared) reason(numeric Numeric) string {
@@ -49,11 +44,11 @@ func (c *compared) reason(numeric Numeric) string {
 
 func markReason(measured uint32) string {
 	switch {
-	case measured&markDifferentValues != 0:
+	case measured&schemas.MergedDifferentValues != 0:
 		return ReasonRanksHoldDifferentValues
-	case measured&markFollowsFromRanks != 0:
+	case measured&schemas.MergedFollowsFromRanks != 0:
 		return ReasonFollowsFromRanks
-	case measured&markNoWhole != 0:
+	case measured&schemas.MergedNoWhole != 0:
 		return ReasonNoWhole
 	default:
 		return ReasonStillAddedUp

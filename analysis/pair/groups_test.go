@@ -19,18 +19,11 @@ func TestGroupsAnswerTheCasesOfShardGroups(t *testing.T) {
 		}
 		for _, g := range groups {
 			for _, rank := range g.Ranks {
-				list = append(list, words(rank, g.Leader, g.Size, boolean(g.Known)))
+				list = append(list, words(rank, g.Leader, g.Size, map[bool]int{true: 1}[g.Known]))
 			}
 		}
 		return list
 	})
-}
-
-func boolean(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
 }
 
 func TestGroupSizeByRule(t *testing.T) {
