@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 import torch
 from torch import nn
 
+from tensortap import surroundings
 from tensortap.config import Settings
 from tensortap.topology import Place
 
@@ -38,7 +39,7 @@ def run(settings: Settings, place: Place, model: nn.Module | None = None) -> dic
         "level": settings.level,
         "task": settings.task,
         "commit": commit(_code_folder()),
-        "config": json.dumps(_plain(settings), sort_keys=True),
+        "config": json.dumps({**_plain(settings), **surroundings.of(model)}, sort_keys=True),
         "labels": dict(settings.labels),
     }
 

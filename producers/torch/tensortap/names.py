@@ -18,6 +18,7 @@ from tensortap.stacks import Stacks
 SiteKey = int | str | tuple[str, str]
 _MOST_CALLS: Final = 1 << 16  # of one API in a step, whose ops are kept
 _MOST_PLACES: Final = 1 << 16  # in code, whose operators are kept
+_MOST_CALLERS: Final = 16  # of models, whose ops have stacks of their own
 
 # In this order: where one function has two names, the later is the one that modules call it by.
 _PLACES: Final[tuple[tuple[str, Any], ...]] = (
@@ -29,12 +30,16 @@ _PLACES: Final[tuple[tuple[str, Any], ...]] = (
 
 
 class Op:
-    """One op of the program: the n-th call of a module or API in a step. Ids are those of the spool, 0 when it lost them."""
+    """One op of the program: the n-th call of a module or API in a step. Ids are those of the spool, 0 when it lost them.
 
-    __slots__ = ("backward", "id", "name", "sites", "stack")
+    Its stack is the one that it was first called from since the model was called from there.
+    """
 
-    def __init__(self, name: str, number: int, stack: int) -> None:
-        self.name, self.id, self.stack = name, number, stack
+    __slots__ = ("backward", "caller", "id", "name", "sites", "stack", "stacks")
+
+    def __init__(self, name: str, number: int, stack: int, caller: int) -> None:
+        self.name, self.id, self.stack, self.caller = name, number, stack, caller
+        self.stacks: dict[int, int] | None = None  # by caller, once there were several
         self.sites: dict[SiteKey, int] = {}
         self.backward: Op | None = None
 
@@ -51,7 +56,7 @@ class Calls:
         self._step = -1
 
     def take(self) -> Op:
-        """The op of the next call in the step under way; its stack is the caller's when it is met first."""
+        """The op of the next call in the step under way; its stack is the caller's when it is met first from where the model is called."""
         step = self.names.step
         if self._step != step:
             self._step, self._next = step, 0
@@ -59,7 +64,10 @@ class Calls:
         self._next = at + 1
         ops = self._ops
         if at < len(ops):
-            return ops[at]
+            op = ops[at]
+            if op.caller != self.names.caller:
+                self.names.call_again(op, sys._getframe(1))
+            return op
         op = self.names.make(f"{self._begin}.{at}{self._end}", sys._getframe(1))
         if op.id and at == len(ops) and at < _MOST_CALLS:
             ops.append(op)
@@ -74,10 +82,33 @@ class Names:
         self._named: dict[str, Op] = {}
         self.inside: set[int] = set()  # sites of what is called inside of modules
         self.step = 0
+        self.caller = 0  # where the model was called from last
+        self._callers: dict[tuple[tuple[CodeType, int], ...], int] = {}
+
+    def called_from(self, frame: FrameType | None) -> None:
+        """A model is called from the frame: to validate, say, where it was called to train before."""
+        place: list[tuple[CodeType, int]] = []
+        while frame is not None:
+            place.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        key = tuple(place)
+        if len(self._callers) < _MOST_CALLERS:
+            self._callers.setdefault(key, len(self._callers) + 1)
+        self.caller = self._callers.get(key, 0)
+
+    def call_again(self, op: Op, frame: FrameType) -> None:
+        """An op that is known is called from the frame, within a model that was called from elsewhere."""
+        if op.stacks is None:
+            op.stacks = {op.caller: op.stack}
+        stack = op.stacks.get(self.caller)
+        if stack is None:
+            stack = op.stacks[self.caller] = self.stacks.number(frame)
+        op.caller, op.stack = self.caller, stack
 
     def make(self, name: str, frame: FrameType | None) -> Op:
         """Define an op that is called from the frame."""
-        return Op(name, self._spool.define("op", {"name": name}), self.stacks.number(frame) if frame else 0)
+        stack = self.stacks.number(frame) if frame else 0
+        return Op(name, self._spool.define("op", {"name": name}), stack, self.caller)
 
     def named(self, name: str) -> Op:
         """The op of a name without a call index; it has no stack."""

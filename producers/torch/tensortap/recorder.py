@@ -171,14 +171,22 @@ class Recorder:
         self, op: Op, seq: int, path: str, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None
     ) -> None:
         """An op raised, within the module of that path or as that module; told once, of the innermost op."""
+        if not getattr(error, _TOLD, False):
+            self._failed(op.id, seq, path, error, failures.describe(error, args, kwargs))
+
+    def raised(self, error: BaseException) -> None:
+        """The program raised, which no op told of."""
+        if not isinstance(error, SystemExit | GeneratorExit):
+            self._failed(0, self.seq, "", error, failures.describe(error))
+
+    def _failed(self, op: int, seq: int, path: str, error: BaseException, said: tuple[str, str, str]) -> None:
         if getattr(error, _TOLD, False) or type(error).__name__ == _STOPPED_RECOMPUTATION:
             return
         with suppress(AttributeError):  # one that takes no attribute is told of each op that it passes
             setattr(error, _TOLD, True)
-        kind, message, inputs = failures.describe(error, args, kwargs)
-        texts = [self.spool.text(text) for text in (kind, message, inputs)]
+        texts = [self.spool.text(text) for text in said]
         stack = self.names.stacks.raised(error)
-        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, stack, time.time_ns(), self.spool.text(path))
+        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op, seq, *texts, stack, time.time_ns(), self.spool.text(path))
 
 
 def _threads(of_torch: int) -> int:

@@ -55,7 +55,7 @@ class Session:
         self._signal = DetailSignal(self._signalled)
         self._listen(list(self._roots))
         forks.hear_of(self)
-        atexit.register(self.close)
+        atexit.register(self._program_ends)
 
     def start(self, models: Models | None = None) -> None:
         """Record from here on, in the step under way or a new one."""
@@ -123,8 +123,20 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object, exception: BaseException | None, trace: object) -> None:
+        self._safely("an exception", self._raised, exception)
         self.close()
+
+    def _program_ends(self) -> None:
+        """Python tells here of the exception that ended the program; where a person types, of the last one that they saw."""
+        if not hasattr(sys, "ps1"):
+            self._safely("an exception", self._raised, getattr(sys, "last_value", None))
+        self.close()
+
+    def _raised(self, exception: BaseException | None) -> None:
+        if exception is not None and self._process and not self._closed:
+            with self._process.recorder.lock:
+                self._process.recorder.raised(exception)
 
     def _safely(self, place: str, action: Callable[..., None], *args: object) -> None:
         try:
@@ -172,7 +184,7 @@ class Session:
         self._step += 1
 
     def _close(self) -> None:
-        atexit.unregister(self.close)
+        atexit.unregister(self._program_ends)
         if self._closed:
             return
         self._closed = True
@@ -215,8 +227,10 @@ class Session:
             self._begin()
         elif not self._under_way:
             self._begin()
-        if self._boundaries.enter(model) and self._process and self._process.recorder.live:
-            self._process.recorder.micro_step += 1
+        further = self._boundaries.enter(model)
+        if self._process and self._process.recorder.live:
+            self._process.recorder.micro_step += further
+            self._process.recorder.names.called_from(sys._getframe(1))
 
     def _begin(self) -> None:
         process = self._process or self._make()

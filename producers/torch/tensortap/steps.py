@@ -106,7 +106,7 @@ class Boundaries:
     def _have_optimizer(self) -> bool:
         if self._found is None:
             parameters = self._parameters()
-            self._found = any(_has_one_of(parameters, optimizer) for optimizer in _optimizers())
+            self._found = bool(optimizers_of(parameters))
         return self._found
 
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
@@ -120,12 +120,17 @@ class Boundaries:
         return {id(parameter) for root in self._roots for parameter in root.parameters()}
 
 
+def optimizers_of(parameters: set[int]) -> list[torch.optim.Optimizer]:
+    """The optimizers of the process that have one of these parameters, which are given by their ids."""
+    return [found for found in _optimizers() if _has_one_of(parameters, found)]
+
+
 def _has_one_of(parameters: set[int], optimizer: torch.optim.Optimizer) -> bool:
     return any(id(parameter) in parameters for group in optimizer.param_groups for parameter in group["params"])
 
 
 def _optimizers() -> list[torch.optim.Optimizer]:
-    """The optimizers of the process; looked for once, when a second forward comes before any has stepped."""
+    """The optimizers of the process; looked for at its first step, and when a second forward comes before any has stepped."""
     return [found for found in gc.get_objects() if _is_optimizer(found)]
 
 

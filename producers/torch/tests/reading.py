@@ -57,6 +57,8 @@ class Step:
     calls: list[tuple[int, int, int]] = field(default_factory=list)  # signature, text of the module, how often
     payloads: list[tuple[str, str, str, str, int, int]] = field(default_factory=list)  # op, role, path, location, size, checksum
     micro_steps: set[int] = field(default_factory=set)
+    micro_step: dict[str, int] = field(default_factory=dict)  # of each op that began
+    frames: dict[str, str] = field(default_factory=dict)  # of each op that began with a stack: all of it
     ended: tuple[Any, ...] | None = None
 
 
@@ -152,7 +154,8 @@ def _take(spooled: Spooled, step: Step, kind: str, row: tuple[Any, ...]) -> None
         step.values[-1].more.append((kind, row))
     elif kind == "failure":
         texts = [_text(spooled, number) for number in row[2:5]]
-        step.failures.append((spooled.named("op", row[0])["name"], texts[0], texts[1], texts[2]))
+        op = spooled.named("op", row[0])["name"] if row[0] else ""
+        step.failures.append((op, texts[0], texts[1], texts[2]))
     elif kind == "unseen":
         step.unseen[_text(spooled, row[0]), _text(spooled, row[1])] = row[2]
     elif kind == "payload":
@@ -171,6 +174,9 @@ def _op(spooled: Spooled, step: Step, row: tuple[Any, ...]) -> None:
     step.micro_steps.add(row[5])
     if flags != layout.OP_ENDS:
         step.begun.append(name)
+        step.micro_step[name] = row[5]
+        if row[3]:
+            step.frames[name] = "\n".join(spooled.named("stack", row[3])["frames"])
         step.parents[name] = spooled.named("op", row[1])["name"] if row[1] else None
     if flags != layout.OP_OPENS:
         step.completed.append(name)
