@@ -18,6 +18,7 @@ const (
 	ReasonNoStepInBench            = "no such step in bench"
 	ReasonOnlyProblem              = "only in problem"
 	ReasonOnlyBench                = "only in bench"
+	ReasonMoreDetail               = "recorded in more detail"
 )
 
 // marks are the bits of measured that say why a tensor of merged ranks is no whole.

@@ -9,12 +9,13 @@ type Kind string
 
 // The kinds of places.
 const (
-	Parameter Kind = "parameter" // a weight
-	Argument  Kind = "argument"  // a literal
-	Data      Kind = "data"      // an input that no earlier op gave
-	Computed  Kind = "computed"  // what the op took agrees, what it gave does not
-	Operation Kind = "operation" // an op that only one run has
-	Undefined Kind = "unknown"   // nothing is known of the place but an id
+	Parameter   Kind = "parameter"    // a weight
+	Argument    Kind = "argument"     // a literal
+	Data        Kind = "data"         // an input that came from outside of the model
+	Computed    Kind = "computed"     // what the op took agrees, what it gave does not
+	Operation   Kind = "operation"    // an op that only one run has
+	UnseenInput Kind = "unseen_input" // an input, and nothing that was recorded says where it came from
+	Undefined   Kind = "unknown"      // nothing is known of the place but an id
 )
 
 // Facts are what the kind of a place follows from. Where a definition is not known, the zero row stands for it.
@@ -25,7 +26,8 @@ type Facts struct {
 	Problem       *schemas.LayoutRow
 	Bench         *schemas.LayoutRow
 	Parameter     string // of the calling module that has the very values
-	BetweenCommon bool   // ops of one run only stand directly before, or the op is another one in the bench
+	BetweenCommon bool   // ops of one run only stand directly before or gave it, or the op is another one in the bench
+	FromOutside   bool   // of the model
 }
 
 // Kind says which kind of place it is.
@@ -46,8 +48,10 @@ func (f *Facts) Kind() Kind {
 		return Computed
 	case f.weightLike():
 		return Parameter
+	case f.FromOutside:
+		return Data
 	}
-	return Data
+	return UnseenInput
 }
 
 func isArgument(layout *schemas.LayoutRow) bool { return layout.Kind != "tensor" && layout.Kind != "" }

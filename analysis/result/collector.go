@@ -21,7 +21,8 @@ type Collector struct {
 	firsts   map[uint32]*rankFirst // by rank of the problem
 	differs  *topDifferences       // other than texts
 	texts    *topDifferences
-	layers   layerSums
+	layers   *stepLayers
+	jumps    map[rows.Place][]candidate
 	unpaired *topUnpaired
 }
 
@@ -30,7 +31,7 @@ func New(options Options, problem, bench *rows.Run, definitions *rows.Definition
 	return &Collector{
 		options: options, names: newNames(problem, bench, definitions),
 		firsts: map[uint32]*rankFirst{}, differs: &topDifferences{limit: options.Limit}, texts: &topDifferences{limit: options.Limit},
-		layers: layerSums{}, unpaired: &topUnpaired{limit: options.UnpairedLimit},
+		layers: newStepLayers(), jumps: map[rows.Place][]candidate{}, unpaired: &topUnpaired{limit: options.UnpairedLimit},
 	}
 }
 
@@ -70,11 +71,13 @@ func (c *Collector) wants(at pair.Step) wanted {
 // take adds a place to what is known.
 func (c *Collector) take(p *place) {
 	c.summary = append(c.summary, p.summary)
-	c.layers.take(p.layers)
+	c.layers.take(p.at.Step, p.layers)
 	c.unpaired.take(p.at, p.unpaired, c.names)
 	if p.summary.DifferingCount == 0 {
 		return
 	}
+	c.layers.found(p.at.Step)
+	c.jumps[rows.Place{Rank: p.at.Rank, Step: p.at.Step}] = p.jumps
 	c.differs.take(p.at, p.differing)
 	c.texts.take(p.at, p.texts)
 	rank := c.firsts[p.at.Rank]
@@ -111,6 +114,6 @@ func (c *Collector) Finish(with Finishing) Result {
 	sortSummary(c.summary)
 	return Result{
 		Summary: c.summary, Divergence: c.divergence(), Origins: c.origins(with), Firsts: c.firstDifferences(),
-		Layers: c.layers.rows(), Unpaired: c.unpaired.named(c.names),
+		Jumps: c.findJumps(), Layers: c.layers.rows(), Unpaired: c.unpaired.named(c.names),
 	}
 }

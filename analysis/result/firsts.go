@@ -95,14 +95,19 @@ func (c *Collector) origin(first *rankFirst, with Finishing) Origin {
 	case op.ClassOrAPI != benchOp.ClassOrAPI && len(standing) == 0:
 		o.Operation = op.Name + " in problem, " + benchOp.Name + " in bench"
 	default:
+		if len(standing) == 0 {
+			standing = first.found.givers
+		}
 		const most = 4
 		o.Operation = strings.Join(standing[:min(most, len(standing))], ", ")
 	}
 	facts := origin.Facts{
 		Differs: shown.Differs, Op: op, BenchOp: benchOp, Site: site, Problem: o.ProblemLayout, Bench: o.BenchLayout,
-		Parameter: o.Parameter, BetweenCommon: o.Operation != "",
+		Parameter: o.Parameter, BetweenCommon: o.Operation != "", FromOutside: first.found.fromOutside,
 	}
 	o.Kind = facts.Kind()
+	o.Unseen = c.unseenBefore(first.at)
+	o.AtOrBefore = o.Unseen != ""
 	return o
 }
 

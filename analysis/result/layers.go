@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -60,6 +61,80 @@ func (s *layerSum) merge(part *layerSum) {
 	s.differing += part.differing
 	s.notFinite += part.notFinite
 	s.greatest = max(s.greatest, part.greatest)
+}
+
+// mostLayerSums bounds the layers that are kept of steps that do not differ, about 100 bytes each.
+const mostLayerSums = 200_000
+
+// stepLayers keeps the layers of the first step that differs. Until one does, that may be any.
+type stepLayers struct {
+	steps   map[uint32]layerSums
+	count   int
+	differs bool
+	step    uint32 // the first that differs
+}
+
+func newStepLayers() *stepLayers { return &stepLayers{steps: map[uint32]layerSums{}} }
+
+// take adds the layers of a place.
+func (s *stepLayers) take(step uint32, of layerSums) {
+	if s.differs && step > s.step {
+		return
+	}
+	sums := s.steps[step]
+	if sums == nil {
+		sums = layerSums{}
+		s.steps[step] = sums
+	}
+	before := len(sums)
+	sums.take(of)
+	s.count += len(sums) - before
+	s.bound()
+}
+
+// found says that a step differs. Later ones are of no more interest.
+func (s *stepLayers) found(step uint32) {
+	if !s.differs || step < s.step {
+		s.differs, s.step = true, step
+		s.drop(func(other uint32) bool { return other > step })
+	}
+}
+
+func (s *stepLayers) drop(unwanted func(step uint32) bool) {
+	maps.DeleteFunc(s.steps, func(step uint32, sums layerSums) bool {
+		if unwanted(step) {
+			s.count -= len(sums)
+			return true
+		}
+		return false
+	})
+}
+
+// bound drops the earlier half of the steps, whose other ranks are the likeliest to have been here, but for the first step
+// of all and that which differs.
+func (s *stepLayers) bound() {
+	if s.count <= mostLayerSums {
+		return
+	}
+	steps := slices.Sorted(maps.Keys(s.steps))
+	middle := steps[len(steps)/2]
+	s.drop(func(step uint32) bool { return step > steps[0] && step <= middle && (!s.differs || step != s.step) })
+}
+
+// rows are the layers of the first step that differs; where none does, of the first step.
+func (s *stepLayers) rows() []Layer {
+	if len(s.steps) == 0 {
+		return nil
+	}
+	step := slices.Min(slices.Collect(maps.Keys(s.steps)))
+	if s.differs {
+		step = s.step
+	}
+	layers := s.steps[step].rows()
+	for i := range layers {
+		layers[i].Step = step
+	}
+	return layers
 }
 
 // layerSight finds the layer of one pair after another; those of an op follow each other.

@@ -17,7 +17,7 @@ type names struct {
 	definitions    *rows.Definitions
 	frames         *origin.Frames
 	parents        func() map[uint64]uint64 // of the ops of the problem, by op
-	allParents     func() map[uint64]uint64 // of the ops of both runs
+	benchParents   func() map[uint64]uint64
 
 	mu       sync.Mutex
 	programs map[uint64]map[uint64]int // index of each op in its program
@@ -29,26 +29,36 @@ func newNames(problem, bench *rows.Run, definitions *rows.Definitions) *names {
 		programs: map[uint64]map[uint64]int{},
 	}
 	n.parents = sync.OnceValue(func() map[uint64]uint64 { return parentsIn(definitions, problem) })
-	n.allParents = sync.OnceValue(func() map[uint64]uint64 { return parentsIn(definitions, problem, bench) })
+	n.benchParents = sync.OnceValue(func() map[uint64]uint64 { return parentsIn(definitions, bench) })
 	return n
 }
 
-// parentsIn are the modules that the ops of some runs ran in; where their programs differ in that, always the same one.
-func parentsIn(definitions *rows.Definitions, runs ...*rows.Run) map[uint64]uint64 {
+// parentsIn are the modules that the ops of a run ran in; where its programs differ in that, always the same one.
+func parentsIn(definitions *rows.Definitions, run *rows.Run) map[uint64]uint64 {
 	parents, seen := map[uint64]uint64{}, map[uint64]bool{}
-	for _, run := range runs {
-		for i := range run.Steps {
-			id := run.Steps[i].ProgramID
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-			for _, row := range definitions.Programs[id] {
-				parents[row.OpID] = max(parents[row.OpID], row.ParentOpID)
-			}
+	for i := range run.Steps {
+		id := run.Steps[i].ProgramID
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		for _, row := range definitions.Programs[id] {
+			parents[row.OpID] = max(parents[row.OpID], row.ParentOpID)
 		}
 	}
 	return parents
+}
+
+// parent is the module that an op ran in at a place; where the step has not ended, in any of the run's programs.
+func (n *names) parent(at pair.Step, op uint64, ofBench bool) uint64 { //nolint:revive // the side is no control flag
+	program, parents := at.ProblemProgram, n.parents
+	if ofBench {
+		program, parents = at.BenchProgram, n.benchParents
+	}
+	if call, found := n.call(program, op); found {
+		return call.ParentOpID
+	}
+	return parents()[op]
 }
 
 func (n *names) site(id uint64) schemas.SiteRow { return n.definitions.Sites[id] }
@@ -109,6 +119,7 @@ func (n *names) difference(at pair.Step, j *judge.Judged) *Difference {
 		Judged: *j, Op: n.opName(site, own.SiteID), Module: op.ModulePath, Role: site.Role, Path: site.Path,
 		ProblemLayout: n.layout(j.Problem.LayoutID), BenchLayout: n.layout(j.Bench.LayoutID), ownModule: op.ModulePath,
 	}
+	d.Rank, d.Step, d.BenchRank, d.BenchStep = at.Rank, at.Step, at.BenchRank, at.BenchStep
 	if benchOp := n.op(n.site(j.Bench.SiteID).OpID); benchOp.OpID != op.OpID {
 		d.BenchOp = benchOp.Name
 	}

@@ -27,6 +27,7 @@ type place struct {
 	texts     []judge.Judged
 	found     foundFirst
 	wanted    wanted
+	jumps     []candidate
 }
 
 // newPlace is a place nothing is counted of yet.
@@ -40,11 +41,13 @@ func newPlace(at pair.Step, c *Collector, judged []judge.Judged) *place {
 
 // count goes once through all pairs.
 func (p *place) count() {
-	layers := layerSight{names: p.names, sums: p.layers}
+	p.markDetail()
+	layers, jumps := layerSight{names: p.names, sums: p.layers}, jumpSight{at: p.at}
 	for i := range p.judged {
 		j := &p.judged[i]
 		p.summary.add(j)
 		layers.add(j)
+		jumps.add(j)
 		if j.Class == judge.Unpaired || j.Class == judge.Unknown {
 			p.unpaired.add(j, p.names)
 		}
@@ -55,6 +58,7 @@ func (p *place) count() {
 			p.alone = p.earlier(p.alone, i)
 		}
 	}
+	p.jumps = jumps.found
 }
 
 // earlier is the row that comes first: by place in the rank's order, micro step and site. Of those that the caller goes
@@ -138,6 +142,8 @@ type foundFirst struct {
 	alone             *judge.Judged
 	errorIn, errorOut float64
 	sameValued        []uint64 // sites of parameters that differ and have the very values of the row that is shown
+	givers            []string // ops of one run only that gave what the op took
+	fromOutside       bool     // what the op took came from outside of the model
 }
 
 // shown is the row that the origin is: an op that stands alone counts where something differs after it.
@@ -156,6 +162,7 @@ func (p *place) findFirst() foundFirst {
 	}
 	found.errorIn, found.errorOut = p.errorsOfOp(&found.first)
 	found.sameValued = p.parametersLike(found.shown())
+	found.givers, found.fromOutside = p.givers(found.shown()), p.fromOutside(found.shown())
 	return found
 }
 

@@ -36,7 +36,8 @@ type Result struct {
 	Divergence []Difference      // divergence: without texts while anything else differs
 	Origins    []Origin          // origin
 	Firsts     []FirstDifference // first_divergence
-	Layers     []Layer           // layers
+	Jumps      []Jump            // jump
+	Layers     []Layer           // layers: of the first step that differs
 	Unpaired   []Unpaired        // unpaired
 }
 
@@ -58,7 +59,9 @@ type Origin struct {
 	Difference
 	Kind           origin.Kind
 	Parameter      string // parameter of the calling module that has the very values
-	Operation      string // ops of one run only that stand directly before, or by which other op it was replaced
+	Operation      string // ops of one run only that stand directly before or gave it, or by which other op it was replaced
+	AtOrBefore     bool   // not all that ran before was observed, so it may have begun there
+	Unseen         string // what was not observed before, and why, in words
 	DifferingCount uint64 // of the rank, all steps
 	Concurrent     int    // how many origins there are
 }
@@ -81,8 +84,16 @@ type Unpaired struct {
 	Position   uint64
 }
 
-// Layer is how far the runs lie apart in one layer of the model and one direction.
+// Jump is where the error of a rank grows by orders of magnitude against all errors before it, where that is not the
+// rank's first difference: noise before a fault must not hide it.
+type Jump struct {
+	Difference
+	NoiseBefore float64 // greatest error before
+}
+
+// Layer is how far the runs lie apart in one layer of the model and one direction, in one step.
 type Layer struct {
+	Step           uint32
 	Direction      string // forward or backward
 	Index          int32  // -1: outside of the layers
 	Name           string // empty outside of the layers

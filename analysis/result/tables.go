@@ -24,6 +24,8 @@ func (r *Result) Table(report string) (table arrow.RecordBatch, known bool) {
 		return record(originColumns(), r.Origins), true
 	case "first_divergence":
 		return record(firstColumns(), r.Firsts), true
+	case "jump":
+		return record(jumpColumns(), r.Jumps), true
 	case "layers":
 		return record(layerColumns(), r.Layers), true
 	case "unpaired":
@@ -132,6 +134,8 @@ func originColumns() []column[Origin] {
 		text("user_frame", func(o *Origin) string { return o.UserFrame }),
 		uint64s("differing_count", func(o *Origin) uint64 { return o.DifferingCount }),
 		uint64s("concurrent", func(o *Origin) uint64 { return uint64(o.Concurrent) }), //nolint:gosec // a count
+		bools("at_or_before", func(o *Origin) bool { return o.AtOrBefore }),
+		text("unseen", func(o *Origin) string { return o.Unseen }),
 	})
 }
 
@@ -165,8 +169,19 @@ func (f *FirstDifference) errorRatio() (float64, bool) {
 	return f.ErrorOut / f.ErrorIn, true
 }
 
+func jumpColumns() []column[Jump] {
+	of := func(columns []column[Difference]) []column[Jump] {
+		return of(func(j *Jump) *Difference { return &j.Difference }, columns)
+	}
+	return slices.Concat(of(placeColumns()), of(factColumns()), []column[Jump]{
+		plainFloats("noise_before", func(j *Jump) float64 { return j.NoiseBefore }),
+		text("user_frame", func(j *Jump) string { return j.UserFrame }),
+	})
+}
+
 func layerColumns() []column[Layer] {
 	return []column[Layer]{
+		uint32s("step", func(l *Layer) uint32 { return l.Step }),
 		text("direction", func(l *Layer) string { return l.Direction }),
 		int32s("layer_index", func(l *Layer) int32 { return l.Index }),
 		text("layer", func(l *Layer) string { return l.Name }),

@@ -56,6 +56,7 @@ type topUnpaired struct {
 type unpairedRow struct {
 	Unpaired
 	op uint64
+	at pair.Step
 }
 
 // take adds those of a place.
@@ -68,7 +69,7 @@ func (t *topUnpaired) take(at pair.Step, ops unpairedOps, names *names) {
 		if name == "" {
 			name = schemas.FormatID(key.op)
 		}
-		t.rows = append(t.rows, unpairedRow{op: key.op, Unpaired: Unpaired{
+		t.rows = append(t.rows, unpairedRow{op: key.op, at: at, Unpaired: Unpaired{
 			Rank: at.Rank, Step: at.Step, Side: op.side, Op: name, Reason: key.reason, RowCount: op.count, Position: op.position,
 		}})
 	}
@@ -81,12 +82,12 @@ func compareUnpaired(a, b unpairedRow) int {
 		cmp.Compare(a.Op, b.Op), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Side, b.Side), cmp.Compare(a.op, b.op))
 }
 
-// named are the rows with their modules.
+// named are the rows with their modules, each that of its own run.
 func (t *topUnpaired) named(names *names) []Unpaired {
 	named := make([]Unpaired, len(t.rows))
 	for i, row := range t.rows {
 		named[i] = row.Unpaired
-		named[i].Module = firstOf(names.op(row.op).ModulePath, names.op(names.allParents()[row.op]).ModulePath)
+		named[i].Module = firstOf(names.op(row.op).ModulePath, names.op(names.parent(row.at, row.op, row.Side == "bench")).ModulePath)
 	}
 	return named
 }

@@ -25,6 +25,7 @@ type Run struct {
 	Stacks    map[Call]uint64      // stack of each call whose stack is known
 	Replaced  map[Place][]uint64   // epochs of a step whose observations later ones replaced; Tensors leaves them out
 	MainDtype string               // float dtype of most of its tensors; empty where it has none
+	Unseen    []schemas.UnseenRow  // what was not observed, and was not left out on purpose, by rank, then step
 	Missing   []Completeness       // one for each rank, whether something is missing of it or not
 }
 

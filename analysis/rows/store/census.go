@@ -23,8 +23,9 @@ type batches struct {
 // unseen is what a step of a rank did not observe, for one reason.
 type unseen struct {
 	observed
-	reason string
-	count  uint64
+	reason  string
+	subject string
+	count   uint64
 }
 
 const tensorKind = "tensor"
@@ -77,11 +78,12 @@ func (s *Source) batches(ctx context.Context, run uint64) ([]batches, error) {
 
 func (s *Source) unseen(ctx context.Context, run uint64) ([]unseen, error) {
 	var found []unseen
-	query := fmt.Sprintf("SELECT rank, step, epoch, reason, sum(unseen_count) FROM tap_store.unseen WHERE run_id = %d GROUP BY rank, step, epoch, reason", run)
+	query := fmt.Sprintf("SELECT rank, step, epoch, reason, subject, sum(unseen_count) FROM tap_store.unseen WHERE run_id = %d GROUP BY rank, step, epoch, reason, subject", run)
 	err := s.each(ctx, query, func(record arrow.RecordBatch) error {
-		rank, step, epoch, reason, count := uint32s(record, 0), uint32s(record, 1), uint64s(record, 2), texts(record, 3), uint64s(record, 4)
+		rank, step, epoch, count := uint32s(record, 0), uint32s(record, 1), uint64s(record, 2), uint64s(record, 5)
+		reason, subject := texts(record, 3), texts(record, 4)
 		for i := range rank {
-			u := unseen{reason: reason.Value(i), count: count[i]}
+			u := unseen{reason: reason.Value(i), subject: subject.Value(i), count: count[i]}
 			u.place.Rank, u.place.Step, u.epoch = rank[i], step[i], epoch[i]
 			found = append(found, u)
 		}

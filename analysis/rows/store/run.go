@@ -100,6 +100,7 @@ func (s *Source) assemble(ctx context.Context, a *asked, name string, id uint64)
 	e := sortEpochs(a.steps, begun, ofFiles(a.runs))
 	run.Steps, run.Open, run.Replaced = e.kept, e.open, e.replaced
 	run.Requests = visibleRequests(a.requests, e)
+	run.Unseen = visibleUnseen(id, a.unseen, e)
 	ranksLacking, err := s.lacking(ctx, id, undefined, a.steps)
 	if err != nil {
 		return nil, err

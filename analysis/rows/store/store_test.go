@@ -154,6 +154,10 @@ func (d *database) holdAgainstViews(t *testing.T, file, name string) {
 		return fmt.Sprint(r.Rank, " ", r.Step, " ", r.Seq, " ", r.Request, " ", r.Epoch)
 	}),
 		d.lines(t, "SELECT concat(toString(rank), ' ', toString(step), ' ', toString(seq), ' ', request, ' ', toString(epoch)) FROM tap.requests WHERE run_id = "+id+" ORDER BY rank, step, seq"))
+	same("unseen", texts(run.Unseen, func(u schemas.UnseenRow) string {
+		return fmt.Sprint(u.Rank, " ", u.Step, " ", u.Reason, " ", u.Subject, " ", u.UnseenCount)
+	}),
+		d.lines(t, "SELECT concat(toString(rank), ' ', toString(step), ' ', reason, ' ', subject, ' ', toString(unseen_count)) FROM tap.unseen_counts WHERE NOT on_purpose AND run_id = "+id+" ORDER BY rank, step, reason, subject"))
 	same("stacks", stackTexts(run.Stacks),
 		d.lines(t, "SELECT concat(toString(program_id), ' ', toString(position), ' ', toString(stack_id)) AS line FROM tap.program_stacks WHERE run_id = "+id+" ORDER BY line"))
 	same("main dtype", []string{run.MainDtype}, []string{strings.Join(d.lines(t, "SELECT dtype FROM tap.main_dtypes WHERE run_id = "+id), "")})

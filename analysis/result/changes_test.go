@@ -1,0 +1,179 @@
+package result_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/origin"
+	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+func TestAnOpOfTheBenchAloneIsInTheModuleOfItsOwnRun(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("model", "model", "")
+	m.ops("zero", "layers.0", "model")
+	m.ops("nine", "layers.9", "model")
+	m.op(problemProgram, "mul", "", "nine")
+	m.op(benchProgram, "mul", "", "zero")
+	answer := m.finish([]judge.Judged{m.ofBench("mul", 1)})
+	if got := answer.Unpaired[0].Module; got != "layers.0" {
+		t.Errorf("the op of the bench is in module %q, want layers.0", got)
+	}
+	answer = m.finish([]judge.Judged{m.ofProblem("mul", 1)})
+	if got := answer.Unpaired[0].Module; got != "layers.9" {
+		t.Errorf("the op of the problem is in module %q, want layers.9", got)
+	}
+}
+
+func TestWhatAnOpOfOneRunOnlyGaveBeganWithThatOperation(t *testing.T) {
+	t.Parallel()
+	for _, inProblem := range []bool{false, true} {
+		m := newModel()
+		m.ops("model", "model", "")
+		m.ops("other", "", "model")
+		m.ops("softmax", "", "model")
+		scaled := m.ofBench("scale", 3)
+		if inProblem {
+			scaled = m.ofProblem("scale", 3)
+		}
+		between := m.both("other", "output", "0", 5, 0)
+		taken := m.both("softmax", "input", "0", 3, 0.5)
+		if inProblem {
+			taken.Problem.Min, taken.Problem.Max, taken.Problem.Mean, taken.Problem.L2 = scaled.Problem.Min, scaled.Problem.Max, scaled.Problem.Mean, scaled.Problem.L2
+		}
+		m.ops("scale", "", "model")
+		answer := m.finish([]judge.Judged{m.both("model", "input", "0", 7, 0), scaled, between, taken})
+		want := map[bool]string{false: "scale only in bench", true: "scale only in problem"}[inProblem]
+		if got := answer.Origins[0]; got.Kind != origin.Operation || got.Operation != want {
+			t.Errorf("it began with %s %q, want operation %q", got.Kind, got.Operation, want)
+		}
+	}
+}
+
+func TestDataComesFromOutsideOfTheModel(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]origin.Kind{"the root's own": origin.Data, "handed on": origin.Data, "of a layer": origin.UnseenInput, "of autograd": origin.UnseenInput} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel()
+			m.ops("model", "model", "")
+			m.ops("embed", "", "model")
+			var judged []judge.Judged
+			switch name {
+			case "the root's own":
+				judged = append(judged, m.both("model", "input", "0", 3, 0.5))
+			case "handed on": // the module is recorded as it ends, after the ops in it
+				judged = append(judged, m.both("embed", "input", "0", 3, 0.5), m.both("model", "kwarg", "ids", 3, 0.5))
+			case "of a layer":
+				judged = append(judged, m.both("model", "input", "0", 5, 0), m.both("embed", "input", "0", 3, 0.5))
+			case "of autograd":
+				m.ops("loss", "", "")
+				judged = append(judged, m.both("loss", "input", "0", 3, 0.5))
+				judged[0].Problem.LayoutID, judged[0].Bench.LayoutID = gradLayout, gradLayout
+			}
+			if got := m.finish(judged).Origins[0].Kind; got != want {
+				t.Errorf("its kind is %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestNoiseDoesNotHideAJump(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("linear", "", "")
+	step := func(relative float64) []judge.Judged {
+		return []judge.Judged{m.both("linear", "input", "0", 1, 0), m.both("linear", "output", "0", 2, relative)}
+	}
+	jumps := m.finish(step(0), step(3e-7), step(3e-6), step(0.5), step(0.9)).Jumps
+	if len(jumps) != 1 || jumps[0].Step != 3 || jumps[0].Op != "linear" || jumps[0].Error != 0.5 || jumps[0].NoiseBefore != 3e-6 {
+		t.Errorf("jumps %+v, want one at step 3 from 3e-6 to 0.5", jumps)
+	}
+	if jumps := m.finish(step(0), step(0.5), step(0.9)).Jumps; len(jumps) != 0 {
+		t.Errorf("jumps %+v, want none: the first difference is it", jumps)
+	}
+	if jumps := m.finish(step(3e-6), step(3e-5), step(2e-4)).Jumps; len(jumps) != 0 {
+		t.Errorf("jumps %+v, want none: the error grows little by little", jumps)
+	}
+	bad := step(0.5)
+	bad[1].Class, bad[1].Numeric, bad[1].Error, bad[1].Side = judge.NotFinite, judge.NumericNotFinite, math.NaN(), judge.SideProblem
+	if jumps := m.finish(step(3e-6), bad).Jumps; len(jumps) != 1 || jumps[0].Step != 1 {
+		t.Errorf("jumps %+v, want one where NaN appears", jumps)
+	}
+}
+
+func TestLayersAreOfTheFirstStepThatDiffers(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("layer", "layers.0", "")
+	m.definitions.Ops[schemas.OpID("layer")].LayerIndex = 0
+	step := func(relative float64) []judge.Judged {
+		return []judge.Judged{m.both("layer", "input", "0", 1, 0), m.both("layer", "output", "0", 2, relative)}
+	}
+	want := result.Layer{Step: 1, Direction: "forward", Index: 0, Name: "layers.0", PairedCount: 2, DifferingCount: 1, GreatestError: 0.5}
+	if got := m.finish(step(0), step(0.5), step(0.9)).Layers; !slices.Equal(got, []result.Layer{want}) {
+		t.Errorf("layers %+v, want %+v", got, want)
+	}
+	want = result.Layer{Step: 0, Direction: "forward", Index: 0, Name: "layers.0", PairedCount: 2}
+	if got := m.finish(step(0), step(0)).Layers; !slices.Equal(got, []result.Layer{want}) {
+		t.Errorf("layers where nothing differs %+v, want %+v", got, want)
+	}
+}
+
+func TestDetailOfOneRunIsNotOnlyInThatRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		problem, bench string // levels
+		more           bool   // the bench has an op of that level in the step, too
+		want           uint64
+	}{
+		"captured":           {"L0", "L0", false, 0},
+		"another level":      {"mix", "L0", false, 0},
+		"levels not known":   {"", "", false, 0},
+		"the bench lacks it": {"mix", "mix", false, 1},
+		"both have ops":      {"L0", "L0", true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel()
+			m.problem.Described.Level, m.bench.Described.Level = c.problem, c.bench
+			m.ops("layer", "layers.0", "")
+			m.ops("linear", "", "layer")
+			m.op(problemProgram, "gelu", "", "layer")
+			judged := []judge.Judged{m.ofProblem("gelu", 1), m.both("layer", "output", "0", 2, 0)}
+			if c.more {
+				judged = append(judged, m.both("linear", "output", "0", 3, 0))
+			}
+			got := m.finish(judged).Summary[0]
+			if got.OnlyProblemCount != c.want || got.UnknownCount != 1-c.want || got.AloneUnknownCount != 0 {
+				t.Errorf("%d only in the problem, %d unknown, %d of those alone, want %d, %d, 0", got.OnlyProblemCount, got.UnknownCount, got.AloneUnknownCount, c.want, 1-c.want)
+			}
+		})
+	}
+}
+
+func TestWhatWasNotObservedBeforeTheOriginIsSaid(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("linear", "", "")
+	m.problem.Unseen = []schemas.UnseenRow{
+		{Rank: 0, Step: 1, Reason: "compiled", Subject: "model.layers", UnseenCount: 2},
+		{Rank: 0, Step: 0, Reason: "compiled", Subject: "model.layers", UnseenCount: 2},
+		{Rank: 0, Step: 0, Reason: "filtered", Subject: "model.norm", UnseenCount: 7},
+		{Rank: 0, Step: 2, Reason: "cuda graph", UnseenCount: 1},
+		{Rank: 1, Step: 0, Reason: "cuda graph", UnseenCount: 1},
+	}
+	origins := m.finish([]judge.Judged{m.both("linear", "output", "0", 1, 0)}, []judge.Judged{m.both("linear", "output", "0", 1, 0.5)}).Origins
+	if got, want := origins[0].Unseen, "problem: compiled model.layers 4 times"; got != want || !origins[0].AtOrBefore {
+		t.Errorf("unseen before the origin: %q, at or before it %t, want %q, true", got, origins[0].AtOrBefore, want)
+	}
+	m.problem.Unseen = m.problem.Unseen[2:]
+	origins = m.finish([]judge.Judged{m.both("linear", "output", "0", 1, 0)}, []judge.Judged{m.both("linear", "output", "0", 1, 0.5)}).Origins
+	if origins[0].Unseen != "" || origins[0].AtOrBefore {
+		t.Errorf("unseen before the origin: %q, want nothing", origins[0].Unseen)
+	}
+}

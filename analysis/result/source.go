@@ -1,0 +1,82 @@
+package result
+
+import (
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// sameTensor says whether two observations of one run are taken for the same tensor: who gave an argument is not recorded.
+func sameTensor(a, b *rows.Observation) bool {
+	if telling(a) && telling(b) {
+		return numbersOf(a) == numbersOf(b)
+	}
+	return a.DigestKind != 0 && a.DigestKind == b.DigestKind && a.Digest == b.Digest
+}
+
+func isTaken(site schemas.SiteRow) bool { return site.Role == "input" || site.Role == "kwarg" }
+
+// givers names the ops of one run only that gave the argument that is shown.
+func (p *place) givers(shown *judge.Judged) []string {
+	if !isTaken(p.names.site(shown.Problem.SiteID)) || !shown.Paired() {
+		return nil
+	}
+	var found []string
+	for i := range p.judged {
+		j := &p.judged[i]
+		if j.Paired() || !gaveAlone(j, shown) {
+			continue
+		}
+		site := p.names.site(j.Own().SiteID)
+		where := " only in bench"
+		if j.InProblem {
+			where = " only in problem"
+		}
+		if name := p.names.opName(site, j.Own().SiteID) + where; isGiven(site) && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// gaveAlone says whether a tensor that one run has alone is what that run's op took.
+func gaveAlone(j, shown *judge.Judged) bool {
+	if j.InProblem {
+		return j.Problem.Seq < shown.Problem.Seq && sameTensor(&j.Problem, &shown.Problem)
+	}
+	return j.Bench.Seq < shown.Bench.Seq && sameTensor(&j.Bench, &shown.Bench)
+}
+
+// fromOutside says whether the argument that is shown came from outside of the model: no op gave it before, and it is
+// what an op took that no module called, or the same tensor as such a one.
+func (p *place) fromOutside(shown *judge.Judged) bool {
+	site := p.names.site(shown.Problem.SiteID)
+	if !isTaken(site) {
+		return false
+	}
+	handedIn := p.isEntry(site, &shown.Problem)
+	for i := range p.judged {
+		j := &p.judged[i]
+		if !j.InProblem || !sameTensor(&j.Problem, &shown.Problem) {
+			continue
+		}
+		other := p.names.site(j.Problem.SiteID)
+		if isGiven(other) && j.Problem.Seq < shown.Problem.Seq {
+			return false
+		}
+		handedIn = handedIn || isTaken(other) && p.isEntry(other, &j.Problem)
+	}
+	return handedIn
+}
+
+// isEntry says whether an argument is of an op that no module called: of the model itself, or of what ran beside it. What
+// autograd follows is no data there.
+func (p *place) isEntry(site schemas.SiteRow, o *rows.Observation) bool {
+	if p.names.parent(p.at, site.OpID, false) != 0 {
+		return false
+	}
+	grad := p.names.layout(o.LayoutID).RequiresGrad
+	return p.names.op(site.OpID).Level == "module" || grad == nil || *grad != 1
+}
