@@ -24,7 +24,10 @@ func TestADumpThatWasCutShortSaysSoEverywhere(t *testing.T) {
 	if err := os.Truncate(path, int64(len(text)/2)); err != nil {
 		t.Fatal(err)
 	}
-	out := u.Publish(t, dir, "cut short")
+	out := program.Run(t, u.Setting, "publish", "msprobe", dir, "--run", "cut short")
+	if out.Status != program.ExitError || !strings.Contains(out.Stdout, "published") || !strings.Contains(out.Stderr, "run cut short is not stored whole") {
+		t.Errorf("publish: %v, want all that is good stored, and status 2", out)
+	}
 	lastOp := text[:len(text)/2]
 	for _, part := range []string{"warning: " + path + " at byte ", `, op "`, "ends inside"} {
 		if !strings.Contains(out.Stderr, part) {
@@ -35,6 +38,9 @@ func TestADumpThatWasCutShortSaysSoEverywhere(t *testing.T) {
 		t.Errorf("publish names an op that is not in the file: %v", out)
 	}
 	u.Settle(t)
+	if states := u.Query(t, "SELECT status FROM tap.runs WHERE name = 'cut short'"); len(states) != 1 || states[0][0] != "incomplete" {
+		t.Errorf("status of the run: %v, want incomplete", states)
+	}
 	rows := u.Query(t, "SELECT step, count(), uniqExact(op_id) FROM tap.tensors WHERE run = 'cut short' GROUP BY step ORDER BY step")
 	if len(rows) != 2 || rows[0][1] != "1815" || program.Number(t, rows[1][1]) < 700 || program.Number(t, rows[1][1]) > 1200 {
 		t.Errorf("steps, rows, ops: %v, want 1815 of step 0 and about half as many of step 1", rows)

@@ -39,7 +39,8 @@ WITH
             min(step) AS first_step,
             max(step) AS last_step,
             max(event_time_ns) AS last_step_time_ns,
-            min(complete) AS all_complete
+            min(complete) AS all_complete,
+            max(dropped_count) AS most_dropped
         FROM tap_store.step
         WHERE (run_id, rank, step, epoch) NOT IN (
             SELECT
@@ -106,12 +107,12 @@ SELECT
     if(step_count > 0, toNullable(last_step), NULL) AS last_step,
     greatest(first_event_time_ns, last_step_time_ns, last_tensor_time_ns, last_heartbeat_time_ns) AS last_event_time_ns,
     multiIf(
-        step_count > 0 AND all_complete = 1 AND event_time_source = 'file', 'ended',
+        step_count > 0 AND event_time_source = 'file', if(all_complete = 1 AND most_dropped = 0, 'ended', 'incomplete'),
         died_rank_count > 0, 'died',
         heard_rank_count > 0 AND running_rank_count = 0, 'ended',
         last_event_time_ns > toUnixTimestamp64Nano(now64(9)) - 60000000000, 'running',
         step_count > 0 AND all_complete = 1 AND running_rank_count = 0, 'ended',
-        'died') AS status
+        if(event_time_source = 'file', 'incomplete', 'died')) AS status
 FROM described
 LEFT JOIN observed ON observed.run_id = described.run_id
 LEFT JOIN recent ON recent.run_id = described.run_id
