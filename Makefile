@@ -43,7 +43,13 @@ $(KERNEL): $(wildcard producers/torch/csrc/*)
 demo: build engine ## from nothing to a report: publish two real dumps, say where they first differ
 	@rm -rf $(TOOLS)/demo && mkdir -p $(TOOLS)/demo
 	@for c in B02_weight_mix B00_golden_mix; do tar xzf $(DUMPS)/$$c.tar.gz -C $(TOOLS)/demo; done
-	@cd $(TOOLS)/demo && { $(BIN) compare B02_weight_mix/dump/step0 B00_golden_mix/dump/step0; test $$? -eq 1; }
+	@bin/tensortap compare .tools/demo/B02_weight_mix/dump/step0 .tools/demo/B00_golden_mix/dump/step0; test $$? -eq 1
+
+PREFIX ?= $(HOME)/.local
+.PHONY: install
+install: build engine ## copy the program to PREFIX/bin, ~/.local/bin if not given, and its engine to where that looks
+	install -D -m 755 $(BIN) $(PREFIX)/bin/tensortap
+	$(PREFIX)/bin/tensortap engine install --from $(ENGINE)
 
 .PHONY: test
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch

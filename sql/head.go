@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// parse reads the head of a file: four lines in a fixed order, then its parameters.
+// parse reads the head of a file: four lines in a fixed order, then its parameters, and which of its columns are shown.
 func parse(file, text string) (Object, error) {
 	object, err := nameObject(file)
 	if err != nil {
@@ -30,8 +30,19 @@ func parse(file, text string) (Object, error) {
 		*field.into = rest
 	}
 	object.Reads = strings.Split(reads, ", ")
+	object.Shown = shown(lines)
 	object.Parameters, err = parameters(lines, text)
 	return object, err
+}
+
+// shown reads the line of the head that names the columns for people, which reports of many columns have.
+func shown(lines []string) []string {
+	for _, line := range lines {
+		if columns, ok := strings.CutPrefix(line, "-- Shown: "); ok {
+			return strings.Split(columns, ", ")
+		}
+	}
+	return nil
 }
 
 func lineAt(lines []string, i int) string {

@@ -43,6 +43,7 @@ type Object struct {
 	Reads      []string // tables and views, as database.name
 	EmptyWhen  string
 	Parameters []Parameter // in the order of the head
+	Shown      []string    // of a report's columns, those that a person needs; all where empty
 	Query      string      // the whole file
 }
 

@@ -1,12 +1,14 @@
 package sql_test
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/AfterShip/clickhouse-sql-parser/parser"
+	"golang.org/x/tools/txtar"
 
 	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"
@@ -97,6 +99,41 @@ func TestFilesKeepTheStyle(t *testing.T) {
 			t.Errorf("report %s has no parameters", object.Name)
 		}
 	}
+}
+
+func TestReportsOfManyColumnsSayWhichArePeoples(t *testing.T) {
+	t.Parallel()
+	const most = 14
+	reports, err := sql.Reports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		columns := columnsOf(t, r)
+		if len(columns) > most && len(r.Shown) == 0 || len(r.Shown) > most {
+			t.Errorf("report %s has %d columns and shows %d of them to people: say which in its head, -- Shown: …, at most %d", r.Name, len(columns), len(r.Shown), most)
+		}
+		for _, name := range r.Shown {
+			if !slices.Contains(columns, name) {
+				t.Errorf("report %s shows %s, which it does not answer", r.Name, name)
+			}
+		}
+	}
+}
+
+// columnsOf are those that the plain case of a report answers.
+func columnsOf(t *testing.T, r sql.Report) []string {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", r.View(), "plain.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, found := section(archive, wantFile)
+	if !found {
+		t.Fatalf("the plain case of report %s has no %s", r.Name, wantFile)
+	}
+	first, _, _ := strings.Cut(want, "\n")
+	return strings.Split(first, "\t")
 }
 
 func TestReportByNameListsTheReports(t *testing.T) {

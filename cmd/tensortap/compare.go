@@ -115,7 +115,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	if err := request.Validate(); err != nil {
 		return err
 	}
-	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
+	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
 	var comparison report.Comparison
 	if request.FoldersOnly() && !request.Payload {
 		err := a.compareFolders(ctx, request, style)

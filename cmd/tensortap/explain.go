@@ -90,7 +90,7 @@ func (a *app) explain(ctx context.Context, request system.ExplainRequest, output
 			return err
 		}
 		if format == report.Text {
-			return explanation.WriteNote(a.stdout)
+			return explanation.WriteNote(a.stdout, report.Style{Program: a.program()})
 		}
 		return report.WriteObject(a.stdout, explanation.Object())
 	})

@@ -85,7 +85,7 @@ func (a *app) overflowWriter(request system.OverflowRequest, output string) (fun
 		}, nil
 	}
 	format, err := report.ParseFormat(output)
-	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == ""}
+	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
 	return func(ctx context.Context, client *system.Client, overflow *report.Overflow) error {
 		return client.WriteOverflow(ctx, a.stdout, style, request, overflow)
 	}, err

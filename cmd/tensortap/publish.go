@@ -26,8 +26,11 @@ const againAndAgain = `It can be stopped and started again at any time; publishi
 published before changes nothing, from any host. Other content for the same run,
 step and rank is refused, unless --replace.
 
-When it returns, the stream holds all of it. The database has it a moment later:
-report and compare wait for that, query and runs do not.`
+When it returns, the stream holds all of it. The database has it a moment later,
+and every question waits for that.
+
+Exit status: 0 all is stored, 2 an error, or the files are damaged: then all that can be
+read is stored, and warnings name the rest.`
 
 func newPublishMsprobe(a *app) *cobra.Command {
 	return newPublishFiles(a, (*system.Client).PublishMsprobe, &cobra.Command{
@@ -82,7 +85,7 @@ func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Comma
 			return err
 		}
 		a.tellPublished(request, result)
-		return nil
+		return notWhole(request, result)
 	}
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of the run, name=value; may be given several times")
@@ -132,6 +135,14 @@ func (a *app) tellPublished(request system.PublishRequest, r system.PublishResul
 	if r.Already > 0 {
 		fmt.Fprintf(a.stdout, "run %s: %d of %d steps of ranks were published before, nothing changes\n", run, r.Already, r.Dumps)
 	}
+}
+
+// notWhole is an error where part of the files is not stored: the rest is.
+func notWhole(request system.PublishRequest, r system.PublishResult) error {
+	if r.ProblemCount == 0 && r.Oversized == 0 {
+		return nil
+	}
+	return fmt.Errorf("run %s is not stored whole: the warnings above name the parts that are missing, all others are there", request.Run)
 }
 
 // warnOversized says that events were put aside for their size.

@@ -41,7 +41,7 @@ func newReport(a *app) *cobra.Command {
 
 // newOneReport makes a command of a report: its question is the help, its parameters are the flags.
 func newOneReport(a *app, r sql.Report) *cobra.Command {
-	var output string
+	view := looks{shown: r.Shown}
 	var wanted steps.Set
 	ranged := takesSteps(r)
 	values := make(map[string]*string, len(r.Parameters))
@@ -63,7 +63,11 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 				}
 				maps.Copy(parameters, stepParameters(wanted))
 			}
-			return a.report(cmd, r, parameters, output)
+			style, err := view.style()
+			if err != nil {
+				return err
+			}
+			return a.report(cmd, r, parameters, style)
 		},
 	}
 	for _, p := range r.Parameters {
@@ -81,7 +85,10 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 	if ranged {
 		addSteps(cmd.Flags(), &wanted, "")
 	}
-	addOutput(cmd, &output)
+	view.flags(cmd)
+	if values["limit"] == nil {
+		view.limitFlag(cmd)
+	}
 	return cmd
 }
 
@@ -108,11 +115,7 @@ func example(r sql.Report) string {
 	return line + "\n" + line + " --output json"
 }
 
-func (a *app) report(cmd *cobra.Command, r sql.Report, parameters map[string]string, output string) error {
-	format, err := report.ParseFormat(output)
-	if err != nil {
-		return err
-	}
+func (a *app) report(cmd *cobra.Command, r sql.Report, parameters map[string]string, style report.Style) error {
 	return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
 		if err := a.checkRuns(ctx, client, parameters); err != nil {
 			return err
@@ -126,21 +129,21 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, parameters map[string]str
 		if err := a.align(ctx, client, parameters); err != nil {
 			return err
 		}
-		if r.Name == "shape_diff" && format == report.Text {
-			return a.shapeDiff(ctx, client, parameters)
+		if r.Name == "shape_diff" && style.Format == report.Text {
+			return a.shapeDiff(ctx, client, parameters, style)
 		}
-		return client.QueryViews(ctx, a.stdout, format, r.Query, parameters)
+		return client.QueryViews(ctx, a.stdout, style, r.Query, parameters)
 	})
 }
 
 // shapeDiff answers people, whom a table without rows would leave in doubt of what it rests on.
-func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters map[string]string) error {
+func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters map[string]string, style report.Style) error {
 	table, err := client.Report(ctx, "shape_diff", parameters)
 	if err != nil {
 		return err
 	}
 	if len(table.Rows) > 0 || strings.Trim(parameters["limit"], "0") == "" { // no rows were asked for
-		return table.WriteText(a.stdout)
+		return table.WriteText(a.stdout, style)
 	}
 	summary, err := client.Report(ctx, "shape_diff_summary", parameters)
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -27,6 +29,7 @@ type app struct {
 	engine     string
 	verbose    bool
 	flagged    bool // servers elsewhere were named by flags, not by the environment
+	dataNamed  bool // likewise the folder of data
 }
 
 func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Command {
@@ -38,16 +41,20 @@ func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Comman
 their ops and tensors, and says where a run first differs from another.
 
 Exit status of compare, watch and overflow: 0 nothing differs or overflows, 1 something
-does, 2 an error, or it cannot say. Of run: the program's. Of all others: 0 done, 2 an error.`,
+does, 2 an error, or it cannot say. Of run: the program's. Of all others: 0 done, 2 an error, or
+part of the files that were to be stored cannot be read.`,
 		Example: `  tensortap compare bad/dump good/dump      compare two dumps of msProbe, nothing else needed
   tensortap run --run bad -- python t.py    record a program as it is, nothing else needed
   tensortap up                              run the whole system on this machine
   tensortap publish msprobe DIR --run bad   store a dump
   tensortap report divergence --problem bad --bench good`,
-		PersistentPreRun: func(*cobra.Command, []string) { a.serversOfEnvironment() },
-		SilenceUsage:     true,
-		SilenceErrors:    true,
-		Version:          version,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.dataNamed = cmd.Flags().Changed("data")
+			a.serversOfEnvironment()
+		},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -77,6 +84,18 @@ func (a *app) serversOfEnvironment() {
 	if a.clickhouse == "" {
 		a.clickhouse = a.getenv("TENSORTAP_CLICKHOUSE")
 	}
+}
+
+// program is how a shell calls this program again from where the user stands, with the folder of data that a flag named.
+func (a *app) program() string {
+	name := "tensortap"
+	if started := os.Args[0]; strings.ContainsRune(started, filepath.Separator) {
+		name = report.Argument(started)
+	}
+	if a.dataNamed {
+		name += " --data " + report.Argument(a.data)
+	}
+	return name
 }
 
 func (a *app) defaultFolder() string {

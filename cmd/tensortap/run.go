@@ -171,8 +171,40 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 	if *l.settings["level"] == "aten" { // where ops are counted, there are no values to compare
 		next = "report shapes --run " + report.Argument(l.run)
 	}
-	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: tensortap %s", report.Printable(l.run), ranks, next))
+	a.tellFailures(ctx, client, l.run)
+	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: %s %s", report.Printable(l.run), ranks, a.program(), next))
 	return nil
+}
+
+// tellFailures says which ranks raised, where a database is at hand.
+func (a *app) tellFailures(ctx context.Context, client *system.Client, run string) {
+	if client.Endpoint.Reader == "" {
+		return
+	}
+	failures, err := failuresOf(ctx, client, run)
+	if err != nil {
+		a.tellLaunch("which ranks raised is not known: " + printable(err))
+		return
+	}
+	lines := report.FailureLines(failures)
+	for _, line := range lines {
+		a.tellLaunch("raised: " + line)
+	}
+	if len(lines) > 0 {
+		a.tellLaunch(fmt.Sprintf("more of that: %s report failures --run %s", a.program(), report.Argument(run)))
+	}
+}
+
+func failuresOf(ctx context.Context, client *system.Client, run string) (report.Table, error) {
+	if err := client.WaitCurrent(ctx); err != nil {
+		return report.Table{}, err
+	}
+	reader, err := client.Endpoint.OpenReader(ctx)
+	if err != nil {
+		return report.Table{}, err
+	}
+	defer reader.Close() //nolint:errcheck // only read
+	return reader.Failures(ctx, run)
 }
 
 // scriptName is the script among a command's words, or else the program.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,67 +13,108 @@ import (
 	"github.com/tensortap/tensortap/sql"
 )
 
+// asked is a query as the user who may only read asks it.
+type asked struct {
+	text       string
+	parameters map[string]string
+	style      report.Style
+	now        bool // without waiting for what was published before
+}
+
+// addNow adds --now.
+func addNow(cmd *cobra.Command, now *bool) {
+	cmd.Flags().BoolVar(now, "now", false, "do not wait until the database holds what was published before")
+}
+
 func newRuns(a *app) *cobra.Command {
 	var (
-		output string
-		limit  int
+		view  looks
+		limit int
+		now   bool
 	)
+	r, missing := sql.ReportByName("runs")
+	view.shown = r.Shown
 	cmd := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the stored runs",
-		Example: "  tensortap runs\n  tensortap runs --output csv",
+		Example: "  tensortap runs\n  tensortap runs --columns name,status,labels\n  tensortap runs --output csv",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := sql.ReportByName("runs")
+			style, err := view.style()
 			if err != nil {
 				return err
 			}
-			return a.query(cmd, r.Query, map[string]string{"limit": strconv.Itoa(limit)}, output)
+			if missing != nil {
+				return missing
+			}
+			return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": strconv.Itoa(limit)}, style: style, now: now})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 100, "greatest number of runs")
-	addOutput(cmd, &output)
+	view.flags(cmd)
+	addNow(cmd, &now)
 	return cmd
 }
 
 func newQuery(a *app) *cobra.Command {
-	var output string
+	var (
+		view looks
+		now  bool
+	)
 	cmd := &cobra.Command{
 		Use:   "query SQL",
 		Short: "Ask the database in SQL; reading only",
 		Long: `Ask the database in SQL; reading only. Views for people are in the database tap,
 tables in tap_store; schemas/README.md says what their columns mean.`,
 		Example: `  tensortap query 'SELECT name, world_size FROM tap.runs'
-  tensortap query 'SELECT op, value_max FROM tap.tensors WHERE isNaN(value_max) LIMIT 10' --output csv`,
+  tensortap query 'SELECT rank, step, op, role, value_max FROM tap.tensors ORDER BY abs(value_max) DESC' --limit 10
+  tensortap query 'SELECT * FROM tap.tensors' --limit 1 --vertical`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.query(cmd, args[0], nil, output) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			style, err := view.style()
+			if err != nil {
+				return err
+			}
+			return a.query(cmd.Context(), asked{text: args[0], style: style, now: now})
+		},
 	}
-	addOutput(cmd, &output)
+	view.flags(cmd)
+	view.limitFlag(cmd)
+	addNow(cmd, &now)
 	return cmd
 }
 
-// query runs a query as the user who may only read.
-func (a *app) query(cmd *cobra.Command, query string, parameters map[string]string, output string) error {
-	format, err := report.ParseFormat(output)
-	if err != nil {
-		return err
-	}
-	ask := func(ctx context.Context, endpoint system.Endpoint) error {
-		return a.queryAt(ctx, endpoint, format, query, parameters)
-	}
+// query asks where the system is.
+func (a *app) query(ctx context.Context, q asked) error {
+	ask := func(ctx context.Context, endpoint system.Endpoint) error { return a.queryAt(ctx, endpoint, q) }
 	if a.clickhouse != "" {
-		return ask(cmd.Context(), system.Endpoint{ClickHouse: a.clickhouse, Reader: a.clickhouse})
+		return ask(ctx, system.Endpoint{NATS: a.nats, ClickHouse: a.clickhouse, Reader: a.clickhouse})
 	}
-	return a.share(cmd.Context(), ask, func(ctx context.Context) error {
+	return a.share(ctx, ask, func(ctx context.Context) error {
 		return a.inOwn(ctx, func(ctx context.Context, client *system.Client) error { return ask(ctx, client.Endpoint) })
 	})
 }
 
-func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, format report.Format, query string, parameters map[string]string) error {
+func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) error {
+	if !q.now && endpoint.NATS != "" {
+		a.waitCurrent(ctx, endpoint)
+	}
 	reader, err := endpoint.OpenReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // only read
-	return reader.Query(ctx, a.stdout, format, query, parameters)
+	return reader.Query(ctx, a.stdout, q.style, q.text, q.parameters)
+}
+
+// waitCurrent waits for what was published just before. Where the stream is away, the database answers all the same.
+func (a *app) waitCurrent(ctx context.Context, endpoint system.Endpoint) {
+	client, err := system.ConnectStream(endpoint, time.Now)
+	if err == nil {
+		defer client.Close()
+		err = client.WaitCurrent(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(a.stderr, "INCOMPLETE:", printable(err))
+	}
 }

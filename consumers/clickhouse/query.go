@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -21,15 +22,28 @@ func Query(ctx context.Context, conn driver.Conn, sql string, parameters map[str
 // QueryIn is Query in the session of that name, which sees the temporary
 // tables that were made in it. A session runs one query at a time.
 func QueryIn(ctx context.Context, conn driver.Conn, session, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
+	return ask(ctx, conn, clickhouse.Settings{}, session, sql, parameters, format)
+}
+
+// QueryFirst is Query for the first rows alone, or for all where rows is 0.
+func QueryFirst(ctx context.Context, conn driver.Conn, rows uint64, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
+	settings := clickhouse.Settings{}
+	if rows > 0 {
+		settings["limit"] = rows
+	}
+	return ask(ctx, conn, settings, "", sql, parameters, format)
+}
+
+func ask(ctx context.Context, conn driver.Conn, settings clickhouse.Settings, session, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
 	arguments := make([]any, 0, len(parameters))
 	for name, value := range parameters {
 		arguments = append(arguments, clickhouse.Named(name, value))
 	}
-	settings := clickhouse.Settings{
+	maps.Copy(settings, clickhouse.Settings{
 		"output_format_arrow_string_as_string":              1,
 		"output_format_arrow_low_cardinality_as_dictionary": 0,
 		"output_format_arrow_compression_method":            "none",
-	}
+	})
 	if session != "" {
 		settings["session_id"] = session
 	}

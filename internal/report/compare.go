@@ -27,6 +27,7 @@ type Comparison struct {
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
 	PayloadPairs    int      // of raw tensors that were compared element by element
+	Failures        Table    // ops of the runs that raised; no columns where nobody asked
 	Tools           []string // that wrote the folders, as `tensortap publish` names them; none where runs are stored
 	Stored          bool     // the runs stay stored, so that reports can be asked for
 	Merges          []Merge  // what was made of runs whose ranks had to be merged first

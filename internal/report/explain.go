@@ -29,7 +29,8 @@ type Explanation struct {
 // explanation collects the lines of the text.
 type explanation struct {
 	*Explanation
-	text strings.Builder
+	text  strings.Builder
+	style Style
 }
 
 // Most of each part of a screen.
@@ -41,8 +42,8 @@ const (
 )
 
 // WriteNote writes all that is known of the op on one screen.
-func (e *Explanation) WriteNote(to io.Writer) error {
-	x := &explanation{Explanation: e}
+func (e *Explanation) WriteNote(to io.Writer, style Style) error {
+	x := &explanation{Explanation: e, style: style}
 	x.incomplete()
 	x.what()
 	x.stack()
@@ -255,8 +256,8 @@ func (x *explanation) elsewhere() {
 }
 
 func (x *explanation) next() {
-	x.line("next", "tensortap report divergence --problem %s --bench %s --rank %d --steps %d",
-		x.ProblemArgument, x.BenchArgument, x.Rank, x.Step)
+	x.line("next", "%s report divergence --problem %s --bench %s --rank %d --steps %d",
+		x.style.program(), x.ProblemArgument, x.BenchArgument, x.Rank, x.Step)
 }
 
 // ExplanationObject is an explanation for programs. Its fields stay; more may come.

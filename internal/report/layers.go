@@ -26,7 +26,7 @@ func (n *note) layers() {
 		label = ""
 	}
 	if every > 1 {
-		n.line("", "every %s layer; all: tensortap report layers", ordinal(every))
+		n.line("", "every %s layer; all: %s report layers", ordinal(every), n.style.program())
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 type note struct {
 	*Comparison
 	text  strings.Builder
-	color bool
+	style Style
 }
 
 // WriteNote writes the comparison as a good engineer would, on one screen. On
 // a terminal the verdict is coloured.
-func (c *Comparison) WriteNote(to io.Writer, color bool) error {
-	n := &note{Comparison: c, color: color}
+func (c *Comparison) WriteNote(to io.Writer, style Style) error {
+	n := &note{Comparison: c, style: style}
 	if gaps := c.incomplete(); gaps != "" {
 		n.line("INCOMPLETE", "%s", gaps)
 	}
@@ -28,6 +28,7 @@ func (c *Comparison) WriteNote(to io.Writer, color bool) error {
 	}
 	n.counts()
 	n.alone()
+	n.raised()
 	n.began()
 	n.others()
 	n.layers()
@@ -43,9 +44,14 @@ func (n *note) line(label, format string, values ...any) {
 	n.text.WriteByte('\n')
 }
 
+// command writes a label and, beside it, a command of this program.
+func (n *note) command(label, format string, words ...any) {
+	n.line(label, "%s "+format, append([]any{n.style.program()}, words...)...)
+}
+
 func (n *note) verdict() {
 	word := fmt.Sprintf("%-12s", strings.ToUpper(string(n.Verdict)))
-	if n.color {
+	if n.style.Color {
 		word = map[Verdict]string{Same: "\x1b[32m", Differs: "\x1b[31m", Unknown: "\x1b[33m"}[n.Verdict] + word + "\x1b[0m"
 	}
 	n.line(word, "problem %s against bench %s", Printable(n.Problem), Printable(n.Bench()))
@@ -129,6 +135,15 @@ func (n *note) alone() {
 	}
 }
 
+// raised says which ranks of either run raised.
+func (n *note) raised() {
+	label := "raised"
+	for _, line := range FailureLines(n.Failures) {
+		n.line(label, "%s", line)
+		label = ""
+	}
+}
+
 func (n *note) next() {
 	origins := n.origins()
 	switch {
@@ -136,13 +151,13 @@ func (n *note) next() {
 	case n.Verdict == Unknown && !n.Stored:
 		n.nextUnknown()
 	case !n.Stored:
-		n.line("next", "tensortap compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
-		n.line("or", "tensortap up, publish both with %s, and ask tensortap report or explain", n.publishing())
+		n.command("next", "compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
+		n.line("or", "%[1]s up, publish both with %[2]s, and ask %[1]s report or explain", n.style.program(), n.publishing())
 	case len(origins.Rows) > 0:
-		n.line("next", "tensortap explain --problem %s --bench %s --op %s", n.ProblemArgument, n.BenchArgument, Argument(origins.Get(0, "op").Exact))
-		n.line("or", "tensortap report divergence --problem %s --bench %s --texts 0 --limit 100", n.ProblemArgument, n.BenchArgument)
+		n.command("next", "explain --problem %s --bench %s --op %s", n.ProblemArgument, n.BenchArgument, Argument(origins.Get(0, "op").Exact))
+		n.command("or", "report divergence --problem %s --bench %s --texts 0 --limit 100", n.ProblemArgument, n.BenchArgument)
 	case n.unpaired() > 0:
-		n.line("next", "tensortap report unpaired --problem %s --bench %s", n.ProblemArgument, n.BenchArgument)
+		n.command("next", "report unpaired --problem %s --bench %s", n.ProblemArgument, n.BenchArgument)
 	}
 	if n.Verdict == Differs && n.Level == "L0" {
 		n.line("or", "record both at level mix: level L0 tells the module, and not which op in it")
@@ -155,7 +170,7 @@ func (n *note) nextUnknown() {
 	case n.WarningCount > 0:
 		n.line("next", "put right what the warnings name, or dump it again")
 	case n.unpaired() > 0:
-		n.line("next", "tensortap up, publish both with %s, and ask tensortap report unpaired", n.publishing())
+		n.line("next", "%[1]s up, publish both with %[2]s, and ask %[1]s report unpaired", n.style.program(), n.publishing())
 	}
 }
 
@@ -163,7 +178,7 @@ func (n *note) nextUnknown() {
 func (n *note) publishing() string {
 	var commands []string
 	for _, tool := range n.Tools {
-		command := "tensortap publish " + tool + " DIR --run NAME"
+		command := n.style.program() + " publish " + tool + " DIR --run NAME"
 		if !slices.Contains(commands, command) {
 			commands = append(commands, command)
 		}

@@ -38,7 +38,7 @@ func TestTheNextCommandFitsTheVerdict(t *testing.T) {
 	} {
 		c.Benches = []string{"good"}
 		var text strings.Builder
-		if err := c.WriteNote(&text, false); err != nil {
+		if err := c.WriteNote(&text, Style{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(text.String(), c.want) || strings.Contains(text.String(), c.without) {

@@ -24,6 +24,7 @@ type Object struct {
 	RunDifferences Rows             `json:"run_differences"`
 	Merged         []Merge          `json:"merged"` // runs whose ranks were merged before they were judged
 	Completeness   Rows             `json:"completeness"`
+	Failures       Rows             `json:"failures"` // ops of the runs that raised
 }
 
 // Rows is a table that is encoded as a list of objects.
@@ -36,6 +37,7 @@ func (c *Comparison) Object() Object {
 		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Summary: Rows{c.Summary},
 		RunDifferences: Rows{c.RunDifferences}, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
+		Failures: Rows{c.Failures},
 	}
 	if c.Verdict == Unknown {
 		object.UnknownBecause = c.unknown()

@@ -53,8 +53,8 @@ func (o *Overflow) unsure() string {
 }
 
 // WriteNote writes the answer on one screen. On a terminal it is coloured.
-func (o *Overflow) WriteNote(to io.Writer, color bool) error {
-	n := &note{color: color}
+func (o *Overflow) WriteNote(to io.Writer, style Style) error {
+	n := &note{style: style}
 	if gaps := o.Completeness.Gaps(); len(gaps) > 0 {
 		n.line("INCOMPLETE", "%s", few(gaps))
 	}
@@ -75,7 +75,7 @@ func (o *Overflow) answer(n *note) {
 	colors := map[Finiteness]string{Finite: "\x1b[32m", NotFinite: "\x1b[31m", Unsure: "\x1b[33m"}
 	answer := o.Judge()
 	word := fmt.Sprintf("%-12s", words[answer])
-	if n.color {
+	if n.style.Color {
 		word = colors[answer] + word + "\x1b[0m"
 	}
 	switch answer {
@@ -130,9 +130,9 @@ func (o *Overflow) next(n *note) {
 	switch {
 	case len(o.Origins.Rows) == 0:
 	case o.Stored:
-		n.line("next", "tensortap report overflow --run %s --steps %s- --limit 100", o.Argument, o.Origins.Get(0, "step").Text())
+		n.command("next", "report overflow --run %s --steps %s- --limit 100", o.Argument, o.Origins.Get(0, "step").Text())
 	default:
-		n.line("next", "tensortap up, publish it with tensortap publish msprobe DIR --run NAME, and ask tensortap report overflow")
+		n.line("next", "%[1]s up, publish it with %[1]s publish msprobe DIR --run NAME, and ask %[1]s report overflow", n.style.program())
 	}
 }
 

@@ -35,7 +35,7 @@ func TestRecordsAreWrittenAsStreamsAre(t *testing.T) {
 		record := inMemory(t, stream)
 		for _, format := range []Format{Text, JSON, CSV} {
 			var got, want bytes.Buffer
-			if err := Write(&want, format, bytes.NewReader(stream)); err != nil {
+			if err := Write(&want, Style{Format: format}, bytes.NewReader(stream)); err != nil {
 				t.Fatal(err)
 			}
 			if err := WriteRecord(&got, format, record); err != nil {

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -32,9 +33,15 @@ func Formats() []string {
 
 // Style is how an answer looks.
 type Style struct {
-	Format Format
-	Color  bool // only text on a terminal has colours
+	Format   Format
+	Color    bool     // only text on a terminal has colours
+	Columns  []string // of a table, in this order; all where empty
+	Vertical bool     // text of a table has a line for each value, not for each row
+	Limit    uint64   // greatest number of rows of a table; 0 for all
+	Program  string   // how a shell calls this program, in the commands that an answer ends with; empty for tensortap
 }
+
+func (s Style) program() string { return cmp.Or(s.Program, "tensortap") }
 
 // ParseFormat reads the value of --output.
 func ParseFormat(text string) (Format, error) {
@@ -59,16 +66,16 @@ func (f Format) ClickHouse() string {
 	return "ArrowStream"
 }
 
-// Write renders the answer of a query that was asked for in f.ClickHouse().
-func Write(to io.Writer, f Format, answer io.Reader) error {
-	switch f {
+// Write renders the answer of a query that was asked for in s.Format.ClickHouse(). Arrow and Parquet have all columns.
+func Write(to io.Writer, s Style, answer io.Reader) error {
+	switch s.Format {
 	case Arrow, Parquet:
 		_, err := io.Copy(to, answer)
 		return err
 	case JSON, CSV, Text:
-		return writeRecords(to, f, streamed(answer))
+		return writeRecords(to, s, streamed(answer))
 	}
-	return fmt.Errorf("output %q is not known", f)
+	return fmt.Errorf("output %q is not known", s.Format)
 }
 
 // WriteRecord renders an answer that is in memory.
@@ -79,13 +86,14 @@ func WriteRecord(to io.Writer, f Format, record arrow.RecordBatch) error {
 	case Parquet:
 		return writeParquet(to, record)
 	case JSON, CSV, Text:
-		return writeRecords(to, f, only(record))
+		return writeRecords(to, Style{Format: f}, only(record))
 	}
 	return fmt.Errorf("output %q is not known", f)
 }
 
-func writeRecords(to io.Writer, f Format, answer records) error {
-	switch f {
+func writeRecords(to io.Writer, s Style, answer records) error {
+	answer = answer.choose(s.Columns)
+	switch s.Format {
 	case JSON:
 		return writeJSON(to, answer)
 	case CSV:
@@ -96,7 +104,7 @@ func writeRecords(to io.Writer, f Format, answer records) error {
 	if err != nil {
 		return err
 	}
-	return table.WriteText(to)
+	return table.write(to, s.Vertical)
 }
 
 // records calls visit for every batch of an answer.

@@ -63,7 +63,7 @@ func appendRow(t *testing.T, b *array.RecordBuilder, i int, e float64) {
 func render(t *testing.T, f Format, stream []byte) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, f, bytes.NewReader(stream)); err != nil {
+	if err := Write(&out, Style{Format: f}, bytes.NewReader(stream)); err != nil {
 		t.Fatalf("Write(%s): %v", f, err)
 	}
 	return out.String()

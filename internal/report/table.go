@@ -143,8 +143,62 @@ func Printable(text string) string {
 	}, text)
 }
 
-// WriteText writes the table in aligned columns, numbers to the right.
-func (t Table) WriteText(to io.Writer) error {
+// WriteText writes the table for people, with the columns of the style.
+func (t Table) WriteText(to io.Writer, style Style) error {
+	some, err := t.only(style.Columns)
+	if err != nil {
+		return err
+	}
+	return some.write(to, style.Vertical)
+}
+
+// only is the table with those columns, all where there are none.
+func (t Table) only(columns []string) (Table, error) {
+	if len(columns) == 0 {
+		return t, nil
+	}
+	some := Table{Columns: columns, Rows: make([][]Value, len(t.Rows))}
+	for _, name := range columns {
+		place, err := placeOf(t.Columns, name)
+		if err != nil {
+			return t, err
+		}
+		some.numeric = append(some.numeric, t.numeric[place])
+		for i, row := range t.Rows {
+			some.Rows[i] = append(some.Rows[i], row[place])
+		}
+	}
+	return some, nil
+}
+
+func (t Table) write(to io.Writer, vertical bool) error { //nolint:revive // flag-parameter: a form of the same
+	if vertical {
+		return t.writeVertical(to)
+	}
+	return t.writeAligned(to)
+}
+
+// writeVertical writes a line for each value, and one before each row.
+func (t Table) writeVertical(to io.Writer) error {
+	widest := 0
+	for _, name := range t.Columns {
+		widest = max(widest, utf8.RuneCountInString(name))
+	}
+	for i, row := range t.Rows {
+		if _, err := fmt.Fprintf(to, "row %d\n", i+1); err != nil {
+			return err
+		}
+		for c, v := range row {
+			if _, err := fmt.Fprintf(to, "  %-*s  %s\n", widest, t.Columns[c], v.Text()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeAligned writes the table in aligned columns, numbers to the right.
+func (t Table) writeAligned(to io.Writer) error {
 	cells := make([][]string, 0, len(t.Rows)+1)
 	cells = append(cells, t.Columns)
 	for _, row := range t.Rows {

@@ -152,6 +152,10 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		comparison.Level, err = c.commonLevel(askCtx, comparison.Problem, comparison.Bench())
 		return err
 	})
+	group.Go(func() (err error) {
+		comparison.Failures, err = c.Failures(askCtx, comparison.Runs()...)
+		return err
+	})
 	group.Go(func() error { return c.fillVerdicts(askCtx, r, comparison) })
 	return group.Wait()
 }
@@ -246,7 +250,7 @@ func prepareReport(name string, parameters map[string]string) (sql.Report, map[s
 func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report.Style, r CompareRequest, comparison *report.Comparison) error {
 	switch style.Format {
 	case report.Text:
-		return comparison.WriteNote(to, style.Color)
+		return comparison.WriteNote(to, style)
 	case report.JSON:
 		return report.WriteObject(to, comparison.Object())
 	case report.CSV, report.Arrow, report.Parquet:
@@ -255,7 +259,7 @@ func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report
 	if err != nil {
 		return err
 	}
-	return c.QueryViews(ctx, to, style.Format, query.Query, values)
+	return c.QueryViews(ctx, to, style, query.Query, values)
 }
 
 // CheckRun says whether a run of that name is stored.
@@ -265,7 +269,7 @@ func (c *Client) CheckRun(ctx context.Context, run string) error {
 		return err
 	}
 	if table.Get(0, "found").Exact == "0" {
-		return fmt.Errorf("no run is named %q; `tensortap runs` lists those that are", run)
+		return c.noRun(ctx, run)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -143,7 +144,18 @@ func (c *Client) findPlace(ctx context.Context, r ExplainRequest, e *report.Expl
 			return nil
 		}
 	}
-	return fmt.Errorf("op %s has no tensor or other argument at rank %s, step %s of %s", e.Op, orAny(r.Compare.Rank), orAny(r.Step), e.Problem)
+	return fmt.Errorf("op %s has no tensor or other argument at rank %s, step %s of %s; ranks that have it: %s; steps: %s",
+		e.Op, orAny(r.Compare.Rank), orAny(r.Step), e.Problem, spansOf(distinctNumbers(e.Steps, "rank")), spansOf(distinctNumbers(e.Steps, "step")))
+}
+
+// distinctNumbers are the numbers in a column, in ascending order.
+func distinctNumbers(t report.Table, column string) []int64 {
+	var numbers []int64
+	for i := range t.Rows {
+		numbers = append(numbers, int64(t.Get(i, column).Number))
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 func orAny(n int64) string {

@@ -38,6 +38,9 @@ func (c *Client) ExportMsprobe(ctx context.Context, r ExportRequest, progress fu
 	if err := c.CheckRun(ctx, r.Run); err != nil {
 		return ExportResult{}, err
 	}
+	if err := c.CheckRank(ctx, r.Run, r.Rank); err != nil {
+		return ExportResult{}, err
+	}
 	if err := requireEmpty(r.Dir); err != nil {
 		return ExportResult{}, err
 	}

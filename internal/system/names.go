@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tensortap/tensortap/consumers/parquet"
@@ -10,6 +11,30 @@ import (
 
 // ArchivedRuns are the names of the runs that the folder's archive holds, whether a system runs on it or not.
 func (f Folder) ArchivedRuns() ([]string, error) { return parquet.RunNames(f.archive()) }
+
+// nearestRuns are the names most like one that no run has.
+const nearestRuns = `SELECT DISTINCT name
+FROM tap_store.run
+ORDER BY
+    editDistanceUTF8(name, {run:String}),
+    name
+LIMIT 3`
+
+// noRun is the error of a name that no run has.
+func (c *Client) noRun(ctx context.Context, run string) error {
+	table, err := c.Table(ctx, nearestRuns, map[string]string{"run": run})
+	if err != nil {
+		return err
+	}
+	if len(table.Rows) == 0 {
+		return fmt.Errorf("no run is named %q: none is stored", run)
+	}
+	names := make([]string, len(table.Rows))
+	for i := range names {
+		names[i] = strconv.Quote(table.Get(i, "name").Exact)
+	}
+	return fmt.Errorf("no run is named %q; the nearest: %s; `tensortap runs` lists all", run, strings.Join(names, ", "))
+}
 
 // CheckRank says whether a run has that rank, where one is asked for: else every answer would be empty.
 func (c *Client) CheckRank(ctx context.Context, run string, rank int64) error {
@@ -31,11 +56,11 @@ func (c *Client) CheckRank(ctx context.Context, run string, rank int64) error {
 	if len(ranks) == 0 {
 		return nil // which a verdict says better
 	}
-	return fmt.Errorf("run %s has no rank %d; it has %s", run, rank, rankSpans(ranks))
+	return fmt.Errorf("run %s has no rank %d; its ranks: %s", run, rank, spansOf(ranks))
 }
 
-// rankSpans are ranks in ascending order in words, as 0-3, 6.
-func rankSpans(ranks []int64) string {
+// spansOf are ranks or steps in ascending order in words, as 0-3, 6.
+func spansOf(ranks []int64) string {
 	var words []string
 	for begin := 0; begin < len(ranks); {
 		end := begin

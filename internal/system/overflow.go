@@ -83,7 +83,7 @@ func (c *Client) provideRun(ctx context.Context, r OverflowRequest, overflow *re
 func (c *Client) WriteOverflow(ctx context.Context, to io.Writer, style report.Style, r OverflowRequest, overflow *report.Overflow) error {
 	switch style.Format {
 	case report.Text:
-		return overflow.WriteNote(to, style.Color)
+		return overflow.WriteNote(to, style)
 	case report.JSON:
 		return report.WriteObject(to, overflow.Object())
 	case report.CSV, report.Arrow, report.Parquet:
@@ -92,5 +92,5 @@ func (c *Client) WriteOverflow(ctx context.Context, to io.Writer, style report.S
 	if err != nil {
 		return err
 	}
-	return c.QueryViews(ctx, to, style.Format, query.Query, values)
+	return c.QueryViews(ctx, to, style, query.Query, values)
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // Query writes the answer to a query with parameters {name:Type}.
-func (c *Client) Query(ctx context.Context, to io.Writer, format report.Format, query string, parameters map[string]string) error {
-	answer, err := clickhouse.Query(ctx, c.database, query, parameters, format.ClickHouse())
+func (c *Client) Query(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
+	answer, err := clickhouse.QueryFirst(ctx, c.database, style.Limit, query, parameters, style.Format.ClickHouse())
 	if err != nil {
 		return c.nameMalformed(ctx, err)
 	}
-	return c.nameMalformed(ctx, errors.Join(report.Write(to, format, answer), answer.Close()))
+	return c.nameMalformed(ctx, errors.Join(report.Write(to, style, answer), answer.Close()))
 }
 
 // Table is the answer to a query, in memory. The views in it need not be in the database.
@@ -120,8 +120,8 @@ func (e Endpoint) OpenReader(ctx context.Context) (*Reader, error) {
 }
 
 // Query writes the answer to a query.
-func (r *Reader) Query(ctx context.Context, to io.Writer, format report.Format, query string, parameters map[string]string) error {
-	return r.client.Query(ctx, to, format, query, parameters)
+func (r *Reader) Query(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
+	return r.client.Query(ctx, to, style, query, parameters)
 }
 
 // Close lets go of the connection.

@@ -57,10 +57,10 @@ func (c *Client) tableOfViews(ctx context.Context, query string, parameters map[
 }
 
 // QueryViews is Query for a query that calls views with parameters.
-func (c *Client) QueryViews(ctx context.Context, to io.Writer, format report.Format, query string, parameters map[string]string) error {
+func (c *Client) QueryViews(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
 	text, err := c.settled(ctx, query, parameters)
 	if err != nil {
 		return err
 	}
-	return c.Query(ctx, to, format, text, parameters)
+	return c.Query(ctx, to, style, text, parameters)
 }

@@ -2,6 +2,7 @@
 -- Grain: one row per rank, step, op, role, path whose finding changed; new and worse ones first
 -- Reads: tap.comparisons, tap.findings
 -- Empty when: the same places were named in both comparisons, or there is no earlier one with the same first bench
+-- Shown: change, rank, step, op, module, role, path, verdict, was_verdict, error, was_error
 -- Parameter problem = '': the later comparison is of this run under suspicion; empty for any.
 -- Parameter comparison = '': id of the later comparison, 16 hex digits; empty for the latest.
 -- Parameter since = '': id of the earlier one; empty for the one before it with the same first bench, of whatever problem.

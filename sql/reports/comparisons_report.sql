@@ -2,6 +2,7 @@
 -- Grain: one row per comparison, latest first
 -- Reads: tap.comparisons, tap.findings
 -- Empty when: no such runs were compared
+-- Shown: comparison_id, created_time_ns, problem, benches, verdict, complete, origin, rank, step, paired_count, diverged_count
 -- Parameter problem = '': only this run under suspicion; empty for any.
 -- Parameter bench = '': only where this run is the first or a further bench; empty for any.
 -- Parameter limit = 20: greatest number of rows.

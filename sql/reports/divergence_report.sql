@@ -2,6 +2,7 @@
 -- Grain: one row per rank, step, op, role, path that differs, by step, then position in the problem's execution order, then rank
 -- Reads: tap.verdicts, tap.sites, tap.ops, tap.layouts, tap.steps, tap.programs, tap.program_stacks, tap.stacks
 -- Empty when: nothing differs beyond the tolerance; divergence_summary says how much was compared
+-- Shown: rank, step, op, module, role, path, verdict, error, tolerance, evidence
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter benches = []: names of further bench runs; from three on in all, their spread is the tolerance.

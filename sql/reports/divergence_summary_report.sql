@@ -2,6 +2,7 @@
 -- Grain: one row per rank, step of either run
 -- Reads: tap.verdicts, tap.sites, tap.ops
 -- Empty when: neither run has tensors at that rank and step
+-- Shown: rank, step, paired_count, only_problem_count, only_bench_count, unknown_count, differing_count, greatest_error, first_op
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter benches = []: names of further bench runs; from three on in all, their spread is the tolerance.

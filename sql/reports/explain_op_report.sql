@@ -2,6 +2,7 @@
 -- Grain: one row per micro step, tensor or other argument of the op or its partner, inputs first, then parameters, then outputs
 -- Reads: tap.verdicts, tap.sites, tap.ops, tap.layouts, tap.steps, tap.alignments, tap.rank_pairs
 -- Empty when: neither run has the op at that rank and step
+-- Shown: role, path, verdict, evidence, error, tolerance, problem_dtype, problem_shape, problem_l2, bench_l2
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter op: full name of the op, as the problem calls it; one that only the bench has, as that does.

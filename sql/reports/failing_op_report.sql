@@ -2,6 +2,7 @@
 -- Grain: one row per rank that failed: its last failure
 -- Reads: tap.failures, tap.stacks
 -- Empty when: no op of the run raised and no rank died at level aten, or only files were published
+-- Shown: rank, step, op, module, type, message, inputs, user_frame
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 SELECT

@@ -2,6 +2,7 @@
 -- Grain: one row per failure, earliest first
 -- Reads: tap.failures, tap.stacks, tap.steps, tap.programs, tap.ops
 -- Empty when: no op of the run raised, or only files were published
+-- Shown: rank, step, op, module, type, message, user_frame, ops_before
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter before = 5: how many ops that completed before it to name, the last ones.

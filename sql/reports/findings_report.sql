@@ -2,6 +2,7 @@
 -- Grain: one row per place, origins first, then in order of the answer
 -- Reads: tap.comparisons, tap.findings
 -- Empty when: there is no such comparison, or it found no difference
+-- Shown: problem, bench, origin, rank, step, op, module, role, path, verdict, error
 -- Parameter comparison = '': id of the comparison, 16 hex digits; empty for the latest.
 -- Parameter problem = '': of the comparisons of this run under suspicion; empty for any.
 -- Parameter limit = 100: greatest number of rows.

@@ -2,6 +2,7 @@
 -- Grain: one row per rank of the problem that differs
 -- Reads: tap.verdicts, tap.program_pairs, tap.sites, tap.ops, tap.layouts, tap.programs, tap.program_stacks, tap.stacks, tap_store.step
 -- Empty when: nothing differs beyond the tolerance
+-- Shown: rank, step, op, module, role, path, verdict, error, error_in, error_out
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter benches = []: names of further bench runs; from three on in all, their spread is the tolerance.

@@ -2,6 +2,7 @@
 -- Grain: one row per rank, step of the problem; what only the bench has counts where its partner would be
 -- Reads: tap.verdicts, tap.sites, tap.ops
 -- Empty when: neither run has tensors at those ranks and steps
+-- Shown: rank, step, paired_count, only_problem_count, only_bench_count, unknown_count, differing_count, op, verdict, error
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter benches = []: further bench runs, whose spread is tolerated.

@@ -2,6 +2,7 @@
 -- Grain: one row per rank, device, counter; what grows comes first, fastest first
 -- Reads: tap.memories
 -- Empty when: no live rank of the run measured its memory at the end of a step
+-- Shown: rank, device, counter, verdict, growth_bytes_per_step, first_bytes, last_bytes, greatest_bytes, oom_count
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.

@@ -2,6 +2,7 @@
 -- Grain: one row per rank, step, tensor or other argument of an op of the problem run
 -- Reads: tap.msprobe_results, tap.steps, tap.programs, tap.program_stacks, tap.stacks, tap.payloads
 -- Empty when: the runs have no step of a rank in common
+-- Shown: rank, step, name, bench_name, msprobe_result, max_relative_error, mean_relative_error, norm_relative_error
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter rank = -1: only this rank of the problem; -1 for all.

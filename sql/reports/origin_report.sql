@@ -2,6 +2,7 @@
 -- Grain: one row per rank whose first difference comes after no other rank's, at the first step that has one
 -- Reads: tap.verdicts, tap.excused_sites, tap.meetings, tap.program_pairs, tap.alignments, tap.sites, tap.ops, tap.layouts, tap.programs, tap.program_stacks, tap.stacks, tap_store.step
 -- Empty when: nothing differs beyond the tolerance
+-- Shown: rank, step, op, module, role, path, kind, verdict, error, tolerance, side
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter benches = []: names of further bench runs; from three on in all, their spread is the tolerance.

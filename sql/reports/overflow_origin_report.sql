@@ -2,6 +2,7 @@
 -- Grain: one row per rank whose first tensor that is not finite comes after no other rank's, at the first such step
 -- Reads: tap.overflows, tap.preceded_ranks, tap.observations, tap.sites, tap.ops, tap.layouts, tap.steps, tap.programs, tap.program_stacks, tap.stacks, tap_store.step
 -- Empty when: everything is finite but for known exceptions
+-- Shown: rank, step, op, module, role, path, kind, dtype, shape, not_finite_count
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.

@@ -2,6 +2,7 @@
 -- Grain: one row per rank, step, op, role, path that is not finite, by step, then position in execution order, then rank
 -- Reads: tap.overflows, tap.meetings, tap.steps, tap.programs, tap.sites, tap.ops, tap.layouts
 -- Empty when: every minimum, maximum and mean is finite and nothing not finite was counted
+-- Shown: rank, step, op, module, role, path, dtype, nan_count, positive_infinity_count, negative_infinity_count
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.

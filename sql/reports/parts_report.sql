@@ -2,6 +2,7 @@
 -- Grain: one row per micro step, tensor or other argument of the op, rank of the group
 -- Reads: tap.observations, tap.shard_groups, tap.sites, tap.layouts
 -- Empty when: no rank of the group has the op at that step
+-- Shown: rank, role, path, dtype, shape, value_min, value_max, value_mean, value_l2, beyond
 -- Parameter run: name of the run.
 -- Parameter op: full name of the op.
 -- Parameter rank = 0: a rank of the group.

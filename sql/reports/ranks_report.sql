@@ -2,6 +2,7 @@
 -- Grain: one row per rank that was published or is expected by the world size; what is wrong comes first
 -- Reads: tap.ranks, tap.heartbeats, tap.steps, tap.failures, tap.ops, tap.runs
 -- Empty when: the run is not known
+-- Shown: rank, state, heard_seconds_ago, step, behind_step_count, op, module, op_seconds, failure_type, host, pid
 -- Parameter run: name of the run.
 -- Parameter silent_seconds = 10: a rank that gave no sign of life for so long is silent.
 -- Parameter now_ns = -1: what to take for now, as UTC nanoseconds; -1 for the clock of the database.

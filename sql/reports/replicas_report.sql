@@ -2,6 +2,7 @@
 -- Grain: one row per step, micro step, kind, op, role, path, and group of ranks, whose copies differ; in order
 -- Reads: tap.observations, tap.meetings, tap.ranks, tap.sites, tap.ops
 -- Empty when: all copies that are known to be copies are the same as far as was recorded
+-- Shown: step, op, module, role, path, ranks, odd_ranks, evidence, error
 -- Parameter run: name of the run.
 -- Parameter tolerance = 1e-6: greatest relative difference of statistics or sketches that counts as none; digests must be equal.
 -- Parameter first_step = 0: first step.

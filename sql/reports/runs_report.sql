@@ -2,6 +2,7 @@
 -- Grain: one row per run, latest first
 -- Reads: tap.runs
 -- Empty when: no run was published
+-- Shown: name, status, source, level, model, dtype, world_size, rank_count, step_count, last_event_time_ns, labels
 -- Parameter limit = 100: greatest number of rows.
 SELECT
     name,

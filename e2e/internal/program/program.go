@@ -57,6 +57,7 @@ func (s Setting) Environment(tb testing.TB) []string {
 func Command(tb testing.TB, s Setting, args ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), Path(tb), args...) //nolint:gosec // built by us
+	cmd.Args[0] = "tensortap"                                                          // as from a folder of PATH, so that answers name it so
 	cmd.Dir, cmd.Env = s.Dir, s.Environment(tb)
 	EndWithTests(cmd)
 	return cmd
