@@ -117,6 +117,9 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	}
 	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
 	var comparison report.Comparison
+	if err := request.CheckFolders(); err != nil {
+		return err
+	}
 	if request.FoldersOnly() && !request.Payload {
 		err := a.compareFolders(ctx, request, style)
 		if !errors.Is(err, system.ErrNeedsStore) {

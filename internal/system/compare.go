@@ -25,7 +25,7 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: !r.FoldersOnly(),
 		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()),
 	}
-	if err := r.CheckFolders(); err != nil {
+	if err := errors.Join(r.CheckFolders(), CheckRange(r.Steps)); err != nil {
 		return comparison, err
 	}
 	if err := c.provide(ctx, &comparison); err != nil {

@@ -70,7 +70,7 @@ const unpairedShown = 10
 func WriteAnswer(to io.Writer, style report.Style, comparison *report.Comparison, answer *compare.Answer) error {
 	switch style.Format {
 	case report.Text:
-		return comparison.WriteNote(to, style.Color)
+		return comparison.WriteNote(to, style)
 	case report.JSON:
 		return report.WriteObject(to, comparison.Object())
 	case report.CSV, report.Arrow, report.Parquet:
