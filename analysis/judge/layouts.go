@@ -30,7 +30,7 @@ func (r *Rules) layoutPair(problem, bench uint64) *layoutPair {
 	if known := r.layouts.get(ids); known != nil {
 		return known
 	}
-	p, b := r.definitions.Layouts[problem], r.definitions.Layouts[bench]
+	p, b := r.definitions.Layout(problem), r.definitions.Layout(bench)
 	pair := r.pairLayouts(ids, p, b)
 	if p == nil || b == nil {
 		return &pair

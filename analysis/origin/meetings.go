@@ -140,7 +140,7 @@ func (r *Room) calls(tensors *rows.Tensors) []*call {
 			byKey[key] = c
 			found = append(found, c)
 		}
-		c.add(&row, site, r.definitions.Layouts[row.LayoutID])
+		c.add(&row, site, r.definitions.Layout(row.LayoutID))
 	}
 	return found
 }

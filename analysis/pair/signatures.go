@@ -64,7 +64,7 @@ func (s *signer) layout(id uint64) (Signature, bool) {
 	if known, ok := s.layouts[id]; ok {
 		return known, true
 	}
-	l := s.definitions.Layouts[id]
+	l := s.definitions.Layout(id)
 	if l == nil {
 		return Signature{}, false
 	}

@@ -72,7 +72,7 @@ func (n *names) op(id uint64) *schemas.OpRow {
 }
 
 func (n *names) layout(id uint64) *schemas.LayoutRow {
-	if layout := n.definitions.Layouts[id]; layout != nil {
+	if layout := n.definitions.Layout(id); layout != nil {
 		return layout
 	}
 	return &schemas.LayoutRow{}

@@ -121,7 +121,7 @@ func (p *place) isText(j *judge.Judged) bool {
 	if j.Problem.Measured != 0 {
 		return false
 	}
-	layout := p.names.definitions.Layouts[j.Problem.LayoutID]
+	layout := p.names.definitions.Layout(j.Problem.LayoutID)
 	return layout != nil && layout.Kind == "str"
 }
 

@@ -6,6 +6,7 @@ package rows
 
 import (
 	"context"
+	"sync"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -56,7 +57,22 @@ type Definitions struct {
 	Layouts  map[uint64]*schemas.LayoutRow
 	Programs map[uint64][]schemas.ProgramRow // by position
 	Stacks   map[uint64][]string             // frames, innermost first
+
+	made sync.Map // layouts of tensors that were made of others, by id
 }
+
+// Layout is the layout of that id, be it recorded or made; nil where it is not known. It may be called at any time.
+func (d *Definitions) Layout(id uint64) *schemas.LayoutRow {
+	if l := d.Layouts[id]; l != nil {
+		return l
+	}
+	l, _ := d.made.Load(id)
+	row, _ := l.(*schemas.LayoutRow)
+	return row
+}
+
+// AddLayout adds the layout of a tensor that was made of others, as by merging ranks. It may be called while others read.
+func (d *Definitions) AddLayout(l *schemas.LayoutRow) { d.made.Store(l.LayoutID, l) }
 
 // NewDefinitions is empty.
 func NewDefinitions() *Definitions {

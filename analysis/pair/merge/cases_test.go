@@ -73,9 +73,9 @@ func mergedRows(m *Merger, r *cases.Runs, at rows.Place, s side) (list []string)
 	group := m.members[at.Rank]
 	table := gather(group, at.Step, tensors)
 	for i := range table.len() {
-		p := table.parts(i, m.definitions.Layouts)
+		p := table.parts(i, m.definitions)
 		p.members, p.otherSize = int64(group.Size), m.otherSize
-		p.beside(s.beside(at), table.leaderRow(i), m.definitions.Layouts)
+		p.beside(s.beside(at), table.leaderRow(i), m.definitions)
 		w := p.whole()
 		var means float64
 		for _, part := range p.list {

@@ -84,7 +84,7 @@ func layoutOf(t *rows.Tensors, row int32, definitions *rows.Definitions) *schema
 	if t.LayoutID == nil {
 		return nil
 	}
-	return definitions.Layouts[t.LayoutID[row]]
+	return definitions.Layout(t.LayoutID[row])
 }
 
 // longestName is how many characters a name of a run has at most.

@@ -20,13 +20,13 @@ type parts struct {
 	other  *schemas.LayoutRow
 }
 
-func (p *parts) beside(b Beside, leaderRow int32, layouts map[uint64]*schemas.LayoutRow) {
+func (p *parts) beside(b Beside, leaderRow int32, definitions *rows.Definitions) {
 	p.other = &schemas.LayoutRow{}
 	if leaderRow == none || int(leaderRow) >= len(b.Rows) || b.Rows[leaderRow] == none {
 		return
 	}
 	other := b.Tensors.At(int(b.Rows[leaderRow]))
-	p.found, p.digest, p.other = true, other.Digest, defined(layouts, other.LayoutID)
+	p.found, p.digest, p.other = true, other.Digest, defined(definitions, other.LayoutID)
 }
 
 // complete says whether every rank of the group has a part.

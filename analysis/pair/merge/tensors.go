@@ -43,43 +43,44 @@ func noneBeside(own, other *rows.Tensors) Beside {
 // none stands for no row where an index is wanted.
 const none = -1
 
-// Merge makes the tensors of a place of the merged run of those of its parts, by seq, then site, and returns the layouts
-// that they have and that are not defined yet. What stands beside the leader's tensors tells how parts make a whole; it
-// is the zero value where nothing does.
-func (m *Merger) Merge(at rows.Place, parts map[rows.Place]*rows.Tensors, beside Beside) (*rows.Tensors, []*schemas.LayoutRow) {
+// Merge makes the tensors of a place of the merged run of those of its parts, by seq, then site, and adds the layouts that
+// only they have to the definitions. What stands beside the leader's tensors tells how parts make a whole; it is the zero
+// value where nothing does. Several places may be merged at the same time.
+func (m *Merger) Merge(at rows.Place, parts map[rows.Place]*rows.Tensors, beside Beside) *rows.Tensors {
 	group := m.members[at.Rank]
 	if group == nil {
-		return nil, nil
+		return nil
 	}
 	table := gather(group, at.Step, parts)
 	wholes := make([]whole, table.len())
 	for i := range wholes {
-		p := table.parts(i, m.definitions.Layouts)
+		p := table.parts(i, m.definitions)
 		p.members, p.otherSize = int64(group.Size), m.otherSize
-		p.beside(beside, table.leaderRow(i), m.definitions.Layouts)
+		p.beside(beside, table.leaderRow(i), m.definitions)
 		wholes[i] = p.whole()
 	}
 	return m.rowsOf(wholes)
 }
 
 // rowsOf brings whole tensors in order, and names their layouts.
-func (m *Merger) rowsOf(wholes []whole) (*rows.Tensors, []*schemas.LayoutRow) {
+func (m *Merger) rowsOf(wholes []whole) *rows.Tensors {
 	slices.SortStableFunc(wholes, func(a, b whole) int { return a.compare(&b) })
 	t := &rows.Tensors{}
-	var layouts []*schemas.LayoutRow
-	added := map[uint64]bool{}
 	for i := range wholes {
 		w := &wholes[i]
 		if l := w.wholeLayout(); l != nil {
 			w.LayoutID = l.LayoutID
-			if m.definitions.Layouts[l.LayoutID] == nil && !added[l.LayoutID] {
-				added[l.LayoutID] = true
-				layouts = append(layouts, l)
-			}
+			m.define(l)
 		}
 		t.Append(&w.TensorRow)
 	}
-	return t, layouts
+	return t
+}
+
+func (m *Merger) define(l *schemas.LayoutRow) {
+	if m.definitions.Layout(l.LayoutID) == nil {
+		m.definitions.AddLayout(l)
+	}
 }
 
 // table is the rows of the parts, those of one tensor beside each other.
@@ -152,20 +153,20 @@ func (t *table) leaderRow(i int) int32 {
 }
 
 // parts are the parts of a tensor, by rank.
-func (t *table) parts(i int, layouts map[uint64]*schemas.LayoutRow) *parts {
+func (t *table) parts(i int, definitions *rows.Definitions) *parts {
 	p := &parts{list: make([]rows.Observation, 0, len(t.ranks)), layouts: make([]*schemas.LayoutRow, 0, len(t.ranks))}
 	for rank := range t.ranks {
 		if row := t.rows[rank][i]; row != none {
 			part := t.tensors[rank].At(int(row))
-			p.list, p.layouts = append(p.list, part), append(p.layouts, defined(layouts, part.LayoutID))
+			p.list, p.layouts = append(p.list, part), append(p.layouts, defined(definitions, part.LayoutID))
 		}
 	}
 	return p
 }
 
 // defined is a layout; one without any content where it is not known.
-func defined(layouts map[uint64]*schemas.LayoutRow, id uint64) *schemas.LayoutRow {
-	if l := layouts[id]; l != nil {
+func defined(definitions *rows.Definitions, id uint64) *schemas.LayoutRow {
+	if l := definitions.Layout(id); l != nil {
 		return l
 	}
 	return &schemas.LayoutRow{}
