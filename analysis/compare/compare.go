@@ -26,6 +26,13 @@ type Request struct {
 	Steps      steps.Set
 	StepOffset int64 // what to add to a step of the problem for that of the bench
 	Keep       result.Options
+	Payloads   map[PayloadPlace]judge.Payload // raw tensors that were compared, element by element
+}
+
+// PayloadPlace is a pair of raw tensors; rank and step are the problem's.
+type PayloadPlace struct {
+	Rank, Step             uint32
+	ProblemSite, BenchSite uint64
 }
 
 // DefaultRequest compares everything.
@@ -60,6 +67,21 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 		Result: collected.Finish(finishing), Problem: job.problem, Benches: job.benches,
 		Differences: Differences(job.problem, job.bench()), Warnings: job.warnings,
 	}, nil
+}
+
+// Texts says of each row that differs whether it is an argument that is text, such as the id of a request, while rows
+// that are not are there, too.
+func (a *Answer) Texts() []bool {
+	texts, others := make([]bool, len(a.Divergence)), false
+	for i := range a.Divergence {
+		d := &a.Divergence[i]
+		texts[i] = d.Problem.Measured == 0 && d.ProblemLayout.Kind == "str"
+		others = others || !texts[i]
+	}
+	if !others {
+		clear(texts)
+	}
+	return texts
 }
 
 // OtherGroups says whether the ranks of problem and bench hold parts of different sizes, as far as their numbers tell.

@@ -108,7 +108,18 @@ func (j *Job) judgePlace(at pair.Step, problem, bench *rows.Tensors) []judge.Jud
 		if beside.Bench >= 0 {
 			p.InBench, p.Bench = true, bench.At(int(beside.Bench))
 		}
-		judged[i].Verdict = j.rules.Judge(p, setting, nil)
+		judged[i].Verdict = j.rules.Judge(p, setting, j.payload(p))
 	}
 	return judged
+}
+
+// payload is what raw tensors said of a pair; nil where none were compared.
+func (j *Job) payload(p *judge.Pair) *judge.Payload {
+	if len(j.request.Payloads) == 0 {
+		return nil
+	}
+	if said, compared := j.request.Payloads[PayloadPlace{p.Rank, p.Step, p.Problem.SiteID, p.Bench.SiteID}]; compared {
+		return &said
+	}
+	return nil
 }

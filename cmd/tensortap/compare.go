@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
@@ -116,6 +117,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 		return err
 	}
 	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
+	request.Texts = format != report.Text && format != report.JSON
 	var comparison report.Comparison
 	if err := request.CheckFolders(); err != nil {
 		return err
@@ -127,12 +129,13 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 		}
 	}
 	ask := func(ctx context.Context, client *system.Client) error {
-		comparison, err = client.Compare(ctx, request)
+		var answer *compare.Answer
+		comparison, answer, err = client.Compare(ctx, request)
 		if err != nil {
 			return err
 		}
 		a.warn(comparison.Warnings, comparison.WarningCount)
-		return client.WriteComparison(ctx, a.stdout, style, request, &comparison)
+		return system.WriteAnswer(a.stdout, style, &comparison, answer)
 	}
 	if err := a.withRuns(ctx, request, ask); err != nil {
 		return err
@@ -142,7 +145,6 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 
 // compareFolders compares dumps on disk, where nothing has to be stored for it.
 func (a *app) compareFolders(ctx context.Context, request system.CompareRequest, style report.Style) error {
-	request.Texts = style.Format != report.Text && style.Format != report.JSON
 	comparison, answer, err := system.CompareFolders(ctx, request)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (a *app) compareAsMsprobe(ctx context.Context, request system.CompareReques
 	}
 	verdict := report.Unknown
 	ask := func(ctx context.Context, client *system.Client) error {
-		comparison, err := client.Compare(ctx, request)
+		comparison, _, err := client.Compare(ctx, request)
 		if err != nil {
 			return err
 		}

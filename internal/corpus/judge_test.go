@@ -71,7 +71,7 @@ func ask(ctx context.Context, b *bench, c corpus.Case) (answer, error) {
 	}
 	request := system.DefaultCompareRequest()
 	request.Problem, request.Benches = c.Problem.Name, []string{c.Bench.Name}
-	comparison, err := b.Compare(ctx, request)
+	comparison, _, err := b.Compare(ctx, request)
 	if err != nil {
 		return answer{}, err
 	}

@@ -102,6 +102,18 @@ func number(name string, column arrow.Array, i int) float64 {
 	return n
 }
 
+// Without is the table without some of its rows.
+func (t Table) Without(rows []bool) Table {
+	left := t
+	left.Rows = nil
+	for i, row := range t.Rows {
+		if !rows[i] {
+			left.Rows = append(left.Rows, row)
+		}
+	}
+	return left
+}
+
 // Get is the value of the named column in a row; null when there is no such column.
 func (t Table) Get(row int, column string) Value {
 	for c, name := range t.Columns {

@@ -4,20 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/sql"
 )
 
 // Compare publishes what is not stored yet, pairs the ops and holds the runs against each other.
-func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparison, error) {
+func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparison, *compare.Answer, error) {
+	comparison, err := c.prepare(ctx, r)
+	if err != nil {
+		return comparison, nil, err
+	}
+	answer, err := c.fill(ctx, r, &comparison)
+	if err != nil {
+		return comparison, nil, err
+	}
+	comparison.Verdict = comparison.Judge()
+	return comparison, answer, c.remember(ctx, r, &comparison)
+}
+
+// prepare makes sure that all that is judged is stored.
+func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparison, error) {
 	if err := r.Validate(); err != nil {
 		return report.Comparison{}, err
 	}
@@ -40,14 +54,7 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	if err := c.merge(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
-	if err := c.comparePayloads(ctx, r, &comparison); err != nil {
-		return comparison, err
-	}
-	if err := c.fill(ctx, r, &comparison); err != nil {
-		return comparison, err
-	}
-	comparison.Verdict = comparison.Judge()
-	return comparison, c.remember(ctx, r, &comparison)
+	return comparison, c.comparePayloads(ctx, r, &comparison)
 }
 
 // comparePayloads compares the raw tensors of both runs, if that is asked for. What cannot be read is a warning.
@@ -140,86 +147,45 @@ func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishRe
 	return c.publish(ctx, dumps.Find, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
 }
 
-// fill asks all that the note shows. What it says of the runs alone is asked while their pairs are judged.
-func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
-	parameters := r.Parameters(comparison.Problem, comparison.Benches)
-	group, askCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		comparison.RunDifferences, err = c.Report(askCtx, "run_differences", parameters)
-		return err
-	})
-	group.Go(func() (err error) {
-		comparison.Level, err = c.commonLevel(askCtx, comparison.Problem, comparison.Bench())
-		return err
-	})
-	group.Go(func() (err error) {
-		comparison.Failures, err = c.Failures(askCtx, comparison.Runs()...)
-		return err
-	})
-	group.Go(func() error { return c.fillVerdicts(askCtx, r, comparison) })
-	return group.Wait()
+// fill judges the runs, and asks about the runs alone where ranks were merged: then others were judged than were named.
+func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
+	answer, err := c.judgeStored(ctx, r, comparison)
+	if err != nil {
+		return nil, err
+	}
+	answer.Fill(comparison)
+	if comparison.Failures, err = c.Failures(ctx, comparison.Runs()...); err != nil {
+		return nil, err
+	}
+	if len(comparison.Merges) > 0 {
+		if err := c.fillNamed(ctx, r, comparison); err != nil {
+			return nil, err
+		}
+	}
+	comparison.Remembered = comparison.Divergence.Without(answer.Texts())
+	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), r.Limit)]
+	return answer, nil
 }
 
-// rememberedRows is how many rows that differ are stored with a comparison, whatever it shows: the next one is held
-// against them.
-const rememberedRows = 1000
-
-// fillVerdicts asks what follows from the verdicts.
-func (c *Client) fillVerdicts(ctx context.Context, r CompareRequest, comparison *report.Comparison) (err error) {
-	shown := r.Limit
-	if comparison.Stored {
-		r.Limit = max(r.Limit, rememberedRows)
+// fillNamed asks about the runs whose ranks were merged.
+func (c *Client) fillNamed(ctx context.Context, r CompareRequest, comparison *report.Comparison) (err error) {
+	if err := c.nameParts(ctx, comparison); err != nil {
+		return err
+	}
+	if comparison.RunDifferences, err = c.Report(ctx, "run_differences", r.Parameters(comparison.Problem, comparison.Benches)); err != nil {
+		return err
 	}
 	runs := comparison.Runs()
 	for _, merge := range comparison.Merges {
 		runs = append(runs, merge.Made)
 	}
-	verdicts, err := c.judge(ctx, r.judged(comparison), runs)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, verdicts.Close(context.WithoutCancel(ctx))) }()
-	withoutTexts := map[string]string{"texts": "0"} // while anything else differs
-	inOrder := map[string]string{"run": runs[0], "others": textList(runs[1:])}
-	if comparison.Completeness, err = verdicts.Report(ctx, "completeness", inOrder); err != nil {
-		return err
-	}
-	for _, part := range []struct {
-		report string
-		into   *report.Table
-	}{
-		{"divergence_summary", &comparison.Summary},
-		{"divergence", &comparison.Divergence},
-		{"origin", &comparison.Origins},
-		{"layers", &comparison.Layers},
-	} {
-		if *part.into, err = verdicts.Report(ctx, part.report, withoutTexts); err != nil {
-			return err
-		}
-	}
-	if err := fillRest(ctx, verdicts, comparison); err != nil {
-		return err
-	}
-	if err := c.nameParts(ctx, comparison); err != nil {
-		return err
-	}
-	comparison.Remembered = comparison.Divergence
-	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), shown)]
-	return nil
-}
-
-// fillRest asks what is of interest in some comparisons only.
-func fillRest(ctx context.Context, verdicts *judged, comparison *report.Comparison) (err error) {
-	if len(comparison.Divergence.Rows) == 0 && comparison.Summary.Sum("differing_count") > 0 {
-		if comparison.Divergence, err = verdicts.Report(ctx, "divergence", nil); err != nil {
-			return err
-		}
-	}
-	if comparison.Summary.Sum("only_problem_count")+comparison.Summary.Sum("only_bench_count")+comparison.Summary.Sum("unknown_count") > 0 {
-		comparison.Unpaired, err = verdicts.Report(ctx, "unpaired", map[string]string{"limit": "10"})
-	}
+	comparison.Completeness, err = c.Report(ctx, "completeness", map[string]string{"run": runs[0], "others": textList(runs[1:])})
 	return err
 }
+
+// rememberedRows is how many rows that differ are stored with a comparison, whatever it shows: the next one is held
+// against them.
+const rememberedRows = 1000
 
 // Report answers a report by its name; parameters that are not given have their defaults.
 func (c *Client) Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error) {
@@ -244,22 +210,6 @@ func prepareReport(name string, parameters map[string]string) (sql.Report, map[s
 		}
 	}
 	return r, values, nil
-}
-
-// WriteComparison writes the note, one JSON object, or, in the other formats, the tensors that differ.
-func (c *Client) WriteComparison(ctx context.Context, to io.Writer, style report.Style, r CompareRequest, comparison *report.Comparison) error {
-	switch style.Format {
-	case report.Text:
-		return comparison.WriteNote(to, style)
-	case report.JSON:
-		return report.WriteObject(to, comparison.Object())
-	case report.CSV, report.Arrow, report.Parquet:
-	}
-	query, values, err := prepareReport("divergence", r.judged(comparison))
-	if err != nil {
-		return err
-	}
-	return c.QueryViews(ctx, to, style, query.Query, values)
 }
 
 // CheckRun says whether a run of that name is stored.

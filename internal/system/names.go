@@ -99,13 +99,3 @@ func (c *Client) bothFrom(ctx context.Context, source, problem, bench string) (b
 		map[string]string{"problem": problem, "bench": bench, "source": source})
 	return len(others.Rows) == 0, err
 }
-
-// commonLevel is the level that both runs were recorded at; empty where they differ or nobody knows.
-func (c *Client) commonLevel(ctx context.Context, problem, bench string) (string, error) {
-	levels, err := c.Table(ctx, "SELECT DISTINCT level FROM tap_store.run WHERE name IN ({problem:String}, {bench:String})",
-		map[string]string{"problem": problem, "bench": bench})
-	if err != nil || len(levels.Rows) != 1 {
-		return "", err
-	}
-	return levels.Get(0, "level").Exact, nil
-}

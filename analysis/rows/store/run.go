@@ -82,7 +82,7 @@ func programsOf(run uint64) string {
 }
 
 func opsOf(run uint64) string {
-	return "(SELECT op_id FROM tap_store.program WHERE program_id IN " + programsOf(run) + ")"
+	return "(SELECT arrayJoin([op_id, parent_op_id]) FROM tap_store.program WHERE program_id IN " + programsOf(run) + ")"
 }
 
 // assemble makes of the answers what a comparison reads; it asks again for what only they tell that it is needed.

@@ -1,0 +1,77 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/rows/store"
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// judgeStored judges runs of the database, or those that were made of them.
+func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
+	problem, benches := comparison.Judged()
+	request := r.analysis(append([]string{problem}, benches...))
+	request.Rank = mergedRank(comparison.Merges, r.Rank)
+	if comparison.Stored {
+		request.Keep.Limit = max(request.Keep.Limit, rememberedRows)
+	}
+	var err error
+	if request.Judge.Exceptions, err = c.exceptions(ctx); err != nil {
+		return nil, err
+	}
+	if request.Payloads, err = c.payloads(ctx, problem, benches[0]); err != nil {
+		return nil, err
+	}
+	answer, err := compare.Run(ctx, store.Open(c.database), request)
+	if malformed, is := errors.AsType[*judge.MalformedExceptionError](err); is {
+		e := malformed.Exception
+		return nil, &MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
+	}
+	return answer, err
+}
+
+// exceptions are the user's own.
+func (c *Client) exceptions(ctx context.Context) ([]judge.Exception, error) {
+	table, err := c.plainTable(ctx, "SELECT api, role, path, sort, why FROM tap_store.known_exception FINAL ORDER BY api, role, path, sort", nil)
+	if err != nil {
+		return nil, fmt.Errorf("read known exceptions: %w", err)
+	}
+	var known []judge.Exception
+	for i := range table.Rows {
+		text := func(column string) string { return table.Get(i, column).Exact }
+		known = append(known, judge.Exception{API: text("api"), Role: text("role"), Path: text("path"), Sort: text("sort"), Why: text("why")})
+	}
+	return known, nil
+}
+
+// payloads are what comparisons of the raw tensors of two runs said.
+func (c *Client) payloads(ctx context.Context, problem, bench string) (map[compare.PayloadPlace]judge.Payload, error) {
+	table, err := c.plainTable(ctx, `SELECT rank, step, problem_site_id, bench_site_id, same_bits, relative_l2
+		FROM tap_store.payload_error FINAL
+		WHERE problem_run_id = xxh3(concat({problem:String}, char(31))) AND bench_run_id = xxh3(concat({bench:String}, char(31)))`,
+		map[string]string{"problem": problem, "bench": bench})
+	if err != nil {
+		return nil, fmt.Errorf("read what raw tensors said: %w", err)
+	}
+	told := make(map[compare.PayloadPlace]judge.Payload, len(table.Rows))
+	for i := range table.Rows {
+		at := compare.PayloadPlace{Rank: uint32(count(table, i, "rank")), Step: uint32(count(table, i, "step"))} //nolint:gosec // they are such numbers in the table
+		for column, into := range map[string]*uint64{"problem_site_id": &at.ProblemSite, "bench_site_id": &at.BenchSite} {
+			if *into, err = schemas.ParseID(table.Get(i, column).Exact); err != nil {
+				return nil, fmt.Errorf("read what raw tensors said: %w", err)
+			}
+		}
+		said := judge.Payload{SameBits: table.Get(i, "same_bits").True(), Error: math.NaN()}
+		if v := table.Get(i, "relative_l2"); !v.Null {
+			said.Error = v.Number
+		}
+		told[at] = said
+	}
+	return told, nil
+}
