@@ -11,7 +11,7 @@ import (
 // Fill puts the answer into the form that people and programs read.
 func (a *Answer) Fill(c *report.Comparison) {
 	for name, into := range map[string]*report.Table{
-		"divergence_summary": &c.Summary, "divergence": &c.Divergence, "origin": &c.Origins, "layers": &c.Layers,
+		"divergence_summary": &c.Summary, "divergence": &c.Divergence, "origin": &c.Origins, "layers": &c.Layers, "jump": &c.Jumps,
 	} {
 		*into = a.table(name)
 	}

@@ -19,6 +19,7 @@ type Comparison struct {
 	Remembered      Table  // of those rows, the ones that are stored with a comparison
 	Origins         Table  // origin
 	Layers          Table  // layers
+	Jumps           Table  // jump; no columns where nobody asked
 	Unpaired        Table  // unpaired, the first ones
 	RunDifferences  Table  // run_differences
 	Completeness    Table  // completeness of all runs

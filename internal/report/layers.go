@@ -14,6 +14,10 @@ func (n *note) layers() {
 	const most = 12
 	every := (len(n.Layers.Rows) + most - 1) / most
 	label := "by layer"
+	if step := n.Layers.Get(0, "step"); len(n.Layers.Rows) > 0 && !step.Null {
+		n.line(label, "greatest relative error in step %s, the first that differs; a block for each power of ten from 1e-8 on", step.Text())
+		label = ""
+	}
 	for i := range n.Layers.Rows {
 		if i%max(every, 1) != 0 {
 			continue

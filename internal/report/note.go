@@ -31,6 +31,7 @@ func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 	n.raised()
 	n.began()
 	n.others()
+	n.jumps()
 	n.layers()
 	n.next()
 	_, err := io.WriteString(to, n.text.String())

@@ -19,7 +19,8 @@ type Object struct {
 	Origins        Rows             `json:"origins"`         // where it began, in order
 	Divergence     Rows             `json:"divergence"`      // what differs, in execution order
 	Unpaired       Rows             `json:"unpaired"`        // the first ops of one run only
-	Layers         Rows             `json:"layers"`          // errors by layer
+	Layers         Rows             `json:"layers"`          // errors by layer, in the first step that differs
+	Jumps          Rows             `json:"jumps"`           // where errors grow by orders of magnitude
 	Summary        Rows             `json:"summary"`         // per rank and step
 	RunDifferences Rows             `json:"run_differences"`
 	Merged         []Merge          `json:"merged"` // runs whose ranks were merged before they were judged
@@ -35,7 +36,7 @@ func (c *Comparison) Object() Object {
 	object := Object{
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict,
 		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
-		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Summary: Rows{c.Summary},
+		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
 		RunDifferences: Rows{c.RunDifferences}, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
 		Failures: Rows{c.Failures},
 	}

@@ -21,6 +21,7 @@ func (n *note) began() {
 		if i > 0 {
 			label = "or at"
 		}
+		n.unseen(origins, i)
 		n.origin(label, origins, i)
 	}
 	if more := len(origins.Rows) - most; more > 0 {
@@ -30,7 +31,7 @@ func (n *note) began() {
 
 func (n *note) origin(label string, t Table, i int) {
 	get := func(column string) string { return t.Get(i, column).Text() }
-	n.line(label, "step %s, rank %s, op %s", get("step"), get("rank"), get("op"))
+	n.line(label, "step %s, rank %s, op %s%s", get("step"), get("rank"), get("op"), orBefore(t, i))
 	if get("module") != "" && get("module") != "-" {
 		n.line("", "in module %s", get("module"))
 	}
@@ -60,6 +61,8 @@ func kindOf(t Table, i int) string {
 	switch {
 	case kind == "":
 		return ""
+	case kind == "unseen_input":
+		return "input of unseen origin, "
 	case more != "" && t.Get(i, more).Exact != "":
 		return kind + " " + t.Get(i, more).Text() + ", "
 	}
