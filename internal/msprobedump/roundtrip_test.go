@@ -91,7 +91,7 @@ func requireSame(ctx context.Context, t *testing.T, c *system.Client, name strin
 	t.Helper()
 	r := system.DefaultCompareRequest()
 	r.Problem, r.Benches = name+" again", []string{name}
-	answer, err := c.Compare(ctx, r)
+	answer, _, err := c.Compare(ctx, r)
 	if err != nil {
 		t.Errorf("%s: compare: %v", name, err)
 		return
