@@ -82,6 +82,13 @@ func TallyID(rows []TallyRow) uint64 {
 	return xxh3.Hash(canonical)
 }
 
+// DeclaredComparisonID is the id of a comparison by what is asked: its own ComparisonID and the time are not looked at.
+func DeclaredComparisonID(c *DeclaredComparisonRow) uint64 {
+	return hashFields(c.Problem, strings.Join(c.Benches, "\x1e"), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
+		strings.Join(c.Tolerances, "\x1e"), strings.Join(c.Exceptions, "\x1e"), strconv.FormatInt(c.StepOffset, 10),
+		strconv.Itoa(int(c.Strict)), FormatID(c.Rules))
+}
+
 // FormatID is an id as text: 16 lower-case hex digits.
 func FormatID(id uint64) string {
 	var bytes [8]byte

@@ -1285,3 +1285,658 @@ func (r *CallRow) load(c []arrow.Array, i int) {
 	r.TallyID = loadUint64(c[6], i)
 	r.CallCount = loadUint64(c[7], i)
 }
+
+// DeclaredComparisonRow is a row of declared_comparison. One row per comparison that was asked for: the runs, and by which rules they are judged.
+type DeclaredComparisonRow struct {
+	ComparisonID   uint64   `parquet:"comparison_id"`    // Hash of all other columns but the time.
+	DeclaredTimeNs int64    `parquet:"declared_time_ns"` // When it was asked for last, by the clock of who asked.
+	Problem        string   `parquet:"problem"`          // Name of the run under suspicion.
+	Benches        []string `parquet:"benches,list"`     // Names of the runs it is held against, the first of which it is paired with.
+	Tolerance      float64  `parquet:"tolerance"`        // Greatest relative error that is tolerated; -1 for one by dtype and depth.
+	Tolerances     []string `parquet:"tolerances,list"`  // Rules that go before it, each as its pattern of op, pattern of dtype and tolerance, with a tab between them.
+	Exceptions     []string `parquet:"exceptions,list"`  // The user's own exceptions, each as its columns of known_exception, with a tab between them.
+	StepOffset     int64    `parquet:"step_offset"`      // What is added to a step of the problem for that of the bench.
+	Strict         uint8    `parquet:"strict"`           // 1 when whatever cannot be told counts as a difference.
+	Rules          uint64   `parquet:"rules"`            // Version of the rules of judgement.
+}
+
+// Table returns the declaration of declared_comparison.
+func (*DeclaredComparisonRow) Table() Table { return DeclaredComparison() }
+
+func (r *DeclaredComparisonRow) appendTo(c []column) {
+	c[0].uint64(r.ComparisonID)
+	c[1].int64(r.DeclaredTimeNs)
+	c[2].string(r.Problem)
+	c[3].strings(r.Benches)
+	c[4].float64(r.Tolerance)
+	c[5].strings(r.Tolerances)
+	c[6].strings(r.Exceptions)
+	c[7].int64(r.StepOffset)
+	c[8].uint8(r.Strict)
+	c[9].uint64(r.Rules)
+}
+
+func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
+	r.ComparisonID = loadUint64(c[0], i)
+	r.DeclaredTimeNs = loadInt64(c[1], i)
+	r.Problem = loadString(c[2], i)
+	r.Benches = loadStrings(c[3], i)
+	r.Tolerance = loadFloat64(c[4], i)
+	r.Tolerances = loadStrings(c[5], i)
+	r.Exceptions = loadStrings(c[6], i)
+	r.StepOffset = loadInt64(c[7], i)
+	r.Strict = loadUint8(c[8], i)
+	r.Rules = loadUint64(c[9], i)
+}
+
+// VerdictRow is a row of verdict. One row per pair of tensors that is not equal, within the tolerance or agreeing; what agrees is counted in judged_step.
+type VerdictRow struct {
+	RunID                 uint64   `parquet:"run_id"`                   // Run, as the hash of its name.
+	Rank                  uint32   `parquet:"rank"`                     // Global rank of the process within the run.
+	Epoch                 uint64   `parquet:"epoch"`                    // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch                 uint64   `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs           int64    `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
+	ComparisonID          uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
+	Step                  uint32   `parquet:"step"`                     // Step of the problem; of what only the bench has, where its partner would be.
+	Generation            uint32   `parquet:"generation"`               // How often the step was replaced by other content, of both sides together; views keep the greatest.
+	Provisional           uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended; views hide it once it is judged whole.
+	BenchRank             uint32   `parquet:"bench_rank"`               // Rank of the bench.
+	BenchStep             uint32   `parquet:"bench_step"`               // Step of the bench.
+	MicroStep             uint16   `parquet:"micro_step"`               // Micro step within the step; 0 when there is one.
+	Seq                   uint64   `parquet:"seq"`                      // Place in the rank's own order: the problem's, or the bench's where it stands alone.
+	SiteID                uint64   `parquet:"site_id"`                  // Which tensor of which op (site): of the problem, or of the bench where it stands alone.
+	BenchSiteID           uint64   `parquet:"bench_site_id"`            // The bench's tensor; 0 where it has none.
+	ParentOpID            uint64   `parquet:"parent_op_id"`             // Module that called the op; 0 when there is none.
+	UserFrame             string   `parquet:"user_frame"`               // Innermost frame of the user's own code that led to the op; empty when not known.
+	ProblemPresent        uint8    `parquet:"problem_present"`          // 1 when the problem has the tensor.
+	BenchPresent          uint8    `parquet:"bench_present"`            // 1 when the bench has it.
+	ProblemLayoutID       uint64   `parquet:"problem_layout_id"`        // Layout in the problem; 0 where it has none.
+	BenchLayoutID         uint64   `parquet:"bench_layout_id"`          // Layout in the bench; 0 where it has none.
+	Verdict               string   `parquet:"verdict"`                  // diverged, not_finite, structure, unpaired or unknown; a row that differs for another reason may be equal, within or agrees.
+	Numeric               string   `parquet:"numeric"`                  // What the numbers alone say: equal, within, agrees, diverged, not_finite or none.
+	Evidence              string   `parquet:"evidence"`                 // What the verdict rests on: payload, digest, sketch, statistics, literal or none.
+	Side                  string   `parquet:"side"`                     // In which run NaN or infinity is, or the tensor stands alone: problem, bench, both or none.
+	Reason                string   `parquet:"reason"`                   // Why nothing is said, or why the tensor stands alone; else empty.
+	Structure             uint8    `parquet:"structure"`                // 1 when dtype, shape, requires_grad or literal differs in a way that counts.
+	Differs               uint8    `parquet:"differs"`                  // 1 when it makes the runs differ.
+	Error                 *float64 `parquet:"error,optional"`           // Relative L2 error by the evidence; null when not known.
+	ErrorLow              *float64 `parquet:"error_low,optional"`       // What is proved of it, or the lower end of its 95 % interval; null when not known.
+	ErrorHigh             *float64 `parquet:"error_high,optional"`      // Upper end of the interval, infinite when only a lower bound is known; null when not known.
+	Tolerance             *float64 `parquet:"tolerance,optional"`       // Greatest error that was tolerated here; null when numbers were not judged.
+	ZScore                *float64 `parquet:"z_score,optional"`         // Distance from the spread of three benches or more; null with fewer.
+	ProblemMeasured       uint32   `parquet:"problem_measured"`         // Which statistics the problem measured, as in tensor.measured; an unmeasured one is 0 here and null in the views.
+	BenchMeasured         uint32   `parquet:"bench_measured"`           // Likewise of the bench, as all columns below.
+	ProblemElementCount   uint64   `parquet:"problem_element_count"`    // Elements of the tensor.
+	BenchElementCount     uint64   `parquet:"bench_element_count"`      // Elements of the tensor.
+	ProblemMin            float64  `parquet:"problem_min"`              // Least element.
+	BenchMin              float64  `parquet:"bench_min"`                // Least element.
+	ProblemMax            float64  `parquet:"problem_max"`              // Greatest element.
+	BenchMax              float64  `parquet:"bench_max"`                // Greatest element.
+	ProblemMean           float64  `parquet:"problem_mean"`             // Mean of the elements.
+	BenchMean             float64  `parquet:"bench_mean"`               // Mean of the elements.
+	ProblemL2             float64  `parquet:"problem_l2"`               // Square root of the sum of squares.
+	BenchL2               float64  `parquet:"bench_l2"`                 // Square root of the sum of squares.
+	ProblemNotFiniteCount uint64   `parquet:"problem_not_finite_count"` // Elements that are NaN or infinite.
+	BenchNotFiniteCount   uint64   `parquet:"bench_not_finite_count"`   // Elements that are NaN or infinite.
+}
+
+// Table returns the declaration of verdict.
+func (*VerdictRow) Table() Table { return Verdict() }
+
+func (r *VerdictRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint64(r.ComparisonID)
+	c[6].uint32(r.Step)
+	c[7].uint32(r.Generation)
+	c[8].uint8(r.Provisional)
+	c[9].uint32(r.BenchRank)
+	c[10].uint32(r.BenchStep)
+	c[11].uint16(r.MicroStep)
+	c[12].uint64(r.Seq)
+	c[13].uint64(r.SiteID)
+	c[14].uint64(r.BenchSiteID)
+	c[15].uint64(r.ParentOpID)
+	c[16].string(r.UserFrame)
+	c[17].uint8(r.ProblemPresent)
+	c[18].uint8(r.BenchPresent)
+	c[19].uint64(r.ProblemLayoutID)
+	c[20].uint64(r.BenchLayoutID)
+	c[21].string(r.Verdict)
+	c[22].string(r.Numeric)
+	c[23].string(r.Evidence)
+	c[24].string(r.Side)
+	c[25].string(r.Reason)
+	c[26].uint8(r.Structure)
+	c[27].uint8(r.Differs)
+	if r.Error == nil {
+		c[28].null()
+	} else {
+		c[28].float64(*r.Error)
+	}
+	if r.ErrorLow == nil {
+		c[29].null()
+	} else {
+		c[29].float64(*r.ErrorLow)
+	}
+	if r.ErrorHigh == nil {
+		c[30].null()
+	} else {
+		c[30].float64(*r.ErrorHigh)
+	}
+	if r.Tolerance == nil {
+		c[31].null()
+	} else {
+		c[31].float64(*r.Tolerance)
+	}
+	if r.ZScore == nil {
+		c[32].null()
+	} else {
+		c[32].float64(*r.ZScore)
+	}
+	c[33].uint32(r.ProblemMeasured)
+	c[34].uint32(r.BenchMeasured)
+	c[35].uint64(r.ProblemElementCount)
+	c[36].uint64(r.BenchElementCount)
+	c[37].float64(r.ProblemMin)
+	c[38].float64(r.BenchMin)
+	c[39].float64(r.ProblemMax)
+	c[40].float64(r.BenchMax)
+	c[41].float64(r.ProblemMean)
+	c[42].float64(r.BenchMean)
+	c[43].float64(r.ProblemL2)
+	c[44].float64(r.BenchL2)
+	c[45].uint64(r.ProblemNotFiniteCount)
+	c[46].uint64(r.BenchNotFiniteCount)
+}
+
+func (r *VerdictRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.ComparisonID = loadUint64(c[5], i)
+	r.Step = loadUint32(c[6], i)
+	r.Generation = loadUint32(c[7], i)
+	r.Provisional = loadUint8(c[8], i)
+	r.BenchRank = loadUint32(c[9], i)
+	r.BenchStep = loadUint32(c[10], i)
+	r.MicroStep = loadUint16(c[11], i)
+	r.Seq = loadUint64(c[12], i)
+	r.SiteID = loadUint64(c[13], i)
+	r.BenchSiteID = loadUint64(c[14], i)
+	r.ParentOpID = loadUint64(c[15], i)
+	r.UserFrame = loadString(c[16], i)
+	r.ProblemPresent = loadUint8(c[17], i)
+	r.BenchPresent = loadUint8(c[18], i)
+	r.ProblemLayoutID = loadUint64(c[19], i)
+	r.BenchLayoutID = loadUint64(c[20], i)
+	r.Verdict = loadString(c[21], i)
+	r.Numeric = loadString(c[22], i)
+	r.Evidence = loadString(c[23], i)
+	r.Side = loadString(c[24], i)
+	r.Reason = loadString(c[25], i)
+	r.Structure = loadUint8(c[26], i)
+	r.Differs = loadUint8(c[27], i)
+	r.Error = loadNullable(c[28], i, loadFloat64)
+	r.ErrorLow = loadNullable(c[29], i, loadFloat64)
+	r.ErrorHigh = loadNullable(c[30], i, loadFloat64)
+	r.Tolerance = loadNullable(c[31], i, loadFloat64)
+	r.ZScore = loadNullable(c[32], i, loadFloat64)
+	r.ProblemMeasured = loadUint32(c[33], i)
+	r.BenchMeasured = loadUint32(c[34], i)
+	r.ProblemElementCount = loadUint64(c[35], i)
+	r.BenchElementCount = loadUint64(c[36], i)
+	r.ProblemMin = loadFloat64(c[37], i)
+	r.BenchMin = loadFloat64(c[38], i)
+	r.ProblemMax = loadFloat64(c[39], i)
+	r.BenchMax = loadFloat64(c[40], i)
+	r.ProblemMean = loadFloat64(c[41], i)
+	r.BenchMean = loadFloat64(c[42], i)
+	r.ProblemL2 = loadFloat64(c[43], i)
+	r.BenchL2 = loadFloat64(c[44], i)
+	r.ProblemNotFiniteCount = loadUint64(c[45], i)
+	r.BenchNotFiniteCount = loadUint64(c[46], i)
+}
+
+// JudgedStepRow is a row of judged_step. One row per judging of a step of a rank: how many pairs came to which verdict, and what differs first.
+type JudgedStepRow struct {
+	RunID              uint64   `parquet:"run_id"`                   // Run, as the hash of its name.
+	Rank               uint32   `parquet:"rank"`                     // Global rank of the process within the run.
+	Epoch              uint64   `parquet:"epoch"`                    // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch              uint64   `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs        int64    `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
+	ComparisonID       uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
+	Step               uint32   `parquet:"step"`                     // Step of the problem; of what only the bench has, where its partner would be.
+	Generation         uint32   `parquet:"generation"`               // How often the step was replaced by other content, of both sides together; views keep the greatest.
+	Provisional        uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended; views hide it once it is judged whole.
+	BenchRank          uint32   `parquet:"bench_rank"`               // Rank of the bench.
+	BenchStep          uint32   `parquet:"bench_step"`               // Step of the bench.
+	ProblemProgramID   uint64   `parquet:"problem_program_id"`       // Program of the problem's step; 0 when not known.
+	BenchProgramID     uint64   `parquet:"bench_program_id"`         // Program of the bench's step; 0 when not known.
+	PairedCount        uint64   `parquet:"paired_count"`             // Pairs with one of the six verdicts from equal to structure.
+	OnlyProblemCount   uint64   `parquet:"only_problem_count"`       // Tensors that only the problem has.
+	OnlyBenchCount     uint64   `parquet:"only_bench_count"`         // Tensors that only the bench has.
+	UnknownCount       uint64   `parquet:"unknown_count"`            // Those of which nothing can be said.
+	AloneUnknownCount  uint64   `parquet:"alone_unknown_count"`      // Of these, without partner.
+	EqualCount         uint64   `parquet:"equal_count"`              // Pairs with the verdict equal.
+	WithinCount        uint64   `parquet:"within_count"`             // Pairs with the verdict within.
+	AgreesCount        uint64   `parquet:"agrees_count"`             // Pairs with the verdict agrees.
+	DivergedCount      uint64   `parquet:"diverged_count"`           // Pairs with the verdict diverged.
+	NotFiniteCount     uint64   `parquet:"not_finite_count"`         // Pairs with the verdict not_finite.
+	StructureCount     uint64   `parquet:"structure_count"`          // Pairs with the verdict structure.
+	MeasuredCount      uint64   `parquet:"measured_count"`           // Pairs whose verdict rests on numbers.
+	ProvedEqualCount   uint64   `parquet:"proved_equal_count"`       // Equal pairs that are no literals.
+	ArgumentCount      uint64   `parquet:"argument_count"`           // Arguments without numbers whose literal or type differs.
+	SameNotFiniteCount uint64   `parquet:"same_not_finite_count"`    // Pairs with NaN or infinity on both sides that make no difference.
+	BitsDifferCount    uint64   `parquet:"bits_differ_count"`        // Those whose bits differ under the same statistics.
+	UninitialisedCount uint64   `parquet:"uninitialised_count"`      // Those of memory that nobody wrote to.
+	DifferingCount     uint64   `parquet:"differing_count"`          // Those that make the runs differ.
+	UnknownReasons     []string `parquet:"unknown_reasons,list"`     // Why nothing can be said, each reason once, in order.
+	GreatestError      *float64 `parquet:"greatest_error,optional"`  // Greatest finite error of a pair; null when none is known.
+	FirstSeq           uint64   `parquet:"first_seq"`                // Place of what differs first; 0, as all below is empty, when nothing does.
+	FirstMicroStep     uint16   `parquet:"first_micro_step"`         // Its micro step.
+	FirstSiteID        uint64   `parquet:"first_site_id"`            // Its site, as in verdict.
+	FirstVerdict       string   `parquet:"first_verdict"`            // Its verdict.
+	FirstEvidence      string   `parquet:"first_evidence"`           // What that rests on.
+	FirstError         *float64 `parquet:"first_error,optional"`     // Its error; null when not known.
+	FirstTolerance     *float64 `parquet:"first_tolerance,optional"` // The tolerance there; null when numbers were not judged.
+	FirstSide          string   `parquet:"first_side"`               // In which run NaN or infinity is.
+	FirstReason        string   `parquet:"first_reason"`             // Why nothing is said of it.
+	FirstErrorIn       *float64 `parquet:"first_error_in,optional"`  // Greatest error of what its op took; null when none is known.
+	FirstErrorOut      *float64 `parquet:"first_error_out,optional"` // Greatest error of what its op gave; null when none is known.
+}
+
+// Table returns the declaration of judged_step.
+func (*JudgedStepRow) Table() Table { return JudgedStep() }
+
+func (r *JudgedStepRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint64(r.ComparisonID)
+	c[6].uint32(r.Step)
+	c[7].uint32(r.Generation)
+	c[8].uint8(r.Provisional)
+	c[9].uint32(r.BenchRank)
+	c[10].uint32(r.BenchStep)
+	c[11].uint64(r.ProblemProgramID)
+	c[12].uint64(r.BenchProgramID)
+	c[13].uint64(r.PairedCount)
+	c[14].uint64(r.OnlyProblemCount)
+	c[15].uint64(r.OnlyBenchCount)
+	c[16].uint64(r.UnknownCount)
+	c[17].uint64(r.AloneUnknownCount)
+	c[18].uint64(r.EqualCount)
+	c[19].uint64(r.WithinCount)
+	c[20].uint64(r.AgreesCount)
+	c[21].uint64(r.DivergedCount)
+	c[22].uint64(r.NotFiniteCount)
+	c[23].uint64(r.StructureCount)
+	c[24].uint64(r.MeasuredCount)
+	c[25].uint64(r.ProvedEqualCount)
+	c[26].uint64(r.ArgumentCount)
+	c[27].uint64(r.SameNotFiniteCount)
+	c[28].uint64(r.BitsDifferCount)
+	c[29].uint64(r.UninitialisedCount)
+	c[30].uint64(r.DifferingCount)
+	c[31].strings(r.UnknownReasons)
+	if r.GreatestError == nil {
+		c[32].null()
+	} else {
+		c[32].float64(*r.GreatestError)
+	}
+	c[33].uint64(r.FirstSeq)
+	c[34].uint16(r.FirstMicroStep)
+	c[35].uint64(r.FirstSiteID)
+	c[36].string(r.FirstVerdict)
+	c[37].string(r.FirstEvidence)
+	if r.FirstError == nil {
+		c[38].null()
+	} else {
+		c[38].float64(*r.FirstError)
+	}
+	if r.FirstTolerance == nil {
+		c[39].null()
+	} else {
+		c[39].float64(*r.FirstTolerance)
+	}
+	c[40].string(r.FirstSide)
+	c[41].string(r.FirstReason)
+	if r.FirstErrorIn == nil {
+		c[42].null()
+	} else {
+		c[42].float64(*r.FirstErrorIn)
+	}
+	if r.FirstErrorOut == nil {
+		c[43].null()
+	} else {
+		c[43].float64(*r.FirstErrorOut)
+	}
+}
+
+func (r *JudgedStepRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.ComparisonID = loadUint64(c[5], i)
+	r.Step = loadUint32(c[6], i)
+	r.Generation = loadUint32(c[7], i)
+	r.Provisional = loadUint8(c[8], i)
+	r.BenchRank = loadUint32(c[9], i)
+	r.BenchStep = loadUint32(c[10], i)
+	r.ProblemProgramID = loadUint64(c[11], i)
+	r.BenchProgramID = loadUint64(c[12], i)
+	r.PairedCount = loadUint64(c[13], i)
+	r.OnlyProblemCount = loadUint64(c[14], i)
+	r.OnlyBenchCount = loadUint64(c[15], i)
+	r.UnknownCount = loadUint64(c[16], i)
+	r.AloneUnknownCount = loadUint64(c[17], i)
+	r.EqualCount = loadUint64(c[18], i)
+	r.WithinCount = loadUint64(c[19], i)
+	r.AgreesCount = loadUint64(c[20], i)
+	r.DivergedCount = loadUint64(c[21], i)
+	r.NotFiniteCount = loadUint64(c[22], i)
+	r.StructureCount = loadUint64(c[23], i)
+	r.MeasuredCount = loadUint64(c[24], i)
+	r.ProvedEqualCount = loadUint64(c[25], i)
+	r.ArgumentCount = loadUint64(c[26], i)
+	r.SameNotFiniteCount = loadUint64(c[27], i)
+	r.BitsDifferCount = loadUint64(c[28], i)
+	r.UninitialisedCount = loadUint64(c[29], i)
+	r.DifferingCount = loadUint64(c[30], i)
+	r.UnknownReasons = loadStrings(c[31], i)
+	r.GreatestError = loadNullable(c[32], i, loadFloat64)
+	r.FirstSeq = loadUint64(c[33], i)
+	r.FirstMicroStep = loadUint16(c[34], i)
+	r.FirstSiteID = loadUint64(c[35], i)
+	r.FirstVerdict = loadString(c[36], i)
+	r.FirstEvidence = loadString(c[37], i)
+	r.FirstError = loadNullable(c[38], i, loadFloat64)
+	r.FirstTolerance = loadNullable(c[39], i, loadFloat64)
+	r.FirstSide = loadString(c[40], i)
+	r.FirstReason = loadString(c[41], i)
+	r.FirstErrorIn = loadNullable(c[42], i, loadFloat64)
+	r.FirstErrorOut = loadNullable(c[43], i, loadFloat64)
+}
+
+// LayerErrorRow is a row of layer_error. One row per judged step of a rank, direction and layer of the model in which something was measured on both sides.
+type LayerErrorRow struct {
+	RunID          uint64   `parquet:"run_id"`                  // Run, as the hash of its name.
+	Rank           uint32   `parquet:"rank"`                    // Global rank of the process within the run.
+	Epoch          uint64   `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch          uint64   `parquet:"batch"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs    int64    `parquet:"event_time_ns"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
+	ComparisonID   uint64   `parquet:"comparison_id"`           // The comparison (declared_comparison).
+	Step           uint32   `parquet:"step"`                    // Step of the problem; of what only the bench has, where its partner would be.
+	Generation     uint32   `parquet:"generation"`              // How often the step was replaced by other content, of both sides together; views keep the greatest.
+	Provisional    uint8    `parquet:"provisional"`             // 1 when the step was judged before it had ended; views hide it once it is judged whole.
+	Direction      string   `parquet:"direction"`               // forward or backward.
+	LayerIndex     int32    `parquet:"layer_index"`             // Index of the layer; -1 outside of the layers.
+	Path           string   `parquet:"path"`                    // Path of the module that is the layer; empty where no path says it.
+	PairedCount    uint64   `parquet:"paired_count"`            // Pairs that were measured.
+	DifferingCount uint64   `parquet:"differing_count"`         // Those that make the runs differ.
+	NotFiniteCount uint64   `parquet:"not_finite_count"`        // Those that do so by NaN or infinity.
+	GreatestError  *float64 `parquet:"greatest_error,optional"` // Greatest finite error; null when none is known.
+	MedianError    *float64 `parquet:"median_error,optional"`   // Median of the finite errors, the lower one of two; null when none is known.
+	GreatestSiteID uint64   `parquet:"greatest_site_id"`        // Site that has the greatest error; 0 when none is known.
+}
+
+// Table returns the declaration of layer_error.
+func (*LayerErrorRow) Table() Table { return LayerError() }
+
+func (r *LayerErrorRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint64(r.ComparisonID)
+	c[6].uint32(r.Step)
+	c[7].uint32(r.Generation)
+	c[8].uint8(r.Provisional)
+	c[9].string(r.Direction)
+	c[10].int32(r.LayerIndex)
+	c[11].string(r.Path)
+	c[12].uint64(r.PairedCount)
+	c[13].uint64(r.DifferingCount)
+	c[14].uint64(r.NotFiniteCount)
+	if r.GreatestError == nil {
+		c[15].null()
+	} else {
+		c[15].float64(*r.GreatestError)
+	}
+	if r.MedianError == nil {
+		c[16].null()
+	} else {
+		c[16].float64(*r.MedianError)
+	}
+	c[17].uint64(r.GreatestSiteID)
+}
+
+func (r *LayerErrorRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.ComparisonID = loadUint64(c[5], i)
+	r.Step = loadUint32(c[6], i)
+	r.Generation = loadUint32(c[7], i)
+	r.Provisional = loadUint8(c[8], i)
+	r.Direction = loadString(c[9], i)
+	r.LayerIndex = loadInt32(c[10], i)
+	r.Path = loadString(c[11], i)
+	r.PairedCount = loadUint64(c[12], i)
+	r.DifferingCount = loadUint64(c[13], i)
+	r.NotFiniteCount = loadUint64(c[14], i)
+	r.GreatestError = loadNullable(c[15], i, loadFloat64)
+	r.MedianError = loadNullable(c[16], i, loadFloat64)
+	r.GreatestSiteID = loadUint64(c[17], i)
+}
+
+// OriginRow is a row of origin. One row per place where the difference of a comparison began: no other rank's first difference precedes it.
+type OriginRow struct {
+	ComparisonID    uint64   `parquet:"comparison_id"`         // The comparison (declared_comparison).
+	Revision        uint64   `parquet:"revision"`              // Greater for each later answer, as more steps are judged; views keep the greatest.
+	Position        uint32   `parquet:"position"`              // Position in the answer, from 0.
+	Rank            uint32   `parquet:"rank"`                  // Rank of the problem.
+	Step            uint32   `parquet:"step"`                  // Step of the problem.
+	Seq             uint64   `parquet:"seq"`                   // Place in the rank's own order.
+	Op              string   `parquet:"op"`                    // Full name of the op.
+	Module          string   `parquet:"module"`                // Path of its module; empty when it has none.
+	Role            string   `parquet:"role"`                  // input, kwarg, output, parameter or parameter_gradient.
+	Path            string   `parquet:"path"`                  // Place within the role.
+	Kind            string   `parquet:"kind"`                  // parameter, argument, data, computed, operation or unknown.
+	Parameter       string   `parquet:"parameter"`             // Parameter of the calling module that has the very values; empty when none has.
+	Operation       string   `parquet:"operation"`             // Ops of one run only that stand directly before, or the op that stands in its place; empty when there is none.
+	Verdict         string   `parquet:"verdict"`               // Verdict of the pair.
+	Reason          string   `parquet:"reason"`                // Why nothing is said of it; else empty.
+	Evidence        string   `parquet:"evidence"`              // What the verdict rests on.
+	Error           *float64 `parquet:"error,optional"`        // Relative L2 error; null when not known.
+	Tolerance       *float64 `parquet:"tolerance,optional"`    // Greatest error that was tolerated here; null when numbers were not judged.
+	Side            string   `parquet:"side"`                  // In which run NaN or infinity is: problem, bench, both or none.
+	ProblemLayoutID uint64   `parquet:"problem_layout_id"`     // Layout in the problem; 0 where it has none.
+	BenchLayoutID   uint64   `parquet:"bench_layout_id"`       // Layout in the bench; 0 where it has none.
+	ProblemMin      *float64 `parquet:"problem_min,optional"`  // Least element; null when not measured, as all statistics.
+	BenchMin        *float64 `parquet:"bench_min,optional"`    // Least element.
+	ProblemMax      *float64 `parquet:"problem_max,optional"`  // Greatest element.
+	BenchMax        *float64 `parquet:"bench_max,optional"`    // Greatest element.
+	ProblemMean     *float64 `parquet:"problem_mean,optional"` // Mean of the elements.
+	BenchMean       *float64 `parquet:"bench_mean,optional"`   // Mean of the elements.
+	ProblemL2       *float64 `parquet:"problem_l2,optional"`   // Square root of the sum of squares.
+	BenchL2         *float64 `parquet:"bench_l2,optional"`     // Square root of the sum of squares.
+	UserFrame       string   `parquet:"user_frame"`            // Innermost frame of the user's own code; empty when not known.
+	DifferingCount  uint64   `parquet:"differing_count"`       // Pairs of the rank that make the runs differ, in all steps.
+	ConcurrentCount uint64   `parquet:"concurrent_count"`      // How many origins there are.
+	AtOrBefore      uint8    `parquet:"at_or_before"`          // 1 when not all that ran before was observed, so that it may have begun there.
+	Unseen          string   `parquet:"unseen"`                // What was not observed before, and why, in words; empty when all was.
+}
+
+// Table returns the declaration of origin.
+func (*OriginRow) Table() Table { return Origin() }
+
+func (r *OriginRow) appendTo(c []column) {
+	c[0].uint64(r.ComparisonID)
+	c[1].uint64(r.Revision)
+	c[2].uint32(r.Position)
+	c[3].uint32(r.Rank)
+	c[4].uint32(r.Step)
+	c[5].uint64(r.Seq)
+	c[6].string(r.Op)
+	c[7].string(r.Module)
+	c[8].string(r.Role)
+	c[9].string(r.Path)
+	c[10].string(r.Kind)
+	c[11].string(r.Parameter)
+	c[12].string(r.Operation)
+	c[13].string(r.Verdict)
+	c[14].string(r.Reason)
+	c[15].string(r.Evidence)
+	if r.Error == nil {
+		c[16].null()
+	} else {
+		c[16].float64(*r.Error)
+	}
+	if r.Tolerance == nil {
+		c[17].null()
+	} else {
+		c[17].float64(*r.Tolerance)
+	}
+	c[18].string(r.Side)
+	c[19].uint64(r.ProblemLayoutID)
+	c[20].uint64(r.BenchLayoutID)
+	if r.ProblemMin == nil {
+		c[21].null()
+	} else {
+		c[21].float64(*r.ProblemMin)
+	}
+	if r.BenchMin == nil {
+		c[22].null()
+	} else {
+		c[22].float64(*r.BenchMin)
+	}
+	if r.ProblemMax == nil {
+		c[23].null()
+	} else {
+		c[23].float64(*r.ProblemMax)
+	}
+	if r.BenchMax == nil {
+		c[24].null()
+	} else {
+		c[24].float64(*r.BenchMax)
+	}
+	if r.ProblemMean == nil {
+		c[25].null()
+	} else {
+		c[25].float64(*r.ProblemMean)
+	}
+	if r.BenchMean == nil {
+		c[26].null()
+	} else {
+		c[26].float64(*r.BenchMean)
+	}
+	if r.ProblemL2 == nil {
+		c[27].null()
+	} else {
+		c[27].float64(*r.ProblemL2)
+	}
+	if r.BenchL2 == nil {
+		c[28].null()
+	} else {
+		c[28].float64(*r.BenchL2)
+	}
+	c[29].string(r.UserFrame)
+	c[30].uint64(r.DifferingCount)
+	c[31].uint64(r.ConcurrentCount)
+	c[32].uint8(r.AtOrBefore)
+	c[33].string(r.Unseen)
+}
+
+func (r *OriginRow) load(c []arrow.Array, i int) {
+	r.ComparisonID = loadUint64(c[0], i)
+	r.Revision = loadUint64(c[1], i)
+	r.Position = loadUint32(c[2], i)
+	r.Rank = loadUint32(c[3], i)
+	r.Step = loadUint32(c[4], i)
+	r.Seq = loadUint64(c[5], i)
+	r.Op = loadString(c[6], i)
+	r.Module = loadString(c[7], i)
+	r.Role = loadString(c[8], i)
+	r.Path = loadString(c[9], i)
+	r.Kind = loadString(c[10], i)
+	r.Parameter = loadString(c[11], i)
+	r.Operation = loadString(c[12], i)
+	r.Verdict = loadString(c[13], i)
+	r.Reason = loadString(c[14], i)
+	r.Evidence = loadString(c[15], i)
+	r.Error = loadNullable(c[16], i, loadFloat64)
+	r.Tolerance = loadNullable(c[17], i, loadFloat64)
+	r.Side = loadString(c[18], i)
+	r.ProblemLayoutID = loadUint64(c[19], i)
+	r.BenchLayoutID = loadUint64(c[20], i)
+	r.ProblemMin = loadNullable(c[21], i, loadFloat64)
+	r.BenchMin = loadNullable(c[22], i, loadFloat64)
+	r.ProblemMax = loadNullable(c[23], i, loadFloat64)
+	r.BenchMax = loadNullable(c[24], i, loadFloat64)
+	r.ProblemMean = loadNullable(c[25], i, loadFloat64)
+	r.BenchMean = loadNullable(c[26], i, loadFloat64)
+	r.ProblemL2 = loadNullable(c[27], i, loadFloat64)
+	r.BenchL2 = loadNullable(c[28], i, loadFloat64)
+	r.UserFrame = loadString(c[29], i)
+	r.DifferingCount = loadUint64(c[30], i)
+	r.ConcurrentCount = loadUint64(c[31], i)
+	r.AtOrBefore = loadUint8(c[32], i)
+	r.Unseen = loadString(c[33], i)
+}
+
+// BaselineRow is a row of baseline. One row per change of a standing comparison; the latest counts.
+type BaselineRow struct {
+	Name          string            `parquet:"name"`            // Name of the baseline, unique in a store.
+	ChangedTimeNs int64             `parquet:"changed_time_ns"` // When it was set or removed, by the clock of who did.
+	Removed       uint8             `parquet:"removed"`         // 1 when it was removed; the columns below are then as they were.
+	Benches       []string          `parquet:"benches,list"`    // Names of the runs that others are held against, the first of which they are paired with.
+	Labels        map[string]string `parquet:"labels"`          // Labels that a run must have to be judged; empty for every run.
+	Tolerance     float64           `parquet:"tolerance"`       // Greatest relative error that is tolerated; -1 for one by dtype and depth.
+	Tolerances    []string          `parquet:"tolerances,list"` // Rules that go before it, as in declared_comparison.
+	Exceptions    []string          `parquet:"exceptions,list"` // The user's own exceptions, as in declared_comparison.
+	StepOffset    int64             `parquet:"step_offset"`     // What is added to a step of the problem for that of the bench.
+	Strict        uint8             `parquet:"strict"`          // 1 when whatever cannot be told counts as a difference.
+}
+
+// Table returns the declaration of baseline.
+func (*BaselineRow) Table() Table { return Baseline() }
+
+func (r *BaselineRow) appendTo(c []column) {
+	c[0].string(r.Name)
+	c[1].int64(r.ChangedTimeNs)
+	c[2].uint8(r.Removed)
+	c[3].strings(r.Benches)
+	c[4].stringMap(r.Labels)
+	c[5].float64(r.Tolerance)
+	c[6].strings(r.Tolerances)
+	c[7].strings(r.Exceptions)
+	c[8].int64(r.StepOffset)
+	c[9].uint8(r.Strict)
+}
+
+func (r *BaselineRow) load(c []arrow.Array, i int) {
+	r.Name = loadString(c[0], i)
+	r.ChangedTimeNs = loadInt64(c[1], i)
+	r.Removed = loadUint8(c[2], i)
+	r.Benches = loadStrings(c[3], i)
+	r.Labels = loadStringMap(c[4], i)
+	r.Tolerance = loadFloat64(c[5], i)
+	r.Tolerances = loadStrings(c[6], i)
+	r.Exceptions = loadStrings(c[7], i)
+	r.StepOffset = loadInt64(c[8], i)
+	r.Strict = loadUint8(c[9], i)
+}

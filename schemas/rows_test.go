@@ -170,6 +170,7 @@ func TestEveryTableSurvivesEveryEncoding(t *testing.T) {
 		exercise[KnownExceptionRow],
 		exercise[MemoryRow], exercise[FailureRow], exercise[UnseenRow], exercise[HeartbeatRow],
 		exercise[SignatureRow], exercise[TallyRow], exercise[CallRow], exercise[RequestRow],
+		exercise[DeclaredComparisonRow], exercise[VerdictRow], exercise[JudgedStepRow], exercise[LayerErrorRow], exercise[OriginRow], exercise[BaselineRow],
 	} {
 		exerciseTable(t)
 		exercised++

@@ -80,6 +80,7 @@ type Table struct {
 	Doc            string
 	Key            []string // sorting key in ClickHouse; for definitions also what makes a row unique
 	PartitionByDay bool     // by UTC day of event_time_ns
+	Judged         bool     // of measurements: a comparison made them, not a rank
 	Columns        []Column
 }
 
@@ -112,6 +113,8 @@ func Tables() []Table {
 		Memory(), Failure(), Unseen(), Heartbeat(),
 		Request(),
 		Signature(), Tally(), Call(),
+		// What comparisons come to.
+		DeclaredComparison(), Verdict(), JudgedStep(), LayerError(), Origin(), Baseline(),
 	}
 }
 

@@ -80,6 +80,12 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.SignatureRow])
 	add(all, randomBatch[schemas.TallyRow])
 	add(all, randomBatch[schemas.CallRow])
+	add(all, randomBatch[schemas.DeclaredComparisonRow])
+	add(all, randomBatch[schemas.VerdictRow])
+	add(all, randomBatch[schemas.JudgedStepRow])
+	add(all, randomBatch[schemas.LayerErrorRow])
+	add(all, randomBatch[schemas.OriginRow])
+	add(all, randomBatch[schemas.BaselineRow])
 	return all
 }
 

@@ -90,14 +90,20 @@ func readers() map[string]reader {
 		schemas.Finding().Kind():        readMessages[schemas.FindingRow],
 		schemas.KnownException().Kind(): readMessages[schemas.KnownExceptionRow],
 
-		schemas.Memory().Kind():    readMessages[schemas.MemoryRow],
-		schemas.Failure().Kind():   readMessages[schemas.FailureRow],
-		schemas.Unseen().Kind():    readMessages[schemas.UnseenRow],
-		schemas.Heartbeat().Kind(): readMessages[schemas.HeartbeatRow],
-		schemas.Request().Kind():   readMessages[schemas.RequestRow],
-		schemas.Signature().Kind(): readMessages[schemas.SignatureRow],
-		schemas.Tally().Kind():     readMessages[schemas.TallyRow],
-		schemas.Call().Kind():      readMessages[schemas.CallRow],
+		schemas.Memory().Kind():             readMessages[schemas.MemoryRow],
+		schemas.Failure().Kind():            readMessages[schemas.FailureRow],
+		schemas.Unseen().Kind():             readMessages[schemas.UnseenRow],
+		schemas.Heartbeat().Kind():          readMessages[schemas.HeartbeatRow],
+		schemas.Request().Kind():            readMessages[schemas.RequestRow],
+		schemas.Signature().Kind():          readMessages[schemas.SignatureRow],
+		schemas.Tally().Kind():              readMessages[schemas.TallyRow],
+		schemas.Call().Kind():               readMessages[schemas.CallRow],
+		schemas.DeclaredComparison().Kind(): readMessages[schemas.DeclaredComparisonRow],
+		schemas.Verdict().Kind():            readMessages[schemas.VerdictRow],
+		schemas.JudgedStep().Kind():         readMessages[schemas.JudgedStepRow],
+		schemas.LayerError().Kind():         readMessages[schemas.LayerErrorRow],
+		schemas.Origin().Kind():             readMessages[schemas.OriginRow],
+		schemas.Baseline().Kind():           readMessages[schemas.BaselineRow],
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Source) census(ctx context.Context, run uint64) ([]counted, error) {
 func (s *Source) batches(ctx context.Context, run uint64) ([]batches, error) {
 	query := ""
 	for _, t := range schemas.Tables() {
-		if t.Class != schemas.Measurement {
+		if t.Class != schemas.Measurement || t.Judged {
 			continue
 		}
 		if query != "" {

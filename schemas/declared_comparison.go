@@ -1,0 +1,22 @@
+package schemas
+
+// DeclaredComparison is a comparison as it was asked for. Whoever asks the same again asks for the same comparison.
+func DeclaredComparison() Table {
+	return Table{
+		Name: "declared_comparison", Version: 1, Class: Definition,
+		Key: []string{"comparison_id"},
+		Doc: "One row per comparison that was asked for: the runs, and by which rules they are judged.",
+		Columns: []Column{
+			{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "Hash of all other columns but the time."},
+			{Name: "declared_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "When it was asked for last, by the clock of who asked."},
+			{Name: "problem", Type: String, Unit: None, Doc: "Name of the run under suspicion."},
+			{Name: "benches", Type: Strings, Unit: None, Doc: "Names of the runs it is held against, the first of which it is paired with."},
+			{Name: "tolerance", Type: Float64, Unit: None, Doc: "Greatest relative error that is tolerated; -1 for one by dtype and depth."},
+			{Name: "tolerances", Type: Strings, Unit: None, Doc: "Rules that go before it, each as its pattern of op, pattern of dtype and tolerance, with a tab between them."},
+			{Name: "exceptions", Type: Strings, Unit: None, Doc: "The user's own exceptions, each as its columns of known_exception, with a tab between them."},
+			{Name: "step_offset", Type: Int64, Unit: Ordinal, Doc: "What is added to a step of the problem for that of the bench."},
+			{Name: "strict", Type: Uint8, Unit: None, Doc: "1 when whatever cannot be told counts as a difference."},
+			{Name: "rules", Type: Uint64, Unit: Hash, Doc: "Version of the rules of judgement."},
+		},
+	}
+}
