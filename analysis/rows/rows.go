@@ -5,7 +5,9 @@
 package rows
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/tensortap/tensortap/schemas"
@@ -91,4 +93,15 @@ type Source interface {
 	// Tensors are those of some places of a run; a place without any is absent. A rank that is asked for is read
 	// once, whole places at a time, so callers ask for as many as they can hold.
 	Tensors(ctx context.Context, run *Run, places []Place) (map[Place]*Tensors, error)
+}
+
+// StepAt is the end of a step; nil where it has not ended.
+func (r *Run) StepAt(place Place) *schemas.StepRow {
+	i, found := slices.BinarySearchFunc(r.Steps, place, func(s schemas.StepRow, p Place) int {
+		return cmp.Or(cmp.Compare(s.Rank, p.Rank), cmp.Compare(s.Step, p.Step))
+	})
+	if !found {
+		return nil
+	}
+	return &r.Steps[i]
 }

@@ -18,13 +18,13 @@ import (
 func BenchmarkTenMillionTensors(b *testing.B) {
 	d := startDatabase(b)
 	err := testbed.FillTwoRuns(testbed.RowsOfRun, func(statement string, parameters map[string]string) error {
-		d.query(b, statement, "", parameters)
+		d.Query(b, statement, "", parameters)
 		return nil
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	d.query(b, "OPTIMIZE TABLE tap_store.tensor", "", nil)
+	d.Query(b, "OPTIMIZE TABLE tap_store.tensor", "", nil)
 	for _, steps := range []int{5, 12, 25, 50, 125} {
 		b.Run(strconv.Itoa(steps*20)+"k rows a window", func(b *testing.B) {
 			for b.Loop() {
@@ -36,7 +36,7 @@ func BenchmarkTenMillionTensors(b *testing.B) {
 
 func readBoth(b *testing.B, d *database, steps int) {
 	b.Helper()
-	source := store.Open(d.conn)
+	source := store.Open(d.Conn)
 	var reading errgroup.Group
 	begin := time.Now()
 	var runs [2]*rows.Run

@@ -27,7 +27,7 @@ func TestRunsReadAsTheViewsTellThem(t *testing.T) {
 	t.Parallel()
 	d := startDatabase(t)
 	for _, file := range inputs(t) {
-		d.load(t, file)
+		d.Load(t, file)
 		for _, name := range append(d.runs(t), "nobody's", `'); DROP TABLE tap_store.run; --`) {
 			d.holdAgainstViews(t, file, name)
 		}
@@ -52,7 +52,7 @@ func TestTwoRunsReadAtOnceShareDefinitions(t *testing.T) {
 	d := startDatabase(t)
 	d.publish(t, "B00_golden_mix", "good", 1, 0)
 	d.publish(t, "B05_extra_op_mix", "bad", 1, 0)
-	source := store.Open(d.conn)
+	source := store.Open(d.Conn)
 	var reading errgroup.Group
 	for _, name := range []string{"good", "bad", "good"} {
 		reading.Go(func() error {
@@ -94,7 +94,7 @@ func TestCancelledReadSaysSo(t *testing.T) {
 	d := startDatabase(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := store.Open(d.conn).Run(ctx, "good"); !errors.Is(err, context.Canceled) {
+	if _, err := store.Open(d.Conn).Run(ctx, "good"); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Run with a cancelled context = %v, want it to say so", err)
 	}
 }
@@ -125,13 +125,13 @@ func (d *database) publish(t *testing.T, dump, run string, epoch uint64, generat
 			messages = append(messages, m)
 		}
 	}
-	d.write(t, messages)
+	d.Write(t, messages)
 }
 
 // holdAgainstViews compares all that is read of a run with what the views of the database say.
 func (d *database) holdAgainstViews(t *testing.T, file, name string) {
 	t.Helper()
-	source := store.Open(d.conn)
+	source := store.Open(d.Conn)
 	run, err := source.Run(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func stackTexts(stacks map[rows.Call]uint64) []string {
 
 func (d *database) lines(t *testing.T, query string) []string {
 	t.Helper()
-	text := d.query(t, query+" FORMAT TSVRaw", "", nil)
+	text := d.Query(t, query+" FORMAT TSVRaw", "", nil)
 	if text == "" {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (d *database) completeness(t *testing.T, name string) []string {
 		arrayStringConcat(drop_reasons, ';'), '|', arrayStringConcat(unseen, ';'), '|', ifNull(toString(last_event_time_ns), ''))
 		FROM (` + report.Query + `) FORMAT TSVRaw`
 	escaped := strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\t", "\\t").Replace(name)
-	text := d.query(t, query, "", map[string]string{"run": escaped, "others": "[]"})
+	text := d.Query(t, query, "", map[string]string{"run": escaped, "others": "[]"})
 	if text == "" {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (d *database) tensors(t *testing.T, source *store.Source, run *rows.Run) []
 func (d *database) observations(t *testing.T, name string) []string {
 	t.Helper()
 	query := `SELECT * FROM tap.observations(run = {run:String}, rank = -1, first_step = 0, last_step = -1) ORDER BY rank, step, seq, site_id, micro_step`
-	answer, err := clickhouse.Query(t.Context(), d.conn, query, map[string]string{"run": name}, "ArrowStream")
+	answer, err := clickhouse.Query(t.Context(), d.Conn, query, map[string]string{"run": name}, "ArrowStream")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/tensortap/tensortap/analysis/rows"
-	"github.com/tensortap/tensortap/schemas"
 )
 
 // window collects the rows of some places from batches in which they stand in any order. Each batch is copied into the
@@ -49,14 +48,12 @@ func newWindow(run *rows.Run, places []rows.Place) *window {
 
 // promised is how many rows a step has by its end; 0 without one. It spares columns their growth.
 func promised(run *rows.Run, place rows.Place) int {
-	i, found := slices.BinarySearchFunc(run.Steps, place, func(s schemas.StepRow, p rows.Place) int {
-		return comparePlaces(rows.Place{Rank: s.Rank, Step: s.Step}, p)
-	})
 	const most = 1 << 20 // what a row says is not trusted with more memory than that
-	if !found {
+	step := run.StepAt(place)
+	if step == nil {
 		return 0
 	}
-	return int(min(run.Steps[i].TensorCount, most)) //nolint:gosec // bounded
+	return int(min(step.TensorCount, most)) //nolint:gosec // bounded
 }
 
 func (w *window) add(record arrow.RecordBatch) error {

@@ -1,0 +1,123 @@
+// Package verdicts makes messages of what comparisons come to, so that it is
+// stored as events of ranks are. It is pure: whoever judges publishes them.
+package verdicts
+
+import (
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Unit is what is judged, published and stored as a whole, exactly once: one step of one rank by one comparison, as both
+// runs recorded it.
+type Unit struct {
+	Comparison uint64 // schemas.DeclaredComparisonID
+	Problem    uint64 // run
+	At         pair.Step
+
+	ProblemEpoch, BenchEpoch uint64 // of the ends of the step; 0 where a run has none
+	Generation               uint32 // how often the step was replaced, of both sides together
+	EventTimeNs              int64  // when the later of both ended; of a provisional unit, of the latest tensor
+	Provisional              bool   // it was judged before the step had ended
+}
+
+// UnitOf is the unit of a step that has ended.
+func UnitOf(comparison uint64, problem, bench *rows.Run, at pair.Step) Unit {
+	u := Unit{Comparison: comparison, Problem: problem.ID, At: at}
+	if step := problem.StepAt(rows.Place{Rank: at.Rank, Step: at.Step}); step != nil {
+		u.ProblemEpoch, u.Generation, u.EventTimeNs = step.Epoch, step.Generation, step.EventTimeNs
+	}
+	if step := bench.StepAt(rows.Place{Rank: at.BenchRank, Step: at.BenchStep}); step != nil {
+		u.BenchEpoch = step.Epoch
+		u.Generation += step.Generation
+		u.EventTimeNs = max(u.EventTimeNs, step.EventTimeNs)
+	}
+	return u
+}
+
+// identity is the same for the same content, whoever judges it and however often.
+func (u *Unit) identity() schemas.Identity {
+	text := fmt.Sprint(u.Comparison, " ", u.At.Rank, " ", u.At.Step, " ", u.ProblemEpoch, " ", u.BenchEpoch, " ", u.Generation)
+	if u.Provisional {
+		text += fmt.Sprint(" ", u.EventTimeNs)
+	}
+	return schemas.Identity{RunID: u.Problem, Rank: u.At.Rank, Epoch: xxh3.HashString(text)}
+}
+
+// rowsOfMessage keeps a message far below what a stream takes.
+const rowsOfMessage = 2_000
+
+// Messages are the rows of a unit: the verdicts on what does not agree, the errors by layer and, last, what came of the
+// step, which makes the others count. Judged are all pairs of the place in execution order; collected is what their
+// comparison is collected with.
+func Messages(u Unit, judged []judge.Judged, collected *result.Collector) ([]schemas.Message, error) {
+	id := u.identity()
+	messages, err := u.verdicts(id, judged, collected)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := u.layers(id, judged, collected)
+	if err != nil {
+		return nil, err
+	}
+	messages = append(messages, layers...)
+	steps := schemas.NewBuilder[schemas.JudgedStepRow]()
+	steps.Append(u.step(id, judged, collected))
+	last, err := steps.Message(id)
+	return append(messages, last), err
+}
+
+func (u *Unit) verdicts(id schemas.Identity, judged []judge.Judged, collected *result.Collector) ([]schemas.Message, error) {
+	batches := newBatches[schemas.VerdictRow](id)
+	for i := range judged {
+		if j := &judged[i]; j.Differs || !agrees(j.Class) {
+			row := u.verdict(batches.id, j, collected)
+			if err := batches.add(&row); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return batches.finish()
+}
+
+func agrees(c judge.Class) bool { return c == judge.Equal || c == judge.Within || c == judge.Agrees }
+
+// batches are messages under one identity, numbered from 0.
+type batches[R any, P schemas.Row[R]] struct {
+	id       schemas.Identity
+	builder  *schemas.Builder[R, P]
+	messages []schemas.Message
+}
+
+func newBatches[R any, P schemas.Row[R]](id schemas.Identity) *batches[R, P] {
+	return &batches[R, P]{id: id, builder: schemas.NewBuilder[R, P]()}
+}
+
+func (b *batches[R, P]) add(row *R) error {
+	b.builder.Append(row)
+	if b.builder.Len() < rowsOfMessage {
+		return nil
+	}
+	return b.pack()
+}
+
+func (b *batches[R, P]) pack() error {
+	message, err := b.builder.Message(b.id)
+	b.messages = append(b.messages, message)
+	b.id.Batch++
+	return err
+}
+
+func (b *batches[R, P]) finish() ([]schemas.Message, error) {
+	if b.builder.Len() == 0 {
+		return b.messages, nil
+	}
+	err := b.pack()
+	return b.messages, err
+}
