@@ -1,0 +1,16 @@
+-- Question: which comparisons were asked for, by which rules?
+-- Grain: one row per comparison
+-- Reads: tap_store.declared_comparison
+-- Empty when: no comparison was asked for
+SELECT
+    comparison_id,
+    declared_time_ns,
+    problem,
+    benches,
+    tolerance,
+    tolerances,
+    exceptions,
+    step_offset,
+    strict,
+    rules
+FROM tap_store.declared_comparison FINAL
