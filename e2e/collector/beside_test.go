@@ -1,0 +1,38 @@
+package collector
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/torch"
+)
+
+// TestWhatAProgramDoesBesideItsModelIsKnown launches a program with other settings, which ends by an exception of its own code.
+func TestWhatAProgramDoesBesideItsModelIsKnown(t *testing.T) {
+	t.Parallel()
+	python := torch.Python(t)
+	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "RATE=0.1", "THREADS=1"}}
+	other := s
+	other.Env = append(append([]string{}, s.Env...), "RATE=0.2", "THREADS=2")
+	for run, at := range map[string]program.Setting{"slow": s, "fast": other} {
+		if out := program.Run(t, at, "run", "--run", run, "--", python, "testdata/ends_badly.py"); out.Status != 1 {
+			t.Fatalf("%s: %v", run, out)
+		}
+	}
+	for _, c := range []struct {
+		args  []string
+		wants []string
+	}{
+		{[]string{"report", "run-differences", "--problem", "fast", "--bench", "slow", "--output", "csv"}, []string{"config optimizer lr,0.2,0.1\n", "config torch threads,2,1\n"}},
+		{[]string{"report", "failures", "--run", "fast", "--output", "csv"}, []string{"FileNotFoundError", "shard 7 of the data", "in next_batch"}},
+		{[]string{"compare", "fast", "slow"}, []string{"began at     step 2", "in training_step"}},
+	} {
+		out := program.Run(t, s, c.args...)
+		for _, want := range c.wants {
+			if !strings.Contains(out.Stdout, want) {
+				t.Errorf("%q lacks %q: %v", c.args, want, out)
+			}
+		}
+	}
+}
