@@ -1,0 +1,293 @@
+package collector
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/torch"
+)
+
+// plantedFault is a mistake of a user's in testdata/faults.py, and where a comparison has to say that it began.
+type plantedFault struct {
+	name  string
+	modes string // in which it is planted
+	ranks string // which the answer names in mode ddp; both unless said
+	step  int
+	l0    origin
+	mix   origin
+}
+
+// origin is what an answer says of the place.
+type origin struct {
+	module  string
+	op      string
+	kind    string
+	literal string // of problem and bench
+	micro   int    // micro step
+
+	// unmended is how today's answer differs from this, by mode; "" stands for all that are not named. The reason is
+	// above the row. An answer that does not differ so any more fails the test, so that the mark goes away.
+	unmended map[string]string
+}
+
+const (
+	allModes = "fp32 bf16 micro ddp"
+	bigSteps = "fp32 bf16 ddp" // without the micro steps, which take four times as long
+	unseen   = "input of unseen origin"
+)
+
+func always(unmended string) map[string]string { return map[string]string{"": unmended} }
+
+// plantedFaults are a user's mistakes. A fault of a layer is planted in layer 1.
+func plantedFaults() []plantedFault {
+	return []plantedFault{
+		// At L0 nothing between two modules is seen: where it began is what the second was given, by whom is not known.
+		{
+			name: "scale", modes: allModes,
+			l0:  origin{module: "layers.1.attention.out", op: "Module.layers.1.attention.out.Linear.forward.0", kind: unseen, unmended: always("kind data")},
+			mix: origin{module: "layers.1.attention", op: "Tensor.__mul__.1.forward", kind: "argument", literal: "1.0/0.25"},
+		},
+		{
+			name: "untied", modes: bigSteps,
+			l0:  origin{module: "head", op: "Module.head.Linear.parameters_grad.0", kind: "computed"},
+			mix: origin{module: "head", op: "Module.head.Linear.parameters_grad.0", kind: "computed"},
+		},
+		// At mix the optimizer's own ops are seen, a step before the weights that they make are used.
+		{
+			name: "warm-up", modes: bigSteps,
+			l0:  origin{module: "embed", op: "Module.embed.Embedding.forward.0", kind: "parameter"},
+			mix: origin{module: "optimizer", op: "Tensor.mul_.0.forward", kind: "argument", literal: "1.0/0.999975"},
+		},
+		{
+			name: "shuffled", modes: "ddp", ranks: "1", step: 3,
+			l0:  origin{module: "", op: "Module.Model.forward.0", kind: "data"},
+			mix: origin{module: "", op: "Module.Model.forward.0", kind: "data"},
+		},
+		{
+			name: "log", modes: allModes, step: 5,
+			l0:  origin{module: "rare", op: "Module.rare.Rare.forward.0", kind: "computed"},
+			mix: origin{module: "rare", op: "Torch.log.0.forward", kind: "operation"},
+		},
+		// In bf16 the 5 % by which the dropout's output differs are allowed for as rounding of its statistics.
+		{
+			name: "dropout", modes: bigSteps,
+			l0:  origin{module: "layers.1.dropout", op: "Module.layers.1.dropout.Dropout.forward.0", kind: "computed", unmended: map[string]string{"bf16": "module layers.1, op Module.layers.1.Block.forward.0"}},
+			mix: origin{module: "layers.1.dropout", op: "Functional.dropout.1.forward", kind: "argument", literal: "0.1/0.0"},
+		},
+		{
+			name: "eps", modes: bigSteps,
+			l0:  origin{module: "layers.1.before", op: "Module.layers.1.before.LayerNorm.forward.0", kind: "computed"},
+			mix: origin{module: "layers.1.before", op: "Functional.layer_norm.2.forward", kind: "argument", literal: "0.001/1e-05"},
+		},
+		// The loss is of no module: at L0 its first trace is the gradient that the head is given. In bf16 that differs by
+		// 5 %, which is allowed for as rounding of its statistics.
+		{
+			name: "smoothing", modes: allModes,
+			l0:  origin{module: "head", op: "Module.head.Linear.backward.0", kind: unseen, unmended: map[string]string{"": "kind data", "bf16": "module norm, op Module.norm.LayerNorm.backward.0, kind data"}},
+			mix: origin{op: "Functional.cross_entropy.0.forward", kind: "argument", literal: "0.1/0.0"},
+		},
+		// Of tensors the micro step is stored; no answer says it.
+		{
+			name: "loss scale", modes: "micro", step: 2,
+			l0:  origin{module: "head", op: "Module.head.Linear.backward.2", kind: unseen, micro: 2, unmended: always("kind data, micro step 0")},
+			mix: origin{op: "Tensor.__truediv__.2.forward", kind: "argument", literal: "2.0/4", micro: 2, unmended: always("micro step 0")},
+		},
+		{
+			name: "op more", modes: bigSteps,
+			l0:  origin{module: "layers.1.feed", op: "Module.layers.1.feed.Feed.forward.0", kind: "computed"},
+			mix: origin{module: "layers.1.feed", op: "Module.layers.1.feed.Feed.forward.0", kind: "operation"},
+		},
+		// An op that only the bench has, directly before, is not looked at.
+		{
+			name: "op missing", modes: allModes,
+			l0:  origin{module: "layers.1.feed.down", op: "Module.layers.1.feed.down.Linear.forward.0", kind: unseen, unmended: always("kind data")},
+			mix: origin{module: "layers.1.feed.down", op: "Module.layers.1.feed.down.Linear.forward.0", kind: "operation", unmended: always("kind data")},
+		},
+	}
+}
+
+// stepAt is the step in which a level shows the fault first.
+func (f plantedFault) stepAt(level string) int {
+	if f.name == "warm-up" && level == "L0" {
+		return 1
+	}
+	return f.step
+}
+
+// sameRuns are trained as the bench is; the second with two threads, which rounds otherwise.
+func sameRuns() []string { return []string{"good again", "threads"} }
+
+// TestFaultsOfUsersAreNamed trains a small transformer with each fault in turn, in each mode, and compares with the run as it should be.
+func TestFaultsOfUsersAreNamed(t *testing.T) {
+	t.Parallel()
+	torch.Python(t)
+	u := program.StartUp(t, t.TempDir(), "--archive-age", "5m")
+	root := filepath.Join(u.Data, "spool")
+	var training errgroup.Group
+	training.SetLimit(2)
+	for mode := range strings.FieldsSeq(allModes) {
+		cmd := trainFaults(t, root, mode)
+		training.Go(func() error {
+			if said, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("train %s: %w\n%s", mode, err, said)
+			}
+			return nil
+		})
+	}
+	if err := training.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Await(5*time.Minute, "the agent to publish all runs", func() bool { return isEmpty(root) }); err != nil {
+		t.Fatal(err)
+	}
+	u.Settle(t)
+	for mode := range strings.FieldsSeq(allModes) {
+		for _, level := range []string{"L0", "mix"} {
+			t.Run(mode+" "+level, func(t *testing.T) {
+				t.Parallel()
+				requireSame(t, u, mode, level)
+				for _, f := range plantedFaults() {
+					if slices.Contains(strings.Fields(f.modes), mode) {
+						f.require(t, u, mode, level)
+					}
+				}
+			})
+		}
+	}
+}
+
+func isEmpty(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	return err == nil && len(entries) == 0
+}
+
+// trainFaults trains the bench, what equals it and all faults of a mode, one after the other in one process.
+func trainFaults(tb testing.TB, root, mode string) *exec.Cmd {
+	tb.Helper()
+	script, err := filepath.Abs("testdata/faults.py")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	args := append([]string{script, mode, "good"}, sameRuns()...)
+	for _, f := range plantedFaults() {
+		if slices.Contains(strings.Fields(f.modes), mode) {
+			args = append(args, f.name)
+		}
+	}
+	cmd := torch.Collecting(tb, root, args...)
+	cmd.WaitDelay = time.Minute
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+func requireSame(t *testing.T, u *program.Up, mode, level string) {
+	t.Helper()
+	for _, same := range sameRuns() {
+		out := compareTrained(t, u, mode, same, level)
+		if out.Status != program.ExitSame {
+			t.Errorf("%s %s %s: a false alarm: %v", mode, same, level, out)
+		}
+	}
+}
+
+func compareTrained(tb testing.TB, u *program.Up, mode, problem, level string) program.Outcome {
+	tb.Helper()
+	return program.Run(tb, u.Setting, "compare", mode+" "+problem+" "+level, mode+" good "+level, "--output", "json", "--limit", "1")
+}
+
+// namedOrigin is an origin as the answer writes it.
+type namedOrigin struct {
+	Step           int    `json:"step"`
+	Rank           int    `json:"rank"`
+	MicroStep      int    `json:"micro_step"`
+	Op             string `json:"op"`
+	Module         string `json:"module"`
+	Kind           string `json:"kind"`
+	ProblemLiteral string `json:"problem_literal"`
+	BenchLiteral   string `json:"bench_literal"`
+}
+
+func (f plantedFault) require(t *testing.T, u *program.Up, mode, level string) {
+	t.Helper()
+	what := mode + " " + f.name + " " + level
+	out := compareTrained(t, u, mode, f.name, level)
+	var answer struct {
+		Origins []namedOrigin `json:"origins"`
+	}
+	if err := json.Unmarshal([]byte(out.Stdout), &answer); err != nil || out.Status != program.ExitDiffers || len(answer.Origins) == 0 {
+		t.Errorf("%s: no origin is named: %v, %v", what, err, out)
+		return
+	}
+	if got, want := ranksOf(answer.Origins), f.ranksIn(mode); got != want {
+		t.Errorf("%s: began on ranks %s, want %s", what, got, want)
+	}
+	want := f.l0
+	if level == "mix" {
+		want = f.mix
+	}
+	unmended, named := want.unmended[mode]
+	if !named {
+		unmended = want.unmended[""]
+	}
+	for _, got := range answer.Origins {
+		differs := want.differs(got)
+		if got.Step != f.stepAt(level) {
+			t.Errorf("%s: began in step %d, want %d: %+v", what, got.Step, f.stepAt(level), got)
+		}
+		switch differs {
+		case unmended:
+		case "":
+			t.Errorf("%s: is right now; take the mark %q away", what, unmended)
+		default:
+			t.Errorf("%s: the answer says %s, but for %q: %+v", what, differs, unmended, got)
+		}
+	}
+}
+
+// differs is what the answer says otherwise. DDP's wrapper is no part of a user's model.
+func (o origin) differs(got namedOrigin) string {
+	var said []string
+	for _, field := range []struct{ name, got, want string }{
+		{"module", strings.TrimPrefix(strings.TrimPrefix(got.Module, "module"), "."), o.module},
+		{"op", strings.Replace(got.Op, "Module.module.", "Module.", 1), o.op},
+		{"kind", got.Kind, o.kind},
+		{"literal", strings.Trim(got.ProblemLiteral+"/"+got.BenchLiteral, "/"), o.literal},
+		{"micro step", fmt.Sprint(got.MicroStep), fmt.Sprint(o.micro)},
+	} {
+		if field.got != field.want {
+			said = append(said, field.name+" "+field.got)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+func ranksOf(origins []namedOrigin) string {
+	ranks := make([]int, len(origins))
+	for i, o := range origins {
+		ranks[i] = o.Rank
+	}
+	slices.Sort(ranks)
+	return strings.Trim(fmt.Sprint(slices.Compact(ranks)), "[]")
+}
+
+func (f plantedFault) ranksIn(mode string) string {
+	switch {
+	case f.ranks != "":
+		return f.ranks
+	case mode == "ddp":
+		return "0 1"
+	default:
+		return "0"
+	}
+}
