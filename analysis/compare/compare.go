@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -27,6 +28,7 @@ type Request struct {
 	StepOffset int64 // what to add to a step of the problem for that of the bench
 	Keep       result.Options
 	Payloads   map[PayloadPlace]judge.Payload // raw tensors that were compared, element by element
+	Map        *mapping.Map                   // which module of the problem is which of the bench; nil for those of the same name
 }
 
 // PayloadPlace is a pair of raw tensors; rank and step are the problem's.
@@ -55,7 +57,7 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	collected := result.New(job.keep(), job.problem, job.bench(), source.Definitions())
+	collected := result.New(job.keep(), job.problem, job.bench(), job.source.Definitions())
 	if err := job.Judge(ctx, job.steps, collected.Place); err != nil {
 		return nil, err
 	}
@@ -94,6 +96,7 @@ func (a *Answer) OtherGroups() bool {
 // Job is a comparison that is under way. It is not safe for use by several goroutines.
 type Job struct {
 	source   rows.Source
+	mapped   *mapping.Source // the source, where there is a map; else nil
 	request  Request
 	problem  *rows.Run
 	benches  []*rows.Run
@@ -112,6 +115,10 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 		return nil, errors.New("nothing to compare with: name a bench run")
 	}
 	j := &Job{source: source, request: r}
+	if r.Map != nil {
+		j.mapped = mapping.NewSource(source, r.Map, r.Problem, r.Benches)
+		j.source = j.mapped
+	}
 	if err := j.readRuns(ctx); err != nil {
 		return nil, err
 	}
@@ -125,7 +132,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	if r.Judge.Spread, err = j.spread(ctx); err != nil {
 		return nil, err
 	}
-	if j.rules, err = judge.New(r.Judge, j.problem, j.bench(), source.Definitions()); err != nil {
+	if j.rules, err = judge.New(r.Judge, j.problem, j.bench(), j.source.Definitions()); err != nil {
 		return nil, err
 	}
 	return j, j.alignPrograms(ctx)

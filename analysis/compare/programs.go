@@ -24,6 +24,7 @@ func (j *Job) alignPrograms(ctx context.Context) error {
 		return err
 	}
 	j.aligner, j.planner = aligner, pair.NewPlanner(aligner)
+	j.followMap()
 	return nil
 }
 

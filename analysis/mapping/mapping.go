@@ -10,7 +10,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/tensortap/tensortap/internal/strictyaml"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Kind says which sort of file a map was read from.
@@ -28,6 +31,7 @@ const (
 // Map is a mapping file.
 type Map struct {
 	File    string
+	Digest  string // of its content
 	Kind    Kind
 	Lines   []Line
 	Flatten bool // all dimensions of a tensor but the last are one
@@ -60,7 +64,7 @@ func Parse(name string, content []byte) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{File: name, layers: map[string][]layerRule{}}
+	m := &Map{File: name, Digest: schemas.FormatID(xxh3.Hash(content)), layers: map[string][]layerRule{}}
 	if root.IsList() {
 		m.Kind = API
 		return m, m.readAPIs(root)

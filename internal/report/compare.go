@@ -25,6 +25,7 @@ type Comparison struct {
 	Completeness    Table  // completeness of all runs
 	ProblemArgument string // what to write for the runs in the next command
 	BenchArgument   string
+	MapArgument     string   // likewise for the mapping file; empty without one
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
 	PayloadPairs    int      // of raw tensors that were compared element by element

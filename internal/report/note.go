@@ -149,6 +149,8 @@ func (n *note) next() {
 	origins := n.origins()
 	switch {
 	case n.Verdict == Same:
+	case n.MapArgument != "" && n.Verdict == Differs:
+		n.command("next", "compare %s %s --map %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument, n.MapArgument)
 	case n.Verdict == Unknown && !n.Stored:
 		n.nextUnknown()
 	case !n.Stored:

@@ -37,7 +37,7 @@ func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparis
 	}
 	comparison := report.Comparison{
 		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: !r.FoldersOnly(),
-		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()),
+		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), MapArgument: r.mapArgument(),
 	}
 	if err := errors.Join(r.CheckFolders(), CheckRange(r.Steps)); err != nil {
 		return comparison, err
@@ -53,6 +53,9 @@ func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparis
 	}
 	if err := c.merge(ctx, r, &comparison); err != nil {
 		return comparison, err
+	}
+	if len(comparison.Merges) > 0 && r.Map != nil {
+		return comparison, errors.New("the ranks of the runs hold parts of different sizes, which are merged by the names of ops alone: --map does not go with that")
 	}
 	return comparison, c.comparePayloads(ctx, r, &comparison)
 }

@@ -20,7 +20,7 @@ var ErrNeedsStore = errors.New("the folders have to be stored to be compared")
 func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *compare.Answer, error) {
 	comparison := report.Comparison{
 		Tolerance: r.Tolerance.String(), Strict: r.Strict,
-		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()),
+		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), MapArgument: r.mapArgument(),
 	}
 	paths := append([]string{r.Problem}, r.Benches...)
 	names := runNames(paths)
@@ -52,7 +52,7 @@ func (r CompareRequest) analysis(names []string) compare.Request {
 	request := compare.DefaultRequest()
 	request.Problem, request.Benches = names[0], slices.Clone(names[1:])
 	request.Rank, request.StepOffset = r.Rank, r.StepOffset
-	request.Steps = r.Steps
+	request.Steps, request.Map = r.Steps, r.Map
 	request.Judge.Tolerance = r.Tolerance.Number
 	for _, rule := range r.Tolerance.Rules {
 		request.Judge.Rules = append(request.Judge.Rules, judge.ToleranceRule{Op: rule.Op, Dtype: rule.Dtype, Tolerance: rule.Tolerance})

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/tensortap/tensortap/internal/report"
@@ -51,6 +52,9 @@ func (r CompareRequest) question() string {
 	}
 	if r.Payload {
 		flags = append(flags, "--payload")
+	}
+	if r.Map != nil {
+		flags = append(flags, "--map "+filepath.Base(r.Map.File)+" "+r.Map.Digest)
 	}
 	if r.Limit > rememberedRows {
 		flags = append(flags, "--limit "+asked["limit"])

@@ -3,6 +3,7 @@ package system
 import (
 	"testing"
 
+	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/internal/steps"
 )
 
@@ -24,6 +25,7 @@ func TestAQuestionNamesWhatChangesItsAnswer(t *testing.T) {
 		"steps":                      {func(r *CompareRequest) { r.Steps = steps.Between(steps.Range{Last: 7}) }, false},
 		"offset":                     {func(r *CompareRequest) { r.StepOffset = 1 }, false},
 		"strict":                     {func(r *CompareRequest) { r.Strict = true }, false},
+		"map":                        {func(r *CompareRequest) { r.Map = &mapping.Map{File: "fused.yaml"} }, false},
 		"payload":                    {func(r *CompareRequest) { r.Payload = true }, false},
 	} {
 		asked := plain

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/steps"
 )
@@ -16,15 +17,16 @@ type CompareRequest struct {
 	Problem     string   // name of a run, or a folder of msProbe dumps
 	Benches     []string // likewise; the first is paired with, all together give the band
 	Tolerance   Tolerance
-	Rank        int64     // of the problem; -1 for all
-	Steps       steps.Set // of the problem
-	StepOffset  int64     // what to add to a step of the problem for that of the bench
-	Strict      bool      // what exists on one side only makes the runs differ
-	Payload     bool      // compare raw tensors too, element by element
-	Folders     [2]string // where the raw tensors of stored runs lie, problem and bench; of folders, they are known
-	ToolVersion string    // that a stored comparison names
-	Limit       uint64    // of differing tensors that are listed
-	Texts       bool      // list arguments that are text, such as ids of requests, beside all others
+	Rank        int64        // of the problem; -1 for all
+	Steps       steps.Set    // of the problem
+	StepOffset  int64        // what to add to a step of the problem for that of the bench
+	Strict      bool         // what exists on one side only makes the runs differ
+	Payload     bool         // compare raw tensors too, element by element
+	Folders     [2]string    // where the raw tensors of stored runs lie, problem and bench; of folders, they are known
+	ToolVersion string       // that a stored comparison names
+	Limit       uint64       // of differing tensors that are listed
+	Texts       bool         // list arguments that are text, such as ids of requests, beside all others
+	Map         *mapping.Map // which module of the problem is which of the bench; nil for those of the same name
 }
 
 // DefaultCompareRequest compares everything.
@@ -47,6 +49,9 @@ func (r CompareRequest) Validate() error {
 			}
 		}
 	}
+	if r.Payload && r.Map != nil {
+		return errors.New("raw tensors are compared by the names of their ops alone: --payload does not go with --map")
+	}
 	if r.Payload && !r.FoldersOnly() && (r.Folders[0] == "" || r.Folders[1] == "") {
 		return errors.New("raw tensors of stored runs are not stored themselves: give the folders of the dumps, --problem-dir and --bench-dir")
 	}
@@ -61,6 +66,14 @@ func (r CompareRequest) Validate() error {
 // FoldersOnly says whether all sides are dumps that still have to be read.
 func (r CompareRequest) FoldersOnly() bool {
 	return !slices.ContainsFunc(r.sides(), func(name string) bool { return !IsPath(name) })
+}
+
+// mapArgument is what to write for the mapping file in the next command; empty without one.
+func (r CompareRequest) mapArgument() string {
+	if r.Map == nil {
+		return ""
+	}
+	return report.Argument(r.Map.File)
 }
 
 // sides are what the request names, the problem first.

@@ -1,0 +1,30 @@
+package system
+
+import (
+	"context"
+
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/rows/folders"
+	"github.com/tensortap/tensortap/analysis/rows/store"
+)
+
+// SuggestMapOfFolders writes a mapping file for dumps on disk; it is empty where there is nothing to map.
+func SuggestMapOfFolders(ctx context.Context, r CompareRequest) (string, error) {
+	paths := []string{r.Problem, r.Bench()}
+	names := runNames(paths)
+	source, err := folders.Open(ctx, []folders.Folder{{Name: names[0], Path: paths[0]}, {Name: names[1], Path: paths[1]}}, nil)
+	if err != nil {
+		return "", err
+	}
+	return compare.SuggestMap(ctx, source, r.analysis(names))
+}
+
+// SuggestMap writes a mapping file for stored runs; it is empty where there is nothing to map.
+func (c *Client) SuggestMap(ctx context.Context, r CompareRequest) (string, error) {
+	for _, run := range r.sides() {
+		if err := c.checkNamed(ctx, run); err != nil {
+			return "", err
+		}
+	}
+	return compare.SuggestMap(ctx, store.Open(c.database), r.analysis(r.sides()))
+}
