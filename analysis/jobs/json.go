@@ -27,6 +27,7 @@ type answer struct {
 	Benches        []string     `json:"benches"`
 	UnknownBecause string       `json:"unknown_because,omitempty"`
 	Error          string       `json:"error,omitempty"`
+	Warnings       []string     `json:"warnings"`
 	Origins        []originJSON `json:"origins"`
 	Counts         counts       `json:"counts"`
 	ElapsedSeconds float64      `json:"elapsed_seconds"`
@@ -65,7 +66,7 @@ func answersOf(results []Result) answers {
 func answerOf(r *Result) answer {
 	a := answer{
 		Name: r.Name, Verdict: r.Verdict, Problem: r.Problem, Benches: append([]string{}, r.Benches...), UnknownBecause: r.Because,
-		Counts: counts(r.Counts), Origins: []originJSON{}, ElapsedSeconds: r.Elapsed.Seconds(),
+		Warnings: append([]string{}, r.Warnings...), Counts: counts(r.Counts), Origins: []originJSON{}, ElapsedSeconds: r.Elapsed.Seconds(),
 	}
 	if r.Err != nil {
 		a.Error = r.Err.Error()

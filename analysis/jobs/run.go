@@ -26,6 +26,8 @@ type Outcome struct {
 	Origins []Origin // where it began; empty where nothing differs
 	Counts  Counts
 	Report  string // the answer as compare prints it
+
+	Warnings []string // what could not be read, or matched, as it should
 }
 
 // Origin is a place where a difference began.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,20 +16,26 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
+// comparing is what compare is given.
+type comparing struct {
+	request           system.CompareRequest
+	words             comparisonWords
+	output, outputDir string
+	jobs, mapping     string // files
+	suggestMap        bool
+}
+
 func newCompare(a *app) *cobra.Command {
-	request := system.DefaultCompareRequest()
-	request.ToolVersion = version
-	var output, outputDir string
-	var words comparisonWords
+	c := comparing{request: system.DefaultCompareRequest()}
+	c.request.ToolVersion = version
 	cmd := &cobra.Command{
-		Use:   "compare PROBLEM BENCH [BENCH…]",
+		Use:   "compare {PROBLEM BENCH [BENCH…] | --jobs FILE}",
 		Short: "Say whether two runs differ, and where that begins",
 		Long: `Say whether the problem run differs from the bench run, and where that begins: folders
-of dumps, of msProbe or of SGLang's dumper, in a temporary system that is removed
-afterwards, or names of stored runs. A folder is written with a slash, as ./bad or bad/,
-a name without one is that of a run. With three bench runs or more, their spread is
-the tolerance. What exists in one run only is counted and named, and does not by
-itself make them differ.
+of dumps, of msProbe or of SGLang's dumper, for which nothing is stored or started, or
+names of stored runs. A folder is written with a slash, as ./bad or bad/, a name without
+one is that of a run. With three bench runs or more, their spread is the tolerance. What
+exists in one run only is counted and named, and does not by itself make them differ.
 
 A tolerance is a number, or a file of rules, the first that fits counts:
   # pattern of op or module   of dtype         greatest relative error
@@ -36,38 +43,83 @@ A tolerance is a number, or a file of rules, the first that fits counts:
   *                           *                1e-5
 Without one it follows from dtype and depth.
 
+With --jobs, a file names many pairs. They are compared side by side, one that fails does
+not stop the others, and the exit status is that of the worst (docs/jobs.md).
+
+With --map, a file says which module of the problem is which of the bench, where the runs
+name or fuse them differently; --suggest-map writes one to begin with (docs/mapping.md).
+
 Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to say.`,
 		Example: `  tensortap compare bad/dump/step0 good/dump/step0
   tensortap compare bad good --rank 3 --steps 10-20 --tolerance 1e-3
   tensortap compare bad good1 good2 good3
   tensortap compare bad good --output json
-  tensortap compare bad good --output msprobe-csv --output-dir results`,
-		Args:              cobra.MinimumNArgs(2),
+  tensortap compare bad good --output msprobe-csv --output-dir results
+  tensortap compare --jobs nightly.yaml --output junit
+  tensortap compare engine/dump reference/dump --suggest-map
+  tensortap compare engine/dump reference/dump --map fused.yaml`,
+		Args:              c.checkArguments,
 		ValidArgsFunction: a.completeRunsOrFiles,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			request.Problem, request.Benches = args[0], args[1:]
-			if err := words.apply(&request); err != nil {
-				return err
-			}
-			a.findPayloads(&request)
-			if output == msprobeCSV {
-				return a.compareAsMsprobe(cmd.Context(), request, outputDir)
-			}
-			return a.compare(cmd.Context(), request, output)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.compareAny(cmd, &c, args) },
 	}
-	f := cmd.Flags()
-	words.flags(f)
-	f.StringVar(&outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; a single one goes to standard output without it")
-	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank of the problem; -1 for all")
-	f.BoolVar(&request.Strict, "strict", false, "what exists in one run only makes them differ")
-	f.BoolVar(&request.Payload, "payload", false, "compare raw tensors too, element by element, where both dumps have them (task tensor)")
-	f.StringVar(&request.Folders[0], "problem-dir", "", "with --payload: folder of the problem's dump, if the run is stored")
-	f.StringVar(&request.Folders[1], "bench-dir", "", "likewise of the bench's")
-	f.Uint64Var(&request.Limit, "limit", request.Limit, "greatest number of differing tensors to list; text shows at most 4")
-	addOutput(cmd, &output)
-	f.Lookup("output").Usage += ", " + msprobeCSV + " (what msProbe's own compare writes)"
+	c.flags(cmd)
 	return cmd
+}
+
+// checkArguments wants two runs, unless a file names them.
+func (c *comparing) checkArguments(cmd *cobra.Command, args []string) error {
+	if c.jobs == "" {
+		return cobra.MinimumNArgs(2)(cmd, args)
+	}
+	if len(args) > 0 {
+		return fmt.Errorf("%s does not go with --%s: the file names the runs", args[0], jobsFlag)
+	}
+	return onlyJobs(cmd.Flags())
+}
+
+// flags adds the flags of compare.
+func (c *comparing) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	c.words.flags(f)
+	f.StringVar(&c.outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; a single one goes to standard output without it")
+	f.Int64Var(&c.request.Rank, "rank", c.request.Rank, "only this rank of the problem; -1 for all")
+	f.BoolVar(&c.request.Strict, "strict", false, "what exists in one run only makes them differ")
+	f.BoolVar(&c.request.Payload, "payload", false, "compare raw tensors too, element by element, where both dumps have them (task tensor)")
+	f.StringVar(&c.request.Folders[0], "problem-dir", "", "with --payload: folder of the problem's dump, if the run is stored")
+	f.StringVar(&c.request.Folders[1], "bench-dir", "", "likewise of the bench's")
+	f.Uint64Var(&c.request.Limit, "limit", c.request.Limit, "greatest number of differing tensors to list; text shows at most 4")
+	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs that this `FILE` names")
+	f.StringVar(&c.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of the weights")
+	_ = cmd.MarkFlagFilename(jobsFlag, "yaml", "yml")
+	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
+	values := append(report.Formats(), msprobeCSV, "junit", "markdown")
+	f.StringVarP(&c.output, "output", "o", string(report.Text), strings.Join(report.Formats(), ", ")+", "+msprobeCSV+
+		" (what msProbe's own compare writes); with --jobs "+strings.Join(jobsOutputs(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// compareAny does what the flags say.
+func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error {
+	if c.jobs != "" {
+		return a.compareJobs(cmd.Context(), c.jobs, c.output)
+	}
+	request := c.request
+	request.Problem, request.Benches = args[0], args[1:]
+	if err := c.words.apply(&request); err != nil {
+		return err
+	}
+	if err := c.readMap(&request); err != nil {
+		return err
+	}
+	a.findPayloads(&request)
+	switch {
+	case c.suggestMap:
+		return a.suggestMap(cmd.Context(), request)
+	case c.output == msprobeCSV:
+		return a.compareAsMsprobe(cmd.Context(), request, c.outputDir)
+	}
+	return a.compare(cmd.Context(), request, c.output)
 }
 
 // findPayloads has raw tensors of stored runs be looked for where processes of this host keep them, unless it is said where.

@@ -11,12 +11,15 @@ type progress struct {
 	bar *progressbar.ProgressBar
 }
 
-func (a *app) progress(what string) *progress {
+func (a *app) progress(what string) *progress { return a.progressIn(what, true) }
+
+// progressIn shows bytes, or whatever else is counted.
+func (a *app) progressIn(what string, bytes bool) *progress {
 	if !a.terminal(a.stderr) {
 		return &progress{}
 	}
 	return &progress{bar: progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(bytes),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 	)}
 }

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tensortap/tensortap/analysis/jobs"
+	"github.com/tensortap/tensortap/analysis/mapping"
+	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// jobsFlag is the flag that names a file of comparisons.
+const jobsFlag = "jobs"
+
+// jobsWriters are the ways to write what came of a file of comparisons, by the value of --output.
+func jobsWriters(suite string) map[string]func(io.Writer, []jobs.Result) error {
+	return map[string]func(io.Writer, []jobs.Result) error{
+		"text": jobs.Text, "json": jobs.JSON, "markdown": jobs.Markdown,
+		"junit": func(to io.Writer, results []jobs.Result) error { return jobs.JUnit(to, suite, results) },
+	}
+}
+
+// jobsOutputs are the values of --output with --jobs.
+func jobsOutputs() []string { return []string{"text", "json", "junit", "markdown"} }
+
+// onlyJobs refuses flags that each job of a file says for itself.
+func onlyJobs(f *pflag.FlagSet) (err error) {
+	together := []string{jobsFlag, "output", "data", "nats", "clickhouse", "engine", "verbose"}
+	f.Visit(func(given *pflag.Flag) {
+		if !slices.Contains(together, given.Name) {
+			err = fmt.Errorf("--%s does not go with --%s, whose file says what each job asks", given.Name, jobsFlag)
+		}
+	})
+	return err
+}
+
+// compareJobs compares all pairs of a file, and ends with the status of the worst.
+func (a *app) compareJobs(ctx context.Context, file, output string) error {
+	write, known := jobsWriters(filepath.Base(file))[output]
+	if !known {
+		return fmt.Errorf("output %q: want one of %s with --%s", output, strings.Join(jobsOutputs(), ", "), jobsFlag)
+	}
+	all, err := jobs.Read(file)
+	if err != nil {
+		return err
+	}
+	results := a.runJobs(ctx, all)
+	for i := range results {
+		for _, warning := range results[i].Warnings {
+			fmt.Fprintf(a.stderr, "warning: %s: %s\n", report.Printable(results[i].Name), report.Printable(warning))
+		}
+	}
+	if err := write(a.stdout, results); err != nil {
+		return err
+	}
+	switch jobs.Status(results) {
+	case exitSame:
+		return nil
+	case exitDiffers:
+		return errDiffers
+	}
+	return errors.New(jobs.Summary(results))
+}
+
+// runJobs compares all pairs. Where stored runs cannot be reached, pairs of folders are compared all the same.
+func (a *app) runJobs(ctx context.Context, all []jobs.Job) (results []jobs.Result) {
+	b := batch{app: a}
+	if !jobs.Stored(all) {
+		return b.run(ctx, all, nil)
+	}
+	asked := false
+	err := a.inRunning(ctx, "the file names stored runs; to compare them", func(ctx context.Context, client *system.Client) error {
+		asked = true
+		b.client = client
+		runs, err := client.RunNames(ctx)
+		b.unreachable = err
+		results = b.run(ctx, all, runs)
+		return nil
+	})
+	if asked {
+		return results
+	}
+	b.unreachable = err
+	return b.run(ctx, all, nil)
+}
+
+// sideBySide is how many pairs are compared at a time: each reads and judges on several cores by itself.
+const sideBySide = 2
+
+// batch compares the pairs of a file.
+type batch struct {
+	app         *app
+	client      *system.Client // of stored runs; nil where none is needed
+	unreachable error          // why stored runs cannot be asked for
+
+	counted   sync.Mutex // over the progress
+	progress  *progress
+	done, all int64
+	temporary sync.Mutex // one temporary system at a time
+}
+
+func (b *batch) run(ctx context.Context, all []jobs.Job, runs []string) []jobs.Result {
+	pairs := jobs.Expand(all, runs, jobs.Folders)
+	b.progress, b.all = b.app.progressIn("compare pairs", false), int64(len(pairs))
+	defer b.progress.finish()
+	return jobs.Run(ctx, pairs, jobs.Config{Parallel: sideBySide, Now: time.Now}, b.compare)
+}
+
+func (b *batch) compare(ctx context.Context, pair jobs.Pair) (jobs.Outcome, error) {
+	defer b.count()
+	request, err := requestOf(pair.Job)
+	if err != nil {
+		return jobs.Outcome{}, err
+	}
+	comparison, err := b.judge(ctx, request)
+	if err != nil {
+		return jobs.Outcome{}, err
+	}
+	outcome := system.OutcomeOf(&comparison)
+	var note strings.Builder
+	err = comparison.WriteNote(&note, report.Style{Format: report.Text, Program: b.app.program()})
+	outcome.Report = note.String()
+	return outcome, err
+}
+
+func (b *batch) count() {
+	b.counted.Lock()
+	defer b.counted.Unlock()
+	b.done++
+	b.progress.set(b.done, b.all)
+}
+
+// requestOf is what a job asks.
+func requestOf(job jobs.Job) (system.CompareRequest, error) {
+	request := system.DefaultCompareRequest()
+	request.ToolVersion = version
+	request.Problem, request.Benches = job.Problem, job.Benches
+	request.Rank, request.Steps, request.StepOffset, request.Strict = job.Rank, job.Steps, job.StepOffset, job.Strict
+	var err error
+	if job.Tolerance != "" {
+		if request.Tolerance, err = system.ParseTolerance(job.Tolerance); err != nil {
+			return request, err
+		}
+	}
+	if job.Map != "" {
+		if request.Map, err = mapping.Read(job.Map); err != nil {
+			return request, err
+		}
+	}
+	return request, errors.Join(request.Validate(), request.CheckFolders())
+}
+
+// judge compares where the runs are.
+func (b *batch) judge(ctx context.Context, request system.CompareRequest) (report.Comparison, error) {
+	if !request.FoldersOnly() {
+		if b.unreachable != nil {
+			return report.Comparison{}, b.unreachable
+		}
+		comparison, _, err := b.client.Compare(ctx, request)
+		return comparison, err
+	}
+	comparison, _, err := system.CompareFolders(ctx, request)
+	if !errors.Is(err, system.ErrNeedsStore) {
+		return comparison, err
+	}
+	b.temporary.Lock()
+	defer b.temporary.Unlock()
+	err = b.app.inTemporary(ctx, func(ctx context.Context, client *system.Client) (err error) {
+		comparison, _, err = client.Compare(ctx, request)
+		return err
+	})
+	return comparison, err
+}

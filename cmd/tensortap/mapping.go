@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tensortap/tensortap/analysis/mapping"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// readMap reads the file of --map.
+func (c *comparing) readMap(request *system.CompareRequest) (err error) {
+	switch {
+	case c.mapping == "":
+		return nil
+	case c.suggestMap:
+		return errors.New("--suggest-map does not go with --map: it writes a file that --map reads")
+	case c.output == msprobeCSV:
+		return errors.New("--output msprobe-csv does not go with --map: msProbe's compare pairs by the names of ops")
+	}
+	request.Map, err = mapping.Read(c.mapping)
+	return err
+}
+
+// suggestMap writes a mapping file to standard output.
+func (a *app) suggestMap(ctx context.Context, request system.CompareRequest) error {
+	if err := errors.Join(request.Validate(), request.CheckFolders()); err != nil {
+		return err
+	}
+	var suggested string
+	suggest := func() (err error) {
+		suggested, err = system.SuggestMapOfFolders(ctx, request)
+		return err
+	}
+	if !request.FoldersOnly() {
+		suggest = func() error {
+			return a.withRuns(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
+				suggested, err = client.SuggestMap(ctx, request)
+				return err
+			})
+		}
+	}
+	if err := suggest(); err != nil {
+		return err
+	}
+	if suggested == "" {
+		return errors.New("no map to suggest: no module with weights has a partner of another name; both runs must have recorded modules with their parameters (level L0 or mix)")
+	}
+	_, err := io.WriteString(a.stdout, fmt.Sprintf("# Suggested from shapes and statistics of weights: read it before you use it.\n%s", suggested))
+	return err
+}

@@ -1,0 +1,161 @@
+package answers
+
+import (
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/recorded"
+)
+
+// suites is JUnit XML as CI systems read it.
+type suites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Suites  []struct {
+		Name     string `xml:"name,attr"`
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Cases    []struct {
+			Name    string    `xml:"name,attr"`
+			Failure *struct { // the first line that differs
+				Message string `xml:"message,attr"`
+			} `xml:"failure"`
+			Error *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"error"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+// of are the cases by name: empty for one that passed, else its message.
+func (s suites) of(t *testing.T) map[string]string {
+	t.Helper()
+	if len(s.Suites) != 1 {
+		t.Fatalf("%d suites", len(s.Suites))
+	}
+	said := map[string]string{}
+	for _, c := range s.Suites[0].Cases {
+		switch {
+		case c.Failure != nil:
+			said[c.Name] = "failure: " + c.Failure.Message
+		case c.Error != nil:
+			said[c.Name] = "error: " + c.Error.Message
+		default:
+			said[c.Name] = ""
+		}
+	}
+	return said
+}
+
+// nightly lays out eighteen folders as a nightly job leaves them, three of them with a fault and one cut short, and
+// returns the file that compares them, and one that is not there.
+func nightly(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	place := func(name, dump string) {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(recorded.Unpack(t, dump))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place("good", "B00_golden_mix")
+	for i := range 15 {
+		place(fmt.Sprintf("runs/twin-%02d", i), "B01_twin_mix")
+	}
+	place("runs/weight", "B02_weight_mix")
+	place("runs/eps", "B04_eps_mix")
+	place("runs/data", "B13_wrong_data_mix")
+	place("runs/short", "B01_twin_mix")
+	const kept = 20_000
+	if err := os.Truncate(filepath.Join(dir, "runs/short/step0/rank0/dump.json"), kept); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "nightly.yaml")
+	text := "jobs:\n- {name: '*', problem: runs/*, bench: good/}\n- {name: gone, problem: runs/gone, bench: good/}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestTwentyPairsAreComparedAsOneJob(t *testing.T) {
+	t.Parallel()
+	file := nightly(t)
+	s := program.Setting{Env: []string{"TMPDIR=" + t.TempDir()}}
+	out := program.Run(t, s, "compare", "--jobs", file, "--output", "junit")
+	var read suites
+	if err := xml.Unmarshal([]byte(out.Stdout), &read); err != nil {
+		t.Fatalf("%v in %v", err, out)
+	}
+	said := read.of(t)
+	if one := read.Suites[0]; out.Status != program.ExitError || one.Name != "nightly.yaml" || one.Tests != 20 || one.Failures != 3 || one.Errors != 2 || len(said) != 20 {
+		t.Errorf("status %d, %s: %d tests, %d failures, %d errors", out.Status, one.Name, one.Tests, one.Failures, one.Errors)
+	}
+	for name, want := range map[string]string{
+		"twin-00": "", "twin-14": "",
+		"weight": "failure: rank 0 step 0 Functional.linear.20.forward input 1: parameter, diverged",
+		"eps":    "failure: rank 0 step 0 Tensor.__add__.6.forward input 1: argument, structure",
+		"data":   "failure: rank 0 step 0 Functional.embedding.0.forward input 0: data, diverged",
+		"short":  "error: nothing differs in what is there, but not all is there",
+		"gone":   "error: no such folder: ",
+	} {
+		if got, is := said[name]; !is || !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if !strings.Contains(out.Stderr, "warning: short: ") || !strings.HasSuffix(out.Stderr, "tensortap: 20 compared: 15 same, 3 differ, 1 unknown, 1 failed\n") {
+		t.Errorf("stderr %q", out.Stderr)
+	}
+	program.LeavesNothing(t, s)
+}
+
+func TestAJobOfStoredRunsHasTheStatusOfTheWorst(t *testing.T) {
+	t.Parallel()
+	u := program.PublishOnce(t, "B00_golden_mix", "B01_twin_mix", "B02_weight_mix")
+	folder := recorded.Unpack(t, "B00_golden_mix")
+	const twin, weight = "- {name: twin, problem: B01_twin_mix, bench: B00_golden_mix}\n", "- {name: weight, problem: B02_weight_*, bench: B00_golden_*}\n"
+	folders := "- {name: folders, problem: " + folder + ", bench: " + folder + "}\n"
+	for _, c := range []struct {
+		jobs   string
+		at     program.Setting
+		status int
+		parts  []string
+	}{
+		{twin + folders, u.Setting, program.ExitSame, []string{"same  twin ", "same  folders "}},
+		{twin + weight, u.Setting, program.ExitDiffers, []string{"same ", "differs  weight", "Functional.linear.20.forward input 1"}},
+		{twin + "- {name: mixed, problem: B01_twin_mix, bench: " + folder + "}\n", u.Setting, program.ExitError, []string{"publish it first"}},
+		{twin + folders, program.Setting{}, program.ExitError, []string{"error  twin", "no system is running", "same   folders"}},
+		{"- {name: none, problem: no such *, bench: B00_golden_*}\n", u.Setting, program.ExitError, []string{"no stored run fits no such *"}},
+	} {
+		out := program.Run(t, c.at, "compare", "--jobs", program.TextFile(t, "jobs:\n"+c.jobs))
+		if out.Status != c.status {
+			t.Errorf("%s%v, want %d", c.jobs, out, c.status)
+		}
+		for _, part := range c.parts {
+			if !strings.Contains(out.Stdout, part) {
+				t.Errorf("%s%v, want %q in it", c.jobs, out, part)
+			}
+		}
+	}
+}
+
+func TestAJobsFileTakesNoOtherQuestion(t *testing.T) {
+	t.Parallel()
+	file := program.TextFile(t, "jobs:\n- {name: a, problem: ./b, bench: ./c}\n")
+	for want, args := range map[string][]string{
+		"--rank does not go with --jobs":                    {"--rank", "2"},
+		"./more does not go with --jobs":                    {"./more"},
+		`output "csv": want one of text, json, junit`:       {"--output", "csv"},
+		`:2:4: key "nam" is not known: is "name" meant?`:    {"--jobs", program.TextFile(t, "jobs:\n- {nam: a}\n")},
+		"read jobs: open /no/such/file: no such file or di": {"--jobs", "/no/such/file"},
+	} {
+		out := program.Run(t, program.Setting{}, append([]string{"compare", "--jobs", file}, args...)...)
+		if out.Status != program.ExitError || out.Stdout != "" || !strings.Contains(out.Stderr, want) {
+			t.Errorf("%q: %v, want %q", args, out, want)
+		}
+	}
+}
