@@ -26,7 +26,7 @@ func (a *Answer) Fill(c *report.Comparison) {
 }
 
 func (a *Answer) table(name string) report.Table {
-	record, known := a.Result.Table(name)
+	record, known := a.Table(name)
 	if !known {
 		return report.Table{}
 	}

@@ -44,12 +44,6 @@ func (c *Client) merge(ctx context.Context, r CompareRequest, comparison *report
 	return nil
 }
 
-// judged are the parameters of the reports on the verdicts.
-func (r CompareRequest) judged(comparison *report.Comparison) map[string]string {
-	r.Rank = mergedRank(comparison.Merges, r.Rank)
-	return r.Parameters(comparison.Judged())
-}
-
 // mergedRank is the rank that one of the problem became.
 func mergedRank(merges []report.Merge, rank int64) int64 {
 	for _, merge := range merges {

@@ -1,6 +1,6 @@
 -- Question: how far are the two tensors of each pair apart, by each kind of evidence, and how far may they be?
 -- Grain: one row per rank, step, micro step, site of either run
--- Reads: tap.pairs, tap.layouts, tap.main_dtypes, tap.site_rules, tap.same_layouts, tap.payload_errors
+-- Reads: tap.pairs, tap.layouts, tap.main_dtypes, tap.site_rules, tap.same_layouts, tap.payload_errors, tap_store.run
 -- Empty when: neither run has tensors at that rank and step
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -12,8 +12,9 @@
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- Errors are relative L2 errors. With x bench, y problem of n elements: |x-y| >= ||x|-|y||, >= |mean x - mean y| sqrt n,
--- >= |max x - max y|, >= |min x - min y|. From the first two the rounding of a sum in the tensor's own dtype is taken
--- off, u log2 n for pairwise summation (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+-- >= |max x - max y|, >= |min x - min y|. From the first two the rounding of a sum is taken off, u log2 n for pairwise
+-- summation (Higham, Accuracy and Stability of Numerical Algorithms, 4.2): msProbe sums in the tensor's own dtype, the
+-- collector in float32 or better, SGLang's dumps are summed in float64. As analysis/judge does.
 -- Without other rules up to 4 u sqrt(depth) is tolerated, and four times that of float32 and float64: they are summed up
 -- in their own precision, dtypes of 16 bits and less in float32. Eager against fused attention stays below half of it.
 -- A sketch of k buckets gives an estimate whose square is distributed as chi-square with k degrees; its quantiles at
@@ -43,6 +44,19 @@ WITH
     ) AS traits,
     arrayMax(arrayPushBack(arrayMap(one -> transform(one, traits.3, traits.2, 0.), dtypes_of_runs.2), 0.)) AS main_roundoff,
     length(arrayDistinct(dtypes_of_runs.2)) > 1 AS dtypes_differ,
+    (
+        SELECT (
+            minIf(unit, run_id = xxh3(concat({problem:String}, char(31)))),
+            minIf(unit, run_id = xxh3(concat({bench:String}, char(31)))))
+        FROM
+        (
+            SELECT
+                run_id,
+                multiIf(source = 'collector', 5.960464477539063e-8, source = 'sglang-dumper', 1.1102230246251565e-16, 1.) AS unit
+            FROM tap_store.run
+            WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+        )
+    ) AS sum_units,
     payloads AS (
         SELECT
             rank,
@@ -99,6 +113,9 @@ WITH
             greatest(
                 transform(pair.problem_layout_id, traits.1, traits.2, 0.),
                 transform(pair.bench_layout_id, traits.1, traits.2, 0.)) AS own_roundoff,
+            greatest(
+                least(transform(pair.problem_layout_id, traits.1, traits.2, 0.), if(sum_units.1 = 0, 1., sum_units.1)),
+                least(transform(pair.bench_layout_id, traits.1, traits.2, 0.), if(sum_units.2 = 0, 1., sum_units.2))) AS sum_roundoff,
             -- A tensor of float32 that was computed from those of bfloat16 is no better than they are.
             if(own_roundoff = 0, 0., greatest(own_roundoff, main_roundoff)) AS roundoff,
             problem_not_finite_count > 0 OR NOT isFinite(pair.problem_min) OR NOT isFinite(pair.problem_max) OR NOT isFinite(pair.problem_mean) AS problem_not_finite,
@@ -200,7 +217,7 @@ SELECT
         scale = 0, inf,
         greatest(
             greatest(delta_min, delta_max) / scale,
-            greatest(delta_mean, delta_l2) / scale - own_roundoff * (1 + log2(1 + problem_element_count)))) AS statistics_low,
+            greatest(delta_mean, delta_l2) / scale - sum_roundoff * (1 + log2(1 + problem_element_count)))) AS statistics_low,
     both_sketched,
     multiIf(NOT both_sketched, nan, sketch_distance = 0, 0., scale = 0, inf, sketch_distance / scale) AS sketch_error,
     2 / (9 * bucket_count) AS chi_term,
@@ -208,7 +225,7 @@ SELECT
     sketch_error / sqrt(pow(1 - chi_term - 1.96 * sqrt(chi_term), 3)) AS sketch_high,
     multiIf(
         NOT paired OR roundoff = 0, 0.,
-        band_run_count >= 3, greatest(band_mean + 3 * band_deviation, roundoff),
+        band_run_count >= 3, greatest(band_mean + 3 * band_deviation, if(ifNull(tolerated_roundoffs, 0) = 0, 4 * sqrt(32), assumeNotNull(tolerated_roundoffs)) * roundoff * if(roundoff < 1e-6, 4, 1)),
         notEmpty(fitting_rules), fitting_rules[1].2,
         {tolerance:Float64} >= 0, {tolerance:Float64},
         if(ifNull(tolerated_roundoffs, 0) = 0, 4 * sqrt(32), assumeNotNull(tolerated_roundoffs)) * roundoff * if(roundoff < 1e-6, 4, 1)) AS tolerated,
