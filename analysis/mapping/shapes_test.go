@@ -29,8 +29,11 @@ func TestShapesAreConcatenatedWhereTheOtherDimensionsAreTheSame(t *testing.T) {
 func TestAFlattenedShapeIsTheSameForBatchesAndTokens(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ batch, tokens []int64 }{
-		{[]int64{1, 32, 128}, []int64{32, 128}}, {[]int64{2, 16, 128}, []int64{32, 128}}, {[]int64{1, 1, 128}, []int64{1, 128}},
-		{[]int64{1, 32}, []int64{32}}, {[]int64{}, []int64{}},
+		{[]int64{1, 32, 128}, []int64{32, 128}},
+		{[]int64{2, 16, 128}, []int64{32, 128}},
+		{[]int64{1, 1, 128}, []int64{1, 128}},
+		{[]int64{1, 32}, []int64{32}},
+		{[]int64{}, []int64{}},
 	} {
 		if got, want := flattened(c.batch), flattened(c.tokens); !slices.Equal(got, want) {
 			t.Errorf("%v becomes %v, %v becomes %v", c.batch, got, c.tokens, want)

@@ -20,7 +20,9 @@ import (
 var update = flag.Bool("update", false, "write the version of the rules into version.go") //nolint:gochecknoglobals // a flag of the test binary
 
 // deciding are the folders whose code decides how tensors pair, are judged, and where a difference began.
-func deciding() []string { return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge"} }
+func deciding() []string {
+	return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge"}
+}
 
 func TestVersionIsThatOfTheRules(t *testing.T) {
 	t.Parallel()
