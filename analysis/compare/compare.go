@@ -57,17 +57,27 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	collected := result.New(job.keep(), job.problem, job.bench(), job.source.Definitions())
-	if err := job.Judge(ctx, job.steps, collected.Place); err != nil {
+	return job.Run(ctx, func(pair.Step, []judge.Judged, *result.Collector) error { return nil })
+}
+
+// Run judges all steps and says what came of them. Each is given the verdicts of a step once they are collected; it keeps
+// none of the slice, and may be called by several goroutines at a time.
+func (j *Job) Run(ctx context.Context, each func(at pair.Step, judged []judge.Judged, collected *result.Collector) error) (*Answer, error) {
+	collected := result.New(j.keep(), j.problem, j.bench(), j.source.Definitions())
+	err := j.Judge(ctx, j.steps, func(at pair.Step, judged []judge.Judged) error {
+		collected.Place(at, judged)
+		return each(at, judged, collected)
+	})
+	if err != nil {
 		return nil, err
 	}
-	finishing, err := job.finishing(ctx, collected)
+	finishing, err := j.finishing(ctx, collected)
 	if err != nil {
 		return nil, err
 	}
 	return &Answer{
-		Result: collected.Finish(finishing), Problem: job.problem, Benches: job.benches,
-		Differences: Differences(job.problem, job.bench()), Warnings: job.warnings,
+		Result: collected.Finish(finishing), Problem: j.problem, Benches: j.benches,
+		Differences: Differences(j.problem, j.bench()), Warnings: j.warnings,
 	}, nil
 }
 
@@ -137,6 +147,9 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	}
 	return j, j.alignPrograms(ctx)
 }
+
+// Runs are the problem and the bench that it is paired with.
+func (j *Job) Runs() (problem, bench *rows.Run) { return j.problem, j.benches[0] }
 
 // bench is the run that the problem is paired with.
 func (j *Job) bench() *rows.Run { return j.benches[0] }

@@ -21,7 +21,7 @@ type window struct {
 
 // Judge hands the verdicts of all pairs of each step to each, which keeps none of the slice and may be called by several
 // goroutines at a time. While a window is judged, the next one is read.
-func (j *Job) Judge(ctx context.Context, steps []pair.Step, each func(at pair.Step, judged []judge.Judged)) error {
+func (j *Job) Judge(ctx context.Context, steps []pair.Step, each func(at pair.Step, judged []judge.Judged) error) error {
 	problem, bench := weights(j.problem), weights(j.bench())
 	parts := windows(steps, func(s pair.Step) uint64 {
 		return problem[rows.Place{Rank: s.Rank, Step: s.Step}] + bench[rows.Place{Rank: s.BenchRank, Step: s.BenchStep}]
@@ -73,7 +73,7 @@ func (j *Job) readWindow(ctx context.Context, steps []pair.Step) (window, error)
 	return w, group.Wait()
 }
 
-func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []judge.Judged)) error {
+func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []judge.Judged) error) error {
 	group, judgeCtx := errgroup.WithContext(ctx)
 	group.SetLimit(judges)
 	for _, at := range w.steps {
@@ -81,8 +81,7 @@ func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []
 			break
 		}
 		group.Go(func() error {
-			each(at, j.judgePlace(at, w.problem[rows.Place{Rank: at.Rank, Step: at.Step}], w.bench[rows.Place{Rank: at.BenchRank, Step: at.BenchStep}]))
-			return nil
+			return each(at, j.judgePlace(at, w.problem[rows.Place{Rank: at.Rank, Step: at.Step}], w.bench[rows.Place{Rank: at.BenchRank, Step: at.BenchStep}]))
 		})
 	}
 	return group.Wait()

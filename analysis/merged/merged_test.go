@@ -52,7 +52,10 @@ func compareMerged(t *testing.T, source *merged.Source, problem, bench string) (
 	counts := map[judge.Class]int{}
 	var first *judge.Judged
 	verdicts := make(chan []judge.Judged, len(job.Steps()))
-	err = job.Judge(t.Context(), job.Steps(), func(_ pair.Step, judged []judge.Judged) { verdicts <- slices.Clone(judged) })
+	err = job.Judge(t.Context(), job.Steps(), func(_ pair.Step, judged []judge.Judged) error {
+		verdicts <- slices.Clone(judged)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,6 +85,8 @@ func NewDefinitions() *Definitions {
 }
 
 // Source gives what was recorded of runs. Its methods may be called at the same time.
+//
+//nolint:iface // its users are the packages that compare, map and merge
 type Source interface {
 	// Definitions are those of all runs that were asked for so far.
 	Definitions() *Definitions

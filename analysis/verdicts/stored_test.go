@@ -86,14 +86,12 @@ func judged(t *testing.T, source rows.Source, request compare.Request, problem, 
 	collected := result.New(result.DefaultOptions(), problem, bench, source.Definitions())
 	var mutex sync.Mutex
 	var all []schemas.Message
-	err = job.Judge(t.Context(), job.Steps(), func(at pair.Step, judged []judge.Judged) {
+	err = job.Judge(t.Context(), job.Steps(), func(at pair.Step, judged []judge.Judged) error {
 		made, err := verdicts.Messages(verdicts.UnitOf(comparison().ComparisonID, problem, bench, at), judged, collected)
-		if err != nil {
-			t.Error(err)
-		}
 		mutex.Lock()
 		defer mutex.Unlock()
 		all = append(all, made...)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,9 @@ func UnitOf(comparison uint64, problem, bench *rows.Run, at pair.Step) Unit {
 	return u
 }
 
+// Epoch tells the unit from all others: stored rows carry it.
+func (u *Unit) Epoch() uint64 { return u.identity().Epoch }
+
 // identity is the same for the same content, whoever judges it and however often.
 func (u *Unit) identity() schemas.Identity {
 	text := fmt.Sprint(u.Comparison, " ", u.At.Rank, " ", u.At.Step, " ", u.ProblemEpoch, " ", u.BenchEpoch, " ", u.Generation)

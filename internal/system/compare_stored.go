@@ -8,6 +8,8 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/schemas"
@@ -28,12 +30,18 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	if request.Payloads, err = c.payloads(ctx, problem, benches[0]); err != nil {
 		return nil, err
 	}
-	answer, err := compare.Run(ctx, store.Open(c.database), request)
+	job, err := compare.Open(ctx, store.Open(c.database), request)
 	if malformed, is := errors.AsType[*judge.MalformedExceptionError](err); is {
 		e := malformed.Exception
 		return nil, &MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
 	}
-	return answer, err
+	if err != nil {
+		return nil, err
+	}
+	if comparison.Stored && len(request.Payloads) == 0 && request.Map == nil {
+		return c.storeVerdicts(ctx, r, &request, job)
+	}
+	return job.Run(ctx, func(pair.Step, []judge.Judged, *result.Collector) error { return nil })
 }
 
 // exceptions are the user's own.
