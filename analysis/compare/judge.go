@@ -84,7 +84,10 @@ func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []
 			return each(at, j.judgePlace(at, w.problem[rows.Place{Rank: at.Rank, Step: at.Step}], w.bench[rows.Place{Rank: at.BenchRank, Step: at.BenchStep}]))
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return context.Cause(ctx) // of a window that was cut short nothing may be said
 }
 
 // judgePlace judges the pairs of one step of one rank, in execution order.

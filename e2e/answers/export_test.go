@@ -76,7 +76,7 @@ func TestAStepThatWasCutShortIsExportedAsOne(t *testing.T) {
 	if err := os.Truncate(path, 100_000); err != nil {
 		t.Fatal(err)
 	}
-	if out := program.Run(t, u.Setting, "publish", "msprobe", original, "--run", "cut"); out.Status != 0 {
+	if out := program.Run(t, u.Setting, "publish", "msprobe", original, "--run", "cut"); out.Status != program.ExitError || !strings.Contains(out.Stderr, "is not stored whole") {
 		t.Fatalf("publish: %v", out)
 	}
 	dir := filepath.Join(t.TempDir(), "dump")
