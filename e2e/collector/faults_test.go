@@ -44,7 +44,7 @@ type origin struct {
 const (
 	allModes = "fp32 bf16 micro ddp"
 	bigSteps = "fp32 bf16 ddp" // without the micro steps, which take four times as long
-	unseen   = "input of unseen origin"
+	unseen   = "unseen_input"
 )
 
 func always(unmended string) map[string]string { return map[string]string{"": unmended} }
@@ -55,7 +55,7 @@ func plantedFaults() []plantedFault {
 		// At L0 nothing between two modules is seen: where it began is what the second was given, by whom is not known.
 		{
 			name: "scale", modes: allModes,
-			l0:  origin{module: "layers.1.attention.out", op: "Module.layers.1.attention.out.Linear.forward.0", kind: unseen, unmended: always("kind data")},
+			l0:  origin{module: "layers.1.attention.out", op: "Module.layers.1.attention.out.Linear.forward.0", kind: unseen},
 			mix: origin{module: "layers.1.attention", op: "Tensor.__mul__.1.forward", kind: "argument", literal: "1.0/0.25"},
 		},
 		{
@@ -79,10 +79,9 @@ func plantedFaults() []plantedFault {
 			l0:  origin{module: "rare", op: "Module.rare.Rare.forward.0", kind: "computed"},
 			mix: origin{module: "rare", op: "Torch.log.0.forward", kind: "operation"},
 		},
-		// In bf16 the 5 % by which the dropout's output differs are allowed for as rounding of its statistics.
 		{
 			name: "dropout", modes: bigSteps,
-			l0:  origin{module: "layers.1.dropout", op: "Module.layers.1.dropout.Dropout.forward.0", kind: "computed", unmended: map[string]string{"bf16": "module layers.1, op Module.layers.1.Block.forward.0"}},
+			l0:  origin{module: "layers.1.dropout", op: "Module.layers.1.dropout.Dropout.forward.0", kind: "computed"},
 			mix: origin{module: "layers.1.dropout", op: "Functional.dropout.1.forward", kind: "argument", literal: "0.1/0.0"},
 		},
 		{
@@ -90,11 +89,10 @@ func plantedFaults() []plantedFault {
 			l0:  origin{module: "layers.1.before", op: "Module.layers.1.before.LayerNorm.forward.0", kind: "computed"},
 			mix: origin{module: "layers.1.before", op: "Functional.layer_norm.2.forward", kind: "argument", literal: "0.001/1e-05"},
 		},
-		// The loss is of no module: at L0 its first trace is the gradient that the head is given. In bf16 that differs by
-		// 5 %, which is allowed for as rounding of its statistics.
+		// The loss is of no module: at L0 its first trace is the gradient that the head is given.
 		{
 			name: "smoothing", modes: allModes,
-			l0:  origin{module: "head", op: "Module.head.Linear.backward.0", kind: unseen, unmended: map[string]string{"": "kind data", "bf16": "module norm, op Module.norm.LayerNorm.backward.0, kind data"}},
+			l0:  origin{module: "head", op: "Module.head.Linear.backward.0", kind: unseen, unmended: always("kind data")},
 			mix: origin{op: "Functional.cross_entropy.0.forward", kind: "argument", literal: "0.1/0.0"},
 		},
 		// Of tensors the micro step is stored; no answer says it.
@@ -108,11 +106,10 @@ func plantedFaults() []plantedFault {
 			l0:  origin{module: "layers.1.feed", op: "Module.layers.1.feed.Feed.forward.0", kind: "computed"},
 			mix: origin{module: "layers.1.feed", op: "Module.layers.1.feed.Feed.forward.0", kind: "operation"},
 		},
-		// An op that only the bench has, directly before, is not looked at.
 		{
 			name: "op missing", modes: allModes,
-			l0:  origin{module: "layers.1.feed.down", op: "Module.layers.1.feed.down.Linear.forward.0", kind: unseen, unmended: always("kind data")},
-			mix: origin{module: "layers.1.feed.down", op: "Module.layers.1.feed.down.Linear.forward.0", kind: "operation", unmended: always("kind data")},
+			l0:  origin{module: "layers.1.feed.down", op: "Module.layers.1.feed.down.Linear.forward.0", kind: unseen},
+			mix: origin{module: "layers.1.feed.down", op: "Module.layers.1.feed.down.Linear.forward.0", kind: "operation"},
 		},
 	}
 }

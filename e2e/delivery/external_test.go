@@ -205,10 +205,15 @@ func requireParts(t *testing.T, u *program.Up, with elsewhere) {
 
 func TestComparingFoldersDoesNotTouchServersElsewhere(t *testing.T) {
 	t.Parallel()
-	testbed.Library(t)
-	out := program.Run(t, program.Setting{}, "compare", t.TempDir(), t.TempDir(), "--nats", "nats://127.0.0.1:1")
+	dump := recorded.Unpack(t, "B00_golden_L0")
+	out := program.Run(t, program.Setting{}, "compare", dump, dump, "--nats", "nats://127.0.0.1:1")
+	if out.Status != program.ExitSame || out.Stderr != "" {
+		t.Errorf("compare: %v", out)
+	}
+	groups := recorded.Unpack(t, "D_tp_golden") // whose ranks are merged, in a temporary system
+	out = program.Run(t, program.Setting{}, "compare", groups, dump, "--nats", "nats://127.0.0.1:1")
 	if out.Status != program.ExitError || !strings.Contains(out.Stderr, "publish each") {
-		t.Error(out)
+		t.Errorf("compare of groups of other sizes: %v", out)
 	}
 }
 
