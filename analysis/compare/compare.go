@@ -57,15 +57,18 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return job.Run(ctx, func(pair.Step, []judge.Judged, *result.Collector) error { return nil })
+	return job.Run(ctx, nil)
 }
 
-// Run judges all steps and says what came of them. Each is given the verdicts of a step once they are collected; it keeps
-// none of the slice, and may be called by several goroutines at a time.
+// Run judges all steps and says what came of them. Each, if it is not nil, is given the verdicts of a step once they are
+// collected; it keeps none of the slice, and may be called by several goroutines at a time.
 func (j *Job) Run(ctx context.Context, each func(at pair.Step, judged []judge.Judged, collected *result.Collector) error) (*Answer, error) {
 	collected := result.New(j.keep(), j.problem, j.bench(), j.source.Definitions())
 	err := j.Judge(ctx, j.steps, func(at pair.Step, judged []judge.Judged) error {
 		collected.Place(at, judged)
+		if each == nil {
+			return nil
+		}
 		return each(at, judged, collected)
 	})
 	if err != nil {
@@ -94,13 +97,6 @@ func (a *Answer) Texts() []bool {
 		clear(texts)
 	}
 	return texts
-}
-
-// OtherGroups says whether the ranks of problem and bench hold parts of different sizes, as far as their numbers tell.
-func (a *Answer) OtherGroups() bool {
-	problem, _ := pair.GroupSize(a.Problem)
-	bench, _ := pair.GroupSize(a.Benches[0])
-	return problem != bench
 }
 
 // Job is a comparison that is under way. It is not safe for use by several goroutines.
@@ -150,6 +146,13 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 
 // Runs are the problem and the bench that it is paired with.
 func (j *Job) Runs() (problem, bench *rows.Run) { return j.problem, j.benches[0] }
+
+// OtherGroups says whether the ranks of problem and bench hold parts of different sizes, as far as their numbers tell.
+func (j *Job) OtherGroups() bool {
+	problem, _ := pair.GroupSize(j.problem)
+	bench, _ := pair.GroupSize(j.bench())
+	return problem != bench
+}
 
 // bench is the run that the problem is paired with.
 func (j *Job) bench() *rows.Run { return j.benches[0] }

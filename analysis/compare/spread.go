@@ -33,26 +33,17 @@ func (j *Job) spread(ctx context.Context) (map[uint64]judge.Band, error) {
 	return spread.Bands(), nil
 }
 
-// commonPlaces are those of both runs, cut into parts that fit into memory.
+// commonPlaces are the places of both runs, cut into parts that fit into memory.
 func commonPlaces(base, other *rows.Run) [][]rows.Place {
 	weight, others := weights(base), weights(other)
-	var parts [][]rows.Place
-	var part []rows.Place
-	held := uint64(0)
+	var common []rows.Place
 	for i := range base.Steps {
 		at := rows.Place{Rank: base.Steps[i].Rank, Step: base.Steps[i].Step}
-		if _, common := others[at]; !common {
-			continue
+		if _, both := others[at]; both {
+			common = append(common, at)
 		}
-		if len(part) > 0 && held+weight[at]+others[at] > mostWindowRows {
-			parts, part, held = append(parts, part), nil, 0
-		}
-		part, held = append(part, at), held+weight[at]+others[at]
 	}
-	if len(part) > 0 {
-		parts = append(parts, part)
-	}
-	return parts
+	return windows(common, func(at rows.Place) uint64 { return weight[at] + others[at] })
 }
 
 func addSpread(spread *judge.Spread, base, other *rows.Tensors, run uint64) {

@@ -12,20 +12,20 @@ const mostWindowRows = 1_000_000
 // openRows is how many tensors a step is taken to have that has not ended and so never told.
 const openRows = 10_000
 
-// windows cuts steps, in their order, into parts that fit into memory.
-func windows(steps []pair.Step, weigh func(pair.Step) uint64) [][]pair.Step {
-	var parts [][]pair.Step
+// windows cuts what is read, in its order, into parts that fit into memory.
+func windows[T any](all []T, weigh func(T) uint64) [][]T {
+	var parts [][]T
 	begin, held := 0, uint64(0)
-	for i, step := range steps {
-		weight := weigh(step)
+	for i, one := range all {
+		weight := weigh(one)
 		if i > begin && held+weight > mostWindowRows {
-			parts = append(parts, steps[begin:i])
+			parts = append(parts, all[begin:i])
 			begin, held = i, 0
 		}
 		held += weight
 	}
-	if begin < len(steps) {
-		parts = append(parts, steps[begin:])
+	if begin < len(all) {
+		parts = append(parts, all[begin:])
 	}
 	return parts
 }

@@ -31,7 +31,7 @@ func TestWindowsHoldNoMoreThanTheyMayUnlessOneStepDoes(t *testing.T) {
 			t.Errorf("windows = %v, want %v", got, want)
 		}
 	}
-	if empty := windows(nil, nil); len(empty) != 0 {
+	if empty := windows[pair.Step](nil, nil); len(empty) != 0 {
 		t.Errorf("windows of no steps = %v, want none", empty)
 	}
 }

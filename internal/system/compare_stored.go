@@ -8,8 +8,6 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
-	"github.com/tensortap/tensortap/analysis/pair"
-	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/schemas"
@@ -41,7 +39,7 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	if comparison.Stored && len(request.Payloads) == 0 && request.Map == nil {
 		return c.storeVerdicts(ctx, r, &request, job)
 	}
-	return job.Run(ctx, func(pair.Step, []judge.Judged, *result.Collector) error { return nil })
+	return job.Run(ctx, nil)
 }
 
 // exceptions are the user's own.
