@@ -2,11 +2,11 @@ package compare
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // settings says of each place what a tensor without partner is told by.
@@ -66,22 +66,5 @@ func CheckRank(run *rows.Run, rank int64) error {
 		}
 		ranks = append(ranks, run.Ranks[i].Rank)
 	}
-	return fmt.Errorf("run %s has no rank %d; it has %s", run.Name, rank, spans(ranks))
-}
-
-// spans are ranks in ascending order in words, as 0-3, 6.
-func spans(ranks []uint32) string {
-	var words []string
-	for begin := 0; begin < len(ranks); {
-		end := begin
-		for end+1 < len(ranks) && ranks[end+1] == ranks[end]+1 {
-			end++
-		}
-		word := fmt.Sprint(ranks[begin])
-		if end > begin {
-			word += fmt.Sprintf("-%d", ranks[end])
-		}
-		words, begin = append(words, word), end+1
-	}
-	return strings.Join(words, ", ")
+	return fmt.Errorf("run %s has no rank %d; it has %s", run.Name, rank, steps.Spans(ranks))
 }

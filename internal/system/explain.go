@@ -145,7 +145,7 @@ func (c *Client) findPlace(ctx context.Context, r ExplainRequest, e *report.Expl
 		}
 	}
 	return fmt.Errorf("op %s has no tensor or other argument at rank %s, step %s of %s; ranks that have it: %s; steps: %s",
-		e.Op, orAny(r.Compare.Rank), orAny(r.Step), e.Problem, spansOf(distinctNumbers(e.Steps, "rank")), spansOf(distinctNumbers(e.Steps, "step")))
+		e.Op, orAny(r.Compare.Rank), orAny(r.Step), e.Problem, steps.Spans(distinctNumbers(e.Steps, "rank")), steps.Spans(distinctNumbers(e.Steps, "step")))
 }
 
 // distinctNumbers are the numbers in a column, in ascending order.

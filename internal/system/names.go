@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/consumers/parquet"
+	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // ArchivedRuns are the names of the runs that the folder's archive holds, whether a system runs on it or not.
@@ -56,24 +57,7 @@ func (c *Client) CheckRank(ctx context.Context, run string, rank int64) error {
 	if len(ranks) == 0 {
 		return nil // which a verdict says better
 	}
-	return fmt.Errorf("run %s has no rank %d; its ranks: %s", run, rank, spansOf(ranks))
-}
-
-// spansOf are ranks or steps in ascending order in words, as 0-3, 6.
-func spansOf(ranks []int64) string {
-	var words []string
-	for begin := 0; begin < len(ranks); {
-		end := begin
-		for end+1 < len(ranks) && ranks[end+1] == ranks[end]+1 {
-			end++
-		}
-		word := fmt.Sprint(ranks[begin])
-		if end > begin {
-			word += fmt.Sprintf("-%d", ranks[end])
-		}
-		words, begin = append(words, word), end+1
-	}
-	return strings.Join(words, ", ")
+	return fmt.Errorf("run %s has no rank %d; its ranks: %s", run, rank, steps.Spans(ranks))
 }
 
 // CheckOp says whether one of the runs has an op of exactly that name.
