@@ -92,15 +92,20 @@ func GroupSize(run *rows.Run) (size uint64, known bool) {
 	return size, size == 1
 }
 
-// splitFactors is a number that holds, often enough for any size, every prime factor of the numbers of ranks in the
-// groups of two runs; 1 where those are the same.
+// splitFactors are those of two runs.
 func splitFactors(problem, bench *rows.Run) int64 {
 	p, _ := GroupSize(problem)
 	b, _ := GroupSize(bench)
-	if p == b {
+	return SplitFactors(p, b)
+}
+
+// SplitFactors is a number that holds, often enough for any size, every prime factor of the numbers of ranks in the
+// groups of two runs; 1 where those are the same.
+func SplitFactors(problem, bench uint64) int64 {
+	if problem == bench {
 		return 1
 	}
-	radical := radicalOf(p * b)
+	radical := radicalOf(problem * bench)
 	power := radical
 	for power <= math.MaxInt64/radical {
 		power *= radical

@@ -3,9 +3,9 @@ package system
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/internal/report"
 )
 
@@ -79,27 +79,10 @@ func (c *Client) mergeSides(ctx context.Context, problem, bench string) (sides [
 	return sides, nil
 }
 
-// splitFactors is a number that holds, often enough for any size, every prime factor of the numbers of ranks in the
-// groups of two runs; 1 where those are the same.
-func (c *Client) splitFactors(ctx context.Context, problem, bench string) (uint64, error) {
+// splitFactors are pair.SplitFactors of two stored runs.
+func (c *Client) splitFactors(ctx context.Context, problem, bench string) (int64, error) {
 	sides, err := c.mergeSides(ctx, problem, bench)
-	if err != nil || sides[0].size == sides[1].size {
-		return 1, err
-	}
-	radical, rest := uint64(1), sides[0].size*sides[1].size
-	for prime := uint64(2); rest > 1; prime++ {
-		if rest%prime == 0 {
-			radical *= prime
-		}
-		for rest%prime == 0 {
-			rest /= prime
-		}
-	}
-	power := radical
-	for power <= math.MaxInt64/radical {
-		power *= radical
-	}
-	return power, nil
+	return pair.SplitFactors(sides[0].size, sides[1].size), err
 }
 
 // splitWeightsQuery says whether a weight has, along one dimension, as much less than in the other run as follows from
