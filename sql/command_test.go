@@ -20,12 +20,12 @@ func (d *database) askAsCommand(tb testing.TB, object sql.Object, parameters map
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return d.query(tb, text+"\nFORMAT TabSeparatedWithNames", "", parameters)
+	return d.Query(tb, text+"\nFORMAT TabSeparatedWithNames", "", parameters)
 }
 
 // fact is the answer to a question of Settle.
 func (d *database) fact(tb testing.TB, question string, parameters map[string]string) sql.Fact {
 	tb.Helper()
-	row := strings.Split(strings.TrimSuffix(d.query(tb, question+"\nFORMAT TSVRaw", "", parameters), "\n"), "\t")
+	row := strings.Split(strings.TrimSuffix(d.Query(tb, question+"\nFORMAT TSVRaw", "", parameters), "\n"), "\t")
 	return sql.Fact{Type: row[0], Text: strings.Join(row[1:len(row)-1], "\t"), Null: row[len(row)-1] == "1"}
 }

@@ -132,7 +132,7 @@ func TestStatisticsOfShardsMergeToThoseOfTheWhole(t *testing.T) {
 		tables.add("bench", 0, site, wants[site])
 	}
 	database.load(t, tables.files(tensors))
-	answer := database.query(t, `SELECT seq, sort = 'shards', toString(whole_shape), value_min, value_max, value_mean, value_m2, value_l2, value_l1,
+	answer := database.Query(t, `SELECT seq, sort = 'shards', toString(whole_shape), value_min, value_max, value_mean, value_m2, value_l2, value_l1,
 			nan_count, positive_infinity_count, negative_infinity_count, zero_count
 		FROM tap.merged_tensors(problem = 'problem', bench = 'bench', side = 'problem', problem_whole_world = 0, bench_whole_world = 0, first_step = 0, last_step = -1, step_offset = 0)
 		ORDER BY seq`, "", nil)

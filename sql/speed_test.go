@@ -15,7 +15,7 @@ func TestPairsOfManyRowsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	database := startDatabase(t)
 	database.fillTwoRuns(t, 1_300_000) // several parts for each run
-	answer := database.query(t, `SELECT bench_present, count(), countIf(site_id != bench_site_id)
+	answer := database.Query(t, `SELECT bench_present, count(), countIf(site_id != bench_site_id)
 		FROM tap.pairs(problem = 'problem', bench = 'bench', rank = -1, first_step = 0, last_step = -1, step_offset = 0)
 		GROUP BY bench_present`, "", nil)
 	if want := "true\t1300000\t0\n"; answer != want {
@@ -27,7 +27,7 @@ func TestPairsOfManyRowsKeepTheirOrder(t *testing.T) {
 func (d *database) fillTwoRuns(tb testing.TB, rows int) {
 	tb.Helper()
 	_ = testbed.FillTwoRuns(rows, func(statement string, parameters map[string]string) error {
-		d.query(tb, statement, "", parameters) // ends the test if it cannot
+		d.Query(tb, statement, "", parameters) // ends the test if it cannot
 		return nil
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	filed "github.com/tensortap/tensortap/analysis/internal/cases" // a function here has its name
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -57,7 +58,7 @@ func (s *scenario) read(t *testing.T, file string) {
 }
 
 func readTable(text string) table {
-	lines := strings.Split(strings.TrimSuffix(expandIDs(text), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(filed.ExpandIDs(text), "\n"), "\n")
 	columns := strings.Split(lines[0], "\t")
 	var read table
 	for _, line := range lines[1:] {
@@ -68,21 +69,6 @@ func readTable(text string) table {
 		read = append(read, row)
 	}
 	return read
-}
-
-// expandIDs writes the ids for (run NAME), (op NAME) and (site OP ROLE PATH).
-func expandIDs(text string) string {
-	return regexp.MustCompile(`\((run|op|site) ([^()]+)\)`).ReplaceAllStringFunc(text, func(call string) string {
-		words := strings.Fields(strings.Trim(call, "()"))
-		id := schemas.OpID(words[1])
-		switch words[0] {
-		case "run":
-			id = schemas.RunID(words[1])
-		case "site":
-			id = schemas.SiteID(id, words[2], words[3])
-		}
-		return strconv.FormatUint(id, 10)
-	})
 }
 
 // whole is 0 where a column is absent, as in the database.

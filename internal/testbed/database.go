@@ -86,31 +86,52 @@ func (d *Database) Load(tb testing.TB, file string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for table := range d.filled {
-		d.Query(tb, "TRUNCATE TABLE tap_store."+table, "", nil)
-	}
-	d.filled = map[string]bool{}
+	d.Empty(tb)
 	for _, part := range archive.Files {
 		if kind, ok := strings.CutSuffix(part.Name, ".tsv"); ok && kind != "want" {
-			d.insert(tb, kind, string(part.Data))
+			d.Insert(tb, kind, string(part.Data))
 		}
 	}
 }
 
-// insert adds rows in tab-separated text with the names of their columns, in which (run NAME) stands for its id.
-func (d *Database) insert(tb testing.TB, table, rows string) {
+// Insert adds rows in tab-separated text with the names of their columns; ids are as ExpandIDs takes them.
+func (d *Database) Insert(tb testing.TB, table, rows string) {
 	tb.Helper()
-	d.filled[table] = true
+	d.fill(table)
 	columns, _, _ := strings.Cut(rows, "\n")
-	rows = regexp.MustCompile(`\((run|op|site) ([^()]+)\)`).ReplaceAllStringFunc(rows, func(call string) string {
+	d.Query(tb, "INSERT INTO tap_store."+table+" (`"+strings.ReplaceAll(columns, "\t", "`, `")+"`) FORMAT TabSeparatedWithNames",
+		ExpandIDs(rows), nil)
+}
+
+func (d *Database) fill(table string) {
+	if d.filled == nil {
+		d.filled = map[string]bool{}
+	}
+	d.filled[table] = true
+}
+
+// Empty removes all rows that were inserted or written.
+func (d *Database) Empty(tb testing.TB) {
+	tb.Helper()
+	for table := range d.filled {
+		d.Query(tb, "TRUNCATE TABLE tap_store."+table, "", nil)
+	}
+	d.filled = nil
+}
+
+// ExpandIDs writes the ids for (run NAME), (op NAME) and (site OP ROLE PATH).
+func ExpandIDs(rows string) string {
+	return regexp.MustCompile(`\((run|op|site) ([^()]+)\)`).ReplaceAllStringFunc(rows, func(call string) string {
 		words := strings.Fields(strings.Trim(call, "()"))
 		id := schemas.OpID(words[1])
-		if words[0] == "site" {
+		switch words[0] {
+		case "run":
+			id = schemas.RunID(words[1])
+		case "site":
 			id = schemas.SiteID(id, words[2], words[3])
 		}
 		return strconv.FormatUint(id, 10)
 	})
-	d.Query(tb, "INSERT INTO tap_store."+table+" (`"+strings.ReplaceAll(columns, "\t", "`, `")+"`) FORMAT TabSeparatedWithNames", rows, nil)
 }
 
 // Write stores messages as the consumer does.
@@ -124,11 +145,8 @@ func (d *Database) Write(tb testing.TB, messages []schemas.Message) {
 	for _, m := range messages {
 		byKind[m.Header.Kind] = append(byKind[m.Header.Kind], m)
 	}
-	if d.filled == nil {
-		d.filled = map[string]bool{}
-	}
 	for kind, same := range byKind {
-		d.filled[kind] = true
+		d.fill(kind)
 		if err := writer.Write(tb.Context(), same); err != nil {
 			tb.Fatal(err)
 		}

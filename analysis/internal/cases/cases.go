@@ -98,7 +98,7 @@ func tablesOf(archive *txtar.Archive) map[string]Table {
 	tables := map[string]Table{}
 	for _, f := range archive.Files {
 		if name, ok := strings.CutSuffix(f.Name, ".tsv"); ok && f.Name != wantFile {
-			tables[name] = parse(expandIDs(string(f.Data)))
+			tables[name] = parse(ExpandIDs(string(f.Data)))
 		}
 	}
 	return tables
@@ -117,8 +117,8 @@ func parse(text string) Table {
 	return t
 }
 
-// expandIDs writes the ids for (run NAME), (op NAME) and (site OP ROLE PATH).
-func expandIDs(text string) string {
+// ExpandIDs writes the ids for (run NAME), (op NAME) and (site OP ROLE PATH).
+func ExpandIDs(text string) string {
 	return regexp.MustCompile(`\((run|op|site) ([^()]+)\)`).ReplaceAllStringFunc(text, func(call string) string {
 		words := strings.Fields(strings.Trim(call, "()"))
 		id := schemas.OpID(words[1])
