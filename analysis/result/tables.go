@@ -193,15 +193,22 @@ func layerColumns() []column[Layer] {
 }
 
 func unpairedColumns() []column[Unpaired] {
-	return []column[Unpaired]{
-		uint32s("rank", func(u *Unpaired) uint32 { return u.Rank }),
-		uint32s("step", func(u *Unpaired) uint32 { return u.Step }),
+	at := stepOfRank(func(u *Unpaired) (rank, step uint32) { return u.Rank, u.Step })
+	return append(at,
 		text("side", func(u *Unpaired) string { return u.Side }),
 		text("op", func(u *Unpaired) string { return u.Op }),
 		text("module", func(u *Unpaired) string { return u.Module }),
 		text("reason", func(u *Unpaired) string { return u.Reason }),
 		uint64s("row_count", func(u *Unpaired) uint64 { return u.RowCount }),
 		uint64s("position", func(u *Unpaired) uint64 { return u.Position }),
+	)
+}
+
+// stepOfRank are the first two columns of reports that have a row for each rank and step, or several.
+func stepOfRank[R any](of func(*R) (rank, step uint32)) []column[R] {
+	return []column[R]{
+		uint32s("rank", func(r *R) uint32 { rank, _ := of(r); return rank }),
+		uint32s("step", func(r *R) uint32 { _, step := of(r); return step }),
 	}
 }
 
@@ -243,10 +250,7 @@ func summaryColumns() []column[StepSummary] {
 }
 
 func summaryPlace() []column[StepSummary] {
-	return []column[StepSummary]{
-		uint32s("rank", func(s *StepSummary) uint32 { return s.Rank }),
-		uint32s("step", func(s *StepSummary) uint32 { return s.Step }),
-	}
+	return stepOfRank(func(s *StepSummary) (rank, step uint32) { return s.Rank, s.Step })
 }
 
 // first is what differs first, or a row without any name.
