@@ -9,7 +9,7 @@ ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
 KERNEL  := producers/torch/tensortap/statistics.so
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Packages in which things happen at once: the race detector looks at these. internal/corpus is left out, whose cases ask the engine for minutes.
+# Packages in which things happen at once: the race detector looks at these. internal/dev/corpus is left out, whose cases ask the engine for minutes.
 RACED   := ./pipelines/... ./consumers/... ./producers/agent/... ./internal/embedded/... ./internal/system/...
 DUMPS   := producers/msprobe/testdata/dumps
 
@@ -69,8 +69,8 @@ lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the who
 generate: ## write what is derived: rows, tables, the reference, licences
 	@mkdir -p $(TOOLS)
 	go run ./schemas/internal/generate
-	go run ./internal/reference > docs/views.md
-	go run ./internal/thirdparty > $(TOOLS)/THIRD_PARTY.md && mv $(TOOLS)/THIRD_PARTY.md THIRD_PARTY.md
+	go run ./internal/dev/reference > docs/views.md
+	go run ./internal/dev/thirdparty > $(TOOLS)/THIRD_PARTY.md && mv $(TOOLS)/THIRD_PARTY.md THIRD_PARTY.md
 
 .PHONY: check
 check: lint test ## everything that CI runs
@@ -93,7 +93,7 @@ $(TOOLS)/before/$(BEFORE)/bin/tensortap:
 
 .PHONY: bench
 bench: build engine before ## the figures of docs/BENCHMARKS.md, beside those of the program as it was at commit BEFORE
-	go run ./internal/bench -before $(TOOLS)/before/$(BEFORE)/bin/tensortap
+	go run ./internal/dev/bench -before $(TOOLS)/before/$(BEFORE)/bin/tensortap
 
 .PHONY: venv
 venv: $(TOOLS)/venv/done ## Python readers of the archive, for tests
@@ -168,7 +168,7 @@ gpu-check: kernel ## holds the CUDA kernel against the C kernel and measures it;
 .PHONY: bench-torch
 bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BENCHMARKS-torch.md
 	cd producers/torch && PYTHONPATH=. $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
-	go run ./internal/bench -only collector -append docs/BENCHMARKS-torch.md
+	go run ./internal/dev/bench -only collector -append docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=. $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
 
 .PHONY: bench-aten
@@ -193,7 +193,7 @@ bench-engines: build engine kernel engines ## what the collector costs in tokens
 
 .PHONY: msprobe
 msprobe: $(TOOLS)/msprobe/done ## msProbe itself, pinned, some 3 GB, for the test of parity that runs it (TENSORTAP_MSPROBE)
-$(TOOLS)/msprobe/done: internal/msprobecsv/testdata/requirements.txt
+$(TOOLS)/msprobe/done: analysis/msprobe/msprobecsv/testdata/requirements.txt
 	python3 -m venv $(TOOLS)/msprobe
 	$(TOOLS)/msprobe/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"
 )

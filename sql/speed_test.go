@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/sql"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/analysis/rows/folders"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/steps"
 )
 

@@ -3,9 +3,9 @@ package compare
 import (
 	"slices"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
-	"github.com/tensortap/tensortap/internal/report"
 )
 
 // Fill puts the answer into the form that people and programs read.

@@ -12,7 +12,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/schemas"
 )
 

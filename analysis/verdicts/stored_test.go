@@ -20,7 +20,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rules"
 	"github.com/tensortap/tensortap/analysis/verdicts"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/jobs"
 	"github.com/tensortap/tensortap/analysis/mapping"
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
 

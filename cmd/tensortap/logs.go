@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/logs"
-	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/schemas"
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/embedded/libchdb"
-	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/consumers/consumertest"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
-	"github.com/tensortap/tensortap/internal/testbed"
 	"github.com/tensortap/tensortap/schemas"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 func TestProcessesOfASystemAreFound(t *testing.T) {

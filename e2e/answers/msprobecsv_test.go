@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // msprobesOwn is a file that msProbe wrote about recorded dumps.
 func msprobesOwn(tb testing.TB, name string) string {
 	tb.Helper()
-	packed, err := os.ReadFile(filepath.Join("../../internal/msprobecsv/testdata/csv", name+".csv.gz"))
+	packed, err := os.ReadFile(filepath.Join("../../analysis/msprobe/msprobecsv/testdata/csv", name+".csv.gz"))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 func TestOverflowOfFoldersNamesRankAndOp(t *testing.T) {
@@ -78,7 +78,7 @@ func TestOverflowWritesTheFileOfMsprobe(t *testing.T) {
 	runs := map[string]int{"D_tp_rank1_nan": 1, "B14_nan_l2_mlp_step1_mix": 1, "B00_golden_mix": 0}
 	u := program.PublishOnce(t, slices.Collect(maps.Keys(runs))...)
 	for run, status := range runs {
-		want, err := os.ReadFile(filepath.Join("../../internal/msprobeoverflow/testdata", run+".json"))
+		want, err := os.ReadFile(filepath.Join("../../analysis/msprobe/msprobeoverflow/testdata", run+".json"))
 		if err != nil && status == 1 {
 			t.Fatal(err)
 		}

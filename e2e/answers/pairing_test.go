@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // pairing is the answer of the report of that name: by its rows, and what the columns are.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // sglangDumper is what SGLang's dumper and its comparator have left: the files of two servers, and which of them differ.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // unpackParts extracts a recording of a small Llama on one or several tensor-parallel ranks: testdata/tp/make.sh.

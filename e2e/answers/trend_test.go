@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // What the tensors of a run say, put in other words than those of the views: one row per key and step.

@@ -11,8 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 func TestVersionNamesTheEngineToo(t *testing.T) {

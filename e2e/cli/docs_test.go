@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // TestReadmeShowsWhatTheCommandPrints runs every command shown with its output.
@@ -32,7 +32,7 @@ func TestReadmeShowsWhatTheCommandPrints(t *testing.T) {
 		args := strings.Fields(command)
 		for _, arg := range args[1:] {
 			name, _, _ := strings.Cut(arg, "/")
-			if err := recorded.Extract(filepath.Join(recorded.Dumps, name+".tar.gz"), dir); err != nil {
+			if err := recorded.Extract(filepath.Join(recorded.Dumps(), name+".tar.gz"), dir); err != nil {
 				t.Fatal(err)
 			}
 		}

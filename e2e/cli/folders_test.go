@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // hold has the data folder for a while, as a long question of somebody else's does.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 func TestTextShowsTheColumnsThatAPersonNeeds(t *testing.T) {
@@ -81,7 +81,7 @@ func TestTheNextCommandBeginsAsThisOneDid(t *testing.T) {
 	t.Parallel()
 	s := program.Setting{Dir: t.TempDir()}
 	for _, name := range []string{"B02_weight_mix", "B00_golden_mix"} {
-		if err := recorded.Extract(filepath.Join(recorded.Dumps, name+".tar.gz"), s.Dir); err != nil {
+		if err := recorded.Extract(filepath.Join(recorded.Dumps(), name+".tar.gz"), s.Dir); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/e2e/internal/torch"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/system"
-	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // livingRun is a training of two ranks that goes on until it is killed.

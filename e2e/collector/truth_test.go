@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // TestTheCollectorSeesWhatMsprobeSees trains the same model once under the msProbe that TENSORTAP_MSPROBE names (`make

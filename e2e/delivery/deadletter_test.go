@@ -23,7 +23,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )

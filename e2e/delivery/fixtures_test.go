@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // counted is what a dump of one rank and step holds: ops, tensors, other arguments, payloads, tensors with NaN.
@@ -47,7 +47,7 @@ func TestEveryRecordedDumpArrivesWhole(t *testing.T) {
 // unpackAll extracts every recorded dump and returns its folder by name.
 func unpackAll(tb testing.TB) map[string]string {
 	tb.Helper()
-	archives, err := filepath.Glob(filepath.Join(recorded.Dumps, "*.tar.gz"))
+	archives, err := filepath.Glob(filepath.Join(recorded.Dumps(), "*.tar.gz"))
 	if err != nil || len(archives) < 40 {
 		tb.Fatalf("find recorded dumps: %d, %v", len(archives), err)
 	}
@@ -70,7 +70,7 @@ func inFiles(tb testing.TB, dirs map[string]string) map[place]counted {
 	if err != nil {
 		testbed.Needed(tb, "no python3 to count the files with")
 	}
-	args := []string{filepath.Join(filepath.Dir(recorded.Dumps), "count_dump.py")}
+	args := []string{filepath.Join(filepath.Dir(recorded.Dumps()), "count_dump.py")}
 	var places []place
 	for name, dir := range dirs {
 		files, err := filepath.Glob(filepath.Join(dir, "step*", "*", "dump.json"))

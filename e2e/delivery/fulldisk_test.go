@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/recorded"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/pipelines"
 )
 

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // engine is a server of models as its users install it. Nothing of it is replaced; it runs on the CPU.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
-	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // query sends sql as user through the guard and returns the status and the body.

@@ -10,9 +10,9 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
-	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // TestMain lets the test binary be its own engine, as the real binary is, and a parent that a test can kill.

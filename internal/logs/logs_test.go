@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/logs"
-	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 func launched(tb testing.TB) (run string, launch logs.Launch) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/payload"
-	"github.com/tensortap/tensortap/internal/recorded"
 )
 
 // sayings is how a message of msProbe begins, or what only it has, and what we say then.

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/payload"
-	"github.com/tensortap/tensortap/internal/recorded"
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
-	"github.com/tensortap/tensortap/internal/report"
 )
 
 // ErrNeedsStore says that folders can be compared only once they are stored: their tensor-parallel groups are of

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/store"
-	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/schemas"
 )
 

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/tensortap/tensortap/internal/msprobedump"
+	"github.com/tensortap/tensortap/analysis/msprobe/msprobedump"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/schemas"
 )

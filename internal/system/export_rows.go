@@ -7,7 +7,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"github.com/tensortap/tensortap/internal/msprobedump"
+	"github.com/tensortap/tensortap/analysis/msprobe/msprobedump"
 	"github.com/tensortap/tensortap/schemas"
 )
 

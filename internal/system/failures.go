@@ -3,7 +3,7 @@ package system
 import (
 	"context"
 
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 )
 
 // failuresQuery names the ops that raised, rank by rank, of each the first ones.

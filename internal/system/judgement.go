@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/schemas"
 )
 

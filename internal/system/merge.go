@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tensortap/tensortap/analysis/pair"
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 )
 
 // mergeRanks makes one rank of each tensor-parallel group where two runs have groups of different sizes, and returns

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 )
 
 // merge makes one rank of several where the runs of a comparison cannot be held against each other as they are.

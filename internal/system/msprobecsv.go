@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tensortap/tensortap/analysis/msprobe/msprobecsv"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/internal/msprobecsv"
-	"github.com/tensortap/tensortap/internal/report"
 )
 
 // WriteMsprobeCSV writes what msProbe's own compare would print about two

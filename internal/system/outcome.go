@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tensortap/tensortap/analysis/jobs"
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 )
 
 // OutcomeOf is a comparison as one of many: its verdict, where it began and its counts.

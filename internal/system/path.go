@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 )
 
 // IsPath says whether a user who may name a run or a folder means a folder: it

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/payload"
-	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/producers/dumps"

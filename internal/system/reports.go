@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/internal/report"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/sql"
 )

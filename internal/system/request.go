@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/mapping"
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/sql"
 )
 

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tensortap/tensortap/internal/report"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 )
 

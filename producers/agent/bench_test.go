@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
 )

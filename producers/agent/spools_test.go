@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/schemas"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/recorded"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 func TestMain(m *testing.M) {

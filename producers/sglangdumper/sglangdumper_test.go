@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/schemas"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/analysis/pair/align"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/schemas"
 )

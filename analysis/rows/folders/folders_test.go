@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/analysis/rows"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/schemas"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // TestMain lets the test binary be its own engine, as the real binary is.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rows/store"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // Two runs of 5 million tensors each, read in windows of so many steps of all four ranks, both runs at once.

@@ -17,7 +17,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/internal/recorded"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"

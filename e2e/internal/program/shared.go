@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tensortap/tensortap/internal/recorded"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // PublishOnce stores a recorded dump under its name in the shared system, whichever test needs it first.

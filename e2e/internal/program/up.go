@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/system"
-	"github.com/tensortap/tensortap/internal/testbed"
 )
 
 // Up is a running `tensortap up`.

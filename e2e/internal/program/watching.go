@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tensortap/tensortap/internal/report"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // Watching is a running `tensortap watch --output json`.

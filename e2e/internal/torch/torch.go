@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/testbed"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // Python is an interpreter with torch.

@@ -3,7 +3,7 @@
     python bench/overhead.py TABLE.md                    times all and writes the table
     python bench/overhead.py --msprobe SUBJECT FOLDER    answers each line (forward or train, and a level) with msProbe's times, as
                                                          JSON; run by the above in the environment of TENSORTAP_MSPROBE's executable
-    python bench/overhead.py --spool FOLDER LEVEL STEPS  writes the spool of a small training; run by internal/bench
+    python bench/overhead.py --spool FOLDER LEVEL STEPS  writes the spool of a small training; run by internal/dev/bench
 """
 
 from __future__ import annotations

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// section is the figures of one measurement.
+type section struct {
+	name, title string
+	figures     []figure
+	notes       []string // how it was measured, and what to know of it
+}
+
+// figure is one line of the table.
+type figure struct {
+	what   string
+	value  string
+	detail string // least and greatest of the rounds, or what it was compared with
+	mark   string // what is wanted; empty where nothing is
+	met    bool
+}
+
+func (s *section) add(f figure) { s.figures = append(s.figures, f) }
+
+func (s *section) note(format string, values ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, values...))
+}
+
+func (f figure) verdict() string {
+	switch {
+	case f.mark == "":
+		return ""
+	case f.met:
+		return "met"
+	default:
+		return "missed"
+	}
+}
+
+// print writes the section for a terminal.
+func (s *section) print(to io.Writer) error {
+	fmt.Fprintf(to, "\n%s\n", s.title)
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, f := range s.figures {
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\n", f.what, f.value, f.detail, f.mark, f.verdict())
+	}
+	return table.Flush()
+}
+
+// document is docs/BENCHMARKS.md.
+type document struct {
+	options  options
+	machine  string
+	rounds   int
+	sections []section
+}
+
+func (d document) command() string {
+	command := "go run ./internal/dev/bench"
+	if d.options.quick {
+		command += " -quick"
+	}
+	if d.options.only != "" {
+		command += " -only " + d.options.only
+	}
+	return command + " -write " + d.options.write
+}
+
+func (d document) markdown() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s` (`make bench` prints the same), on %s:\n%s.\n\n"+
+		"Each figure is the median of %d rounds unless it says otherwise; behind it the least and the greatest. Whatever is compared\n"+
+		"was measured in the same run, so ratios hold where absolute figures move with the machine.\n",
+		d.command(), time.Now().UTC().Format(time.DateOnly), d.machine, d.rounds)
+	for _, s := range d.sections {
+		s.markdown(&b)
+	}
+	return b.Bytes()
+}
+
+// appendTo writes the figures behind what a document holds.
+func (d document) appendTo(path string) error {
+	text, err := os.ReadFile(path) //nolint:gosec // named by who runs this
+	if err != nil {
+		return err
+	}
+	b := bytes.NewBuffer(text)
+	for _, s := range d.sections {
+		s.markdown(b)
+	}
+	return os.WriteFile(path, b.Bytes(), 0o600)
+}
+
+func (s *section) markdown(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n## %s\n\n| what | figure | rounds, baseline | mark | |\n|---|---|---|---|---|\n", s.title)
+	for _, f := range s.figures {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", f.what, f.value, f.detail, f.mark, f.verdict())
+	}
+	if len(s.notes) > 0 {
+		fmt.Fprintln(b)
+	}
+	for _, n := range s.notes {
+		fmt.Fprintf(b, "* %s\n", n)
+	}
+}
+
+// describeMachine says what the figures were measured on.
+func describeMachine() string {
+	return fmt.Sprintf("%s, %d cores, %.0f GB of memory, Linux %s, load %s at the start, %s",
+		procLine("/proc/cpuinfo", "model name"), runtime.NumCPU(), float64(kilobytes(procLine("/proc/meminfo", "MemTotal")))/1e6,
+		firstWord("/proc/sys/kernel/osrelease"), firstWord("/proc/loadavg"), runtime.Version())
+}
+
+// procLine is what stands behind a name and a colon in a file of /proc.
+func procLine(path, name string) string {
+	file, err := os.Open(path) //nolint:gosec // of /proc
+	if err != nil {
+		return "unknown"
+	}
+	defer file.Close() //nolint:errcheck // only read
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// kilobytes reads "123 kB".
+func kilobytes(text string) int64 {
+	var n int64
+	_, _ = fmt.Sscanf(text, "%d kB", &n) // 0 when it is none
+	return n
+}
+
+func firstWord(path string) string {
+	text, err := os.ReadFile(path) //nolint:gosec // of /proc
+	if err != nil {
+		return "unknown"
+	}
+	word, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	return word
+}
