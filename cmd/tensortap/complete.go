@@ -49,7 +49,7 @@ func (a *app) runNames(ctx context.Context, begun string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, err := endpoint.OpenReader(ctx)
+	reader, err := system.OpenReader(ctx, endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (a *app) archivedNames(begun string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := folder.ArchivedRuns()
+	names, err := system.ArchivedRuns(folder)
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begun) })
 	slices.Sort(names)
 	return names[:min(len(names), mostCompletions)], err

@@ -132,7 +132,7 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, parameters map[string]str
 		if r.Name == "shape_diff" && style.Format == report.Text {
 			return a.shapeDiff(ctx, client, parameters, style)
 		}
-		return client.QueryViews(ctx, a.stdout, style, r.Query, parameters)
+		return client.Write(ctx, a.stdout, style, r.Query, parameters)
 	})
 }
 
@@ -215,7 +215,7 @@ func (a *app) warnIncomplete(ctx context.Context, client *system.Client, paramet
 		if parameters[name] == "" {
 			continue
 		}
-		gaps, err := client.Incomplete(ctx, parameters[name])
+		gaps, err := client.Gaps(ctx, parameters[name])
 		if err != nil {
 			return err
 		}

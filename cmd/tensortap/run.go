@@ -199,7 +199,7 @@ func failuresOf(ctx context.Context, client *system.Client, run string) (report.
 	if err := client.WaitCurrent(ctx); err != nil {
 		return report.Table{}, err
 	}
-	reader, err := client.Endpoint.OpenReader(ctx)
+	reader, err := system.OpenReader(ctx, client.Endpoint)
 	if err != nil {
 		return report.Table{}, err
 	}

@@ -99,7 +99,7 @@ func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) er
 	if !q.now && endpoint.NATS != "" {
 		a.waitCurrent(ctx, endpoint)
 	}
-	reader, err := endpoint.OpenReader(ctx)
+	reader, err := system.OpenReader(ctx, endpoint)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/pair/align"
 	"github.com/tensortap/tensortap/pipelines"
@@ -122,9 +120,9 @@ func (c *Client) unaligned(ctx context.Context, problem, bench string, stepOffse
 	if err != nil || one.Get(0, "one").Number == 1 {
 		return nil, err
 	}
-	rows, err := c.rowsOfViews(ctx, unalignedQuery,
-		clickhouse.Named("problem", problem), clickhouse.Named("bench", bench), clickhouse.Named("step_offset", fmt.Sprint(stepOffset)),
-		clickhouse.Named("rules", fmt.Sprint(align.Rules)), clickhouse.Named("most", fmt.Sprint(mostProgramPairs+1)))
+	rows, err := c.Rows(ctx, unalignedQuery, map[string]string{
+		"problem": problem, "bench": bench, "step_offset": fmt.Sprint(stepOffset), "rules": fmt.Sprint(align.Rules), "most": fmt.Sprint(mostProgramPairs + 1),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look for programs of %s and %s that are not aligned: %w", problem, bench, err)
 	}
@@ -217,7 +215,7 @@ func (c *Client) programs(ctx context.Context, pairs []programPair) (map[uint64]
 }
 
 func (c *Client) readPrograms(ctx context.Context, query string, into map[uint64]*pair.Program) error {
-	rows, err := c.rowsOfViews(ctx, query)
+	rows, err := c.Rows(ctx, query, nil)
 	if err != nil {
 		return err
 	}

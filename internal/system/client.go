@@ -11,10 +11,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/analysis/ask"
 )
 
 // Client talks to a running system. Its methods may be called at the same time.
 type Client struct {
+	*ask.Door
 	Endpoint Endpoint
 	stream   jetstream.JetStream
 	database driver.Conn
@@ -31,6 +34,7 @@ func Connect(ctx context.Context, e Endpoint, now func() time.Time) (*Client, er
 		client.Close()
 		return nil, err
 	}
+	client.Door = ask.Open(client.database)
 	return client, nil
 }
 

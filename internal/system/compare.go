@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/producers/dumps"
-	"github.com/tensortap/tensortap/sql"
 )
 
 // Compare publishes what is not stored yet, pairs the ops and holds the runs against each other.
@@ -180,47 +180,10 @@ func (c *Client) fillNamed(ctx context.Context, r CompareRequest, comparison *re
 	for _, merge := range comparison.Merges {
 		runs = append(runs, merge.Made)
 	}
-	comparison.Completeness, err = c.Report(ctx, "completeness", map[string]string{"run": runs[0], "others": textList(runs[1:])})
+	comparison.Completeness, err = c.Report(ctx, "completeness", map[string]string{"run": runs[0], "others": ask.Texts(runs[1:])})
 	return err
 }
 
 // rememberedRows is how many rows that differ are stored with a comparison, whatever it shows: the next one is held
 // against them.
 const rememberedRows = 1000
-
-// Report answers a report by its name; parameters that are not given have their defaults.
-func (c *Client) Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error) {
-	r, values, err := prepareReport(name, parameters)
-	if err != nil {
-		return report.Table{}, err
-	}
-	return c.tableOfViews(ctx, r.Query, values)
-}
-
-// prepareReport fills in the defaults and leaves out what the report does not take.
-func prepareReport(name string, parameters map[string]string) (sql.Report, map[string]string, error) {
-	r, err := sql.ReportByName(name)
-	if err != nil {
-		return r, nil, err
-	}
-	values := map[string]string{}
-	for _, p := range r.Parameters {
-		values[p.Name] = p.Default
-		if given, ok := parameters[p.Name]; ok {
-			values[p.Name] = given
-		}
-	}
-	return r, values, nil
-}
-
-// CheckRun says whether a run of that name is stored.
-func (c *Client) CheckRun(ctx context.Context, run string) error {
-	table, err := c.Table(ctx, "SELECT count() AS found FROM tap.runs WHERE name = {run:String}", map[string]string{"run": run})
-	if err != nil {
-		return err
-	}
-	if table.Get(0, "found").Exact == "0" {
-		return c.noRun(ctx, run)
-	}
-	return nil
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/report"
@@ -31,7 +32,7 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	job, err := compare.Open(ctx, store.Open(c.database), request)
 	if malformed, is := errors.AsType[*judge.MalformedExceptionError](err); is {
 		e := malformed.Exception
-		return nil, &MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
+		return nil, &ask.MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
 	}
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 
 // exceptions are the user's own.
 func (c *Client) exceptions(ctx context.Context) ([]judge.Exception, error) {
-	table, err := c.plainTable(ctx, "SELECT api, role, path, sort, why FROM tap_store.known_exception FINAL ORDER BY api, role, path, sort", nil)
+	table, err := c.Table(ctx, "SELECT api, role, path, sort, why FROM tap_store.known_exception FINAL ORDER BY api, role, path, sort", nil)
 	if err != nil {
 		return nil, fmt.Errorf("read known exceptions: %w", err)
 	}
@@ -58,7 +59,7 @@ func (c *Client) exceptions(ctx context.Context) ([]judge.Exception, error) {
 
 // payloads are what comparisons of the raw tensors of two runs said.
 func (c *Client) payloads(ctx context.Context, problem, bench string) (map[compare.PayloadPlace]judge.Payload, error) {
-	table, err := c.plainTable(ctx, `SELECT rank, step, problem_site_id, bench_site_id, same_bits, relative_l2
+	table, err := c.Table(ctx, `SELECT rank, step, problem_site_id, bench_site_id, same_bits, relative_l2
 		FROM tap_store.payload_error FINAL
 		WHERE problem_run_id = xxh3(concat({problem:String}, char(31))) AND bench_run_id = xxh3(concat({bench:String}, char(31)))`,
 		map[string]string{"problem": problem, "bench": bench})

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 )
@@ -97,7 +98,7 @@ func (c *Client) findOp(ctx context.Context, r ExplainRequest, e *report.Explana
 		return fmt.Errorf("neither %s nor %s has an op", e.Problem, e.Bench)
 	}
 	by := names.Get(0, "matched_by").Exact
-	alike := alikeNames(names, by)
+	alike := ask.AlikeNames(names, by)
 	total := int(names.Get(0, "alike_count").Number)
 	switch {
 	case by == "near":
@@ -111,17 +112,6 @@ func (c *Client) findOp(ctx context.Context, r ExplainRequest, e *report.Explana
 		e.Others, e.OtherCount = alike[1:min(len(alike), 4)], total-1
 	}
 	return nil
-}
-
-// alikeNames are the names of the ops that match like the first.
-func alikeNames(names report.Table, by string) []string {
-	var alike []string
-	for i := range names.Rows {
-		if names.Get(i, "matched_by").Exact == by {
-			alike = append(alike, names.Get(i, "op").Exact)
-		}
-	}
-	return alike
 }
 
 func andMore(n int) string {
@@ -195,14 +185,14 @@ func (c *Client) fillExplanation(ctx context.Context, r ExplainRequest, e *repor
 	place := map[string]string{"run": e.Problem, "op": e.Op, "rank": parameters["rank"], "step": parameters["step"]}
 	ask(&e.Place, "op_place", place)
 	group.Go(func() error {
-		byMsprobe, err := c.bothFrom(askCtx, "msprobe", r.Compare.Problem, r.Compare.Bench())
+		byMsprobe, err := c.BothFrom(askCtx, "msprobe", r.Compare.Problem, r.Compare.Bench())
 		if err == nil && byMsprobe {
 			e.Msprobe, err = c.Report(askCtx, "op_msprobe", parameters)
 		}
 		return err
 	})
 	group.Go(func() error {
-		gaps, err := c.gaps(askCtx, e.Problem, e.Bench)
+		gaps, err := c.Gaps(askCtx, e.Problem, e.Bench)
 		e.Gaps = append(e.Gaps, gaps...)
 		return err
 	})
@@ -220,17 +210,4 @@ func (c *Client) fillExplanation(ctx context.Context, r ExplainRequest, e *repor
 	var err error
 	e.Place, err = c.Report(ctx, "op_place", place)
 	return err
-}
-
-// gaps says what is missing of several runs.
-func (c *Client) gaps(ctx context.Context, runs ...string) ([]string, error) {
-	var gaps []string
-	for _, run := range runs {
-		found, err := c.Incomplete(ctx, run)
-		if err != nil {
-			return nil, err
-		}
-		gaps = append(gaps, found...)
-	}
-	return gaps, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-
 	"github.com/tensortap/tensortap/analysis/msprobe/msprobedump"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -25,12 +23,15 @@ func (e *exporting) prepare(ctx context.Context) ([]exportedStep, error) {
 }
 
 // each calls row for each row of the answer, to scan it.
-func (e *exporting) each(ctx context.Context, what, query string, row func(scan func(...any) error) error, more ...any) error {
-	parameters := append([]any{
-		clickhouse.Named("run_id", fmt.Sprint(e.run)), clickhouse.Named("rank", fmt.Sprint(e.request.Rank)),
-		clickhouse.Named("first_step", fmt.Sprint(e.request.Steps.First())), clickhouse.Named("last_step", fmt.Sprint(e.request.Steps.Last())),
-	}, more...)
-	rows, err := e.client.rowsOfViews(ctx, query, parameters...)
+func (e *exporting) each(ctx context.Context, what, query string, row func(scan func(...any) error) error, more ...[2]string) error {
+	parameters := map[string]string{
+		"run_id": fmt.Sprint(e.run), "rank": fmt.Sprint(e.request.Rank),
+		"first_step": fmt.Sprint(e.request.Steps.First()), "last_step": fmt.Sprint(e.request.Steps.Last()),
+	}
+	for _, parameter := range more {
+		parameters[parameter[0]] = parameter[1]
+	}
+	rows, err := e.client.Rows(ctx, query, parameters)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
@@ -156,7 +157,7 @@ ORDER BY p.position`
 		o.name, o.phase = named.name, named.phase
 		ops = append(ops, o)
 		return nil
-	}, clickhouse.Named("program", fmt.Sprint(id)))
+	}, [2]string{"program", fmt.Sprint(id)})
 	e.programs[id] = ops
 	return ops, err
 }
@@ -177,5 +178,5 @@ ORDER BY seq`
 			e.place(dump, placed, seen, &row)
 		}
 		return err
-	}, clickhouse.Named("rank_of_step", fmt.Sprint(s.rank)), clickhouse.Named("step", fmt.Sprint(s.step)), clickhouse.Named("epoch", fmt.Sprint(s.epoch)))
+	}, [2]string{"rank_of_step", fmt.Sprint(s.rank)}, [2]string{"step", fmt.Sprint(s.step)}, [2]string{"epoch", fmt.Sprint(s.epoch)})
 }

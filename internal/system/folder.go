@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/tensortap/tensortap/consumers/parquet"
 )
 
 // Folder is where a system keeps everything, private to its user.
@@ -191,3 +193,6 @@ func (f Folder) budget(asked int64) (Budget, error) {
 	}
 	return b, nil
 }
+
+// ArchivedRuns are the names of the runs that the folder's archive holds, whether a system runs on it or not.
+func ArchivedRuns(f Folder) ([]string, error) { return parquet.RunNames(f.archive()) }

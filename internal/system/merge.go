@@ -64,7 +64,7 @@ FROM (
 ORDER BY side`
 
 func (c *Client) mergeSides(ctx context.Context, problem, bench string) (sides [2]mergeSide, err error) {
-	table, err := c.tableOfViews(ctx, mergeSidesQuery, map[string]string{"problem": problem, "bench": bench})
+	table, err := c.Table(ctx, mergeSidesQuery, map[string]string{"problem": problem, "bench": bench})
 	if err != nil {
 		return sides, err
 	}
@@ -107,7 +107,7 @@ func (j *mergeJob) different(ctx context.Context) (bool, error) {
 	}
 	parameters := j.parameters()
 	parameters["problem_size"], parameters["bench_size"] = strconv.FormatUint(p.size, 10), strconv.FormatUint(b.size, 10)
-	table, err := j.client.tableOfViews(ctx, splitWeightsQuery, parameters)
+	table, err := j.client.Table(ctx, splitWeightsQuery, parameters)
 	return err == nil && table.Get(0, "found").Number > 0, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/zeebo/xxh3"
 
@@ -49,15 +48,7 @@ func (m *merging) query(ctx context.Context, query string, more map[string]strin
 		"to_other": strconv.FormatInt(m.stepOffset*int64(1-2*m.side), 10),
 	})
 	maps.Copy(parameters, more)
-	text, err := m.client.settled(ctx, query, parameters)
-	if err != nil {
-		return err
-	}
-	var named []any
-	for name, value := range parameters {
-		named = append(named, clickhouse.Named(name, value))
-	}
-	rows, err := m.client.database.Query(ctx, text, named...)
+	rows, err := m.client.Rows(ctx, query, parameters)
 	if err != nil {
 		return err
 	}

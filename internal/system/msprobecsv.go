@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/msprobe/msprobecsv"
-	"github.com/tensortap/tensortap/analysis/report"
-	"github.com/tensortap/tensortap/consumers/clickhouse"
 )
 
 // WriteMsprobeCSV writes what msProbe's own compare would print about two
@@ -17,15 +16,11 @@ import (
 // ComparePayloads has stored. Without a rank and step that both runs have, it
 // writes nothing, which is an error.
 func (c *Client) WriteMsprobeCSV(ctx context.Context, r CompareRequest, open func(msprobecsv.Place) (io.WriteCloser, error)) ([]msprobecsv.Place, error) {
-	query, values, err := prepareReport("msprobe", r.Parameters(r.Problem, r.Benches))
+	query, values, err := ask.Prepare("msprobe", r.Parameters(r.Problem, r.Benches))
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.settled(ctx, query.Query, values)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := clickhouse.Query(ctx, c.database, text, values, report.Text.ClickHouse())
+	answer, err := c.Stream(ctx, query.Query, values)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (c *Client) WriteMsprobeOverflow(ctx context.Context, to io.Writer, run str
 }
 
 func (c *Client) msprobeOrigins(ctx context.Context, run, step string) ([]msprobeoverflow.Origin, error) {
-	table, err := c.tableOfViews(ctx, overflowOpsQuery, map[string]string{"run": run, "step": step})
+	table, err := c.Table(ctx, overflowOpsQuery, map[string]string{"run": run, "step": step})
 	if err != nil {
 		return nil, err
 	}

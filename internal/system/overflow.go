@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 )
@@ -88,9 +89,9 @@ func (c *Client) WriteOverflow(ctx context.Context, to io.Writer, style report.S
 		return report.WriteObject(to, overflow.Object())
 	case report.CSV, report.Arrow, report.Parquet:
 	}
-	query, values, err := prepareReport("overflow_origin", r.parameters(overflow.Run))
+	query, values, err := ask.Prepare("overflow_origin", r.parameters(overflow.Run))
 	if err != nil {
 		return err
 	}
-	return c.QueryViews(ctx, to, style, query.Query, values)
+	return c.Write(ctx, to, style, query.Query, values)
 }

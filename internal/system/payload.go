@@ -130,7 +130,7 @@ ORDER BY
 // find asks which tensors to compare.
 func (j *payloadJob) find(ctx context.Context) error {
 	r := j.request
-	table, err := j.client.tableOfViews(ctx, payloadPairsQuery, map[string]string{
+	table, err := j.client.Table(ctx, payloadPairsQuery, map[string]string{
 		"problem": r.Problem, "bench": r.Bench, "rank": strconv.FormatInt(r.Rank, 10),
 		"first_step": strconv.FormatInt(r.Steps.First(), 10), "last_step": strconv.FormatInt(r.Steps.Last(), 10),
 		"step_offset": strconv.FormatInt(r.StepOffset, 10),

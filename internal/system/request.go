@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
@@ -97,7 +97,7 @@ func (r CompareRequest) CheckFolders() error {
 // Parameters are those of the comparing reports, for the runs of these names.
 func (r CompareRequest) Parameters(problem string, benches []string) map[string]string {
 	return map[string]string{
-		"problem": problem, "bench": benches[0], "benches": textList(benches[1:]),
+		"problem": problem, "bench": benches[0], "benches": ask.Texts(benches[1:]),
 		"tolerance": formatFloat(r.Tolerance.Number), "tolerances": r.Tolerance.parameter(),
 		"rank":       strconv.FormatInt(r.Rank, 10),
 		"first_step": strconv.FormatInt(r.Steps.First(), 10), "last_step": strconv.FormatInt(r.Steps.Last(), 10),
@@ -105,19 +105,6 @@ func (r CompareRequest) Parameters(problem string, benches []string) map[string]
 		"limit":       strconv.FormatUint(r.Limit, 10),
 	}
 }
-
-// textList is a list of texts as the database reads an Array(String).
-func textList(texts []string) string {
-	literals := make([]string, len(texts))
-	for i, text := range texts {
-		literals[i] = textLiteral(text)
-	}
-	return "[" + strings.Join(literals, ",") + "]"
-}
-
-// textLiteral is a text within a list that is a parameter. The driver escapes what else the database's reader of lists
-// would take for an escape, backslashes too.
-func textLiteral(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 

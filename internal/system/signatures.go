@@ -76,7 +76,7 @@ func (c *Client) signatures(ctx context.Context, problem, bench string, pairs []
 }
 
 func (c *Client) readSignatures(ctx context.Context, query string, into signatures) error {
-	rows, err := c.rowsOfViews(ctx, query)
+	rows, err := c.Rows(ctx, query, nil)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/tensortap/tensortap/analysis/ask"
 )
 
 // Tolerance says up to which relative L2 error two tensors agree. Begin with DefaultTolerance.
@@ -52,7 +54,7 @@ func (t Tolerance) String() string {
 func (t Tolerance) parameter() string {
 	rules := make([]string, len(t.Rules))
 	for i, r := range t.Rules {
-		rules[i] = "(" + textLiteral(r.Op) + "," + textLiteral(r.Dtype) + "," + formatFloat(r.Tolerance) + ")"
+		rules[i] = "(" + ask.Text(r.Op) + "," + ask.Text(r.Dtype) + "," + formatFloat(r.Tolerance) + ")"
 	}
 	return "[" + strings.Join(rules, ",") + "]"
 }

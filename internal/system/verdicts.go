@@ -66,7 +66,7 @@ func declaredComparison(r CompareRequest, request *compare.Request, now int64) s
 
 // judgedUnits are the epochs of what a comparison has judged before.
 func (c *Client) judgedUnits(ctx context.Context, comparison uint64) (map[uint64]bool, error) {
-	table, err := c.plainTable(ctx, "SELECT DISTINCT toString(epoch) AS unit FROM tap_store.judged_step WHERE comparison_id = {comparison:UInt64}",
+	table, err := c.Table(ctx, "SELECT DISTINCT toString(epoch) AS unit FROM tap_store.judged_step WHERE comparison_id = {comparison:UInt64}",
 		map[string]string{"comparison": strconv.FormatUint(comparison, 10)})
 	if err != nil {
 		return nil, fmt.Errorf("look for what was judged before: %w", err)

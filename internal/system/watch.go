@@ -9,6 +9,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 )
@@ -153,7 +154,7 @@ func (w *watch) told(err error) bool { return w.deaf != nil && errors.Is(err, w.
 func passing(err error) bool {
 	var exception *clickhouse.Exception
 	// Codes of ClickHouse's ErrorCodes.cpp: of arguments, types, names, syntax and regular expressions.
-	return !errors.As(err, &exception) || !slices.Contains([]int32{36, 42, 43, 46, 47, 62, 179, 207, cannotCompileRegexp}, exception.Code)
+	return !errors.As(err, &exception) || !slices.Contains([]int32{36, 42, 43, 46, 47, 62, 179, 207, ask.CannotCompileRegexp}, exception.Code)
 }
 
 // back says, once, that the database is there again.

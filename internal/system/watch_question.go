@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/sql"
 )
@@ -44,7 +45,7 @@ func pairsQuestion() watchedQuestion {
 
 // ask asks for the report.
 func (q *watchedQuestion) ask(ctx context.Context, c *Client, at sight, parameters map[string]string) (report.Table, error) {
-	r, values, err := prepareReport(q.report, parameters)
+	r, values, err := ask.Prepare(q.report, parameters)
 	if err != nil {
 		return report.Table{}, err
 	}
@@ -53,14 +54,14 @@ func (q *watchedQuestion) ask(ctx context.Context, c *Client, at sight, paramete
 	maps.Copy(given, q.given)
 	k := factKeeper{
 		kept: q.kept, used: map[string]keptFact{}, rows: at.rows, values: values,
-		ask: factsOf(func(question string) (report.Table, error) { return c.plainTable(ctx, question, values) }),
+		ask: ask.FactsOf(func(question string) (report.Table, error) { return c.Table(ctx, question, values) }),
 	}
-	text, err := settle(r.Query, nil, given, k.fact)
+	text, err := ask.Settle(r.Query, given, k.fact)
 	if err != nil {
 		return report.Table{}, err
 	}
 	q.kept = k.used
-	return c.plainTable(ctx, text, values)
+	return c.Table(ctx, text, values)
 }
 
 // factKeeper asks for facts that are not kept, or were read from tables that have other rows by now.

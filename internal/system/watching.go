@@ -233,7 +233,7 @@ func (w *watch) runsEnded(ctx context.Context) (bool, error) {
 	if err := w.measure(ctx); err != nil || w.changed != before {
 		return false, err
 	}
-	w.gaps, err = w.client.gaps(ctx, w.sides[0].name, w.sides[1].name)
+	w.gaps, err = w.client.Gaps(ctx, w.sides[0].name, w.sides[1].name)
 	return err == nil, err
 }
 

@@ -1,4 +1,4 @@
-package system
+package ask
 
 import (
 	"context"
@@ -28,11 +28,6 @@ LIMIT 10 BY
 LIMIT 1000`
 
 // Failures are the ops of these runs that raised, by run, rank and time.
-func (c *Client) Failures(ctx context.Context, runs ...string) (report.Table, error) {
-	return c.Table(ctx, failuresQuery, map[string]string{"runs": textList(runs)})
-}
-
-// Failures are the ops of these runs that raised, by run, rank and time.
-func (r *Reader) Failures(ctx context.Context, runs ...string) (report.Table, error) {
-	return r.client.Failures(ctx, runs...)
+func (d *Door) Failures(ctx context.Context, runs ...string) (report.Table, error) {
+	return d.Table(ctx, failuresQuery, map[string]string{"runs": Texts(runs)})
 }

@@ -1,4 +1,4 @@
-package system
+package ask
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// cannotCompileRegexp is CANNOT_COMPILE_REGEXP of ClickHouse's ErrorCodes.cpp.
-const cannotCompileRegexp = 427
+// CannotCompileRegexp is CANNOT_COMPILE_REGEXP of ClickHouse's ErrorCodes.cpp.
+const CannotCompileRegexp = 427
 
 // MalformedExceptionError says that a row which a user wrote into
 // known_exception holds what is no regular expression, so that nothing that
@@ -37,18 +37,18 @@ func statementText(text string) string {
 const exceptionsLookedAt = 1000
 
 // nameMalformed names the row of known_exception that made a query fail, if it was one.
-func (c *Client) nameMalformed(ctx context.Context, failed error) error {
+func (d *Door) nameMalformed(ctx context.Context, failed error) error {
 	if !isMalformed(failed) {
 		return failed
 	}
-	rows, err := c.tableIn(ctx, "", "SELECT api, role, path, sort FROM tap_store.known_exception FINAL ORDER BY api, path LIMIT {most:UInt64}",
+	rows, err := d.read(ctx, "SELECT api, role, path, sort FROM tap_store.known_exception FINAL ORDER BY api, path LIMIT {most:UInt64}",
 		map[string]string{"most": fmt.Sprint(exceptionsLookedAt)})
 	if err != nil {
 		return failed
 	}
 	for i := range rows.Rows {
 		text := func(column string) string { return rows.Get(i, column).Exact }
-		if cause := c.compile(ctx, text("api"), text("path")); cause != nil {
+		if cause := d.compile(ctx, text("api"), text("path")); cause != nil {
 			return &MalformedExceptionError{API: text("api"), Role: text("role"), Path: text("path"), Sort: text("sort"), Cause: cause}
 		}
 	}
@@ -57,13 +57,13 @@ func (c *Client) nameMalformed(ctx context.Context, failed error) error {
 
 func isMalformed(err error) bool {
 	var exception *clickhouse.Exception
-	return errors.As(err, &exception) && exception.Code == cannotCompileRegexp
+	return errors.As(err, &exception) && exception.Code == CannotCompileRegexp
 }
 
 // compile says why one of the texts is no regular expression to the database.
-func (c *Client) compile(ctx context.Context, texts ...string) error {
+func (d *Door) compile(ctx context.Context, texts ...string) error {
 	for _, text := range texts {
-		if _, err := c.tableIn(ctx, "", "SELECT match('', {pattern:String})", map[string]string{"pattern": text}); isMalformed(err) {
+		if _, err := d.read(ctx, "SELECT match('', {pattern:String})", map[string]string{"pattern": text}); isMalformed(err) {
 			return err
 		}
 	}

@@ -1,0 +1,114 @@
+// Package ask is the one door to the database: the answer to a query or a
+// report, as a table or written out, and whether what a question names is
+// there at all.
+package ask
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/sql"
+)
+
+// Door asks one database. Its methods may be called at the same time.
+type Door struct{ database driver.Conn }
+
+// Open asks through a connection, which speaks HTTP and is the door's from now on.
+func Open(database driver.Conn) *Door { return &Door{database: database} }
+
+// Close lets go of the connection.
+func (d *Door) Close() error { return d.database.Close() }
+
+// Write writes the answer to a query that may call views which are not in the database.
+func (d *Door) Write(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
+	text, err := d.settled(ctx, query, parameters)
+	if err != nil {
+		return err
+	}
+	return d.Query(ctx, to, style, text, parameters)
+}
+
+// Query writes the answer to a query as it stands, with parameters {name:Type}.
+func (d *Door) Query(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
+	answer, err := clickhouse.QueryFirst(ctx, d.database, style.Limit, query, parameters, style.Format.ClickHouse())
+	if err != nil {
+		return d.nameMalformed(ctx, err)
+	}
+	return d.nameMalformed(ctx, errors.Join(report.Write(to, style, answer), answer.Close()))
+}
+
+// Table is the answer to a query, in memory. The views in it need not be in the database.
+func (d *Door) Table(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	text, err := d.settled(ctx, query, parameters)
+	if err != nil {
+		return report.Table{}, err
+	}
+	return d.plain(ctx, text, parameters)
+}
+
+// plain is the answer to a query as it stands.
+func (d *Door) plain(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	table, err := d.read(ctx, query, parameters)
+	return table, d.nameMalformed(ctx, err)
+}
+
+func (d *Door) read(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
+	answer, err := clickhouse.Query(ctx, d.database, query, parameters, report.Text.ClickHouse())
+	if err != nil {
+		return report.Table{}, err
+	}
+	table, err := report.ReadTable(answer)
+	return table, errors.Join(err, answer.Close())
+}
+
+// Stream is the answer to a query as Arrow. The caller closes it.
+func (d *Door) Stream(ctx context.Context, query string, parameters map[string]string) (io.ReadCloser, error) {
+	text, err := d.settled(ctx, query, parameters)
+	if err != nil {
+		return nil, err
+	}
+	return clickhouse.Query(ctx, d.database, text, parameters, report.Text.ClickHouse())
+}
+
+// Rows are those of the answer to a query. The caller closes them.
+func (d *Door) Rows(ctx context.Context, query string, parameters map[string]string) (driver.Rows, error) {
+	text, err := d.settled(ctx, query, parameters)
+	if err != nil {
+		return nil, err
+	}
+	named := make([]any, 0, len(parameters))
+	for name, value := range parameters {
+		named = append(named, driver.NamedValue{Name: name, Value: value})
+	}
+	return d.database.Query(ctx, text, named...)
+}
+
+// Report answers a report by its name; parameters that are not given have their defaults.
+func (d *Door) Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error) {
+	r, values, err := Prepare(name, parameters)
+	if err != nil {
+		return report.Table{}, err
+	}
+	return d.Table(ctx, r.Query, values)
+}
+
+// Prepare fills in the defaults of a report, and leaves out what it does not take.
+func Prepare(name string, parameters map[string]string) (sql.Report, map[string]string, error) {
+	r, err := sql.ReportByName(name)
+	if err != nil {
+		return r, nil, err
+	}
+	values := map[string]string{}
+	for _, p := range r.Parameters {
+		values[p.Name] = p.Default
+		if given, ok := parameters[p.Name]; ok {
+			values[p.Name] = given
+		}
+	}
+	return r, values, nil
+}
