@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tensortap/tensortap/analysis/internal/column"
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/schemas"
@@ -142,17 +143,17 @@ func ContextTable(before []Before) arrow.RecordBatch {
 			return get(b.First)
 		}
 	}
-	return record([]column[Before]{
-		text("op", func(b *Before) string { return b.Op }),
-		text("module", func(b *Before) string { return b.Module }),
-		uint64s("seq", func(b *Before) uint64 { return b.Seq }),
-		floats("error_in", func(b *Before) (float64, bool) { return known(b.ErrorIn) }),
-		floats("error_out", func(b *Before) (float64, bool) { return known(b.ErrorOut) }),
-		uint64s("input_count", func(b *Before) uint64 { return b.InputCount }),
-		uint64s("output_count", func(b *Before) uint64 { return b.OutputCount }),
-		uint64s("differing_count", func(b *Before) uint64 { return b.DifferingCount }),
-		text("verdict", first(func(j *judge.Judged) string { return j.Class.String() })),
-		text("evidence", first(func(j *judge.Judged) string { return j.Evidence.String() })),
-		texts("gives", func(b *Before) []string { return b.Gives }),
+	return column.Record([]column.Of[Before]{
+		column.Text("op", func(b *Before) string { return b.Op }),
+		column.Text("module", func(b *Before) string { return b.Module }),
+		column.Uint64s("seq", func(b *Before) uint64 { return b.Seq }),
+		column.Floats("error_in", func(b *Before) (float64, bool) { return known(b.ErrorIn) }),
+		column.Floats("error_out", func(b *Before) (float64, bool) { return known(b.ErrorOut) }),
+		column.Uint64s("input_count", func(b *Before) uint64 { return b.InputCount }),
+		column.Uint64s("output_count", func(b *Before) uint64 { return b.OutputCount }),
+		column.Uint64s("differing_count", func(b *Before) uint64 { return b.DifferingCount }),
+		column.Text("verdict", first(func(j *judge.Judged) string { return j.Class.String() })),
+		column.Text("evidence", first(func(j *judge.Judged) string { return j.Evidence.String() })),
+		column.Texts("gives", func(b *Before) []string { return b.Gives }),
 	}, before)
 }

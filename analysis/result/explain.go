@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tensortap/tensortap/analysis/internal/column"
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -115,57 +116,57 @@ func compareTruth(a, b bool) int {
 
 // ExplainTable is the report explain_op of a place as Arrow columns.
 func ExplainTable(at pair.Step, explained []Explained) arrow.RecordBatch {
-	return record(explainColumns(at), explained)
+	return column.Record(explainColumns(at), explained)
 }
 
-func explainColumns(at pair.Step) []column[Explained] {
-	ofVerdict := func(columns []column[judge.Judged]) []column[Explained] {
-		return of(func(e *Explained) *judge.Judged { return &e.Judged }, columns)
+func explainColumns(at pair.Step) []column.Of[Explained] {
+	ofVerdict := func(columns []column.Of[judge.Judged]) []column.Of[Explained] {
+		return column.Lift(func(e *Explained) *judge.Judged { return &e.Judged }, columns)
 	}
-	return slices.Concat([]column[Explained]{
-		plainInt64s("rank", func(*Explained) int64 { return int64(at.Rank) }),
-		uint32s("bench_rank", func(e *Explained) uint32 { return e.BenchRank }),
-		plainInt64s("step", func(*Explained) int64 { return int64(at.Step) }),
-		uint16s("micro_step", func(e *Explained) uint16 { return e.Own().MicroStep }),
-		text("op", func(e *Explained) string { return e.Op }),
-		text("bench_op", func(e *Explained) string { return e.BenchOp }),
-		text("paired_by", func(e *Explained) string { return e.PairedBy }),
-		text("role", func(e *Explained) string { return e.Role }),
-		text("path", func(e *Explained) string { return e.Path }),
-	}, ofVerdict(judgedColumns()), []column[Explained]{
-		text("problem_kind", func(e *Explained) string { return e.ProblemLayout.Kind }),
-		text("bench_kind", func(e *Explained) string { return e.BenchLayout.Kind }),
-		text("problem_dtype", func(e *Explained) string { return e.ProblemLayout.Dtype }),
-		text("bench_dtype", func(e *Explained) string { return e.BenchLayout.Dtype }),
-		sizes("problem_shape", func(e *Explained) []int64 { return e.ProblemLayout.Shape }),
-		sizes("bench_shape", func(e *Explained) []int64 { return e.BenchLayout.Shape }),
-		text("problem_literal", func(e *Explained) string { return e.ProblemLayout.Literal }),
-		text("bench_literal", func(e *Explained) string { return e.BenchLayout.Literal }),
-		flags("problem_requires_grad", func(e *Explained) *uint8 { return e.ProblemLayout.RequiresGrad }),
-		flags("bench_requires_grad", func(e *Explained) *uint8 { return e.BenchLayout.RequiresGrad }),
-		uint64s("problem_element_count", func(e *Explained) uint64 { return e.Problem.ElementCount }),
-		uint64s("bench_element_count", func(e *Explained) uint64 { return e.Bench.ElementCount }),
-	}, ofVerdict(statisticColumns()), []column[Explained]{
-		uint64s("problem_not_finite_count", func(e *Explained) uint64 { return e.Problem.NotFinite() }),
-		uint64s("bench_not_finite_count", func(e *Explained) uint64 { return e.Bench.NotFinite() }),
+	return slices.Concat([]column.Of[Explained]{
+		column.PlainInt64s("rank", func(*Explained) int64 { return int64(at.Rank) }),
+		column.Uint32s("bench_rank", func(e *Explained) uint32 { return e.BenchRank }),
+		column.PlainInt64s("step", func(*Explained) int64 { return int64(at.Step) }),
+		column.Uint16s("micro_step", func(e *Explained) uint16 { return e.Own().MicroStep }),
+		column.Text("op", func(e *Explained) string { return e.Op }),
+		column.Text("bench_op", func(e *Explained) string { return e.BenchOp }),
+		column.Text("paired_by", func(e *Explained) string { return e.PairedBy }),
+		column.Text("role", func(e *Explained) string { return e.Role }),
+		column.Text("path", func(e *Explained) string { return e.Path }),
+	}, ofVerdict(judgedColumns()), []column.Of[Explained]{
+		column.Text("problem_kind", func(e *Explained) string { return e.ProblemLayout.Kind }),
+		column.Text("bench_kind", func(e *Explained) string { return e.BenchLayout.Kind }),
+		column.Text("problem_dtype", func(e *Explained) string { return e.ProblemLayout.Dtype }),
+		column.Text("bench_dtype", func(e *Explained) string { return e.BenchLayout.Dtype }),
+		column.Sizes("problem_shape", func(e *Explained) []int64 { return e.ProblemLayout.Shape }),
+		column.Sizes("bench_shape", func(e *Explained) []int64 { return e.BenchLayout.Shape }),
+		column.Text("problem_literal", func(e *Explained) string { return e.ProblemLayout.Literal }),
+		column.Text("bench_literal", func(e *Explained) string { return e.BenchLayout.Literal }),
+		column.Flags("problem_requires_grad", func(e *Explained) *uint8 { return e.ProblemLayout.RequiresGrad }),
+		column.Flags("bench_requires_grad", func(e *Explained) *uint8 { return e.BenchLayout.RequiresGrad }),
+		column.Uint64s("problem_element_count", func(e *Explained) uint64 { return e.Problem.ElementCount }),
+		column.Uint64s("bench_element_count", func(e *Explained) uint64 { return e.Bench.ElementCount }),
+	}, ofVerdict(statisticColumns()), []column.Of[Explained]{
+		column.Uint64s("problem_not_finite_count", func(e *Explained) uint64 { return e.Problem.NotFinite() }),
+		column.Uint64s("bench_not_finite_count", func(e *Explained) uint64 { return e.Bench.NotFinite() }),
 	})
 }
 
 // judgedColumns are all that was found out about a pair.
-func judgedColumns() []column[judge.Judged] {
-	return []column[judge.Judged]{
-		text("verdict", func(j *judge.Judged) string { return j.Class.String() }),
-		text("numeric", func(j *judge.Judged) string { return j.Numeric.String() }),
-		text("evidence", func(j *judge.Judged) string { return j.Evidence.String() }),
-		floats("error", func(j *judge.Judged) (float64, bool) { return known(j.Error) }),
-		floats("error_low", func(j *judge.Judged) (float64, bool) { return known(j.ErrorLow) }),
-		floats("error_high", func(j *judge.Judged) (float64, bool) { return known(j.ErrorHigh) }),
-		floats("tolerance", func(j *judge.Judged) (float64, bool) { return known(j.Tolerance) }),
-		truths("differs", func(j *judge.Judged) bool { return j.Differs }),
-		bools("structure", func(j *judge.Judged) bool { return j.Structure }),
-		text("side", func(j *judge.Judged) string { return j.Side.String() }),
-		text("reason", func(j *judge.Judged) string { return j.Reason }),
-		bools("problem_present", func(j *judge.Judged) bool { return j.InProblem }),
-		bools("bench_present", func(j *judge.Judged) bool { return j.InBench }),
+func judgedColumns() []column.Of[judge.Judged] {
+	return []column.Of[judge.Judged]{
+		column.Text("verdict", func(j *judge.Judged) string { return j.Class.String() }),
+		column.Text("numeric", func(j *judge.Judged) string { return j.Numeric.String() }),
+		column.Text("evidence", func(j *judge.Judged) string { return j.Evidence.String() }),
+		column.Floats("error", func(j *judge.Judged) (float64, bool) { return known(j.Error) }),
+		column.Floats("error_low", func(j *judge.Judged) (float64, bool) { return known(j.ErrorLow) }),
+		column.Floats("error_high", func(j *judge.Judged) (float64, bool) { return known(j.ErrorHigh) }),
+		column.Floats("tolerance", func(j *judge.Judged) (float64, bool) { return known(j.Tolerance) }),
+		column.Truths("differs", func(j *judge.Judged) bool { return j.Differs }),
+		column.Bools("structure", func(j *judge.Judged) bool { return j.Structure }),
+		column.Text("side", func(j *judge.Judged) string { return j.Side.String() }),
+		column.Text("reason", func(j *judge.Judged) string { return j.Reason }),
+		column.Bools("problem_present", func(j *judge.Judged) bool { return j.InProblem }),
+		column.Bools("bench_present", func(j *judge.Judged) bool { return j.InBench }),
 	}
 }

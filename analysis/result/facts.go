@@ -3,6 +3,7 @@ package result
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tensortap/tensortap/analysis/internal/column"
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
@@ -11,10 +12,10 @@ type RunDifference struct{ Property, Problem, Bench string }
 
 // RunDifferenceTable is the report run_differences.
 func RunDifferenceTable(differences []RunDifference) arrow.RecordBatch {
-	return record([]column[RunDifference]{
-		text("property", func(d *RunDifference) string { return d.Property }),
-		text("problem", func(d *RunDifference) string { return d.Problem }),
-		text("bench", func(d *RunDifference) string { return d.Bench }),
+	return column.Record([]column.Of[RunDifference]{
+		column.Text("property", func(d *RunDifference) string { return d.Property }),
+		column.Text("problem", func(d *RunDifference) string { return d.Problem }),
+		column.Text("bench", func(d *RunDifference) string { return d.Bench }),
 	}, differences)
 }
 
@@ -32,22 +33,22 @@ func CompletenessTable(runs []*rows.Run) arrow.RecordBatch {
 			ranks = append(ranks, rankOfRun{run.Name, run.Missing[i]})
 		}
 	}
-	return record([]column[rankOfRun]{
-		text("run", func(r *rankOfRun) string { return r.run }),
-		uint32s("rank", func(r *rankOfRun) uint32 { return r.Rank }),
-		bools("complete", func(r *rankOfRun) bool { return r.Complete }),
-		text("explanation", func(r *rankOfRun) string { return r.Explanation }),
-		uint64s("step_count", func(r *rankOfRun) uint64 { return r.Steps }),
-		uint64s("incomplete_step_count", func(r *rankOfRun) uint64 { return r.IncompleteSteps }),
-		uint64s("produced_row_count", func(r *rankOfRun) uint64 { return r.Produced }),
-		uint64s("stored_row_count", func(r *rankOfRun) uint64 { return r.Stored }),
-		uint64s("dropped_count", func(r *rankOfRun) uint64 { return r.Dropped }),
-		texts("drop_reasons", func(r *rankOfRun) []string { return r.DropReasons }),
-		texts("unseen", func(r *rankOfRun) []string { return r.Unseen }),
-		uint64s("batch_count", func(r *rankOfRun) uint64 { return r.Batches }),
-		uint64s("missing_batch_count", func(r *rankOfRun) uint64 { return r.MissingBatches }),
-		uint64s("dead_letter_count", func(r *rankOfRun) uint64 { return r.DeadLetters }),
-		uint64s("undefined_id_count", func(r *rankOfRun) uint64 { return r.UndefinedIDs }),
-		int64s("last_event_time_ns", func(r *rankOfRun) *int64 { return r.LastEventTimeNs }),
+	return column.Record([]column.Of[rankOfRun]{
+		column.Text("run", func(r *rankOfRun) string { return r.run }),
+		column.Uint32s("rank", func(r *rankOfRun) uint32 { return r.Rank }),
+		column.Bools("complete", func(r *rankOfRun) bool { return r.Complete }),
+		column.Text("explanation", func(r *rankOfRun) string { return r.Explanation }),
+		column.Uint64s("step_count", func(r *rankOfRun) uint64 { return r.Steps }),
+		column.Uint64s("incomplete_step_count", func(r *rankOfRun) uint64 { return r.IncompleteSteps }),
+		column.Uint64s("produced_row_count", func(r *rankOfRun) uint64 { return r.Produced }),
+		column.Uint64s("stored_row_count", func(r *rankOfRun) uint64 { return r.Stored }),
+		column.Uint64s("dropped_count", func(r *rankOfRun) uint64 { return r.Dropped }),
+		column.Texts("drop_reasons", func(r *rankOfRun) []string { return r.DropReasons }),
+		column.Texts("unseen", func(r *rankOfRun) []string { return r.Unseen }),
+		column.Uint64s("batch_count", func(r *rankOfRun) uint64 { return r.Batches }),
+		column.Uint64s("missing_batch_count", func(r *rankOfRun) uint64 { return r.MissingBatches }),
+		column.Uint64s("dead_letter_count", func(r *rankOfRun) uint64 { return r.DeadLetters }),
+		column.Uint64s("undefined_id_count", func(r *rankOfRun) uint64 { return r.UndefinedIDs }),
+		column.Int64s("last_event_time_ns", func(r *rankOfRun) *int64 { return r.LastEventTimeNs }),
 	}, ranks)
 }

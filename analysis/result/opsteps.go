@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tensortap/tensortap/analysis/internal/column"
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -86,13 +87,13 @@ func (s *OpSteps) Steps(limit int) []OpStep {
 
 // OpStepTable is the report op_steps as Arrow columns.
 func OpStepTable(steps []OpStep) arrow.RecordBatch {
-	return record([]column[OpStep]{
-		uint32s("rank", func(s *OpStep) uint32 { return s.Rank }),
-		uint32s("step", func(s *OpStep) uint32 { return s.Step }),
-		uint64s("differing_count", func(s *OpStep) uint64 { return s.DifferingCount }),
-		uint64s("tensor_count", func(s *OpStep) uint64 { return s.TensorCount }),
-		uint64s("unknown_count", func(s *OpStep) uint64 { return s.UnknownCount }),
-		uint64s("unpaired_count", func(s *OpStep) uint64 { return s.UnpairedCount }),
-		floats("greatest_error", func(s *OpStep) (float64, bool) { return known(s.GreatestError) }),
+	return column.Record([]column.Of[OpStep]{
+		column.Uint32s("rank", func(s *OpStep) uint32 { return s.Rank }),
+		column.Uint32s("step", func(s *OpStep) uint32 { return s.Step }),
+		column.Uint64s("differing_count", func(s *OpStep) uint64 { return s.DifferingCount }),
+		column.Uint64s("tensor_count", func(s *OpStep) uint64 { return s.TensorCount }),
+		column.Uint64s("unknown_count", func(s *OpStep) uint64 { return s.UnknownCount }),
+		column.Uint64s("unpaired_count", func(s *OpStep) uint64 { return s.UnpairedCount }),
+		column.Floats("greatest_error", func(s *OpStep) (float64, bool) { return known(s.GreatestError) }),
 	}, steps)
 }

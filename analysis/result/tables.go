@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tensortap/tensortap/analysis/internal/column"
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/schemas"
@@ -15,21 +16,21 @@ import (
 func (r *Result) Table(report string) (table arrow.RecordBatch, known bool) {
 	switch report {
 	case "divergence":
-		return record(divergenceColumns(), r.Divergence), true
+		return column.Record(divergenceColumns(), r.Divergence), true
 	case "divergence_summary":
-		return record(summaryColumns(), r.Summary), true
+		return column.Record(summaryColumns(), r.Summary), true
 	case "judged_steps":
-		return record(judgedStepColumns(), r.Summary), true
+		return column.Record(judgedStepColumns(), r.Summary), true
 	case "origin":
-		return record(originColumns(), r.Origins), true
+		return column.Record(originColumns(), r.Origins), true
 	case "first_divergence":
-		return record(firstColumns(), r.Firsts), true
+		return column.Record(firstColumns(), r.Firsts), true
 	case "jump":
-		return record(jumpColumns(), r.Jumps), true
+		return column.Record(jumpColumns(), r.Jumps), true
 	case "layers":
-		return record(layerColumns(), r.Layers), true
+		return column.Record(layerColumns(), r.Layers), true
 	case "unpaired":
-		return record(unpairedColumns(), r.Unpaired), true
+		return column.Record(unpairedColumns(), r.Unpaired), true
 	}
 	return nil, false
 }
@@ -37,37 +38,37 @@ func (r *Result) Table(report string) (table arrow.RecordBatch, known bool) {
 // known is null for NaN.
 func known(v float64) (float64, bool) { return v, !math.IsNaN(v) }
 
-func placeColumns() []column[Difference] {
-	return []column[Difference]{
-		uint32s("rank", func(d *Difference) uint32 { return d.Rank }),
-		uint32s("step", func(d *Difference) uint32 { return d.Step }),
-		uint64s("position", func(d *Difference) uint64 { return d.Own().Seq }),
-		text("op", func(d *Difference) string { return d.Op }),
-		text("module", func(d *Difference) string { return d.Module }),
-		text("role", func(d *Difference) string { return d.Role }),
-		text("path", func(d *Difference) string { return d.Path }),
+func placeColumns() []column.Of[Difference] {
+	return []column.Of[Difference]{
+		column.Uint32s("rank", func(d *Difference) uint32 { return d.Rank }),
+		column.Uint32s("step", func(d *Difference) uint32 { return d.Step }),
+		column.Uint64s("position", func(d *Difference) uint64 { return d.Own().Seq }),
+		column.Text("op", func(d *Difference) string { return d.Op }),
+		column.Text("module", func(d *Difference) string { return d.Module }),
+		column.Text("role", func(d *Difference) string { return d.Role }),
+		column.Text("path", func(d *Difference) string { return d.Path }),
 	}
 }
 
-func errorColumns() []column[judge.Judged] {
-	return []column[judge.Judged]{
-		text("verdict", func(j *judge.Judged) string { return j.Class.String() }),
-		text("reason", func(j *judge.Judged) string { return j.Reason }),
-		text("evidence", func(j *judge.Judged) string { return j.Evidence.String() }),
-		floats("error", func(j *judge.Judged) (float64, bool) { return known(j.Error) }),
-		floats("tolerance", func(j *judge.Judged) (float64, bool) { return known(j.Tolerance) }),
-		text("side", func(j *judge.Judged) string { return j.Side.String() }),
+func errorColumns() []column.Of[judge.Judged] {
+	return []column.Of[judge.Judged]{
+		column.Text("verdict", func(j *judge.Judged) string { return j.Class.String() }),
+		column.Text("reason", func(j *judge.Judged) string { return j.Reason }),
+		column.Text("evidence", func(j *judge.Judged) string { return j.Evidence.String() }),
+		column.Floats("error", func(j *judge.Judged) (float64, bool) { return known(j.Error) }),
+		column.Floats("tolerance", func(j *judge.Judged) (float64, bool) { return known(j.Tolerance) }),
+		column.Text("side", func(j *judge.Judged) string { return j.Side.String() }),
 	}
 }
 
-func layoutColumns() []column[Difference] {
-	return []column[Difference]{
-		text("problem_dtype", func(d *Difference) string { return d.ProblemLayout.Dtype }),
-		text("bench_dtype", func(d *Difference) string { return d.BenchLayout.Dtype }),
-		sizes("problem_shape", func(d *Difference) []int64 { return d.ProblemLayout.Shape }),
-		sizes("bench_shape", func(d *Difference) []int64 { return d.BenchLayout.Shape }),
-		text("problem_literal", func(d *Difference) string { return d.ProblemLayout.Literal }),
-		text("bench_literal", func(d *Difference) string { return d.BenchLayout.Literal }),
+func layoutColumns() []column.Of[Difference] {
+	return []column.Of[Difference]{
+		column.Text("problem_dtype", func(d *Difference) string { return d.ProblemLayout.Dtype }),
+		column.Text("bench_dtype", func(d *Difference) string { return d.BenchLayout.Dtype }),
+		column.Sizes("problem_shape", func(d *Difference) []int64 { return d.ProblemLayout.Shape }),
+		column.Sizes("bench_shape", func(d *Difference) []int64 { return d.BenchLayout.Shape }),
+		column.Text("problem_literal", func(d *Difference) string { return d.ProblemLayout.Literal }),
+		column.Text("bench_literal", func(d *Difference) string { return d.BenchLayout.Literal }),
 	}
 }
 
@@ -77,8 +78,8 @@ func measuredOf(bit uint32, get func(*rows.Observation) float64) func(*rows.Obse
 }
 
 // statisticColumns are the same statistics of both sides, side by side.
-func statisticColumns() []column[judge.Judged] {
-	var columns []column[judge.Judged]
+func statisticColumns() []column.Of[judge.Judged] {
+	var columns []column.Of[judge.Judged]
 	for _, s := range []struct {
 		name string
 		get  func(*rows.Observation) (float64, bool)
@@ -89,29 +90,29 @@ func statisticColumns() []column[judge.Judged] {
 		{"l2", measuredOf(schemas.MeasuredL2, func(o *rows.Observation) float64 { return o.L2 })},
 	} {
 		columns = append(columns,
-			floats("problem_"+s.name, func(j *judge.Judged) (float64, bool) { return s.get(&j.Problem) }),
-			floats("bench_"+s.name, func(j *judge.Judged) (float64, bool) { return s.get(&j.Bench) }))
+			column.Floats("problem_"+s.name, func(j *judge.Judged) (float64, bool) { return s.get(&j.Problem) }),
+			column.Floats("bench_"+s.name, func(j *judge.Judged) (float64, bool) { return s.get(&j.Bench) }))
 	}
 	return columns
 }
 
 func verdictOf(d *Difference) *judge.Judged { return &d.Judged }
 
-func divergenceColumns() []column[Difference] {
-	return slices.Concat(placeColumns(), []column[Difference]{
-		text("verdict", func(d *Difference) string { return d.Class.String() }),
-		text("numeric", func(d *Difference) string { return d.Numeric.String() }),
-		text("evidence", func(d *Difference) string { return d.Evidence.String() }),
-		floats("error", func(d *Difference) (float64, bool) { return known(d.Error) }),
-		floats("tolerance", func(d *Difference) (float64, bool) { return known(d.Tolerance) }),
-		floats("z_score", func(d *Difference) (float64, bool) { return known(d.ZScore) }),
-		text("not_finite_side", (*Difference).notFiniteSide),
-		text("reason", func(d *Difference) string { return d.Reason }),
-		text("structure", (*Difference).structure),
-	}, layoutColumns(), of(verdictOf, statisticColumns()), []column[Difference]{
-		text("bench_op", func(d *Difference) string { return d.BenchOp }),
-		text("parent", func(d *Difference) string { return d.Parent }),
-		text("user_frame", func(d *Difference) string { return d.UserFrame }),
+func divergenceColumns() []column.Of[Difference] {
+	return slices.Concat(placeColumns(), []column.Of[Difference]{
+		column.Text("verdict", func(d *Difference) string { return d.Class.String() }),
+		column.Text("numeric", func(d *Difference) string { return d.Numeric.String() }),
+		column.Text("evidence", func(d *Difference) string { return d.Evidence.String() }),
+		column.Floats("error", func(d *Difference) (float64, bool) { return known(d.Error) }),
+		column.Floats("tolerance", func(d *Difference) (float64, bool) { return known(d.Tolerance) }),
+		column.Floats("z_score", func(d *Difference) (float64, bool) { return known(d.ZScore) }),
+		column.Text("not_finite_side", (*Difference).notFiniteSide),
+		column.Text("reason", func(d *Difference) string { return d.Reason }),
+		column.Text("structure", (*Difference).structure),
+	}, layoutColumns(), column.Lift(verdictOf, statisticColumns()), []column.Of[Difference]{
+		column.Text("bench_op", func(d *Difference) string { return d.BenchOp }),
+		column.Text("parent", func(d *Difference) string { return d.Parent }),
+		column.Text("user_frame", func(d *Difference) string { return d.UserFrame }),
 	})
 }
 
@@ -122,42 +123,42 @@ func (d *Difference) notFiniteSide() string {
 	return d.Side.String()
 }
 
-func originColumns() []column[Origin] {
-	of := func(columns []column[Difference]) []column[Origin] {
-		return of(func(o *Origin) *Difference { return &o.Difference }, columns)
+func originColumns() []column.Of[Origin] {
+	of := func(columns []column.Of[Difference]) []column.Of[Origin] {
+		return column.Lift(func(o *Origin) *Difference { return &o.Difference }, columns)
 	}
-	return slices.Concat(of(placeColumns()), []column[Origin]{
-		text("kind", func(o *Origin) string { return string(o.Kind) }),
-		text("parameter", func(o *Origin) string { return o.Parameter }),
-		text("operation", func(o *Origin) string { return o.Operation }),
-	}, of(factColumns()), []column[Origin]{
-		text("user_frame", func(o *Origin) string { return o.UserFrame }),
-		uint64s("differing_count", func(o *Origin) uint64 { return o.DifferingCount }),
-		uint64s("concurrent", func(o *Origin) uint64 { return uint64(o.Concurrent) }), //nolint:gosec // a count
-		bools("at_or_before", func(o *Origin) bool { return o.AtOrBefore }),
-		text("unseen", func(o *Origin) string { return o.Unseen }),
+	return slices.Concat(of(placeColumns()), []column.Of[Origin]{
+		column.Text("kind", func(o *Origin) string { return string(o.Kind) }),
+		column.Text("parameter", func(o *Origin) string { return o.Parameter }),
+		column.Text("operation", func(o *Origin) string { return o.Operation }),
+	}, of(factColumns()), []column.Of[Origin]{
+		column.Text("user_frame", func(o *Origin) string { return o.UserFrame }),
+		column.Uint64s("differing_count", func(o *Origin) uint64 { return o.DifferingCount }),
+		column.Uint64s("concurrent", func(o *Origin) uint64 { return uint64(o.Concurrent) }), //nolint:gosec // a count
+		column.Bools("at_or_before", func(o *Origin) bool { return o.AtOrBefore }),
+		column.Text("unseen", func(o *Origin) string { return o.Unseen }),
 	})
 }
 
 // factColumns are the verdict and the facts of both sides.
-func factColumns() []column[Difference] {
-	return slices.Concat(of(verdictOf, errorColumns()), layoutColumns(), of(verdictOf, statisticColumns()))
+func factColumns() []column.Of[Difference] {
+	return slices.Concat(column.Lift(verdictOf, errorColumns()), layoutColumns(), column.Lift(verdictOf, statisticColumns()))
 }
 
-func firstColumns() []column[FirstDifference] {
-	of := func(columns []column[Difference]) []column[FirstDifference] {
-		return of(func(f *FirstDifference) *Difference { return &f.Difference }, columns)
+func firstColumns() []column.Of[FirstDifference] {
+	of := func(columns []column.Of[Difference]) []column.Of[FirstDifference] {
+		return column.Lift(func(f *FirstDifference) *Difference { return &f.Difference }, columns)
 	}
 	facts := of(factColumns())
 	const verdict = 6 // columns of errorColumns
-	return slices.Concat(of(placeColumns()), facts[:verdict], []column[FirstDifference]{
-		floats("error_in", func(f *FirstDifference) (float64, bool) { return known(f.ErrorIn) }),
-		floats("error_out", func(f *FirstDifference) (float64, bool) { return known(f.ErrorOut) }),
-		floats("error_ratio", (*FirstDifference).errorRatio),
-	}, facts[verdict:], []column[FirstDifference]{
-		text("parent", func(f *FirstDifference) string { return f.Parent }),
-		text("user_frame", func(f *FirstDifference) string { return f.UserFrame }),
-		uint64s("differing_count", func(f *FirstDifference) uint64 { return f.DifferingCount }),
+	return slices.Concat(of(placeColumns()), facts[:verdict], []column.Of[FirstDifference]{
+		column.Floats("error_in", func(f *FirstDifference) (float64, bool) { return known(f.ErrorIn) }),
+		column.Floats("error_out", func(f *FirstDifference) (float64, bool) { return known(f.ErrorOut) }),
+		column.Floats("error_ratio", (*FirstDifference).errorRatio),
+	}, facts[verdict:], []column.Of[FirstDifference]{
+		column.Text("parent", func(f *FirstDifference) string { return f.Parent }),
+		column.Text("user_frame", func(f *FirstDifference) string { return f.UserFrame }),
+		column.Uint64s("differing_count", func(f *FirstDifference) uint64 { return f.DifferingCount }),
 	})
 }
 
@@ -169,51 +170,51 @@ func (f *FirstDifference) errorRatio() (float64, bool) {
 	return f.ErrorOut / f.ErrorIn, true
 }
 
-func jumpColumns() []column[Jump] {
-	of := func(columns []column[Difference]) []column[Jump] {
-		return of(func(j *Jump) *Difference { return &j.Difference }, columns)
+func jumpColumns() []column.Of[Jump] {
+	of := func(columns []column.Of[Difference]) []column.Of[Jump] {
+		return column.Lift(func(j *Jump) *Difference { return &j.Difference }, columns)
 	}
-	return slices.Concat(of(placeColumns()), of(factColumns()), []column[Jump]{
-		plainFloats("noise_before", func(j *Jump) float64 { return j.NoiseBefore }),
-		text("user_frame", func(j *Jump) string { return j.UserFrame }),
+	return slices.Concat(of(placeColumns()), of(factColumns()), []column.Of[Jump]{
+		column.PlainFloats("noise_before", func(j *Jump) float64 { return j.NoiseBefore }),
+		column.Text("user_frame", func(j *Jump) string { return j.UserFrame }),
 	})
 }
 
-func layerColumns() []column[Layer] {
-	return []column[Layer]{
-		uint32s("step", func(l *Layer) uint32 { return l.Step }),
-		text("direction", func(l *Layer) string { return l.Direction }),
-		int32s("layer_index", func(l *Layer) int32 { return l.Index }),
-		text("layer", func(l *Layer) string { return l.Name }),
-		uint64s("paired_count", func(l *Layer) uint64 { return l.PairedCount }),
-		uint64s("differing_count", func(l *Layer) uint64 { return l.DifferingCount }),
-		uint64s("not_finite_count", func(l *Layer) uint64 { return l.NotFiniteCount }),
-		plainFloats("greatest_error", func(l *Layer) float64 { return l.GreatestError }),
+func layerColumns() []column.Of[Layer] {
+	return []column.Of[Layer]{
+		column.Uint32s("step", func(l *Layer) uint32 { return l.Step }),
+		column.Text("direction", func(l *Layer) string { return l.Direction }),
+		column.Int32s("layer_index", func(l *Layer) int32 { return l.Index }),
+		column.Text("layer", func(l *Layer) string { return l.Name }),
+		column.Uint64s("paired_count", func(l *Layer) uint64 { return l.PairedCount }),
+		column.Uint64s("differing_count", func(l *Layer) uint64 { return l.DifferingCount }),
+		column.Uint64s("not_finite_count", func(l *Layer) uint64 { return l.NotFiniteCount }),
+		column.PlainFloats("greatest_error", func(l *Layer) float64 { return l.GreatestError }),
 	}
 }
 
-func unpairedColumns() []column[Unpaired] {
+func unpairedColumns() []column.Of[Unpaired] {
 	at := stepOfRank(func(u *Unpaired) (rank, step uint32) { return u.Rank, u.Step })
 	return append(at,
-		text("side", func(u *Unpaired) string { return u.Side }),
-		text("op", func(u *Unpaired) string { return u.Op }),
-		text("module", func(u *Unpaired) string { return u.Module }),
-		text("reason", func(u *Unpaired) string { return u.Reason }),
-		uint64s("row_count", func(u *Unpaired) uint64 { return u.RowCount }),
-		uint64s("position", func(u *Unpaired) uint64 { return u.Position }),
+		column.Text("side", func(u *Unpaired) string { return u.Side }),
+		column.Text("op", func(u *Unpaired) string { return u.Op }),
+		column.Text("module", func(u *Unpaired) string { return u.Module }),
+		column.Text("reason", func(u *Unpaired) string { return u.Reason }),
+		column.Uint64s("row_count", func(u *Unpaired) uint64 { return u.RowCount }),
+		column.Uint64s("position", func(u *Unpaired) uint64 { return u.Position }),
 	)
 }
 
 // stepOfRank are the first two columns of reports that have a row for each rank and step, or several.
-func stepOfRank[R any](of func(*R) (rank, step uint32)) []column[R] {
-	return []column[R]{
-		uint32s("rank", func(r *R) uint32 { rank, _ := of(r); return rank }),
-		uint32s("step", func(r *R) uint32 { _, step := of(r); return step }),
+func stepOfRank[R any](of func(*R) (rank, step uint32)) []column.Of[R] {
+	return []column.Of[R]{
+		column.Uint32s("rank", func(r *R) uint32 { rank, _ := of(r); return rank }),
+		column.Uint32s("step", func(r *R) uint32 { _, step := of(r); return step }),
 	}
 }
 
-func summaryColumns() []column[StepSummary] {
-	counts := []column[StepSummary]{}
+func summaryColumns() []column.Of[StepSummary] {
+	counts := []column.Of[StepSummary]{}
 	for _, c := range []struct {
 		name string
 		of   func(*StepSummary) uint64
@@ -236,20 +237,20 @@ func summaryColumns() []column[StepSummary] {
 		{"bits_differ_count", func(s *StepSummary) uint64 { return s.BitsDifferCount }},
 		{"uninitialised_count", func(s *StepSummary) uint64 { return s.UninitialisedCount }},
 	} {
-		counts = append(counts, uint64s(c.name, c.of))
+		counts = append(counts, column.Uint64s(c.name, c.of))
 	}
-	return slices.Concat(summaryPlace(), counts, []column[StepSummary]{
-		text("unknown_reasons", (*StepSummary).unknownReasons),
-		floats("greatest_error", func(s *StepSummary) (float64, bool) { return known(s.GreatestError) }),
-		uint64s("differing_count", func(s *StepSummary) uint64 { return s.DifferingCount }),
-		numbers64("first_position", (*StepSummary).firstPosition),
-		text("first_op", func(s *StepSummary) string { return s.first().Op }),
-		text("first_role", func(s *StepSummary) string { return s.first().Role }),
-		text("first_path", func(s *StepSummary) string { return s.first().Path }),
+	return slices.Concat(summaryPlace(), counts, []column.Of[StepSummary]{
+		column.Text("unknown_reasons", (*StepSummary).unknownReasons),
+		column.Floats("greatest_error", func(s *StepSummary) (float64, bool) { return known(s.GreatestError) }),
+		column.Uint64s("differing_count", func(s *StepSummary) uint64 { return s.DifferingCount }),
+		column.Numbers64("first_position", (*StepSummary).firstPosition),
+		column.Text("first_op", func(s *StepSummary) string { return s.first().Op }),
+		column.Text("first_role", func(s *StepSummary) string { return s.first().Role }),
+		column.Text("first_path", func(s *StepSummary) string { return s.first().Path }),
 	})
 }
 
-func summaryPlace() []column[StepSummary] {
+func summaryPlace() []column.Of[StepSummary] {
 	return stepOfRank(func(s *StepSummary) (rank, step uint32) { return s.Rank, s.Step })
 }
 
@@ -265,12 +266,12 @@ func (s *StepSummary) firstPosition() (uint64, bool) {
 	return s.first().Own().Seq, s.First != nil
 }
 
-func judgedStepColumns() []column[StepSummary] {
-	columns := slices.DeleteFunc(summaryColumns(), func(c column[StepSummary]) bool {
+func judgedStepColumns() []column.Of[StepSummary] {
+	columns := slices.DeleteFunc(summaryColumns(), func(c column.Of[StepSummary]) bool {
 		return !slices.Contains([]string{
 			"rank", "step", "paired_count", "only_problem_count", "only_bench_count", "unknown_count", "alone_unknown_count",
 			"measured_count", "same_not_finite_count", "bits_differ_count", "differing_count",
-		}, c.field.Name)
+		}, c.Field.Name)
 	})
 	named := func(get func(*Difference) string) func(*StepSummary) string {
 		return func(s *StepSummary) string {
@@ -289,15 +290,15 @@ func judgedStepColumns() []column[StepSummary] {
 		}
 	}
 	return append(columns,
-		uint64s("seq", func(s *StepSummary) uint64 { return s.first().Own().Seq }),
-		text("op", named(func(d *Difference) string { return d.Op })),
-		text("module", named(func(d *Difference) string { return d.ownModule })),
-		text("role", named(func(d *Difference) string { return d.Role })),
-		text("path", named(func(d *Difference) string { return d.Path })),
-		text("verdict", named(func(d *Difference) string { return d.Class.String() })),
-		text("evidence", named(func(d *Difference) string { return d.Evidence.String() })),
-		floats("error", number(func(d *Difference) float64 { return d.Error })),
-		floats("tolerance", number(func(d *Difference) float64 { return d.Tolerance })),
-		text("side", named(func(d *Difference) string { return d.Side.String() })),
-		text("reason", named(func(d *Difference) string { return d.Reason })))
+		column.Uint64s("seq", func(s *StepSummary) uint64 { return s.first().Own().Seq }),
+		column.Text("op", named(func(d *Difference) string { return d.Op })),
+		column.Text("module", named(func(d *Difference) string { return d.ownModule })),
+		column.Text("role", named(func(d *Difference) string { return d.Role })),
+		column.Text("path", named(func(d *Difference) string { return d.Path })),
+		column.Text("verdict", named(func(d *Difference) string { return d.Class.String() })),
+		column.Text("evidence", named(func(d *Difference) string { return d.Evidence.String() })),
+		column.Floats("error", number(func(d *Difference) float64 { return d.Error })),
+		column.Floats("tolerance", number(func(d *Difference) float64 { return d.Tolerance })),
+		column.Text("side", named(func(d *Difference) string { return d.Side.String() })),
+		column.Text("reason", named(func(d *Difference) string { return d.Reason })))
 }
