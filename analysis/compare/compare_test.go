@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/steps"
@@ -87,5 +88,21 @@ func TestNothingToCompareWithIsAnError(t *testing.T) {
 	stop()
 	if _, err := Run(ended, source, request("B00_golden_L0", "B00_golden_L0")); err == nil {
 		t.Error("a comparison that was stopped gave an answer")
+	}
+}
+
+func TestAnAnswerSaysHowItsRunsWereRecorded(t *testing.T) {
+	t.Parallel()
+	answer, err := Run(t.Context(), opened(t, "B02_weight_mix", "B00_golden_L0"), request("B02_weight_mix", "B00_golden_L0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var comparison report.Comparison
+	answer.Fill(&comparison)
+	for i, level := range []string{"mix", "L0"} {
+		got := comparison.Recorded[i]
+		if got.Source != "msprobe" || got.Level != level || got.Task != "statistics" || len(got.Steps) == 0 {
+			t.Errorf("side %d was recorded as %+v, want msprobe, %s, statistics and its steps", i, got, level)
+		}
 	}
 }

@@ -20,7 +20,7 @@ func (a *Answer) Fill(c *report.Comparison) {
 	}
 	c.RunDifferences = report.TableOf(result.RunDifferenceTable(a.Differences))
 	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches)))
-	c.Level = a.level()
+	c.Recorded = [2]report.Recorded{recordedAs(a.Problem), recordedAs(a.Benches[0])}
 	c.Warnings = append(c.Warnings, a.Warnings...)
 	c.WarningCount += len(a.Warnings)
 }
@@ -33,10 +33,13 @@ func (a *Answer) table(name string) report.Table {
 	return report.TableOf(record)
 }
 
-// level is the level that problem and bench were recorded at; empty where they differ or nobody knows.
-func (a *Answer) level() string {
-	if level := a.Problem.Described.Level; level == a.Benches[0].Described.Level {
-		return level
+// recordedAs is how a run was recorded, as far as its rows tell.
+func recordedAs(run *rows.Run) report.Recorded {
+	d := &run.Described
+	steps := make([]uint32, len(run.Steps))
+	for i := range run.Steps {
+		steps[i] = run.Steps[i].Step
 	}
-	return ""
+	slices.Sort(steps)
+	return report.Recorded{Source: d.Source, Level: d.Level, Task: d.Task, Steps: slices.Compact(steps)}
 }

@@ -11,19 +11,19 @@ type Comparison struct {
 	Problem         string
 	Benches         []string // the first is paired with; with more, their spread is the tolerance
 	Verdict         Verdict
-	Level           string // that both were recorded at; empty where they differ or nobody knows
-	Tolerance       string // in words
-	Strict          bool   // what exists on one side only makes the runs differ
-	Summary         Table  // divergence_summary
-	Divergence      Table  // divergence: numbers, dtypes and shapes; where only arguments differ, those
-	Remembered      Table  // of those rows, the ones that are stored with a comparison
-	Origins         Table  // origin
-	Layers          Table  // layers
-	Jumps           Table  // jump; no columns where nobody asked
-	Unpaired        Table  // unpaired, the first ones
-	RunDifferences  Table  // run_differences
-	Completeness    Table  // completeness of all runs
-	ProblemArgument string // what to write for the runs in the next command
+	Tolerance       string      // in words
+	Strict          bool        // what exists on one side only makes the runs differ
+	Recorded        [2]Recorded // of problem and bench
+	Summary         Table       // divergence_summary
+	Divergence      Table       // divergence: numbers, dtypes and shapes; where only arguments differ, those
+	Remembered      Table       // of those rows, the ones that are stored with a comparison
+	Origins         Table       // origin
+	Layers          Table       // layers
+	Jumps           Table       // jump; no columns where nobody asked
+	Unpaired        Table       // unpaired, the first ones
+	RunDifferences  Table       // run_differences
+	Completeness    Table       // completeness of all runs
+	ProblemArgument string      // what to write for the runs in the next command
 	BenchArgument   string
 	MapArgument     string   // likewise for the mapping file; empty without one
 	Warnings        []string // what of the dumps could not be read, the first ones
@@ -34,6 +34,13 @@ type Comparison struct {
 	Stored          bool     // the runs stay stored, so that reports can be asked for
 	Merges          []Merge  // what was made of runs whose ranks had to be merged first
 	Parts           []Part   // of merged ranks, whose part each origin is
+}
+
+// Recorded is how a run was recorded; what is not known is empty.
+type Recorded struct {
+	Source, Level, Task string
+	Live                bool     // some of its ranks can be asked for more
+	Steps               []uint32 // that it has, in ascending order
 }
 
 // Bench is the run that the problem was paired with.
@@ -56,7 +63,10 @@ func (c *Comparison) unpaired() uint64 {
 }
 
 // unknown says why nothing can be said, where nothing differs.
-func (c *Comparison) unknown() string { return c.Summary.Tally().unknown(c.incomplete() == "") }
+func (c *Comparison) unknown() string {
+	tally := c.Summary.Tally()
+	return tally.because(tally.doubt(c.incomplete() == ""))
+}
 
 // Gaps says, for each row of the completeness report that is not complete, what is missing.
 func (t Table) Gaps() []string {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -62,7 +61,7 @@ func (n *note) verdict() {
 	switch {
 	case n.Verdict == Unknown:
 		n.line("", "%s", n.unknown())
-	case n.Verdict == Same && n.Summary.Sum("within_count")+n.digests() == 0:
+	case n.Verdict == Same && n.byStatisticsAlone():
 		n.line("", "as far as statistics can tell: they prove differences, not equality")
 	}
 }
@@ -75,9 +74,6 @@ func (n *note) band() string {
 	}
 	return "their spread is the tolerance"
 }
-
-// digests is how many pairs are equal by more than their layout.
-func (n *note) digests() uint64 { return n.Summary.Sum("proved_equal_count") }
 
 func (n *note) runDifferences() {
 	label := "runs differ"
@@ -145,48 +141,13 @@ func (n *note) raised() {
 	}
 }
 
+// next says what to do now, a line each.
 func (n *note) next() {
-	origins := n.origins()
-	switch {
-	case n.Verdict == Same:
-	case n.MapArgument != "" && n.Verdict == Differs:
-		n.command("next", "compare %s %s --map %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument, n.MapArgument)
-	case n.Verdict == Unknown && !n.Stored:
-		n.nextUnknown()
-	case !n.Stored:
-		n.command("next", "compare %s %s --limit 100 --output csv", n.ProblemArgument, n.BenchArgument)
-		n.line("or", "%[1]s up, publish both with %[2]s, and ask %[1]s report or explain", n.style.program(), n.publishing())
-	case len(origins.Rows) > 0:
-		n.command("next", "explain --problem %s --bench %s --op %s", n.ProblemArgument, n.BenchArgument, Argument(origins.Get(0, "op").Exact))
-		n.command("or", "report divergence --problem %s --bench %s --texts 0 --limit 100", n.ProblemArgument, n.BenchArgument)
-	case n.unpaired() > 0:
-		n.command("next", "report unpaired --problem %s --bench %s", n.ProblemArgument, n.BenchArgument)
+	label := "next"
+	for _, line := range n.Next(n.style) {
+		n.line(label, "%s", line)
+		label = "or"
 	}
-	if n.Verdict == Differs && n.Level == "L0" {
-		n.line("or", "record both at level mix: level L0 tells the module, and not which op in it")
-	}
-}
-
-// nextUnknown says what would tell more of dumps that say too little: to compare the same again would not.
-func (n *note) nextUnknown() {
-	switch {
-	case n.WarningCount > 0:
-		n.line("next", "put right what the warnings name, or dump it again")
-	case n.unpaired() > 0:
-		n.line("next", "%[1]s up, publish both with %[2]s, and ask %[1]s report unpaired", n.style.program(), n.publishing())
-	}
-}
-
-// publishing is what stores folders: a command for each tool that wrote one.
-func (n *note) publishing() string {
-	var commands []string
-	for _, tool := range n.Tools {
-		command := n.style.program() + " publish " + tool + " DIR --run NAME"
-		if !slices.Contains(commands, command) {
-			commands = append(commands, command)
-		}
-	}
-	return strings.Join(commands, " and ")
 }
 
 func orUnknown(v Value) string {

@@ -12,7 +12,7 @@ func oneOrigin(op string) Table {
 
 func TestTheNextCommandFitsTheVerdict(t *testing.T) {
 	t.Parallel()
-	alone := Table{Columns: []string{"only_problem_count"}, Rows: [][]Value{{{Exact: "1", Number: 1}}}}
+	alone := counted("only_problem_count")
 	for name, c := range map[string]struct {
 		Comparison
 
@@ -22,19 +22,16 @@ func TestTheNextCommandFitsTheVerdict(t *testing.T) {
 			Comparison{Verdict: Differs, Stored: true, ProblemArgument: "'run 1'", BenchArgument: "good", Origins: oneOrigin("Module.a b.$x.forward.0")},
 			"--problem 'run 1' --bench good --op 'Module.a b.$x.forward.0'\n", "level mix",
 		},
-		"runs of modules": {
-			Comparison{Verdict: Differs, Stored: true, Level: "L0", Origins: oneOrigin("Module.a.forward.0")}, "or           record both at level mix", "report unpaired",
-		},
 		"a dump that is garbage": {
 			Comparison{Verdict: Unknown, WarningCount: 1, Summary: alone}, "next         put right what the warnings name", "tensortap compare",
 		},
-		"dumps without a step in common": {
-			Comparison{Verdict: Unknown, Summary: alone, Tools: []string{"msprobe", "msprobe"}}, "publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report unpaired", "tensortap compare",
+		"dumps without an op in common": {
+			Comparison{Verdict: Unknown, Summary: alone, Tools: []string{"msprobe", "msprobe"}}, "publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report unpaired", "--limit",
 		},
 		"dumps of two tools": {
 			Comparison{Verdict: Differs, Tools: []string{"sglang-dumper", "msprobe"}}, "publish both with tensortap publish sglang-dumper DIR --run NAME and tensortap publish msprobe DIR", "report unpaired",
 		},
-		"the same": {Comparison{Verdict: Same, Level: "L0"}, "SAME", "next"},
+		"the same, by digests": {Comparison{Verdict: Same, Summary: counted("proved_equal_count")}, "SAME", "next"},
 	} {
 		c.Benches = []string{"good"}
 		var text strings.Builder

@@ -26,19 +26,20 @@ type Object struct {
 	Merged         []Merge          `json:"merged"` // runs whose ranks were merged before they were judged
 	Completeness   Rows             `json:"completeness"`
 	Failures       Rows             `json:"failures"` // ops of the runs that raised
+	Next           []string         `json:"next"`     // what to do now, the most useful first; empty where all is proved
 }
 
 // Rows is a table that is encoded as a list of objects.
 type Rows struct{ table Table }
 
-// Object is the comparison for programs.
-func (c *Comparison) Object() Object {
+// Object is the comparison for programs. The style says how its commands call this program.
+func (c *Comparison) Object(style Style) Object {
 	object := Object{
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict,
 		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
 		RunDifferences: Rows{c.RunDifferences}, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
-		Failures: Rows{c.Failures},
+		Failures: Rows{c.Failures}, Next: append([]string{}, c.Next(style)...),
 	}
 	if c.Verdict == Unknown {
 		object.UnknownBecause = c.unknown()

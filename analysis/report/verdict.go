@@ -49,31 +49,69 @@ func (t Tally) Judge(complete bool) (Verdict, string) {
 	if t.Differing > 0 {
 		return Differs, ""
 	}
-	if because := t.unknown(complete); because != "" {
-		return Unknown, because
+	if doubt := t.doubt(complete); doubt != noDoubt {
+		return Unknown, t.because(doubt)
 	}
 	return Same, ""
 }
 
-// unknown says why nothing can be said, where nothing differs.
-func (t Tally) unknown(complete bool) string {
+// doubt is why nothing can be said, where nothing differs.
+type doubt int
+
+const (
+	noDoubt doubt = iota
+	nothingRecorded
+	nothingInCommon
+	nothingMeasured
+	notAllThere
+	someStandAlone
+	onlyChecksumsDiffer
+	bothNotFinite
+	onlyChance
+)
+
+func (t Tally) doubt(complete bool) doubt {
 	switch {
 	case t.Places == 0:
-		return "neither run has tensors or other arguments"
+		return nothingRecorded
 	case t.Paired+t.Unknown == t.AloneUnknown:
-		return "no tensor is in both runs: their steps, ranks or ops have no name in common"
+		return nothingInCommon
 	case t.Measured == 0:
-		return "nothing was measured that can be compared"
+		return nothingMeasured
 	case !complete:
-		return "nothing differs in what is there, but not all is there"
+		return notAllThere
 	case t.AloneUnknown > 0:
-		return tensors(t.AloneUnknown) + " stand alone, as their rank or step is not in both runs"
+		return someStandAlone
 	case t.BitsDiffer > 0:
-		return tensors(t.BitsDiffer) + " have the same statistics but other bits, by checksums that prove neither way"
+		return onlyChecksumsDiffer
 	case t.SameNotFinite > 0:
-		return tensors(t.SameNotFinite) + " hold NaN or infinity on both sides, and what lies behind that cannot be compared"
+		return bothNotFinite
 	case t.Paired == 0:
+		return onlyChance
+	}
+	return noDoubt
+}
+
+// because is a doubt in words.
+func (t Tally) because(d doubt) string {
+	switch d {
+	case nothingRecorded:
+		return "neither run has tensors or other arguments"
+	case nothingInCommon:
+		return "no tensor is in both runs: their steps, ranks or ops have no name in common"
+	case nothingMeasured:
+		return "nothing was measured that can be compared"
+	case notAllThere:
+		return "nothing differs in what is there, but not all is there"
+	case someStandAlone:
+		return tensors(t.AloneUnknown) + " stand alone, as their rank or step is not in both runs"
+	case onlyChecksumsDiffer:
+		return tensors(t.BitsDiffer) + " have the same statistics but other bits, by checksums that prove neither way"
+	case bothNotFinite:
+		return tensors(t.SameNotFinite) + " hold NaN or infinity on both sides, and what lies behind that cannot be compared"
+	case onlyChance:
 		return "all that is in both runs differs by chance, such as memory that nobody wrote"
+	case noDoubt:
 	}
 	return ""
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/producers/dumps"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Compare publishes what is not stored yet, pairs the ops and holds the runs against each other.
@@ -155,6 +157,7 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 		return nil, err
 	}
 	answer.Fill(comparison)
+	c.findLiving(ctx, comparison)
 	if comparison.Failures, err = c.Failures(ctx, comparison.Runs()...); err != nil {
 		return nil, err
 	}
@@ -166,6 +169,17 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 	comparison.Remembered = comparison.Divergence.Without(answer.Texts())
 	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), r.Limit)]
 	return answer, nil
+}
+
+// findLiving says which of the runs can be asked for more. It is for advice alone: where nobody knows, none can.
+func (c *Client) findLiving(ctx context.Context, comparison *report.Comparison) {
+	for i, run := range []string{comparison.Problem, comparison.Bench()} {
+		recorded := &comparison.Recorded[i]
+		if comparison.Stored && recorded.Source == schemas.SourceCollector {
+			living, err := c.living(ctx, &agent.Request{RunID: schemas.RunID(run)})
+			recorded.Live = err == nil && len(living) > 0
+		}
+	}
 }
 
 // fillNamed asks about the runs whose ranks were merged.

@@ -76,7 +76,7 @@ func WriteAnswer(to io.Writer, style report.Style, comparison *report.Comparison
 	case report.Text:
 		return comparison.WriteNote(to, style)
 	case report.JSON:
-		return report.WriteObject(to, comparison.Object())
+		return report.WriteObject(to, comparison.Object(style))
 	case report.CSV, report.Arrow, report.Parquet:
 	}
 	record, _ := answer.Table("divergence")

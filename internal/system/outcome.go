@@ -10,7 +10,7 @@ import (
 
 // OutcomeOf is a comparison as one of many: its verdict, where it began and its counts.
 func OutcomeOf(c *report.Comparison) jobs.Outcome {
-	object := c.Object()
+	object := c.Object(report.Style{})
 	counted := func(name string) uint64 { return uint64(max(object.Counts[name], 0)) }
 	outcome := jobs.Outcome{
 		Verdict: jobs.Verdict(c.Verdict), Because: object.UnknownBecause, Warnings: c.Warnings,
