@@ -26,6 +26,7 @@ type Request struct {
 	Rank       int64 // of the problem; -1 for all
 	Steps      steps.Set
 	StepOffset int64 // what to add to a step of the problem for that of the bench
+	OnlySteps  bool  // without an offset, the only step of the problem pairs with the only step of the bench, whatever their numbers
 	Keep       result.Options
 	Payloads   map[PayloadPlace]judge.Payload // raw tensors that were compared, element by element
 	Map        *mapping.Map                   // which module of the problem is which of the bench; nil for those of the same name
@@ -49,6 +50,7 @@ type Answer struct {
 	Benches     []*rows.Run
 	Differences []result.RunDifference // what else the runs differ in
 	Warnings    []string               // what could not be looked at as it should
+	StepOffset  int64                  // what was added to a step of the problem for that of the bench
 }
 
 // Run compares the runs of a source.
@@ -80,7 +82,7 @@ func (j *Job) Run(ctx context.Context, each func(at pair.Step, judged []judge.Ju
 	}
 	return &Answer{
 		Result: collected.Finish(finishing), Problem: j.problem, Benches: j.benches,
-		Differences: Differences(j.problem, j.bench()), Warnings: j.warnings,
+		Differences: Differences(j.problem, j.bench()), Warnings: j.warnings, StepOffset: j.request.StepOffset,
 	}, nil
 }
 
@@ -131,8 +133,11 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	if err := CheckRank(j.problem, r.Rank); err != nil {
 		return nil, err
 	}
+	if r.OnlySteps && r.StepOffset == 0 {
+		j.request.StepOffset = pair.OnlyStepsOffset(j.problem, j.bench())
+	}
 	j.ranks = pair.PairRanks(j.problem, j.bench())
-	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, r.StepOffset), r)
+	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, j.request.StepOffset), r)
 	j.settings = newSettings(j.problem, j.bench(), j.ranks)
 	var err error
 	if r.Judge.Spread, err = j.spread(ctx); err != nil {

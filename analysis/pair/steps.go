@@ -34,6 +34,26 @@ func PairSteps(problem, bench *rows.Run, ranks []Ranks, offset int64) []Step { /
 	return inOrder(steps)
 }
 
+// OnlyStepsOffset is the offset that pairs the only step of one run with the only step of the other; 0 where either has
+// several, or none.
+func OnlyStepsOffset(problem, bench *rows.Run) int64 {
+	one, first := onlyStep(problem)
+	other, second := onlyStep(bench)
+	if !first || !second {
+		return 0
+	}
+	return int64(other) - int64(one)
+}
+
+func onlyStep(run *rows.Run) (step uint32, only bool) {
+	places := placed(run)
+	if len(places) == 0 {
+		return 0, false
+	}
+	step = places[0].Step
+	return step, !slices.ContainsFunc(places, func(at rows.Place) bool { return at.Step != step })
+}
+
 func inOrder(steps map[rows.Place]*Step) []Step {
 	list := make([]Step, 0, len(steps))
 	for _, s := range steps {

@@ -53,6 +53,25 @@ func shownSteps(steps []pair.Step) string {
 	return strings.Join(list, " ")
 }
 
+func TestTheOnlyStepsOfTwoRunsPairWhateverTheirNumbers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		problem, bench string
+		want           int64
+	}{
+		{"0.0=1 1.0=1", "0.1=1 1.1=1", 1},
+		{"0.7=1", "0.2", -5},
+		{"0.0=1", "0.0=1", 0},
+		{"0.0=1 0.1=1", "0.3=1", 0},
+		{"0.0=1", "0.3=1 0.4", 0},
+		{"", "0.3=1", 0},
+	} {
+		if got := pair.OnlyStepsOffset(stepped(c.problem), stepped(c.bench)); got != c.want {
+			t.Errorf("OnlyStepsOffset(%q, %q) = %d, want %d", c.problem, c.bench, got, c.want)
+		}
+	}
+}
+
 func TestPairStepsByRule(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

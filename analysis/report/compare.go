@@ -13,6 +13,7 @@ type Comparison struct {
 	Verdict         Verdict
 	Tolerance       string      // in words
 	Strict          bool        // what exists on one side only makes the runs differ
+	StepOffset      int64       // added to a step of the problem for that of the bench
 	Recorded        [2]Recorded // of problem and bench
 	Summary         Table       // divergence_summary
 	Divergence      Table       // divergence: numbers, dtypes and shapes; where only arguments differ, those

@@ -25,6 +25,7 @@ func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 	for _, merge := range n.Merges {
 		n.line("merged", "%s", merge.words())
 	}
+	n.onlySteps()
 	n.counts()
 	n.alone()
 	n.raised()
@@ -81,6 +82,14 @@ func (n *note) runDifferences() {
 		n.line(label, "%s: %s, bench %s", n.RunDifferences.Get(i, "property").Text(),
 			orUnknown(n.RunDifferences.Get(i, "problem")), orUnknown(n.RunDifferences.Get(i, "bench")))
 		label = ""
+	}
+}
+
+// onlySteps says which steps were paired where each side has only one, of another number.
+func (n *note) onlySteps() {
+	problem, bench := n.Recorded[0].Steps, n.Recorded[1].Steps
+	if n.StepOffset != 0 && len(problem) == 1 && len(bench) == 1 && int64(problem[0])+n.StepOffset == int64(bench[0]) {
+		n.line("steps", "step %d beside step %d, the only one of each", problem[0], bench[0])
 	}
 }
 

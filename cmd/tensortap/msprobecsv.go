@@ -32,7 +32,7 @@ func (a *app) compareAsMsprobe(ctx context.Context, request system.CompareReques
 		if request.FoldersOnly() {
 			folders = [2]string{request.Problem, request.Bench()}
 		}
-		request.Problem, request.Benches = comparison.Problem, comparison.Benches
+		request.Problem, request.Benches, request.StepOffset = comparison.Problem, comparison.Benches, comparison.StepOffset
 		if err := a.comparePayloads(ctx, client, request, folders); err != nil {
 			return err
 		}

@@ -1,11 +1,13 @@
 package answers
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // compareJSON compares two runs of the shared system, or more.
@@ -191,4 +193,41 @@ func TestCompareCompletesRuns(t *testing.T) {
 	if nothing.Status != 0 || nothing.Stdout != ":0\n" {
 		t.Errorf("without a system: %v, want files only", nothing)
 	}
+}
+
+func TestTheOnlyStepsOfTwoFoldersPairWhateverTheirNumbers(t *testing.T) {
+	t.Parallel()
+	tensors := recorded.Unpack(t, "B20_tensor_golden")
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.CopyFS(filepath.Join(moved, "step9"), os.DirFS(filepath.Join(tensors, "step0"))); err != nil {
+		t.Fatal(err)
+	}
+	golden := recorded.Unpack(t, "B00_golden_mix")
+	for _, c := range []struct {
+		args   []string
+		status int
+		pairs  bool
+		says   string
+	}{
+		{[]string{tensors, moved}, program.ExitSame, true, "step 0 beside step 9, the only one of each"},
+		{[]string{moved, tensors, "--payload"}, program.ExitSame, true, "step 9 beside step 0, the only one of each"},
+		{[]string{tensors, moved, "--step-offset", "1"}, program.ExitError, false, ""},
+		{[]string{tensors, golden, "--steps", "9"}, program.ExitError, false, ""},
+	} {
+		out := program.Run(t, program.Setting{}, append([]string{"compare"}, c.args...)...)
+		if out.Status != c.status || !strings.Contains(out.Stdout, c.says) || c.says == "" && strings.Contains(out.Stdout, "beside step") {
+			t.Errorf("compare %q: %v, want status %d and %q", c.args, out, c.status, c.says)
+		}
+		_, got := compareFoldersJSON(t, c.args...)
+		if (got.Counts["paired"] > 0) != c.pairs {
+			t.Errorf("compare %q: %d pairs", c.args, got.Counts["paired"])
+		}
+	}
+}
+
+// compareFoldersJSON compares folders, with nothing running.
+func compareFoldersJSON(tb testing.TB, args ...string) (program.Outcome, answer) {
+	tb.Helper()
+	out := program.Run(tb, program.Setting{}, append([]string{"compare", "--output", "json"}, args...)...)
+	return out, parseAnswer(tb, out)
 }

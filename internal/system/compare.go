@@ -12,7 +12,9 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/schemas"
@@ -20,7 +22,7 @@ import (
 
 // Compare publishes what is not stored yet, pairs the ops and holds the runs against each other.
 func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparison, *compare.Answer, error) {
-	comparison, err := c.prepare(ctx, r)
+	comparison, err := c.prepare(ctx, &r)
 	if err != nil {
 		return comparison, nil, err
 	}
@@ -32,8 +34,8 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	return comparison, answer, c.remember(ctx, r, &comparison)
 }
 
-// prepare makes sure that all that is judged is stored.
-func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparison, error) {
+// prepare makes sure that all that is judged is stored, and has the request name the offset of steps that it is judged by.
+func (c *Client) prepare(ctx context.Context, r *CompareRequest) (report.Comparison, error) {
 	if err := r.Validate(); err != nil {
 		return report.Comparison{}, err
 	}
@@ -50,16 +52,37 @@ func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparis
 	if err := c.CheckRank(ctx, comparison.Problem, r.Rank); err != nil {
 		return comparison, err
 	}
-	if err := c.align(ctx, r, &comparison); err != nil {
+	if err := c.pairOnlySteps(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
-	if err := c.merge(ctx, r, &comparison); err != nil {
+	if err := c.align(ctx, *r, &comparison); err != nil {
+		return comparison, err
+	}
+	if err := c.merge(ctx, *r, &comparison); err != nil {
 		return comparison, err
 	}
 	if len(comparison.Merges) > 0 && r.Map != nil {
 		return comparison, errors.New("the ranks of the runs hold parts of different sizes, which are merged by the names of ops alone: --map does not go with that")
 	}
-	return comparison, c.comparePayloads(ctx, r, &comparison)
+	return comparison, c.comparePayloads(ctx, *r, &comparison)
+}
+
+// pairOnlySteps pairs the only steps of two folders, whatever their numbers, unless an offset is given.
+func (c *Client) pairOnlySteps(ctx context.Context, r *CompareRequest, comparison *report.Comparison) error {
+	if comparison.Stored || r.StepOffset != 0 {
+		return nil
+	}
+	source := store.Open(c.database)
+	problem, err := source.Run(ctx, comparison.Problem)
+	if err != nil {
+		return err
+	}
+	bench, err := source.Run(ctx, comparison.Bench())
+	if err != nil {
+		return err
+	}
+	r.StepOffset = pair.OnlyStepsOffset(problem, bench)
+	return nil
 }
 
 // comparePayloads compares the raw tensors of both runs, if that is asked for. What cannot be read is a warning.

@@ -56,7 +56,7 @@ func (r CompareRequest) analysis(names []string) compare.Request {
 	request := compare.DefaultRequest()
 	request.Problem, request.Benches = names[0], slices.Clone(names[1:])
 	request.Rank, request.StepOffset = r.Rank, r.StepOffset
-	request.Steps, request.Map = r.Steps, r.Map
+	request.Steps, request.Map, request.OnlySteps = r.Steps, r.Map, r.FoldersOnly()
 	request.Judge.Tolerance = r.Tolerance.Number
 	for _, rule := range r.Tolerance.Rules {
 		request.Judge.Rules = append(request.Judge.Rules, judge.ToleranceRule{Op: rule.Op, Dtype: rule.Dtype, Tolerance: rule.Tolerance})
