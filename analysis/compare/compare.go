@@ -115,6 +115,7 @@ type Job struct {
 	aligner  *pair.Aligner
 	planner  *pair.Planner
 	warnings []string
+	tooMany  error
 }
 
 // Open reads what is known of the runs, pairs their ranks, steps and programs, and prepares the rules.
@@ -158,6 +159,12 @@ func (j *Job) OtherGroups() bool {
 	bench, _ := pair.GroupSize(j.bench())
 	return problem != bench
 }
+
+// Alignments are how the different programs that stand beside each other were aligned.
+func (j *Job) Alignments() []*pair.Alignment { return j.aligner.Alignments() }
+
+// TooManyPrograms is a pair.TooManyProgramsError where some programs were left to the names of their ops, else nil.
+func (j *Job) TooManyPrograms() error { return j.tooMany }
 
 // bench is the run that the problem is paired with.
 func (j *Job) bench() *rows.Run { return j.benches[0] }

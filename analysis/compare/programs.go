@@ -13,6 +13,7 @@ import (
 // alignPrograms has the aligner see the tensors that it asks for, a step of each program.
 func (j *Job) alignPrograms(ctx context.Context) error {
 	aligner, tooMany := pair.NewAligner(j.problem, j.bench(), j.steps, j.source.Definitions())
+	j.tooMany = tooMany
 	if tooMany != nil {
 		j.warnings = append(j.warnings, tooMany.Error())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
@@ -165,7 +166,7 @@ func (a *app) align(ctx context.Context, client *system.Client, parameters map[s
 		}
 	}
 	err := client.Align(ctx, parameters["problem"], parameters["bench"], offset)
-	if tooMany := (*system.TooManyProgramsError)(nil); errors.As(err, &tooMany) {
+	if tooMany := (*pair.TooManyProgramsError)(nil); errors.As(err, &tooMany) {
 		fmt.Fprintln(a.stderr, "INCOMPLETE:", tooMany)
 		return nil
 	}

@@ -55,9 +55,6 @@ func (c *Client) prepare(ctx context.Context, r *CompareRequest) (report.Compari
 	if err := c.pairOnlySteps(ctx, r, &comparison); err != nil {
 		return comparison, err
 	}
-	if err := c.align(ctx, *r, &comparison); err != nil {
-		return comparison, err
-	}
 	if err := c.merge(ctx, *r, &comparison); err != nil {
 		return comparison, err
 	}
@@ -90,6 +87,9 @@ func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparis
 	if !r.Payload {
 		return nil
 	}
+	if err := c.alignFor(ctx, comparison.Problem, comparison.Bench(), r.StepOffset); err != nil {
+		return err
+	}
 	folders := r.Folders
 	if !comparison.Stored {
 		folders = [2]string{r.Problem, r.Bench()}
@@ -108,15 +108,6 @@ func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparis
 	comparison.Warnings = append(comparison.Warnings, result.Problems...)
 	comparison.WarningCount += result.Unreadable
 	return nil
-}
-
-// align stores how the ops of different programs pair, for reports. What it leaves to their names is a warning of the judge.
-func (c *Client) align(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
-	err := c.Align(ctx, comparison.Problem, comparison.Bench(), r.StepOffset)
-	if _, tooMany := errors.AsType[*TooManyProgramsError](err); tooMany {
-		return nil
-	}
-	return err
 }
 
 // provide makes sure that all runs are stored.

@@ -37,10 +37,18 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	if err != nil {
 		return nil, err
 	}
-	if comparison.Stored && len(request.Payloads) == 0 && request.Map == nil {
-		return c.storeVerdicts(ctx, r, &request, job)
+	if !comparison.Stored || request.Map != nil {
+		return job.Run(ctx, nil)
 	}
-	return job.Run(ctx, nil)
+	if len(comparison.Merges) == 0 {
+		if _, err := c.publishAlignments(ctx, job); err != nil {
+			return nil, fmt.Errorf("store how %s is aligned with %s: %w", problem, benches[0], err)
+		}
+	}
+	if len(request.Payloads) > 0 {
+		return job.Run(ctx, nil)
+	}
+	return c.storeVerdicts(ctx, r, &request, job)
 }
 
 // exceptions are the user's own.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 )
@@ -69,7 +70,7 @@ func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanat
 		return e, err
 	}
 	if err := c.Align(ctx, problem, bench, r.Compare.StepOffset); err != nil {
-		if many := (*TooManyProgramsError)(nil); !errors.As(err, &many) {
+		if many := (*pair.TooManyProgramsError)(nil); !errors.As(err, &many) {
 			return e, err
 		}
 		e.Gaps = append(e.Gaps, err.Error())

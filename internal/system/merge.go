@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
 )
 
@@ -79,12 +78,6 @@ func (c *Client) mergeSides(ctx context.Context, problem, bench string) (sides [
 	return sides, nil
 }
 
-// splitFactors are pair.SplitFactors of two stored runs.
-func (c *Client) splitFactors(ctx context.Context, problem, bench string) (int64, error) {
-	sides, err := c.mergeSides(ctx, problem, bench)
-	return pair.SplitFactors(sides[0].size, sides[1].size), err
-}
-
 // splitWeightsQuery says whether a weight has, along one dimension, as much less than in the other run as follows from
 // the numbers of ranks. An input of one dimension or behind the first that requires a gradient is a weight, too.
 const splitWeightsQuery = `SELECT count() AS found
@@ -102,8 +95,11 @@ WHERE other_count = 1 AND arrayExists((x, y) -> x != y AND x * {problem_size:UIn
 // different says whether the ranks of the runs hold parts of different sizes. Other worlds need not: copies are added, too.
 func (j *mergeJob) different(ctx context.Context) (bool, error) {
 	p, b := j.sides[0], j.sides[1]
-	if p.size == b.size || (p.known && b.known) {
-		return p.size != b.size, nil
+	if p.size == b.size {
+		return false, nil
+	}
+	if err := j.client.alignFor(ctx, p.name, b.name, j.stepOffset); err != nil || p.known && b.known {
+		return err == nil, err
 	}
 	parameters := j.parameters()
 	parameters["problem_size"], parameters["bench_size"] = strconv.FormatUint(p.size, 10), strconv.FormatUint(b.size, 10)

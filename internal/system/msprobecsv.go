@@ -16,6 +16,9 @@ import (
 // ComparePayloads has stored. Without a rank and step that both runs have, it
 // writes nothing, which is an error.
 func (c *Client) WriteMsprobeCSV(ctx context.Context, r CompareRequest, open func(msprobecsv.Place) (io.WriteCloser, error)) ([]msprobecsv.Place, error) {
+	if err := c.alignFor(ctx, r.Problem, r.Bench(), r.StepOffset); err != nil {
+		return nil, err
+	}
 	query, values, err := ask.Prepare("msprobe", r.Parameters(r.Problem, r.Benches))
 	if err != nil {
 		return nil, err
