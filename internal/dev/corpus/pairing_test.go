@@ -30,7 +30,7 @@ func (b *bench) pairs(ctx context.Context, c corpus.Case) (paired, error) {
 		LEFT JOIN tap.ops AS po ON po.op_id = a.problem_op_id
 		LEFT JOIN tap.ops AS bo ON bo.op_id = a.bench_op_id
 		WHERE (a.problem_program_id, a.bench_program_id) IN (
-			SELECT p.program_id, b.program_id FROM tap.steps AS p, tap.steps AS b
+			SELECT p.program_id, b.program_id FROM tap.steps AS p CROSS JOIN tap.steps AS b
 			WHERE p.run_id = xxh3(concat({problem:String}, char(31))) AND b.run_id = xxh3(concat({bench:String}, char(31)))
 		)`, names(c))
 	for i := range table.Rows {
