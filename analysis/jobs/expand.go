@@ -22,10 +22,11 @@ type Pair struct {
 
 // Expand makes pairs of jobs. Stars in the problem make a pair of each run or folder that fits; those in bench and name
 // then stand for the same text. In the bench of a problem without stars, they make a bench of each that fits. Stars are
-// looked for among these stored runs, or, where the pattern has a slash, by the given function; Folders is one. A
+// looked for among these stored runs, or, where the pattern has a slash, by the given function; Folders is one. A path at
+// which nothing is, is the name of a run where one has it. A
 // pattern that nothing fits is a pair with a fault, so that the others are compared all the same.
 func Expand(jobs []Job, runs []string, folders func(pattern string) ([]string, error)) []Pair {
-	e := expansion{runs: runs, folders: folders, named: map[string]int{}}
+	e := expansion{runs: runs, folders: folders, used: map[string]int{}, named: map[string]bool{}}
 	var pairs []Pair
 	for _, job := range jobs {
 		pairs = append(pairs, e.expand(job)...)
@@ -52,10 +53,15 @@ func Folders(pattern string) ([]string, error) {
 type expansion struct {
 	runs    []string
 	folders func(string) ([]string, error)
-	named   map[string]int
+	used    map[string]int  // names of pairs
+	named   map[string]bool // names and patterns of runs that are written as paths
 }
 
 func (e *expansion) expand(job Job) []Pair {
+	job, err := e.read(job)
+	if err != nil {
+		return []Pair{{Job: job, Fault: err}}
+	}
 	if !strings.Contains(job.Problem, star) {
 		return []Pair{e.withBenches(job)}
 	}
@@ -86,7 +92,7 @@ func (e *expansion) withBenches(job Job) Pair {
 
 // find are the runs or folders that fit a pattern, at least one.
 func (e *expansion) find(pattern string) (found []string, err error) {
-	if IsFolder(pattern) {
+	if isPath(pattern) && !e.named[pattern] {
 		found, err = e.folders(pattern)
 	} else {
 		fits := matcher(pattern)
@@ -104,7 +110,7 @@ func (e *expansion) find(pattern string) (found []string, err error) {
 }
 
 func noneOf(pattern string) string {
-	if IsFolder(pattern) {
+	if isPath(pattern) {
 		return "no folder"
 	}
 	return "no stored run"
@@ -157,8 +163,8 @@ func fill(pattern string, texts []string) string {
 
 // unique numbers a name that was used already.
 func (e *expansion) unique(name string) string {
-	e.named[name]++
-	if n := e.named[name]; n > 1 {
+	e.used[name]++
+	if n := e.used[name]; n > 1 {
 		return e.unique(name + " (" + strconv.Itoa(n) + ")")
 	}
 	return name

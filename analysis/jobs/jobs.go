@@ -27,7 +27,10 @@ type Job struct {
 	StepOffset int64 // what to add to a step of the problem for that of the bench
 	Strict     bool  // what exists on one side only makes the runs differ
 	Map        string
-	Line       int // of the file
+	Line       int  // of the file
+	Stored     bool // of a pair: all sides are names of stored runs, whatever they are written like
+
+	written map[string]string // problem and benches as the file has them, by their paths from where the program runs
 }
 
 // Key is a key that a job may have.
@@ -40,7 +43,7 @@ type Key struct {
 func Schema() []Key {
 	return []Key{
 		{"name", "text", "needed", "how the results call it", text(func(j *Job) *string { return &j.Name })},
-		{"problem", "text", "needed", "the run under suspicion: a folder, if it has a slash, or a stored run", text(func(j *Job) *string { return &j.Problem })},
+		{"problem", "text", "needed", "the run under suspicion: a folder, if it has a slash and is there, or a stored run", text(func(j *Job) *string { return &j.Problem })},
 		{"bench", "text or list", "needed", "the run it is held against; from three on, their spread is the tolerance", readBench},
 		{"tolerance", "number or file", "by dtype and depth", "greatest relative error that is tolerated, or a file of rules", readTolerance},
 		{"steps", "text", "all", "steps of the problem, as `0,3-5,10-100/10`", readSteps},
@@ -142,10 +145,11 @@ func (j Job) starsFit(bench strictyaml.Node) error {
 
 // from is the job with paths as they are from where the program runs.
 func (j Job) from(folder string) Job {
-	j.Problem = place(folder, j.Problem)
+	j.written = map[string]string{}
+	j.Problem = j.place(folder, j.Problem)
 	benches := make([]string, len(j.Benches))
 	for i, bench := range j.Benches {
-		benches[i] = place(folder, bench)
+		benches[i] = j.place(folder, bench)
 	}
 	j.Benches = benches
 	if _, err := strconv.ParseFloat(j.Tolerance, 64); err != nil {
@@ -155,16 +159,18 @@ func (j Job) from(folder string) Job {
 	return j
 }
 
-// IsFolder says whether a problem or bench is a folder, and not the name of a stored run.
-func IsFolder(name string) bool {
+// isPath says whether a problem or bench is written as a path, which it is, unless nothing is there and a run has that name.
+func isPath(name string) bool {
 	return strings.ContainsRune(name, filepath.Separator) || name == "." || name == ".."
 }
 
-func place(folder, name string) string {
-	if IsFolder(name) {
-		return file(folder, name)
+func (j *Job) place(folder, name string) string {
+	if !isPath(name) {
+		return name
 	}
-	return name
+	path := file(folder, name)
+	j.written[path] = name
+	return path
 }
 
 // file keeps a slash, lest a folder be taken for a run.
@@ -172,7 +178,7 @@ func file(folder, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
 	}
-	if joined := filepath.Join(folder, name); IsFolder(joined) {
+	if joined := filepath.Join(folder, name); isPath(joined) {
 		return joined
 	}
 	return "." + string(filepath.Separator) + filepath.Join(folder, name)

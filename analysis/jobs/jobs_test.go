@@ -100,16 +100,22 @@ jobs:
   - {name: odd, problem: "odd[x]/*", bench: golden/a}
   - {name: none, problem: "nowhere/*", bench: golden/a}
   - {name: stored, problem: "bad-*", bench: "good-*"}
+  - {name: gone, problem: nowhere, bench: golden/gone}
+  - {name: "team *", problem: "team/*", bench: good-1}
+  - {name: path, problem: golden/a, bench: team/2}
+  - {name: "of a team", problem: team/1, bench: "team/*"}
 `
 	all, err := jobs.Parse(filepath.Join(root, "f.yaml"), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, p := range jobs.Expand(all, []string{"bad-2", "bad-1", "good-1", "other"}, jobs.Folders) {
+	for _, p := range jobs.Expand(all, []string{"bad-2", "bad-1", "good-1", "other", "team/1", "team/2", "golden/a"}, jobs.Folders) {
 		line := p.Name + ": " + p.Problem + " beside " + strings.Join(p.Benches, " ")
 		if p.Fault != nil {
 			line = p.Name + " fails: " + p.Fault.Error()
+		} else if p.Stored {
+			line += ", stored"
 		}
 		got = append(got, strings.ReplaceAll(line, root+"/", ""))
 	}
@@ -119,8 +125,13 @@ jobs:
 		"band: runs/a/dump beside golden/a golden/b",
 		"odd 1: odd[x]/1 beside golden/a",
 		"none fails: no folder fits nowhere/*",
-		"stored 1: bad-1 beside good-1",
-		"stored 2: bad-2 beside good-2",
+		"stored 1: bad-1 beside good-1, stored",
+		"stored 2: bad-2 beside good-2, stored",
+		"gone fails: no such folder: golden/gone; and no stored run is known by the name golden/gone",
+		"team 1: team/1 beside good-1, stored",
+		"team 2: team/2 beside good-1, stored",
+		"path: golden/a beside team/2",
+		"of a team: team/1 beside team/1 team/2, stored",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

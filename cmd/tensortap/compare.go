@@ -34,7 +34,7 @@ func newCompare(a *app) *cobra.Command {
 		Long: `Say whether the problem run differs from the bench run, and where that begins: folders
 of dumps, of msProbe or of SGLang's dumper, for which nothing is stored or started, or
 names of stored runs. A folder is written with a slash, as ./bad or bad/, a name without
-one is that of a run. With three bench runs or more, their spread is the tolerance. What
+one is that of a run, and so is one with a slash where no such folder is. With three bench runs or more, their spread is the tolerance. What
 exists in one run only is counted and named, and does not by itself make them differ.
 
 A tolerance is a number, or a file of rules, the first that fits counts:
@@ -228,6 +228,5 @@ func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask q
 	if request.FoldersOnly() {
 		return a.inTemporary(ctx, ask)
 	}
-	why := fmt.Sprintf("%s and %s are names of runs%s; to compare stored runs", request.Problem, request.Bench(), system.FolderHint(request.Problem))
-	return a.inRunning(ctx, why, ask)
+	return a.inRunning(ctx, system.NamesRun(request.Problem)+"; "+system.NamesRun(request.Bench())+"; to compare stored runs", ask)
 }

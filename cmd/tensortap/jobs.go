@@ -144,7 +144,7 @@ func (b *batch) count() {
 func requestOf(job jobs.Job) (system.CompareRequest, error) {
 	request := system.DefaultCompareRequest()
 	request.ToolVersion = version
-	request.Problem, request.Benches = job.Problem, job.Benches
+	request.Problem, request.Benches, request.Stored = job.Problem, job.Benches, job.Stored
 	request.Rank, request.Steps, request.StepOffset, request.Strict = job.Rank, job.Steps, job.StepOffset, job.Strict
 	var err error
 	if job.Tolerance != "" {

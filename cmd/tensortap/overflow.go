@@ -96,5 +96,5 @@ func (a *app) withRun(ctx context.Context, request system.OverflowRequest, ask q
 	if request.Folder() {
 		return a.inTemporary(ctx, ask)
 	}
-	return a.inRunning(ctx, request.Run+" is the name of a run"+system.FolderHint(request.Run)+"; to look at a stored run", ask)
+	return a.inRunning(ctx, system.NamesRun(request.Run)+"; to look at a stored run", ask)
 }

@@ -18,13 +18,14 @@ func TestAFolderIsWrittenWithASlash(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ line, want string }{
-		{"compare bad good", "bad and good are names of runs; for the folder of that name write ./bad; to compare stored runs: no system is running"},
-		{"compare worse good", "worse and good are names of runs; to compare stored runs: no system is running"},
+		{"compare bad good", "bad is the name of a run; for the folder of that name write ./bad; good is the name of a run; for the folder of that name write ./good; to compare stored runs: no system is running"},
+		{"compare worse good", "worse is the name of a run; good is the name of a run; for the folder of that name write ./good; to compare stored runs: no system is running"},
 		{"compare ./worse ./good", "no such folder: ./worse"},
 		{"compare bad/ no/such", "no such folder: no/such"},
 		{"compare ./bad good", "./bad is a folder and another side a stored run: publish it first"},
 		{"overflow bad", "bad is the name of a run; for the folder of that name write ./bad"},
-		{"overflow no/such", "no such folder: no/such"},
+		{"compare team/bad team/good", "no such folder: team/bad, so it is the name of a run; no such folder: team/good, so it is the name of a run; to compare stored runs: no system is running"},
+		{"overflow no/such", "no such folder: no/such, so it is the name of a run; to look at a stored run: no system is running"},
 	} {
 		if out := program.Run(t, s, strings.Fields(c.line)...); out.Status != program.ExitError || !strings.Contains(out.Stderr, c.want) {
 			t.Errorf("%s: %v, want status 2 and %q", c.line, out, c.want)

@@ -21,7 +21,7 @@ type OverflowRequest struct {
 func DefaultOverflowRequest() OverflowRequest { return OverflowRequest{Rank: -1} }
 
 // Folder says whether the run is a dump that still has to be read.
-func (r OverflowRequest) Folder() bool { return IsPath(r.Run) }
+func (r OverflowRequest) Folder() bool { return IsFolder(r.Run) }
 
 // Validate says what is wrong with the request.
 func (r OverflowRequest) Validate() error {

@@ -2,7 +2,6 @@ package system
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,8 +11,8 @@ func TestAPathIsWrittenWithASeparator(t *testing.T) {
 	for name, want := range map[string]bool{
 		"bad": false, "bad/": true, "./bad": true, "a/b": true, "/a": true, ".": true, "..": true, ".bad": false, "...": false, "": false, "dump.json": false,
 	} {
-		if got := IsPath(name); got != want {
-			t.Errorf("IsPath(%q) = %v, want %v", name, got, want)
+		if got := writtenAsPath(name); got != want {
+			t.Errorf("writtenAsPath(%q) = %v, want %v", name, got, want)
 		}
 	}
 }
@@ -30,11 +29,11 @@ func TestAFolderInTheWorkingDirectoryDoesNotHideARun(t *testing.T) {
 	if err := r.CheckFolders(); r.FoldersOnly() || err != nil {
 		t.Errorf("names are folders: %v, %v", r.FoldersOnly(), err)
 	}
-	if got, want := FolderHint("bad"), "; for the folder of that name write ./bad"; got != want {
-		t.Errorf("FolderHint gives %q, want %q", got, want)
+	if got, want := folderHint("bad"), "; for the folder of that name write ./bad"; got != want {
+		t.Errorf("folderHint gives %q, want %q", got, want)
 	}
-	if got := FolderHint("./bad") + FolderHint("worse"); got != "" {
-		t.Errorf("FolderHint gives %q of what needs none", got)
+	if got := folderHint("./bad") + folderHint("worse"); got != "" {
+		t.Errorf("folderHint gives %q of what needs none", got)
 	}
 	for _, dirs := range [][2]string{{"./bad", "good/"}, {".", "./bad"}} {
 		if r.Problem, r.Benches[0] = dirs[0], dirs[1]; !r.FoldersOnly() || r.CheckFolders() != nil {
@@ -43,7 +42,7 @@ func TestAFolderInTheWorkingDirectoryDoesNotHideARun(t *testing.T) {
 	}
 	for sides, want := range map[[2]string]string{
 		{"./bad", "./worse"}: "no such folder: ./worse",
-		{"bad", "no/such"}:   "no such folder: no/such",
+		{"./bad", "no/such"}: "no such folder: no/such; and as the name of a run it cannot be held against a folder: publish it first: tensortap publish msprobe ./bad",
 		{"./bad", "good"}:    "./bad is a folder and another side a stored run: publish it first",
 	} {
 		r.Problem, r.Benches[0] = sides[0], sides[1]
@@ -51,8 +50,32 @@ func TestAFolderInTheWorkingDirectoryDoesNotHideARun(t *testing.T) {
 			t.Errorf("%q: %v, want %q", sides, err, want)
 		}
 	}
-	overflow := DefaultOverflowRequest()
-	if overflow.Run = filepath.Join("no", "such"); overflow.Validate() == nil || !overflow.Folder() {
-		t.Errorf("%s is taken for a folder that is there", overflow.Run)
+}
+
+func TestAPathAtWhichNothingIsMayBeTheNameOfARun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := DefaultCompareRequest()
+	r.Problem, r.Benches = "team/bad", []string{"file/good"}
+	if err := r.CheckFolders(); r.FoldersOnly() || err != nil {
+		t.Errorf("names are folders: %v, %v", r.FoldersOnly(), err)
+	}
+	for name, want := range map[string]string{
+		"team/bad": "no such folder: team/bad, so it is the name of a run", "file": "file is the name of a run; for the folder of that name write ./file",
+	} {
+		if got := NamesRun(name); got != want {
+			t.Errorf("NamesRun(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if err := os.Mkdir("team", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r.Problem, r.Benches = "team/", []string{"./file"}; !r.FoldersOnly() {
+		t.Error("paths that exist are no folders")
+	}
+	if r.Stored = true; r.FoldersOnly() || r.CheckFolders() != nil {
+		t.Error("runs are folders though the request says that they are none")
 	}
 }

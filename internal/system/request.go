@@ -14,8 +14,9 @@ import (
 
 // CompareRequest says what to compare. Begin with DefaultCompareRequest.
 type CompareRequest struct {
-	Problem     string   // name of a run, or a folder of msProbe dumps
+	Problem     string   // a folder of dumps, or the name of a run
 	Benches     []string // likewise; the first is paired with, all together give the band
+	Stored      bool     // all of these are names of runs, whatever folders there are
 	Tolerance   Tolerance
 	Rank        int64        // of the problem; -1 for all
 	Steps       steps.Set    // of the problem
@@ -65,7 +66,7 @@ func (r CompareRequest) Validate() error {
 
 // FoldersOnly says whether all sides are dumps that still have to be read.
 func (r CompareRequest) FoldersOnly() bool {
-	return !slices.ContainsFunc(r.sides(), func(name string) bool { return !IsPath(name) })
+	return !r.Stored && !slices.ContainsFunc(r.sides(), func(name string) bool { return !IsFolder(name) })
 }
 
 // mapArgument is what to write for the mapping file in the next command; empty without one.
@@ -79,19 +80,29 @@ func (r CompareRequest) mapArgument() string {
 // sides are what the request names, the problem first.
 func (r CompareRequest) sides() []string { return append([]string{r.Problem}, r.Benches...) }
 
-// CheckFolders refuses a folder that is not there, and one beside a stored run.
+// CheckFolders refuses a folder that cannot be looked at, and one beside a stored run.
 func (r CompareRequest) CheckFolders() error {
-	for _, name := range r.sides() {
-		if err := checkFolder(name); err != nil {
-			return err
-		}
+	folder := slices.IndexFunc(r.sides(), IsFolder)
+	if r.Stored || folder < 0 {
+		return nil
 	}
 	for _, name := range r.sides() {
-		if IsPath(name) && !r.FoldersOnly() {
-			return fmt.Errorf("%s is a folder and another side a stored run: publish it first: tensortap publish msprobe %s --run NAME (sglang-dumper instead of msprobe, if that wrote it)", name, report.Argument(name))
+		switch {
+		case IsFolder(name):
+			if err := checkFolder(name); err != nil {
+				return err
+			}
+		case writtenAsPath(name):
+			return fmt.Errorf("no such folder: %s; and as the name of a run it cannot be held against a folder: %s", name, publishFirst(r.sides()[folder]))
+		default:
+			return fmt.Errorf("%s is a folder and another side a stored run: %s", r.sides()[folder], publishFirst(r.sides()[folder]))
 		}
 	}
 	return nil
+}
+
+func publishFirst(folder string) string {
+	return "publish it first: tensortap publish msprobe " + report.Argument(folder) + " --run NAME (sglang-dumper instead of msprobe, if that wrote it)"
 }
 
 // Parameters are those of the comparing reports, for the runs of these names.
