@@ -131,7 +131,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	if err := j.readRuns(ctx); err != nil {
 		return nil, err
 	}
-	if err := CheckRank(j.problem, r.Rank); err != nil {
+	if err := j.problem.CheckRank(r.Rank); err != nil {
 		return nil, err
 	}
 	if r.OnlySteps && r.StepOffset == 0 {

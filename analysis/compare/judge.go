@@ -22,8 +22,8 @@ type window struct {
 // Judge hands the verdicts of all pairs of each step to each, which keeps none of the slice and may be called by several
 // goroutines at a time. While a window is judged, the next one is read.
 func (j *Job) Judge(ctx context.Context, steps []pair.Step, each func(at pair.Step, judged []judge.Judged) error) error {
-	problem, bench := weights(j.problem), weights(j.bench())
-	parts := windows(steps, func(s pair.Step) uint64 {
+	problem, bench := j.problem.Weights(), j.bench().Weights()
+	parts := rows.Windows(steps, func(s pair.Step) uint64 {
 		return problem[rows.Place{Rank: s.Rank, Step: s.Step}] + bench[rows.Place{Rank: s.BenchRank, Step: s.BenchStep}]
 	})
 	group, judgeCtx := errgroup.WithContext(ctx)
@@ -71,6 +71,22 @@ func (j *Job) readWindow(ctx context.Context, steps []pair.Step) (window, error)
 		return err
 	})
 	return w, group.Wait()
+}
+
+// places are those of both runs that a window takes. A step of the bench may stand beside several of the problem.
+func places(window []pair.Step) (problem, bench []rows.Place) {
+	asked := map[rows.Place]bool{}
+	for _, s := range window {
+		if s.InProblem {
+			problem = append(problem, rows.Place{Rank: s.Rank, Step: s.Step})
+		}
+		at := rows.Place{Rank: s.BenchRank, Step: s.BenchStep}
+		if s.InBench && !asked[at] {
+			asked[at] = true
+			bench = append(bench, at)
+		}
+	}
+	return problem, bench
 }
 
 func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []judge.Judged) error) error {

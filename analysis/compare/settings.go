@@ -1,12 +1,9 @@
 package compare
 
 import (
-	"fmt"
-
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
-	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // settings says of each place what a tensor without partner is told by.
@@ -52,19 +49,4 @@ func (s settings) of(at pair.Step) judge.Setting {
 		CommonStep: at.InProblem && at.InBench && s.partner[at.Rank] &&
 			s.ended[0][rows.Place{Rank: at.Rank, Step: at.Step}] && s.ended[1][rows.Place{Rank: at.BenchRank, Step: at.BenchStep}],
 	}
-}
-
-// CheckRank says whether a run has that rank, where one is asked for: else every answer would be empty.
-func CheckRank(run *rows.Run, rank int64) error {
-	if rank < 0 || len(run.Ranks) == 0 {
-		return nil
-	}
-	var ranks []uint32
-	for i := range run.Ranks {
-		if int64(run.Ranks[i].Rank) == rank {
-			return nil
-		}
-		ranks = append(ranks, run.Ranks[i].Rank)
-	}
-	return fmt.Errorf("run %s has no rank %d; it has %s", run.Name, rank, steps.Spans(ranks))
 }

@@ -35,7 +35,7 @@ func (j *Job) spread(ctx context.Context) (map[uint64]judge.Band, error) {
 
 // commonPlaces are the places of both runs, cut into parts that fit into memory.
 func commonPlaces(base, other *rows.Run) [][]rows.Place {
-	weight, others := weights(base), weights(other)
+	weight, others := base.Weights(), other.Weights()
 	var common []rows.Place
 	for i := range base.Steps {
 		at := rows.Place{Rank: base.Steps[i].Rank, Step: base.Steps[i].Step}
@@ -43,7 +43,7 @@ func commonPlaces(base, other *rows.Run) [][]rows.Place {
 			common = append(common, at)
 		}
 	}
-	return windows(common, func(at rows.Place) uint64 { return weight[at] + others[at] })
+	return rows.Windows(common, func(at rows.Place) uint64 { return weight[at] + others[at] })
 }
 
 func addSpread(spread *judge.Spread, base, other *rows.Tensors, run uint64) {

@@ -32,15 +32,10 @@ func (f finiteness) side() Side {
 
 func finitenessOf(problem, bench *rows.Observation, sort string) finiteness {
 	return finiteness{
-		problem: notFinite(problem), bench: notFinite(bench),
+		problem: !problem.Finite(), bench: !bench.Finite(),
 		alike: sameCounts(problem, bench) && sameInfinity(problem.Min, bench.Min) && sameInfinity(problem.Max, bench.Max),
 		mask:  sort == SortNegativeInfinity && onlyNegativeInfinity(problem, bench),
 	}
-}
-
-// notFinite says whether counts, extremes or the mean tell of NaN or infinity. The norm does not: it overflows alone.
-func notFinite(o *rows.Observation) bool {
-	return o.NotFinite() > 0 || !isFinite(o.Min) || !isFinite(o.Max) || !isFinite(o.Mean)
 }
 
 func sameCounts(problem, bench *rows.Observation) bool {

@@ -7,9 +7,11 @@ package rows
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -106,4 +108,19 @@ func (r *Run) StepAt(place Place) *schemas.StepRow {
 		return nil
 	}
 	return &r.Steps[i]
+}
+
+// CheckRank says whether a run has that rank, where one is asked for: else every answer would be empty.
+func (r *Run) CheckRank(rank int64) error {
+	if rank < 0 || len(r.Ranks) == 0 {
+		return nil
+	}
+	var ranks []uint32
+	for i := range r.Ranks {
+		if int64(r.Ranks[i].Rank) == rank {
+			return nil
+		}
+		ranks = append(ranks, r.Ranks[i].Rank)
+	}
+	return fmt.Errorf("run %s has no rank %d; its ranks: %s", r.Name, rank, steps.Spans(ranks))
 }

@@ -90,6 +90,14 @@ func (o *Observation) NotFinite() uint64 {
 	return o.NaNCount + o.PositiveInfinityCount + o.NegativeInfinityCount
 }
 
+// Finite says whether counts, extremes and the mean tell of no NaN and no infinity. The norm does not count: it overflows
+// alone, in the tensor's own dtype.
+func (o *Observation) Finite() bool {
+	return o.NotFinite() == 0 && finite(o.Min) && finite(o.Max) && finite(o.Mean)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
 // Append adds a row. Columns that have been zero so far stay nil.
 func (t *Tensors) Append(r *schemas.TensorRow) {
 	n := len(t.SiteID)
