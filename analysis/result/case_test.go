@@ -1,7 +1,6 @@
 package result_test
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -157,32 +156,4 @@ func (k *comparison) finish(t *testing.T, c *cases.Case) result.Result {
 		with.Meetings = room.Meetings()
 	}
 	return collected.Finish(with)
-}
-
-// checkRows holds the rows of a report against those that the database answers.
-func checkRows(t *testing.T, got, want cases.Table) {
-	t.Helper()
-	if !slices.Equal(got.Columns, want.Columns) {
-		t.Fatalf("columns\n%q, want\n%q", got.Columns, want.Columns)
-	}
-	if len(got.Rows) != len(want.Rows) {
-		t.Fatalf("%d rows, want %d:\n%s\nwant\n%s", len(got.Rows), len(want.Rows), got.Text(), want.Text())
-	}
-	for i, row := range want.Rows {
-		for c, value := range row {
-			if !sameValue(got.Rows[i][c], value) {
-				t.Errorf("row %d: %s is %q, want %q", i, want.Columns[c], got.Rows[i][c], value)
-			}
-		}
-	}
-}
-
-// sameValue allows for another order of the same sum.
-func sameValue(got, want string) bool {
-	a, notA := strconv.ParseFloat(got, 64)
-	b, notB := strconv.ParseFloat(want, 64)
-	if got == want || notA != nil || notB != nil || !strings.ContainsAny(want, ".e") {
-		return got == want
-	}
-	return math.Abs(a-b) <= 1e-13*math.Abs(b)
 }

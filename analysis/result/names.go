@@ -63,32 +63,9 @@ func (n *names) parent(at pair.Step, op uint64, ofBench bool) uint64 { //nolint:
 
 func (n *names) site(id uint64) schemas.SiteRow { return n.definitions.Sites[id] }
 
-// op is never nil: of an op that is not known it is the zero row.
-func (n *names) op(id uint64) *schemas.OpRow {
-	if op := n.definitions.Ops[id]; op != nil {
-		return op
-	}
-	return &schemas.OpRow{}
-}
+func (n *names) op(id uint64) *schemas.OpRow { return n.definitions.Op(id) }
 
-func (n *names) layout(id uint64) *schemas.LayoutRow {
-	if layout := n.definitions.Layout(id); layout != nil {
-		return layout
-	}
-	return &schemas.LayoutRow{}
-}
-
-// opName is the name of the op of a site, or else the id that is known.
-func (n *names) opName(site schemas.SiteRow, siteID uint64) string {
-	op := n.definitions.Ops[site.OpID]
-	switch {
-	case op != nil && op.Name != "":
-		return op.Name
-	case site.OpID != 0:
-		return schemas.FormatID(site.OpID)
-	}
-	return schemas.FormatID(siteID)
-}
+func (n *names) layout(id uint64) *schemas.LayoutRow { return n.definitions.LayoutOrZero(id) }
 
 // call is the row of an op in a program.
 func (n *names) call(program, op uint64) (row schemas.ProgramRow, found bool) {
@@ -116,7 +93,7 @@ func (n *names) difference(at pair.Step, j *judge.Judged) *Difference {
 	site := n.site(own.SiteID)
 	op := n.op(site.OpID)
 	d := &Difference{
-		Judged: *j, Op: n.opName(site, own.SiteID), Module: op.ModulePath, Role: site.Role, Path: site.Path,
+		Judged: *j, Op: n.definitions.OpName(own.SiteID), Module: op.ModulePath, Role: site.Role, Path: site.Path,
 		ProblemLayout: n.layout(j.Problem.LayoutID), BenchLayout: n.layout(j.Bench.LayoutID), ownModule: op.ModulePath,
 	}
 	d.Rank, d.Step, d.BenchRank, d.BenchStep = at.Rank, at.Step, at.BenchRank, at.BenchStep
@@ -124,20 +101,8 @@ func (n *names) difference(at pair.Step, j *judge.Judged) *Difference {
 		d.BenchOp = benchOp.Name
 	}
 	if call, found := n.call(at.ProblemProgram, site.OpID); found {
-		parent := n.op(call.ParentOpID)
-		d.Parent = parent.Name
-		d.Module = firstOf(op.ModulePath, parent.ModulePath, parent.Name)
-		d.UserFrame = n.frames.User(n.definitions.Stacks[n.problem.Stacks[rows.Call{Program: at.ProblemProgram, Position: call.Position}]])
+		d.Parent, d.Module = n.op(call.ParentOpID).Name, n.definitions.Module(call)
+		d.UserFrame = n.frames.User(n.definitions.Frames(n.problem, call))
 	}
 	return d
-}
-
-// firstOf is the first text that is not empty.
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

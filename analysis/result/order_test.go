@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/internal/cases"
 	"github.com/tensortap/tensortap/analysis/result"
 )
 
@@ -42,8 +43,8 @@ func TestPlacesMayComeInAnyOrderAndAtTheSameTime(t *testing.T) {
 	for _, report := range append(reports(), "jump") {
 		a, _ := got.Table(report)
 		b, _ := want.Table(report)
-		if textOf(a).Text() != textOf(b).Text() || a.NumRows() == 0 && report != "jump" {
-			t.Errorf("report %s depends on the order of places:\n%s\nin order\n%s", report, textOf(a).Text(), textOf(b).Text())
+		if cases.TextOf(a).Text() != cases.TextOf(b).Text() || a.NumRows() == 0 && report != "jump" {
+			t.Errorf("report %s depends on the order of places:\n%s\nin order\n%s", report, cases.TextOf(a).Text(), cases.TextOf(b).Text())
 		}
 	}
 }

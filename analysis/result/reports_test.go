@@ -1,14 +1,10 @@
 package result_test
 
 import (
-	"encoding/json"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/tensortap/tensortap/analysis/internal/cases"
 	"github.com/tensortap/tensortap/analysis/pair"
@@ -31,7 +27,7 @@ func TestReportsAnswerAsTheDatabaseDoes(t *testing.T) {
 				if !known {
 					t.Fatalf("no report %s", report)
 				}
-				checkRows(t, without(textOf(table), added(report)), changed(report, c))
+				cases.CheckRows(t, without(cases.TextOf(table), added(report)), changed(report, c))
 			})
 		}
 	}
@@ -79,7 +75,7 @@ func TestExplainAnswersAsTheDatabaseDoes(t *testing.T) {
 		for _, c := range cases.All(t, report+"_report") {
 			t.Run(report+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
-				checkRows(t, textOf(answer(t, compare(t, c), c)), c.Want)
+				cases.CheckRows(t, cases.TextOf(answer(t, compare(t, c), c)), c.Want)
 			})
 		}
 	}
@@ -114,49 +110,4 @@ func opSteps(t *testing.T, k *comparison, c *cases.Case) arrow.RecordBatch {
 		steps.Place(at, k.judged(at))
 	}
 	return result.OpStepTable(steps.Steps(int(c.Integer(t, "limit", 1000))))
-}
-
-// textOf is a record as the database writes it in tab-separated text.
-func textOf(record arrow.RecordBatch) cases.Table {
-	var table cases.Table
-	for _, field := range record.Schema().Fields() {
-		table.Columns = append(table.Columns, field.Name)
-	}
-	for i := range int(record.NumRows()) {
-		var row []string
-		for _, column := range record.Columns() {
-			row = append(row, cell(column, i))
-		}
-		table.Rows = append(table.Rows, row)
-	}
-	return table
-}
-
-func cell(column arrow.Array, i int) string {
-	if column.IsNull(i) {
-		return `\N`
-	}
-	switch c := column.(type) {
-	case *array.Float64:
-		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(c.Value(i), 'g', -1, 64), "+"))
-	case *array.String:
-		return strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, `'`, `\'`).Replace(c.Value(i))
-	case *array.List:
-		return list(c, i)
-	}
-	return column.ValueStr(i)
-}
-
-func list(c *array.List, i int) string {
-	begin, end := c.ValueOffsets(i)
-	values := []string{}
-	for k := begin; k < end; k++ {
-		if texts, ok := c.ListValues().(*array.String); ok {
-			quoted, _ := json.Marshal(texts.Value(int(k)))
-			values = append(values, "'"+strings.Trim(string(quoted), `"`)+"'")
-			continue
-		}
-		values = append(values, c.ListValues().ValueStr(int(k)))
-	}
-	return "[" + strings.Join(values, ",") + "]"
 }

@@ -34,7 +34,7 @@ func (p *place) givers(shown *judge.Judged) []string {
 		if j.InProblem {
 			where = " only in problem"
 		}
-		if name := p.names.opName(site, j.Own().SiteID) + where; isGiven(site) && !slices.Contains(found, name) {
+		if name := p.names.definitions.OpName(j.Own().SiteID) + where; isGiven(site) && !slices.Contains(found, name) {
 			found = append(found, name)
 		}
 	}

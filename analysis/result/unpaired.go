@@ -87,7 +87,7 @@ func (t *topUnpaired) named(names *names) []Unpaired {
 	named := make([]Unpaired, len(t.rows))
 	for i, row := range t.rows {
 		named[i] = row.Unpaired
-		named[i].Module = firstOf(names.op(row.op).ModulePath, names.op(names.parent(row.at, row.op, row.Side == "bench")).ModulePath)
+		named[i].Module = cmp.Or(names.op(row.op).ModulePath, names.op(names.parent(row.at, row.op, row.Side == "bench")).ModulePath)
 	}
 	return named
 }
