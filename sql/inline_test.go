@@ -32,13 +32,13 @@ func TestInlineLeavesNoView(t *testing.T) {
 
 func TestInlineReadsATableThatHoldsTheAnswer(t *testing.T) {
 	t.Parallel()
-	const query = `SELECT count() FROM tap.preceded_ranks(run = {run:String}, step = least(1, 2), events = '') AS p`
-	got, err := sql.Inline(query, map[string]string{"preceded_ranks": "made"})
+	const query = `SELECT count() FROM tap.meetings(run = {run:String}, first_step = least(1, 2), last_step = 3) AS p`
+	got, err := sql.Inline(query, map[string]string{"meetings": "made"})
 	if want := `SELECT count() FROM made AS p`; err != nil || got != want {
 		t.Errorf("Inline = %s, %v, want %s", got, err, want)
 	}
 	got, err = sql.Inline(query, nil)
-	if err != nil || !strings.Contains(got, "CAST(least(1, 2) AS Int64)") || strings.Contains(got, "tap.preceded_ranks") {
+	if err != nil || !strings.Contains(got, "CAST(least(1, 2) AS Int64)") || strings.Contains(got, "tap.meetings") {
 		t.Errorf("Inline = %s, %v, want the view's text with its arguments", got, err)
 	}
 }
@@ -59,10 +59,10 @@ func TestInlineNamesAViewThatHasNoOtherName(t *testing.T) {
 func TestInlineNamesWhatIsWrongWithACall(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"SELECT 1 FROM tap.nonsense(run = 'a')":                    "tap.nonsense: it is no view",
-		"SELECT 1 FROM tap.preceded_ranks(run = 'a'":               "tap.preceded_ranks: it is no view",
-		"SELECT 1 FROM tap.preceded_ranks(run = 'a', events = '')": "parameter step is not given",
-		"SELECT 1 FROM tap.preceded_ranks('a', 0, '')":             "has no name",
+		"SELECT 1 FROM tap.nonsense(run = 'a')":                "tap.nonsense: it is no view",
+		"SELECT 1 FROM tap.meetings(run = 'a'":                 "tap.meetings: it is no view",
+		"SELECT 1 FROM tap.meetings(run = 'a', last_step = 3)": "parameter first_step is not given",
+		"SELECT 1 FROM tap.meetings('a', 0, 3)":                "has no name",
 	} {
 		if got, err := sql.Inline(query, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Inline(%s) = %s, %v, want an error with %q", query, got, err, want)

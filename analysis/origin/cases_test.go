@@ -36,9 +36,9 @@ func TestRanksMeetWhereTheDatabaseSaysSo(t *testing.T) {
 	}
 }
 
-func TestRanksArePrecededWhereTheDatabaseSaysSo(t *testing.T) {
+func TestRanksArePrecededWhereTheirMeetingsSaySo(t *testing.T) {
 	t.Parallel()
-	for _, c := range cases.All(t, "preceded_ranks") {
+	for _, c := range cases.In(t, "testdata/preceded_ranks") {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			runs := cases.RunsOf(t, c)

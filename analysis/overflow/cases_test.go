@@ -15,7 +15,7 @@ import (
 
 func TestOriginsAreThoseOfTheCases(t *testing.T) {
 	t.Parallel()
-	checkCases(t, cases.All(t, "overflow_origin_report"), (*overflow.Answer).OriginTable)
+	checkCases(t, cases.In(t, "testdata/origins"), (*overflow.Answer).OriginTable)
 }
 
 func TestRanksAreCountedAsTheDatabaseDoes(t *testing.T) {

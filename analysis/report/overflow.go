@@ -10,8 +10,8 @@ import (
 type Overflow struct {
 	Run          string
 	Argument     string // what to write for the run in the next command
-	Origins      Table  // overflow_origin
-	Summary      Table  // overflow_summary
+	Origins      Table  // where it began, by place, then rank
+	Summary      Table  // counts of each rank, as overflow_summary
 	Completeness Table
 	Warnings     []string // what of the dumps could not be read, the first ones
 	WarningCount int

@@ -36,7 +36,7 @@ func CompletenessTable(runs []*rows.Run) arrow.RecordBatch {
 	return column.Record([]column.Of[rankOfRun]{
 		column.Text("run", func(r *rankOfRun) string { return r.run }),
 		column.Uint32s("rank", func(r *rankOfRun) uint32 { return r.Rank }),
-		column.Bools("complete", func(r *rankOfRun) bool { return r.Complete }),
+		column.Truths("complete", func(r *rankOfRun) bool { return r.Complete }),
 		column.Text("explanation", func(r *rankOfRun) string { return r.Explanation }),
 		column.Uint64s("step_count", func(r *rankOfRun) uint64 { return r.Steps }),
 		column.Uint64s("incomplete_step_count", func(r *rankOfRun) uint64 { return r.IncompleteSteps }),

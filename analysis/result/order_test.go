@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/internal/cases"
+	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/result"
 )
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/analysis/overflow"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -20,11 +21,13 @@ func newOverflow(a *app) *cobra.Command {
 		Use:   "overflow RUN|DIR",
 		Short: "Say where NaN or infinity began in one run",
 		Long: `Say where NaN or infinity began in one run, over all its ranks: a stored run, or a
-folder of msProbe dumps, written with a slash as ./bad or bad/, in a temporary system that is removed afterwards. Masks of
--Inf, memory that nobody wrote and other known exceptions are left out and counted.
+folder of dumps, written with a slash as ./bad or bad/, for which nothing is stored
+and nothing started. Masks of -Inf, memory that nobody wrote and other known exceptions
+are left out and counted.
 
 With --output msprobe-json it writes what msProbe's overflow_check would, which is
 nothing where its rules find nothing; the exit status is still by what is found here.
+For that form a folder is stored in a temporary system, which is removed afterwards.
 
 Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to say.`,
 		Example: `  tensortap overflow bad/dump
@@ -48,22 +51,60 @@ Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data
 }
 
 func (a *app) overflow(ctx context.Context, request system.OverflowRequest, output string) error {
-	write, err := a.overflowWriter(request, output)
+	if output == msprobeJSON {
+		return a.overflowAsMsprobe(ctx, request)
+	}
+	format, err := report.ParseFormat(output)
 	if err != nil {
 		return err
 	}
-	var overflow report.Overflow
+	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
+	said, answer, err := a.askOverflow(ctx, request)
+	if err != nil {
+		return err
+	}
+	a.warn(said.Warnings, said.WarningCount)
+	if err := system.WriteOverflow(a.stdout, style, &said, answer); err != nil {
+		return err
+	}
+	return finite(&said)
+}
+
+// askOverflow asks where the run is: of a folder nothing has to be stored.
+func (a *app) askOverflow(ctx context.Context, request system.OverflowRequest) (said report.Overflow, answer *overflow.Answer, err error) {
+	if request.Folder() {
+		return system.OverflowFolder(ctx, request)
+	}
 	err = a.withRun(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
-		if overflow, err = client.Overflow(ctx, request); err != nil {
+		said, answer, err = client.Overflow(ctx, request)
+		return err
+	})
+	return said, answer, err
+}
+
+// overflowAsMsprobe writes what msProbe's overflow_check would, of folders by a temporary system.
+func (a *app) overflowAsMsprobe(ctx context.Context, request system.OverflowRequest) error {
+	if request.Rank >= 0 {
+		return errors.New("--output msprobe-json is over all ranks: leave out --rank")
+	}
+	var said report.Overflow
+	err := a.withRun(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
+		if said, _, err = client.Overflow(ctx, request); err != nil {
 			return err
 		}
-		a.warn(overflow.Warnings, overflow.WarningCount)
-		return write(ctx, client, &overflow)
+		a.warn(said.Warnings, said.WarningCount)
+		_, err = client.WriteMsprobeOverflow(ctx, a.stdout, said.Run, request.Steps)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	switch overflow.Judge() {
+	return finite(&said)
+}
+
+// finite is the exit status of an answer.
+func finite(said *report.Overflow) error {
+	switch said.Judge() {
 	case report.NotFinite:
 		return errDiffers
 	case report.Unsure:
@@ -71,24 +112,6 @@ func (a *app) overflow(ctx context.Context, request system.OverflowRequest, outp
 	case report.Finite:
 	}
 	return nil
-}
-
-// overflowWriter is how the answer is written.
-func (a *app) overflowWriter(request system.OverflowRequest, output string) (func(context.Context, *system.Client, *report.Overflow) error, error) {
-	if output == msprobeJSON {
-		if request.Rank >= 0 {
-			return nil, errors.New("--output msprobe-json is over all ranks: leave out --rank")
-		}
-		return func(ctx context.Context, client *system.Client, overflow *report.Overflow) error {
-			_, err := client.WriteMsprobeOverflow(ctx, a.stdout, overflow.Run, request.Steps)
-			return err
-		}, nil
-	}
-	format, err := report.ParseFormat(output)
-	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
-	return func(ctx context.Context, client *system.Client, overflow *report.Overflow) error {
-		return client.WriteOverflow(ctx, a.stdout, style, request, overflow)
-	}, err
 }
 
 // withRun asks where the run is.

@@ -13,9 +13,16 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
-func TestOverflowOfFoldersNamesRankAndOp(t *testing.T) {
+// nothingStarts has no system start: there is neither a folder for a temporary one nor an engine.
+func nothingStarts(t *testing.T) program.Setting {
+	t.Helper()
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	return program.Setting{Env: []string{"TMPDIR=" + nowhere, "TENSORTAP_ENGINE=" + nowhere, "TENSORTAP_DATA=" + nowhere}}
+}
+
+func TestOverflowOfFoldersNamesRankAndOpAndStartsNothing(t *testing.T) {
 	t.Parallel()
-	s := program.Setting{Env: []string{"TMPDIR=" + t.TempDir()}}
+	s := nothingStarts(t)
 	for _, c := range []struct {
 		dump   string
 		status int
@@ -37,7 +44,19 @@ func TestOverflowOfFoldersNamesRankAndOp(t *testing.T) {
 			t.Errorf("overflow %s: %v, want no origin", c.dump, out)
 		}
 	}
-	program.LeavesNothing(t, s)
+	if out := program.Run(t, s, "overflow", recorded.Unpack(t, "D_tp_rank1_nan"), "-o", "msprobe-json"); out.Status != 2 {
+		t.Errorf("a form that takes a system: %v, want that none starts", out)
+	}
+}
+
+func TestOverflowLooksAtStepsWithGaps(t *testing.T) {
+	t.Parallel()
+	dir := recorded.Unpack(t, "B14_nan_l2_mlp_step1_mix")
+	for steps, status := range map[string]int{"0": 0, "0,7-9": 0, "0,1": 1, "1,5-": 1, "3,5": 2} {
+		if out := program.Run(t, nothingStarts(t), "overflow", dir, "--steps", steps); out.Status != status {
+			t.Errorf("overflow --steps %s: %v, want status %d", steps, out, status)
+		}
+	}
 }
 
 func TestOverflowOfAStoredRunAnswersAsAsked(t *testing.T) {

@@ -30,12 +30,8 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 		return nil, err
 	}
 	job, err := compare.Open(ctx, store.Open(c.database), request)
-	if malformed, is := errors.AsType[*judge.MalformedExceptionError](err); is {
-		e := malformed.Exception
-		return nil, &ask.MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
-	}
 	if err != nil {
-		return nil, err
+		return nil, asStored(err)
 	}
 	if !comparison.Stored || request.Map != nil {
 		return job.Run(ctx, nil)
@@ -49,6 +45,16 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 		return job.Run(ctx, nil)
 	}
 	return c.storeVerdicts(ctx, r, &request, job)
+}
+
+// asStored says of an exception that nothing can be judged by how to take it out of the database.
+func asStored(err error) error {
+	malformed, is := errors.AsType[*judge.MalformedExceptionError](err)
+	if !is {
+		return err
+	}
+	e := malformed.Exception
+	return &ask.MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
 }
 
 // exceptions are the user's own.

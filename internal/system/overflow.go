@@ -3,10 +3,12 @@ package system
 import (
 	"context"
 	"io"
-	"strconv"
 
-	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/overflow"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rows/folders"
+	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/steps"
 )
 
@@ -24,74 +26,74 @@ func DefaultOverflowRequest() OverflowRequest { return OverflowRequest{Rank: -1}
 func (r OverflowRequest) Folder() bool { return IsFolder(r.Run) }
 
 // Validate says what is wrong with the request.
-func (r OverflowRequest) Validate() error {
-	if err := checkFolder(r.Run); err != nil {
-		return err
+func (r OverflowRequest) Validate() error { return checkFolder(r.Run) }
+
+// OverflowFolder says where NaN or infinity began in dumps on disk; nothing is stored and nothing is started.
+func OverflowFolder(ctx context.Context, r OverflowRequest) (report.Overflow, *overflow.Answer, error) {
+	if err := r.Validate(); err != nil {
+		return report.Overflow{}, nil, err
 	}
-	return CheckRange(r.Steps)
+	said := report.Overflow{Run: runNames([]string{r.Run})[0], Argument: report.Argument(r.Run)}
+	source, err := folders.Open(ctx, []folders.Folder{{Name: said.Run, Path: r.Run}}, nil)
+	if err != nil {
+		return said, nil, err
+	}
+	said.Warnings, said.WarningCount = source.Problems()
+	answer, err := overflow.Run(ctx, source, r.analysis(said.Run, nil))
+	if err != nil {
+		return said, nil, err
+	}
+	answer.Fill(&said)
+	return said, answer, nil
 }
 
-// parameters are those of the reports, for the run of this name.
-func (r OverflowRequest) parameters(run string) map[string]string {
-	return map[string]string{
-		"run": run, "rank": strconv.FormatInt(r.Rank, 10),
-		"first_step": strconv.FormatInt(r.Steps.First(), 10), "last_step": strconv.FormatInt(r.Steps.Last(), 10),
-	}
+// analysis is the request for the run of this name.
+func (r OverflowRequest) analysis(run string, exceptions []judge.Exception) overflow.Request {
+	return overflow.Request{Run: run, Rank: r.Rank, Steps: r.Steps, Exceptions: exceptions}
 }
 
 // Overflow publishes the run if it is a folder, and says where NaN or infinity began in it.
-func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overflow, error) {
+func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overflow, *overflow.Answer, error) {
 	if err := r.Validate(); err != nil {
-		return report.Overflow{}, err
+		return report.Overflow{}, nil, err
 	}
-	overflow := report.Overflow{Run: r.Run, Argument: report.Argument(r.Run), Stored: !r.Folder()}
-	if err := c.provideRun(ctx, r, &overflow); err != nil {
-		return overflow, err
+	said := report.Overflow{Run: r.Run, Argument: report.Argument(r.Run), Stored: !r.Folder()}
+	if err := c.provideRun(ctx, r, &said); err != nil {
+		return said, nil, err
 	}
-	if err := c.CheckRank(ctx, overflow.Run, r.Rank); err != nil {
-		return overflow, err
+	exceptions, err := c.exceptions(ctx)
+	if err != nil {
+		return said, nil, err
 	}
-	for _, asked := range []struct {
-		name string
-		to   *report.Table
-	}{
-		{"overflow_origin", &overflow.Origins},
-		{"overflow_summary", &overflow.Summary},
-		{"completeness", &overflow.Completeness},
-	} {
-		var err error
-		if *asked.to, err = c.Report(ctx, asked.name, r.parameters(overflow.Run)); err != nil {
-			return overflow, err
-		}
+	answer, err := overflow.Run(ctx, store.Open(c.database), r.analysis(said.Run, exceptions))
+	if err != nil {
+		return said, nil, asStored(err)
 	}
-	return overflow, nil
+	answer.Fill(&said)
+	return said, answer, nil
 }
 
-func (c *Client) provideRun(ctx context.Context, r OverflowRequest, overflow *report.Overflow) error {
-	if overflow.Stored {
+func (c *Client) provideRun(ctx context.Context, r OverflowRequest, said *report.Overflow) error {
+	if said.Stored {
 		return c.checkNamed(ctx, r.Run)
 	}
-	overflow.Run = runNames([]string{r.Run})[0]
-	published, err := c.publishFolder(ctx, overflow.Run, r.Run)
+	said.Run = runNames([]string{r.Run})[0]
+	published, err := c.publishFolder(ctx, said.Run, r.Run)
 	if err != nil {
 		return err
 	}
-	overflow.Warnings, overflow.WarningCount = published.Problems, published.ProblemCount
+	said.Warnings, said.WarningCount = published.Problems, published.ProblemCount
 	return c.WaitStored(ctx)
 }
 
 // WriteOverflow writes the note, one JSON object, or, in the other formats, the origins.
-func (c *Client) WriteOverflow(ctx context.Context, to io.Writer, style report.Style, r OverflowRequest, overflow *report.Overflow) error {
+func WriteOverflow(to io.Writer, style report.Style, said *report.Overflow, answer *overflow.Answer) error {
 	switch style.Format {
 	case report.Text:
-		return overflow.WriteNote(to, style)
+		return said.WriteNote(to, style)
 	case report.JSON:
-		return report.WriteObject(to, overflow.Object())
+		return report.WriteObject(to, said.Object())
 	case report.CSV, report.Arrow, report.Parquet:
 	}
-	query, values, err := ask.Prepare("overflow_origin", r.parameters(overflow.Run))
-	if err != nil {
-		return err
-	}
-	return c.Write(ctx, to, style, query.Query, values)
+	return report.WriteRecord(to, style.Format, answer.OriginTable())
 }

@@ -14,8 +14,8 @@
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- The first row of a rank, in execution order, that differs is a suspect if no other rank's precedes it: by its own
 -- order, by collectives and messages, and since libraries reduce gradients where no op is recorded, by the end of the
--- backward, at which all ranks are taken to meet. An earlier step precedes a later one. The rounds are those of
--- preceded_ranks; they stand here so that the verdicts are made once.
+-- backward, at which all ranks are taken to meet. An earlier step precedes a later one. What is reached
+-- grows in rounds; they stand here so that the verdicts are made once.
 -- Kinds: a literal is argument; a parameter, an input with the values of one of the calling module's, or a weight-like
 -- input that requires a gradient is parameter; operation when the op is another one in the bench, when ops of one run
 -- only stand directly before, or when NaN or +Inf appears in an op of the problem alone before anything differs; else an

@@ -1,5 +1,5 @@
-// Package cases reads, for tests, the cases of sql/testdata: tables of events going in, parameters, and the rows wanted of
-// a view. What answers in Go is held against the same cases as the view that answers in SQL.
+// Package cases reads, for tests, cases of answers: tables of events going in, parameters, and the rows wanted. What
+// answers in Go beside a view in SQL is held against the same cases, those of sql/testdata.
 package cases
 
 import (
@@ -38,9 +38,15 @@ type Table struct {
 // All are the cases of an object, as rank_pairs. One without tables has those of the input of its name.
 func All(tb testing.TB, object string) []*Case {
 	tb.Helper()
-	files, err := filepath.Glob(filepath.Join(root(tb), folder, object, "*.txtar"))
+	return In(tb, filepath.Join(root(tb), folder, object))
+}
+
+// In are the cases in a folder, which may be one of the test's own.
+func In(tb testing.TB, dir string) []*Case {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
-		tb.Fatalf("cases of %s: none found (%v)", object, err)
+		tb.Fatalf("cases in %s: none found (%v)", dir, err)
 	}
 	var list []*Case
 	for _, file := range files {
@@ -80,7 +86,7 @@ func read(tb testing.TB, file string) *Case {
 	}
 	c.tables = tablesOf(archive)
 	if len(c.tables) == 0 {
-		c.tables = tablesOf(open(tb, filepath.Join(filepath.Dir(filepath.Dir(file)), "input", filepath.Base(file))))
+		c.tables = tablesOf(open(tb, filepath.Join(root(tb), folder, "input", filepath.Base(file))))
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/dev/corpus"
+	"github.com/tensortap/tensortap/internal/system"
 )
 
 // TestOverflowBeginsWhereItWasPut asks single runs of four ranks where NaN or infinity began, and one that msProbe recorded.
@@ -17,11 +18,13 @@ func TestOverflowBeginsWhereItWasPut(t *testing.T) {
 			if err := b.publish(ctx, c); err != nil {
 				return err
 			}
-			table, err := b.Report(ctx, "overflow_origin", map[string]string{"run": c.Problem.Name})
+			request := system.DefaultOverflowRequest()
+			request.Run = c.Problem.Name
+			said, _, err := b.Overflow(ctx, request)
 			if err != nil {
 				return err
 			}
-			checkOverflow(t, c, origins(table))
+			checkOverflow(t, c, origins(said.Origins))
 		}
 		return nil
 	})
