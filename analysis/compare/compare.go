@@ -12,7 +12,9 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/mapping"
+	"github.com/tensortap/tensortap/analysis/merged"
 	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/internal/steps"
@@ -29,6 +31,7 @@ type Request struct {
 	OnlySteps  bool  // without an offset, the only step of the problem pairs with the only step of the bench, whatever their numbers
 	Keep       result.Options
 	Payloads   map[PayloadPlace]judge.Payload // raw tensors that were compared, element by element
+	Merge      bool                           // make one rank of each tensor-parallel group where the runs have groups of other sizes
 	Map        *mapping.Map                   // which module of the problem is which of the bench; nil for those of the same name
 }
 
@@ -51,6 +54,8 @@ type Answer struct {
 	Differences []result.RunDifference // what else the runs differ in
 	Warnings    []string               // what could not be looked at as it should
 	StepOffset  int64                  // what was added to a step of the problem for that of the bench
+	Merges      []merged.Merge         // runs whose ranks were merged before they were judged
+	Parts       []report.Part          // where the problem's were, of each origin whose part it is
 }
 
 // Run compares the runs of a source.
@@ -80,10 +85,12 @@ func (j *Job) Run(ctx context.Context, each func(at pair.Step, judged []judge.Ju
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{
-		Result: collected.Finish(finishing), Problem: j.problem, Benches: j.benches,
-		Differences: Differences(j.problem, j.bench()), Warnings: j.warnings, StepOffset: j.request.StepOffset,
-	}, nil
+	answer := &Answer{
+		Result: collected.Finish(finishing), Problem: j.recorded[0], Benches: j.recorded[1:], Merges: j.Merges(),
+		Differences: Differences(j.recorded[0], j.recorded[1]), Warnings: j.warnings, StepOffset: j.request.StepOffset,
+	}
+	answer.Parts, err = j.parts(ctx, answer.Origins)
+	return answer, err
 }
 
 // Texts says of each row that differs whether it is an argument that is text, such as the id of a request, while rows
@@ -105,7 +112,9 @@ func (a *Answer) Texts() []bool {
 type Job struct {
 	source   rows.Source
 	mapped   *mapping.Source // the source, where there is a map; else nil
+	merged   *merged.Source  // the source, where ranks are merged; else nil
 	request  Request
+	recorded []*rows.Run // problem and benches, before ranks are merged
 	problem  *rows.Run
 	benches  []*rows.Run
 	ranks    []pair.Ranks
@@ -137,8 +146,11 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	if r.OnlySteps && r.StepOffset == 0 {
 		j.request.StepOffset = pair.OnlyStepsOffset(j.problem, j.bench())
 	}
+	if err := j.merge(ctx); err != nil {
+		return nil, err
+	}
 	j.ranks = pair.PairRanks(j.problem, j.bench())
-	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, j.request.StepOffset), r)
+	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, j.request.StepOffset), j.request)
 	j.settings = newSettings(j.problem, j.bench(), j.ranks)
 	var err error
 	if r.Judge.Spread, err = j.spread(ctx); err != nil {
@@ -153,12 +165,8 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 // Runs are the problem and the bench that it is paired with.
 func (j *Job) Runs() (problem, bench *rows.Run) { return j.problem, j.benches[0] }
 
-// OtherGroups says whether the ranks of problem and bench hold parts of different sizes, as far as their numbers tell.
-func (j *Job) OtherGroups() bool {
-	problem, _ := pair.GroupSize(j.problem)
-	bench, _ := pair.GroupSize(j.bench())
-	return problem != bench
-}
+// Definitions are what the ids of both runs stand for.
+func (j *Job) Definitions() *rows.Definitions { return j.source.Definitions() }
 
 // Alignments are how the different programs that stand beside each other were aligned.
 func (j *Job) Alignments() []*pair.Alignment { return j.aligner.Alignments() }

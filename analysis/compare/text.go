@@ -19,11 +19,12 @@ func (a *Answer) Fill(c *report.Comparison) {
 		c.Unpaired = a.table("unpaired")
 	}
 	c.RunDifferences = report.TableOf(result.RunDifferenceTable(a.Differences))
-	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches)))
+	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches, a.lacking())))
 	c.StepOffset = a.StepOffset
 	c.Recorded = [2]report.Recorded{recordedAs(a.Problem), recordedAs(a.Benches[0])}
 	c.Warnings = append(c.Warnings, a.Warnings...)
 	c.WarningCount += len(a.Warnings)
+	a.fillMerges(c)
 }
 
 func (a *Answer) table(name string) report.Table {

@@ -6,6 +6,7 @@ package merged
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/pair/merge"
@@ -15,8 +16,8 @@ import (
 // Merge is one run whose ranks are merged.
 type Merge struct {
 	Side   string              // problem or bench
-	Run    string              // the run
-	Made   string              // the run that comes of it
+	Run    *rows.Run           // as it was recorded
+	Made   *rows.Run           // of the same name, with one rank for each group
 	Groups map[uint32][]uint32 // its ranks, by the least of them, which is the merged one's number
 }
 
@@ -26,12 +27,11 @@ const (
 	sideBench   = "bench"
 )
 
-// Source gives the runs of another source, and the merged ones by their names. Its methods may be called at the same time.
+// Source gives the tensors of another source, and those of merged runs. Its methods may be called at the same time.
 type Source struct {
 	base        rows.Source
 	definitions *rows.Definitions
-	runs        map[string]*rows.Run // that were read, or made
-	sides       map[string]*side     // by name of the merged run
+	sides       map[*rows.Run]*side // by merged run
 	merges      []Merge
 }
 
@@ -44,55 +44,46 @@ func (e *OtherGroupsError) Error() string {
 }
 
 // Open looks whether the ranks of the problem and its benches hold parts of different sizes. Where they do, the source has
-// merged runs: Judged names those to compare. The offset is added to a step of the problem for that of a bench. An error
-// is an OtherGroupsError, or that of the source.
-func Open(ctx context.Context, base rows.Source, problem string, benches []string, offset int64) (*Source, error) {
-	s := &Source{base: base, runs: map[string]*rows.Run{}, sides: map[string]*side{}}
-	for _, name := range append([]string{problem}, benches...) {
-		run, err := base.Run(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("read run %s: %w", name, err)
-		}
-		s.runs[name] = run
-	}
-	s.definitions = base.Definitions()
+// merged runs: Judged gives those to compare. The runs are those of the source below. The offset is added to a step of
+// the problem for that of a bench. An error is an OtherGroupsError, or that of the source.
+func Open(ctx context.Context, base rows.Source, problem *rows.Run, benches []*rows.Run, offset int64) (*Source, error) {
+	s := &Source{base: base, definitions: base.Definitions(), sides: map[*rows.Run]*side{}}
 	mergedFor := map[bool]string{} // whether the problem was merged, and for which bench
 	for i, bench := range benches {
-		both := newComparison(s.runs[problem], s.runs[bench], offset, s)
+		both := newComparison(problem, bench, offset, s)
 		merges, err := both.merge(ctx)
 		if err != nil {
 			return nil, err
 		}
-		mergedFor[merges[sideProblem] != nil] = bench
+		mergedFor[merges[sideProblem] != nil] = bench.Name
 		if len(mergedFor) > 1 {
 			return nil, &OtherGroupsError{Same: mergedFor[false], Other: mergedFor[true]}
 		}
 		if i == 0 {
-			s.add(sideProblem, merges[sideProblem])
+			s.add(sideProblem, problem, merges[sideProblem])
 		}
-		s.add(sideBench, merges[sideBench])
+		s.add(sideBench, bench, merges[sideBench])
 	}
 	return s, nil
 }
 
-func (s *Source) add(name string, made *side) {
+func (s *Source) add(name string, run *rows.Run, made *side) {
 	if made == nil {
 		return
 	}
-	run := made.merger.Run()
-	s.runs[run.Name], s.sides[run.Name] = run, made
-	groups := map[uint32][]uint32{}
+	m := Merge{Side: name, Run: run, Made: made.merger.Run(), Groups: map[uint32][]uint32{}}
 	for _, g := range made.merger.Groups() {
-		groups[g.Leader] = g.Ranks
+		m.Groups[g.Leader] = g.Ranks
 	}
-	s.merges = append(s.merges, Merge{Side: name, Run: made.run.Name, Made: run.Name, Groups: groups})
+	s.sides[m.Made] = made
+	s.merges = append(s.merges, m)
 }
 
 // Merges are the runs whose ranks are merged, the problem's first; none where the ranks can be compared as they are.
 func (s *Source) Merges() []Merge { return s.merges }
 
 // Judged is the run that is compared in the place of one.
-func (s *Source) Judged(run string) string {
+func (s *Source) Judged(run *rows.Run) *rows.Run {
 	for _, m := range s.merges {
 		if m.Run == run {
 			return m.Made
@@ -104,14 +95,9 @@ func (s *Source) Judged(run string) string {
 // Rank is the rank that one of the problem became.
 func (s *Source) Rank(rank int64) int64 {
 	for _, m := range s.merges {
-		if m.Side != sideProblem {
-			continue
-		}
 		for leader, ranks := range m.Groups {
-			for _, one := range ranks {
-				if int64(one) == rank {
-					return int64(leader)
-				}
+			if m.Side == sideProblem && slices.ContainsFunc(ranks, func(one uint32) bool { return int64(one) == rank }) {
+				return int64(leader)
 			}
 		}
 	}
@@ -121,17 +107,19 @@ func (s *Source) Rank(rank int64) int64 {
 // Definitions are those of all runs; those of merged tensors are added as they are made.
 func (s *Source) Definitions() *rows.Definitions { return s.definitions }
 
-// Run is what is known of a run, be it recorded or merged.
+// Run is what is known of a run, merged if it has to be.
 func (s *Source) Run(ctx context.Context, name string) (*rows.Run, error) {
-	if run := s.runs[name]; run != nil {
-		return run, nil
+	for _, m := range s.merges {
+		if m.Run.Name == name {
+			return m.Made, nil
+		}
 	}
 	return s.base.Run(ctx, name)
 }
 
-// Tensors are those of some places of a run.
+// Tensors are those of some places of a run, be it recorded or merged.
 func (s *Source) Tensors(ctx context.Context, run *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
-	if made := s.sides[run.Name]; made != nil {
+	if made := s.sides[run]; made != nil {
 		return made.tensors(ctx, s.base, places)
 	}
 	return s.base.Tensors(ctx, run, places)
@@ -139,8 +127,8 @@ func (s *Source) Tensors(ctx context.Context, run *rows.Run, places []rows.Place
 
 // Parts are what each rank of a group holds of a site at a place of a merged run, by rank, then micro step; none of a run
 // that is not merged.
-func (s *Source) Parts(ctx context.Context, made string, at rows.Place, site uint64) ([]merge.Part, error) {
-	of := s.sides[made]
+func (s *Source) Parts(ctx context.Context, run *rows.Run, at rows.Place, site uint64) ([]merge.Part, error) {
+	of := s.sides[run]
 	if of == nil {
 		return nil, nil
 	}
@@ -171,8 +159,9 @@ type comparison struct {
 }
 
 func newComparison(problem, bench *rows.Run, offset int64, source *Source) *comparison {
-	return &comparison{
-		source: source, problem: problem, bench: bench, offset: offset, sizes: merge.SizesOf(problem, bench),
-		steps: pair.PairSteps(problem, bench, pair.PairRanks(problem, bench), offset),
+	c := &comparison{source: source, problem: problem, bench: bench, offset: offset, sizes: merge.SizesOf(problem, bench)}
+	if !c.sizes.Same() {
+		c.steps = pair.PairSteps(problem, bench, pair.PairRanks(problem, bench), offset)
 	}
+	return c
 }

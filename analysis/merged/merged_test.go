@@ -1,6 +1,7 @@
 package merged_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -12,14 +13,13 @@ import (
 	"github.com/tensortap/tensortap/analysis/merged"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/pair/merge"
-	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // openRecorded opens recordings of a small Llama on one or several tensor-parallel ranks.
-func openRecorded(t *testing.T, problem, bench string) *merged.Source {
+func openRecorded(t *testing.T, problem, bench string) *folders.Source {
 	t.Helper()
 	var list []folders.Folder
 	for _, name := range []string{problem, bench} {
@@ -33,26 +33,32 @@ func openRecorded(t *testing.T, problem, bench string) *merged.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := merged.Open(t.Context(), base, problem, []string{bench}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return source
+	return base
 }
 
-// compareMerged counts the verdicts of the runs that a source merged, and gives the first pair that differs.
-func compareMerged(t *testing.T, source *merged.Source, problem, bench string) (map[judge.Class]int, *judge.Judged) {
-	t.Helper()
+// request compares two runs, whose ranks are merged where they have to be.
+func request(problem, bench string) compare.Request {
 	r := compare.DefaultRequest()
-	r.Problem, r.Benches = source.Judged(problem), []string{source.Judged(bench)}
-	job, err := compare.Open(t.Context(), source, r)
+	r.Problem, r.Benches, r.Merge = problem, []string{bench}, true
+	return r
+}
+
+// open opens a comparison of recordings.
+func open(t *testing.T, problem, bench string) *compare.Job {
+	t.Helper()
+	job, err := compare.Open(t.Context(), openRecorded(t, problem, bench), request(problem, bench))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return job
+}
+
+// count counts the verdicts of a comparison.
+func count(t *testing.T, job *compare.Job) map[judge.Class]int {
+	t.Helper()
 	counts := map[judge.Class]int{}
-	var first *judge.Judged
 	verdicts := make(chan []judge.Judged, len(job.Steps()))
-	err = job.Judge(t.Context(), job.Steps(), func(_ pair.Step, judged []judge.Judged) error {
+	err := job.Judge(t.Context(), job.Steps(), func(_ pair.Step, judged []judge.Judged) error {
 		verdicts <- slices.Clone(judged)
 		return nil
 	})
@@ -63,12 +69,9 @@ func compareMerged(t *testing.T, source *merged.Source, problem, bench string) (
 	for list := range verdicts {
 		for i := range list {
 			counts[list[i].Class]++
-			if first == nil && list[i].Differs {
-				first = &list[i]
-			}
 		}
 	}
-	return counts, first
+	return counts
 }
 
 func TestRunsOfOtherTensorParallelSizesAgree(t *testing.T) {
@@ -84,10 +87,10 @@ func TestRunsOfOtherTensorParallelSizesAgree(t *testing.T) {
 	} {
 		t.Run(c.problem+" beside "+c.bench, func(t *testing.T) {
 			t.Parallel()
-			source := openRecorded(t, c.problem, c.bench)
-			counts, _ := compareMerged(t, source, c.problem, c.bench)
-			if len(source.Merges()) != c.merges {
-				t.Errorf("merged %v, want %d runs", source.Merges(), c.merges)
+			job := open(t, c.problem, c.bench)
+			counts := count(t, job)
+			if len(job.Merges()) != c.merges {
+				t.Errorf("merged %v, want %d runs", job.Merges(), c.merges)
 			}
 			if !maps.Equal(counts, c.want) {
 				t.Errorf("%v, want %v", counts, c.want)
@@ -98,35 +101,46 @@ func TestRunsOfOtherTensorParallelSizesAgree(t *testing.T) {
 
 func TestRunsOfTheSameSizeAreLeftAsTheyAre(t *testing.T) {
 	t.Parallel()
-	source := openRecorded(t, "halves", "scaled")
-	if len(source.Merges()) != 0 || source.Judged("halves") != "halves" || source.Rank(1) != 1 {
-		t.Errorf("merged %v", source.Merges())
+	if job := open(t, "halves", "scaled"); len(job.Merges()) != 0 {
+		t.Errorf("merged %v", job.Merges())
 	}
 }
 
 func TestScaledPartOfAWeightIsTracedToItsRank(t *testing.T) {
 	t.Parallel()
-	source := openRecorded(t, "scaled", "whole")
-	_, first := compareMerged(t, source, "scaled", "whole")
-	if first == nil {
-		t.Fatal("nothing differs")
+	answer, err := compare.Run(t.Context(), openRecorded(t, "scaled", "whole"), request("scaled", "whole"))
+	if err != nil || len(answer.Origins) != 1 {
+		t.Fatalf("origins %+v, %v, want one", answer, err)
 	}
-	site := source.Definitions().Sites[first.Problem.SiteID]
-	if op := source.Definitions().Ops[site.OpID]; op.Name != "Functional.linear.12.forward" || site.Role != "input" || site.Path != "1" {
-		t.Errorf("it began at %s %s %s", op.Name, site.Role, site.Path)
+	o := answer.Origins[0]
+	if o.Op != "Functional.linear.12.forward" || o.Role != "input" || o.Path != "1" {
+		t.Errorf("it began at %s %s %s", o.Op, o.Role, o.Path)
 	}
-	parts, err := source.Parts(t.Context(), source.Judged("scaled"), rows.Place{Rank: first.Rank, Step: first.Step}, first.Problem.SiteID)
-	if err != nil {
-		t.Fatal(err)
+	if part := answer.Parts[0]; fmt.Sprint(part.Ranks) != "[1]" || part.Why != merge.BecauseBeyond {
+		t.Errorf("it is the part of %+v, want rank 1", part)
 	}
-	whole := merge.WholeOf(&first.Bench, source.Definitions().Layout(first.Bench.LayoutID).Shape)
-	if ranks, why := whole.StandOut(parts); fmt.Sprint(ranks) != "[1]" || why != merge.BecauseBeyond {
-		t.Errorf("ranks %v stand out, %q, want rank 1", ranks, why)
-	}
-	if got := source.Rank(1); got != 0 {
-		t.Errorf("rank 1 became rank %d, want 0", got)
-	}
-	if l := source.Definitions().Layout(first.Problem.LayoutID); l == nil || l.Kind != "tensor" || l.LayoutID != schemas.LayoutID(l) {
+	if l := o.ProblemLayout; l.Kind != "tensor" || l.LayoutID != schemas.LayoutID(l) {
 		t.Errorf("the merged tensor has layout %+v", l)
+	}
+}
+
+func TestRankOfTheProblemIsTheOneThatItBecame(t *testing.T) {
+	t.Parallel()
+	r := request("scaled", "whole")
+	r.Rank = 1
+	answer, err := compare.Run(t.Context(), openRecorded(t, "scaled", "whole"), r)
+	if err != nil || len(answer.Summary) != 1 || answer.Summary[0].Rank != 0 || answer.Problem.Name != "scaled" {
+		t.Errorf("rank 1: %+v, %v, want rank 0, which it is part of", answer, err)
+	}
+}
+
+func TestBenchesOfDifferentGroupsAreComparedOneAtATime(t *testing.T) {
+	t.Parallel()
+	source := openRecorded(t, "halves", "whole")
+	r := request("halves", "whole")
+	r.Benches = append(r.Benches, "halves")
+	_, err := compare.Open(t.Context(), source, r)
+	if want := (&merged.OtherGroupsError{}); !errors.As(err, &want) || want.Same != "halves" || want.Other != "whole" {
+		t.Errorf("Open of benches of both sizes: %v, want an error that names them", err)
 	}
 }

@@ -48,7 +48,7 @@ func (c *comparison) merge(ctx context.Context) (map[string]*side, error) {
 
 func (c *comparison) ofProblem() side {
 	s := side{
-		run: c.problem, other: c.bench, beside: map[rows.Place]besides{}, pairing: merge.BesideProblem,
+		run: inFull(c.problem), other: c.bench, beside: map[rows.Place]besides{}, pairing: merge.BesideProblem,
 		inOrder: func(own, other *rows.Tensors) (problem, bench *rows.Tensors) { return own, other },
 		merger:  merge.New(c.problem, c.bench, c.offset, c.source.definitions),
 	}
@@ -60,7 +60,7 @@ func (c *comparison) ofProblem() side {
 
 func (c *comparison) ofBench() side {
 	s := side{
-		run: c.bench, other: c.problem, beside: map[rows.Place]besides{}, pairing: merge.BesideBench,
+		run: inFull(c.bench), other: c.problem, beside: map[rows.Place]besides{}, pairing: merge.BesideBench,
 		inOrder: func(own, other *rows.Tensors) (problem, bench *rows.Tensors) { return other, own },
 		merger:  merge.New(c.bench, c.problem, -c.offset, c.source.definitions),
 	}
@@ -70,6 +70,13 @@ func (c *comparison) ofBench() side {
 		}
 	})
 	return s
+}
+
+// inFull is the run as it is read to be merged.
+func inFull(run *rows.Run) *rows.Run {
+	full := *run
+	full.AllStatistics = true
+	return &full
 }
 
 func (c *comparison) side(planner *pair.Planner, s side) *side {

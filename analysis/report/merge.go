@@ -11,7 +11,6 @@ import (
 type Merge struct {
 	Side   string              `json:"side"` // problem or bench
 	Run    string              `json:"run"`
-	Made   string              `json:"made"`   // the run that came of it
 	Groups map[uint32][]uint32 `json:"groups"` // its ranks, by the least of them, which is the merged one's number
 }
 
@@ -36,24 +35,4 @@ func rankList(ranks []uint32) string {
 		return fmt.Sprintf("%d to %d", ranks[0], ranks[last])
 	}
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ranks), " ", ", "), "[]")
-}
-
-// Judged are the runs that the verdicts are of: those that were named, or what was made of them.
-func (c *Comparison) Judged() (problem string, benches []string) {
-	return c.made("problem", c.Problem), slices.Collect(func(yield func(string) bool) {
-		for _, bench := range c.Benches {
-			if !yield(c.made("bench", bench)) {
-				return
-			}
-		}
-	})
-}
-
-func (c *Comparison) made(side, run string) string {
-	for _, merge := range c.Merges {
-		if merge.Side == side && merge.Run == run {
-			return merge.Made
-		}
-	}
-	return run
 }

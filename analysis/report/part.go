@@ -8,77 +8,22 @@ import (
 	"strings"
 )
 
-// NamePart says of an origin in a merged rank which rank's part it is, as far as the parts tell; they are the answer of
-// the report of that name for the origin's op.
-func (c *Comparison) NamePart(origin int, merge Merge, parts Table) {
-	before := c.Origins.Get(origin, "rank")
-	least, err := strconv.ParseUint(before.Exact, 10, 32)
-	if err != nil {
-		return
+// NameParts says of each origin, in their order, whose part it is, where ranks were merged. The first of those ranks is
+// the one that the origin names.
+func (c *Comparison) NameParts(parts []Part) {
+	c.Parts = parts
+	for origin, part := range parts {
+		if row, found := c.divergentAs(origin); found {
+			c.Divergence.set(row, "rank", part.Ranks[0])
+		}
+		c.Origins.set(origin, "rank", part.Ranks[0])
 	}
-	ranks, why := parts.standOut(c.Origins.Get(origin, "role").Exact, c.Origins.Get(origin, "path").Exact)
-	if len(ranks) == 0 {
-		ranks = merge.Groups[uint32(least)]
-	}
-	if row, found := c.divergentAs(origin); found {
-		c.Divergence.set(row, "rank", ranks[0])
-	}
-	c.Origins.set(origin, "rank", ranks[0])
-	for len(c.Parts) <= origin {
-		c.Parts = append(c.Parts, Part{})
-	}
-	c.Parts[origin] = Part{Ranks: ranks, Why: why}
 }
 
 // Part is whose part of a merged tensor is wrong.
 type Part struct {
 	Ranks []uint32 `json:"ranks"` // several where none stands out
 	Why   string   `json:"why"`   // empty where none does
-}
-
-// standOut is which ranks hold a part that cannot be one of the whole, or else the one that is much the least like it.
-func (t Table) standOut(role, path string) (ranks []uint32, why string) {
-	var beyond, all []uint32
-	var deviations []float64
-	for i := range t.Rows {
-		if t.Get(i, "role").Exact != role || t.Get(i, "path").Exact != path {
-			continue
-		}
-		rank := uint32(t.Get(i, "rank").Number)
-		all = append(all, rank)
-		deviations = append(deviations, t.Get(i, "deviation").Number)
-		if t.Get(i, "beyond").True() {
-			beyond = append(beyond, rank)
-		}
-	}
-	if len(beyond) > 0 && len(beyond) < len(all) {
-		return slices.Compact(beyond), "its part reaches beyond the whole"
-	}
-	const clearly = 3
-	if greatest := furthest(deviations); greatest >= 0 && clearAbove(deviations, greatest, clearly) {
-		return all[greatest : greatest+1], "its part is the least like the whole, which is likely and no proof"
-	}
-	return nil, ""
-}
-
-func furthest(values []float64) int {
-	at := -1
-	for i, v := range values {
-		if !math.IsNaN(v) && (at < 0 || v > values[at]) {
-			at = i
-		}
-	}
-	return at
-}
-
-// clearAbove says whether a value is many times each of the others.
-func clearAbove(values []float64, at int, times float64) bool {
-	for i, v := range values {
-		if i != at && !(values[at] > times*v) {
-			return false
-		}
-	}
-	return len(values) > 1
 }
 
 // divergentAs is the row of the divergence that is an origin.

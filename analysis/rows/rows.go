@@ -32,6 +32,9 @@ type Run struct {
 	MainDtype string               // float dtype of most of its tensors; empty where it has none
 	Unseen    []schemas.UnseenRow  // what was not observed, and was not left out on purpose, by rank, then step
 	Missing   []Completeness       // one for each rank, whether something is missing of it or not
+
+	// AllStatistics has Tensors give M2, L1, zeros and subnormal numbers, too: merging needs them, judging does not.
+	AllStatistics bool
 }
 
 // Call is one position of a program.
@@ -77,6 +80,19 @@ func (d *Definitions) Layout(id uint64) *schemas.LayoutRow {
 
 // AddLayout adds the layout of a tensor that was made of others, as by merging ranks. It may be called while others read.
 func (d *Definitions) AddLayout(l *schemas.LayoutRow) { d.made.Store(l.LayoutID, l) }
+
+// Made are the layouts that were added, by id.
+func (d *Definitions) Made() []*schemas.LayoutRow {
+	var list []*schemas.LayoutRow
+	d.made.Range(func(_, l any) bool {
+		if row, ok := l.(*schemas.LayoutRow); ok {
+			list = append(list, row)
+		}
+		return true
+	})
+	slices.SortFunc(list, func(a, b *schemas.LayoutRow) int { return cmp.Compare(a.LayoutID, b.LayoutID) })
+	return list
+}
 
 // NewDefinitions is empty.
 func NewDefinitions() *Definitions {

@@ -3,6 +3,7 @@ package answers
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,6 @@ type partsAnswer struct {
 	Counts  map[string]int64 `json:"counts"`
 	Merged  []struct {
 		Run    string              `json:"run"`
-		Made   string              `json:"made"`
 		Groups map[string][]uint32 `json:"groups"`
 	} `json:"merged"`
 	Origins []struct {
@@ -56,8 +56,10 @@ func compareParts(tb testing.TB, s program.Setting, problem, bench string) (part
 func TestRunsOfOtherTensorParallelSizesAgree(t *testing.T) {
 	t.Parallel()
 	u := program.Shared(t)
+	folders := map[string]string{}
 	for _, run := range []string{"whole", "halves", "quarters"} {
-		u.Publish(t, filepath.Join(unpackParts(t, run, t.TempDir()), "dump"), run)
+		folders[run] = filepath.Join(unpackParts(t, run, t.TempDir()), "dump")
+		u.Publish(t, folders[run], run)
 	}
 	u.Settle(t)
 	for _, c := range []struct {
@@ -78,6 +80,9 @@ func TestRunsOfOtherTensorParallelSizesAgree(t *testing.T) {
 		}
 		if a.Counts["unknown"] > 0 && a.Summary[0].UnknownReasons != "ranks hold different values" {
 			t.Errorf("%s against %s: unknown because %q", c.problem, c.bench, a.Summary[0].UnknownReasons)
+		}
+		if of, status := compareParts(t, u.Setting, folders[c.problem], folders[c.bench]); status != 0 || len(of.Merged) != c.merged || !maps.Equal(of.Counts, a.Counts) {
+			t.Errorf("folders %s against %s: status %d, merged %v, %v; of the stored runs %v", c.problem, c.bench, status, of.Merged, of.Counts, a.Counts)
 		}
 	}
 }
@@ -103,21 +108,23 @@ func TestScaledPartOfAWeightIsTracedToItsRank(t *testing.T) {
 			t.Errorf("%s against %s began at %+v", run[0], run[1], o)
 		}
 	}
+	if out := program.Run(t, u.Setting, "compare", "scaled part", "the whole of it"); !strings.Contains(out.Stdout, "merged       of scaled part, ranks 0, 1 made one\n") {
+		t.Errorf("the note does not say that ranks were merged:\n%s", out.Stdout)
+	}
+	u.Settle(t)
+	stored := u.Query(t, `SELECT
+		(SELECT count() FROM tap_store.run WHERE name LIKE '%merged%'),
+		countIf(problem_layout_id NOT IN (SELECT layout_id FROM tap_store.layout)), count() > 0
+		FROM tap_store.verdict
+		WHERE run_id = xxh3('scaled part\x1f') AND problem_layout_id != 0`)[0]
+	if !slices.Equal(stored, []string{"0", "0", "1"}) {
+		t.Errorf("merged runs, verdicts on layouts that nobody knows, and whether there are verdicts: %v", stored)
+	}
 	explained := program.Run(t, u.Setting, "explain", "--problem", "scaled part", "--bench", "the whole of it", "--op", "Functional.linear.12.forward")
 	for _, part := range []string{"of parts     rank 0  input 0  [2,8,32]", "rank 0  input 1  [32,32]", "rank 1  input 1  [32,32]  min -0.194196"} {
 		if !strings.Contains(explained.Stdout, part) {
 			t.Errorf("explain lacks %q:\n%s%s", part, explained.Stdout, explained.Stderr)
 		}
-	}
-	count := func() string {
-		return u.Query(t, "SELECT count() FROM tap_store.tensor WHERE run_id IN (SELECT run_id FROM tap_store.run WHERE name = 'scaled part (merged for the whole of it)')")[0][0]
-	}
-	before := count()
-	if out := program.Run(t, u.Setting, "compare", "scaled part", "the whole of it"); !strings.Contains(out.Stdout, "merged       of scaled part, ranks 0, 1 made one\n") {
-		t.Errorf("the note does not say that ranks were merged:\n%s", out.Stdout)
-	}
-	if before == "0" || count() != before {
-		t.Errorf("the merged run had %s tensors, and has %s when it was compared again", before, count())
 	}
 }
 

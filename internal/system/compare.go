@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
@@ -54,12 +53,6 @@ func (c *Client) prepare(ctx context.Context, r *CompareRequest) (report.Compari
 	}
 	if err := c.pairOnlySteps(ctx, r, &comparison); err != nil {
 		return comparison, err
-	}
-	if err := c.merge(ctx, *r, &comparison); err != nil {
-		return comparison, err
-	}
-	if len(comparison.Merges) > 0 && r.Map != nil {
-		return comparison, errors.New("the ranks of the runs hold parts of different sizes, which are merged by the names of ops alone: --map does not go with that")
 	}
 	return comparison, c.comparePayloads(ctx, *r, &comparison)
 }
@@ -164,7 +157,7 @@ func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishRe
 	return c.publish(ctx, dumps.Find, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
 }
 
-// fill judges the runs, and asks about the runs alone where ranks were merged: then others were judged than were named.
+// fill judges the runs.
 func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
 	answer, err := c.judgeStored(ctx, r, comparison)
 	if err != nil {
@@ -174,11 +167,6 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 	c.findLiving(ctx, comparison)
 	if comparison.Failures, err = c.Failures(ctx, comparison.Runs()...); err != nil {
 		return nil, err
-	}
-	if len(comparison.Merges) > 0 {
-		if err := c.fillNamed(ctx, r, comparison); err != nil {
-			return nil, err
-		}
 	}
 	comparison.Remembered = comparison.Divergence.Without(answer.Texts())
 	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), r.Limit)]
@@ -194,22 +182,6 @@ func (c *Client) findLiving(ctx context.Context, comparison *report.Comparison) 
 			recorded.Live = err == nil && len(living) > 0
 		}
 	}
-}
-
-// fillNamed asks about the runs whose ranks were merged.
-func (c *Client) fillNamed(ctx context.Context, r CompareRequest, comparison *report.Comparison) (err error) {
-	if err := c.nameParts(ctx, comparison); err != nil {
-		return err
-	}
-	if comparison.RunDifferences, err = c.Report(ctx, "run_differences", r.Parameters(comparison.Problem, comparison.Benches)); err != nil {
-		return err
-	}
-	runs := comparison.Runs()
-	for _, merge := range comparison.Merges {
-		runs = append(runs, merge.Made)
-	}
-	comparison.Completeness, err = c.Report(ctx, "completeness", map[string]string{"run": runs[0], "others": ask.Texts(runs[1:])})
-	return err
 }
 
 // rememberedRows is how many rows that differ are stored with a comparison, whatever it shows: the next one is held

@@ -12,8 +12,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows/folders"
 )
 
-// ErrNeedsStore says that folders can be compared only once they are stored: their tensor-parallel groups are of
-// different sizes, or raw tensors are to be compared. Its caller stores them.
+// ErrNeedsStore says that folders can be compared only once they are stored: raw tensors are to be compared. Its caller
+// stores them.
 var ErrNeedsStore = errors.New("the folders have to be stored to be compared")
 
 // CompareFolders holds dumps on disk against each other; nothing is stored and nothing is started.
@@ -39,9 +39,6 @@ func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *
 	if err != nil {
 		return comparison, nil, err
 	}
-	if job.OtherGroups() {
-		return comparison, nil, ErrNeedsStore
-	}
 	answer, err := job.Run(ctx, nil)
 	if err != nil {
 		return comparison, nil, err
@@ -57,6 +54,7 @@ func (r CompareRequest) analysis(names []string) compare.Request {
 	request.Problem, request.Benches = names[0], slices.Clone(names[1:])
 	request.Rank, request.StepOffset = r.Rank, r.StepOffset
 	request.Steps, request.Map, request.OnlySteps = r.Steps, r.Map, r.FoldersOnly()
+	request.Merge = true
 	request.Judge.Tolerance = r.Tolerance.Number
 	for _, rule := range r.Tolerance.Rules {
 		request.Judge.Rules = append(request.Judge.Rules, judge.ToleranceRule{Op: rule.Op, Dtype: rule.Dtype, Tolerance: rule.Tolerance})

@@ -14,11 +14,10 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// judgeStored judges runs of the database, or those that were made of them.
+// judgeStored judges runs of the database.
 func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
-	problem, benches := comparison.Judged()
-	request := r.analysis(append([]string{problem}, benches...))
-	request.Rank = mergedRank(comparison.Merges, r.Rank)
+	problem, benches := comparison.Problem, comparison.Benches
+	request := r.analysis(comparison.Runs())
 	if comparison.Stored {
 		request.Keep.Limit = max(request.Keep.Limit, rememberedRows)
 	}
@@ -33,10 +32,13 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	if err != nil {
 		return nil, asStored(err)
 	}
+	if r.Payload && len(job.Merges()) > 0 {
+		return nil, errors.New("compare raw tensors: the runs have tensor-parallel groups of different sizes, and parts cannot be compared element by element; leave out --payload")
+	}
 	if !comparison.Stored || request.Map != nil {
 		return job.Run(ctx, nil)
 	}
-	if len(comparison.Merges) == 0 {
+	if len(job.Merges()) == 0 { // else other programs were aligned
 		if _, err := c.publishAlignments(ctx, job); err != nil {
 			return nil, fmt.Errorf("store how %s is aligned with %s: %w", problem, benches[0], err)
 		}

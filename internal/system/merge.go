@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-
-	"github.com/tensortap/tensortap/analysis/report"
 )
 
 // mergeRanks makes one rank of each tensor-parallel group where two runs have groups of different sizes, and returns
 // what it made, the problem's first; nothing where the ranks can be held against each other as they are. What it makes
 // are runs like others, published once, whose ranks have the numbers of the least of their groups.
-func (c *Client) mergeRanks(ctx context.Context, problem, bench string, stepOffset int64) ([]report.Merge, error) {
+func (c *Client) mergeRanks(ctx context.Context, problem, bench string, stepOffset int64) ([]derived, error) {
 	sides, err := c.mergeSides(ctx, problem, bench)
 	if err != nil {
 		return nil, err
@@ -20,7 +18,7 @@ func (c *Client) mergeRanks(ctx context.Context, problem, bench string, stepOffs
 	if different, err := job.different(ctx); err != nil || !different {
 		return nil, err
 	}
-	var merges []report.Merge
+	var merges []derived
 	for side, run := range job.sides {
 		if run.size == 1 {
 			continue
@@ -32,6 +30,12 @@ func (c *Client) mergeRanks(ctx context.Context, problem, bench string, stepOffs
 		merges = append(merges, merge)
 	}
 	return merges, c.WaitStored(ctx)
+}
+
+// derived is a run whose ranks are the groups of another.
+type derived struct {
+	side, run, made string
+	groups          map[uint32][]uint32
 }
 
 // mergeJob is one call of mergeRanks.
@@ -121,13 +125,13 @@ func (j *mergeJob) parameters() map[string]string {
 }
 
 // merge makes the run whose ranks are the groups of one side, as far as it is not there yet.
-func (j *mergeJob) merge(ctx context.Context, side int) (report.Merge, error) {
+func (j *mergeJob) merge(ctx context.Context, side int) (derived, error) {
 	m := &merging{mergeJob: j, side: side, made: derivedName(j.sides[side].name, j.sides[1-side].name)}
 	groups, err := m.groups(ctx)
 	if err != nil {
-		return report.Merge{}, err
+		return derived{}, err
 	}
-	result := report.Merge{Side: sideName(side), Run: j.sides[side].name, Made: m.made, Groups: groups}
+	result := derived{side: sideName(side), run: j.sides[side].name, made: m.made, groups: groups}
 	if err := m.plan(ctx); err != nil || len(m.steps) == 0 {
 		return result, err
 	}

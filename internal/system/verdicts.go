@@ -36,6 +36,9 @@ func (c *Client) storeVerdicts(ctx context.Context, r CompareRequest, request *c
 	if err != nil {
 		return nil, fmt.Errorf("judge %s against %s: %w", request.Problem, request.Benches[0], err)
 	}
+	if err := w.layouts(ctx, job.Definitions().Made()); err != nil {
+		return nil, err
+	}
 	message, err := verdicts.Declared(declared)
 	if err != nil {
 		return nil, err
@@ -106,6 +109,18 @@ func (w *verdictWriter) unit(ctx context.Context, at pair.Step, judged []judge.J
 	}
 	for _, message := range messages {
 		if err := w.to.Publish(ctx, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layouts publishes those of tensors that were made of the parts of several ranks: verdicts name them.
+func (w *verdictWriter) layouts(ctx context.Context, made []*schemas.LayoutRow) error {
+	for _, l := range made {
+		layout := schemas.NewBuilder[schemas.LayoutRow]()
+		layout.Append(l)
+		if err := publishBatch(ctx, w.to, layout, schemas.Identity{RunID: w.problem.ID, Epoch: l.LayoutID}); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,6 @@
 package merge
 
 import (
-	"fmt"
-
-	"github.com/zeebo/xxh3"
-
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/schemas"
@@ -15,9 +11,6 @@ import (
 
 // rules is the version of the rules by which ranks are merged.
 const rules = 1
-
-// SourceLabel is the label of a merged run that names the run it was made of.
-const SourceLabel = "merged_from"
 
 // Sizes are the numbers of ranks among which two runs split their tensors.
 type Sizes struct {
@@ -85,17 +78,4 @@ func layoutOf(t *rows.Tensors, row int32, definitions *rows.Definitions) *schema
 		return nil
 	}
 	return definitions.Layout(t.LayoutID[row])
-}
-
-// longestName is how many characters a name of a run has at most.
-const longestName = 200
-
-// Name names the merged run after both: how parts make a whole is read off the other one.
-func Name(run, other string) string {
-	name := []rune(fmt.Sprintf("%s (merged for %s)", run, other))
-	if len(name) <= longestName {
-		return string(name)
-	}
-	const kept = 160
-	return fmt.Sprintf("%s… (merged, %016x)", string(name[:kept]), xxh3.HashString(string(name)))
 }

@@ -3,7 +3,6 @@ package merge
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ func groupsOf(run *rows.Run) []pair.Group {
 func (m *Merger) Groups() []pair.Group { return m.groups }
 
 // Run is the merged run: its ranks are the groups, its steps those that any rank of a group ended, and are complete where
-// all did. It has the call stacks and the requests of what it was made of.
+// all did. It has the name of what it was made of, and its call stacks and requests.
 func (m *Merger) Run() *rows.Run { return m.made }
 
 // Parts are the places of the run that a place of the merged run is made of, by rank.
@@ -77,14 +76,11 @@ func (m *Merger) Parts(at rows.Place) []rows.Place {
 
 // derive makes the facts of the merged run.
 func (m *Merger) derive(other *rows.Run, toOther int64) *rows.Run {
-	name := Name(m.run.Name, other.Name)
-	made := &rows.Run{Name: name, ID: schemas.RunID(name), Stacks: m.run.Stacks, MainDtype: m.run.MainDtype}
-	made.Described = m.described(name, made.ID)
-	made.Ranks = m.ranks(made.ID)
-	made.Steps = m.steps(made.ID, contentsOf(other), toOther)
+	made := &rows.Run{Name: m.run.Name, ID: m.run.ID, Described: m.run.Described, Stacks: m.run.Stacks, MainDtype: m.run.MainDtype}
+	made.Ranks = m.ranks()
+	made.Steps = m.steps(contentsOf(other), toOther)
 	for i := range m.run.Requests {
 		if r := m.run.Requests[i]; m.members[r.Rank] != nil {
-			r.RunID = made.ID
 			made.Requests = append(made.Requests, r)
 		}
 	}
@@ -92,20 +88,8 @@ func (m *Merger) derive(other *rows.Run, toOther int64) *rows.Run {
 	return made
 }
 
-func (m *Merger) described(name string, id uint64) schemas.RunRow {
-	d := m.run.Described
-	d.RunID, d.Name, d.EventTimeSource = id, name, "file"
-	d.WorldSize, d.Host, d.Commit, d.Config = nil, "", "", ""
-	d.Labels = maps.Clone(d.Labels)
-	if d.Labels == nil {
-		d.Labels = map[string]string{}
-	}
-	d.Labels[SourceLabel] = m.run.Name
-	return d
-}
-
 // ranks are those of the leaders, each the only one of its tensor-parallel group.
-func (m *Merger) ranks(id uint64) []schemas.RankRow {
+func (m *Merger) ranks() []schemas.RankRow {
 	var ranks []schemas.RankRow
 	for i := range m.run.Ranks {
 		r := &m.run.Ranks[i]
@@ -113,7 +97,7 @@ func (m *Merger) ranks(id uint64) []schemas.RankRow {
 			continue
 		}
 		made := schemas.RankRow{
-			RunID: id, Rank: r.Rank, SourceName: fmt.Sprintf("group of rank %d", r.Rank),
+			RunID: m.run.ID, Rank: r.Rank, SourceName: fmt.Sprintf("group of rank %d", r.Rank),
 			TP: -1, PP: r.PP, DP: r.DP, CP: r.CP, EP: r.EP, TPSize: r.TPSize, PPSize: r.PPSize, DPSize: r.DPSize, CPSize: r.CPSize, EPSize: r.EPSize,
 		}
 		if r.TPSize > 0 {
@@ -148,7 +132,7 @@ func contentsOf(run *rows.Run) map[int64]*content {
 }
 
 // steps are the steps of the groups. Their epoch and generation follow from those of both runs' steps.
-func (m *Merger) steps(id uint64, others map[int64]*content, toOther int64) []schemas.StepRow {
+func (m *Merger) steps(others map[int64]*content, toOther int64) []schemas.StepRow {
 	leaders := map[uint32]uint32{}
 	for _, g := range m.groups {
 		for _, rank := range g.Ranks {
@@ -164,7 +148,7 @@ func (m *Merger) steps(id uint64, others map[int64]*content, toOther int64) []sc
 	var steps []schemas.StepRow
 	for at, list := range parts {
 		s := mergedStep(list, m.members[at.Rank].Size, others[int64(at.Step)+toOther])
-		s.RunID, s.Rank = id, at.Rank
+		s.Rank = at.Rank
 		steps = append(steps, s)
 	}
 	slices.SortFunc(steps, func(a, b schemas.StepRow) int {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/tensortap/tensortap/analysis/pair"
@@ -29,17 +28,9 @@ func twoRanks() *rows.Run {
 func TestMergedRunHasOneRankOfEachGroup(t *testing.T) {
 	t.Parallel()
 	run, other := twoRanks(), runOf([]schemas.RankRow{{Rank: 0, TPSize: 1}})
-	run.Described.Labels = map[string]string{"team": "a"}
-	run.Described.Commit = "c"
 	made := New(run, other, 0, rows.NewDefinitions()).Run()
-	if made.Name != "run (merged for run)" || made.ID != schemas.RunID(made.Name) {
+	if made.Name != run.Name || made.ID != run.ID {
 		t.Errorf("run %s of id %d", made.Name, made.ID)
-	}
-	if d := made.Described; d.Labels[SourceLabel] != "run" || d.Labels["team"] != "a" || d.Commit != "" || d.Name != made.Name {
-		t.Errorf("described as %+v", d)
-	}
-	if len(run.Described.Labels) != 1 {
-		t.Errorf("the labels of the source are now %v", run.Described.Labels)
 	}
 	if len(made.Ranks) != 1 || made.Ranks[0].TP != 0 || made.Ranks[0].TPSize != 1 || made.Ranks[0].DP != 3 || made.Ranks[0].SourceName != "group of rank 0" {
 		t.Errorf("ranks %+v", made.Ranks)
@@ -110,17 +101,6 @@ func TestPartsOfAPlaceAreThoseOfItsGroup(t *testing.T) {
 		if got := fmt.Sprint(m.Parts(at)); got != want {
 			t.Errorf("parts of %v: %s, want %s", at, got, want)
 		}
-	}
-}
-
-func TestNameIsNoLongerThanARunsNameMayBe(t *testing.T) {
-	t.Parallel()
-	if got, want := Name("bad", "good"), "bad (merged for good)"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	long := strings.Repeat("ä", 190)
-	if got := Name(long, "good"); len([]rune(got)) > longestName || got == Name(long, "other") {
-		t.Errorf("%q has %d characters, or is the name of another one, too", got, len([]rune(got)))
 	}
 }
 

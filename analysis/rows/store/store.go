@@ -20,10 +20,6 @@ import (
 
 // Source reads runs from the database. Its methods may be called at the same time.
 type Source struct {
-	// Merging says that ranks will be merged, for which Tensors reads more columns: M2, L1, zeros and subnormal
-	// numbers. It is set before the first call.
-	Merging bool
-
 	database driver.Conn
 	mutex    sync.Mutex
 	known    *rows.Definitions // is replaced, not changed

@@ -19,17 +19,17 @@ func (s *Source) Tensors(ctx context.Context, run *rows.Run, places []rows.Place
 		return map[rows.Place]*rows.Tensors{}, nil
 	}
 	w := newWindow(run, places)
-	if err := s.each(ctx, s.question(run, places), w.add); err != nil {
+	if err := s.each(ctx, question(run, places), w.add); err != nil {
 		return nil, fmt.Errorf("read tensors of run %s: %w", run.Name, err)
 	}
 	return w.ordered(), nil
 }
 
 // question asks for the tensors of at least those places, in any order.
-func (s *Source) question(run *rows.Run, places []rows.Place) string {
+func question(run *rows.Run, places []rows.Place) string {
 	var q strings.Builder
 	q.WriteString("SELECT rank, step")
-	for _, name := range s.columnNames() {
+	for _, name := range columnNames(run) {
 		q.WriteString(", " + name)
 	}
 	fmt.Fprintf(&q, " FROM tap_store.tensor WHERE run_id = %d", run.ID)
@@ -73,12 +73,12 @@ func replacedAmong(run *rows.Run, places []rows.Place) string {
 }
 
 // columnNames are those that are read beside rank and step, in the order in which window.add takes them.
-func (s *Source) columnNames() []string {
+func columnNames(run *rows.Run) []string {
 	names := []string{
 		"micro_step", "seq", "site_id", "layout_id", "measured", "element_count", "value_min", "value_max", "value_mean",
 		"value_l2", "nan_count", "positive_infinity_count", "negative_infinity_count", "digest", "digest_kind", "sketch",
 	}
-	if s.Merging {
+	if run.AllStatistics {
 		names = append(names, "value_m2", "value_l1", "zero_count", "subnormal_count")
 	}
 	return names

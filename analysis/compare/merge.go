@@ -1,0 +1,95 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/merged"
+	"github.com/tensortap/tensortap/analysis/pair/merge"
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/analysis/rows"
+)
+
+// merge has runs judged whose ranks are merged, where those that were recorded hold parts of different sizes.
+func (j *Job) merge(ctx context.Context) error {
+	j.recorded = slices.Concat([]*rows.Run{j.problem}, j.benches)
+	if !j.request.Merge {
+		return nil
+	}
+	source, err := merged.Open(ctx, j.source, j.problem, j.benches, j.request.StepOffset)
+	if err != nil || len(source.Merges()) == 0 {
+		return err
+	}
+	if j.mapped != nil {
+		return errors.New("the ranks of the runs hold parts of different sizes, which are merged by the names of ops alone: --map does not go with that")
+	}
+	j.merged, j.source = source, source
+	j.request.Rank = source.Rank(j.request.Rank)
+	j.problem = source.Judged(j.problem)
+	j.benches = make([]*rows.Run, len(j.benches))
+	for i, bench := range j.recorded[1:] {
+		j.benches[i] = source.Judged(bench)
+	}
+	return nil
+}
+
+// Merges are the runs whose ranks were merged; none where they are compared as they are.
+func (j *Job) Merges() []merged.Merge {
+	if j.merged == nil {
+		return nil
+	}
+	return j.merged.Merges()
+}
+
+// parts says of each origin in a merged rank whose part it is, as far as the parts tell.
+func (j *Job) parts(ctx context.Context, origins []result.Origin) ([]report.Part, error) {
+	if j.merged == nil || j.problem == j.recorded[0] {
+		return nil, nil
+	}
+	parts := make([]report.Part, len(origins))
+	for i := range origins {
+		o := &origins[i]
+		held, err := j.merged.Parts(ctx, j.problem, rows.Place{Rank: o.Rank, Step: o.Step}, o.Problem.SiteID)
+		if err != nil {
+			return nil, err
+		}
+		parts[i].Ranks, parts[i].Why = merge.WholeOf(&o.Bench, o.BenchLayout.Shape).StandOut(held)
+		if len(parts[i].Ranks) == 0 {
+			parts[i].Ranks = j.merged.Merges()[0].Groups[o.Rank]
+		}
+	}
+	return parts, nil
+}
+
+// fillMerges says which ranks are one, and which of them an origin is in.
+func (a *Answer) fillMerges(c *report.Comparison) {
+	for _, m := range a.Merges {
+		c.Merges = append(c.Merges, report.Merge{Side: m.Side, Run: m.Run.Name, Groups: m.Groups})
+	}
+	c.NameParts(a.Parts)
+}
+
+// lacking are merged ranks of which something is missing though nothing is of their parts: one of them died before its
+// first step.
+func (a *Answer) lacking() []*rows.Run {
+	var runs []*rows.Run
+	for _, m := range a.Merges {
+		if anyIncomplete(m.Run) || !anyIncomplete(m.Made) {
+			continue
+		}
+		lacking := &rows.Run{Name: m.Run.Name}
+		for _, missing := range m.Made.Missing {
+			if !missing.Complete {
+				lacking.Missing = append(lacking.Missing, missing)
+			}
+		}
+		runs = append(runs, lacking)
+	}
+	return runs
+}
+
+func anyIncomplete(run *rows.Run) bool {
+	return slices.ContainsFunc(run.Missing, func(c rows.Completeness) bool { return !c.Complete })
+}
