@@ -13,6 +13,8 @@ func Origin() Table {
 			{Name: "rank", Type: Uint32, Unit: Ordinal, Doc: "Rank of the problem."},
 			{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the problem."},
 			{Name: "seq", Type: Uint64, Unit: Ordinal, Doc: "Place in the rank's own order."},
+			{Name: "micro_step", Type: Uint16, Unit: Ordinal, Doc: "Micro step of the problem in which it is, from 0."},
+			{Name: "micro_step_count", Type: Uint16, Unit: Count, Doc: "How many micro steps that step of the rank has, as far as was recorded; 1 where it has no parts."},
 			{Name: "op", Type: String, Unit: None, Doc: "Full name of the op."},
 			{Name: "module", Type: String, Unit: None, Doc: "Path of its module; empty when it has none."},
 			{Name: "role", Type: String, Unit: None, Doc: "input, kwarg, output, parameter or parameter_gradient."},

@@ -1751,6 +1751,8 @@ type OriginRow struct {
 	Rank            uint32   `parquet:"rank"`                  // Rank of the problem.
 	Step            uint32   `parquet:"step"`                  // Step of the problem.
 	Seq             uint64   `parquet:"seq"`                   // Place in the rank's own order.
+	MicroStep       uint16   `parquet:"micro_step"`            // Micro step of the problem in which it is, from 0.
+	MicroStepCount  uint16   `parquet:"micro_step_count"`      // How many micro steps that step of the rank has, as far as was recorded; 1 where it has no parts.
 	Op              string   `parquet:"op"`                    // Full name of the op.
 	Module          string   `parquet:"module"`                // Path of its module; empty when it has none.
 	Role            string   `parquet:"role"`                  // input, kwarg, output, parameter or parameter_gradient.
@@ -1791,74 +1793,76 @@ func (r *OriginRow) appendTo(c []column) {
 	c[3].uint32(r.Rank)
 	c[4].uint32(r.Step)
 	c[5].uint64(r.Seq)
-	c[6].string(r.Op)
-	c[7].string(r.Module)
-	c[8].string(r.Role)
-	c[9].string(r.Path)
-	c[10].string(r.Kind)
-	c[11].string(r.Parameter)
-	c[12].string(r.Operation)
-	c[13].string(r.Verdict)
-	c[14].string(r.Reason)
-	c[15].string(r.Evidence)
+	c[6].uint16(r.MicroStep)
+	c[7].uint16(r.MicroStepCount)
+	c[8].string(r.Op)
+	c[9].string(r.Module)
+	c[10].string(r.Role)
+	c[11].string(r.Path)
+	c[12].string(r.Kind)
+	c[13].string(r.Parameter)
+	c[14].string(r.Operation)
+	c[15].string(r.Verdict)
+	c[16].string(r.Reason)
+	c[17].string(r.Evidence)
 	if r.Error == nil {
-		c[16].null()
+		c[18].null()
 	} else {
-		c[16].float64(*r.Error)
+		c[18].float64(*r.Error)
 	}
 	if r.Tolerance == nil {
-		c[17].null()
+		c[19].null()
 	} else {
-		c[17].float64(*r.Tolerance)
+		c[19].float64(*r.Tolerance)
 	}
-	c[18].string(r.Side)
-	c[19].uint64(r.ProblemLayoutID)
-	c[20].uint64(r.BenchLayoutID)
+	c[20].string(r.Side)
+	c[21].uint64(r.ProblemLayoutID)
+	c[22].uint64(r.BenchLayoutID)
 	if r.ProblemMin == nil {
-		c[21].null()
-	} else {
-		c[21].float64(*r.ProblemMin)
-	}
-	if r.BenchMin == nil {
-		c[22].null()
-	} else {
-		c[22].float64(*r.BenchMin)
-	}
-	if r.ProblemMax == nil {
 		c[23].null()
 	} else {
-		c[23].float64(*r.ProblemMax)
+		c[23].float64(*r.ProblemMin)
 	}
-	if r.BenchMax == nil {
+	if r.BenchMin == nil {
 		c[24].null()
 	} else {
-		c[24].float64(*r.BenchMax)
+		c[24].float64(*r.BenchMin)
 	}
-	if r.ProblemMean == nil {
+	if r.ProblemMax == nil {
 		c[25].null()
 	} else {
-		c[25].float64(*r.ProblemMean)
+		c[25].float64(*r.ProblemMax)
 	}
-	if r.BenchMean == nil {
+	if r.BenchMax == nil {
 		c[26].null()
 	} else {
-		c[26].float64(*r.BenchMean)
+		c[26].float64(*r.BenchMax)
 	}
-	if r.ProblemL2 == nil {
+	if r.ProblemMean == nil {
 		c[27].null()
 	} else {
-		c[27].float64(*r.ProblemL2)
+		c[27].float64(*r.ProblemMean)
 	}
-	if r.BenchL2 == nil {
+	if r.BenchMean == nil {
 		c[28].null()
 	} else {
-		c[28].float64(*r.BenchL2)
+		c[28].float64(*r.BenchMean)
 	}
-	c[29].string(r.UserFrame)
-	c[30].uint64(r.DifferingCount)
-	c[31].uint64(r.ConcurrentCount)
-	c[32].uint8(r.AtOrBefore)
-	c[33].string(r.Unseen)
+	if r.ProblemL2 == nil {
+		c[29].null()
+	} else {
+		c[29].float64(*r.ProblemL2)
+	}
+	if r.BenchL2 == nil {
+		c[30].null()
+	} else {
+		c[30].float64(*r.BenchL2)
+	}
+	c[31].string(r.UserFrame)
+	c[32].uint64(r.DifferingCount)
+	c[33].uint64(r.ConcurrentCount)
+	c[34].uint8(r.AtOrBefore)
+	c[35].string(r.Unseen)
 }
 
 func (r *OriginRow) load(c []arrow.Array, i int) {
@@ -1868,34 +1872,36 @@ func (r *OriginRow) load(c []arrow.Array, i int) {
 	r.Rank = loadUint32(c[3], i)
 	r.Step = loadUint32(c[4], i)
 	r.Seq = loadUint64(c[5], i)
-	r.Op = loadString(c[6], i)
-	r.Module = loadString(c[7], i)
-	r.Role = loadString(c[8], i)
-	r.Path = loadString(c[9], i)
-	r.Kind = loadString(c[10], i)
-	r.Parameter = loadString(c[11], i)
-	r.Operation = loadString(c[12], i)
-	r.Verdict = loadString(c[13], i)
-	r.Reason = loadString(c[14], i)
-	r.Evidence = loadString(c[15], i)
-	r.Error = loadNullable(c[16], i, loadFloat64)
-	r.Tolerance = loadNullable(c[17], i, loadFloat64)
-	r.Side = loadString(c[18], i)
-	r.ProblemLayoutID = loadUint64(c[19], i)
-	r.BenchLayoutID = loadUint64(c[20], i)
-	r.ProblemMin = loadNullable(c[21], i, loadFloat64)
-	r.BenchMin = loadNullable(c[22], i, loadFloat64)
-	r.ProblemMax = loadNullable(c[23], i, loadFloat64)
-	r.BenchMax = loadNullable(c[24], i, loadFloat64)
-	r.ProblemMean = loadNullable(c[25], i, loadFloat64)
-	r.BenchMean = loadNullable(c[26], i, loadFloat64)
-	r.ProblemL2 = loadNullable(c[27], i, loadFloat64)
-	r.BenchL2 = loadNullable(c[28], i, loadFloat64)
-	r.UserFrame = loadString(c[29], i)
-	r.DifferingCount = loadUint64(c[30], i)
-	r.ConcurrentCount = loadUint64(c[31], i)
-	r.AtOrBefore = loadUint8(c[32], i)
-	r.Unseen = loadString(c[33], i)
+	r.MicroStep = loadUint16(c[6], i)
+	r.MicroStepCount = loadUint16(c[7], i)
+	r.Op = loadString(c[8], i)
+	r.Module = loadString(c[9], i)
+	r.Role = loadString(c[10], i)
+	r.Path = loadString(c[11], i)
+	r.Kind = loadString(c[12], i)
+	r.Parameter = loadString(c[13], i)
+	r.Operation = loadString(c[14], i)
+	r.Verdict = loadString(c[15], i)
+	r.Reason = loadString(c[16], i)
+	r.Evidence = loadString(c[17], i)
+	r.Error = loadNullable(c[18], i, loadFloat64)
+	r.Tolerance = loadNullable(c[19], i, loadFloat64)
+	r.Side = loadString(c[20], i)
+	r.ProblemLayoutID = loadUint64(c[21], i)
+	r.BenchLayoutID = loadUint64(c[22], i)
+	r.ProblemMin = loadNullable(c[23], i, loadFloat64)
+	r.BenchMin = loadNullable(c[24], i, loadFloat64)
+	r.ProblemMax = loadNullable(c[25], i, loadFloat64)
+	r.BenchMax = loadNullable(c[26], i, loadFloat64)
+	r.ProblemMean = loadNullable(c[27], i, loadFloat64)
+	r.BenchMean = loadNullable(c[28], i, loadFloat64)
+	r.ProblemL2 = loadNullable(c[29], i, loadFloat64)
+	r.BenchL2 = loadNullable(c[30], i, loadFloat64)
+	r.UserFrame = loadString(c[31], i)
+	r.DifferingCount = loadUint64(c[32], i)
+	r.ConcurrentCount = loadUint64(c[33], i)
+	r.AtOrBefore = loadUint8(c[34], i)
+	r.Unseen = loadString(c[35], i)
 }
 
 // BaselineRow is a row of baseline. One row per change of a standing comparison; the latest counts.

@@ -146,10 +146,10 @@ func (j Job) starsFit(bench strictyaml.Node) error {
 // from is the job with paths as they are from where the program runs.
 func (j Job) from(folder string) Job {
 	j.written = map[string]string{}
-	j.Problem = j.place(folder, j.Problem)
+	j.Problem = place(folder, j.Problem, j.written)
 	benches := make([]string, len(j.Benches))
 	for i, bench := range j.Benches {
-		benches[i] = j.place(folder, bench)
+		benches[i] = place(folder, bench, j.written)
 	}
 	j.Benches = benches
 	if _, err := strconv.ParseFloat(j.Tolerance, 64); err != nil {
@@ -164,12 +164,13 @@ func isPath(name string) bool {
 	return strings.ContainsRune(name, filepath.Separator) || name == "." || name == ".."
 }
 
-func (j *Job) place(folder, name string) string {
+// place is a path as it is from where the program runs, and notes how it is written.
+func place(folder, name string, written map[string]string) string {
 	if !isPath(name) {
 		return name
 	}
 	path := file(folder, name)
-	j.written[path] = name
+	written[path] = name
 	return path
 }
 

@@ -16,7 +16,7 @@ func Stored(jobs []Job) bool {
 	})
 }
 
-func (j *Job) sides() []string { return append([]string{j.Problem}, j.Benches...) }
+func (j Job) sides() []string { return append([]string{j.Problem}, j.Benches...) }
 
 // read is the job with names of runs in place of paths where nothing is. The error names a path that is neither.
 func (e *expansion) read(job Job) (Job, error) {

@@ -98,3 +98,17 @@ func TestEachVerdictEndsWithWhatToDoNext(t *testing.T) {
 		}
 	}
 }
+
+func TestAnOriginNamesItsMicroStepWhereItsStepHasSeveral(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[int]string{1: "step 0, rank 0, op mul\n", 4: "step 0, rank 0, micro step 3 of 4, op mul\n"} {
+		c := Comparison{Verdict: Differs, Benches: []string{"good"}, Origins: Table{
+			Columns: []string{"op", "step", "rank", "micro_step", "micro_step_count"},
+			Rows:    [][]Value{{{Exact: "mul"}, {Exact: "0"}, {Exact: "0"}, {Number: 2}, {Number: float64(count)}}},
+		}}
+		var text strings.Builder
+		if err := c.WriteNote(&text, Style{}); err != nil || !strings.Contains(text.String(), want) {
+			t.Errorf("%v, want %q in\n%s", err, want, text.String())
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -31,7 +32,7 @@ func (n *note) began() {
 
 func (n *note) origin(label string, t Table, i int) {
 	get := func(column string) string { return t.Get(i, column).Text() }
-	n.line(label, "step %s, rank %s, op %s%s", get("step"), get("rank"), get("op"), orBefore(t, i))
+	n.line(label, "step %s, rank %s%s, op %s%s", get("step"), get("rank"), microStep(t, i), get("op"), orBefore(t, i))
 	if get("module") != "" && get("module") != "-" {
 		n.line("", "in module %s", get("module"))
 	}
@@ -52,6 +53,15 @@ func (n *note) origin(label string, t Table, i int) {
 	if frame := t.Get(i, "user_frame"); !frame.Null && frame.Exact != "" {
 		n.line("", "first called at %s", Printable(strings.Join(strings.Fields(frame.Exact), " ")))
 	}
+}
+
+// microStep says in which micro step an origin is, where its step has several.
+func microStep(t Table, i int) string {
+	at, all := t.Get(i, "micro_step").Number, t.Get(i, "micro_step_count").Number
+	if !(all > 1) {
+		return ""
+	}
+	return fmt.Sprintf(", micro step %.0f of %.0f", at+1, all)
 }
 
 // kindOf says what sort of place an origin is.

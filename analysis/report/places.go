@@ -71,7 +71,7 @@ func (x *explanation) tensor(row int) [][]string {
 	get := func(column string) Value { return x.Rows.Get(row, column) }
 	name := get("role").Text() + " " + get("path").Text()
 	if micro := get("micro_step"); micro.Number > 0 {
-		name += " (micro step " + micro.Text() + ")"
+		name += fmt.Sprintf(" (micro step %.0f)", micro.Number+1)
 	}
 	judged := x.judged(row)
 	var lines [][]string

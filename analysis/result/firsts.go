@@ -75,7 +75,7 @@ func (c *Collector) origins(with Finishing) []Origin {
 // origin says which kind of place the first difference of a rank is.
 func (c *Collector) origin(first *rankFirst, with Finishing) Origin {
 	shown := first.found.shown()
-	o := Origin{Difference: *c.names.difference(first.at, shown), DifferingCount: first.differingCount}
+	o := Origin{Difference: *c.names.difference(first.at, shown), DifferingCount: first.differingCount, MicroSteps: first.found.microSteps}
 	site := c.names.site(shown.Own().SiteID)
 	op := c.names.op(site.OpID)
 	benchOp := op

@@ -144,6 +144,7 @@ type foundFirst struct {
 	sameValued        []uint64 // sites of parameters that differ and have the very values of the row that is shown
 	givers            []string // ops of one run only that gave what the op took
 	fromOutside       bool     // what the op took came from outside of the model
+	microSteps        uint16   // of the step
 }
 
 // shown is the row that the origin is: an op that stands alone counts where something differs after it.
@@ -162,8 +163,18 @@ func (p *place) findFirst() foundFirst {
 	}
 	found.errorIn, found.errorOut = p.errorsOfOp(&found.first)
 	found.sameValued = p.parametersLike(found.shown())
+	found.microSteps = p.microSteps()
 	found.givers, found.fromOutside = p.givers(found.shown()), p.fromOutside(found.shown())
 	return found
+}
+
+// microSteps is how many micro steps the step has, as far as was recorded.
+func (p *place) microSteps() uint16 {
+	last := uint16(0)
+	for i := range p.judged {
+		last = max(last, p.judged[i].Own().MicroStep)
+	}
+	return last + 1
 }
 
 // errorsOfOp is the greatest error of what the op of a row took and gave; NaN where none is known.

@@ -62,6 +62,7 @@ type Origin struct {
 	Operation      string // ops of one run only that stand directly before or gave it, or by which other op it was replaced
 	AtOrBefore     bool   // not all that ran before was observed, so it may have begun there
 	Unseen         string // what was not observed before, and why, in words
+	MicroSteps     uint16 // how many the step has on that rank
 	DifferingCount uint64 // of the rank, all steps
 	Concurrent     int    // how many origins there are
 }

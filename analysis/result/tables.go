@@ -137,6 +137,8 @@ func originColumns() []column.Of[Origin] {
 		column.Uint64s("concurrent", func(o *Origin) uint64 { return uint64(o.Concurrent) }), //nolint:gosec // a count
 		column.Bools("at_or_before", func(o *Origin) bool { return o.AtOrBefore }),
 		column.Text("unseen", func(o *Origin) string { return o.Unseen }),
+		column.Uint32s("micro_step", func(o *Origin) uint32 { return uint32(o.Own().MicroStep) }),
+		column.Uint32s("micro_step_count", func(o *Origin) uint32 { return uint32(o.MicroSteps) }),
 	})
 }
 

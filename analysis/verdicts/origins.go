@@ -27,7 +27,7 @@ func Origins(comparison, problem, revision uint64, origins []result.Origin) ([]s
 func originRow(o *result.Origin) schemas.OriginRow {
 	p, b := &o.Problem, &o.Bench
 	return schemas.OriginRow{
-		Rank: o.Rank, Step: o.Step, Seq: o.Own().Seq, Op: o.Op, Module: o.Module, Role: o.Role, Path: o.Path,
+		Rank: o.Rank, Step: o.Step, Seq: o.Own().Seq, MicroStep: o.Own().MicroStep, MicroStepCount: o.MicroSteps, Op: o.Op, Module: o.Module, Role: o.Role, Path: o.Path,
 		Kind: string(o.Kind), Parameter: o.Parameter, Operation: o.Operation,
 		Verdict: o.Class.String(), Reason: o.Reason, Evidence: o.Evidence.String(), Error: known(o.Error), Tolerance: known(o.Tolerance), Side: o.Side.String(),
 		ProblemLayoutID: p.LayoutID, BenchLayoutID: b.LayoutID,

@@ -49,7 +49,9 @@ SELECT
     o.differing_count AS differing_count,
     o.concurrent_count AS concurrent,
     toBool(o.at_or_before) AS at_or_before,
-    o.unseen AS unseen
+    o.unseen AS unseen,
+    o.micro_step AS micro_step,
+    o.micro_step_count AS micro_step_count
 FROM tap.origins AS o
 LEFT ANY JOIN tap_store.layout AS problem_layout ON problem_layout.layout_id = o.problem_layout_id
 LEFT ANY JOIN tap_store.layout AS bench_layout ON bench_layout.layout_id = o.bench_layout_id

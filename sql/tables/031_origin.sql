@@ -11,6 +11,8 @@ CREATE TABLE IF NOT EXISTS tap_store.origin
     `rank` UInt32 COMMENT 'Rank of the problem.' CODEC(Delta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the problem.' CODEC(Delta, ZSTD(1)),
     `seq` UInt64 COMMENT 'Place in the rank''s own order.' CODEC(Delta, ZSTD(1)),
+    `micro_step` UInt16 COMMENT 'Micro step of the problem in which it is, from 0.' CODEC(Delta, ZSTD(1)),
+    `micro_step_count` UInt16 COMMENT 'How many micro steps that step of the rank has, as far as was recorded; 1 where it has no parts.' CODEC(T64, ZSTD(1)),
     `op` String COMMENT 'Full name of the op.' CODEC(ZSTD(1)),
     `module` String COMMENT 'Path of its module; empty when it has none.' CODEC(ZSTD(1)),
     `role` String COMMENT 'input, kwarg, output, parameter or parameter_gradient.' CODEC(ZSTD(1)),

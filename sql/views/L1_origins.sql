@@ -10,6 +10,8 @@ SELECT
     rank,
     step,
     seq,
+    micro_step,
+    micro_step_count,
     op,
     module,
     role,
