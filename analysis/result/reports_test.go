@@ -49,7 +49,7 @@ func changed(report string, c *cases.Case) cases.Table {
 func added(report string) []string {
 	switch report {
 	case "origin":
-		return []string{"at_or_before", "unseen", "micro_step", "micro_step_count"}
+		return []string{"at_or_before", "unseen", "micro_step_count"}
 	case "layers":
 		return []string{"step"}
 	}

@@ -196,7 +196,8 @@ SELECT
     if(bitTest(shown.bench_measured, 4), toNullable(shown.bench_l2), NULL) AS bench_l2,
     stack.user_frame AS user_frame,
     shown.differing_count AS differing_count,
-    shown.concurrent AS concurrent
+    shown.concurrent AS concurrent,
+    shown.micro_step AS micro_step
 FROM
 (
     SELECT
