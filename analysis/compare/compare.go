@@ -153,7 +153,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, j.request.StepOffset), j.request)
 	j.settings = newSettings(j.problem, j.bench(), j.ranks)
 	var err error
-	if r.Judge.Spread, err = j.spread(ctx); err != nil {
+	if r.Judge.Spread, err = Spread(ctx, j.source, j.benches); err != nil {
 		return nil, err
 	}
 	if j.rules, err = judge.New(r.Judge, j.problem, j.bench(), j.source.Definitions()); err != nil {

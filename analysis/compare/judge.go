@@ -114,29 +114,39 @@ func (j *Job) judgePlace(at pair.Step, problem, bench *rows.Tensors) []judge.Jud
 	if !at.InBench {
 		bench = nil
 	}
-	setting := j.settings.of(at)
 	matches := j.planner.Plan(at, problem, bench).Matches(problem, bench)
-	judged := make([]judge.Judged, len(matches))
-	for i, beside := range matches {
+	return Judged(j.rules, at, j.settings.of(at), Beside{problem, bench, matches}, j.request.Payloads)
+}
+
+// Beside are the tensors of both runs at a place, and which row of the one stands beside which of the other.
+type Beside struct {
+	Problem, Bench *rows.Tensors
+	Matches        []pair.Match
+}
+
+// Judged are the verdicts on all pairs of a place, in their order.
+func Judged(rules *judge.Rules, at pair.Step, setting judge.Setting, of Beside, payloads map[PayloadPlace]judge.Payload) []judge.Judged {
+	judged := make([]judge.Judged, len(of.Matches))
+	for i, beside := range of.Matches {
 		p := &judged[i].Pair
 		p.Rank, p.Step, p.BenchRank, p.BenchStep = at.Rank, at.Step, at.BenchRank, at.BenchStep
 		if beside.Problem >= 0 {
-			p.InProblem, p.Problem = true, problem.At(int(beside.Problem))
+			p.InProblem, p.Problem = true, of.Problem.At(int(beside.Problem))
 		}
 		if beside.Bench >= 0 {
-			p.InBench, p.Bench = true, bench.At(int(beside.Bench))
+			p.InBench, p.Bench = true, of.Bench.At(int(beside.Bench))
 		}
-		judged[i].Verdict = j.rules.Judge(p, setting, j.payload(p))
+		judged[i].Verdict = rules.Judge(p, setting, payloadOf(payloads, p))
 	}
 	return judged
 }
 
-// payload is what raw tensors said of a pair; nil where none were compared.
-func (j *Job) payload(p *judge.Pair) *judge.Payload {
-	if len(j.request.Payloads) == 0 {
+// payloadOf is what raw tensors said of a pair; nil where none were compared.
+func payloadOf(payloads map[PayloadPlace]judge.Payload, p *judge.Pair) *judge.Payload {
+	if len(payloads) == 0 {
 		return nil
 	}
-	if said, compared := j.request.Payloads[PayloadPlace{p.Rank, p.Step, p.Problem.SiteID, p.Bench.SiteID}]; compared {
+	if said, compared := payloads[PayloadPlace{p.Rank, p.Step, p.Problem.SiteID, p.Bench.SiteID}]; compared {
 		return &said
 	}
 	return nil

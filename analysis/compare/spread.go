@@ -7,21 +7,21 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// spread is how far the benches lie apart at each site: the errors of all others against the first. Benches pair by the
-// numbers of ranks and steps and by the names of sites.
-func (j *Job) spread(ctx context.Context) (map[uint64]judge.Band, error) {
+// Spread is how far benches lie apart at each site: the errors of all others against the first. Benches pair by the
+// numbers of ranks and steps and by the names of sites. Of fewer than three nothing is said.
+func Spread(ctx context.Context, source rows.Source, benches []*rows.Run) (map[uint64]judge.Band, error) {
 	const enough = 3
-	if len(j.benches) < enough {
+	if len(benches) < enough {
 		return nil, nil
 	}
 	spread := judge.NewSpread()
-	for _, other := range j.benches[1:] {
-		for _, some := range commonPlaces(j.bench(), other) {
-			base, err := j.source.Tensors(ctx, j.bench(), some)
+	for _, other := range benches[1:] {
+		for _, some := range commonPlaces(benches[0], other) {
+			base, err := source.Tensors(ctx, benches[0], some)
 			if err != nil {
 				return nil, err
 			}
-			others, err := j.source.Tensors(ctx, other, some)
+			others, err := source.Tensors(ctx, other, some)
 			if err != nil {
 				return nil, err
 			}

@@ -26,11 +26,20 @@ type missing struct{ sites, layouts, programs []uint64 }
 // define adds the definitions of a run to the known ones. Those of sites outside of its programs are asked for here,
 // and those of layouts: their ids are known by now.
 func (s *Source) define(ctx context.Context, a *asked) (*rows.Definitions, missing, error) {
-	have := s.Definitions()
 	sites, layouts := idsOf(a.census)
 	for i := range a.sites {
 		delete(sites, a.sites[i].SiteID)
 	}
+	defined, err := s.learnIDs(ctx, a, sites, layouts)
+	if err != nil {
+		return nil, missing{}, err
+	}
+	return defined, undefined(defined, a), nil
+}
+
+// learnIDs adds what was answered to the known definitions, and sites and layouts of those ids with the ops of sites.
+func (s *Source) learnIDs(ctx context.Context, a *asked, sites, layouts map[uint64]bool) (*rows.Definitions, error) {
+	have := s.Definitions()
 	removeKnown(sites, have.Sites)
 	removeKnown(layouts, have.Layouts)
 	foundLayouts, foundSites := []schemas.LayoutRow{}, []schemas.SiteRow{}
@@ -44,16 +53,15 @@ func (s *Source) define(ctx context.Context, a *asked) (*rows.Definitions, missi
 		return err
 	})
 	if err := group.Wait(); err != nil {
-		return nil, missing{}, err
+		return nil, err
 	}
 	a.sites = append(a.sites, foundSites...)
 	ops, err := byID[schemas.OpRow](ctx, s, "op_id", opsToAsk(have, a))
 	if err != nil {
-		return nil, missing{}, err
+		return nil, err
 	}
 	a.ops = append(a.ops, ops...)
-	defined := s.learn(a, foundLayouts)
-	return defined, undefined(defined, a), nil
+	return s.learn(a, foundLayouts), nil
 }
 
 func idsOf(census []counted) (sites, layouts map[uint64]bool) {
@@ -108,10 +116,13 @@ func list[N uint32 | uint64](numbers []N) string {
 	return text.String()
 }
 
-// learn replaces the known definitions by more.
+// learn replaces the known definitions by more, if there are any.
 func (s *Source) learn(a *asked, layouts []schemas.LayoutRow) *rows.Definitions {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if len(a.ops)+len(a.sites)+len(layouts)+len(a.stacks)+len(a.programs) == 0 {
+		return s.known
+	}
 	d := &rows.Definitions{
 		Ops: maps.Clone(s.known.Ops), Sites: maps.Clone(s.known.Sites), Layouts: maps.Clone(s.known.Layouts),
 		Programs: maps.Clone(s.known.Programs), Stacks: maps.Clone(s.known.Stacks),

@@ -35,8 +35,9 @@ type epochs struct {
 
 // sortEpochs tells what counts from what was replaced, as tap.superseded_steps does. The row of a step is published
 // last, so an epoch cut short before it has tensors only. It is replaced where another epoch ended the very same step,
-// but not if the ranks themselves publish: their step may be running again.
-func sortEpochs(ended []schemas.StepRow, begun []observed, fromFiles bool) epochs {
+// but not if the ranks themselves publish: their step may be running again. Epochs that are finished ended some other
+// step that is not among these.
+func sortEpochs(ended []schemas.StepRow, begun []observed, fromFiles bool, finished map[producer]bool) epochs {
 	slices.SortFunc(ended, func(a, b schemas.StepRow) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Step, b.Step), cmp.Compare(b.Generation, a.Generation),
 			cmp.Compare(b.EventTimeNs, a.EventTimeNs), cmp.Compare(b.Epoch, a.Epoch))
@@ -56,10 +57,11 @@ func sortEpochs(ended []schemas.StepRow, begun []observed, fromFiles bool) epoch
 	}
 	for _, o := range begun {
 		end, hasEnded := final[o.place]
+		by := producer{o.place.Rank, o.epoch}
 		switch {
 		case !hasEnded:
 			e.open = append(e.open, o.place)
-		case o.epoch != end.Epoch && !has[producer{o.place.Rank, o.epoch}] && (end.Generation > 0 || fromFiles):
+		case o.epoch != end.Epoch && !has[by] && !finished[by] && (end.Generation > 0 || fromFiles):
 			e.replace(o.place, o.epoch)
 		}
 	}

@@ -56,11 +56,8 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 	group.Go(func() (err error) { a.census, err = s.census(ctx, id); return err })
 	group.Go(func() (err error) { a.batches, err = s.batches(ctx, id); return err })
 	ask(ctx, s, a, &a.steps, ofRun)
-	ask(ctx, s, a, &a.programs, "program_id IN "+programsOf(id))
-	ask(ctx, s, a, &a.ops, "op_id IN "+opsOf(id))
-	ask(ctx, s, a, &a.sites, "op_id IN "+opsOf(id))
-	ask(ctx, s, a, &a.calls, ofRun)
-	ask(ctx, s, a, &a.stacks, fmt.Sprintf("stack_id IN (SELECT stack_id FROM tap_store.program_stack WHERE run_id = %d)", id))
+	askPrograms(ctx, s, a, fmt.Sprintf("(SELECT program_id FROM tap_store.step WHERE run_id = %d)", id))
+	askStacks(ctx, s, a, id)
 	ask(ctx, s, a, &a.runs, ofRun)
 	ask(ctx, s, a, &a.ranks, ofRun)
 	ask(ctx, s, a, &a.requests, ofRun)
@@ -77,12 +74,18 @@ func ask[R any, P schemas.Row[R]](ctx context.Context, s *Source, a *asked, into
 	})
 }
 
-func programsOf(run uint64) string {
-	return fmt.Sprintf("(SELECT program_id FROM tap_store.step WHERE run_id = %d)", run)
+// askPrograms asks for programs of those ids, and for their ops and sites.
+func askPrograms(ctx context.Context, s *Source, a *asked, ids string) {
+	ops := "(SELECT arrayJoin([op_id, parent_op_id]) FROM tap_store.program WHERE program_id IN " + ids + ")"
+	ask(ctx, s, a, &a.programs, "program_id IN "+ids)
+	ask(ctx, s, a, &a.ops, "op_id IN "+ops)
+	ask(ctx, s, a, &a.sites, "op_id IN "+ops)
 }
 
-func opsOf(run uint64) string {
-	return "(SELECT arrayJoin([op_id, parent_op_id]) FROM tap_store.program WHERE program_id IN " + programsOf(run) + ")"
+// askStacks asks for the stacks of the calls of a run's programs.
+func askStacks(ctx context.Context, s *Source, a *asked, run uint64) {
+	ask(ctx, s, a, &a.calls, fmt.Sprintf("run_id = %d", run))
+	ask(ctx, s, a, &a.stacks, fmt.Sprintf("stack_id IN (SELECT stack_id FROM tap_store.program_stack WHERE run_id = %d)", run))
 }
 
 // assemble makes of the answers what a comparison reads; it asks again for what only they tell that it is needed.
@@ -97,7 +100,7 @@ func (s *Source) assemble(ctx context.Context, a *asked, name string, id uint64)
 	if err != nil {
 		return nil, err
 	}
-	e := sortEpochs(a.steps, begun, ofFiles(a.runs))
+	e := sortEpochs(a.steps, begun, ofFiles(a.runs), nil)
 	run.Steps, run.Open, run.Replaced = e.kept, e.open, e.replaced
 	run.Requests = visibleRequests(a.requests, e)
 	run.Unseen = visibleUnseen(id, a.unseen, e)
