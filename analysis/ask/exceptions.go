@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/tensortap/tensortap/analysis/judge"
 )
 
 // CannotCompileRegexp is CANNOT_COMPILE_REGEXP of ClickHouse's ErrorCodes.cpp.
@@ -27,6 +29,17 @@ func (e *MalformedExceptionError) Error() string {
 }
 
 func (e *MalformedExceptionError) Unwrap() error { return e.Cause }
+
+// AsStored says of an exception that nothing can be judged by how to take it out of the database; any other error stays
+// as it is.
+func AsStored(err error) error {
+	malformed, is := errors.AsType[*judge.MalformedExceptionError](err)
+	if !is {
+		return err
+	}
+	e := malformed.Exception
+	return &MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
+}
 
 // statementText is a text as a statement of the database holds it.
 func statementText(text string) string {

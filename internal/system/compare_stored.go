@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -21,16 +20,12 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	if comparison.Stored {
 		request.Keep.Limit = max(request.Keep.Limit, rememberedRows)
 	}
-	var err error
-	if request.Judge.Exceptions, err = c.exceptions(ctx); err != nil {
-		return nil, err
-	}
-	if request.Payloads, err = c.payloads(ctx, problem, benches[0]); err != nil {
+	if err := c.refine(ctx, &request); err != nil {
 		return nil, err
 	}
 	job, err := compare.Open(ctx, store.Open(c.database), request)
 	if err != nil {
-		return nil, asStored(err)
+		return nil, ask.AsStored(err)
 	}
 	if r.Payload && len(job.Merges()) > 0 {
 		return nil, errors.New("compare raw tensors: the runs have tensor-parallel groups of different sizes, and parts cannot be compared element by element; leave out --payload")
@@ -49,14 +44,13 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	return c.storeVerdicts(ctx, r, &request, job)
 }
 
-// asStored says of an exception that nothing can be judged by how to take it out of the database.
-func asStored(err error) error {
-	malformed, is := errors.AsType[*judge.MalformedExceptionError](err)
-	if !is {
+// refine adds what the database knows of how to judge two runs.
+func (c *Client) refine(ctx context.Context, request *compare.Request) (err error) {
+	if request.Judge.Exceptions, err = c.exceptions(ctx); err != nil {
 		return err
 	}
-	e := malformed.Exception
-	return &ask.MalformedExceptionError{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Cause: malformed.Cause}
+	request.Payloads, err = c.payloads(ctx, request.Problem, request.Benches[0])
+	return err
 }
 
 // exceptions are the user's own.

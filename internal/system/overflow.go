@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/overflow"
 	"github.com/tensortap/tensortap/analysis/report"
@@ -67,7 +68,7 @@ func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overfl
 	}
 	answer, err := overflow.Run(ctx, store.Open(c.database), r.analysis(said.Run, exceptions))
 	if err != nil {
-		return said, nil, asStored(err)
+		return said, nil, ask.AsStored(err)
 	}
 	answer.Fill(&said)
 	return said, answer, nil

@@ -1,0 +1,152 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/result"
+)
+
+// mostRows bounds the tensors of both runs that are judged at a time.
+const mostRows = 500_000
+
+// found is what differs first at a place, as far as it was judged.
+type found struct {
+	place *place
+	first *result.FirstDifference
+}
+
+// spot is where a divergence is.
+type spot struct {
+	step int64
+	seq  uint64
+	rank uint32
+}
+
+func (s spot) compare(o spot) int {
+	return cmp.Or(cmp.Compare(s.step, o.step), cmp.Compare(s.seq, o.seq), cmp.Compare(s.rank, o.rank))
+}
+
+func (f found) spot() spot { return spot{int64(f.place.at.Step), f.first.Own().Seq, f.place.at.Rank} }
+
+// judgeLanded looks for a divergence in what has landed of steps, whole or not. After the first one, later steps can wait
+// until they are whole.
+func (w *watch) judgeLanded(ctx context.Context) error {
+	var dirty []*step
+	var places []*place
+	for _, s := range w.sorted() {
+		if !s.dirty {
+			continue
+		}
+		dirty = append(dirty, s)
+		for _, p := range s.sorted() {
+			if p.dirty && p.paired() && (w.first == nil || s.number <= w.first.step) {
+				places = append(places, p)
+			}
+		}
+	}
+	for _, some := range inWindows(places) {
+		if err := w.judge(ctx, some, false); err != nil {
+			return err
+		}
+		if w.first != nil && w.r.UntilDiverged {
+			return nil
+		}
+	}
+	for _, s := range dirty {
+		s.dirty = false
+	}
+	return nil
+}
+
+// judgeWhole says the lines of steps that both runs have whole, or of which nothing came for long.
+func (w *watch) judgeWhole(ctx context.Context) error {
+	for _, s := range w.whole() {
+		if err := w.judgeStep(ctx, s); err != nil {
+			return err
+		}
+		if err := w.sayStep(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeStep judges the places of a step of which it is not known yet what all of their pairs come to.
+func (w *watch) judgeStep(ctx context.Context, s *step) error {
+	now, err := w.referee.current(ctx)
+	if err != nil {
+		return err
+	}
+	var left []*place
+	for _, p := range s.sorted() {
+		if p.outcome == nil || p.outcome.by != now {
+			left = append(left, p)
+		}
+	}
+	for _, some := range inWindows(left) {
+		if err := w.judge(ctx, some, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge judges places, as far as that is sure or in full, and says what diverges.
+func (w *watch) judge(ctx context.Context, places []*place, inFull bool) error { //nolint:revive // one way or the other
+	differ, err := w.referee.judge(ctx, places, inFull)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		p.dirty = false
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return w.diverge(slices.MinFunc(differ, func(a, b found) int { return a.spot().compare(b.spot()) }))
+}
+
+// inWindows cuts places into parts that fit into memory.
+func inWindows(places []*place) [][]*place {
+	var parts [][]*place
+	begin, held := 0, uint64(0)
+	for i, p := range places {
+		weight := p.standing[0].Rows + p.standing[1].Rows
+		if i > begin && held+weight > mostRows {
+			parts, begin, held = append(parts, places[begin:i]), i, 0
+		}
+		held += weight
+	}
+	if begin < len(places) {
+		parts = append(parts, places[begin:])
+	}
+	return parts
+}
+
+// diverge says where the runs diverge, if that is before what was said already.
+func (w *watch) diverge(f found) error {
+	at := f.spot()
+	if w.first != nil && at.compare(*w.first) >= 0 {
+		return nil
+	}
+	d, rank := f.first, int64(at.rank)
+	event := &report.WatchEvent{
+		Event: "divergence", Step: &at.step, Rank: &rank, Op: d.Op, Module: d.Module, Role: d.Role, Path: d.Path,
+		Verdict: d.Class.String(), Side: d.Side.String(), Evidence: d.Evidence.String(), WithinStep: !f.place.ended(),
+		Error: measure(d.Error), Tolerance: measure(d.Tolerance),
+	}
+	w.referee.locate(event, f)
+	w.first = &at
+	return w.tell(event)
+}
+
+func measure(v float64) report.Measure {
+	if math.IsNaN(v) {
+		return report.Measure{}
+	}
+	return report.Measure{Known: true, Value: v}
+}

@@ -1,0 +1,82 @@
+package watch
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/origin"
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rows"
+)
+
+// locate adds module and user frame, where a step with that op has ended in either run.
+func (r *referee) locate(e *report.WatchEvent, f found) {
+	problem, bench := r.runs()
+	definitions := r.database.Source.Definitions()
+	op := definitions.Sites[f.first.Own().SiteID].OpID
+	for _, in := range []struct {
+		run *rows.Run
+		at  rows.Place
+	}{{problem, problemPlace(f.place.at)}, {bench, benchPlace(f.place.at)}} {
+		module, frame, found := callOf(in.run, in.at, op, definitions)
+		if found {
+			e.Module, e.UserFrame = module, frame
+		}
+		if e.UserFrame != "" {
+			return
+		}
+	}
+}
+
+// callOf is where a run calls an op: in which module and from which line of the user. The program of the place counts
+// first, then those of its rank.
+func callOf(run *rows.Run, at rows.Place, op uint64, definitions *rows.Definitions) (module, userFrame string, found bool) {
+	for _, program := range programsAt(run, at) {
+		for _, row := range definitions.Programs[program] {
+			if row.OpID != op {
+				continue
+			}
+			stack := definitions.Stacks[run.Stacks[rows.Call{Program: program, Position: row.Position}]]
+			return moduleOf(op, row.ParentOpID, definitions), origin.NewFrames().User(stack), true
+		}
+	}
+	return "", "", false
+}
+
+// programsAt are the programs of a run, those that ran nearest to a place first.
+func programsAt(run *rows.Run, at rows.Place) []uint64 {
+	type candidate struct {
+		distance int
+		program  uint64
+	}
+	var all []candidate
+	for i := range run.Steps {
+		distance := 2
+		switch s := &run.Steps[i]; {
+		case s.Rank == at.Rank && s.Step == at.Step:
+			distance = 0
+		case s.Rank == at.Rank:
+			distance = 1
+		}
+		all = append(all, candidate{distance, run.Steps[i].ProgramID})
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	var programs []uint64
+	for _, c := range all {
+		if !slices.Contains(programs, c.program) {
+			programs = append(programs, c.program)
+		}
+	}
+	return programs
+}
+
+func moduleOf(id, parentID uint64, definitions *rows.Definitions) string {
+	op, parent := definitions.Ops[id], definitions.Ops[parentID]
+	switch {
+	case op != nil && op.ModulePath != "":
+		return op.ModulePath
+	case parent == nil:
+		return ""
+	}
+	return cmp.Or(parent.ModulePath, parent.Name)
+}
