@@ -49,7 +49,7 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 		}
 	}
 	for _, some := range inWindows(places) {
-		if err := w.judge(ctx, some, false); err != nil {
+		if err := w.judge(ctx, some, sure); err != nil {
 			return err
 		}
 		if w.first != nil && w.r.UntilDiverged {
@@ -88,16 +88,16 @@ func (w *watch) judgeStep(ctx context.Context, s *step) error {
 		}
 	}
 	for _, some := range inWindows(left) {
-		if err := w.judge(ctx, some, true); err != nil {
+		if err := w.judge(ctx, some, always); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judge judges places, as far as that is sure or in full, and says what diverges.
-func (w *watch) judge(ctx context.Context, places []*place, inFull bool) error { //nolint:revive // one way or the other
-	differ, err := w.referee.judge(ctx, places, inFull)
+// judge judges places and says what diverges.
+func (w *watch) judge(ctx context.Context, places []*place, when inFull) error {
+	differ, err := w.referee.judge(ctx, places, when)
 	if err != nil {
 		return err
 	}

@@ -27,25 +27,26 @@ func newPairing(problem, bench *rows.Run, source rows.Source) *pairing {
 	return &pairing{problem: problem, bench: bench, source: source, planners: map[pair.Programs]*pair.Planner{}}
 }
 
+// inFull says whether all pairs of a place are judged.
+type inFull func(p *place, definitions *rows.Definitions) bool
+
+// always judges in full what will not become more.
+func always(*place, *rows.Definitions) bool { return true }
+
 // sure says whether it is known which tensors of a place stand beside each other: of the same program, or of two that can
-// be aligned.
-func (r *referee) sure(p *place) bool {
+// be aligned. Else ids name the same call only as long as both ranks observed the same things in the same order.
+func sure(p *place, definitions *rows.Definitions) bool {
 	problem, bench := p.at.ProblemProgram, p.at.BenchProgram
 	if !p.ended() || problem == bench {
 		return p.ended()
 	}
-	known := r.database.Source.Definitions().Programs
+	known := definitions.Programs
 	return len(known[problem]) > 0 && len(known[bench]) > 0 && lacks(p.standing[0]) == "" && lacks(p.standing[1]) == ""
 }
 
-// match pairs the tensors of a place. As long as it is not sure which program ran, ids name the same call only where both
-// ranks observed the same things in the same order: pairs behind that are left out, unless all are wanted.
-func (j *judging) match(ctx context.Context, p *place, of *compare.Beside, all, sure bool) error { //nolint:revive // facts of the place
-	if !all && !sure {
-		of.Matches = inSameOrder(of.Problem, of.Bench)
-		return nil
-	}
-	planner, err := j.pairing.planner(ctx, p, j.definitions, sure)
+// match pairs the tensors of a place.
+func (j *judging) match(ctx context.Context, p *place, of *compare.Beside) error {
+	planner, err := j.pairing.planner(ctx, p, j.definitions)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func microStep(t *rows.Tensors, i int) uint16 {
 }
 
 // planner is that of the programs of a place. It is kept where these are sure.
-func (p *pairing) planner(ctx context.Context, at *place, definitions *rows.Definitions, sure bool) (*pair.Planner, error) {
+func (p *pairing) planner(ctx context.Context, at *place, definitions *rows.Definitions) (*pair.Planner, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	programs := pair.Programs{Problem: at.at.ProblemProgram, Bench: at.at.BenchProgram}
@@ -88,7 +89,7 @@ func (p *pairing) planner(ctx context.Context, at *place, definitions *rows.Defi
 		return nil, err
 	}
 	planner := pair.NewPlanner(aligner)
-	if sure {
+	if sure(at, definitions) {
 		if len(p.planners) >= mostPlanners {
 			clear(p.planners)
 		}

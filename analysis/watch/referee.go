@@ -108,8 +108,8 @@ func (r *referee) refine(ctx context.Context, known knowing) error {
 	return err
 }
 
-// judge judges places as far as it is sure what stands beside what, or in full. It gives what differs first at each.
-func (r *referee) judge(ctx context.Context, places []*place, inFull bool) ([]found, error) {
+// judge judges places, in full or as far as the order of both ranks is the same. It gives what differs first at each.
+func (r *referee) judge(ctx context.Context, places []*place, when inFull) ([]found, error) {
 	read, err := r.read(ctx, places)
 	if err != nil {
 		return nil, err
@@ -124,25 +124,33 @@ func (r *referee) judge(ctx context.Context, places []*place, inFull bool) ([]fo
 	group.SetLimit(judges)
 	for _, p := range places {
 		group.Go(func() error {
-			sure, beside := r.sure(p), read.beside(p)
-			if err := now.match(judgeCtx, p, beside, inFull, sure); err != nil {
+			first, err := r.judgePlace(judgeCtx, now, p, read, when)
+			if err != nil || first == nil {
 				return err
-			}
-			summary, first := now.collected.Placed(p.at, compare.Judged(now.rules, p.at, p.setting(), *beside, r.request.Payloads))
-			if inFull || sure {
-				p.outcome = &outcome{by: now, summary: summary, first: first}
 			}
 			mutex.Lock()
 			defer mutex.Unlock()
-			if first != nil {
-				differ = append(differ, found{p, first})
-			}
+			differ = append(differ, found{p, first})
 			return nil
 		})
 	}
 	err = group.Wait()
 	r.putBack(places)
 	return differ, err
+}
+
+func (r *referee) judgePlace(ctx context.Context, now *judging, p *place, read tensors, when inFull) (*result.FirstDifference, error) {
+	beside, full := read.beside(p), when(p, now.definitions)
+	if !full {
+		beside.Matches = inSameOrder(beside.Problem, beside.Bench)
+	} else if err := now.match(ctx, p, beside); err != nil {
+		return nil, err
+	}
+	summary, first := now.collected.Placed(p.at, compare.Judged(now.rules, p.at, p.setting(), *beside, r.request.Payloads))
+	if full {
+		p.outcome = &outcome{by: now, summary: summary}
+	}
+	return first, nil
 }
 
 // tensors are those of places of both runs.

@@ -38,7 +38,6 @@ type place struct {
 type outcome struct {
 	by      *judging
 	summary result.StepSummary
-	first   *result.FirstDifference // nil where nothing differs
 }
 
 // step is the step of that number.

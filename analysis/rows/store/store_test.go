@@ -162,6 +162,7 @@ func (d *database) holdAgainstViews(t *testing.T, file, name string) {
 		d.lines(t, "SELECT concat(toString(program_id), ' ', toString(position), ' ', toString(stack_id)) AS line FROM tap.program_stacks WHERE run_id = "+id+" ORDER BY line"))
 	same("main dtype", []string{run.MainDtype}, []string{strings.Join(d.lines(t, "SELECT dtype FROM tap.main_dtypes WHERE run_id = "+id), "")})
 	same("tensors", d.tensors(t, source, run), d.observations(t, name))
+	same("followed", followedTexts(t, source.Follow(name)), []string{runText(run)})
 }
 
 func texts[R any](of []R, text func(R) string) []string {
