@@ -35,12 +35,6 @@ type Request struct {
 	Map        *mapping.Map                   // which module of the problem is which of the bench; nil for those of the same name
 }
 
-// PayloadPlace is a pair of raw tensors; rank and step are the problem's.
-type PayloadPlace struct {
-	Rank, Step             uint32
-	ProblemSite, BenchSite uint64
-}
-
 // DefaultRequest compares everything.
 func DefaultRequest() Request {
 	return Request{Judge: judge.DefaultConfig(), Rank: -1, Steps: steps.All(), Keep: result.DefaultOptions()}

@@ -174,11 +174,8 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	if err := request.CheckFolders(); err != nil {
 		return err
 	}
-	if request.FoldersOnly() && !request.Payload {
-		err := a.compareFolders(ctx, request, style)
-		if !errors.Is(err, system.ErrNeedsStore) {
-			return err
-		}
+	if request.FoldersOnly() {
+		return a.compareFolders(ctx, request, style)
 	}
 	ask := func(ctx context.Context, client *system.Client) error {
 		var answer *compare.Answer

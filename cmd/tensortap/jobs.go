@@ -106,7 +106,6 @@ type batch struct {
 	counted   sync.Mutex // over the progress
 	progress  *progress
 	done, all int64
-	temporary sync.Mutex // one temporary system at a time
 }
 
 func (b *batch) run(ctx context.Context, all []jobs.Job, runs []string) []jobs.Result {
@@ -170,14 +169,5 @@ func (b *batch) judge(ctx context.Context, request system.CompareRequest) (repor
 		return comparison, err
 	}
 	comparison, _, err := system.CompareFolders(ctx, request)
-	if !errors.Is(err, system.ErrNeedsStore) {
-		return comparison, err
-	}
-	b.temporary.Lock()
-	defer b.temporary.Unlock()
-	err = b.app.inTemporary(ctx, func(ctx context.Context, client *system.Client) (err error) {
-		comparison, _, err = client.Compare(ctx, request)
-		return err
-	})
 	return comparison, err
 }

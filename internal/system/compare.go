@@ -51,10 +51,7 @@ func (c *Client) prepare(ctx context.Context, r *CompareRequest) (report.Compari
 	if err := c.CheckRank(ctx, comparison.Problem, r.Rank); err != nil {
 		return comparison, err
 	}
-	if err := c.pairOnlySteps(ctx, r, &comparison); err != nil {
-		return comparison, err
-	}
-	return comparison, c.comparePayloads(ctx, *r, &comparison)
+	return comparison, c.pairOnlySteps(ctx, r, &comparison)
 }
 
 // pairOnlySteps pairs the only steps of two folders, whatever their numbers, unless an offset is given.
@@ -72,34 +69,6 @@ func (c *Client) pairOnlySteps(ctx context.Context, r *CompareRequest, compariso
 		return err
 	}
 	r.StepOffset = pair.OnlyStepsOffset(problem, bench)
-	return nil
-}
-
-// comparePayloads compares the raw tensors of both runs, if that is asked for. What cannot be read is a warning.
-func (c *Client) comparePayloads(ctx context.Context, r CompareRequest, comparison *report.Comparison) error {
-	if !r.Payload {
-		return nil
-	}
-	if err := c.alignFor(ctx, comparison.Problem, comparison.Bench(), r.StepOffset); err != nil {
-		return err
-	}
-	folders := r.Folders
-	if !comparison.Stored {
-		folders = [2]string{r.Problem, r.Bench()}
-	}
-	result, err := c.ComparePayloads(ctx, PayloadRequest{
-		Problem: comparison.Problem, Bench: comparison.Bench(), Folders: folders, Rank: r.Rank, Steps: r.Steps,
-		StepOffset: r.StepOffset, Progress: func(int64, int64) {},
-	})
-	if err != nil {
-		return err
-	}
-	if result.Pairs == 0 {
-		return errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper; or captured, with tensortap capture --payload, in the same steps")
-	}
-	comparison.PayloadPairs = result.Pairs
-	comparison.Warnings = append(comparison.Warnings, result.Problems...)
-	comparison.WarningCount += result.Unreadable
 	return nil
 }
 

@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 
@@ -11,10 +10,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
 )
-
-// ErrNeedsStore says that folders can be compared only once they are stored: raw tensors are to be compared. Its caller
-// stores them.
-var ErrNeedsStore = errors.New("the folders have to be stored to be compared")
 
 // CompareFolders holds dumps on disk against each other; nothing is stored and nothing is started.
 func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *compare.Answer, error) {
@@ -38,6 +33,15 @@ func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *
 	job, err := compare.Open(ctx, source, r.analysis(names))
 	if err != nil {
 		return comparison, nil, err
+	}
+	if r.Payload {
+		raw, err := compareRaw(ctx, [2]string{r.Problem, r.Bench()}, source, job, &comparison)
+		if err != nil {
+			return comparison, nil, err
+		}
+		said := map[compare.PayloadPlace]judge.Payload{}
+		raw.said(said)
+		job.Heed(said)
 	}
 	answer, err := job.Run(ctx, nil)
 	if err != nil {

@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -24,12 +23,15 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	if err := c.refine(ctx, &request); err != nil {
 		return nil, err
 	}
-	job, err := compare.Open(ctx, store.Open(c.database), request)
+	source := store.Open(c.database)
+	job, err := compare.Open(ctx, source, request)
 	if err != nil {
 		return nil, ask.AsStored(err)
 	}
-	if r.Payload && len(job.Merges()) > 0 {
-		return nil, errors.New("compare raw tensors: the runs have tensor-parallel groups of different sizes, and parts cannot be compared element by element; leave out --payload")
+	if r.Payload {
+		if err := c.heedStored(ctx, r, source, job, request.Payloads, comparison); err != nil {
+			return nil, err
+		}
 	}
 	if !comparison.Stored || request.Map != nil {
 		return job.Run(ctx, nil)
@@ -43,6 +45,25 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 		return job.Run(ctx, nil)
 	}
 	return c.storeVerdicts(ctx, r, &request, job)
+}
+
+// heedStored compares the raw tensors of stored runs, stores what they said, and has the comparison be judged by it and by
+// what is known of others.
+func (c *Client) heedStored(ctx context.Context, r CompareRequest, source *store.Source, job *compare.Job, known map[compare.PayloadPlace]judge.Payload, comparison *report.Comparison) error {
+	folders := r.Folders
+	if !comparison.Stored {
+		folders = [2]string{r.Problem, r.Bench()}
+	}
+	raw, err := compareRaw(ctx, folders, source, job, comparison)
+	if err != nil {
+		return err
+	}
+	raw.said(known)
+	job.Heed(known)
+	if err := c.publishRaw(ctx, raw); err != nil {
+		return fmt.Errorf("store how far raw tensors are apart: %w", err)
+	}
+	return c.WaitStored(ctx)
 }
 
 // refine adds what the database knows of how to judge two runs.

@@ -2,13 +2,18 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
+	"math"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -46,166 +51,168 @@ const mostPayloadProblems = 20
 // (tap.payload_errors). A tensor that cannot be read is a row that says why,
 // and no error. Comparing the same files again changes nothing.
 func (c *Client) ComparePayloads(ctx context.Context, r PayloadRequest) (PayloadResult, error) {
-	job := payloadJob{client: c, request: r}
-	if err := job.run(ctx); err != nil {
-		return job.result, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
+	raw, err := rawOf(r.Folders)
+	if err != nil {
+		return PayloadResult{}, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
 	}
-	return job.result, nil
+	raw.progress = r.Progress
+	request := compare.DefaultRequest()
+	request.Problem, request.Benches = r.Problem, []string{r.Bench}
+	request.Rank, request.Steps, request.StepOffset = r.Rank, r.Steps, r.StepOffset
+	source := store.Open(c.database)
+	job, err := compare.Open(ctx, source, request)
+	if err != nil {
+		return raw.result, err
+	}
+	if err = raw.compare(ctx, source, job); err == nil {
+		err = c.publishRaw(ctx, raw)
+	}
+	if err != nil {
+		return raw.result, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
+	}
+	return raw.result, c.WaitStored(ctx)
 }
 
-// payloadJob is one call of ComparePayloads.
-type payloadJob struct {
-	client  *Client
-	request PayloadRequest
-	pairs   []payloadPair
-	folders [2]map[dumpPlace]string // of the dumps, problem and bench
-	rows    []schemas.PayloadErrorRow
-	done    atomic.Int64
-	result  PayloadResult
+// compareRaw compares the raw tensors of a comparison. That there are none is an error; what cannot be read is a warning.
+func compareRaw(ctx context.Context, folders [2]string, kept keeper, job *compare.Job, comparison *report.Comparison) (*rawTensors, error) {
+	if len(job.Merges()) > 0 {
+		return nil, errors.New("compare raw tensors: the runs have tensor-parallel groups of different sizes, and parts cannot be compared element by element; leave out --payload")
+	}
+	raw, err := rawOf(folders)
+	if err == nil {
+		err = raw.compare(ctx, kept, job)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare the raw tensors of %s and %s: %w", comparison.Problem, comparison.Bench(), err)
+	}
+	if raw.result.Pairs == 0 {
+		return nil, errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper; or captured, with tensortap capture --payload, in the same steps")
+	}
+	comparison.PayloadPairs = raw.result.Pairs
+	comparison.Warnings = append(comparison.Warnings, raw.result.Problems...)
+	comparison.WarningCount += raw.result.Unreadable
+	return raw, nil
 }
 
-// dumpPlace is one rank at one step.
-type dumpPlace struct{ rank, step uint32 }
+// rawTensors are those of two runs, which are compared element by element.
+type rawTensors struct {
+	roots    [2]string                // folders of problem and bench
+	folders  [2]map[rows.Place]string // of their dumps
+	progress func(done, all int64)    // may be nil
 
-// payloadPair is two raw tensors.
-type payloadPair struct {
-	places    [2]dumpPlace
-	sites     [2]uint64
-	locations [2]string
+	runs   [2]uint64 // their ids
+	pairs  []compare.PayloadPair
+	rows   []schemas.PayloadErrorRow
+	done   atomic.Int64
+	result PayloadResult
 }
 
-func (j *payloadJob) run(ctx context.Context) error {
-	for i, dir := range j.request.Folders {
+// rawOf are those of which the files lie in the folders of problem and bench.
+func rawOf(roots [2]string) (*rawTensors, error) {
+	raw := &rawTensors{roots: roots}
+	for i, root := range roots {
 		var err error
-		if j.folders[i], err = dumpFolders(dir); err != nil {
-			return err
+		if raw.folders[i], err = dumpFolders(root); err != nil {
+			return nil, err
 		}
 	}
-	if err := j.find(ctx); err != nil {
-		return err
-	}
-	if err := j.compare(ctx); err != nil {
-		return err
-	}
-	j.count()
-	if err := j.publish(ctx); err != nil {
-		return err
-	}
-	return j.client.WaitStored(ctx)
+	return raw, nil
 }
 
 // dumpFolders is where the dumps of every rank and step lie.
-func dumpFolders(dir string) (map[dumpPlace]string, error) {
+func dumpFolders(dir string) (map[rows.Place]string, error) {
 	if agent.KeepsPayloads(dir) {
-		return map[dumpPlace]string{}, nil // a location says itself of which process it is
+		return map[rows.Place]string{}, nil // a location says itself of which process it is
 	}
 	found, err := dumps.Find(dir)
 	if err != nil {
 		return nil, err
 	}
-	folders := map[dumpPlace]string{}
+	folders := map[rows.Place]string{}
 	for _, dump := range found.Dumps {
-		folders[dumpPlace{dump.Rank, dump.Step}] = dump.Dir
+		folders[rows.Place{Rank: dump.Rank, Step: dump.Step}] = dump.Dir
 	}
 	return folders, nil
 }
 
-// payloadPairsQuery is in the order of the table's key.
-const payloadPairsQuery = `SELECT
-    rank,
-    bench_rank,
-    step,
-    problem_site_id,
-    bench_site_id,
-    problem_location,
-    bench_location
-FROM tap.payload_pairs(problem = {problem:String}, bench = {bench:String}, rank = {rank:Int64},
-    first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
-ORDER BY
-    rank,
-    step,
-    problem_site_id,
-    bench_site_id`
+// keeper knows which raw tensors of a run were kept: folders, and the database.
+type keeper interface {
+	Payloads(ctx context.Context, run *rows.Run) ([]schemas.PayloadRow, error)
+}
 
-// find asks which tensors to compare.
-func (j *payloadJob) find(ctx context.Context) error {
-	r := j.request
-	table, err := j.client.Table(ctx, payloadPairsQuery, map[string]string{
-		"problem": r.Problem, "bench": r.Bench, "rank": strconv.FormatInt(r.Rank, 10),
-		"first_step": strconv.FormatInt(r.Steps.First(), 10), "last_step": strconv.FormatInt(r.Steps.Last(), 10),
-		"step_offset": strconv.FormatInt(r.StepOffset, 10),
-	})
+// compare reads the raw tensors that stand beside each other in a comparison, and fills in one row for each pair.
+func (r *rawTensors) compare(ctx context.Context, kept keeper, job *compare.Job) error {
+	problem, bench := job.Runs()
+	r.runs = [2]uint64{problem.ID, bench.ID}
+	ofProblem, err := kept.Payloads(ctx, problem)
 	if err != nil {
 		return err
 	}
-	for i, row := range table.Rows {
-		pair, err := r.pair(row)
-		if err != nil {
-			return fmt.Errorf("read row %d of tap.payload_pairs: %w", i, err)
-		}
-		if r.Steps.Contains(int64(pair.places[0].step)) {
-			j.pairs = append(j.pairs, pair)
-		}
+	ofBench, err := kept.Payloads(ctx, bench)
+	if err != nil {
+		return err
 	}
+	if r.pairs, err = job.PayloadPairs(ctx, ofProblem, ofBench); err != nil {
+		return err
+	}
+	if err := r.measureAll(ctx); err != nil {
+		return err
+	}
+	r.count()
 	return nil
 }
 
-// pair reads a row of the query.
-func (r PayloadRequest) pair(row []report.Value) (payloadPair, error) {
-	var p payloadPair
-	var err error
-	for i := range p.sites {
-		if p.sites[i], err = schemas.ParseID(row[3+i].Exact); err != nil {
-			return p, err
-		}
-		p.locations[i] = row[5+i].Exact
-	}
-	rank, benchRank, step := uint32(row[0].Number), uint32(row[1].Number), int64(row[2].Number)
-	p.places = [2]dumpPlace{{rank, uint32(step)}, {benchRank, uint32(step + r.StepOffset)}} //nolint:gosec // the view found both
-	return p, nil
-}
-
-// compare fills in one row per pair.
-func (j *payloadJob) compare(ctx context.Context) error {
-	j.rows = make([]schemas.PayloadErrorRow, len(j.pairs))
+func (r *rawTensors) measureAll(ctx context.Context) error {
+	r.rows = make([]schemas.PayloadErrorRow, len(r.pairs))
 	group, readCtx := errgroup.WithContext(ctx)
 	group.SetLimit(payloadReaders)
-	for i := range j.pairs {
+	for i := range r.pairs {
 		if readCtx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			j.rows[i] = j.row(readCtx, j.pairs[i])
-			j.progress()
+			r.rows[i] = r.row(readCtx, r.pairs[i])
+			r.tell()
 			return readCtx.Err()
 		})
 	}
 	return group.Wait()
 }
 
-func (j *payloadJob) progress() {
-	done := j.done.Add(1)
-	if j.request.Progress != nil {
-		j.request.Progress(done, int64(len(j.pairs)))
+func (r *rawTensors) tell() {
+	done := r.done.Add(1)
+	if r.progress != nil {
+		r.progress(done, int64(len(r.pairs)))
 	}
 }
 
-func (j *payloadJob) count() {
-	j.result.Pairs = len(j.rows)
-	for i := range j.rows {
-		switch row := &j.rows[i]; {
+func (r *rawTensors) count() {
+	r.result.Pairs = len(r.rows)
+	for i := range r.rows {
+		switch row := &r.rows[i]; {
 		case payload.Has(row.Message, unreadable):
-			j.result.Unreadable++
-			j.note(j.pairs[i], row.Message)
+			r.result.Unreadable++
+			r.note(row)
 		case row.RelativeL2 == nil && row.SameBits == 0:
-			j.result.Unlike++
+			r.result.Unlike++
 		}
 	}
 }
 
-func (j *payloadJob) note(p payloadPair, message string) {
-	if len(j.result.Problems) < mostPayloadProblems {
-		at := p.places[0]
-		j.result.Problems = append(j.result.Problems, fmt.Sprintf("step %d rank %d: %s", at.step, at.rank, message))
+func (r *rawTensors) note(row *schemas.PayloadErrorRow) {
+	if len(r.result.Problems) < mostPayloadProblems {
+		r.result.Problems = append(r.result.Problems, fmt.Sprintf("step %d rank %d: %s", row.Step, row.Rank, row.Message))
+	}
+}
+
+// said adds what each pair said to what is known of others.
+func (r *rawTensors) said(known map[compare.PayloadPlace]judge.Payload) {
+	for i := range r.rows {
+		row := &r.rows[i]
+		said := judge.Payload{SameBits: row.SameBits == 1, Error: math.NaN()}
+		if row.RelativeL2 != nil {
+			said.Error = *row.RelativeL2
+		}
+		known[r.pairs[i].PayloadPlace] = said
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/torchfile"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -18,12 +20,12 @@ import (
 // unreadable begins the message of a row whose files could not be read.
 const unreadable = "unreadable"
 
-func (j *payloadJob) row(ctx context.Context, p payloadPair) schemas.PayloadErrorRow {
+func (r *rawTensors) row(ctx context.Context, p compare.PayloadPair) schemas.PayloadErrorRow {
 	row := schemas.PayloadErrorRow{
-		ProblemRunID: schemas.RunID(j.request.Problem), BenchRunID: schemas.RunID(j.request.Bench),
-		Rank: p.places[0].rank, Step: p.places[0].step, ProblemSiteID: p.sites[0], BenchSiteID: p.sites[1],
+		ProblemRunID: r.runs[0], BenchRunID: r.runs[1],
+		Rank: p.Rank, Step: p.Step, ProblemSiteID: p.ProblemSite, BenchSiteID: p.BenchSite,
 	}
-	result, err := j.measure(ctx, p)
+	result, err := r.measure(ctx, p)
 	if err != nil {
 		row.Message = shortened(fmt.Sprintf("%s: %v", unreadable, err))
 		return row
@@ -38,33 +40,34 @@ func (j *payloadJob) row(ctx context.Context, p payloadPair) schemas.PayloadErro
 	return row
 }
 
-func (j *payloadJob) measure(ctx context.Context, p payloadPair) (payload.Result, error) {
+func (r *rawTensors) measure(ctx context.Context, p compare.PayloadPair) (payload.Result, error) {
 	var tensors [2]*torchfile.Tensor
 	for i, side := range []string{"problem", "bench"} {
-		file, err := j.open(i, p)
+		file, err := r.open(i, p)
 		if err != nil {
 			return payload.Result{}, fmt.Errorf("%s: %w", side, err)
 		}
 		defer file.Close() //nolint:errcheck // only read
 		if tensors[i], err = readTensor(file); err != nil {
-			return payload.Result{}, fmt.Errorf("%s: %s: %w", side, p.locations[i], err)
+			return payload.Result{}, fmt.Errorf("%s: %s: %w", side, p.Locations[i], err)
 		}
 	}
 	return payload.Compare(ctx, tensors[0], tensors[1])
 }
 
 // open opens a raw tensor, and nothing that lies outside the folder of its dump.
-func (j *payloadJob) open(side int, p payloadPair) (*os.File, error) {
-	at, location := p.places[side], filepath.FromSlash(p.locations[side])
-	dir, ok := j.folders[side][at]
-	if agent.IsPayload(p.locations[side]) {
-		dir, ok = j.request.Folders[side], true
+func (r *rawTensors) open(side int, p compare.PayloadPair) (*os.File, error) {
+	at := [2]rows.Place{{Rank: p.Rank, Step: p.Step}, {Rank: p.BenchRank, Step: p.BenchStep}}[side]
+	location := filepath.FromSlash(p.Locations[side])
+	dir, ok := r.folders[side][at]
+	if agent.IsPayload(p.Locations[side]) {
+		dir, ok = r.roots[side], true
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s has no step %d of rank %d", j.request.Folders[side], at.step, at.rank)
+		return nil, fmt.Errorf("%s has no step %d of rank %d", r.roots[side], at.Step, at.Rank)
 	}
 	if !filepath.IsLocal(location) {
-		return nil, fmt.Errorf("%q leads out of the folder of the dump", p.locations[side])
+		return nil, fmt.Errorf("%q leads out of the folder of the dump", p.Locations[side])
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

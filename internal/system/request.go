@@ -56,7 +56,7 @@ func (r CompareRequest) Validate() error {
 	if r.Payload && !r.FoldersOnly() && (r.Folders[0] == "" || r.Folders[1] == "") {
 		return errors.New("raw tensors of stored runs are not stored themselves: give the folders of the dumps, --problem-dir and --bench-dir")
 	}
-	if !r.FoldersOnly() || r.Payload {
+	if !r.FoldersOnly() {
 		if err := CheckRange(r.Steps); err != nil {
 			return err
 		}
