@@ -160,6 +160,10 @@ func TestCompareTakesPayloads(t *testing.T) {
 	if out.Status != 1 || out.Stderr != "" || !strings.Contains(out.Stdout, "48 pairs of raw tensors were compared element by element\n") {
 		t.Errorf("compare --payload: %v", out)
 	}
+	of := program.Run(t, program.Setting{Data: filepath.Join(t.TempDir(), "none")}, "compare", folders[0], folders[1], "--payload")
+	if of.Status != 1 || !strings.Contains(of.Stdout, "48 pairs of raw tensors were compared element by element\n") {
+		t.Errorf("compare --payload of folders: %v", of)
+	}
 	_, got := compareJSON(t, u, args[1:]...)
 	evidence := map[string]int{}
 	for _, d := range got.Divergence {

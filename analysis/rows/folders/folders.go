@@ -163,19 +163,6 @@ func (s *Source) Payloads(ctx context.Context, of *rows.Run) ([]schemas.PayloadR
 	return payloads, nil
 }
 
-// Dirs are the folders of a run's dumps, to which the locations of its payloads are relative.
-func (s *Source) Dirs(of *rows.Run) (map[rows.Place]string, error) {
-	r, err := s.named(of.Name)
-	if err != nil {
-		return nil, err
-	}
-	dirs := make(map[rows.Place]string, len(r.found.Dumps))
-	for _, d := range r.found.Dumps {
-		dirs[rows.Place{Rank: d.Rank, Step: d.Step}] = d.Dir
-	}
-	return dirs, nil
-}
-
 // Problems are what could not be read, folder by folder: the first ones of each dump, and how many there were in all.
 func (s *Source) Problems() (first []string, count int) {
 	add := func(p producers.Problems) {

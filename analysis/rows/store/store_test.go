@@ -154,6 +154,14 @@ func (d *database) holdAgainstViews(t *testing.T, file, name string) {
 		return fmt.Sprint(r.Rank, " ", r.Step, " ", r.Seq, " ", r.Request, " ", r.Epoch)
 	}),
 		d.lines(t, "SELECT concat(toString(rank), ' ', toString(step), ' ', toString(seq), ' ', request, ' ', toString(epoch)) FROM tap.requests WHERE run_id = "+id+" ORDER BY rank, step, seq"))
+	payloads, err := source.Payloads(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same("payloads", slices.Sorted(slices.Values(texts(payloads, func(p schemas.PayloadRow) string {
+		return fmt.Sprint(p.Rank, " ", p.Step, " ", p.Seq, " ", p.Location)
+	}))),
+		d.lines(t, "SELECT concat(toString(rank), ' ', toString(step), ' ', toString(seq), ' ', location) AS line FROM tap.payloads WHERE run_id = "+id+" ORDER BY line"))
 	same("unseen", texts(run.Unseen, func(u schemas.UnseenRow) string {
 		return fmt.Sprint(u.Rank, " ", u.Step, " ", u.Reason, " ", u.Subject, " ", u.UnseenCount)
 	}),
