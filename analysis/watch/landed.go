@@ -8,10 +8,8 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/analysis/rows"
 )
-
-// mostRows bounds the tensors of both runs that are judged at a time.
-const mostRows = 500_000
 
 // found is what differs first at a place, as far as it was judged.
 type found struct {
@@ -48,12 +46,12 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 			}
 		}
 	}
-	for _, some := range inWindows(places) {
+	for _, some := range rows.Windows(places, (*place).rows) {
+		if w.first != nil && (w.r.UntilDiverged || int64(some[0].at.Step) > w.first.step) {
+			break
+		}
 		if err := w.judge(ctx, some, sure); err != nil {
 			return err
-		}
-		if w.first != nil && w.r.UntilDiverged {
-			return nil
 		}
 	}
 	for _, s := range dirty {
@@ -64,35 +62,37 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 
 // judgeWhole says the lines of steps that both runs have whole, or of which nothing came for long.
 func (w *watch) judgeWhole(ctx context.Context) error {
-	for _, s := range w.whole() {
-		if err := w.judgeStep(ctx, s); err != nil {
+	for _, some := range rows.Windows(w.whole(), (*step).rows) {
+		if err := w.judgeSteps(ctx, some); err != nil {
 			return err
 		}
-		if err := w.sayStep(s); err != nil {
-			return err
+		for _, s := range some {
+			if err := w.sayStep(s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// judgeStep judges the places of a step of which it is not known yet what all of their pairs come to.
-func (w *watch) judgeStep(ctx context.Context, s *step) error {
+// judgeSteps judges the places of steps of which it is not known yet what all of their pairs come to.
+func (w *watch) judgeSteps(ctx context.Context, steps []*step) error {
 	now, err := w.referee.current(ctx)
 	if err != nil {
 		return err
 	}
 	var left []*place
-	for _, p := range s.sorted() {
-		if p.outcome == nil || p.outcome.by != now {
-			left = append(left, p)
+	for _, s := range steps {
+		for _, p := range s.sorted() {
+			if p.outcome == nil || p.outcome.by != now {
+				left = append(left, p)
+			}
 		}
 	}
-	for _, some := range inWindows(left) {
-		if err := w.judge(ctx, some, always); err != nil {
-			return err
-		}
+	if len(left) == 0 {
+		return nil
 	}
-	return nil
+	return w.judge(ctx, left, always)
 }
 
 // judge judges places and says what diverges.
@@ -108,23 +108,6 @@ func (w *watch) judge(ctx context.Context, places []*place, when inFull) error {
 		return nil
 	}
 	return w.diverge(slices.MinFunc(differ, func(a, b found) int { return a.spot().compare(b.spot()) }))
-}
-
-// inWindows cuts places into parts that fit into memory.
-func inWindows(places []*place) [][]*place {
-	var parts [][]*place
-	begin, held := 0, uint64(0)
-	for i, p := range places {
-		weight := p.standing[0].Rows + p.standing[1].Rows
-		if i > begin && held+weight > mostRows {
-			parts, begin, held = append(parts, places[begin:i]), i, 0
-		}
-		held += weight
-	}
-	if begin < len(places) {
-		parts = append(parts, places[begin:])
-	}
-	return parts
 }
 
 // diverge says where the runs diverge, if that is before what was said already.

@@ -32,12 +32,8 @@ func (r *referee) locate(e *report.WatchEvent, f found) {
 // first, then those of its rank.
 func callOf(run *rows.Run, at rows.Place, op uint64, definitions *rows.Definitions) (module, userFrame string, found bool) {
 	for _, program := range programsAt(run, at) {
-		for _, row := range definitions.Programs[program] {
-			if row.OpID != op {
-				continue
-			}
-			stack := definitions.Stacks[run.Stacks[rows.Call{Program: program, Position: row.Position}]]
-			return moduleOf(op, row.ParentOpID, definitions), origin.NewFrames().User(stack), true
+		if call, calls := definitions.Call(program, op); calls {
+			return definitions.Module(call), origin.NewFrames().User(definitions.Frames(run, call)), true
 		}
 	}
 	return "", "", false
@@ -68,15 +64,4 @@ func programsAt(run *rows.Run, at rows.Place) []uint64 {
 		}
 	}
 	return programs
-}
-
-func moduleOf(id, parentID uint64, definitions *rows.Definitions) string {
-	op, parent := definitions.Ops[id], definitions.Ops[parentID]
-	switch {
-	case op != nil && op.ModulePath != "":
-		return op.ModulePath
-	case parent == nil:
-		return ""
-	}
-	return cmp.Or(parent.ModulePath, parent.Name)
 }

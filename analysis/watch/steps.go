@@ -56,6 +56,9 @@ func (p *place) paired() bool { return p.at.InProblem && p.at.InBench }
 // ended says whether both ranks have ended the step.
 func (p *place) ended() bool { return p.standing[0].Ended && p.standing[1].Ended }
 
+// rows is how many rows there are of the place, of both runs.
+func (p *place) rows() uint64 { return p.standing[0].Rows + p.standing[1].Rows }
+
 // sorted are the steps in order.
 func (w *watch) sorted() []*step {
 	if w.order == nil {
