@@ -14,7 +14,7 @@ func (d *database) askAsCommand(tb testing.TB, object sql.Object, parameters map
 	if err != nil {
 		tb.Fatal(err)
 	}
-	text, err = sql.Settle(text, nil, func(question string) (sql.Fact, error) {
+	text, err = sql.Settle(text, func(question string) (sql.Fact, error) {
 		return d.fact(tb, question, parameters), nil
 	})
 	if err != nil {

@@ -19,11 +19,10 @@ const LongestFact = 16 << 10
 // answer: a database executes such a subquery once, but plans it again for each
 // time that its name is used, which may be a hundred times. Facts are asked for
 // by ask, with a question whose answer is one row of type, text and whether it
-// is null; those in given, by their names, are taken as they are. The query is
-// one that Inline made.
-func Settle(query string, given map[string]Fact, ask func(question string) (Fact, error)) (string, error) {
+// is null. The query is one that Inline made.
+func Settle(query string, ask func(question string) (Fact, error)) (string, error) {
 	known := map[string]Fact{}
-	return settle(query, given, func(question string) (Fact, error) {
+	return settle(query, func(question string) (Fact, error) {
 		if fact, ok := known[question]; ok {
 			return fact, nil
 		}
@@ -33,29 +32,19 @@ func Settle(query string, given map[string]Fact, ask func(question string) (Fact
 	})
 }
 
-func settle(query string, given map[string]Fact, ask func(string) (Fact, error)) (string, error) {
-	name := regexp.MustCompile(`^\s+AS\s+(\w+)`)
+func settle(query string, ask func(string) (Fact, error)) (string, error) {
+	name := regexp.MustCompile(`^\s+AS\s+\w`)
 	for from := 0; ; {
 		begin := nextScalar(query, from)
 		if begin < 0 {
 			return query, nil
 		}
 		end := closing(query, begin)
-		var named []string
-		if end >= 0 {
-			named = name.FindStringSubmatch(query[end+1:])
-		}
-		if named == nil {
+		if end < 0 || !name.MatchString(query[end+1:]) {
 			from = begin + 1 // a subquery among the arguments of a function
 			continue
 		}
-		if fact, ok := given[named[1]]; ok {
-			literal := fact.literal()
-			query = query[:begin] + literal + query[end+1:]
-			from = begin + len(literal)
-			continue
-		}
-		inner, err := settle(query[begin+1:end], given, ask) // facts that this one rests on
+		inner, err := settle(query[begin+1:end], ask) // facts that this one rests on
 		if err != nil {
 			return "", err
 		}

@@ -17,7 +17,7 @@ func TestFactsStandInTheQuery(t *testing.T) {
 	}
 	const query = `SELECT * FROM (WITH listed AS (SELECT 1), (SELECT max(x) FROM (WITH (SELECT 2) AS inner_fact SELECT inner_fact AS x)) AS a,
 		length((SELECT 3)) AS b, (SELECT other FROM listed) AS c SELECT a, c FROM (SELECT 4) AS d)`
-	got, err := sql.Settle(query, nil, ask)
+	got, err := sql.Settle(query, ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestFactsStandInTheQuery(t *testing.T) {
 func TestLongFactsAreLeftToTheDatabase(t *testing.T) {
 	t.Parallel()
 	const query = `WITH (SELECT 1) AS a, (SELECT 1) AS b SELECT a, b`
-	got, err := sql.Settle(query, nil, func(string) (sql.Fact, error) {
+	got, err := sql.Settle(query, func(string) (sql.Fact, error) {
 		return sql.Fact{Type: "String", Text: strings.Repeat("x", 1<<20)}, nil
 	})
 	if err != nil || got != query {
@@ -52,19 +52,8 @@ func TestLongFactsAreLeftToTheDatabase(t *testing.T) {
 func TestErrorOfAFactIsThatOfTheQuery(t *testing.T) {
 	t.Parallel()
 	want := errors.New("no such table")
-	if _, err := sql.Settle(`WITH (SELECT 1) AS a SELECT a`, nil, func(string) (sql.Fact, error) { return sql.Fact{}, want }); !errors.Is(err, want) {
+	if _, err := sql.Settle(`WITH (SELECT 1) AS a SELECT a`, func(string) (sql.Fact, error) { return sql.Fact{}, want }); !errors.Is(err, want) {
 		t.Errorf("error = %v, want %v", err, want)
-	}
-}
-
-func TestGivenFactsAreNotAsked(t *testing.T) {
-	t.Parallel()
-	const query = `WITH (SELECT 1 FROM (WITH (SELECT 2) AS inner_fact SELECT inner_fact)) AS a, 3 AS b SELECT a, b`
-	got, err := sql.Settle(query, map[string]sql.Fact{"a": {Type: "UInt8", Text: "7"}}, func(question string) (sql.Fact, error) {
-		return sql.Fact{}, errors.New("asked " + question)
-	})
-	if want := `WITH CAST('7' AS UInt8) AS a, 3 AS b SELECT a, b`; err != nil || got != want {
-		t.Errorf("settled = %s, %v, want %s", got, err, want)
 	}
 }
 
@@ -77,10 +66,10 @@ func TestBracketsAndQuotesInFactsAreText(t *testing.T) {
 			return sql.Fact{Type: "String", Text: text}, nil
 		}
 		const query = "SELECT 1 FROM (WITH (SELECT 1) AS a, (SELECT 2) AS b, (SELECT 3) AS c SELECT a, b, c)"
-		got, err := sql.Settle(query, map[string]sql.Fact{"a": {Type: "String", Text: text}}, ask)
+		got, err := sql.Settle(query, ask)
 		literal := "CAST('" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "' AS String)"
 		want := "SELECT 1 FROM (WITH " + literal + " AS a, " + literal + " AS b, " + literal + " AS c SELECT a, b, c)"
-		if err != nil || got != want || len(asked) != 2 {
+		if err != nil || got != want || len(asked) != 3 {
 			t.Errorf("with %q, settled = %s, %v\nwant %s", text, got, err, want)
 		}
 		if last := "FROM (WITH " + literal + " AS a, " + literal + " AS b, (SELECT 3) AS fact SELECT fact)"; !strings.HasSuffix(asked[1], last) {

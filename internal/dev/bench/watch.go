@@ -44,9 +44,9 @@ func measureWatch(ctx context.Context, e *env) (section, error) {
 	if err != nil {
 		return s, err
 	}
-	s.add(waits.atMost("a divergence, stored to reported, median", 1, milliseconds))
-	s.add(rounds{waits.greatest()}.atMost("the same, worst", 1, milliseconds))
-	s.add(live.atMost(fmt.Sprintf("the same where %d ranks run on, median", liveRanks), 2, milliseconds))
+	s.add(waits.atMost("a divergence, stored to reported, median", 0.2, milliseconds))
+	s.add(rounds{waits.greatest()}.atMost("the same, worst", 0.6, milliseconds))
+	s.add(live.atMost(fmt.Sprintf("the same where %d ranks run on, median", liveRanks), 0.2, milliseconds))
 	s.note("A step of %d tensors, whole in the bench and half there in the problem, when one row lands that diverges; %d times, each with two runs of its own. The row's batch of the database is waited for before the clock starts.", watchRows, len(waits))
 	s.note("Where ranks run on, each of them ends a step of as many tensors every %v, beside a bench that has ended.", liveStep)
 	return s, nil

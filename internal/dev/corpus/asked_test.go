@@ -38,7 +38,7 @@ func (b *bench) views(ctx context.Context, query string, parameters map[string]s
 	if err != nil {
 		return report.Table{}, err
 	}
-	text, err = sql.Settle(text, nil, func(question string) (sql.Fact, error) {
+	text, err = sql.Settle(text, func(question string) (sql.Fact, error) {
 		t, err := b.Table(ctx, question, parameters)
 		if err != nil {
 			return sql.Fact{}, err
