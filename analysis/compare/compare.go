@@ -18,6 +18,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/internal/steps"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Request says which runs to compare, and how. Begin with DefaultRequest.
@@ -161,6 +162,11 @@ func (j *Job) Runs() (problem, bench *rows.Run) { return j.problem, j.benches[0]
 
 // Definitions are what the ids of both runs stand for.
 func (j *Job) Definitions() *rows.Definitions { return j.source.Definitions() }
+
+// Alignment is how the programs of a place were aligned; nil where they are one, or pair by the names of their ops.
+func (j *Job) Alignment(at pair.Step) []schemas.AlignmentRow {
+	return j.alignment(at.ProblemProgram, at.BenchProgram)
+}
 
 // Alignments are how the different programs that stand beside each other were aligned.
 func (j *Job) Alignments() []*pair.Alignment { return j.aligner.Alignments() }

@@ -43,6 +43,32 @@ func (j *Job) Merges() []merged.Merge {
 	return j.merged.Merges()
 }
 
+// Rank is the rank that is compared in the place of one of the problem, which is itself where no ranks are merged.
+func (j *Job) Rank(rank int64) (int64, error) {
+	if err := j.recorded[0].CheckRank(rank); err != nil || j.merged == nil {
+		return rank, err
+	}
+	return j.merged.Rank(rank), nil
+}
+
+// Held are the tensors of the ranks of the problem that became one, at a step of that; none where none were merged.
+func (j *Job) Held(ctx context.Context, at rows.Place) (map[rows.Place]*rows.Tensors, error) {
+	for _, m := range j.Merges() {
+		if m.Made == j.problem {
+			var parts []rows.Place
+			for _, rank := range m.Groups[at.Rank] {
+				parts = append(parts, rows.Place{Rank: rank, Step: at.Step})
+			}
+			return j.source.Tensors(ctx, m.Run, parts)
+		}
+	}
+	return nil, nil
+}
+
+// Recorded are the runs as they were recorded, and merged ranks of which something is missing though nothing is of their
+// parts.
+func (j *Job) Recorded() []*rows.Run { return slices.Concat(j.recorded, lacking(j.Merges())) }
+
 // parts says of each origin in a merged rank whose part it is, as far as the parts tell.
 func (j *Job) parts(ctx context.Context, origins []result.Origin) ([]report.Part, error) {
 	if j.merged == nil || j.problem == j.recorded[0] {
@@ -73,9 +99,9 @@ func (a *Answer) fillMerges(c *report.Comparison) {
 
 // lacking are merged ranks of which something is missing though nothing is of their parts: one of them died before its
 // first step.
-func (a *Answer) lacking() []*rows.Run {
+func lacking(merges []merged.Merge) []*rows.Run {
 	var runs []*rows.Run
-	for _, m := range a.Merges {
+	for _, m := range merges {
 		if anyIncomplete(m.Run) || !anyIncomplete(m.Made) {
 			continue
 		}

@@ -12,18 +12,21 @@ type Explanation struct {
 	Problem, Bench  string
 	Op              string
 	Rank, Step      int64
-	Rows            Table    // explain_op: what the op took and gave
-	Place           Table    // op_place: where it stands in the program
-	Context         Table    // op_context: the ops before it, the nearest first
-	Steps           Table    // op_steps: the other steps and ranks that have it
+	Rows            Table    // what the op took and gave
+	Place           Table    // where it stands in the program
+	Context         Table    // the ops before it, the nearest first
+	Steps           Table    // the other steps and ranks that have it
 	Msprobe         Table    // msProbe's own result; no columns where nobody asked for it
-	Parts           Table    // parts: what the ranks of the problem that were merged held; no columns where none were
+	Parts           Table    // what the ranks of the problem that were merged held
 	Others          []string // further ops that the name may mean
 	OtherCount      int      // how many those are, also those not in Others
 	Gaps            []string // what is missing of both runs
 	ProblemArgument string   // what to write for the names in the next command
 	BenchArgument   string
 	WholeStack      bool
+	Stored          bool     // the runs stay stored, so that reports can be asked for
+	Warnings        []string // what of the dumps could not be read, the first ones
+	WarningCount    int
 }
 
 // explanation collects the lines of the text.
@@ -256,8 +259,11 @@ func (x *explanation) elsewhere() {
 }
 
 func (x *explanation) next() {
-	x.line("next", "%s report divergence --problem %s --bench %s --rank %d --steps %d",
-		x.style.program(), x.ProblemArgument, x.BenchArgument, x.Rank, x.Step)
+	command := "compare %s %s --output csv"
+	if x.Stored {
+		command = "report divergence --problem %s --bench %s"
+	}
+	x.line("next", "%s "+command+" --rank %d --steps %d", x.style.program(), x.ProblemArgument, x.BenchArgument, x.Rank, x.Step)
 }
 
 // ExplanationObject is an explanation for programs. Its fields stay; more may come.
@@ -268,13 +274,13 @@ type ExplanationObject struct {
 	Rank       int64    `json:"rank"`
 	Step       int64    `json:"step"`
 	Incomplete []string `json:"incomplete"` // empty when nothing is missing
-	Tensors    Rows     `json:"tensors"`    // report explain_op
-	Place      Rows     `json:"place"`      // report op_place
-	Before     Rows     `json:"before"`     // report op_context
-	Elsewhere  Rows     `json:"elsewhere"`  // report op_steps
-	Msprobe    Rows     `json:"msprobe"`    // msProbe's own result, where it is known
-	Parts      Rows     `json:"parts"`      // report parts, where ranks of the problem were merged
-	Others     []string `json:"others"`     // further ops that the name may mean, the first ones
+	Tensors    Rows     `json:"tensors"`
+	Place      Rows     `json:"place"`
+	Before     Rows     `json:"before"`
+	Elsewhere  Rows     `json:"elsewhere"`
+	Msprobe    Rows     `json:"msprobe"` // msProbe's own result, where it is known
+	Parts      Rows     `json:"parts"`   // what ranks of the problem that were merged held
+	Others     []string `json:"others"`  // further ops that the name may mean, the first ones
 }
 
 // Object is the explanation for programs.

@@ -57,13 +57,23 @@ func (a *advice) explain() {
 	case a.MapArgument != "":
 		a.compare("--map " + a.MapArgument + " --limit 100 --output csv")
 	case !a.Stored:
+		if len(a.Merges) == 0 {
+			a.explainOp(origins)
+		}
 		a.compare("--limit 100 --output csv")
-		a.say("%[1]s up, publish both with %[2]s, and ask %[1]s report or explain", a.style.program(), a.publishing())
+		a.say("%[1]s up, publish both with %[2]s, and ask %[1]s report", a.style.program(), a.publishing())
 	case len(origins.Rows) > 0:
-		a.command("explain --problem %s --bench %s --op %s", a.ProblemArgument, a.BenchArgument, Argument(origins.Get(0, "op").Exact))
+		a.explainOp(origins)
 		a.command("report divergence --problem %s --bench %s --texts 0 --limit 100", a.ProblemArgument, a.BenchArgument)
 	default:
 		a.alone()
+	}
+}
+
+// explainOp shows the op in which it began, where that is known.
+func (a *advice) explainOp(origins Table) {
+	if len(origins.Rows) > 0 {
+		a.command("explain --problem %s --bench %s --op %s", a.ProblemArgument, a.BenchArgument, Argument(origins.Get(0, "op").Exact))
 	}
 }
 

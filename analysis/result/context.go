@@ -133,7 +133,7 @@ func (c *contexts) give(one *Before, given numbers) {
 	}
 }
 
-// ContextTable is the report op_context as Arrow columns.
+// ContextTable are ops before one as Arrow columns.
 func ContextTable(before []Before) arrow.RecordBatch {
 	first := func(get func(*judge.Judged) string) func(*Before) string {
 		return func(b *Before) string {

@@ -114,7 +114,7 @@ func compareTruth(a, b bool) int {
 	return 1
 }
 
-// ExplainTable is the report explain_op of a place as Arrow columns.
+// ExplainTable is what an op took and gave at a place as Arrow columns.
 func ExplainTable(at pair.Step, explained []Explained) arrow.RecordBatch {
 	return column.Record(explainColumns(at), explained)
 }

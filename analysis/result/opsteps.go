@@ -85,7 +85,7 @@ func (s *OpSteps) Steps(limit int) []OpStep {
 	return slices.Clone(s.steps[:min(limit, len(s.steps))])
 }
 
-// OpStepTable is the report op_steps as Arrow columns.
+// OpStepTable are places of an op as Arrow columns.
 func OpStepTable(steps []OpStep) arrow.RecordBatch {
 	return column.Record([]column.Of[OpStep]{
 		column.Uint32s("rank", func(s *OpStep) uint32 { return s.Rank }),

@@ -67,12 +67,12 @@ func without(table cases.Table, columns []string) cases.Table {
 	return table
 }
 
-func TestExplainAnswersAsTheDatabaseDoes(t *testing.T) {
+func TestAnOpIsExplainedAsTheCasesSay(t *testing.T) {
 	t.Parallel()
 	for report, answer := range map[string]func(*testing.T, *comparison, *cases.Case) arrow.RecordBatch{
 		"explain_op": explainOp, "op_context": opContext, "op_steps": opSteps,
 	} {
-		for _, c := range cases.All(t, report+"_report") {
+		for _, c := range cases.In(t, "testdata/"+report) {
 			t.Run(report+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
 				cases.CheckRows(t, cases.TextOf(answer(t, compare(t, c), c)), c.Want)

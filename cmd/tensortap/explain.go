@@ -16,17 +16,20 @@ func newExplain(a *app) *cobra.Command {
 	var words comparisonWords
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Show one op of two stored runs: what it took and gave, and how that was judged",
-		Long: `Show all that is known of one op of two stored runs on one screen: how it was paired,
+		Short: "Show one op of two runs: what it took and gave, and how that was judged",
+		Long: `Show all that is known of one op of two runs on one screen: how it was paired,
 its inputs, parameters and outputs of both sides beside each other, on what evidence
 and by which tolerance they were judged, the line that called it, the ops before it
 and what they gave to it, and what became of it at other steps and ranks.
+
+The runs are folders of dumps, for which nothing is stored or started, or stored runs.
+A folder is written with a slash, as ./bad or bad/.
 
 The name is that of an op or of a module, or a part that only one op has. The rank
 and the step are the first at which it differs, unless they are given.`,
 		Example: `  tensortap explain --problem bad --bench good --op Functional.linear.7.forward
   tensortap explain --problem bad --bench good --op layers.1.mlp --rank 3 --step 12
-  tensortap explain --problem bad --bench good --op softmax.2 --stack
+  tensortap explain --problem bad/dump --bench good/dump --op softmax.2 --stack
   tensortap explain --problem bad --bench good --op Functional.linear.7.forward --output json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +41,7 @@ and the step are the first at which it differs, unless they are given.`,
 		},
 	}
 	f := cmd.Flags()
-	addRuns(a, cmd, &request.Compare)
+	addRuns(cmd, &request.Compare, "name or folder of the run", a.completeRunsOrFiles)
 	f.StringVar(&request.Name, "op", "", "name of an op, path of a module, or part of one")
 	_ = cmd.MarkFlagRequired("op")
 	words.judgeFlags(f)
@@ -50,15 +53,15 @@ and the step are the first at which it differs, unless they are given.`,
 	return cmd
 }
 
-// addRuns adds the flags that name the two sides.
-func addRuns(a *app, cmd *cobra.Command, request *system.CompareRequest) {
+// addRuns adds the flags that name the two sides. Named says what is given of each.
+func addRuns(cmd *cobra.Command, request *system.CompareRequest, named string, complete cobra.CompletionFunc) {
 	f := cmd.Flags()
-	f.StringVar(&request.Problem, "problem", "", "name of the run under suspicion")
-	f.StringArrayVar(&request.Benches, "bench", nil, "name of the run it is held against; given several times, the first is paired with and all make the band")
+	f.StringVar(&request.Problem, "problem", "", named+" under suspicion")
+	f.StringArrayVar(&request.Benches, "bench", nil, named+" it is held against; given several times, the first is paired with and all make the band")
 	for _, name := range []string{"problem", "bench"} {
 		_ = cmd.MarkFlagRequired(name)
+		_ = cmd.RegisterFlagCompletionFunc(name, complete)
 	}
-	a.completeRunFlags(cmd, "problem", "bench")
 }
 
 // addTextOrJSON adds --output to commands whose answer is no table.
@@ -84,14 +87,28 @@ func (a *app) explain(ctx context.Context, request system.ExplainRequest, output
 	if err := request.Validate(); err != nil {
 		return err
 	}
-	return a.ask(ctx, func(ctx context.Context, client *system.Client) error {
-		explanation, err := client.Explain(ctx, request)
-		if err != nil {
-			return err
-		}
-		if format == report.Text {
-			return explanation.WriteNote(a.stdout, report.Style{Program: a.program()})
-		}
-		return report.WriteObject(a.stdout, explanation.Object())
+	explanation, err := a.askExplain(ctx, request)
+	if err != nil {
+		return err
+	}
+	a.warn(explanation.Warnings, explanation.WarningCount)
+	if format == report.Text {
+		return explanation.WriteNote(a.stdout, report.Style{Program: a.program()})
+	}
+	return report.WriteObject(a.stdout, explanation.Object())
+}
+
+// askExplain asks where the runs are: of folders nothing has to be stored.
+func (a *app) askExplain(ctx context.Context, request system.ExplainRequest) (explanation report.Explanation, err error) {
+	if err := request.Compare.CheckFolders(); err != nil {
+		return explanation, err
+	}
+	if request.Compare.FoldersOnly() {
+		return system.ExplainFolders(ctx, request)
+	}
+	err = a.ask(ctx, func(ctx context.Context, client *system.Client) (err error) {
+		explanation, err = client.Explain(ctx, request)
+		return err
 	})
+	return explanation, err
 }

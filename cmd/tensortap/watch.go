@@ -42,7 +42,7 @@ or stopped before anything differed.`,
 		},
 	}
 	f := cmd.Flags()
-	addRuns(a, cmd, &request.Compare)
+	addRuns(cmd, &request.Compare, "name of the run", a.completeRuns)
 	words.flags(f)
 	f.Int64Var(&request.Compare.Rank, "rank", -1, "only this rank of the problem; -1 for all")
 	f.BoolVar(&request.UntilDiverged, "until-diverged", false, "end at the first divergence")

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -36,6 +37,52 @@ func TestExplainShowsAnOpOnAScreen(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(object.Stdout), &answer); err != nil || answer.Op != "Functional.linear.20.forward" || len(answer.Tensors) < 3 || len(answer.Before) < 2 {
 		t.Errorf("explain --output json: %v, %v", err, object)
+	}
+}
+
+// The same op of the same dumps, as folders and stored, is told alike.
+func TestExplainOfFoldersSaysWhatItSaysOfStoredRunsAndStartsNothing(t *testing.T) {
+	t.Parallel()
+	u := program.PublishOnce(t, "B02_weight_mix", "B00_golden_mix")
+	bad, good := recorded.Unpack(t, "B02_weight_mix"), recorded.Unpack(t, "B00_golden_mix")
+	for _, op := range []string{"Functional.linear.20.forward", "layers.2.mlp.down_proj"} {
+		folders := explained(t, nothingStarts(t), bad, good, op)
+		stored := explained(t, u.Setting, "B02_weight_mix", "B00_golden_mix", op)
+		for _, name := range []string{"problem", "bench", "msprobe"} { // what differs: the names, and what only stored runs have
+			delete(folders, name)
+			delete(stored, name)
+		}
+		if !reflect.DeepEqual(folders, stored) {
+			t.Errorf("explain %s of folders: %v, want what is said of stored runs: %v", op, folders, stored)
+		}
+	}
+	text := program.Run(t, nothingStarts(t), "explain", "--problem", bad, "--bench", good, "--op", "Functional.linear.20.forward")
+	if text.Status != 0 || !strings.Contains(text.Stdout, "compare "+bad+" "+good+" --output csv --rank 0 --steps 0\n") {
+		t.Errorf("explain of folders: %v, want what to type next", text)
+	}
+}
+
+func explained(t *testing.T, s program.Setting, problem, bench, op string) (answer map[string]any) {
+	t.Helper()
+	out := program.Run(t, s, "explain", "--problem", problem, "--bench", bench, "--op", op, "--output", "json")
+	if err := json.Unmarshal([]byte(out.Stdout), &answer); err != nil || out.Status != 0 {
+		t.Fatalf("explain %s: %v, %v", op, err, out)
+	}
+	return answer
+}
+
+func TestExplainOfFoldersThatCannotBeIsAnError(t *testing.T) {
+	t.Parallel()
+	bad := recorded.Unpack(t, "B02_weight_mix")
+	for _, c := range [][3]string{
+		{bad, "good", "is a folder and another side a stored run"},
+		{bad, bad + "/nowhere", "no such folder"},
+		{bad, t.TempDir(), "no msProbe dump"},
+	} {
+		out := program.Run(t, nothingStarts(t), "explain", "--problem", c[0], "--bench", c[1], "--op", "linear")
+		if out.Status != program.ExitError || !strings.Contains(out.Stderr, c[2]) {
+			t.Errorf("explain %s against %s: %v, want %q", c[0], c[1], out, c[2])
+		}
 	}
 }
 

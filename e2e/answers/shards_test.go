@@ -90,8 +90,9 @@ func TestRunsOfOtherTensorParallelSizesAgree(t *testing.T) {
 func TestScaledPartOfAWeightIsTracedToItsRank(t *testing.T) {
 	t.Parallel()
 	u := program.Shared(t)
-	u.Publish(t, filepath.Join(unpackParts(t, "scaled", t.TempDir()), "dump"), "scaled part")
-	u.Publish(t, filepath.Join(unpackParts(t, "whole", t.TempDir()), "dump"), "the whole of it")
+	scaled, whole := filepath.Join(unpackParts(t, "scaled", t.TempDir()), "dump"), filepath.Join(unpackParts(t, "whole", t.TempDir()), "dump")
+	u.Publish(t, scaled, "scaled part")
+	u.Publish(t, whole, "the whole of it")
 	root := filepath.Join(u.Data, "spool")
 	for _, name := range []string{"spool_scaled", "spool_whole"} { // of ranks that know their coordinates
 		unpackSpools(t, name, root)
@@ -120,10 +121,17 @@ func TestScaledPartOfAWeightIsTracedToItsRank(t *testing.T) {
 	if !slices.Equal(stored, []string{"0", "0", "1"}) {
 		t.Errorf("merged runs, verdicts on layouts that nobody knows, and whether there are verdicts: %v", stored)
 	}
-	explained := program.Run(t, u.Setting, "explain", "--problem", "scaled part", "--bench", "the whole of it", "--op", "Functional.linear.12.forward")
+	checkParts(t, u.Setting, "scaled part", "the whole of it")
+	checkParts(t, nothingStarts(t), scaled, whole)
+}
+
+// checkParts explains an op of a rank that became one with another.
+func checkParts(t *testing.T, s program.Setting, scaled, whole string) {
+	t.Helper()
+	out := program.Run(t, s, "explain", "--problem", scaled, "--bench", whole, "--op", "Functional.linear.12.forward", "--rank", "1")
 	for _, part := range []string{"of parts     rank 0  input 0  [2,8,32]", "rank 0  input 1  [32,32]", "rank 1  input 1  [32,32]  min -0.194196"} {
-		if !strings.Contains(explained.Stdout, part) {
-			t.Errorf("explain lacks %q:\n%s%s", part, explained.Stdout, explained.Stderr)
+		if !strings.Contains(out.Stdout, part) {
+			t.Errorf("explain of %s lacks %q:\n%s%s", scaled, part, out.Stdout, out.Stderr)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestTheNextCommandBeginsAsThisOneDid(t *testing.T) {
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	_ = cmd.Run() // it differs
-	const want = "\nnext         './tap here' --data ./kept compare B02_weight_mix/dump/step0 B00_golden_mix/dump/step0 --limit 100 --output csv\n"
+	const want = "\nnext         './tap here' --data ./kept explain --problem B02_weight_mix/dump/step0 --bench B00_golden_mix/dump/step0 --op Functional.linear.20.forward\n"
 	if !strings.Contains(stdout.String(), want) {
 		t.Errorf("no %q in\n%s", want, stdout.String())
 	}

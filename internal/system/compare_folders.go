@@ -17,14 +17,8 @@ func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *
 		Tolerance: r.Tolerance.String(), Strict: r.Strict,
 		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), MapArgument: r.mapArgument(),
 	}
-	paths := append([]string{r.Problem}, r.Benches...)
-	names := runNames(paths)
+	source, names, err := openFolders(ctx, r)
 	comparison.Problem, comparison.Benches = names[0], names[1:]
-	named := make([]folders.Folder, len(paths))
-	for i := range paths {
-		named[i] = folders.Folder{Name: names[i], Path: paths[i]}
-	}
-	source, err := folders.Open(ctx, named, nil)
 	if err != nil {
 		return comparison, nil, err
 	}
@@ -50,6 +44,18 @@ func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *
 	answer.Fill(&comparison)
 	comparison.Verdict = comparison.Judge()
 	return comparison, answer, nil
+}
+
+// openFolders reads the dumps of all sides, and gives them names as runs.
+func openFolders(ctx context.Context, r CompareRequest) (source *folders.Source, names []string, err error) {
+	paths := r.sides()
+	names = runNames(paths)
+	named := make([]folders.Folder, len(paths))
+	for i := range paths {
+		named[i] = folders.Folder{Name: names[i], Path: paths[i]}
+	}
+	source, err = folders.Open(ctx, named, nil)
+	return source, names, err
 }
 
 // analysis is the request for runs of these names.

@@ -20,13 +20,10 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 	if comparison.Stored {
 		request.Keep.Limit = max(request.Keep.Limit, rememberedRows)
 	}
-	if err := c.refine(ctx, &request); err != nil {
-		return nil, err
-	}
 	source := store.Open(c.database)
-	job, err := compare.Open(ctx, source, request)
+	job, err := c.openStored(ctx, source, &request)
 	if err != nil {
-		return nil, ask.AsStored(err)
+		return nil, err
 	}
 	if r.Payload {
 		if err := c.heedStored(ctx, r, source, job, request.Payloads, comparison); err != nil {
@@ -64,6 +61,15 @@ func (c *Client) heedStored(ctx context.Context, r CompareRequest, source *store
 		return fmt.Errorf("store how far raw tensors are apart: %w", err)
 	}
 	return c.WaitStored(ctx)
+}
+
+// openStored opens a comparison of runs of the database, with what is stored of how to judge them.
+func (c *Client) openStored(ctx context.Context, source *store.Source, request *compare.Request) (*compare.Job, error) {
+	if err := c.refine(ctx, request); err != nil {
+		return nil, err
+	}
+	job, err := compare.Open(ctx, source, *request)
+	return job, ask.AsStored(err)
 }
 
 // refine adds what the database knows of how to judge two runs.

@@ -4,23 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/tensortap/tensortap/analysis/ask"
-	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/explain"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/steps"
 )
 
 // ExplainRequest says which op of which runs to explain. Begin with DefaultExplainRequest.
 type ExplainRequest struct {
-	Compare    CompareRequest // names of stored runs and how to judge; its steps and limit are not looked at
+	Compare    CompareRequest // runs and how to judge; its steps and limit are not looked at
 	Name       string         // of an op or a module, or a part of it that only one has
 	Step       int64          // of the problem; -1, as for the rank, for the first at which the op differs
 	Before     int            // ops before it to show
@@ -32,11 +28,8 @@ func DefaultExplainRequest() ExplainRequest {
 	return ExplainRequest{Compare: DefaultCompareRequest(), Step: -1, Before: 6}
 }
 
-// longestName bounds what is looked for among the names of ops, candidates how many are listed.
-const (
-	longestName = 1000
-	candidates  = 20
-)
+// longestName bounds what is looked for among the names of ops.
+const longestName = 1000
 
 // Validate says what is wrong with the request.
 func (r ExplainRequest) Validate() error {
@@ -51,164 +44,92 @@ func (r ExplainRequest) Validate() error {
 	return r.Compare.Validate()
 }
 
-// Explain says of one op how it was paired, what it took and gave in both runs, and what ran before it.
-func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanation, error) {
-	if err := r.Validate(); err != nil {
-		return report.Explanation{}, err
-	}
+// explanation is of the runs as the user wrote them.
+func (r ExplainRequest) explanation() report.Explanation {
 	problem, bench := r.Compare.Problem, r.Compare.Bench()
-	e := report.Explanation{
-		Problem: problem, Bench: bench, Rank: r.Compare.Rank, Step: r.Step, WholeStack: r.WholeStack,
+	return report.Explanation{
+		Problem: problem, Bench: bench, WholeStack: r.WholeStack,
 		ProblemArgument: report.Argument(problem), BenchArgument: report.Argument(bench),
 	}
-	for _, run := range append([]string{problem}, r.Compare.Benches...) {
-		if err := c.CheckRun(ctx, run); err != nil {
-			return e, err
-		}
-	}
-	if err := c.CheckRank(ctx, problem, r.Compare.Rank); err != nil {
-		return e, err
-	}
-	if err := c.Align(ctx, problem, bench, r.Compare.StepOffset); err != nil {
-		if many := (*pair.TooManyProgramsError)(nil); !errors.As(err, &many) {
-			return e, err
-		}
-		e.Gaps = append(e.Gaps, err.Error())
-	}
-	if err := c.mergeExplained(ctx, &r, &e); err != nil {
-		return e, err
-	}
-	if err := c.findOp(ctx, r, &e); err != nil {
-		return e, err
-	}
-	if err := c.findPlace(ctx, r, &e); err != nil {
-		return e, err
-	}
-	return e, c.fillExplanation(ctx, r, &e)
 }
 
-// findOp finds which op is meant.
-func (c *Client) findOp(ctx context.Context, r ExplainRequest, e *report.Explanation) error {
-	names, err := c.Report(ctx, "op_names", map[string]string{
-		"problem": e.Problem, "bench": e.Bench, "name": r.Name, "limit": strconv.Itoa(candidates),
-	})
+// analysis compares all places of the runs of these names, which those of an op are taken from.
+func (r ExplainRequest) analysis(names []string) compare.Request {
+	all := r.Compare
+	all.Rank, all.Steps = -1, steps.All()
+	return all.analysis(names)
+}
+
+// ExplainFolders explains an op of dumps on disk; nothing is stored and nothing is started.
+func ExplainFolders(ctx context.Context, r ExplainRequest) (report.Explanation, error) {
+	e := r.explanation()
+	source, names, err := openFolders(ctx, r.Compare)
+	e.Problem, e.Bench = names[0], names[1]
+	if err != nil {
+		return e, err
+	}
+	e.Warnings, e.WarningCount = source.Problems()
+	job, err := compare.Open(ctx, source, r.analysis(names))
+	if err != nil {
+		return e, err
+	}
+	return e, r.explain(ctx, job, &e)
+}
+
+// explain fills in what the comparison says of the op.
+func (r ExplainRequest) explain(ctx context.Context, job *compare.Job, e *report.Explanation) error {
+	answer, err := explain.Run(ctx, job, explain.Request{Name: r.Name, Rank: r.Compare.Rank, Step: r.Step, Before: r.Before})
 	if err != nil {
 		return err
 	}
-	if len(names.Rows) == 0 {
-		return fmt.Errorf("neither %s nor %s has an op", e.Problem, e.Bench)
+	if tooMany := job.TooManyPrograms(); tooMany != nil {
+		e.Gaps = append(e.Gaps, tooMany.Error())
 	}
-	by := names.Get(0, "matched_by").Exact
-	alike := ask.AlikeNames(names, by)
-	total := int(names.Get(0, "alike_count").Number)
-	switch {
-	case by == "near":
-		return fmt.Errorf("neither %s nor %s has an op or a module with %q in its name; the nearest are:\n  %s",
-			e.Problem, e.Bench, r.Name, strings.Join(alike[:min(len(alike), 5)], "\n  "))
-	case by == "part" && total > 1, by == "module" && names.Get(0, "alike_module_count").Number > 1:
-		return fmt.Errorf("%d ops have %q in the name of them or of their module, give one of:\n  %s%s", total, r.Name, strings.Join(alike, "\n  "), andMore(total-len(alike)))
-	}
-	e.Op = alike[0]
-	if by == "module" {
-		e.Others, e.OtherCount = alike[1:min(len(alike), 4)], total-1
-	}
+	answer.Fill(e)
 	return nil
 }
 
-func andMore(n int) string {
-	if n <= 0 {
-		return ""
+// Explain says of one op of stored runs how it was paired, what it took and gave in both, and what ran before it.
+func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanation, error) {
+	e := r.explanation()
+	e.Stored, r.Compare.Stored = true, true
+	if err := r.Validate(); err != nil {
+		return e, err
 	}
-	return fmt.Sprintf("\n  and %d more", n)
-}
-
-// findPlace chooses rank and step where they are not given: the first that differs, else the first that has the op.
-func (c *Client) findPlace(ctx context.Context, r ExplainRequest, e *report.Explanation) error {
-	var err error
-	if e.Steps, err = c.Report(ctx, "op_steps", r.parameters(e.Op)); err != nil {
-		return err
-	}
-	for i := range e.Steps.Rows {
-		rank, step := int64(e.Steps.Get(i, "rank").Number), int64(e.Steps.Get(i, "step").Number)
-		if (r.Compare.Rank == -1 || r.Compare.Rank == rank) && (r.Step == -1 || r.Step == step) {
-			e.Rank, e.Step = rank, step
-			return nil
+	for _, run := range r.Compare.sides() {
+		if err := c.checkNamed(ctx, run); err != nil {
+			return e, err
 		}
 	}
-	return fmt.Errorf("op %s has no tensor or other argument at rank %s, step %s of %s; ranks that have it: %s; steps: %s",
-		e.Op, orAny(r.Compare.Rank), orAny(r.Step), e.Problem, steps.Spans(distinctNumbers(e.Steps, "rank")), steps.Spans(distinctNumbers(e.Steps, "step")))
-}
-
-// distinctNumbers are the numbers in a column, in ascending order.
-func distinctNumbers(t report.Table, column string) []int64 {
-	var numbers []int64
-	for i := range t.Rows {
-		numbers = append(numbers, int64(t.Get(i, column).Number))
+	request := r.analysis(r.Compare.sides())
+	job, err := c.openStored(ctx, store.Open(c.database), &request)
+	if err != nil {
+		return e, err
 	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers)
-}
-
-func orAny(n int64) string {
-	if n == -1 {
-		return "any"
+	if err := r.explain(ctx, job, &e); err != nil || len(job.Merges()) > 0 { // msProbe knows no merged ranks
+		return e, err
 	}
-	return strconv.FormatInt(n, 10)
+	return e, c.askMsprobe(ctx, r, job, &e)
 }
 
-// parameters are those of the reports on all places of the op.
-func (r ExplainRequest) parameters(op string) map[string]string {
-	everywhere := r.Compare
-	everywhere.Rank, everywhere.Steps, everywhere.Limit = -1, steps.All(), mostPlaces
-	parameters := everywhere.Parameters(r.Compare.Problem, r.Compare.Benches)
-	parameters["op"] = op
-	return parameters
-}
-
-// mostPlaces is how many steps and ranks of an op are looked at.
-const mostPlaces = 1000
-
-// fillExplanation asks all that the text shows of the chosen place.
-func (c *Client) fillExplanation(ctx context.Context, r ExplainRequest, e *report.Explanation) error {
-	parameters := r.parameters(e.Op)
-	parameters["rank"], parameters["step"] = strconv.FormatInt(e.Rank, 10), strconv.FormatInt(e.Step, 10)
-	before := maps.Clone(parameters)
-	before["limit"] = strconv.Itoa(r.Before + 1) // the op itself is the first
-	group, askCtx := errgroup.WithContext(ctx)
-	ask := func(into *report.Table, name string, with map[string]string) {
-		group.Go(func() (err error) {
-			*into, err = c.Report(askCtx, name, with)
+// askMsprobe asks what msProbe's own compare says of the op, where msProbe observed both runs.
+func (c *Client) askMsprobe(ctx context.Context, r ExplainRequest, job *compare.Job, e *report.Explanation) error {
+	byMsprobe, err := c.BothFrom(ctx, "msprobe", e.Problem, e.Bench)
+	if err != nil || !byMsprobe {
+		return err
+	}
+	published, err := c.publishAlignments(ctx, job)
+	if err != nil {
+		return fmt.Errorf("store how %s is aligned with %s: %w", e.Problem, e.Bench, err)
+	}
+	if published {
+		if err := c.WaitStored(ctx); err != nil {
 			return err
-		})
-	}
-	ask(&e.Rows, "explain_op", parameters)
-	ask(&e.Context, "op_context", before)
-	place := map[string]string{"run": e.Problem, "op": e.Op, "rank": parameters["rank"], "step": parameters["step"]}
-	ask(&e.Place, "op_place", place)
-	group.Go(func() error {
-		byMsprobe, err := c.BothFrom(askCtx, "msprobe", r.Compare.Problem, r.Compare.Bench())
-		if err == nil && byMsprobe {
-			e.Msprobe, err = c.Report(askCtx, "op_msprobe", parameters)
 		}
-		return err
+	}
+	e.Msprobe, err = c.Report(ctx, "op_msprobe", map[string]string{
+		"problem": e.Problem, "bench": e.Bench, "op": e.Op, "step_offset": strconv.FormatInt(r.Compare.StepOffset, 10),
+		"rank": strconv.FormatInt(e.Rank, 10), "step": strconv.FormatInt(e.Step, 10),
 	})
-	group.Go(func() error {
-		gaps, err := c.Gaps(askCtx, e.Problem, e.Bench)
-		e.Gaps = append(e.Gaps, gaps...)
-		return err
-	})
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	if len(e.Rows.Rows) == 0 {
-		return fmt.Errorf("op %s is not at rank %d, step %d of %s", e.Op, e.Rank, e.Step, e.Problem)
-	}
-	if err := c.fillParts(ctx, e); err != nil || len(e.Place.Rows) > 0 {
-		return err
-	}
-	// Only the bench has it.
-	place["run"] = e.Bench
-	var err error
-	e.Place, err = c.Report(ctx, "op_place", place)
 	return err
 }

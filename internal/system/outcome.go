@@ -37,9 +37,9 @@ func originOf(t report.Table, row int) jobs.Origin {
 	}
 }
 
-// RunNames are the names of all stored runs, but for those that comparisons made of the ranks of others.
+// RunNames are the names of all stored runs.
 func (c *Client) RunNames(ctx context.Context) ([]string, error) {
-	table, err := c.Table(ctx, "SELECT name FROM tap.runs WHERE NOT mapContains(labels, '"+sourceLabel+"') ORDER BY name", nil)
+	table, err := c.Table(ctx, "SELECT name FROM tap.runs ORDER BY name", nil)
 	if err != nil {
 		return nil, fmt.Errorf("list stored runs: %w", err)
 	}
