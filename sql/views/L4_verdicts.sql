@@ -87,7 +87,7 @@ WITH
                 has_payload AND payload_same, 'equal',
                 has_payload AND payload_error <= tolerated, 'within',
                 has_payload, 'diverged',
-                -- Of what only adds up (tap.merged_tensors), it can be said that it does so, and nothing against it.
+                -- Of what only adds up, it can be said that it does so, and nothing against it.
                 marked AND both_sketched, if(by_sketch AND sketch_error > 0 AND sketch_high <= tolerated, 'within', 'none'),
                 marked, if(NOT no_statistics AND statistics_low <= 0, 'agrees', 'none'),
                 (same_digest AND digest_kind IN (3)) OR same_literal, 'equal',

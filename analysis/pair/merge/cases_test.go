@@ -41,9 +41,9 @@ func sideOf(c *cases.Case, r *cases.Runs) side {
 	return side{r.Problem, r.Bench, find}
 }
 
-func TestMergeAnswersTheCasesOfItsView(t *testing.T) {
+func TestMergeAnswersItsCases(t *testing.T) {
 	t.Parallel()
-	for _, c := range cases.All(t, "merged_tensors") {
+	for _, c := range cases.In(t, "testdata/merged_tensors") {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			r := cases.RunsOf(t, c)
@@ -64,7 +64,7 @@ func TestMergeAnswersTheCasesOfItsView(t *testing.T) {
 	}
 }
 
-// mergedRows are the rows of tap.merged_tensors of a place, as Merge makes them.
+// mergedRows are the rows that a case wants of a place.
 func mergedRows(m *Merger, r *cases.Runs, at rows.Place, s side) (list []string) {
 	tensors := map[rows.Place]*rows.Tensors{}
 	for _, part := range m.Parts(at) {
