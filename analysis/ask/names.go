@@ -63,7 +63,7 @@ func (d *Door) CheckOp(ctx context.Context, runs [2]string, op string) error {
 	if err != nil || len(names.Rows) == 0 || names.Get(0, "matched_by").Exact == "name" {
 		return err
 	}
-	alike := AlikeNames(names, names.Get(0, "matched_by").Exact)
+	alike := alikeNames(names, names.Get(0, "matched_by").Exact)
 	return fmt.Errorf("no op of %s is named %q; the nearest are:\n  %s", strings.Join(distinct(runs), " or "), op, strings.Join(alike, "\n  "))
 }
 
@@ -81,8 +81,8 @@ func (d *Door) BothFrom(ctx context.Context, source, problem, bench string) (boo
 	return len(others.Rows) == 0, err
 }
 
-// AlikeNames are the names of the ops that match like the first, of the report op_names.
-func AlikeNames(names report.Table, by string) []string {
+// alikeNames are the names of the ops that match like the first, of the report op_names.
+func alikeNames(names report.Table, by string) []string {
 	var alike []string
 	for i := range names.Rows {
 		if names.Get(i, "matched_by").Exact == by {
