@@ -16,6 +16,7 @@ func Baseline() Table {
 			{Name: "tolerances", Type: Strings, Unit: None, Doc: "Rules that go before it, as in declared_comparison."},
 			{Name: "exceptions", Type: Strings, Unit: None, Doc: "The user's own exceptions, as in declared_comparison."},
 			{Name: "step_offset", Type: Int64, Unit: Ordinal, Doc: "What is added to a step of the problem for that of the bench."},
+			{Name: "mapping", Type: String, Unit: None, Doc: "Text of the mapping file, as in declared_comparison."},
 			{Name: "strict", Type: Uint8, Unit: None, Doc: "1 when whatever cannot be told counts as a difference."},
 		},
 	}

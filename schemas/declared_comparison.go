@@ -7,7 +7,7 @@ func DeclaredComparison() Table {
 		Key: []string{"comparison_id"},
 		Doc: "One row per comparison that was asked for: the runs, and by which rules they are judged.",
 		Columns: []Column{
-			{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "Hash of all other columns but the time."},
+			{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "Hash of all other columns but the time, strict and standing, which change no verdict on a pair."},
 			{Name: "declared_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "When it was asked for last, by the clock of who asked."},
 			{Name: "problem", Type: String, Unit: None, Doc: "Name of the run under suspicion."},
 			{Name: "benches", Type: Strings, Unit: None, Doc: "Names of the runs it is held against, the first of which it is paired with."},
@@ -16,6 +16,9 @@ func DeclaredComparison() Table {
 			{Name: "exceptions", Type: Strings, Unit: None, Doc: "The user's own exceptions, each as its columns of known_exception, with a tab between them."},
 			{Name: "step_offset", Type: Int64, Unit: Ordinal, Doc: "What is added to a step of the problem for that of the bench."},
 			{Name: "strict", Type: Uint8, Unit: None, Doc: "1 when whatever cannot be told counts as a difference."},
+			{Name: "standing", Type: Uint8, Unit: None, Doc: "1 when every step is judged as it lands, 0 when steps are judged as somebody asks."},
+			{Name: "mapping", Type: String, Unit: None, Doc: "Text of the mapping file; empty when modules pair by their own names."},
+			{Name: "payloads", Type: Uint64, Unit: Hash, Doc: "Hash of the errors of raw tensors that were known; 0 when there were none."},
 			{Name: "rules", Type: Uint64, Unit: Hash, Doc: "Version of the rules of judgement."},
 		},
 	}

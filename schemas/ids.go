@@ -86,7 +86,7 @@ func TallyID(rows []TallyRow) uint64 {
 func DeclaredComparisonID(c *DeclaredComparisonRow) uint64 {
 	return hashFields(c.Problem, strings.Join(c.Benches, "\x1e"), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
 		strings.Join(c.Tolerances, "\x1e"), strings.Join(c.Exceptions, "\x1e"), strconv.FormatInt(c.StepOffset, 10),
-		strconv.Itoa(int(c.Strict)), FormatID(c.Rules))
+		c.Mapping, FormatID(c.Payloads), FormatID(c.Rules))
 }
 
 // FormatID is an id as text: 16 lower-case hex digits.

@@ -9,6 +9,10 @@ func JudgedStep() Table {
 		Columns: append(judgement(
 			Column{Name: "bench_rank", Type: Uint32, Unit: Ordinal, Doc: "Rank of the bench."},
 			Column{Name: "bench_step", Type: Uint32, Unit: Ordinal, Doc: "Step of the bench."},
+			Column{Name: "problem_epoch", Type: Uint64, Unit: Hash, Doc: "Epoch of the end of the problem's step; 0 where the problem has no such step, or it had not ended."},
+			Column{Name: "bench_epoch", Type: Uint64, Unit: Hash, Doc: "Likewise of the bench."},
+			Column{Name: "problem_row_count", Type: Uint64, Unit: Count, Doc: "Rows of tensor that were there of the problem's step."},
+			Column{Name: "bench_row_count", Type: Uint64, Unit: Count, Doc: "Likewise of the bench's."},
 			Column{Name: "problem_program_id", Type: Uint64, Unit: Hash, Doc: "Program of the problem's step; 0 when not known."},
 			Column{Name: "bench_program_id", Type: Uint64, Unit: Hash, Doc: "Program of the bench's step; 0 when not known."},
 		), append(judgedCounts(),

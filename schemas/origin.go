@@ -9,6 +9,7 @@ func Origin() Table {
 		Columns: append([]Column{
 			{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "The comparison (declared_comparison)."},
 			{Name: "revision", Type: Uint64, Unit: Ordinal, Doc: "Greater for each later answer, as more steps are judged; views keep the greatest."},
+			{Name: "basis", Type: Uint64, Unit: Hash, Doc: "Hash of the judgings that the answer rests on: those of its step."},
 			{Name: "position", Type: Uint32, Unit: Ordinal, Doc: "Position in the answer, from 0."},
 			{Name: "rank", Type: Uint32, Unit: Ordinal, Doc: "Rank of the problem."},
 			{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the problem."},
@@ -45,7 +46,6 @@ func originSides() []Column {
 		{Name: "problem_l2", Type: Float64, Unit: None, Nullable: true, Doc: "Square root of the sum of squares."},
 		{Name: "bench_l2", Type: Float64, Unit: None, Nullable: true, Doc: "Square root of the sum of squares."},
 		{Name: "user_frame", Type: String, Unit: None, Doc: "Innermost frame of the user's own code; empty when not known."},
-		{Name: "differing_count", Type: Uint64, Unit: Count, Doc: "Pairs of the rank that make the runs differ, in all steps."},
 		{Name: "concurrent_count", Type: Uint64, Unit: Count, Doc: "How many origins there are."},
 		{Name: "at_or_before", Type: Uint8, Unit: None, Doc: "1 when not all that ran before was observed, so that it may have begun there."},
 		{Name: "unseen", Type: String, Unit: None, Doc: "What was not observed before, and why, in words; empty when all was."},

@@ -1288,7 +1288,7 @@ func (r *CallRow) load(c []arrow.Array, i int) {
 
 // DeclaredComparisonRow is a row of declared_comparison. One row per comparison that was asked for: the runs, and by which rules they are judged.
 type DeclaredComparisonRow struct {
-	ComparisonID   uint64   `parquet:"comparison_id"`    // Hash of all other columns but the time.
+	ComparisonID   uint64   `parquet:"comparison_id"`    // Hash of all other columns but the time, strict and standing, which change no verdict on a pair.
 	DeclaredTimeNs int64    `parquet:"declared_time_ns"` // When it was asked for last, by the clock of who asked.
 	Problem        string   `parquet:"problem"`          // Name of the run under suspicion.
 	Benches        []string `parquet:"benches,list"`     // Names of the runs it is held against, the first of which it is paired with.
@@ -1297,6 +1297,9 @@ type DeclaredComparisonRow struct {
 	Exceptions     []string `parquet:"exceptions,list"`  // The user's own exceptions, each as its columns of known_exception, with a tab between them.
 	StepOffset     int64    `parquet:"step_offset"`      // What is added to a step of the problem for that of the bench.
 	Strict         uint8    `parquet:"strict"`           // 1 when whatever cannot be told counts as a difference.
+	Standing       uint8    `parquet:"standing"`         // 1 when every step is judged as it lands, 0 when steps are judged as somebody asks.
+	Mapping        string   `parquet:"mapping"`          // Text of the mapping file; empty when modules pair by their own names.
+	Payloads       uint64   `parquet:"payloads"`         // Hash of the errors of raw tensors that were known; 0 when there were none.
 	Rules          uint64   `parquet:"rules"`            // Version of the rules of judgement.
 }
 
@@ -1313,7 +1316,10 @@ func (r *DeclaredComparisonRow) appendTo(c []column) {
 	c[6].strings(r.Exceptions)
 	c[7].int64(r.StepOffset)
 	c[8].uint8(r.Strict)
-	c[9].uint64(r.Rules)
+	c[9].uint8(r.Standing)
+	c[10].string(r.Mapping)
+	c[11].uint64(r.Payloads)
+	c[12].uint64(r.Rules)
 }
 
 func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
@@ -1326,7 +1332,10 @@ func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
 	r.Exceptions = loadStrings(c[6], i)
 	r.StepOffset = loadInt64(c[7], i)
 	r.Strict = loadUint8(c[8], i)
-	r.Rules = loadUint64(c[9], i)
+	r.Standing = loadUint8(c[9], i)
+	r.Mapping = loadString(c[10], i)
+	r.Payloads = loadUint64(c[11], i)
+	r.Rules = loadUint64(c[12], i)
 }
 
 // VerdictRow is a row of verdict. One row per pair of tensors that is not equal, within the tolerance or agreeing; what agrees is counted in judged_step.
@@ -1339,7 +1348,7 @@ type VerdictRow struct {
 	ComparisonID          uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
 	Step                  uint32   `parquet:"step"`                     // Step of the problem; of what only the bench has, where its partner would be.
 	Generation            uint32   `parquet:"generation"`               // How often the step was replaced by other content, of both sides together; views keep the greatest.
-	Provisional           uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended; views hide it once it is judged whole.
+	Provisional           uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.
 	BenchRank             uint32   `parquet:"bench_rank"`               // Rank of the bench.
 	BenchStep             uint32   `parquet:"bench_step"`               // Step of the bench.
 	MicroStep             uint16   `parquet:"micro_step"`               // Micro step within the step; 0 when there is one.
@@ -1513,9 +1522,13 @@ type JudgedStepRow struct {
 	ComparisonID       uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
 	Step               uint32   `parquet:"step"`                     // Step of the problem; of what only the bench has, where its partner would be.
 	Generation         uint32   `parquet:"generation"`               // How often the step was replaced by other content, of both sides together; views keep the greatest.
-	Provisional        uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended; views hide it once it is judged whole.
+	Provisional        uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.
 	BenchRank          uint32   `parquet:"bench_rank"`               // Rank of the bench.
 	BenchStep          uint32   `parquet:"bench_step"`               // Step of the bench.
+	ProblemEpoch       uint64   `parquet:"problem_epoch"`            // Epoch of the end of the problem's step; 0 where the problem has no such step, or it had not ended.
+	BenchEpoch         uint64   `parquet:"bench_epoch"`              // Likewise of the bench.
+	ProblemRowCount    uint64   `parquet:"problem_row_count"`        // Rows of tensor that were there of the problem's step.
+	BenchRowCount      uint64   `parquet:"bench_row_count"`          // Likewise of the bench's.
 	ProblemProgramID   uint64   `parquet:"problem_program_id"`       // Program of the problem's step; 0 when not known.
 	BenchProgramID     uint64   `parquet:"bench_program_id"`         // Program of the bench's step; 0 when not known.
 	PairedCount        uint64   `parquet:"paired_count"`             // Pairs with one of the six verdicts from equal to structure.
@@ -1566,58 +1579,62 @@ func (r *JudgedStepRow) appendTo(c []column) {
 	c[8].uint8(r.Provisional)
 	c[9].uint32(r.BenchRank)
 	c[10].uint32(r.BenchStep)
-	c[11].uint64(r.ProblemProgramID)
-	c[12].uint64(r.BenchProgramID)
-	c[13].uint64(r.PairedCount)
-	c[14].uint64(r.OnlyProblemCount)
-	c[15].uint64(r.OnlyBenchCount)
-	c[16].uint64(r.UnknownCount)
-	c[17].uint64(r.AloneUnknownCount)
-	c[18].uint64(r.EqualCount)
-	c[19].uint64(r.WithinCount)
-	c[20].uint64(r.AgreesCount)
-	c[21].uint64(r.DivergedCount)
-	c[22].uint64(r.NotFiniteCount)
-	c[23].uint64(r.StructureCount)
-	c[24].uint64(r.MeasuredCount)
-	c[25].uint64(r.ProvedEqualCount)
-	c[26].uint64(r.ArgumentCount)
-	c[27].uint64(r.SameNotFiniteCount)
-	c[28].uint64(r.BitsDifferCount)
-	c[29].uint64(r.UninitialisedCount)
-	c[30].uint64(r.DifferingCount)
-	c[31].strings(r.UnknownReasons)
+	c[11].uint64(r.ProblemEpoch)
+	c[12].uint64(r.BenchEpoch)
+	c[13].uint64(r.ProblemRowCount)
+	c[14].uint64(r.BenchRowCount)
+	c[15].uint64(r.ProblemProgramID)
+	c[16].uint64(r.BenchProgramID)
+	c[17].uint64(r.PairedCount)
+	c[18].uint64(r.OnlyProblemCount)
+	c[19].uint64(r.OnlyBenchCount)
+	c[20].uint64(r.UnknownCount)
+	c[21].uint64(r.AloneUnknownCount)
+	c[22].uint64(r.EqualCount)
+	c[23].uint64(r.WithinCount)
+	c[24].uint64(r.AgreesCount)
+	c[25].uint64(r.DivergedCount)
+	c[26].uint64(r.NotFiniteCount)
+	c[27].uint64(r.StructureCount)
+	c[28].uint64(r.MeasuredCount)
+	c[29].uint64(r.ProvedEqualCount)
+	c[30].uint64(r.ArgumentCount)
+	c[31].uint64(r.SameNotFiniteCount)
+	c[32].uint64(r.BitsDifferCount)
+	c[33].uint64(r.UninitialisedCount)
+	c[34].uint64(r.DifferingCount)
+	c[35].strings(r.UnknownReasons)
 	if r.GreatestError == nil {
-		c[32].null()
+		c[36].null()
 	} else {
-		c[32].float64(*r.GreatestError)
+		c[36].float64(*r.GreatestError)
 	}
-	c[33].uint64(r.FirstSeq)
-	c[34].uint16(r.FirstMicroStep)
-	c[35].uint64(r.FirstSiteID)
-	c[36].string(r.FirstVerdict)
-	c[37].string(r.FirstEvidence)
+	c[37].uint64(r.FirstSeq)
+	c[38].uint16(r.FirstMicroStep)
+	c[39].uint64(r.FirstSiteID)
+	c[40].string(r.FirstVerdict)
+	c[41].string(r.FirstEvidence)
 	if r.FirstError == nil {
-		c[38].null()
-	} else {
-		c[38].float64(*r.FirstError)
-	}
-	if r.FirstTolerance == nil {
-		c[39].null()
-	} else {
-		c[39].float64(*r.FirstTolerance)
-	}
-	c[40].string(r.FirstSide)
-	c[41].string(r.FirstReason)
-	if r.FirstErrorIn == nil {
 		c[42].null()
 	} else {
-		c[42].float64(*r.FirstErrorIn)
+		c[42].float64(*r.FirstError)
 	}
-	if r.FirstErrorOut == nil {
+	if r.FirstTolerance == nil {
 		c[43].null()
 	} else {
-		c[43].float64(*r.FirstErrorOut)
+		c[43].float64(*r.FirstTolerance)
+	}
+	c[44].string(r.FirstSide)
+	c[45].string(r.FirstReason)
+	if r.FirstErrorIn == nil {
+		c[46].null()
+	} else {
+		c[46].float64(*r.FirstErrorIn)
+	}
+	if r.FirstErrorOut == nil {
+		c[47].null()
+	} else {
+		c[47].float64(*r.FirstErrorOut)
 	}
 }
 
@@ -1633,39 +1650,43 @@ func (r *JudgedStepRow) load(c []arrow.Array, i int) {
 	r.Provisional = loadUint8(c[8], i)
 	r.BenchRank = loadUint32(c[9], i)
 	r.BenchStep = loadUint32(c[10], i)
-	r.ProblemProgramID = loadUint64(c[11], i)
-	r.BenchProgramID = loadUint64(c[12], i)
-	r.PairedCount = loadUint64(c[13], i)
-	r.OnlyProblemCount = loadUint64(c[14], i)
-	r.OnlyBenchCount = loadUint64(c[15], i)
-	r.UnknownCount = loadUint64(c[16], i)
-	r.AloneUnknownCount = loadUint64(c[17], i)
-	r.EqualCount = loadUint64(c[18], i)
-	r.WithinCount = loadUint64(c[19], i)
-	r.AgreesCount = loadUint64(c[20], i)
-	r.DivergedCount = loadUint64(c[21], i)
-	r.NotFiniteCount = loadUint64(c[22], i)
-	r.StructureCount = loadUint64(c[23], i)
-	r.MeasuredCount = loadUint64(c[24], i)
-	r.ProvedEqualCount = loadUint64(c[25], i)
-	r.ArgumentCount = loadUint64(c[26], i)
-	r.SameNotFiniteCount = loadUint64(c[27], i)
-	r.BitsDifferCount = loadUint64(c[28], i)
-	r.UninitialisedCount = loadUint64(c[29], i)
-	r.DifferingCount = loadUint64(c[30], i)
-	r.UnknownReasons = loadStrings(c[31], i)
-	r.GreatestError = loadNullable(c[32], i, loadFloat64)
-	r.FirstSeq = loadUint64(c[33], i)
-	r.FirstMicroStep = loadUint16(c[34], i)
-	r.FirstSiteID = loadUint64(c[35], i)
-	r.FirstVerdict = loadString(c[36], i)
-	r.FirstEvidence = loadString(c[37], i)
-	r.FirstError = loadNullable(c[38], i, loadFloat64)
-	r.FirstTolerance = loadNullable(c[39], i, loadFloat64)
-	r.FirstSide = loadString(c[40], i)
-	r.FirstReason = loadString(c[41], i)
-	r.FirstErrorIn = loadNullable(c[42], i, loadFloat64)
-	r.FirstErrorOut = loadNullable(c[43], i, loadFloat64)
+	r.ProblemEpoch = loadUint64(c[11], i)
+	r.BenchEpoch = loadUint64(c[12], i)
+	r.ProblemRowCount = loadUint64(c[13], i)
+	r.BenchRowCount = loadUint64(c[14], i)
+	r.ProblemProgramID = loadUint64(c[15], i)
+	r.BenchProgramID = loadUint64(c[16], i)
+	r.PairedCount = loadUint64(c[17], i)
+	r.OnlyProblemCount = loadUint64(c[18], i)
+	r.OnlyBenchCount = loadUint64(c[19], i)
+	r.UnknownCount = loadUint64(c[20], i)
+	r.AloneUnknownCount = loadUint64(c[21], i)
+	r.EqualCount = loadUint64(c[22], i)
+	r.WithinCount = loadUint64(c[23], i)
+	r.AgreesCount = loadUint64(c[24], i)
+	r.DivergedCount = loadUint64(c[25], i)
+	r.NotFiniteCount = loadUint64(c[26], i)
+	r.StructureCount = loadUint64(c[27], i)
+	r.MeasuredCount = loadUint64(c[28], i)
+	r.ProvedEqualCount = loadUint64(c[29], i)
+	r.ArgumentCount = loadUint64(c[30], i)
+	r.SameNotFiniteCount = loadUint64(c[31], i)
+	r.BitsDifferCount = loadUint64(c[32], i)
+	r.UninitialisedCount = loadUint64(c[33], i)
+	r.DifferingCount = loadUint64(c[34], i)
+	r.UnknownReasons = loadStrings(c[35], i)
+	r.GreatestError = loadNullable(c[36], i, loadFloat64)
+	r.FirstSeq = loadUint64(c[37], i)
+	r.FirstMicroStep = loadUint16(c[38], i)
+	r.FirstSiteID = loadUint64(c[39], i)
+	r.FirstVerdict = loadString(c[40], i)
+	r.FirstEvidence = loadString(c[41], i)
+	r.FirstError = loadNullable(c[42], i, loadFloat64)
+	r.FirstTolerance = loadNullable(c[43], i, loadFloat64)
+	r.FirstSide = loadString(c[44], i)
+	r.FirstReason = loadString(c[45], i)
+	r.FirstErrorIn = loadNullable(c[46], i, loadFloat64)
+	r.FirstErrorOut = loadNullable(c[47], i, loadFloat64)
 }
 
 // LayerErrorRow is a row of layer_error. One row per judged step of a rank, direction and layer of the model in which something was measured on both sides.
@@ -1678,7 +1699,7 @@ type LayerErrorRow struct {
 	ComparisonID   uint64   `parquet:"comparison_id"`           // The comparison (declared_comparison).
 	Step           uint32   `parquet:"step"`                    // Step of the problem; of what only the bench has, where its partner would be.
 	Generation     uint32   `parquet:"generation"`              // How often the step was replaced by other content, of both sides together; views keep the greatest.
-	Provisional    uint8    `parquet:"provisional"`             // 1 when the step was judged before it had ended; views hide it once it is judged whole.
+	Provisional    uint8    `parquet:"provisional"`             // 1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.
 	Direction      string   `parquet:"direction"`               // forward or backward.
 	LayerIndex     int32    `parquet:"layer_index"`             // Index of the layer; -1 outside of the layers.
 	Path           string   `parquet:"path"`                    // Path of the module that is the layer; empty where no path says it.
@@ -1747,6 +1768,7 @@ func (r *LayerErrorRow) load(c []arrow.Array, i int) {
 type OriginRow struct {
 	ComparisonID    uint64   `parquet:"comparison_id"`         // The comparison (declared_comparison).
 	Revision        uint64   `parquet:"revision"`              // Greater for each later answer, as more steps are judged; views keep the greatest.
+	Basis           uint64   `parquet:"basis"`                 // Hash of the judgings that the answer rests on: those of its step.
 	Position        uint32   `parquet:"position"`              // Position in the answer, from 0.
 	Rank            uint32   `parquet:"rank"`                  // Rank of the problem.
 	Step            uint32   `parquet:"step"`                  // Step of the problem.
@@ -1777,7 +1799,6 @@ type OriginRow struct {
 	ProblemL2       *float64 `parquet:"problem_l2,optional"`   // Square root of the sum of squares.
 	BenchL2         *float64 `parquet:"bench_l2,optional"`     // Square root of the sum of squares.
 	UserFrame       string   `parquet:"user_frame"`            // Innermost frame of the user's own code; empty when not known.
-	DifferingCount  uint64   `parquet:"differing_count"`       // Pairs of the rank that make the runs differ, in all steps.
 	ConcurrentCount uint64   `parquet:"concurrent_count"`      // How many origins there are.
 	AtOrBefore      uint8    `parquet:"at_or_before"`          // 1 when not all that ran before was observed, so that it may have begun there.
 	Unseen          string   `parquet:"unseen"`                // What was not observed before, and why, in words; empty when all was.
@@ -1789,77 +1810,77 @@ func (*OriginRow) Table() Table { return Origin() }
 func (r *OriginRow) appendTo(c []column) {
 	c[0].uint64(r.ComparisonID)
 	c[1].uint64(r.Revision)
-	c[2].uint32(r.Position)
-	c[3].uint32(r.Rank)
-	c[4].uint32(r.Step)
-	c[5].uint64(r.Seq)
-	c[6].uint16(r.MicroStep)
-	c[7].uint16(r.MicroStepCount)
-	c[8].string(r.Op)
-	c[9].string(r.Module)
-	c[10].string(r.Role)
-	c[11].string(r.Path)
-	c[12].string(r.Kind)
-	c[13].string(r.Parameter)
-	c[14].string(r.Operation)
-	c[15].string(r.Verdict)
-	c[16].string(r.Reason)
-	c[17].string(r.Evidence)
+	c[2].uint64(r.Basis)
+	c[3].uint32(r.Position)
+	c[4].uint32(r.Rank)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.Seq)
+	c[7].uint16(r.MicroStep)
+	c[8].uint16(r.MicroStepCount)
+	c[9].string(r.Op)
+	c[10].string(r.Module)
+	c[11].string(r.Role)
+	c[12].string(r.Path)
+	c[13].string(r.Kind)
+	c[14].string(r.Parameter)
+	c[15].string(r.Operation)
+	c[16].string(r.Verdict)
+	c[17].string(r.Reason)
+	c[18].string(r.Evidence)
 	if r.Error == nil {
-		c[18].null()
-	} else {
-		c[18].float64(*r.Error)
-	}
-	if r.Tolerance == nil {
 		c[19].null()
 	} else {
-		c[19].float64(*r.Tolerance)
+		c[19].float64(*r.Error)
 	}
-	c[20].string(r.Side)
-	c[21].uint64(r.ProblemLayoutID)
-	c[22].uint64(r.BenchLayoutID)
-	if r.ProblemMin == nil {
-		c[23].null()
+	if r.Tolerance == nil {
+		c[20].null()
 	} else {
-		c[23].float64(*r.ProblemMin)
+		c[20].float64(*r.Tolerance)
 	}
-	if r.BenchMin == nil {
+	c[21].string(r.Side)
+	c[22].uint64(r.ProblemLayoutID)
+	c[23].uint64(r.BenchLayoutID)
+	if r.ProblemMin == nil {
 		c[24].null()
 	} else {
-		c[24].float64(*r.BenchMin)
+		c[24].float64(*r.ProblemMin)
 	}
-	if r.ProblemMax == nil {
+	if r.BenchMin == nil {
 		c[25].null()
 	} else {
-		c[25].float64(*r.ProblemMax)
+		c[25].float64(*r.BenchMin)
 	}
-	if r.BenchMax == nil {
+	if r.ProblemMax == nil {
 		c[26].null()
 	} else {
-		c[26].float64(*r.BenchMax)
+		c[26].float64(*r.ProblemMax)
 	}
-	if r.ProblemMean == nil {
+	if r.BenchMax == nil {
 		c[27].null()
 	} else {
-		c[27].float64(*r.ProblemMean)
+		c[27].float64(*r.BenchMax)
 	}
-	if r.BenchMean == nil {
+	if r.ProblemMean == nil {
 		c[28].null()
 	} else {
-		c[28].float64(*r.BenchMean)
+		c[28].float64(*r.ProblemMean)
 	}
-	if r.ProblemL2 == nil {
+	if r.BenchMean == nil {
 		c[29].null()
 	} else {
-		c[29].float64(*r.ProblemL2)
+		c[29].float64(*r.BenchMean)
 	}
-	if r.BenchL2 == nil {
+	if r.ProblemL2 == nil {
 		c[30].null()
 	} else {
-		c[30].float64(*r.BenchL2)
+		c[30].float64(*r.ProblemL2)
 	}
-	c[31].string(r.UserFrame)
-	c[32].uint64(r.DifferingCount)
+	if r.BenchL2 == nil {
+		c[31].null()
+	} else {
+		c[31].float64(*r.BenchL2)
+	}
+	c[32].string(r.UserFrame)
 	c[33].uint64(r.ConcurrentCount)
 	c[34].uint8(r.AtOrBefore)
 	c[35].string(r.Unseen)
@@ -1868,37 +1889,37 @@ func (r *OriginRow) appendTo(c []column) {
 func (r *OriginRow) load(c []arrow.Array, i int) {
 	r.ComparisonID = loadUint64(c[0], i)
 	r.Revision = loadUint64(c[1], i)
-	r.Position = loadUint32(c[2], i)
-	r.Rank = loadUint32(c[3], i)
-	r.Step = loadUint32(c[4], i)
-	r.Seq = loadUint64(c[5], i)
-	r.MicroStep = loadUint16(c[6], i)
-	r.MicroStepCount = loadUint16(c[7], i)
-	r.Op = loadString(c[8], i)
-	r.Module = loadString(c[9], i)
-	r.Role = loadString(c[10], i)
-	r.Path = loadString(c[11], i)
-	r.Kind = loadString(c[12], i)
-	r.Parameter = loadString(c[13], i)
-	r.Operation = loadString(c[14], i)
-	r.Verdict = loadString(c[15], i)
-	r.Reason = loadString(c[16], i)
-	r.Evidence = loadString(c[17], i)
-	r.Error = loadNullable(c[18], i, loadFloat64)
-	r.Tolerance = loadNullable(c[19], i, loadFloat64)
-	r.Side = loadString(c[20], i)
-	r.ProblemLayoutID = loadUint64(c[21], i)
-	r.BenchLayoutID = loadUint64(c[22], i)
-	r.ProblemMin = loadNullable(c[23], i, loadFloat64)
-	r.BenchMin = loadNullable(c[24], i, loadFloat64)
-	r.ProblemMax = loadNullable(c[25], i, loadFloat64)
-	r.BenchMax = loadNullable(c[26], i, loadFloat64)
-	r.ProblemMean = loadNullable(c[27], i, loadFloat64)
-	r.BenchMean = loadNullable(c[28], i, loadFloat64)
-	r.ProblemL2 = loadNullable(c[29], i, loadFloat64)
-	r.BenchL2 = loadNullable(c[30], i, loadFloat64)
-	r.UserFrame = loadString(c[31], i)
-	r.DifferingCount = loadUint64(c[32], i)
+	r.Basis = loadUint64(c[2], i)
+	r.Position = loadUint32(c[3], i)
+	r.Rank = loadUint32(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Seq = loadUint64(c[6], i)
+	r.MicroStep = loadUint16(c[7], i)
+	r.MicroStepCount = loadUint16(c[8], i)
+	r.Op = loadString(c[9], i)
+	r.Module = loadString(c[10], i)
+	r.Role = loadString(c[11], i)
+	r.Path = loadString(c[12], i)
+	r.Kind = loadString(c[13], i)
+	r.Parameter = loadString(c[14], i)
+	r.Operation = loadString(c[15], i)
+	r.Verdict = loadString(c[16], i)
+	r.Reason = loadString(c[17], i)
+	r.Evidence = loadString(c[18], i)
+	r.Error = loadNullable(c[19], i, loadFloat64)
+	r.Tolerance = loadNullable(c[20], i, loadFloat64)
+	r.Side = loadString(c[21], i)
+	r.ProblemLayoutID = loadUint64(c[22], i)
+	r.BenchLayoutID = loadUint64(c[23], i)
+	r.ProblemMin = loadNullable(c[24], i, loadFloat64)
+	r.BenchMin = loadNullable(c[25], i, loadFloat64)
+	r.ProblemMax = loadNullable(c[26], i, loadFloat64)
+	r.BenchMax = loadNullable(c[27], i, loadFloat64)
+	r.ProblemMean = loadNullable(c[28], i, loadFloat64)
+	r.BenchMean = loadNullable(c[29], i, loadFloat64)
+	r.ProblemL2 = loadNullable(c[30], i, loadFloat64)
+	r.BenchL2 = loadNullable(c[31], i, loadFloat64)
+	r.UserFrame = loadString(c[32], i)
 	r.ConcurrentCount = loadUint64(c[33], i)
 	r.AtOrBefore = loadUint8(c[34], i)
 	r.Unseen = loadString(c[35], i)
@@ -1915,6 +1936,7 @@ type BaselineRow struct {
 	Tolerances    []string          `parquet:"tolerances,list"` // Rules that go before it, as in declared_comparison.
 	Exceptions    []string          `parquet:"exceptions,list"` // The user's own exceptions, as in declared_comparison.
 	StepOffset    int64             `parquet:"step_offset"`     // What is added to a step of the problem for that of the bench.
+	Mapping       string            `parquet:"mapping"`         // Text of the mapping file, as in declared_comparison.
 	Strict        uint8             `parquet:"strict"`          // 1 when whatever cannot be told counts as a difference.
 }
 
@@ -1931,7 +1953,8 @@ func (r *BaselineRow) appendTo(c []column) {
 	c[6].strings(r.Tolerances)
 	c[7].strings(r.Exceptions)
 	c[8].int64(r.StepOffset)
-	c[9].uint8(r.Strict)
+	c[9].string(r.Mapping)
+	c[10].uint8(r.Strict)
 }
 
 func (r *BaselineRow) load(c []arrow.Array, i int) {
@@ -1944,5 +1967,6 @@ func (r *BaselineRow) load(c []arrow.Array, i int) {
 	r.Tolerances = loadStrings(c[6], i)
 	r.Exceptions = loadStrings(c[7], i)
 	r.StepOffset = loadInt64(c[8], i)
-	r.Strict = loadUint8(c[9], i)
+	r.Mapping = loadString(c[9], i)
+	r.Strict = loadUint8(c[10], i)
 }

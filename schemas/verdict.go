@@ -7,7 +7,7 @@ func judgement(columns ...Column) []Column {
 		Column{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "The comparison (declared_comparison)."},
 		Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the problem; of what only the bench has, where its partner would be."},
 		Column{Name: "generation", Type: Uint32, Unit: Ordinal, Doc: "How often the step was replaced by other content, of both sides together; views keep the greatest."},
-		Column{Name: "provisional", Type: Uint8, Unit: None, Doc: "1 when the step was judged before it had ended; views hide it once it is judged whole."},
+		Column{Name: "provisional", Type: Uint8, Unit: None, Doc: "1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole."},
 	), columns...)
 }
 

@@ -87,9 +87,13 @@ func TestObjectsAnswerTheirCases(t *testing.T) {
 
 func (e *example) check(t *testing.T, database *database) {
 	t.Helper()
-	got := database.askAsCommand(t, e.object, e.parameters())
+	parameters := e.parameters()
+	if e.object.Judged() {
+		parameters = database.judge(t, e.object, parameters)
+	}
+	got := database.askAsCommand(t, e.object, parameters)
 	if filepath.Base(e.file) == "plain.txtar" { // people and dashboards ask the views themselves
-		if view := database.ask(t, e.object, e.parameters()); view != got {
+		if view := database.ask(t, e.object, parameters); view != got {
 			t.Errorf("object %s, case %s: the view answers\n%s\nwhere commands are told\n%s", e.object.Name, e.file, view, got)
 		}
 	}

@@ -50,6 +50,11 @@ type Object struct {
 // Report is an object of the topmost layer.
 type Report = Object
 
+// Judged says whether it reads what came of one comparison of two runs, which has to be judged before.
+func (o Object) Judged() bool {
+	return o.Layer == LayerReport && slices.Contains(o.Reads, "tap_store.declared_comparison") && slices.ContainsFunc(o.Parameters, func(p Parameter) bool { return p.Name == "comparison" })
+}
+
 // Parameter is one {name:Type} of a query.
 type Parameter struct {
 	Name     string

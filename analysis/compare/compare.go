@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -65,7 +66,7 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 // Run judges all steps and says what came of them. Each, if it is not nil, is given the verdicts of a step once they are
 // collected; it keeps none of the slice, and may be called by several goroutines at a time.
 func (j *Job) Run(ctx context.Context, each func(at pair.Step, judged []judge.Judged, collected *result.Collector) error) (*Answer, error) {
-	collected := result.New(j.keep(), j.problem, j.bench(), j.source.Definitions())
+	collected := j.Collector()
 	err := j.Judge(ctx, j.steps, func(at pair.Step, judged []judge.Judged) error {
 		collected.Place(at, judged)
 		if each == nil {
@@ -155,6 +156,18 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 		return nil, err
 	}
 	return j, j.alignPrograms(ctx)
+}
+
+// Collector collects what comes of the steps of the job.
+func (j *Job) Collector() *result.Collector {
+	return result.New(j.keep(), j.problem, j.bench(), j.source.Definitions())
+}
+
+// At is the job for one step of the problem alone.
+func (j *Job) At(step uint32) *Job {
+	at := *j
+	at.steps = slices.DeleteFunc(slices.Clone(j.steps), func(s pair.Step) bool { return s.Step != step })
+	return &at
 }
 
 // Runs are the problem and the bench that it is paired with.

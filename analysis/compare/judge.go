@@ -19,6 +19,18 @@ type window struct {
 	problem, bench map[rows.Place]*rows.Tensors
 }
 
+// of are the tensors of a place, which learns how many they are.
+func (w *window) of(at *pair.Step) (problem, bench *rows.Tensors) {
+	if at.InProblem {
+		problem = w.problem[rows.Place{Rank: at.Rank, Step: at.Step}]
+	}
+	if at.InBench {
+		bench = w.bench[rows.Place{Rank: at.BenchRank, Step: at.BenchStep}]
+	}
+	at.ProblemRows, at.BenchRows = uint64(problem.Observed()), uint64(bench.Observed()) //nolint:gosec // lengths
+	return problem, bench
+}
+
 // Judge hands the verdicts of all pairs of each step to each, which keeps none of the slice and may be called by several
 // goroutines at a time. While a window is judged, the next one is read.
 func (j *Job) Judge(ctx context.Context, steps []pair.Step, each func(at pair.Step, judged []judge.Judged) error) error {
@@ -97,7 +109,8 @@ func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []
 			break
 		}
 		group.Go(func() error {
-			return each(at, j.judgePlace(at, w.problem[rows.Place{Rank: at.Rank, Step: at.Step}], w.bench[rows.Place{Rank: at.BenchRank, Step: at.BenchStep}]))
+			problem, bench := w.of(&at)
+			return each(at, j.judgePlace(at, problem, bench))
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -108,12 +121,6 @@ func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []
 
 // judgePlace judges the pairs of one step of one rank, in execution order.
 func (j *Job) judgePlace(at pair.Step, problem, bench *rows.Tensors) []judge.Judged {
-	if !at.InProblem {
-		problem = nil
-	}
-	if !at.InBench {
-		bench = nil
-	}
 	matches := j.planner.Plan(at, problem, bench).Matches(problem, bench)
 	return Judged(j.rules, at, j.settings.of(at), Beside{problem, bench, matches}, j.request.Payloads)
 }

@@ -4,24 +4,24 @@ import (
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // settings says of each place what a tensor without partner is told by.
 type settings struct {
-	problem, bench map[uint32]bool        // ranks of the problem of which, or of whose partner, something is missing
-	partner        map[uint32]bool        // ranks of the problem that have a partner
-	ended          [2]map[rows.Place]bool // steps of either run
+	problem, bench *rows.Run
+	missing        [2]map[uint32]bool // ranks of the problem of which, or of whose partner, something is missing
+	partner        map[uint32]bool    // ranks of the problem that have a partner
 }
 
 func newSettings(problem, bench *rows.Run, ranks []pair.Ranks) settings {
-	s := settings{problem: map[uint32]bool{}, bench: map[uint32]bool{}, partner: map[uint32]bool{}}
+	s := settings{problem: problem, bench: bench, missing: [2]map[uint32]bool{{}, {}}, partner: map[uint32]bool{}}
 	missing := [2]map[uint32]bool{incomplete(problem), incomplete(bench)}
 	for _, r := range ranks {
 		s.partner[r.Problem] = true
-		s.problem[r.Problem] = s.problem[r.Problem] || missing[0][r.Problem]
-		s.bench[r.Problem] = s.bench[r.Problem] || missing[1][r.Bench]
+		s.missing[0][r.Problem] = s.missing[0][r.Problem] || missing[0][r.Problem]
+		s.missing[1][r.Problem] = s.missing[1][r.Problem] || missing[1][r.Bench]
 	}
-	s.ended = [2]map[rows.Place]bool{ended(problem), ended(bench)}
 	return s
 }
 
@@ -35,18 +35,27 @@ func incomplete(run *rows.Run) map[uint32]bool {
 	return ranks
 }
 
-func ended(run *rows.Run) map[rows.Place]bool {
-	places := make(map[rows.Place]bool, len(run.Steps))
-	for i := range run.Steps {
-		places[rows.Place{Rank: run.Steps[i].Rank, Step: run.Steps[i].Step}] = true
+// of is the setting of a place whose tensors were read.
+func (s settings) of(at pair.Step) judge.Setting {
+	p := s.problem.StepAt(rows.Place{Rank: at.Rank, Step: at.Step})
+	b := s.bench.StepAt(rows.Place{Rank: at.BenchRank, Step: at.BenchStep})
+	if !at.InProblem {
+		p = nil
 	}
-	return places
+	if !at.InBench {
+		b = nil
+	}
+	return judge.Setting{
+		ProblemIncomplete: lacks(p, at.ProblemRows, s.missing[0][at.Rank]), BenchIncomplete: lacks(b, at.BenchRows, s.missing[1][at.Rank]),
+		CommonStep: s.partner[at.Rank] && p != nil && b != nil,
+	}
 }
 
-func (s settings) of(at pair.Step) judge.Setting {
-	return judge.Setting{
-		ProblemIncomplete: s.problem[at.Rank], BenchIncomplete: s.bench[at.Rank],
-		CommonStep: at.InProblem && at.InBench && s.partner[at.Rank] &&
-			s.ended[0][rows.Place{Rank: at.Rank, Step: at.Step}] && s.ended[1][rows.Place{Rank: at.BenchRank, Step: at.BenchStep}],
+// lacks says whether something is missing of a step: of one that has ended, of the step itself; of another, whether
+// anything is missing of its rank, which may be the step.
+func lacks(step *schemas.StepRow, tensors uint64, rank bool) bool {
+	if step == nil {
+		return rank
 	}
+	return step.Complete == 0 || step.DroppedCount > 0 || tensors < step.TensorCount
 }

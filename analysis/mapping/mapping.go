@@ -31,7 +31,8 @@ const (
 // Map is a mapping file.
 type Map struct {
 	File    string
-	Digest  string // of its content
+	Text    string // its content
+	Digest  string // of that
 	Kind    Kind
 	Lines   []Line
 	Flatten bool // all dimensions of a tensor but the last are one
@@ -64,7 +65,7 @@ func Parse(name string, content []byte) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{File: name, Digest: schemas.FormatID(xxh3.Hash(content)), layers: map[string][]layerRule{}}
+	m := &Map{File: name, Text: string(content), Digest: schemas.FormatID(xxh3.Hash(content)), layers: map[string][]layerRule{}}
 	if root.IsList() {
 		m.Kind = API
 		return m, m.readAPIs(root)

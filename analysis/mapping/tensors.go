@@ -17,7 +17,7 @@ func (s *side) tensors(at rows.Place, recorded *rows.Tensors) *rows.Tensors {
 		return recorded
 	}
 	wholes, taken := s.gather(of, recorded)
-	seen := &rows.Tensors{}
+	seen := &rows.Tensors{Recorded: recorded.Len()}
 	for i := range recorded.Len() {
 		switch whole, first := wholes[i]; {
 		case first:

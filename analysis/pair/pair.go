@@ -14,4 +14,5 @@ type Step struct {
 	BenchRank, BenchStep         uint32
 	InProblem, InBench           bool   // whether the run has the step; both may be true though one of them has not ended
 	ProblemProgram, BenchProgram uint64 // 0 where not known
+	ProblemRows, BenchRows       uint64 // tensors that were recorded; known once they were read
 }

@@ -9,6 +9,9 @@ import (
 // Tensors are the observations of one rank and step, in the rank's own order: by seq, then site. A column that is nil
 // is zero in every row. It may share the memory of what it was read from, so nobody writes to it but who made it.
 type Tensors struct {
+	// Recorded is how many observations these were made of, as by joining parts; 0 where they are as they were recorded.
+	Recorded int
+
 	Seq       []uint64
 	SiteID    []uint64
 	LayoutID  []uint64
@@ -53,6 +56,14 @@ type Observation struct {
 	Digest     uint64
 	DigestKind uint8 // schemas.Digest…
 	Sketch     []float32
+}
+
+// Observed is how many observations were recorded.
+func (t *Tensors) Observed() int {
+	if t != nil && t.Recorded > 0 {
+		return t.Recorded
+	}
+	return t.Len()
 }
 
 // Len is the number of observations.

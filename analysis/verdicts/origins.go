@@ -9,15 +9,15 @@ import (
 )
 
 // Origins are where the difference of a comparison began, as one message; none where nothing differs. The revision is
-// greater than that of earlier answers of the comparison.
-func Origins(comparison, problem, revision uint64, origins []result.Origin) ([]schemas.Message, error) {
+// greater than that of earlier answers of the comparison, the basis a hash of the judgings that this one rests on.
+func Origins(comparison, problem, revision, basis uint64, origins []result.Origin) ([]schemas.Message, error) {
 	if len(origins) == 0 {
 		return nil, nil
 	}
 	builder := schemas.NewBuilder[schemas.OriginRow]()
 	for i := range origins {
 		row := originRow(&origins[i])
-		row.ComparisonID, row.Revision, row.Position = comparison, revision, uint32(i) //nolint:gosec // at most one of each rank
+		row.ComparisonID, row.Revision, row.Basis, row.Position = comparison, revision, basis, uint32(i) //nolint:gosec // at most one of each rank
 		builder.Append(&row)
 	}
 	message, err := builder.Message(schemas.Identity{RunID: problem, Epoch: comparison, Batch: revision})
@@ -35,7 +35,7 @@ func originRow(o *result.Origin) schemas.OriginRow {
 		ProblemMax: measured(p, schemas.MeasuredMax, p.Max), BenchMax: measured(b, schemas.MeasuredMax, b.Max),
 		ProblemMean: measured(p, schemas.MeasuredMean, p.Mean), BenchMean: measured(b, schemas.MeasuredMean, b.Mean),
 		ProblemL2: measured(p, schemas.MeasuredL2, p.L2), BenchL2: measured(b, schemas.MeasuredL2, b.L2),
-		UserFrame: o.UserFrame, DifferingCount: o.DifferingCount, ConcurrentCount: uint64(o.Concurrent), //nolint:gosec // a count
+		UserFrame: o.UserFrame, ConcurrentCount: uint64(o.Concurrent), //nolint:gosec // a count
 		AtOrBefore: bit(o.AtOrBefore), Unseen: o.Unseen,
 	}
 }
@@ -64,4 +64,11 @@ func Baseline(row schemas.BaselineRow) (schemas.Message, error) {
 	builder := schemas.NewBuilder[schemas.BaselineRow]()
 	builder.Append(&row)
 	return builder.Message(schemas.Identity{RunID: schemas.RunID(row.Name), Epoch: uint64(row.ChangedTimeNs)}) //nolint:gosec // any number that is another at another time
+}
+
+// Layout is the message of a layout that was made of others.
+func Layout(problem uint64, row *schemas.LayoutRow) (schemas.Message, error) {
+	builder := schemas.NewBuilder[schemas.LayoutRow]()
+	builder.Append(row)
+	return builder.Message(schemas.Identity{RunID: problem, Epoch: row.LayoutID})
 }

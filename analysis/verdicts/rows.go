@@ -32,7 +32,8 @@ func (u *Unit) step(id schemas.Identity, judged []judge.Judged, collected *resul
 	row := &schemas.JudgedStepRow{
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Batch: id.Batch, EventTimeNs: u.EventTimeNs,
 		ComparisonID: u.Comparison, Step: u.At.Step, Generation: u.Generation, Provisional: bit(u.Provisional),
-		BenchRank: u.At.BenchRank, BenchStep: u.At.BenchStep, ProblemProgramID: u.At.ProblemProgram, BenchProgramID: u.At.BenchProgram,
+		BenchRank: u.At.BenchRank, BenchStep: u.At.BenchStep, ProblemEpoch: u.ProblemEpoch, BenchEpoch: u.BenchEpoch,
+		ProblemRowCount: u.At.ProblemRows, BenchRowCount: u.At.BenchRows, ProblemProgramID: u.At.ProblemProgram, BenchProgramID: u.At.BenchProgram,
 		PairedCount: s.PairedCount, OnlyProblemCount: s.OnlyProblemCount, OnlyBenchCount: s.OnlyBenchCount,
 		UnknownCount: s.UnknownCount, AloneUnknownCount: s.AloneUnknownCount, EqualCount: s.EqualCount, WithinCount: s.WithinCount,
 		AgreesCount: s.AgreesCount, DivergedCount: s.DivergedCount, NotFiniteCount: s.NotFiniteCount, StructureCount: s.StructureCount,

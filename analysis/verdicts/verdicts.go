@@ -23,23 +23,44 @@ type Unit struct {
 
 	ProblemEpoch, BenchEpoch uint64 // of the ends of the step; 0 where a run has none
 	Generation               uint32 // how often the step was replaced, of both sides together
-	EventTimeNs              int64  // when the later of both ended; of a provisional unit, of the latest tensor
-	Provisional              bool   // it was judged before the step had ended
+	EventTimeNs              int64  // when the later of both ended; 0 while neither has
+	Provisional              bool   // it was judged before it had ended, or while rows were missing
+
+	wholeProblem, wholeBench uint64 // tensors that the ends of the step promise
+	open                     bool   // a run has begun the step and not ended it
 }
 
-// UnitOf is the unit of a step that has ended.
+// UnitOf is the unit of a step, as it will be when all of its rows are there.
 func UnitOf(comparison uint64, problem, bench *rows.Run, at pair.Step) Unit {
 	u := Unit{Comparison: comparison, Problem: problem.ID, At: at}
-	if step := problem.StepAt(rows.Place{Rank: at.Rank, Step: at.Step}); step != nil {
-		u.ProblemEpoch, u.Generation, u.EventTimeNs = step.Epoch, step.Generation, step.EventTimeNs
+	if at.InProblem {
+		u.ProblemEpoch, u.wholeProblem = u.take(problem.StepAt(rows.Place{Rank: at.Rank, Step: at.Step}))
 	}
-	if step := bench.StepAt(rows.Place{Rank: at.BenchRank, Step: at.BenchStep}); step != nil {
-		u.BenchEpoch = step.Epoch
-		u.Generation += step.Generation
-		u.EventTimeNs = max(u.EventTimeNs, step.EventTimeNs)
+	if at.InBench {
+		u.BenchEpoch, u.wholeBench = u.take(bench.StepAt(rows.Place{Rank: at.BenchRank, Step: at.BenchStep}))
 	}
+	u.Provisional = u.open
 	return u
 }
+
+func (u *Unit) take(end *schemas.StepRow) (epoch, tensors uint64) {
+	if end == nil {
+		u.open = true
+		return 0, 0
+	}
+	u.Generation += end.Generation
+	u.EventTimeNs = max(u.EventTimeNs, end.EventTimeNs)
+	return end.Epoch, end.TensorCount
+}
+
+// Seen is the unit once its tensors were read: provisional where more of them may come.
+func (u *Unit) Seen(at pair.Step) {
+	u.At = at
+	u.Provisional = u.open || u.Lacks()
+}
+
+// Lacks says whether tensors are missing that the ends of the step promise.
+func (u *Unit) Lacks() bool { return u.At.ProblemRows < u.wholeProblem || u.At.BenchRows < u.wholeBench }
 
 // Epoch tells the unit from all others: stored rows carry it.
 func (u *Unit) Epoch() uint64 { return u.identity().Epoch }
@@ -48,7 +69,7 @@ func (u *Unit) Epoch() uint64 { return u.identity().Epoch }
 func (u *Unit) identity() schemas.Identity {
 	text := fmt.Sprint(u.Comparison, " ", u.At.Rank, " ", u.At.Step, " ", u.ProblemEpoch, " ", u.BenchEpoch, " ", u.Generation)
 	if u.Provisional {
-		text += fmt.Sprint(" ", u.EventTimeNs)
+		text += fmt.Sprint(" ", u.At.ProblemRows, " ", u.At.BenchRows)
 	}
 	return schemas.Identity{RunID: u.Problem, Rank: u.At.Rank, Epoch: xxh3.HashString(text)}
 }
@@ -57,8 +78,8 @@ func (u *Unit) identity() schemas.Identity {
 const rowsOfMessage = 2_000
 
 // Messages are the rows of a unit: the verdicts on what does not agree, the errors by layer and, last, what came of the
-// step, which makes the others count. Judged are all pairs of the place in execution order; collected is what their
-// comparison is collected with.
+// step, which makes the others count. Judged are all pairs of the place in execution order, which the unit has seen;
+// collected is what their comparison is collected with.
 func Messages(u Unit, judged []judge.Judged, collected *result.Collector) ([]schemas.Message, error) {
 	id := u.identity()
 	messages, err := u.verdicts(id, judged, collected)

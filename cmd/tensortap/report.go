@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
@@ -44,6 +46,7 @@ func newReport(a *app) *cobra.Command {
 func newOneReport(a *app, r sql.Report) *cobra.Command {
 	view := looks{shown: r.Shown}
 	var wanted steps.Set
+	var judged judgedWords
 	ranged := takesSteps(r)
 	values := make(map[string]*string, len(r.Parameters))
 	cmd := &cobra.Command{
@@ -68,7 +71,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.report(cmd, r, parameters, style)
+			return a.report(cmd, &judged, r, parameters, style)
 		},
 	}
 	for _, p := range r.Parameters {
@@ -85,6 +88,10 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 	}
 	if ranged {
 		addSteps(cmd.Flags(), &wanted, "")
+	}
+	if r.Judged() {
+		judged.flags(cmd.Flags())
+		a.completeRunFlags(cmd, "benches")
 	}
 	view.flags(cmd)
 	if values["limit"] == nil {
@@ -116,7 +123,41 @@ func example(r sql.Report) string {
 	return line + "\n" + line + " --output json"
 }
 
-func (a *app) report(cmd *cobra.Command, r sql.Report, parameters map[string]string, style report.Style) error {
+// judgedWords say by which rules the runs of a report are judged.
+type judgedWords struct {
+	comparisonWords
+	benches []string
+	mapping string
+}
+
+func (w *judgedWords) flags(f *pflag.FlagSet) {
+	w.judgeFlags(f)
+	f.StringSliceVar(&w.benches, "benches", nil, "further bench runs; from three on in all, their spread is the tolerance")
+	f.StringVar(&w.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+}
+
+// judged has the runs of a report judged where they are not yet, and names the comparison.
+func (a *app) judged(ctx context.Context, client *system.Client, words *judgedWords, parameters map[string]string) error {
+	if parameters["comparison"] != "" {
+		return nil
+	}
+	request := system.DefaultCompareRequest()
+	request.Problem, request.Benches = parameters["problem"], append([]string{parameters["bench"]}, words.benches...)
+	if err := words.apply(&request); err != nil {
+		return err
+	}
+	if words.mapping != "" {
+		var err error
+		if request.Map, err = mapping.Read(words.mapping); err != nil {
+			return err
+		}
+	}
+	var err error
+	parameters["comparison"], err = client.Judged(ctx, request)
+	return err
+}
+
+func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, parameters map[string]string, style report.Style) error {
 	return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
 		if err := a.checkRuns(ctx, client, parameters); err != nil {
 			return err
@@ -127,7 +168,11 @@ func (a *app) report(cmd *cobra.Command, r sql.Report, parameters map[string]str
 		if err := a.warnIncomplete(ctx, client, parameters); err != nil {
 			return err
 		}
-		if err := a.align(ctx, client, parameters); err != nil {
+		if r.Judged() {
+			if err := a.judged(ctx, client, words, parameters); err != nil {
+				return err
+			}
+		} else if err := a.align(ctx, client, parameters); err != nil {
 			return err
 		}
 		if r.Name == "shape_diff" && style.Format == report.Text {

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"github.com/tensortap/tensortap/analysis/judging"
 	"context"
 	"io"
 
@@ -62,7 +63,7 @@ func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overfl
 	if err := c.provideRun(ctx, r, &said); err != nil {
 		return said, nil, err
 	}
-	exceptions, err := c.exceptions(ctx)
+	exceptions, err := judging.Exceptions(ctx, c.Door)
 	if err != nil {
 		return said, nil, err
 	}

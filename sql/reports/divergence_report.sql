@@ -1,20 +1,35 @@
 -- Question: where does the problem run differ from the bench run, first things first?
 -- Grain: one row per rank, step, op, role, path that differs, by step, then position in the problem's execution order, then rank
--- Reads: tap.verdicts, tap.sites, tap.ops, tap.layouts, tap.steps, tap.programs, tap.program_stacks, tap.stacks
--- Empty when: nothing differs beyond the tolerance; divergence_summary says how much was compared
+-- Reads: tap_store.declared_comparison, tap_store.judged_step, tap_store.verdict, tap_store.site, tap_store.op, tap_store.layout
+-- Empty when: nothing differs beyond the tolerance, or nothing was judged
 -- Shown: rank, step, op, module, role, path, verdict, error, tolerance, evidence
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
--- Parameter benches = []: names of further bench runs; from three on in all, their spread is the tolerance.
--- Parameter tolerance = -1: greatest relative error that is tolerated; -1 for one by dtype and depth.
--- Parameter tolerances = []: rules (op pattern, dtype pattern, tolerance) that go before it, the first that fits counts.
+-- Parameter comparison = '': id of the comparison, of several; empty for the one that was asked for last.
 -- Parameter rank = -1: only this rank of the problem; -1 for all.
 -- Parameter first_step = 0: first step of the problem.
 -- Parameter last_step = -1: last step of the problem; -1 for all.
--- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
 -- Parameter texts = 1: 0 leaves out arguments that are text, such as ids of requests.
 -- Parameter limit = 20: greatest number of rows.
 WITH
+    (
+        SELECT argMax(comparison_id, declared_time_ns)
+        FROM tap_store.declared_comparison
+        WHERE problem = {problem:String}
+            AND benches[1] = {bench:String}
+            AND {comparison:String} IN ('', leftPad(lower(hex(comparison_id)), 16, '0'))
+    ) AS wanted_id,
+    kept AS (
+        SELECT
+            rank,
+            step,
+            argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS epoch
+        FROM tap_store.judged_step
+        WHERE comparison_id = wanted_id
+        GROUP BY
+            rank,
+            step
+    ),
     shown AS (
         SELECT
             rank,
@@ -23,6 +38,8 @@ WITH
             seq,
             site_id,
             bench_site_id,
+            parent_op_id,
+            user_frame,
             verdict,
             numeric,
             evidence,
@@ -44,11 +61,22 @@ WITH
             bench_mean,
             problem_l2,
             bench_l2
-        FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = {benches:Array(String)}, tolerance = {tolerance:Float64}, tolerances = {tolerances:Array(Tuple(String, String, Float64))}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}, step_offset = {step_offset:Int64})
-        WHERE differs
+        FROM tap_store.verdict
+        WHERE comparison_id = wanted_id
+            AND ({rank:Int64} = -1 OR rank = {rank:Int64})
+            AND step >= {first_step:Int64}
+            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            AND (rank, step, epoch) IN (
+                SELECT
+                    rank,
+                    step,
+                    epoch
+                FROM kept
+            )
+            AND differs
             AND ({texts:UInt8} = 1 OR problem_measured != 0 OR problem_layout_id NOT IN (
                 SELECT layout_id
-                FROM tap.layouts
+                FROM tap_store.layout
                 WHERE kind = 'str'
             ))
         ORDER BY
@@ -58,24 +86,6 @@ WITH
             micro_step,
             site_id
         LIMIT {limit:UInt64}
-    ),
-    shown_steps AS (
-        SELECT
-            rank,
-            step,
-            run_id,
-            program_id
-        FROM tap.steps
-        WHERE run_id = xxh3(concat({problem:String}, char(31)))
-    ),
-    shown_frames AS (
-        SELECT
-            program_stacks.program_id AS program_id,
-            program_stacks.position AS position,
-            stacks.user_frame AS frame
-        FROM tap.program_stacks
-        INNER JOIN tap.stacks ON stacks.stack_id = program_stacks.stack_id
-        WHERE program_stacks.run_id = xxh3(concat({problem:String}, char(31)))
     )
 SELECT
     shown.rank AS rank,
@@ -88,13 +98,13 @@ SELECT
         parent.name) AS module,
     site.role AS role,
     site.path AS path,
-    toString(shown.verdict) AS verdict,
-    toString(shown.numeric) AS numeric,
-    toString(shown.evidence) AS evidence,
-    if(isNaN(shown.error), NULL, toNullable(shown.error)) AS error,
-    if(isNaN(shown.tolerance), NULL, toNullable(shown.tolerance)) AS tolerance,
-    if(isNaN(shown.z_score), NULL, toNullable(shown.z_score)) AS z_score,
-    if(shown.numeric = 'not_finite', toString(shown.side), '') AS not_finite_side,
+    shown.verdict AS verdict,
+    shown.numeric AS numeric,
+    shown.evidence AS evidence,
+    shown.error AS error,
+    shown.tolerance AS tolerance,
+    shown.z_score AS z_score,
+    if(shown.numeric = 'not_finite', shown.side, '') AS not_finite_side,
     shown.reason AS reason,
     multiIf(
         NOT shown.structure, '',
@@ -121,18 +131,15 @@ SELECT
     if(bitTest(shown.bench_measured, 4), toNullable(shown.bench_l2), NULL) AS bench_l2,
     if(bench_op.op_id = op.op_id, '', bench_op.name) AS bench_op,
     parent.name AS parent,
-    shown_frames.frame AS user_frame
+    shown.user_frame AS user_frame
 FROM shown
-LEFT ANY JOIN tap.sites AS site ON site.site_id = shown.site_id
-LEFT ANY JOIN tap.ops AS op ON op.op_id = site.op_id
-LEFT ANY JOIN tap.sites AS bench_site ON bench_site.site_id = shown.bench_site_id
-LEFT ANY JOIN tap.ops AS bench_op ON bench_op.op_id = bench_site.op_id
-LEFT ANY JOIN tap.layouts AS problem_layout ON problem_layout.layout_id = shown.problem_layout_id
-LEFT ANY JOIN tap.layouts AS bench_layout ON bench_layout.layout_id = shown.bench_layout_id
-LEFT ANY JOIN shown_steps ON shown_steps.rank = shown.rank AND shown_steps.step = shown.step
-LEFT ANY JOIN tap.programs AS program ON program.program_id = shown_steps.program_id AND program.op_id = site.op_id
-LEFT ANY JOIN tap.ops AS parent ON parent.op_id = program.parent_op_id
-LEFT ANY JOIN shown_frames ON shown_frames.program_id = program.program_id AND shown_frames.position = program.position
+LEFT ANY JOIN tap_store.site AS site ON site.site_id = shown.site_id
+LEFT ANY JOIN tap_store.op AS op ON op.op_id = site.op_id
+LEFT ANY JOIN tap_store.site AS bench_site ON bench_site.site_id = shown.bench_site_id
+LEFT ANY JOIN tap_store.op AS bench_op ON bench_op.op_id = bench_site.op_id
+LEFT ANY JOIN tap_store.layout AS problem_layout ON problem_layout.layout_id = shown.problem_layout_id
+LEFT ANY JOIN tap_store.layout AS bench_layout ON bench_layout.layout_id = shown.bench_layout_id
+LEFT ANY JOIN tap_store.op AS parent ON parent.op_id = shown.parent_op_id
 ORDER BY
     step,
     position,

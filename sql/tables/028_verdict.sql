@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tap_store.verdict
     `comparison_id` UInt64 COMMENT 'The comparison (declared_comparison).' CODEC(ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the problem; of what only the bench has, where its partner would be.' CODEC(Delta, ZSTD(1)),
     `generation` UInt32 COMMENT 'How often the step was replaced by other content, of both sides together; views keep the greatest.' CODEC(Delta, ZSTD(1)),
-    `provisional` UInt8 COMMENT '1 when the step was judged before it had ended; views hide it once it is judged whole.' CODEC(ZSTD(1)),
+    `provisional` UInt8 COMMENT '1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.' CODEC(ZSTD(1)),
     `bench_rank` UInt32 COMMENT 'Rank of the bench.' CODEC(Delta, ZSTD(1)),
     `bench_step` UInt32 COMMENT 'Step of the bench.' CODEC(Delta, ZSTD(1)),
     `micro_step` UInt16 COMMENT 'Micro step within the step; 0 when there is one.' CODEC(Delta, ZSTD(1)),

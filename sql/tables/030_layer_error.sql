@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tap_store.layer_error
     `comparison_id` UInt64 COMMENT 'The comparison (declared_comparison).' CODEC(ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the problem; of what only the bench has, where its partner would be.' CODEC(Delta, ZSTD(1)),
     `generation` UInt32 COMMENT 'How often the step was replaced by other content, of both sides together; views keep the greatest.' CODEC(Delta, ZSTD(1)),
-    `provisional` UInt8 COMMENT '1 when the step was judged before it had ended; views hide it once it is judged whole.' CODEC(ZSTD(1)),
+    `provisional` UInt8 COMMENT '1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.' CODEC(ZSTD(1)),
     `direction` String COMMENT 'forward or backward.' CODEC(ZSTD(1)),
     `layer_index` Int32 COMMENT 'Index of the layer; -1 outside of the layers.' CODEC(ZSTD(1)),
     `path` String COMMENT 'Path of the module that is the layer; empty where no path says it.' CODEC(ZSTD(1)),

@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS tap_store.origin
 (
     `comparison_id` UInt64 COMMENT 'The comparison (declared_comparison).' CODEC(ZSTD(1)),
     `revision` UInt64 COMMENT 'Greater for each later answer, as more steps are judged; views keep the greatest.' CODEC(Delta, ZSTD(1)),
+    `basis` UInt64 COMMENT 'Hash of the judgings that the answer rests on: those of its step.' CODEC(ZSTD(1)),
     `position` UInt32 COMMENT 'Position in the answer, from 0.' CODEC(Delta, ZSTD(1)),
     `rank` UInt32 COMMENT 'Rank of the problem.' CODEC(Delta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the problem.' CODEC(Delta, ZSTD(1)),
@@ -37,7 +38,6 @@ CREATE TABLE IF NOT EXISTS tap_store.origin
     `problem_l2` Nullable(Float64) COMMENT 'Square root of the sum of squares.' CODEC(ZSTD(1)),
     `bench_l2` Nullable(Float64) COMMENT 'Square root of the sum of squares.' CODEC(ZSTD(1)),
     `user_frame` String COMMENT 'Innermost frame of the user''s own code; empty when not known.' CODEC(ZSTD(1)),
-    `differing_count` UInt64 COMMENT 'Pairs of the rank that make the runs differ, in all steps.' CODEC(T64, ZSTD(1)),
     `concurrent_count` UInt64 COMMENT 'How many origins there are.' CODEC(T64, ZSTD(1)),
     `at_or_before` UInt8 COMMENT '1 when not all that ran before was observed, so that it may have begun there.' CODEC(ZSTD(1)),
     `unseen` String COMMENT 'What was not observed before, and why, in words; empty when all was.' CODEC(ZSTD(1))

@@ -14,6 +14,7 @@ CREATE TABLE IF NOT EXISTS tap_store.baseline
     `tolerances` Array(String) COMMENT 'Rules that go before it, as in declared_comparison.' CODEC(ZSTD(1)),
     `exceptions` Array(String) COMMENT 'The user''s own exceptions, as in declared_comparison.' CODEC(ZSTD(1)),
     `step_offset` Int64 COMMENT 'What is added to a step of the problem for that of the bench.' CODEC(Delta, ZSTD(1)),
+    `mapping` String COMMENT 'Text of the mapping file, as in declared_comparison.' CODEC(ZSTD(1)),
     `strict` UInt8 COMMENT '1 when whatever cannot be told counts as a difference.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree

@@ -36,7 +36,6 @@ SELECT
     problem_l2,
     bench_l2,
     user_frame,
-    differing_count,
     concurrent_count,
     at_or_before,
     unseen

@@ -59,7 +59,11 @@ func (m *Merger) Merge(at rows.Place, parts map[rows.Place]*rows.Tensors, beside
 		p.beside(beside, table.leaderRow(i), m.definitions)
 		wholes[i] = p.whole()
 	}
-	return m.rowsOf(wholes)
+	t := m.rowsOf(wholes)
+	for _, own := range table.tensors {
+		t.Recorded = max(t.Recorded, own.Len())
+	}
+	return t
 }
 
 // rowsOf brings whole tensors in order, and names their layouts.

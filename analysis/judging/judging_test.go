@@ -1,24 +1,22 @@
-package verdicts_test
+package judging_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
-	"github.com/tensortap/tensortap/analysis/judge"
-	"github.com/tensortap/tensortap/analysis/pair"
-	"github.com/tensortap/tensortap/analysis/result"
-	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/analysis/rows/store"
-	"github.com/tensortap/tensortap/analysis/rules"
-	"github.com/tensortap/tensortap/analysis/verdicts"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/schemas"
@@ -31,15 +29,58 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestStoredReportsAnswerAsTheJobItself(t *testing.T) {
+// desk is a keeper over a database, without a stream between: what it publishes is stored.
+type desk struct {
+	judging.Keeper
+	database  *testbed.Database
+	published []schemas.Message
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{database: testbed.StartDatabase(t)}
+	var mutex sync.Mutex
+	d.Keeper = judging.Keeper{
+		Door: ask.Open(d.database.Conn),
+		Open: func(ctx context.Context, r compare.Request) (*compare.Job, error) {
+			return compare.Open(ctx, store.Open(d.database.Conn), r)
+		},
+		Publish: func(_ context.Context, m schemas.Message) error {
+			mutex.Lock()
+			defer mutex.Unlock()
+			d.published = append(d.published, m)
+			d.database.Write(t, []schemas.Message{m})
+			return nil
+		},
+		Stored: func(context.Context) error { return nil },
+		Now:    func() time.Time { return time.Unix(1<<32, 0) },
+	}
+	return d
+}
+
+func comparison() judging.Comparison {
+	c := judging.Comparison{Request: compare.DefaultRequest()}
+	c.Request.Problem, c.Request.Benches = "problem", []string{"bench"}
+	return c
+}
+
+func TestReportsOfWhatIsStoredAnswerAsTheJobItself(t *testing.T) {
 	t.Parallel()
-	d := testbed.StartDatabase(t)
+	d := newDesk(t)
 	for _, input := range []string{"plain", "duplicate", "missing_rank", "not_finite", "empty"} {
-		d.Load(t, "../../sql/testdata/input/"+input+".txtar")
-		answer := judgeAndStore(t, d)
+		d.database.Load(t, "../../sql/testdata/input/"+input+".txtar")
+		answer, err := compare.Run(t.Context(), store.Open(d.database.Conn), comparison().Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Judged(t.Context(), comparison()); err != nil {
+			t.Fatal(err)
+		}
+		d.database.Write(t, d.published) // as after a lost acknowledgement
+		d.published = nil
 		for _, name := range []string{"divergence_summary", "judged_steps", "divergence", "first_divergence", "layers", "unpaired", "origin"} {
 			want, _ := answer.Table(name)
-			got := stored(t, d, name)
+			got := stored(t, d.database, name)
 			if wanted := recordTexts(want); !slices.Equal(got, wanted) {
 				t.Errorf("%s of %s, as stored\n%s\nas judged\n%s", name, input, strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 			}
@@ -47,62 +88,30 @@ func TestStoredReportsAnswerAsTheJobItself(t *testing.T) {
 	}
 }
 
-// judgeAndStore compares problem and bench, and stores what they come to twice, as after a lost acknowledgement.
-func judgeAndStore(t *testing.T, d *testbed.Database) *compare.Answer {
-	t.Helper()
-	source, request := store.Open(d.Conn), compare.DefaultRequest()
-	request.Problem, request.Benches = "problem", []string{"bench"}
-	answer, err := compare.Run(t.Context(), source, request)
-	if err != nil {
-		t.Fatal(err)
+func TestWhatIsJudgedIsNotJudgedAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.database.Load(t, "../../sql/testdata/input/plain.txtar")
+	for range 2 {
+		if _, err := d.Judged(t.Context(), comparison()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	messages := judged(t, source, request, answer.Problem, answer.Benches[0])
-	origins, err := verdicts.Origins(comparison().ComparisonID, answer.Problem.ID, 1, answer.Origins)
-	if err != nil {
-		t.Fatal(err)
+	first := len(d.published)
+	lacking, err := d.Lacking(t.Context(), comparison())
+	if err != nil || lacking != 0 {
+		t.Errorf("%d steps lack a verdict (%v), want none", lacking, err)
 	}
-	declared, err := verdicts.Declared(comparison())
-	if err != nil {
-		t.Fatal(err)
+	d.Open = nil // nothing is read any more
+	if _, err := d.Judged(t.Context(), comparison()); err != nil || len(d.published) != first {
+		t.Errorf("asked again: %d messages more (%v), want none", len(d.published)-first, err)
 	}
-	messages = append(append(messages, origins...), declared)
-	d.Write(t, messages)
-	d.Write(t, messages)
-	return answer
-}
-
-func comparison() schemas.DeclaredComparisonRow {
-	row := schemas.DeclaredComparisonRow{DeclaredTimeNs: 9000, Problem: "problem", Benches: []string{"bench"}, Tolerance: -1, Rules: rules.Version}
-	row.ComparisonID = schemas.DeclaredComparisonID(&row)
-	return row
-}
-
-func judged(t *testing.T, source rows.Source, request compare.Request, problem, bench *rows.Run) []schemas.Message {
-	t.Helper()
-	job, err := compare.Open(t.Context(), source, request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	collected := result.New(result.DefaultOptions(), problem, bench, source.Definitions())
-	var mutex sync.Mutex
-	var all []schemas.Message
-	err = job.Judge(t.Context(), job.Steps(), func(at pair.Step, judged []judge.Judged) error {
-		made, err := verdicts.Messages(verdicts.UnitOf(comparison().ComparisonID, problem, bench, at), judged, collected)
-		mutex.Lock()
-		defer mutex.Unlock()
-		all = append(all, made...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // stored is the answer of the report over stored rows.
 func stored(t *testing.T, d *testbed.Database, name string) []string {
 	t.Helper()
-	report, err := sql.ReportByName("stored_" + name)
+	report, err := sql.ReportByName(name)
 	if err != nil {
 		t.Fatal(err)
 	}

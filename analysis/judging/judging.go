@@ -1,0 +1,168 @@
+// Package judging keeps declared comparisons judged: it finds which steps lack
+// a verdict, judges those, and publishes what came of them, each under an id of
+// its own, so that whoever judges the same again stores nothing.
+package judging
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/analysis/verdicts"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Keeper keeps comparisons judged. Its methods may be called at the same time.
+type Keeper struct {
+	Door *ask.Door
+	// Open prepares a comparison of stored runs.
+	Open func(ctx context.Context, r compare.Request) (*compare.Job, error)
+	// Publish sends a message to the stream; calls overlap.
+	Publish func(ctx context.Context, m schemas.Message) error
+	// Now is the clock of who asks.
+	Now func() time.Time
+	// Stored returns when the database holds all that was published.
+	Stored func(ctx context.Context) error
+}
+
+// Judged makes sure that every step of a comparison is judged as the database has it, and says which comparison it is.
+// Where nothing is missing, no tensor is read.
+func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
+	id := c.ID()
+	if err := k.declare(ctx, c); err != nil {
+		return id, err
+	}
+	lacking, err := k.Lacking(ctx, c)
+	if err != nil {
+		return id, err
+	}
+	began, err := k.began(ctx, id)
+	if err != nil || lacking == 0 && !began.stale() {
+		return id, err
+	}
+	return id, k.Bring(ctx, c, everything)
+}
+
+// everything judges all that is there, be it whole or not.
+func everything(*compare.Job, pair.Step) bool { return true }
+
+// Bring judges the steps that lack a verdict and are ready for it, and says where the difference began.
+func (k *Keeper) Bring(ctx context.Context, c Comparison, ready func(*compare.Job, pair.Step) bool) error {
+	job, err := k.Open(ctx, c.Request)
+	if err != nil {
+		return err
+	}
+	w, err := k.writer(ctx, c, job)
+	if err != nil {
+		return err
+	}
+	var lacking []pair.Step
+	for _, at := range job.Steps() {
+		if !w.known(at) && ready(job, at) {
+			lacking = append(lacking, at)
+		}
+	}
+	collected := job.Collector()
+	err = job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error { return w.unit(ctx, at, judged, collected) })
+	if err != nil {
+		return fmt.Errorf("judge %s against %s: %w", c.Request.Problem, c.Request.Benches[0], err)
+	}
+	return k.finish(ctx, c, job)
+}
+
+// Answer judges what the job is asked for, stores what is not stored yet, and gives the whole answer.
+func (k *Keeper) Answer(ctx context.Context, c Comparison, job *compare.Job) (*compare.Answer, error) {
+	if err := k.declare(ctx, c); err != nil {
+		return nil, err
+	}
+	w, err := k.writer(ctx, c, job)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := job.Run(ctx, func(at pair.Step, judged []judge.Judged, collected *result.Collector) error {
+		return w.unit(ctx, at, judged, collected)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("judge %s against %s: %w", c.Request.Problem, c.Request.Benches[0], err)
+	}
+	if c.Request.Rank >= 0 || !c.Request.Steps.All() {
+		return answer, k.Stored(ctx) // where the runs begin to differ is not known of a part
+	}
+	return answer, k.finish(ctx, c, job)
+}
+
+// finish waits for what was published, and brings the origins up to it. Verdicts name the layouts that were made of the
+// parts of several ranks.
+func (k *Keeper) finish(ctx context.Context, c Comparison, job *compare.Job) error {
+	for _, layout := range job.Definitions().Made() {
+		message, err := verdicts.Layout(schemas.RunID(c.Request.Problem), layout)
+		if err != nil {
+			return err
+		}
+		if err := k.Publish(ctx, message); err != nil {
+			return err
+		}
+	}
+	if err := k.Stored(ctx); err != nil {
+		return err
+	}
+	return k.originate(ctx, c, job)
+}
+
+// writer publishes what came of the steps of a comparison.
+type writer struct {
+	id             uint64
+	problem, bench *rows.Run
+	publish        func(context.Context, schemas.Message) error
+
+	mutex sync.Mutex
+	units map[uint64]bool // that are stored
+}
+
+func (k *Keeper) writer(ctx context.Context, c Comparison, job *compare.Job) (*writer, error) {
+	units, err := k.units(ctx, c.ID())
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{id: c.ID(), units: units, publish: k.Publish}
+	w.problem, w.bench = job.Runs()
+	return w, nil
+}
+
+// known says whether the step was judged as it is now, and was whole.
+func (w *writer) known(at pair.Step) bool {
+	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
+	return !unit.Provisional && w.has(unit.Epoch())
+}
+
+func (w *writer) has(unit uint64) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.units[unit]
+}
+
+// unit publishes a step, unless it was published before. Its calls may overlap.
+func (w *writer) unit(ctx context.Context, at pair.Step, judged []judge.Judged, collected *result.Collector) error {
+	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
+	unit.Seen(at)
+	if w.has(unit.Epoch()) {
+		return nil
+	}
+	messages, err := verdicts.Messages(unit, judged, collected)
+	if err != nil {
+		return err
+	}
+	for _, message := range messages {
+		if err := w.publish(ctx, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package system
+
+import (
+	"context"
+
+	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judging"
+	"github.com/tensortap/tensortap/analysis/rows/store"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Judged makes sure that the comparison of stored runs is judged as far as they are stored, and returns its id.
+func (c *Client) Judged(ctx context.Context, r CompareRequest) (string, error) {
+	if err := r.Validate(); err != nil {
+		return "", err
+	}
+	declared, err := c.declaration(ctx, r, r.sides())
+	if err != nil {
+		return "", err
+	}
+	declared.Request.Rank, declared.Request.Steps = -1, compare.DefaultRequest().Steps
+	keeper, err := c.keeper()
+	if err != nil {
+		return "", err
+	}
+	id, err := keeper.Judged(ctx, declared)
+	return schemas.FormatID(id), err
+}
+
+// keeper judges what the database has, and publishes to the stream.
+func (c *Client) keeper() (*judging.Keeper, error) {
+	publisher, err := (&publishing{client: c}).newPublisher()
+	if err != nil {
+		return nil, err
+	}
+	return &judging.Keeper{
+		Door: c.Door, Open: c.openJob, Publish: publisher.Publish, Now: c.now,
+		Stored: func(ctx context.Context) error {
+			if err := publisher.Flush(ctx); err != nil {
+				return err
+			}
+			return c.WaitStored(ctx)
+		},
+	}, nil
+}
+
+// openJob prepares a comparison of stored runs.
+func (c *Client) openJob(ctx context.Context, r compare.Request) (*compare.Job, error) {
+	job, err := compare.Open(ctx, store.Open(c.database), r)
+	return job, ask.AsStored(err)
+}
+
+// declaration is the comparison that is asked for, of runs by these names, with what the database knows about it.
+func (c *Client) declaration(ctx context.Context, r CompareRequest, names []string) (judging.Comparison, error) {
+	declared := judging.Comparison{Request: r.analysis(names), Strict: r.Strict}
+	return declared, c.refine(ctx, &declared.Request)
+}
+
+// refine adds what the database knows of how to judge two runs.
+func (c *Client) refine(ctx context.Context, request *compare.Request) (err error) {
+	if request.Judge.Exceptions, err = judging.Exceptions(ctx, c.Door); err != nil {
+		return err
+	}
+	request.Payloads, err = judging.Payloads(ctx, c.Door, request.Problem, request.Benches[0])
+	return err
+}
