@@ -60,7 +60,9 @@ func (u *Unit) Seen(at pair.Step) {
 }
 
 // Lacks says whether tensors are missing that the ends of the step promise.
-func (u *Unit) Lacks() bool { return u.At.ProblemRows < u.wholeProblem || u.At.BenchRows < u.wholeBench }
+func (u *Unit) Lacks() bool {
+	return u.At.ProblemRows < u.wholeProblem || u.At.BenchRows < u.wholeBench
+}
 
 // Epoch tells the unit from all others: stored rows carry it.
 func (u *Unit) Epoch() uint64 { return u.identity().Epoch }

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
