@@ -27,7 +27,7 @@ func (d *database) judge(t *testing.T, object sql.Object, parameters map[string]
 		Publish: func(_ context.Context, m schemas.Message) error {
 			writing.Lock()
 			defer writing.Unlock()
-			d.Write(t, []schemas.Message{m})
+			d.Write(t, []schemas.Message{m}) //nolint:contextcheck // that of the test
 			return nil
 		},
 		Stored: func(context.Context) error { return nil },

@@ -49,7 +49,7 @@ func newDesk(t *testing.T) *desk {
 			mutex.Lock()
 			defer mutex.Unlock()
 			d.published = append(d.published, m)
-			d.database.Write(t, []schemas.Message{m})
+			d.database.Write(t, []schemas.Message{m}) //nolint:contextcheck // that of the test
 			return nil
 		},
 		Stored: func(context.Context) error { return nil },
