@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"

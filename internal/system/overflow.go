@@ -1,7 +1,6 @@
 package system
 
 import (
-	"github.com/tensortap/tensortap/analysis/judging"
 	"context"
 	"io"
 
