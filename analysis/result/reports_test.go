@@ -32,7 +32,7 @@ func TestReportsAnswerAsTheDatabaseDoes(t *testing.T) {
 	}
 }
 
-func TestExplainAnswersAsTheDatabaseDoes(t *testing.T) {
+func TestAnOpIsExplainedAsTheCasesSay(t *testing.T) {
 	t.Parallel()
 	for report, answer := range map[string]func(*testing.T, *comparison, *cases.Case) arrow.RecordBatch{
 		"explain_op": explainOp, "op_context": opContext, "op_steps": opSteps,

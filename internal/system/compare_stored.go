@@ -3,14 +3,13 @@ package system
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/store"
-	"github.com/tensortap/tensortap/schemas"
 )
 
 // judgeStored judges runs of the database, and stores what came of those that are named.
