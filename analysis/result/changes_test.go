@@ -56,30 +56,64 @@ func TestWhatAnOpOfOneRunOnlyGaveBeganWithThatOperation(t *testing.T) {
 
 func TestDataComesFromOutsideOfTheModel(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]origin.Kind{"the root's own": origin.Data, "handed on": origin.Data, "of a layer": origin.UnseenInput, "of autograd": origin.UnseenInput} {
+	for name, c := range map[string]struct {
+		want   origin.Kind
+		judged func(*model) []judge.Judged
+	}{
+		"the root's own": {origin.Data, func(m *model) []judge.Judged {
+			return []judge.Judged{m.both("model", "input", "0", 3, 0.5)}
+		}},
+		// The module is recorded as it ends, after the ops in it.
+		"handed on": {origin.Data, func(m *model) []judge.Judged {
+			return []judge.Judged{m.both("embed", "input", "0", 3, 0.5), m.both("model", "kwarg", "ids", 3, 0.5)}
+		}},
+		"of a layer": {origin.UnseenInput, func(m *model) []judge.Judged {
+			return []judge.Judged{m.both("model", "input", "0", 5, 0), m.both("embed", "input", "0", 3, 0.5)}
+		}},
+		"of autograd": {origin.UnseenInput, func(m *model) []judge.Judged {
+			return []judge.Judged{laidOut(m.both("loss", "input", "0", 3, 0.5), gradLayout)}
+		}},
+		"ids that no call gave": {origin.Data, func(m *model) []judge.Judged {
+			return []judge.Judged{laidOut(m.both("embed", "input", "0", 3, 0.5), idsLayout)}
+		}},
+		"ids that a call gave": {origin.UnseenInput, func(m *model) []judge.Judged {
+			ids := laidOut(m.both("embed", "input", "0", 3, 0.5), idsLayout)
+			given := laidOut(m.both("loss", "output", "0", 3, 0), idsLayout)
+			given.Problem.Seq, ids.Problem.Seq, given.Problem.Max, given.Problem.Min, given.Problem.L2 = 1, 2, ids.Problem.Max, ids.Problem.Min, ids.Problem.L2
+			return []judge.Judged{given, ids}
+		}},
+		"ids of a module": {origin.UnseenInput, func(m *model) []judge.Judged {
+			return []judge.Judged{laidOut(m.both("layer", "input", "0", 3, 0.5), idsLayout)}
+		}},
+		"a gradient that nobody is seen to give": {origin.UnseenInput, func(m *model) []judge.Judged {
+			return []judge.Judged{m.both("head", "input", "0", 3, 0.5)}
+		}},
+		"the gradient of a loss": {origin.Data, func(m *model) []judge.Judged {
+			scalar := m.both("head", "input", "0", 3, 0.5)
+			scalar.Problem.ElementCount, scalar.Bench.ElementCount = 1, 1
+			return []judge.Judged{scalar}
+		}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newModel()
 			m.ops("model", "model", "")
 			m.ops("embed", "", "model")
-			var judged []judge.Judged
-			switch name {
-			case "the root's own":
-				judged = append(judged, m.both("model", "input", "0", 3, 0.5))
-			case "handed on": // the module is recorded as it ends, after the ops in it
-				judged = append(judged, m.both("embed", "input", "0", 3, 0.5), m.both("model", "kwarg", "ids", 3, 0.5))
-			case "of a layer":
-				judged = append(judged, m.both("model", "input", "0", 5, 0), m.both("embed", "input", "0", 3, 0.5))
-			case "of autograd":
-				m.ops("loss", "", "")
-				judged = append(judged, m.both("loss", "input", "0", 3, 0.5))
-				judged[0].Problem.LayoutID, judged[0].Bench.LayoutID = gradLayout, gradLayout
-			}
-			if got := m.finish(judged).Origins[0].Kind; got != want {
-				t.Errorf("its kind is %s, want %s", got, want)
+			m.ops("layer", "layers.0", "model")
+			m.ops("loss", "", "")
+			m.ops("head", "head", "")
+			m.definitions.Ops[schemas.OpID("head")].Phase = schemas.PhaseBackward
+			if got := m.finish(c.judged(m)).Origins[0].Kind; got != c.want {
+				t.Errorf("its kind is %s, want %s", got, c.want)
 			}
 		})
 	}
+}
+
+// laidOut is a pair of tensors of another layout.
+func laidOut(j judge.Judged, layout uint64) judge.Judged {
+	j.Problem.LayoutID, j.Bench.LayoutID = layout, layout
+	return j
 }
 
 func TestNoiseDoesNotHideAJump(t *testing.T) {

@@ -19,12 +19,13 @@ type model struct {
 	finishing      result.Finishing
 }
 
-// The programs of the two runs, and the layout of all tensors.
+// The programs of the two runs, and the layouts of tensors.
 const (
 	problemProgram uint64 = 8
 	benchProgram   uint64 = 9
 	plainLayout    uint64 = 1
 	gradLayout     uint64 = 2
+	idsLayout      uint64 = 3
 )
 
 func newModel() *model {
@@ -36,6 +37,7 @@ func newModel() *model {
 	wanted := uint8(1)
 	m.definitions.Layouts[plainLayout] = &schemas.LayoutRow{LayoutID: plainLayout, Kind: "tensor", Dtype: "torch.float32", Shape: []int64{2, 4, 8}}
 	m.definitions.Layouts[gradLayout] = &schemas.LayoutRow{LayoutID: gradLayout, Kind: "tensor", Dtype: "torch.float32", Shape: []int64{2, 4, 8}, RequiresGrad: &wanted}
+	m.definitions.Layouts[idsLayout] = &schemas.LayoutRow{LayoutID: idsLayout, Kind: "tensor", Dtype: "torch.int64", Shape: []int64{8, 8}}
 	return m
 }
 

@@ -2,6 +2,7 @@ package result
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -71,12 +72,22 @@ func (p *place) fromOutside(shown *judge.Judged) bool {
 	return handedIn
 }
 
-// isEntry says whether an argument is of an op that no module called: of the model itself, or of what ran beside it. What
-// autograd follows is no data there.
+// isEntry says whether an argument is one by which tensors come into a model, as far as nothing gives it: of an op that no
+// module called, be it the model itself or what ran beside it, or whole numbers that a call takes, such as ids of tokens,
+// since calls are recorded there. What autograd follows is no data, and of gradients only that of a loss is, a single number.
 func (p *place) isEntry(site schemas.SiteRow, o *rows.Observation) bool {
-	if p.names.parent(p.at, site.OpID, false) != 0 {
-		return false
+	op, layout := p.names.op(site.OpID), p.names.layout(o.LayoutID)
+	switch {
+	case p.names.parent(p.at, site.OpID, false) != 0:
+		return op.Level != schemas.LevelModule && op.Phase == schemas.PhaseForward && isWhole(layout.Dtype)
+	case op.Phase == schemas.PhaseBackward:
+		return o.ElementCount == 1
 	}
-	grad := p.names.layout(o.LayoutID).RequiresGrad
-	return p.names.op(site.OpID).Level == "module" || grad == nil || *grad != 1
+	return op.Level == schemas.LevelModule || layout.RequiresGrad == nil || *layout.RequiresGrad != 1
+}
+
+// isWhole says whether tensors of a dtype hold whole numbers or truth values. Names of torch and of MindSpore occur.
+func isWhole(dtype string) bool {
+	lower := strings.ToLower(dtype)
+	return strings.Contains(lower, "int") || strings.Contains(lower, "bool")
 }

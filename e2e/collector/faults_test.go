@@ -92,12 +92,12 @@ func plantedFaults() []plantedFault {
 		// The loss is of no module: at L0 its first trace is the gradient that the head is given.
 		{
 			name: "smoothing", modes: allModes,
-			l0:  origin{module: "head", op: "Module.head.Linear.backward.0", kind: unseen, unmended: always("kind data")},
+			l0:  origin{module: "head", op: "Module.head.Linear.backward.0", kind: unseen},
 			mix: origin{op: "Functional.cross_entropy.0.forward", kind: "argument", literal: "0.1/0.0"},
 		},
 		{
 			name: "loss scale", modes: "micro", step: 2,
-			l0:  origin{module: "head", op: "Module.head.Linear.backward.2", kind: unseen, micro: 2, unmended: always("kind data")},
+			l0:  origin{module: "head", op: "Module.head.Linear.backward.2", kind: unseen, micro: 2},
 			mix: origin{op: "Tensor.__truediv__.2.forward", kind: "argument", literal: "2.0/4", micro: 2},
 		},
 		{
