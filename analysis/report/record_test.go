@@ -38,7 +38,7 @@ func TestRecordsAreWrittenAsStreamsAre(t *testing.T) {
 			if err := Write(&want, Style{Format: format}, bytes.NewReader(stream)); err != nil {
 				t.Fatal(err)
 			}
-			if err := WriteRecord(&got, format, record); err != nil {
+			if err := WriteRecord(&got, Style{Format: format}, record); err != nil {
 				t.Fatal(err)
 			}
 			if got.String() != want.String() {
@@ -71,10 +71,10 @@ func TestRecordsAreReadBackFromArrowAndParquet(t *testing.T) {
 	}
 	record := b.NewRecordBatch()
 	var file, columns bytes.Buffer
-	if err := WriteRecord(&file, Arrow, record); err != nil {
+	if err := WriteRecord(&file, Style{Format: Arrow}, record); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteRecord(&columns, Parquet, record); err != nil {
+	if err := WriteRecord(&columns, Style{Format: Parquet}, record); err != nil {
 		t.Fatal(err)
 	}
 	reader, err := ipc.NewFileReader(bytes.NewReader(file.Bytes()))

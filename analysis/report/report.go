@@ -79,16 +79,16 @@ func Write(to io.Writer, s Style, answer io.Reader) error {
 }
 
 // WriteRecord renders an answer that is in memory.
-func WriteRecord(to io.Writer, f Format, record arrow.RecordBatch) error {
-	switch f {
+func WriteRecord(to io.Writer, s Style, record arrow.RecordBatch) error {
+	switch s.Format {
 	case Arrow:
 		return writeArrow(to, record)
 	case Parquet:
 		return writeParquet(to, record)
 	case JSON, CSV, Text:
-		return writeRecords(to, Style{Format: f}, only(record))
+		return writeRecords(to, s, only(record))
 	}
-	return fmt.Errorf("output %q is not known", f)
+	return fmt.Errorf("output %q is not known", s.Format)
 }
 
 func writeRecords(to io.Writer, s Style, answer records) error {

@@ -36,6 +36,7 @@ func newReport(a *app) *cobra.Command {
 		cmd.RunE = func(*cobra.Command, []string) error { return err }
 		return cmd
 	}
+	cmd.AddCommand(newPairing(a))
 	for _, r := range reports {
 		cmd.AddCommand(newOneReport(a, r))
 	}

@@ -87,6 +87,18 @@ func TestStoredRunsAreComparedThroughAMap(t *testing.T) {
 	if len(asked) < 2 {
 		t.Errorf("stored comparisons name the map %d times", len(asked))
 	}
+	lines := map[string]int{}
+	p := reportPairing(t, u, "--problem", "twice separate", "--bench", "twice fused", "--map", file)
+	for _, row := range p.rows {
+		line := p.get(row, "line")
+		lines[strings.TrimPrefix(line, file)]++
+		if renamed := p.get(row, "problem_module") != p.get(row, "bench_module"); renamed && p.get(row, "reason") == "module" && line == "" {
+			t.Errorf("no line paired %q", row)
+		}
+	}
+	if len(lines) < 4 {
+		t.Errorf("lines that paired: %v", lines)
+	}
 	job := program.TextFile(t, "jobs:\n- {name: fused, problem: twice separate, bench: twice fused, map: "+file+"}\n")
 	if out := program.Run(t, u.Setting, "compare", "--jobs", job); out.Status != program.ExitSame {
 		t.Error(out)

@@ -88,5 +88,5 @@ func WriteAnswer(to io.Writer, style report.Style, comparison *report.Comparison
 	case report.CSV, report.Arrow, report.Parquet:
 	}
 	record, _ := answer.Table("divergence")
-	return report.WriteRecord(to, style.Format, record.NewSlice(0, int64(len(comparison.Divergence.Rows))))
+	return report.WriteRecord(to, style, record.NewSlice(0, int64(len(comparison.Divergence.Rows))))
 }

@@ -97,5 +97,5 @@ func WriteOverflow(to io.Writer, style report.Style, said *report.Overflow, answ
 		return report.WriteObject(to, said.Object())
 	case report.CSV, report.Arrow, report.Parquet:
 	}
-	return report.WriteRecord(to, style.Format, answer.OriginTable())
+	return report.WriteRecord(to, style, answer.OriginTable())
 }

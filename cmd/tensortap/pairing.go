@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/mapping"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// pairingReport is what report pairing is given.
+type pairingReport struct {
+	request  system.CompareRequest
+	words    comparisonWords
+	looks    looks
+	mapping  string // file
+	unpaired bool
+}
+
+// newPairing makes the report that is no SQL: who pairs ops is the judge.
+func newPairing(a *app) *cobra.Command {
+	p := pairingReport{request: system.DefaultCompareRequest()}
+	p.looks.limit = 1000
+	cmd := &cobra.Command{
+		Use:   "pairing",
+		Short: "How was each op of the problem paired with one of the bench?",
+		Long: `How was each op of the problem paired with one of the bench?
+
+Gives one row per pair of programs and op of either, in the order that merges both. Steps and
+ranks that ran the same programs are told once, by the first of them. With --map it names the
+line of the file that made each pair.
+Empty when the runs have no step in common, or every op is paired and --unpaired is given.`,
+		Example: `  tensortap report pairing --problem bad --bench good
+  tensortap report pairing --problem bad --bench good --unpaired
+  tensortap report pairing --problem bad --bench good --map fused.yaml --output csv`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.pairing(cmd.Context(), &p) },
+	}
+	addRuns(a, cmd, &p.request)
+	f := cmd.Flags()
+	f.Int64Var(&p.request.Rank, "rank", p.request.Rank, "only this rank of the problem; -1 for all")
+	addSteps(f, &p.words.steps, " of the problem")
+	f.Int64Var(&p.words.offset, "step-offset", 0, "what to add to a step of the problem for that of the bench")
+	f.BoolVar(&p.unpaired, "unpaired", false, "only ops that stand alone")
+	f.Uint64Var(&p.looks.limit, "limit", p.looks.limit, "greatest number of rows; 0 for all")
+	f.StringVar(&p.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
+	p.looks.flags(cmd)
+	return cmd
+}
+
+func (a *app) pairing(ctx context.Context, p *pairingReport) error {
+	style, err := p.looks.style()
+	if err != nil {
+		return err
+	}
+	request := p.request
+	if err := p.words.apply(&request); err != nil {
+		return err
+	}
+	if p.mapping != "" {
+		if request.Map, err = mapping.Read(p.mapping); err != nil {
+			return err
+		}
+	}
+	return a.ask(ctx, func(ctx context.Context, client *system.Client) error {
+		if err := a.warnIncomplete(ctx, client, map[string]string{"problem": request.Problem, "bench": request.Bench()}); err != nil {
+			return err
+		}
+		paired, err := client.Pairing(ctx, request)
+		if tooMany := (*pair.TooManyProgramsError)(nil); errors.As(err, &tooMany) {
+			fmt.Fprintln(a.stderr, "INCOMPLETE:", tooMany)
+		} else if err != nil {
+			return err
+		}
+		if p.unpaired {
+			paired = system.Unpaired(paired)
+		}
+		if style.Limit > 0 {
+			paired = paired[:min(uint64(len(paired)), style.Limit)]
+		}
+		return report.WriteRecord(a.stdout, style, compare.PairingTable(paired))
+	})
+}
