@@ -7,8 +7,8 @@ func Comparison() Table {
 		Key: []string{"comparison_id"},
 		Doc: "One row per comparison of stored runs: what was asked, by which rules, and the answer in numbers.",
 		Columns: []Column{
-			{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "Hash of the question, the time and the answer."},
-			{Name: "created_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "When it was made, by the clock of who compared."},
+			{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "Hash of the question and the answer: the same answer is the same comparison."},
+			{Name: "created_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "When it was made first, or again after another answer, by the clock of who compared."},
 			{Name: "problem", Type: String, Unit: None, Doc: "Name of the run under suspicion."},
 			{Name: "benches", Type: Strings, Unit: None, Doc: "Names of the runs it was held against, the first of which it was paired with."},
 			{Name: "rules", Type: Uint16, Unit: None, Doc: "Version of the rules of judgement."},

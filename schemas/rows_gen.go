@@ -747,8 +747,8 @@ func (r *PayloadErrorRow) load(c []arrow.Array, i int) {
 
 // ComparisonRow is a row of comparison. One row per comparison of stored runs: what was asked, by which rules, and the answer in numbers.
 type ComparisonRow struct {
-	ComparisonID     uint64   `parquet:"comparison_id"`      // Hash of the question, the time and the answer.
-	CreatedTimeNs    int64    `parquet:"created_time_ns"`    // When it was made, by the clock of who compared.
+	ComparisonID     uint64   `parquet:"comparison_id"`      // Hash of the question and the answer: the same answer is the same comparison.
+	CreatedTimeNs    int64    `parquet:"created_time_ns"`    // When it was made first, or again after another answer, by the clock of who compared.
 	Problem          string   `parquet:"problem"`            // Name of the run under suspicion.
 	Benches          []string `parquet:"benches,list"`       // Names of the runs it was held against, the first of which it was paired with.
 	Rules            uint16   `parquet:"rules"`              // Version of the rules of judgement.

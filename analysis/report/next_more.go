@@ -67,11 +67,14 @@ func (a *advice) whole() {
 
 // bothHave compares the first steps without gap that both runs have on all ranks, if there are any.
 func (a *advice) bothHave() {
-	if first, last, any := a.commonSteps(); any {
+	switch first, last, any := a.commonSteps(); {
+	case !any:
+		a.say("record the same steps and ranks of both runs")
+	case first == last:
+		a.compare(fmt.Sprintf("--steps %d", first))
+	default:
 		a.compare(fmt.Sprintf("--steps %d-%d", first, last))
-		return
 	}
-	a.say("record the same steps and ranks of both runs")
 }
 
 func (a *advice) commonSteps() (first, last uint32, any bool) {

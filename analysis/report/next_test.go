@@ -75,6 +75,7 @@ func TestEachVerdictEndsWithWhatToDoNext(t *testing.T) {
 		"a run that lost something":           {Comparison{Verdict: Unknown, Stored: true, Summary: counted("paired_count", "measured_count"), Completeness: incomplete}, []string{"tensortap report completeness --run bad", "tensortap report completeness --run 'a good'"}},
 		"a run that goes on":                  {Comparison{Verdict: Unknown, Stored: true, Summary: counted("paired_count", "measured_count"), Completeness: incomplete, Recorded: live("mix")}, []string{"wait until both runs have ended"}},
 		"a step more":                         {Comparison{Verdict: Unknown, Summary: summed(0, 0, 5), Recorded: apart([]uint32{0, 1, 2}, []uint32{0, 1})}, []string{"tensortap compare bad 'a good' --steps 0-1"}},
+		"a step less":                         {Comparison{Verdict: Unknown, Summary: summed(0, 5), Recorded: apart([]uint32{0, 1}, []uint32{0})}, []string{"tensortap compare bad 'a good' --steps 0"}},
 		"a rank more":                         {Comparison{Verdict: Unknown, Summary: summed(5, 5), Recorded: apart([]uint32{0, 1}, []uint32{0, 1})}, []string{"record the same steps and ranks"}},
 		"checksums":                           {Comparison{Verdict: Unknown, Summary: counted("paired_count", "measured_count", "bits_differ_count"), Recorded: recordedBy("msprobe", "L1", "md5")}, []string{`dump both with "task": "tensor"`}},
 		"NaN on both sides":                   {Comparison{Verdict: Unknown, Summary: counted("paired_count", "measured_count", "same_not_finite_count")}, []string{"tensortap overflow bad"}},

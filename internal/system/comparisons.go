@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -19,7 +21,8 @@ const MostFindings = 10_000
 // StoreComparison publishes a comparison of stored runs and the places that it
 // names, in their order. It fills in the ids, the positions and, where that is
 // 0, the time, and returns the id of the comparison once the stream has it.
-// Publishing the very same answer again changes nothing.
+// The time is no part of the id: an answer that is the latest to its question
+// already is not published again, and keeps its time.
 func (c *Client) StoreComparison(ctx context.Context, made schemas.ComparisonRow, findings []schemas.FindingRow) (uint64, error) {
 	if made.CreatedTimeNs == 0 {
 		made.CreatedTimeNs = c.now().UnixNano()
@@ -35,6 +38,13 @@ func (c *Client) StoreComparison(ctx context.Context, made schemas.ComparisonRow
 	for i := range placed {
 		placed[i].ComparisonID = made.ComparisonID
 	}
+	latest, err := c.latestAnswer(ctx, &made)
+	if err != nil {
+		return 0, fmt.Errorf("look for the last comparison of %s: %w", made.Problem, err)
+	}
+	if latest == made.ComparisonID {
+		return latest, nil
+	}
 	if err := c.publishComparison(ctx, &made, placed); err != nil {
 		return 0, fmt.Errorf("store the comparison of %s: %w", made.Problem, err)
 	}
@@ -49,9 +59,25 @@ func known(v *float64) *float64 {
 	return v
 }
 
-// comparisonID is the hash of the content.
+// latestAnswer is the id of the last comparison that was asked the same; 0 where there is none.
+func (c *Client) latestAnswer(ctx context.Context, made *schemas.ComparisonRow) (uint64, error) {
+	return c.latest(ctx, "SELECT toString(argMax(comparison_id, created_time_ns)) AS latest FROM tap_store.comparison "+
+		"WHERE problem = {problem:String} AND benches = {benches:Array(String)} AND question = {question:String}",
+		map[string]string{"problem": made.Problem, "benches": ask.Texts(made.Benches), "question": made.Question})
+}
+
+// latest is the only number of an answer.
+func (c *Client) latest(ctx context.Context, query string, parameters map[string]string) (uint64, error) {
+	table, err := c.Table(ctx, query, parameters)
+	if err != nil || len(table.Rows) == 0 {
+		return 0, err
+	}
+	return strconv.ParseUint(table.Get(0, "latest").Exact, 10, 64)
+}
+
+// comparisonID is the hash of the content, whenever it was made.
 func comparisonID(made schemas.ComparisonRow, findings []schemas.FindingRow) uint64 {
-	made.ComparisonID = 0
+	made.ComparisonID, made.CreatedTimeNs = 0, 0
 	hasher := xxh3.New()
 	text, err := json.Marshal(made)
 	if err == nil {
@@ -94,7 +120,7 @@ func (c *Client) publishComparison(ctx context.Context, made *schemas.Comparison
 		}
 		id.Batch++
 	}
-	id.Batch = 0
+	id.Batch = uint64(made.CreatedTimeNs) //nolint:gosec // any number that is another where the answer comes back after others
 	comparisons := schemas.NewBuilder[schemas.ComparisonRow]()
 	comparisons.Append(made)
 	if err := publishBatch(ctx, publisher, comparisons, id); err != nil {
