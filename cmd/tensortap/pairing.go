@@ -42,7 +42,7 @@ Empty when the runs have no step in common, or every op is paired and --unpaired
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.pairing(cmd.Context(), &p) },
 	}
-	addRuns(a, cmd, &p.request)
+	addRuns(cmd, &p.request, "name of the run", a.completeRuns)
 	f := cmd.Flags()
 	f.Int64Var(&p.request.Rank, "rank", p.request.Rank, "only this rank of the problem; -1 for all")
 	addSteps(f, &p.words.steps, " of the problem")
