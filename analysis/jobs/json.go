@@ -55,7 +55,7 @@ type counts struct {
 }
 
 func answersOf(results []Result) answers {
-	all := answers{Status: Status(results), Counts: map[Verdict]int{Same: 0, Differs: 0, Unknown: 0, Failed: 0}, Jobs: []answer{}}
+	all := answers{Status: Status(results), Counts: map[Verdict]int{Same: 0, Differs: 0, Unknown: 0, Failed: 0, Skipped: 0}, Jobs: []answer{}}
 	for i := range results {
 		all.Counts[results[i].Verdict]++
 		all.Jobs = append(all.Jobs, answerOf(&results[i]))

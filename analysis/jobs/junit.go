@@ -50,7 +50,12 @@ type junitCase struct {
 	Time      string      `xml:"time,attr"`
 	Failure   *junitFault `xml:"failure,omitempty"`
 	Error     *junitFault `xml:"error,omitempty"`
+	Skipped   *junitSkip  `xml:"skipped,omitempty"`
 	Output    string      `xml:"system-out,omitempty"`
+}
+
+type junitSkip struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitFault struct {
@@ -70,6 +75,9 @@ func junitOf(name string, results []Result) junitSuite {
 		if one.Error != nil {
 			suite.Errors++
 		}
+		if one.Skipped != nil {
+			suite.Skipped++
+		}
 		total += results[i].Elapsed.Seconds()
 		suite.Cases = append(suite.Cases, one)
 	}
@@ -88,6 +96,8 @@ func junitCaseOf(suite string, r *Result) junitCase {
 		c.Failure = fault
 	case Unknown, Failed:
 		c.Error = fault
+	case Skipped:
+		c.Skipped = &junitSkip{Message: clean(r.Headline())}
 	}
 	return c
 }

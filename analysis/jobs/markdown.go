@@ -39,7 +39,7 @@ func kindOf(o *Origin) string {
 
 // marked has what needs a look stand out.
 func marked(v Verdict) string {
-	if v == Same {
+	if v == Same || v == Skipped {
 		return string(v)
 	}
 	return "**" + string(v) + "**"

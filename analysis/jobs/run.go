@@ -17,6 +17,7 @@ const (
 	Differs Verdict = "differs"
 	Unknown Verdict = "unknown" // nothing can be said
 	Failed  Verdict = "error"   // the comparison itself could not be made
+	Skipped Verdict = "skipped" // it was judged before, and was not asked for again
 )
 
 // Outcome is the answer to one comparison.
@@ -111,7 +112,7 @@ const statusUnknown = 2
 
 func (r *Result) status() int {
 	switch r.Verdict {
-	case Same:
+	case Same, Skipped:
 		return 0
 	case Differs:
 		return 1
@@ -126,6 +127,10 @@ func Summary(results []Result) string {
 	for i := range results {
 		counts[results[i].Verdict]++
 	}
-	return fmt.Sprintf("%d compared: %d same, %d differ, %d unknown, %d failed",
-		len(results), counts[Same], counts[Differs], counts[Unknown], counts[Failed])
+	summary := fmt.Sprintf("%d compared: %d same, %d differ, %d unknown, %d failed",
+		len(results)-counts[Skipped], counts[Same], counts[Differs], counts[Unknown], counts[Failed])
+	if counts[Skipped] > 0 {
+		summary += fmt.Sprintf("; %d skipped", counts[Skipped])
+	}
+	return summary
 }

@@ -36,6 +36,16 @@ func (e *expansion) read(job Job) (Job, error) {
 	return job, errors.Join(faults...)
 }
 
+// OnlyStored refuses pairs of folders, of which nobody knows what was judged before.
+func OnlyStored(pairs []Pair) error {
+	for i := range pairs {
+		if p := &pairs[i]; p.Fault == nil && !p.Stored {
+			return fmt.Errorf("line %d: job %q is of folders, of which nothing is kept: what was judged before is known of stored runs only", p.Line, p.Name)
+		}
+	}
+	return nil
+}
+
 // side is the name of a run, or a path. Patterns that fit nothing say so later.
 func (e *expansion) side(job Job, name string) (string, error) {
 	written, path := job.written[name]

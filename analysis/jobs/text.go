@@ -33,6 +33,8 @@ func (r *Result) Headline() string {
 		return printable(r.Err.Error())
 	case r.Verdict == Unknown:
 		return printable(r.Because)
+	case r.Verdict == Skipped:
+		return "judged before"
 	case len(r.Origins) > 0:
 		return printable(r.Origins[0].line()) + others(len(r.Origins)-1)
 	case r.Counts != Counts{}:

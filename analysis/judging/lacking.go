@@ -3,8 +3,10 @@ package judging
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/verdicts"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -83,6 +85,23 @@ func (k *Keeper) Lacking(ctx context.Context, c Comparison) (uint64, error) {
 		lacking = 1
 	}
 	return lacking, nil
+}
+
+// Done says whether all steps that the request asks for are judged as the database has them. It reads no tensor.
+func (k *Keeper) Done(ctx context.Context, c Comparison) (bool, error) {
+	if c.Request.Rank < 0 && c.Request.Steps.All() {
+		lacking, err := k.Lacking(ctx, c)
+		return lacking == 0, err
+	}
+	job, err := k.Open(ctx, c.Request)
+	if err != nil {
+		return false, err
+	}
+	w, err := k.writer(ctx, c, job)
+	if err != nil {
+		return false, err
+	}
+	return len(job.Steps()) > 0 && !slices.ContainsFunc(job.Steps(), func(at pair.Step) bool { return !w.known(at) }), nil
 }
 
 // units are the epochs of what a comparison has judged before.

@@ -23,6 +23,7 @@ type comparing struct {
 	output, outputDir string
 	jobs, mapping     string // files
 	suggestMap        bool
+	onlyNew           bool
 }
 
 func newCompare(a *app) *cobra.Command {
@@ -68,6 +69,9 @@ Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little d
 
 // checkArguments wants two runs, unless a file names them.
 func (c *comparing) checkArguments(cmd *cobra.Command, args []string) error {
+	if c.jobs == "" && c.onlyNew {
+		return fmt.Errorf("--%s goes with --%s alone", onlyNewFlag, jobsFlag)
+	}
 	if c.jobs == "" {
 		return cobra.MinimumNArgs(2)(cmd, args)
 	}
@@ -89,6 +93,7 @@ func (c *comparing) flags(cmd *cobra.Command) {
 	f.StringVar(&c.request.Folders[1], "bench-dir", "", "likewise of the bench's")
 	f.Uint64Var(&c.request.Limit, "limit", c.request.Limit, "greatest number of differing tensors to list; text shows at most 4")
 	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs that this `FILE` names")
+	f.BoolVar(&c.onlyNew, onlyNewFlag, false, "with --jobs: leave out pairs of stored runs that were judged before, as they are now")
 	f.StringVar(&c.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
 	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of the weights")
 	_ = cmd.MarkFlagFilename(jobsFlag, "yaml", "yml")
@@ -102,7 +107,7 @@ func (c *comparing) flags(cmd *cobra.Command) {
 // compareAny does what the flags say.
 func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error {
 	if c.jobs != "" {
-		return a.compareJobs(cmd.Context(), c.jobs, c.output)
+		return a.compareJobs(cmd.Context(), c.jobs, c.output, c.onlyNew)
 	}
 	request := c.request
 	request.Problem, request.Benches = args[0], args[1:]

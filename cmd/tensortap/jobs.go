@@ -19,8 +19,11 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// jobsFlag is the flag that names a file of comparisons.
-const jobsFlag = "jobs"
+// jobsFlag is the flag that names a file of comparisons, onlyNewFlag the one that leaves out those that were judged before.
+const (
+	jobsFlag    = "jobs"
+	onlyNewFlag = "only-new"
+)
 
 // jobsWriters are the ways to write what came of a file of comparisons, by the value of --output.
 func jobsWriters(suite string) map[string]func(io.Writer, []jobs.Result) error {
@@ -35,7 +38,7 @@ func jobsOutputs() []string { return []string{"text", "json", "junit", "markdown
 
 // onlyJobs refuses flags that each job of a file says for itself.
 func onlyJobs(f *pflag.FlagSet) (err error) {
-	together := []string{jobsFlag, "output", "data", "nats", "clickhouse", "engine", "verbose"}
+	together := []string{jobsFlag, onlyNewFlag, "output", "data", "nats", "clickhouse", "engine", "verbose"}
 	f.Visit(func(given *pflag.Flag) {
 		if !slices.Contains(together, given.Name) {
 			err = fmt.Errorf("--%s does not go with --%s, whose file says what each job asks", given.Name, jobsFlag)
@@ -45,7 +48,7 @@ func onlyJobs(f *pflag.FlagSet) (err error) {
 }
 
 // compareJobs compares all pairs of a file, and ends with the status of the worst.
-func (a *app) compareJobs(ctx context.Context, file, output string) error {
+func (a *app) compareJobs(ctx context.Context, file, output string, onlyNew bool) error {
 	write, known := jobsWriters(filepath.Base(file))[output]
 	if !known {
 		return fmt.Errorf("output %q: want one of %s with --%s", output, strings.Join(jobsOutputs(), ", "), jobsFlag)
@@ -54,7 +57,10 @@ func (a *app) compareJobs(ctx context.Context, file, output string) error {
 	if err != nil {
 		return err
 	}
-	results := a.runJobs(ctx, all)
+	results, err := a.runJobs(ctx, all, onlyNew)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", onlyNewFlag, err)
+	}
 	for i := range results {
 		for _, warning := range results[i].Warnings {
 			fmt.Fprintf(a.stderr, "warning: %s: %s\n", report.Printable(results[i].Name), report.Printable(warning))
@@ -73,22 +79,23 @@ func (a *app) compareJobs(ctx context.Context, file, output string) error {
 }
 
 // runJobs compares all pairs. Where stored runs cannot be reached, pairs of folders are compared all the same.
-func (a *app) runJobs(ctx context.Context, all []jobs.Job) (results []jobs.Result) {
-	b := batch{app: a}
+func (a *app) runJobs(ctx context.Context, all []jobs.Job, onlyNew bool) (results []jobs.Result, err error) {
+	b := batch{app: a, onlyNew: onlyNew}
 	if !jobs.Stored(all) {
 		return b.run(ctx, all, nil)
 	}
 	asked := false
-	err := a.inRunning(ctx, "the file names stored runs; to compare them", func(ctx context.Context, client *system.Client) error {
+	var refused error
+	err = a.inRunning(ctx, "the file names stored runs; to compare them", func(ctx context.Context, client *system.Client) error {
 		asked = true
 		b.client = client
 		runs, err := client.RunNames(ctx)
 		b.unreachable = err
-		results = b.run(ctx, all, runs)
+		results, refused = b.run(ctx, all, runs)
 		return nil
 	})
 	if asked {
-		return results
+		return results, refused
 	}
 	b.unreachable = err
 	return b.run(ctx, all, nil)
@@ -102,17 +109,24 @@ type batch struct {
 	app         *app
 	client      *system.Client // of stored runs; nil where none is needed
 	unreachable error          // why stored runs cannot be asked for
+	onlyNew     bool           // leave out what was judged before
 
 	counted   sync.Mutex // over the progress
 	progress  *progress
 	done, all int64
 }
 
-func (b *batch) run(ctx context.Context, all []jobs.Job, runs []string) []jobs.Result {
+// run compares the pairs of all jobs. The error says which of them cannot be asked whether it is new.
+func (b *batch) run(ctx context.Context, all []jobs.Job, runs []string) ([]jobs.Result, error) {
 	pairs := jobs.Expand(all, runs, jobs.Folders)
+	if b.onlyNew {
+		if err := jobs.OnlyStored(pairs); err != nil {
+			return nil, err
+		}
+	}
 	b.progress, b.all = b.app.progressIn("compare pairs", false), int64(len(pairs))
 	defer b.progress.finish()
-	return jobs.Run(ctx, pairs, jobs.Config{Parallel: sideBySide, Now: time.Now}, b.compare)
+	return jobs.Run(ctx, pairs, jobs.Config{Parallel: sideBySide, Now: time.Now}, b.compare), nil
 }
 
 func (b *batch) compare(ctx context.Context, pair jobs.Pair) (jobs.Outcome, error) {
@@ -120,6 +134,11 @@ func (b *batch) compare(ctx context.Context, pair jobs.Pair) (jobs.Outcome, erro
 	request, err := requestOf(pair.Job)
 	if err != nil {
 		return jobs.Outcome{}, err
+	}
+	if b.onlyNew && b.unreachable == nil {
+		if before, err := b.client.JudgedBefore(ctx, request); err != nil || before {
+			return jobs.Outcome{Verdict: jobs.Skipped}, err
+		}
 	}
 	comparison, err := b.judge(ctx, request)
 	if err != nil {

@@ -143,6 +143,41 @@ func TestAJobOfStoredRunsHasTheStatusOfTheWorst(t *testing.T) {
 	}
 }
 
+func TestJobsThatWereJudgedBeforeAreSkipped(t *testing.T) {
+	t.Parallel()
+	u := program.Shared(t)
+	for run, dump := range map[string]string{"new bad": "B02_weight_mix", "new good": "B01_twin_mix"} {
+		u.Publish(t, recorded.Unpack(t, dump), run)
+	}
+	u.Settle(t)
+	file := program.TextFile(t, "jobs:\n- {name: all, problem: new bad, bench: new good}\n- {name: first, problem: new bad, bench: new good, rank: 0, steps: '0', tolerance: 0.5}\n")
+	ask := func(status int, output string, wants ...string) {
+		t.Helper()
+		out := program.Run(t, u.Setting, "compare", "--jobs", file, "--only-new", "--output", output)
+		for _, want := range wants {
+			if out.Status != status || !strings.Contains(out.Stdout, want) {
+				t.Errorf("%v, want status %d and %q", out, status, want)
+			}
+		}
+	}
+	ask(program.ExitDiffers, "text", "2 compared: 1 same, 1 differ, 0 unknown, 0 failed\n")
+	ask(program.ExitSame, "text", "skipped  all ", "judged before", "0 compared: 0 same, 0 differ, 0 unknown, 0 failed; 2 skipped\n")
+	ask(program.ExitSame, "junit", `skipped="2"`, `<skipped message="judged before">`)
+	ask(program.ExitSame, "json", `"skipped": 2`)
+	ask(program.ExitSame, "markdown", "| skipped | first | judged before |")
+	u.Publish(t, recorded.Unpack(t, "B04_eps_mix"), "new bad", "--replace")
+	u.Settle(t)
+	ask(program.ExitDiffers, "text", "2 compared: ")
+	for want, args := range map[string][]string{
+		"is of folders, of which nothing is kept": {"--jobs", program.TextFile(t, "jobs:\n- {name: a, problem: "+t.TempDir()+", bench: "+t.TempDir()+"}\n"), "--only-new"},
+		"--only-new goes with --jobs alone":       {"new bad", "new good", "--only-new"},
+	} {
+		if out := program.Run(t, u.Setting, append([]string{"compare"}, args...)...); out.Status != program.ExitError || !strings.Contains(out.Stderr, want) {
+			t.Errorf("%q: %v, want %q", args, out, want)
+		}
+	}
+}
+
 func TestAJobsFileTakesNoOtherQuestion(t *testing.T) {
 	t.Parallel()
 	file := program.TextFile(t, "jobs:\n- {name: a, problem: ./b, bench: ./c}\n")

@@ -28,6 +28,28 @@ func (c *Client) Judged(ctx context.Context, r CompareRequest) (string, error) {
 	return schemas.FormatID(id), err
 }
 
+// JudgedBefore says whether the comparison of stored runs was asked for and judged, and nothing came since. Through a map
+// nothing is stored, so that it never was.
+func (c *Client) JudgedBefore(ctx context.Context, r CompareRequest) (bool, error) {
+	if r.Map != nil {
+		return false, nil
+	}
+	for _, run := range r.sides() {
+		if err := c.checkNamed(ctx, run); err != nil {
+			return false, err
+		}
+	}
+	declared, err := c.declaration(ctx, r, r.sides())
+	if err != nil {
+		return false, err
+	}
+	keeper, err := c.keeper()
+	if err != nil {
+		return false, err
+	}
+	return keeper.Done(ctx, declared)
+}
+
 // keeper judges what the database has, and publishes to the stream.
 func (c *Client) keeper() (*judging.Keeper, error) {
 	publisher, err := (&publishing{client: c}).newPublisher()
