@@ -36,7 +36,7 @@ type Keeper struct {
 // Where nothing is missing, no tensor is read.
 func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 	id := c.ID()
-	if err := k.declare(ctx, c); err != nil {
+	if err := k.Declare(ctx, c); err != nil {
 		return id, err
 	}
 	lacking, err := k.Lacking(ctx, c)
@@ -47,14 +47,15 @@ func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 	if err != nil || lacking == 0 && !began.stale() {
 		return id, err
 	}
-	return id, k.Bring(ctx, c, everything)
+	return id, k.bring(ctx, c, true, everything)
 }
 
 // everything judges all that is there, be it whole or not.
 func everything(*compare.Job, pair.Step) bool { return true }
 
-// Bring judges the steps that lack a verdict and are ready for it, and says where the difference began.
-func (k *Keeper) Bring(ctx context.Context, c Comparison, ready func(*compare.Job, pair.Step) bool) error {
+// bring judges the steps that lack a verdict and are ready for it, and says where the difference began. A step of which
+// rows are missing is judged only where all is judged, be it whole or not.
+func (k *Keeper) bring(ctx context.Context, c Comparison, all bool, ready func(*compare.Job, pair.Step) bool) error {
 	job, err := k.Open(ctx, c.Request)
 	if err != nil {
 		return err
@@ -69,6 +70,7 @@ func (k *Keeper) Bring(ctx context.Context, c Comparison, ready func(*compare.Jo
 			lacking = append(lacking, at)
 		}
 	}
+	w.all = all
 	collected := job.Collector()
 	err = job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error { return w.unit(ctx, at, judged, collected) })
 	if err != nil {
@@ -79,7 +81,7 @@ func (k *Keeper) Bring(ctx context.Context, c Comparison, ready func(*compare.Jo
 
 // Answer judges what the job is asked for, stores what is not stored yet, and gives the whole answer.
 func (k *Keeper) Answer(ctx context.Context, c Comparison, job *compare.Job) (*compare.Answer, error) {
-	if err := k.declare(ctx, c); err != nil {
+	if err := k.Declare(ctx, c); err != nil {
 		return nil, err
 	}
 	w, err := k.writer(ctx, c, job)
@@ -121,6 +123,7 @@ type writer struct {
 	id             uint64
 	problem, bench *rows.Run
 	publish        func(context.Context, schemas.Message) error
+	all            bool // units that are not whole are published, too
 
 	mutex sync.Mutex
 	units map[uint64]bool // that are stored
@@ -131,7 +134,7 @@ func (k *Keeper) writer(ctx context.Context, c Comparison, job *compare.Job) (*w
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{id: c.ID(), units: units, publish: k.Publish}
+	w := &writer{id: c.ID(), units: units, publish: k.Publish, all: true}
 	w.problem, w.bench = job.Runs()
 	return w, nil
 }
@@ -152,7 +155,7 @@ func (w *writer) has(unit uint64) bool {
 func (w *writer) unit(ctx context.Context, at pair.Step, judged []judge.Judged, collected *result.Collector) error {
 	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
 	unit.Seen(at)
-	if w.has(unit.Epoch()) {
+	if w.has(unit.Epoch()) || unit.Provisional && !w.all {
 		return nil
 	}
 	messages, err := verdicts.Messages(unit, judged, collected)

@@ -18,15 +18,17 @@ const latestQuery = `SELECT
 FROM tap_store.declared_comparison
 WHERE problem = {problem:String} AND benches[1] = {bench:String}`
 
-// declare publishes what is asked for, unless it was asked for last.
-func (k *Keeper) declare(ctx context.Context, c Comparison) error {
+// Declare publishes what is asked for, unless it was asked for last. What stands goes on standing.
+func (k *Keeper) Declare(ctx context.Context, c Comparison) error {
 	table, err := k.Door.Table(ctx, latestQuery, c.parameters())
 	if err != nil {
 		return fmt.Errorf("look for the comparison of %s: %w", c.Request.Problem, err)
 	}
-	if table.Get(0, "latest").True() && (!c.Standing || table.Get(0, "standing").True()) {
+	stands := table.Get(0, "standing").True()
+	if table.Get(0, "latest").True() && (!c.Standing || stands) || c.Standing && stands {
 		return nil
 	}
+	c.Standing = c.Standing || stands
 	message, err := verdicts.Declared(c.row(k.Now().UnixNano()))
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ part of the files that were to be stored cannot be read.`,
 	root.SetErr(stderr)
 	a.flags(root)
 	root.AddCommand(
-		newUp(a), newAgent(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newQuery(a), newLogs(a),
+		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newQuery(a), newLogs(a),
 		newReplay(a), newEngine(a), newVersion(a),
 	)
 	return root

@@ -167,6 +167,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 			s.mendTrend(deliverCtx, client)
 			return nil
 		})
+		group.Go(func() error { return client.Judge(deliverCtx, s.cfg.Log) })
 	}
 	group.Go(func() error {
 		if !s.cfg.Unannounced {

@@ -11,6 +11,7 @@ SELECT
     tolerances,
     exceptions,
     step_offset,
+    mapping,
     strict
 FROM
 (
@@ -24,6 +25,7 @@ FROM
         tolerances,
         exceptions,
         step_offset,
+        mapping,
         strict
     FROM tap_store.baseline
     ORDER BY

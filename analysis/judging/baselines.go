@@ -1,0 +1,69 @@
+package judging
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// baselinesCondition is of those that are set: of each name the latest change.
+const baselinesCondition = `(name, changed_time_ns) IN (SELECT name, max(changed_time_ns) FROM tap_store.baseline GROUP BY name) AND removed = 0
+ORDER BY name LIMIT 1 BY name`
+
+// declareMatches declares, for each baseline, the comparison of each run that matches.
+func (s *Standing) declareMatches(ctx context.Context) error {
+	baselines, err := ask.Rows[schemas.BaselineRow](ctx, s.Keeper.Door, baselinesCondition)
+	if err != nil || len(baselines) == 0 {
+		return err
+	}
+	runs, err := ask.Rows[schemas.RunRow](ctx, s.Keeper.Door, "1 ORDER BY run_id, first_event_time_ns DESC LIMIT 1 BY run_id")
+	if err != nil {
+		return err
+	}
+	for i := range baselines {
+		for j := range runs {
+			if !matches(&baselines[i], &runs[j]) {
+				continue
+			}
+			if err := s.declareMatch(ctx, &baselines[i], runs[j].Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// declareMatch declares a comparison, unless it was declared before.
+func (s *Standing) declareMatch(ctx context.Context, b *schemas.BaselineRow, run string) error {
+	c, err := Of(&schemas.DeclaredComparisonRow{
+		Problem: run, Benches: b.Benches, Tolerance: b.Tolerance, Tolerances: b.Tolerances, Exceptions: b.Exceptions,
+		StepOffset: b.StepOffset, Mapping: b.Mapping, Strict: b.Strict, Standing: 1,
+	})
+	if err != nil {
+		return fmt.Errorf("hold %s against baseline %s: %w", run, b.Name, err)
+	}
+	if s.declared[c.ID()] {
+		return nil
+	}
+	if err := s.Keeper.Declare(ctx, c); err != nil {
+		return err
+	}
+	s.declared[c.ID()] = true
+	return nil
+}
+
+// matches says whether a run is held against a baseline: it has the labels, and is no bench of it.
+func matches(b *schemas.BaselineRow, run *schemas.RunRow) bool {
+	if slices.Contains(b.Benches, run.Name) {
+		return false
+	}
+	for name, value := range b.Labels {
+		if own, has := run.Labels[name]; !has || own != value {
+			return false
+		}
+	}
+	return true
+}

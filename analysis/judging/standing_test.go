@@ -1,0 +1,75 @@
+package judging_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/tensortap/tensortap/analysis/judging"
+	"github.com/tensortap/tensortap/analysis/verdicts"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// stands judges as a standing judge does until it has stored as many rows of the comparison as that.
+func (d *desk) stands(t *testing.T, rows int) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	standing := judging.Standing{
+		Keeper: &d.Keeper, Current: func(context.Context) error { return nil },
+		Mine: func(context.Context, string) (bool, error) { return true, nil }, Log: zerolog.New(zerolog.NewTestWriter(t)),
+	}
+	done := make(chan error, 1)
+	go func() { done <- standing.Run(ctx) }()
+	for len(d.rows(t)) < rows && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARunThatMatchesABaselineIsJudgedAsIfItWereAskedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.database.Load(t, "../../sql/testdata/input/plain.txtar")
+	for _, table := range []string{"verdict", "judged_step", "layer_error", "origin", "declared_comparison", "baseline"} {
+		d.database.Query(t, "TRUNCATE TABLE tap_store."+table, "", nil)
+	}
+	if _, err := d.Judged(t.Context(), comparison()); err != nil {
+		t.Fatal(err)
+	}
+	asked := d.rows(t)
+	for _, table := range []string{"verdict", "judged_step", "layer_error", "origin", "declared_comparison"} {
+		d.database.Query(t, "TRUNCATE TABLE tap_store."+table, "", nil)
+	}
+	baseline, err := verdicts.Baseline(schemas.BaselineRow{Name: "golden", ChangedTimeNs: 1, Benches: []string{"bench"}, Tolerance: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.database.Write(t, []schemas.Message{baseline})
+	d.stands(t, len(asked))
+	if got := d.rows(t); !slices.Equal(got, asked) {
+		t.Errorf("judged as it stands\n%s\nasked for\n%s", strings.Join(got, "\n"), strings.Join(asked, "\n"))
+	}
+}
+
+// ofComparison is the condition that a row is of the comparison of problem and bench.
+func ofComparison() string { return fmt.Sprintf("comparison_id = %d", comparison().ID()) }
+
+// rows are those that judging has stored.
+func (d *desk) rows(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, view := range []string{"divergences", "judged_steps", "layer_errors", "origins"} {
+		answer := d.database.Query(t, "SELECT * FROM tap."+view+" WHERE "+ofComparison()+" ORDER BY ALL FORMAT TSVWithNames", "", nil)
+		all = append(all, strings.Split(answer, "\n")...)
+	}
+	return all
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+func newJudge(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "judge",
+		Short: "Judge standing comparisons as steps land, until Ctrl-C",
+		Long: `Judge standing comparisons as steps land, until Ctrl-C: those of baselines, and those of
+runs that were started with --bench. tensortap up has a judge inside. Several judges
+share the comparisons; what one does that is killed, another goes on with within ten
+seconds, and no verdict is lost or stored twice.`,
+		Example: `  tensortap judge
+  tensortap judge --data /srv/tensortap`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.inRunning(cmd.Context(), "a judge works beside a running system", func(ctx context.Context, client *system.Client) error {
+				return client.Judge(ctx, a.logger())
+			})
+		},
+	}
+}

@@ -1,0 +1,108 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// LeaseBucket holds which worker does which work.
+const LeaseBucket = "tap_leases"
+
+// LeaseAge is how long a lease lasts that its holder does not renew: after that others take the work of one who died.
+const LeaseAge = 6 * time.Second
+
+// Leases share work among several workers. Work that two of them do at once, since one was thought dead, must come to
+// the same. Its methods may be called at the same time.
+type Leases struct {
+	bucket jetstream.KeyValue
+	holder string
+
+	mutex sync.Mutex
+	held  map[string]uint64 // revision of each lease
+}
+
+// OpenLeases takes part under a name that no other worker has.
+func OpenLeases(ctx context.Context, js jetstream.JetStream, holder string) (*Leases, error) {
+	bucket, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: LeaseBucket, Description: "which worker does which work", TTL: LeaseAge, Storage: jetstream.FileStorage,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare bucket %s: %w", LeaseBucket, err)
+	}
+	return &Leases{bucket: bucket, holder: holder, held: map[string]uint64{}}, nil
+}
+
+// Take says whether the work is this worker's from now on, for as long as it renews.
+func (l *Leases) Take(ctx context.Context, work string) (bool, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if revision, held := l.held[work]; held {
+		return l.renew(ctx, work, revision)
+	}
+	revision, err := l.bucket.Create(ctx, work, []byte(l.holder))
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("take %s: %w", work, err)
+	}
+	l.held[work] = revision
+	return true, nil
+}
+
+// renew holds the mutex.
+func (l *Leases) renew(ctx context.Context, work string, revision uint64) (bool, error) {
+	next, err := l.bucket.Update(ctx, work, []byte(l.holder), revision)
+	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		delete(l.held, work)
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("renew %s: %w", work, err)
+	}
+	l.held[work] = next
+	return true, nil
+}
+
+// Renew renews what is held until ctx ends, and then gives it back.
+func (l *Leases) Renew(ctx context.Context) {
+	tick := time.NewTicker(LeaseAge / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			l.release(context.WithoutCancel(ctx))
+			return
+		case <-tick.C:
+			for _, work := range l.names() {
+				_, _ = l.Take(ctx, work) // one that is lost is found out when it is taken again
+			}
+		}
+	}
+}
+
+func (l *Leases) names() []string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	names := make([]string, 0, len(l.held))
+	for work := range l.held {
+		names = append(names, work)
+	}
+	return names
+}
+
+func (l *Leases) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, LeaseAge)
+	defer cancel()
+	for _, work := range l.names() {
+		l.mutex.Lock()
+		_ = l.bucket.Delete(ctx, work, jetstream.LastRevision(l.held[work])) // else it ends by its age
+		delete(l.held, work)
+		l.mutex.Unlock()
+	}
+}
