@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // comparison is a size of which two dumps are compared, and what it may cost.
@@ -159,23 +155,9 @@ func multiply(first, to string, ranks, steps int) error {
 
 // compare runs a program, which must find that the dumps differ; with peak it also watches the memory.
 func (e *env) compare(ctx context.Context, program, problem, bench string, peak *memory) error {
-	command := exec.CommandContext(ctx, program, "compare", problem, bench, "--engine", e.library) //nolint:gosec // our own
-	var answer, complaint strings.Builder
-	command.Stdout, command.Stderr = &answer, &complaint
-	command.Env = append(os.Environ(), "TMPDIR="+e.folder)
-	if err := command.Start(); err != nil {
-		return err
+	answer, status, err := e.runs(ctx, peak, program, "compare", problem, bench, "--engine", e.library)
+	if err == nil && (status != 1 || !strings.Contains(answer, "differ")) {
+		err = fmt.Errorf("compare: status %d, want that the dumps differ: %s", status, answer)
 	}
-	watching, stop := context.WithCancel(ctx)
-	var watch errgroup.Group
-	if peak != nil {
-		watch.Go(func() error { *peak = peakMemory(watching, command.Process.Pid); return nil })
-	}
-	err := command.Wait()
-	stop()
-	err = errors.Join(err, watch.Wait())
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 && strings.Contains(answer.String(), "differ") {
-		return nil
-	}
-	return fmt.Errorf("compare: %w: %s%s", err, answer.String(), complaint.String())
+	return err
 }

@@ -68,6 +68,12 @@ func (d document) command() string {
 	if d.options.quick {
 		command += " -quick"
 	}
+	if d.options.large {
+		command += " -large"
+	}
+	if d.options.rows > 0 {
+		command += fmt.Sprintf(" -rows %d", d.options.rows)
+	}
 	if d.options.only != "" {
 		command += " -only " + d.options.only
 	}

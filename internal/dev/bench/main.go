@@ -25,6 +25,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/libchdb"
 )
@@ -63,7 +64,9 @@ func benches() []bench {
 		{name: "size", title: "Bytes per event", measure: measureSizes},
 		{name: "compare", title: "Two folders compared, from nothing to the answer", measure: measureCompare},
 		{name: "up", title: "The whole system started, and idle", measure: measureUp},
-		{name: "divergence", title: "Divergence of two stored runs", measure: measureDivergence},
+		{name: "stored", title: "Two stored runs compared for the first time, and again", measure: measureStored},
+		{name: "reports", title: "Reports over a stored comparison", measure: measureReports},
+		{name: "judge", title: "Pairs a second that one core judges", measure: measureJudge},
 		{name: "align", title: "Two different programs aligned", measure: measureAlign},
 		{name: "watch", title: "A divergence stored, and said by watch", measure: measureWatch},
 		{name: "trend", title: "Trends over a hundred million aggregates", measure: measureTrend},
@@ -73,6 +76,8 @@ func benches() []bench {
 // env is what every measurement needs.
 type env struct {
 	quick    bool
+	large    bool // reports over ten times as many rows, too
+	rows     int  // tensors of each stored run; 0 for as many as the marks are meant for
 	rounds   int
 	torch    string // Python with PyTorch
 	folder   string // scratch, removed afterwards
@@ -112,13 +117,29 @@ func (e *env) pick(whole, quick int) int {
 	return whole
 }
 
+// runRows is how many tensors each stored run has.
+func (e *env) runRows() int {
+	if e.rows > 0 {
+		return e.rows
+	}
+	return e.pick(testbed.RowsOfRun, testbed.RowsOfRun/10)
+}
+
+// wholeMark is the mark, unless there are fewer rows than it is meant for.
+func (e *env) wholeMark(mark float64) float64 {
+	if e.runRows() < testbed.RowsOfRun {
+		return 0
+	}
+	return mark
+}
+
 func (e *env) say(format string, values ...any) {
 	fmt.Fprintf(e.progress, "  "+format+"\n", values...)
 }
 
 type options struct {
-	quick                bool
-	rounds               int
+	quick, large         bool
+	rounds, rows         int
 	only, write, profile string
 	appendTo, torch      string
 	binary, before       string
@@ -131,6 +152,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.quick, "quick", false, "small amounts and one round: rough figures")
+	flags.BoolVar(&o.large, "large", false, "reports over a hundred million rows, too: it takes minutes and gigabytes")
+	flags.IntVar(&o.rows, "rows", 0, "tensors of each run that is stored or judged, a multiple of 20,000; 0 for as many as the marks are meant for")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each measurement")
 	flags.StringVar(&o.only, "only", "", "names of the measurements to make, separated by commas: "+strings.Join(names(), ", "))
 	flags.StringVar(&o.write, "write", "", "document to write")
@@ -143,6 +166,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.scratch, "scratch", "", "folder to work in and to keep; a temporary one when empty")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if o.rows < 0 || o.rows%20_000 != 0 {
+		return fmt.Errorf("-rows %d: want a multiple of 20,000", o.rows)
 	}
 	chosen, err := choose(o.only)
 	if err != nil {
@@ -215,7 +241,7 @@ func newEnv(o options, progress io.Writer) (*env, error) {
 		return nil, err
 	}
 	e := &env{
-		quick: o.quick, rounds: o.rounds, torch: torch, folder: folder, library: library, self: self, binary: binary, before: before,
+		quick: o.quick, large: o.large, rows: o.rows, rounds: o.rounds, torch: torch, folder: folder, library: library, self: self, binary: binary, before: before,
 		dumps: filepath.Join(root, "producers", "msprobe", "testdata", "dumps"), progress: progress, profile: o.profile,
 	}
 	if e.quick {

@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // memory of a process and of all that it started, in bytes.
@@ -65,6 +69,30 @@ func peakMemory(ctx context.Context, pid int) memory {
 			return peak
 		}
 	}
+}
+
+// runs runs a program to its end; a status of 1 is an answer, too. With peak it also watches the memory.
+func (e *env) runs(ctx context.Context, peak *memory, program string, arguments ...string) (answer string, status int, err error) {
+	command := exec.CommandContext(ctx, program, arguments...) //nolint:gosec // our own
+	var said, complaint strings.Builder
+	command.Stdout, command.Stderr = &said, &complaint
+	command.Env = append(os.Environ(), "TMPDIR="+e.folder)
+	if err := command.Start(); err != nil {
+		return "", 0, err
+	}
+	watching, stop := context.WithCancel(ctx)
+	var watch errgroup.Group
+	if peak != nil {
+		watch.Go(func() error { *peak = peakMemory(watching, command.Process.Pid); return nil })
+	}
+	err = command.Wait()
+	stop()
+	err = errors.Join(err, watch.Wait())
+	status = command.ProcessState.ExitCode()
+	if err != nil && status != 1 {
+		return "", status, fmt.Errorf("%s: %w: %s%s", arguments[0], err, said.String(), complaint.String())
+	}
+	return said.String(), status, nil
 }
 
 // processorSeconds is the processor time that a process has used by itself so far.

@@ -92,3 +92,10 @@ func repeat(ctx context.Context, n int, round func() (float64, error)) (rounds, 
 	}
 	return all, nil
 }
+
+// take adds how long a call takes.
+func (r *rounds) take(call func() error) error {
+	took, err := elapsed(call)
+	*r = append(*r, took)
+	return err
+}

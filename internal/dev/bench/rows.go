@@ -15,6 +15,15 @@ type generator struct {
 	row        schemas.TensorRow
 	sites      []site
 	seq        uint64
+	differing  bool // one row in differsOnceIn differs from that of a run with the same random numbers
+}
+
+const differsOnceIn = 10_000
+
+// drawAlike gives two runs the same numbers, but for what differs in the problem.
+func (g *generator) drawAlike(problem bool) *generator {
+	g.random, g.differing = rand.NewPCG(7, 7), problem
+	return g
 }
 
 // site is a tensor of an op, and what its numbers are like.
@@ -26,20 +35,20 @@ type site struct {
 // Of a generated run.
 const (
 	sitesPerStep = 3000
-	layouts      = 64
 	rowGapNs     = 2_000 // between two observations
 )
 
+// newGenerator makes rows of a model of the usual size.
 func newGenerator(run uint64, firstTimeNs int64) *generator {
+	return newModel(sitesPerStep).generator(run, firstTimeNs)
+}
+
+func (m *model) generator(run uint64, firstTimeNs int64) *generator {
 	g := &generator{run: run, epoch: run ^ uint64(firstTimeNs), random: rand.NewPCG(run, 1)} //nolint:gosec // any number will do
-	layout := make([]uint64, layouts)
-	for i := range layout {
-		layout[i] = g.random.Uint64()
-	}
-	tensors := rand.NewPCG(1, 2) // the same in every run
-	for range sitesPerStep {
+	tensors := rand.NewPCG(1, 2)                                                             // the same in every run
+	for i := range m.sites {
 		v := tensors.Uint64()
-		g.sites = append(g.sites, site{id: tensors.Uint64(), layout: layout[v%layouts], elements: 1 << (10 + v>>8%12), scale: 1e-3 * float64(1+v>>16%5000)})
+		g.sites = append(g.sites, site{id: m.sites[i].SiteID, layout: m.layouts[v%uint64(len(m.layouts))].LayoutID, elements: 1 << (10 + v>>8%12), scale: 1e-3 * float64(1+v>>16%5000)})
 	}
 	g.row = schemas.TensorRow{
 		RunID: run, Epoch: g.epoch, EventTimeNs: firstTimeNs,
@@ -51,9 +60,9 @@ func newGenerator(run uint64, firstTimeNs int64) *generator {
 
 // next is the next row, of that batch. The row is good until the next call.
 func (g *generator) next(batch uint64) *schemas.TensorRow {
-	s := &g.sites[g.seq%sitesPerStep]
+	s := &g.sites[g.seq%uint64(len(g.sites))]
 	r := &g.row
-	r.Batch, r.Seq, r.Step = batch, g.seq, uint32(g.seq/sitesPerStep)
+	r.Batch, r.Seq, r.Step = batch, g.seq, uint32(g.seq/uint64(len(g.sites)))
 	r.EventTimeNs += rowGapNs
 	r.SiteID, r.LayoutID, r.ElementCount = s.id, s.layout, s.elements
 	r.ValueMin, r.ValueMax, r.ValueMean = -g.around(s.scale), g.around(s.scale), g.around(s.scale*1e-3)
@@ -61,6 +70,9 @@ func (g *generator) next(batch uint64) *schemas.TensorRow {
 	r.ZeroCount = 0
 	if s.layout%4 == 0 { // behind a ReLU, say
 		r.ZeroCount = s.elements/2 + g.random.Uint64()%(s.elements/16)
+	}
+	if g.differing && g.seq%differsOnceIn == differsOnceIn-1 {
+		r.ValueMax, r.ValueMean, r.ValueL2 = r.ValueMax*1.1, r.ValueMean*1.1, r.ValueL2*1.1
 	}
 	g.seq++
 	return r

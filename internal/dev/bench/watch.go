@@ -126,36 +126,50 @@ type watchedRun struct {
 }
 
 func (s *server) newWatched(ctx context.Context, name string, rank uint32) (*watchedRun, error) {
-	publisher, err := s.publisher()
+	r, err := s.newRun(ctx, name, rank)
 	if err != nil {
 		return nil, err
 	}
-	id := schemas.RunID(name)
-	r := &watchedRun{server: s, name: name, id: schemas.Identity{RunID: id, Rank: rank, Epoch: id}, publisher: publisher}
-	runs, ranks, layouts := schemas.NewBuilder[schemas.RunRow](), schemas.NewBuilder[schemas.RankRow](), schemas.NewBuilder[schemas.LayoutRow]()
-	ops, sites := schemas.NewBuilder[schemas.OpRow](), schemas.NewBuilder[schemas.SiteRow]()
-	runs.Append(&schemas.RunRow{RunID: id, Epoch: id, Name: name, Source: "bench", EventTimeSource: "rank", FirstEventTimeNs: time.Now().UnixNano()})
-	ranks.Append(&schemas.RankRow{RunID: id, Rank: rank, Epoch: id, TP: -1, PP: -1, DP: -1, CP: -1, EP: -1})
+	layouts, ops, sites := schemas.NewBuilder[schemas.LayoutRow](), schemas.NewBuilder[schemas.OpRow](), schemas.NewBuilder[schemas.SiteRow]()
 	layouts.Append(watchedLayout())
 	for i := range watchRows {
 		op := schemas.OpRow{OpID: schemas.OpID(watchedOp(i)), Name: watchedOp(i), Level: "api", Prefix: "Functional", LayerIndex: -1, ClassOrAPI: "linear", CallIndex: int64(i), Phase: "forward"}
 		ops.Append(&op)
 		sites.Append(&schemas.SiteRow{SiteID: schemas.SiteID(op.OpID, "output", "0"), OpID: op.OpID, Role: "output", Path: "0"})
 	}
-	for _, rows := range []interface {
-		Message(schemas.Identity) (schemas.Message, error)
-	}{runs, ranks, layouts, ops, sites} {
-		if err := r.publish(ctx, rows); err != nil {
-			return nil, err
-		}
-	}
-	return r, r.publisher.Flush(ctx)
+	return r, r.publishAll(ctx, layouts, ops, sites)
 }
 
-func (r *watchedRun) publish(ctx context.Context, rows interface {
+// newRun describes a run of one rank.
+func (s *server) newRun(ctx context.Context, name string, rank uint32) (*watchedRun, error) {
+	publisher, err := s.publisher()
+	if err != nil {
+		return nil, err
+	}
+	id := schemas.RunID(name)
+	r := &watchedRun{server: s, name: name, id: schemas.Identity{RunID: id, Rank: rank, Epoch: id}, publisher: publisher}
+	runs, ranks := schemas.NewBuilder[schemas.RunRow](), schemas.NewBuilder[schemas.RankRow]()
+	runs.Append(&schemas.RunRow{RunID: id, Epoch: id, Name: name, Source: "bench", EventTimeSource: "rank", FirstEventTimeNs: time.Now().UnixNano()})
+	ranks.Append(&schemas.RankRow{RunID: id, Rank: rank, Epoch: id, TP: -1, PP: -1, DP: -1, CP: -1, EP: -1})
+	return r, r.publishAll(ctx, runs, ranks)
+}
+
+// packed is rows that become a message.
+type packed interface {
 	Message(schemas.Identity) (schemas.Message, error)
-},
-) error {
+}
+
+// publishAll returns when the stream has all of it.
+func (r *watchedRun) publishAll(ctx context.Context, all ...packed) error {
+	for _, rows := range all {
+		if err := r.publish(ctx, rows); err != nil {
+			return err
+		}
+	}
+	return r.publisher.Flush(ctx)
+}
+
+func (r *watchedRun) publish(ctx context.Context, rows packed) error {
 	message, err := rows.Message(r.id)
 	if err != nil {
 		return err
@@ -213,14 +227,7 @@ func (r *watchedRun) end(ctx context.Context, step uint32) error {
 	})
 	first := *r
 	first.id.Batch = uint64(step) // of the steps; programs come again
-	for _, rows := range []interface {
-		Message(schemas.Identity) (schemas.Message, error)
-	}{programs, steps} {
-		if err := first.publish(ctx, rows); err != nil {
-			return err
-		}
-	}
-	return r.publisher.Flush(ctx)
+	return first.publishAll(ctx, programs, steps)
 }
 
 // seen returns when a query sees so many rows of the rank, and when that was.

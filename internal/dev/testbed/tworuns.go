@@ -8,21 +8,25 @@ import (
 // RowsOfRun is how many tensor rows a whole run of FillTwoRuns has: 4 ranks, 250 steps, 5,000 tensors a step.
 const RowsOfRun = 5_000_000
 
-const rowsOfRank = RowsOfRun / 4
+const (
+	rowsOfStep   = 4 * 5_000 // of all ranks
+	rowsOfInsert = 1_250_000
+)
 
-// fillTensors stores a share of a run. From the fourth step on, half of the problem's tensors differ by up to 20 %.
+// fillTensors stores a share of a run. From the fourth step on the problem's tensors differ, by a fifth at most: one in
+// 10,000 by a hundredth or more, one in 100 by a ten thousandth or more, and so on.
 const fillTensors = `INSERT INTO tap_store.tensor
     (run_id, rank, epoch, batch, event_time_ns, step, seq, site_id, layout_id, measured, element_count, value_min, value_max, value_mean, value_l2)
 SELECT
-    xxh3(concat({run:String}, char(31))), intDiv(number, 1250000), 7, intDiv(number % 1250000, 50000),
-    1760000000000000000, intDiv(number, 5000) % 250, number % 1250000,
+    xxh3(concat({run:String}, char(31))), intDiv(number, 5000 * {steps:UInt64}), 7, intDiv(number % (5000 * {steps:UInt64}), 50000),
+    1760000000000000000, intDiv(number, 5000) % {steps:UInt64}, number % (5000 * {steps:UInt64}),
     cityHash64(number % 5000), cityHash64('layout', number % 40), 23, 65536,
     -3 * v, 3.2 * v, v / 100, 256 * v
 FROM (
     SELECT
         number,
         (toFloat64(cityHash64(number)) / 18446744073709551616. + 0.01)
-            * if({run:String} = 'problem' AND number % 5000 > 2500 AND intDiv(number, 5000) % 250 >= 3, 1 + cityHash64(number, 1) % 1000 / 5e3, 1) AS v
+            * if({run:String} = 'problem' AND intDiv(number, 5000) % {steps:UInt64} >= 3, 1 + least(0.2, 18446744073709.551616 / (1. + cityHash64(number, 1))), 1) AS v
     FROM numbers({from:UInt64}, {count:UInt64})
 )`
 
@@ -40,17 +44,17 @@ func fillDefinitions() []string {
 	}
 }
 
-// fillSteps are a run's description and the steps of so many tensors.
+// fillSteps are a run's description and its steps, so many of each rank.
 func fillSteps() []string {
 	return []string{
 		`INSERT INTO tap_store.run (run_id, epoch, name, event_time_source) SELECT xxh3(concat({run:String}, char(31))), 7, {run:String}, 'file'`,
 		`INSERT INTO tap_store.step (run_id, rank, epoch, event_time_ns, step, program_id, op_count, tensor_count, complete)
-		SELECT xxh3(concat({run:String}, char(31))), intDiv(number, 250), 7, 1760000000000000000, number % 250, 77, 1250, 5000, 1 FROM numbers(intDiv({count:UInt64}, 5000))`,
+		SELECT xxh3(concat({run:String}, char(31))), intDiv(number, {steps:UInt64}), 7, 1760000000000000000, number % {steps:UInt64}, 77, 1250, 5000, 1 FROM numbers(4 * {steps:UInt64})`,
 	}
 }
 
-// FillTwoRuns stores the runs `problem` and `bench` with so many tensor rows each, a multiple of 5,000 and at most
-// RowsOfRun; exec runs one statement with its parameters.
+// FillTwoRuns stores the runs `problem` and `bench` with so many tensor rows each, a multiple of 20,000, of 4 ranks; exec
+// runs one statement with its parameters.
 func FillTwoRuns(rows int, exec func(statement string, parameters map[string]string) error) error {
 	for _, statement := range fillDefinitions() {
 		if err := exec(statement, nil); err != nil {
@@ -66,14 +70,15 @@ func FillTwoRuns(rows int, exec func(statement string, parameters map[string]str
 }
 
 func fillOneRun(run string, rows int, exec func(string, map[string]string) error) error {
+	steps := strconv.Itoa(rows / rowsOfStep)
 	for _, statement := range fillSteps() {
-		if err := exec(statement, map[string]string{"run": run, "count": strconv.Itoa(rows)}); err != nil {
+		if err := exec(statement, map[string]string{"run": run, "steps": steps}); err != nil {
 			return err
 		}
 	}
-	for from := 0; from < rows; from += rowsOfRank {
-		count := strconv.Itoa(min(rowsOfRank, rows-from))
-		if err := exec(fillTensors, map[string]string{"run": run, "from": strconv.Itoa(from), "count": count}); err != nil {
+	for from := 0; from < rows; from += rowsOfInsert {
+		count := strconv.Itoa(min(rowsOfInsert, rows-from))
+		if err := exec(fillTensors, map[string]string{"run": run, "steps": steps, "from": strconv.Itoa(from), "count": count}); err != nil {
 			return err
 		}
 	}
