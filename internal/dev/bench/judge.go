@@ -33,18 +33,18 @@ func measureJudge(ctx context.Context, e *env) (section, error) {
 		s.add(going.atLeast(fmt.Sprintf("steps of %d tensors, as they come", tensors), mark, thousandPairs))
 		s.add(opened.atLeast("the comparison opened anew for them", 0, thousandPairs))
 	}
-	s.note("Rows of both runs in memory, as the store and folders of dumps give them; one row in %d differs. Pairing, judging, and messages of what does not agree and of each step, ready to be published. Go runs on one core (GOMAXPROCS), its garbage collection included.", differsOnceIn)
+	s.note("Rows of both runs in memory, as the store and folders of dumps give them; one row in %d differs. Pairing, judging, and messages of what does not agree and of each step, ready to be published. Go runs on one core (GOMAXPROCS), its garbage collection included; seconds are of processor time, of the whole process.", differsOnceIn)
 	s.note("As they come: the comparison has seen steps of the same programs before, up to %d pairs at a time. Opened anew: its rules and the plan by which steps pair are made first.", mostJudged)
 	return s, nil
 }
 
-// judged is pairs a second of a comparison that goes on, and of one that is opened for it.
+// judged is pairs a second of processor time, of a comparison that goes on, and of one that is opened for it.
 func (e *env) judged(ctx context.Context, held *heldRuns) (going, opened rounds, err error) {
 	request := compare.DefaultRequest()
 	request.Problem, request.Benches = "problem", []string{"bench"}
 	for range e.rounds {
 		var job *compare.Job
-		first, err := elapsed(func() (err error) {
+		first, err := used(func() (err error) {
 			if job, err = compare.Open(ctx, held, request); err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (e *env) judged(ctx context.Context, held *heldRuns) (going, opened rounds,
 		if err != nil {
 			return nil, nil, err
 		}
-		second, err := elapsed(func() error { return held.judge(ctx, job) })
+		second, err := used(func() error { return held.judge(ctx, job) })
 		if err != nil {
 			return nil, nil, err
 		}

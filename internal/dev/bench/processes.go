@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -109,6 +110,27 @@ func processorSeconds(pid int) float64 {
 	user, _ := strconv.ParseFloat(fields[11], 64)   // digits
 	system, _ := strconv.ParseFloat(fields[12], 64) // digits
 	return (user + system) / ticks
+}
+
+// used is the processor time of this process alone that a call takes, in seconds.
+func used(call func() error) (float64, error) {
+	before, err := ownSeconds()
+	if err != nil {
+		return 0, err
+	}
+	if err := call(); err != nil {
+		return 0, err
+	}
+	after, err := ownSeconds()
+	return after - before, err
+}
+
+func ownSeconds() (float64, error) {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0, fmt.Errorf("read own processor time: %w", err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds(), nil
 }
 
 // cost is the processor time of this process and of those that it started.

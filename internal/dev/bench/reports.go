@@ -47,7 +47,7 @@ type reporting struct {
 }
 
 func (r *reporting) measure(ctx context.Context) error {
-	r.say("%d rows", 2*r.rows)
+	r.say("%s", millions(2*r.rows))
 	if err := r.server.fillTwoRuns(ctx, r.rows); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (r *reporting) all(ctx context.Context, tolerance, mark float64) (pooled ro
 	if err != nil {
 		return nil, err
 	}
-	about := fmt.Sprintf("%d rows, %d differ: ", 2*r.rows, differing)
+	about := fmt.Sprintf("%s, %d differ: ", millions(2*r.rows), differing)
 	for _, name := range judged {
 		asked, alone, err := r.one(ctx, name, request, id)
 		if err != nil {
@@ -156,7 +156,9 @@ func (r *reporting) others(ctx context.Context) error {
 			return err
 		}
 		r.say("%s %s", name, seconds(took[1:].median()))
-		r.section.add(took[1:].atMost(fmt.Sprintf("%d rows: %s of one run", 2*r.rows, name), 0, seconds))
+		r.section.add(took[1:].atMost(fmt.Sprintf("%s: %s of one run", millions(2*r.rows), name), 0, seconds))
 	}
 	return nil
 }
+
+func millions(rows int) string { return fmt.Sprintf("%g M rows", float64(rows)/1e6) }

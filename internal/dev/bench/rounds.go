@@ -68,6 +68,7 @@ func seconds(v float64) string            { return fmt.Sprintf("%.2f s", v) }
 func milliseconds(v float64) string       { return fmt.Sprintf("%.0f ms", v*1e3) }
 func megabytes(v float64) string          { return fmt.Sprintf("%.0f MB", v/1e6) }
 func bytesEach(v float64) string          { return fmt.Sprintf("%.1f B", v) }
+func share(v float64) string              { return fmt.Sprintf("%.0f %%", v*100) }
 func times(v float64) string              { return fmt.Sprintf("%.1f×", v) }
 
 // elapsed is how long a call takes, in seconds.

@@ -136,7 +136,7 @@ func (s *server) judgedSteps(ctx context.Context) (float64, error) {
 
 // differing is how many rows differ by the comparison that was asked for last.
 func (s *server) differing(ctx context.Context) (int, error) {
-	n, err := s.number(ctx, `SELECT toFloat64(sum(differing_count)) FROM tap_store.judged_step FINAL
+	n, err := s.number(ctx, `SELECT toFloat64(sum(differing_count)) FROM tap_store.judged_step
 		WHERE comparison_id = (SELECT argMax(comparison_id, declared_time_ns) FROM tap_store.declared_comparison)`)
 	return int(n), err
 }

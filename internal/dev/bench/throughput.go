@@ -16,32 +16,45 @@ const messageRows = 8192
 // measureThroughput publishes at full speed, and one event per message beside it.
 func measureThroughput(ctx context.Context, e *env) (section, error) {
 	var s section
-	var ours, naive, unsynced rounds
+	var r throughputs
 	for range e.rounds {
-		if err := e.throughputRound(ctx, &ours, &naive, &unsynced); err != nil {
+		if err := e.throughputRound(ctx, &r); err != nil {
 			return s, err
 		}
 	}
-	var ratio, ratioUnsynced rounds
-	for i := range ours {
-		ratio = append(ratio, ours[i]/naive[i])
-		ratioUnsynced = append(ratioUnsynced, ours[i]/unsynced[i])
-	}
-	s.add(ours.atLeast("one producer, stream synced always, into ClickHouse and Parquet", 700_000, thousandsPerSecond))
-	s.add(naive.atLeast("one JSON event per message, same stream server, into the same ClickHouse table only", 0, thousandsPerSecond))
-	s.add(ratio.atLeast("ratio", 12, times))
-	s.add(unsynced.atLeast("one JSON event per message, the server left at NATS's own sync interval of minutes", 0, thousandsPerSecond))
-	s.add(ratioUnsynced.atLeast("ratio", 12, times))
+	r.figures(&s)
 	s.note("Rows of all %d columns of `tensor`, %d per message; from the first row made until both stores have acknowledged the last message. "+
 		"Producer, NATS server, both consumers in one process, the engine in its child.", len(schemas.Tensor().Columns), messageRows)
+	s.note("With the judge at work: a run of as many rows is stored before; steps of %d rows, one row in %d of which differs, are judged against it as they land, in the same process. Ends of steps and verdicts are published and stored beside the rows, which alone are counted.",
+		sitesPerStep, differsOnceIn)
 	s.note("Sketch and digest are empty, as in dumps of msProbe's statistics. The archive waits at most %v for a file to fill, so that the end counts.", archiveAge)
 	s.note("The naive way beside it: events published asynchronously, 4,096 at a time unacknowledged; a durable consumer that decodes JSON and inserts "+
 		"batches of up to %d rows with clickhouse-go, and acknowledges each message afterwards. It stores no Parquet.", naiveBatch)
 	return s, nil
 }
 
-// throughputRound measures our way and both naive ones, one after the other.
-func (e *env) throughputRound(ctx context.Context, ours, naive, unsynced *rounds) error {
+// throughputs are events per second, and how many seconds the judge was behind.
+type throughputs struct{ ours, judged, behind, naive, unsynced rounds }
+
+func (r *throughputs) figures(s *section) {
+	var slower, ratio, ratioUnsynced rounds
+	for i, ours := range r.ours {
+		slower = append(slower, r.judged[i]/ours)
+		ratio = append(ratio, ours/r.naive[i])
+		ratioUnsynced = append(ratioUnsynced, ours/r.unsynced[i])
+	}
+	s.add(r.ours.atLeast("one producer, stream synced always, into ClickHouse and Parquet", 700_000, thousandsPerSecond))
+	s.add(r.judged.atLeast("the same with the judge at work", 600_000, thousandsPerSecond))
+	s.add(slower.atLeast("of the rate without it", 0, share))
+	s.add(r.behind.atMost("from both stores having the last row to the last step judged", 0, seconds))
+	s.add(r.naive.atLeast("one JSON event per message, same stream server, into the same ClickHouse table only", 0, thousandsPerSecond))
+	s.add(ratio.atLeast("ratio", 12, times))
+	s.add(r.unsynced.atLeast("one JSON event per message, the server left at NATS's own sync interval of minutes", 0, thousandsPerSecond))
+	s.add(ratioUnsynced.atLeast("ratio", 12, times))
+}
+
+// throughputRound measures our way, the same while it is judged, and both naive ones, one after the other.
+func (e *env) throughputRound(ctx context.Context, r *throughputs) error {
 	measure := func(to *rounds, what string, change func(*system.Config), rate func(context.Context, *server) (float64, error)) error {
 		return e.withServer(ctx, change, func(ctx context.Context, s *server) error {
 			v, err := rate(ctx, s)
@@ -51,17 +64,30 @@ func (e *env) throughputRound(ctx context.Context, ours, naive, unsynced *rounds
 		})
 	}
 	return errors.Join(
-		measure(ours, "", shortArchiveAge, func(ctx context.Context, s *server) (float64, error) {
+		measure(&r.ours, "", shortArchiveAge, func(ctx context.Context, s *server) (float64, error) {
 			defer e.profiling()()
-			return e.throughput(ctx, s, e.pick(1200, 250))
+			return e.throughput(ctx, s, e.messages())
 		}),
-		measure(naive, "one JSON event per message", shortArchiveAge, func(ctx context.Context, s *server) (float64, error) {
+		measure(&r.judged, "with the judge at work", shortArchiveAge, func(ctx context.Context, s *server) (float64, error) {
+			rate, behind, err := e.judgedThroughput(ctx, s, e.messages())
+			r.behind = append(r.behind, behind)
+			return rate, err
+		}),
+		measure(&r.naive, "one JSON event per message", shortArchiveAge, func(ctx context.Context, s *server) (float64, error) {
 			return naiveThroughput(ctx, s, e.pick(40_000, 5_000))
 		}),
-		measure(unsynced, "the same, not synced", func(cfg *system.Config) { cfg.Temporary = true }, func(ctx context.Context, s *server) (float64, error) {
+		measure(&r.unsynced, "the same, not synced", func(cfg *system.Config) { cfg.Temporary = true }, func(ctx context.Context, s *server) (float64, error) {
 			return naiveThroughput(ctx, s, e.pick(150_000, 20_000))
 		}),
 	)
+}
+
+// messages is how many are published of our way.
+func (e *env) messages() int {
+	if e.rows > 0 {
+		return max(1, e.rows/messageRows)
+	}
+	return e.pick(1200, 250)
 }
 
 const archiveAge = 500 * time.Millisecond
