@@ -42,6 +42,7 @@ func measureJudge(ctx context.Context, e *env) (section, error) {
 func (e *env) judged(ctx context.Context, held *heldRuns) (going, opened rounds, err error) {
 	request := compare.DefaultRequest()
 	request.Problem, request.Benches = "problem", []string{"bench"}
+	defer e.profiling()()
 	for range e.rounds {
 		var job *compare.Job
 		first, err := used(func() (err error) {

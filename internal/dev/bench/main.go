@@ -4,6 +4,7 @@
 //	go run ./internal/dev/bench                               everything
 //	go run ./internal/dev/bench -only throughput,latency      some of it
 //	go run ./internal/dev/bench -quick                        small and rough
+//	go run ./internal/dev/bench -large                        reports over a hundred million rows, too
 //	go run ./internal/dev/bench -write docs/BENCHMARKS.md     and write the document
 //	go run ./internal/dev/bench -only collector               what needs PyTorch too: made only when named
 //
@@ -86,7 +87,7 @@ type env struct {
 	binary   string // tensortap as it was built
 	before   string // tensortap as it was before a change, to be run by turns; may be empty
 	dumps    string // folder of the recorded dumps
-	profile  string // file for a CPU profile of the throughput's last round
+	profile  string // file for a CPU profile of the last round of the throughput, or the last of the judge
 	progress io.Writer
 }
 
@@ -159,7 +160,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.write, "write", "", "document to write")
 	flags.StringVar(&o.appendTo, "append", "", "document at whose end to write the figures alone")
 	flags.StringVar(&o.torch, "torch", filepath.Join(".tools", "torch", "bin", "python"), "Python with PyTorch, for what needs the collector")
-	flags.StringVar(&o.profile, "profile", "", "file for a CPU profile of this process while it measures the throughput")
+	flags.StringVar(&o.profile, "profile", "", "file for a CPU profile of this process, of the last round of the throughput or the last of the judge")
 	flags.StringVar(&o.binary, "binary", filepath.Join("bin", "tensortap"), "tensortap as it was built")
 	flags.StringVar(&o.before, "before", "", "tensortap as it was before a change, to be run by turns with this one")
 	flags.StringVar(&o.engine, "engine", "", "path of the engine's library")

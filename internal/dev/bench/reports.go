@@ -127,7 +127,7 @@ func (r *reporting) one(ctx context.Context, name string, request system.Compare
 		return nil, nil, err
 	}
 	for range r.asks() {
-		err := asked.take(func() error {
+		err := take(&asked, func() error {
 			if _, err := r.server.client.Judged(ctx, request); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (r *reporting) one(ctx context.Context, name string, request system.Compare
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := alone.take(report); err != nil {
+		if err := take(&alone, report); err != nil {
 			return nil, nil, err
 		}
 	}

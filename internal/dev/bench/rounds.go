@@ -94,9 +94,9 @@ func repeat(ctx context.Context, n int, round func() (float64, error)) (rounds, 
 	return all, nil
 }
 
-// take adds how long a call takes.
-func (r *rounds) take(call func() error) error {
+// take adds to the rounds how long a call takes.
+func take(to *rounds, call func() error) error {
 	took, err := elapsed(call)
-	*r = append(*r, took)
+	*to = append(*to, took)
 	return err
 }

@@ -75,7 +75,7 @@ func (m *storedComparison) round(ctx context.Context, round int) error {
 	if err != nil {
 		return err
 	}
-	if err := m.first.take(func() error { return m.compared(ctx, round, nil) }); err != nil {
+	if err := take(&m.first, func() error { return m.compared(ctx, round, nil) }); err != nil {
 		return err
 	}
 	judged, err := m.server.judgedSteps(ctx)
@@ -85,10 +85,10 @@ func (m *storedComparison) round(ctx context.Context, round int) error {
 	if steps := float64(m.runRows() / tensorsOfStep); judged-before != steps {
 		return fmt.Errorf("%.0f steps were judged of %.0f", judged-before, steps)
 	}
-	if err := m.again.take(func() error { return m.compared(ctx, round, nil) }); err != nil {
+	if err := take(&m.again, func() error { return m.compared(ctx, round, nil) }); err != nil {
 		return err
 	}
-	if err := m.reported.take(func() error { return m.report(ctx, round) }); err != nil {
+	if err := take(&m.reported, func() error { return m.report(ctx, round) }); err != nil {
 		return err
 	}
 	after, err := m.server.judgedSteps(ctx)

@@ -86,7 +86,10 @@ func (r *modelRun) stand(ctx context.Context, bench string) error {
 	if err := r.publisher.Flush(ctx); err != nil {
 		return err
 	}
-	return r.server.stored(ctx, "clickhouse", "parquet")
+	if err := r.server.stored(ctx, "clickhouse", "parquet"); err != nil {
+		return err
+	}
+	return rest(ctx, 2*time.Second) // until the judge has looked which comparisons stand
 }
 
 // full is the seconds until both stores have all rows and the ends of their steps.
