@@ -10,7 +10,7 @@ PYTHON  := $(TOOLS)/venv/bin/python
 KERNEL  := producers/torch/tensortap/statistics.so
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Packages in which things happen at once: the race detector looks at these. internal/dev/corpus is left out, whose cases ask the engine for minutes.
-RACED   := ./pipelines/... ./consumers/... ./producers/agent/... ./internal/embedded/... ./internal/system/...
+RACED   := ./pipelines/... ./consumers/... ./producers/agent/... ./internal/embedded/... ./internal/system/... ./analysis/compare/... ./analysis/judging/... ./analysis/pair ./analysis/rows/... ./analysis/watch/...
 DUMPS   := producers/msprobe/testdata/dumps
 
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0

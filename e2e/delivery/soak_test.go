@@ -224,16 +224,24 @@ func (s *soak) destroy(ctx context.Context) error {
 
 // killEngine kills the engine alone, and waits until there is another.
 func (s *soak) killEngine() error {
-	before := program.ChildrenOf(s.up.Cmd.Process.Pid)
+	killed, err := killEngineOf(s.up)
+	if killed {
+		s.engines.Add(1)
+	}
+	return err
+}
+
+// killEngineOf says whether it killed one: none is there while it is just being restarted.
+func killEngineOf(up *program.Up) (killed bool, err error) {
+	before := program.ChildrenOf(up.Cmd.Process.Pid)
 	if len(before) == 0 {
-		return nil // it is just being restarted
+		return false, nil
 	}
 	if err := syscall.Kill(before[0], syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill the engine: %w", err)
+		return false, fmt.Errorf("kill the engine: %w", err)
 	}
-	s.engines.Add(1)
-	return program.Await(30*time.Second, "another engine after it was killed", func() bool {
-		now := program.ChildrenOf(s.up.Cmd.Process.Pid)
+	return true, program.Await(30*time.Second, "another engine after it was killed", func() bool {
+		now := program.ChildrenOf(up.Cmd.Process.Pid)
 		return len(now) > 0 && now[0] != before[0]
 	})
 }

@@ -1,0 +1,152 @@
+package delivery
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+)
+
+// judgedRuns are recordings on two ranks that are held against the first.
+var judgedRuns = []string{"D_ddp_golden", "D_ddp_rank1_weight"} //nolint:gochecknoglobals // names
+
+// judged is a system whose runs are held against baselines as they land.
+type judged struct {
+	*program.Up
+	data  string
+	other *program.Up // a judge beside the one in up
+	bases int
+}
+
+// TestVerdictsAreStoredOnceWhicheverJudgeIsKilled kills judges, whole systems and engines while comparisons are judged:
+// what is stored equals what an undisturbed system stores.
+func TestVerdictsAreStoredOnceWhicheverJudgeIsKilled(t *testing.T) {
+	t.Parallel()
+	kills := soakKills(t, 3)
+	dumps := unpackJudged(t)
+	calm := startJudged(t, dumps)
+	for range kills {
+		calm.setBaseline(t)
+	}
+	want := calm.settled(t)
+	if err := calm.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	shaken := startJudged(t, dumps)
+	random := rand.New(rand.NewPCG(uint64(kills), 7)) //nolint:gosec // moments of kills
+	for i := range kills {
+		shaken.setBaseline(t)
+		time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
+		shaken.kill(t, i)
+	}
+	got := shaken.settled(t)
+	if !slices.Equal(got, want) {
+		t.Errorf("after %d kills %d rows, undisturbed %d; the first that differ:\n%s", kills, len(got), len(want), firstUnlike(got, want))
+	}
+}
+
+func unpackJudged(t *testing.T) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	dumps := map[string]string{}
+	for _, name := range judgedRuns {
+		if err := recorded.Extract(filepath.Join(recorded.Dumps(), name+".tar.gz"), dir); err != nil {
+			t.Fatal(err)
+		}
+		dumps[name] = filepath.Join(dir, name, "dump")
+	}
+	return dumps
+}
+
+func startJudged(t *testing.T, dumps map[string]string) *judged {
+	t.Helper()
+	j := &judged{data: t.TempDir()}
+	j.Up = program.StartUp(t, j.data)
+	for _, name := range judgedRuns {
+		for copied := range 4 {
+			j.Publish(t, dumps[name], fmt.Sprint(name, " ", copied))
+		}
+	}
+	j.startOther(t)
+	return j
+}
+
+func (j *judged) startOther(t *testing.T) {
+	t.Helper()
+	j.other = program.NewUp(j.data, program.Command(t, program.Setting{Data: j.data}, "judge"))
+	if err := j.other.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.other.Kill() })
+}
+
+// setBaseline asks for a comparison more of each run.
+func (j *judged) setBaseline(t *testing.T) {
+	t.Helper()
+	j.bases++
+	out := program.Run(t, j.Setting, "baseline", "set", fmt.Sprint("golden ", j.bases), "--run", judgedRuns[0]+" 0", "--tolerance", strconv.FormatFloat(float64(j.bases)*1e-4, 'g', -1, 64))
+	if out.Status != 0 {
+		t.Fatalf("set a baseline: %v", out)
+	}
+}
+
+// kill kills the judge beside up, the engine, or all of up, by turns.
+func (j *judged) kill(t *testing.T, turn int) {
+	t.Helper()
+	var err error
+	switch turn % 3 {
+	case 0:
+		err = j.other.Kill()
+		j.startOther(t)
+	case 1:
+		_, err = killEngineOf(j.Up)
+	default:
+		err = j.Kill()
+		j.Up = program.StartUp(t, j.data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const judgedRows = `SELECT 'verdict' AS kind, toString(tuple(*)) AS row FROM tap_store.verdict
+UNION ALL SELECT 'judged_step', toString(tuple(*)) FROM tap_store.judged_step
+UNION ALL SELECT 'layer_error', toString(tuple(*)) FROM tap_store.layer_error
+UNION ALL SELECT 'origin', toString((comparison_id, rank, step, op, kind, verdict, error)) FROM tap.origins
+ORDER BY kind, row`
+
+// settled are the rows of all comparisons once every step is judged and every difference has an origin.
+func (j *judged) settled(t *testing.T) []string {
+	t.Helper()
+	comparisons := j.bases * (len(judgedRuns)*4 - 1)
+	want := fmt.Sprint(comparisons, " ", 2*comparisons, " 0")
+	err := program.Await(5*time.Minute, "verdicts "+want, func() bool {
+		rows := j.Query(t, `SELECT (SELECT count() FROM tap.declared_comparisons), (SELECT count() FROM tap.judged_steps),
+			(SELECT uniqExact(comparison_id) FROM tap.judged_steps WHERE differing_count > 0) - (SELECT uniqExact(comparison_id) FROM tap.origins)`)
+		return strings.Join(rows[0], " ") == want
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, j.Stderr)
+	}
+	var all []string
+	for _, row := range j.Query(t, judgedRows) {
+		all = append(all, strings.Join(row, " "))
+	}
+	return all
+}
+
+func firstUnlike(got, want []string) string {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return got[i] + "\n" + want[i]
+		}
+	}
+	return "one has more"
+}
