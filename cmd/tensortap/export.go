@@ -46,7 +46,7 @@ tensors are not written. Steps that have not ended are left out.`,
 }
 
 func (a *app) exportMsprobe(ctx context.Context, client *system.Client, request system.ExportRequest) error {
-	if err := a.warnIncomplete(ctx, client, map[string]string{"run": request.Run}); err != nil {
+	if err := a.warnIncomplete(ctx, client, request.Run); err != nil {
 		return err
 	}
 	progress := a.progress("export " + request.Run)

@@ -166,14 +166,7 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, param
 		if err := checkPlace(ctx, cmd, client, parameters); err != nil {
 			return err
 		}
-		if err := a.warnIncomplete(ctx, client, parameters); err != nil {
-			return err
-		}
-		if r.Judged() {
-			if err := a.judged(ctx, client, words, parameters); err != nil {
-				return err
-			}
-		} else if err := a.align(ctx, client, parameters); err != nil {
+		if err := a.prepareReport(ctx, client, words, r, parameters); err != nil {
 			return err
 		}
 		if r.Name == "shape_diff" && style.Format == report.Text {
@@ -181,6 +174,49 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, param
 		}
 		return client.Write(ctx, a.stdout, style, r.Query, parameters)
 	})
+}
+
+// prepareReport says what the answer lacks, while what it reads is judged, or aligned.
+func (a *app) prepareReport(ctx context.Context, client *system.Client, words *judgedWords, r sql.Report, parameters map[string]string) error {
+	var gaps []string
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		gaps, err = client.Gaps(ctx, named(parameters)...)
+		return err
+	})
+	group.Go(func() error {
+		if r.Judged() {
+			return a.judged(ctx, client, words, parameters)
+		}
+		return a.align(ctx, client, parameters)
+	})
+	err := group.Wait()
+	a.tellGaps(gaps)
+	return err
+}
+
+// warnIncomplete says first what the answer lacks.
+func (a *app) warnIncomplete(ctx context.Context, client *system.Client, run string) error {
+	gaps, err := client.Gaps(ctx, run)
+	a.tellGaps(gaps)
+	return err
+}
+
+func (a *app) tellGaps(gaps []string) {
+	for _, gap := range slices.Compact(gaps) {
+		fmt.Fprintln(a.stderr, "INCOMPLETE:", gap)
+	}
+}
+
+// named are the runs that the parameters name.
+func named(parameters map[string]string) []string {
+	var runs []string
+	for _, name := range runParameters() {
+		if run := parameters[name]; run != "" && !slices.Contains(runs, run) {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }
 
 // shapeDiff answers people, whom a table without rows would leave in doubt of what it rests on.
@@ -252,23 +288,6 @@ func checkPlace(ctx context.Context, cmd *cobra.Command, client *system.Client, 
 	}
 	if op := parameters["op"]; op != "" {
 		return client.CheckOp(ctx, [2]string{run, cmp.Or(parameters["bench"], run)}, op)
-	}
-	return nil
-}
-
-// warnIncomplete says first what the answer lacks.
-func (a *app) warnIncomplete(ctx context.Context, client *system.Client, parameters map[string]string) error {
-	for _, name := range runParameters() {
-		if parameters[name] == "" {
-			continue
-		}
-		gaps, err := client.Gaps(ctx, parameters[name])
-		if err != nil {
-			return err
-		}
-		for _, gap := range slices.Compact(gaps) {
-			fmt.Fprintln(a.stderr, "INCOMPLETE:", gap)
-		}
 	}
 	return nil
 }
