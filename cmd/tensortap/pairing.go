@@ -70,7 +70,7 @@ func (a *app) pairing(ctx context.Context, p *pairingReport) error {
 		}
 	}
 	return a.ask(ctx, func(ctx context.Context, client *system.Client) error {
-		if err := a.warnIncomplete(ctx, client, map[string]string{"problem": request.Problem, "bench": request.Bench()}); err != nil {
+		if err := a.warnIncomplete(ctx, client, request.Problem, request.Bench()); err != nil {
 			return err
 		}
 		paired, err := client.Pairing(ctx, request)

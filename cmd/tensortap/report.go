@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/pair"
@@ -196,8 +197,8 @@ func (a *app) prepareReport(ctx context.Context, client *system.Client, words *j
 }
 
 // warnIncomplete says first what the answer lacks.
-func (a *app) warnIncomplete(ctx context.Context, client *system.Client, run string) error {
-	gaps, err := client.Gaps(ctx, run)
+func (a *app) warnIncomplete(ctx context.Context, client *system.Client, runs ...string) error {
+	gaps, err := client.Gaps(ctx, runs...)
 	a.tellGaps(gaps)
 	return err
 }
