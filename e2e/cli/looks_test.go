@@ -26,7 +26,7 @@ func TestTextShowsTheColumnsThatAPersonNeeds(t *testing.T) {
 		{append(divergence, "--limit", "2", "--columns", "op,error", "-o", "csv"), "op,error", 3},
 		{append(divergence, "--limit", "1", "--columns", "op,error", "--vertical"), "row 1", 3},
 		{[]string{"report", "run-differences", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "0"}, "property problem bench", -1},
-		{[]string{"report", "layers", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "2"}, "direction layer_index layer paired_count differing_count not_finite_count greatest_error", 3},
+		{[]string{"report", "layers", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "2"}, "step direction layer_index layer paired_count differing_count not_finite_count greatest_error", 3},
 		{[]string{"query", "SELECT rank, step, op FROM tap.tensors ORDER BY rank, step, seq", "--limit", "2", "--columns", "op,step"}, "op step", 3},
 		{[]string{"runs", "--columns", "name,status"}, "name status", -1},
 	} {
