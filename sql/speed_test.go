@@ -10,19 +10,6 @@ import (
 	"github.com/tensortap/tensortap/sql"
 )
 
-// Runs in parts that overlap are put side by side in the same order, also below what needs no order.
-func TestPairsOfManyRowsKeepTheirOrder(t *testing.T) {
-	t.Parallel()
-	database := startDatabase(t)
-	database.fillTwoRuns(t, 1_300_000) // several parts for each run
-	answer := database.Query(t, `SELECT bench_present, count(), countIf(site_id != bench_site_id)
-		FROM tap.pairs(problem = 'problem', bench = 'bench', rank = -1, first_step = 0, last_step = -1, step_offset = 0)
-		GROUP BY bench_present`, "", nil)
-	if want := "true\t1300000\t0\n"; answer != want {
-		t.Fatalf("pairs of 1.3 million tensors = %q, want %q", answer, want)
-	}
-}
-
 // fillTwoRuns stores two runs of so many tensor rows each.
 func (d *database) fillTwoRuns(tb testing.TB, rows int) {
 	tb.Helper()

@@ -30,7 +30,6 @@ const (
 	LayerClean                 // de-duplicated, named, typed
 	LayerPaired                // problem beside bench
 	LayerFindings              // what follows from it
-	LayerJudged                // what that means
 	LayerReport                // one question, answered for people
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// testdata are the cases that the views of the database answer, too.
-const testdata = "../../sql/testdata"
+// shared are the cases that views of the database answer, too, and tables of events that several cases take.
+const shared = "../../sql/testdata"
 
 // table is what one file of a case holds: rows by the names of their columns.
 type table []map[string]string
@@ -29,12 +29,12 @@ type scenario struct {
 }
 
 // readScenario reads a case; one without tables of its own takes the shared ones of that name.
-func readScenario(t *testing.T, object, name string) scenario {
+func readScenario(t *testing.T, folder, name string) scenario {
 	t.Helper()
 	s := scenario{tables: map[string]table{}, parameters: map[string]string{}}
-	s.read(t, filepath.Join(testdata, object, name+".txtar"))
+	s.read(t, filepath.Join(folder, name+".txtar"))
 	if len(s.tables) == 1 {
-		s.read(t, filepath.Join(testdata, "input", name+".txtar"))
+		s.read(t, filepath.Join(shared, "input", name+".txtar"))
 	}
 	return s
 }
@@ -271,10 +271,10 @@ func (s *scenario) payload(p *Pair) *Payload {
 	return nil
 }
 
-// cases are the names of those that an object of the database has.
-func cases(t *testing.T, object string) []string {
+// cases are the names of those in a folder.
+func cases(t *testing.T, folder string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(testdata, object))
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

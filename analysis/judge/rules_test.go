@@ -85,8 +85,9 @@ func TestAnExceptionThatCannotBeReadIsNamed(t *testing.T) {
 
 func TestExcusedSitesAreThoseOfTheDatabase(t *testing.T) {
 	t.Parallel()
-	for _, name := range cases(t, "excused_sites") {
-		s := readScenario(t, "excused_sites", name)
+	const folder = shared + "/excused_sites"
+	for _, name := range cases(t, folder) {
+		s := readScenario(t, folder, name)
 		d := s.definitions(t)
 		rules, err := New(s.config(t, d, &side{}), &rows.Run{}, &rows.Run{}, d)
 		if err != nil {

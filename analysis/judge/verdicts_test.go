@@ -6,18 +6,20 @@ import (
 	"testing"
 )
 
-// Steps pair by number here; an offset is the business of those who pair.
-const caseWithOffset = "other_steps"
+const (
+	verdictCases   = "testdata/verdicts"
+	caseWithOffset = "other_steps" // steps pair by number here; an offset is the business of those who pair
+)
 
-func TestVerdictsAreThoseOfTheDatabase(t *testing.T) {
+func TestVerdictsAreThoseOfTheirCases(t *testing.T) {
 	t.Parallel()
-	for _, name := range cases(t, "verdicts") {
+	for _, name := range cases(t, verdictCases) {
 		if name == caseWithOffset {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := readScenario(t, "verdicts", name)
+			s := readScenario(t, verdictCases, name)
 			d := s.definitions(t)
 			problem, bench := s.side(t, "problem", d), s.side(t, "bench", d)
 			rules, err := New(s.config(t, d, bench), problem.run, bench.run, d)

@@ -17,14 +17,19 @@ import (
 // eachCase runs a test on each case of a view, and holds the rows that it makes against those wanted.
 func eachCase(t *testing.T, view string, answer func(*testing.T, *cases.Case, *cases.Runs) [][]string) {
 	t.Helper()
-	for _, c := range cases.All(t, view) {
+	check(t, view, cases.All(t, view), answer)
+}
+
+func check(t *testing.T, what string, list []*cases.Case, answer func(*testing.T, *cases.Case, *cases.Runs) [][]string) {
+	t.Helper()
+	for _, c := range list {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			got := cases.Table{Columns: c.Want.Columns, Rows: answer(t, c, cases.RunsOf(t, c))}
 			slices.SortFunc(got.Rows, numerically)
 			slices.SortFunc(c.Want.Rows, numerically)
 			if got.Text() != c.Want.Text() {
-				t.Errorf("%s, case %s: got\n%swant\n%s", view, c.Name, got.Text(), c.Want.Text())
+				t.Errorf("%s, case %s: got\n%swant\n%s", what, c.Name, got.Text(), c.Want.Text())
 			}
 		})
 	}
@@ -118,9 +123,9 @@ func TestPairStepsAnswersTheCasesOfProgramPairs(t *testing.T) {
 	})
 }
 
-func TestPlansAnswerTheCasesOfPairs(t *testing.T) {
+func TestPlansAnswerTheirCases(t *testing.T) {
 	t.Parallel()
-	eachCase(t, "pairs", func(t *testing.T, c *cases.Case, r *cases.Runs) (list [][]string) {
+	check(t, "pairs", cases.In(t, "testdata/pairs"), func(t *testing.T, c *cases.Case, r *cases.Runs) (list [][]string) {
 		t.Helper()
 		for _, s := range stepsOf(t, c, r) {
 			var p, b *rows.Tensors
@@ -138,7 +143,7 @@ func TestPlansAnswerTheCasesOfPairs(t *testing.T) {
 	})
 }
 
-// rowOfPairs is a row of tap.pairs.
+// rowOfPairs is a row of a case of pairs.
 func rowOfPairs(s pair.Step, m pair.Match, problem, bench *rows.Tensors) []string {
 	var p, b, own rows.Observation
 	benchRank := uint32(0)

@@ -8,7 +8,7 @@
 -- Parameter first_step = 0: first step of the problem.
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
--- Steps pair by number, and those of inference engines by what they serve, as in tap.pairs.
+-- Steps pair by number, and those of inference engines by what they serve, as comparisons do.
 WITH
     (
         SELECT groupArray((rank, step, bench_step))

@@ -7,7 +7,7 @@
 -- Parameter rank = -1: only this rank of the problem; -1 for all.
 -- Parameter first_step = 0: first step of the problem.
 -- Parameter last_step = -1: last step of the problem; -1 for all.
--- Ranks and steps pair as in tap.pairs. A rank or step of the bench without partner is told apart from that of the same
+-- Ranks and steps pair as in tap.program_pairs. A rank or step of the bench without partner is told apart from that of the same
 -- number of the problem.
 WITH
     partners AS (

@@ -1,14 +1,20 @@
 package corpus_test
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/dev/corpus"
 	"github.com/tensortap/tensortap/schemas"
-	"github.com/tensortap/tensortap/sql"
 )
 
 // names are the parameters of a case's views.
@@ -16,44 +22,51 @@ func names(c corpus.Case) map[string]string {
 	return map[string]string{"problem": c.Problem.Name, "bench": c.Bench.Name}
 }
 
-// notable asks for verdicts with their names, all that a condition lets through.
-func (b *bench) notable(ctx context.Context, c corpus.Case, condition string) (report.Table, error) {
-	return b.views(ctx, `
-		SELECT v.rank AS rank, v.bench_rank AS bench_rank, v.step AS step, v.seq AS seq, o.name AS op, s.role AS role, s.path AS path,
-			bo.name AS bench_op, bs.role AS bench_role, bs.path AS bench_path, v.problem_present AS present,
-			toString(v.verdict) AS verdict, v.reason AS reason, toString(v.evidence) AS evidence, v.error AS error, v.tolerance AS tolerance, v.differs AS differs
-		FROM tap.verdicts(problem = {problem:String}, bench = {bench:String}, benches = [], tolerance = -1, tolerances = [],
-			rank = -1, first_step = 0, last_step = -1, step_offset = 0) AS v
-		LEFT JOIN tap.sites AS s ON s.site_id = v.site_id
-		LEFT JOIN tap.ops AS o ON o.op_id = s.op_id
-		LEFT JOIN tap.sites AS bs ON bs.site_id = v.bench_site_id
-		LEFT JOIN tap.ops AS bo ON bo.op_id = bs.op_id
-		WHERE `+condition+`
-		ORDER BY step, rank, present DESC, seq`, names(c))
+// judged are the verdicts on all pairs of rows of a case, those first that the problem has.
+func (b *bench) judged(ctx context.Context, c corpus.Case) ([]judged, error) {
+	request := compare.DefaultRequest()
+	request.Problem, request.Benches = c.Problem.Name, []string{c.Bench.Name}
+	job, err := compare.Open(ctx, store.Open(b.database), request)
+	if err != nil {
+		return nil, err
+	}
+	var mutex sync.Mutex
+	var all []judged
+	err = job.Judge(ctx, job.Steps(), func(_ pair.Step, pairs []judge.Judged) error {
+		mutex.Lock()
+		defer mutex.Unlock()
+		for i := range pairs {
+			all = append(all, judgedRow(&pairs[i], job.Definitions()))
+		}
+		return nil
+	})
+	slices.SortStableFunc(all, func(x, y judged) int { return cmp.Compare(alone(x), alone(y)) })
+	return all, err
 }
 
-// views is the answer to a query that calls views with parameters, which are put into it: a database plans that sooner.
-func (b *bench) views(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
-	text, err := sql.Inline(query, nil)
-	if err != nil {
-		return report.Table{}, err
+// alone is 1 of a row that only the bench has.
+func alone(j judged) int {
+	if j.present {
+		return 0
 	}
-	text, err = sql.Settle(text, func(question string) (sql.Fact, error) {
-		t, err := b.Table(ctx, question, parameters)
-		if err != nil {
-			return sql.Fact{}, err
-		}
-		return sql.Fact{Type: t.Get(0, "type").Exact, Text: t.Get(0, "text").Exact, Null: yes(t.Get(0, "is_null"))}, nil
-	})
-	if err != nil {
-		return report.Table{}, err
+	return 1
+}
+
+// judgedRow is a pair with its names.
+func judgedRow(j *judge.Judged, definitions *rows.Definitions) judged {
+	named := func(rank, step uint32, id uint64) corpus.Site {
+		site := definitions.Sites[id]
+		return corpus.Site{Rank: int(rank), Step: int(step), Op: definitions.Op(site.OpID).Name, Role: site.Role, Path: site.Path}
 	}
-	return b.Table(ctx, text, parameters)
+	return judged{
+		site: named(j.Rank, j.Step, j.Own().SiteID), partner: named(j.BenchRank, j.Step, j.Bench.SiteID), present: j.InProblem,
+		verdict: j.Class.String(), reason: j.Reason, evidence: j.Evidence.String(), differs: j.Differs, tolerance: j.Tolerance,
+	}
 }
 
 // msprobeSays is msProbe's own word: on the rows of the fault, and which row it flags first at all.
 func (b *bench) msprobeSays(ctx context.Context, c corpus.Case) (string, error) {
-	table, err := b.views(ctx, `
+	table, err := b.Table(ctx, `
 		SELECT arrayStringConcat(arrayMap(r -> concat(toString(countEqual(results, r)), ' ', r), arrayFilter(r -> has(results, r), ['pass', 'warning', 'error'])), ', ') AS at_fault,
 			first_flagged
 		FROM (

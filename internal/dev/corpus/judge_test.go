@@ -35,11 +35,12 @@ func (o origin) String() string {
 // judged is the verdict of one row, with the rows that were paired, as they were recorded.
 type judged struct {
 	site, partner  corpus.Site
+	present        bool // in the problem
 	verdict        string
 	reason         string
 	evidence       string
 	differs        bool
-	tolerance      report.Value
+	tolerance      float64
 	problem, bench string
 }
 
@@ -77,7 +78,7 @@ func ask(ctx context.Context, b *bench, c corpus.Case) (answer, error) {
 	}
 	a := answer{
 		verdict: comparison.Verdict, runs: column(comparison.RunDifferences, "property"),
-		suspects: origins(comparison.Origins), differing: differing(comparison.Divergence), diverged: divergedOps(comparison.Divergence),
+		suspects: origins(comparison.Origins), differing: differing(comparison.Divergence), diverged: divergedOps(judgedRows(comparison.Divergence)),
 	}
 	if a.sites, err = b.rowsOfFault(ctx, c, comparison.Divergence); err != nil {
 		return a, err
@@ -88,18 +89,20 @@ func ask(ctx context.Context, b *bench, c corpus.Case) (answer, error) {
 
 // rowsOfFault finds the rows of the fault among those that differ, and asks for the others.
 func (b *bench) rowsOfFault(ctx context.Context, c corpus.Case, differing report.Table) ([]judged, error) {
-	var sites []judged
-	for _, site := range c.Touched {
-		sites = append(sites, find(c, site, differing))
-	}
+	sites := findAll(c, judgedRows(differing))
 	if !slices.ContainsFunc(sites, judged.absent) {
 		return sites, nil
 	}
-	rows, err := b.notable(ctx, c, "v.site_id IN ("+siteIDs(c)+")")
-	for i, site := range c.Touched {
-		sites[i] = find(c, site, rows)
+	rows, err := b.judged(ctx, c)
+	return findAll(c, rows), err
+}
+
+func findAll(c corpus.Case, rows []judged) []judged {
+	var sites []judged
+	for _, site := range c.Touched {
+		sites = append(sites, find(c, site, rows))
 	}
-	return sites, err
+	return sites
 }
 
 // differing are the rows that differ, in words.
@@ -122,11 +125,11 @@ func column(t report.Table, name string) []string {
 }
 
 // divergedOps are the ops of the rows that diverged, each once.
-func divergedOps(t report.Table) []string {
+func divergedOps(rows []judged) []string {
 	var ops []string
-	for i := range t.Rows {
-		if op := t.Get(i, "op").Exact; t.Get(i, "verdict").Exact == "diverged" && !slices.Contains(ops, op) {
-			ops = append(ops, op)
+	for _, j := range rows {
+		if j.verdict == "diverged" && !slices.Contains(ops, j.site.Op) {
+			ops = append(ops, j.site.Op)
 		}
 	}
 	return ops
@@ -158,27 +161,33 @@ func recordedAt(side corpus.Side, site corpus.Site) string {
 	return text
 }
 
-// find is the row of a site among the verdicts; one that only the bench has counts when the problem has none.
-func find(c corpus.Case, site corpus.Site, t report.Table) judged {
-	j := judged{site: site, verdict: "absent"}
+// judgedRows reads the rows that a report lists.
+func judgedRows(t report.Table) []judged {
+	var rows []judged
 	for i := range t.Rows {
-		at := corpus.Site{Rank: whole(t.Get(i, "rank")), Step: whole(t.Get(i, "step")), Op: t.Get(i, "op").Exact, Role: t.Get(i, "role").Exact, Path: t.Get(i, "path").Exact}
-		if at != site {
-			continue
-		}
-		j.verdict, j.reason, j.evidence = t.Get(i, "verdict").Exact, t.Get(i, "reason").Exact, t.Get(i, "evidence").Exact
-		j.differs = yes(t.Get(i, "differs"))
-		j.tolerance = t.Get(i, "tolerance")
-		j.partner = corpus.Site{
-			Rank: whole(t.Get(i, "bench_rank")), Step: site.Step,
-			Op: t.Get(i, "bench_op").Exact, Role: t.Get(i, "bench_role").Exact, Path: t.Get(i, "bench_path").Exact,
-		}
-		if yes(t.Get(i, "present")) {
-			j.problem = recordedAt(c.Problem, site)
-		}
-		j.bench = recordedAt(c.Bench, j.partner)
-		return j
+		text := func(name string) string { return t.Get(i, name).Exact }
+		step := whole(t.Get(i, "step"))
+		rows = append(rows, judged{
+			site:    corpus.Site{Rank: whole(t.Get(i, "rank")), Step: step, Op: text("op"), Role: text("role"), Path: text("path")},
+			partner: corpus.Site{Rank: whole(t.Get(i, "bench_rank")), Step: step, Op: text("bench_op"), Role: text("bench_role"), Path: text("bench_path")},
+			present: yes(t.Get(i, "present")), verdict: text("verdict"), reason: text("reason"), evidence: text("evidence"),
+			differs: yes(t.Get(i, "differs")), tolerance: t.Get(i, "tolerance").Number,
+		})
 	}
+	return rows
+}
+
+// find is the row of a site among the verdicts; one that only the bench has counts when the problem has none.
+func find(c corpus.Case, site corpus.Site, rows []judged) judged {
+	at := slices.IndexFunc(rows, func(j judged) bool { return j.site == site })
+	if at < 0 {
+		return judged{site: site, verdict: "absent"}
+	}
+	j := rows[at]
+	if j.present {
+		j.problem = recordedAt(c.Problem, site)
+	}
+	j.bench = recordedAt(c.Bench, j.partner)
 	return j
 }
 

@@ -70,7 +70,7 @@ func TestOpsArePairedWithTheirTruePartners(t *testing.T) {
 			return err
 		}
 		outsideAttention(t, eager, p)
-		rows, err := b.notable(ctx, eager, "v.verdict = 'diverged'")
+		rows, err := b.judged(ctx, eager)
 		for _, op := range divergedOps(rows) {
 			if !inAttention(eager.Problem.Run.Part(0, 0), op) {
 				t.Errorf("eager against sdpa: %s is outside of attention and is said to diverge", op)

@@ -3,12 +3,15 @@ package corpus_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/zeebo/xxh3"
@@ -24,6 +27,7 @@ import (
 // bench is a running system and the runs that are in it.
 type bench struct {
 	*system.Client
+	database  driver.Conn // that the client asks, too
 	dir       string
 	mutex     sync.Mutex
 	published map[string]bool
@@ -35,7 +39,16 @@ func withBench(t *testing.T, job func(ctx context.Context, b *bench) error) {
 	cfg := system.DefaultConfig("", time.Now)
 	cfg.Library, cfg.Command = testbed.Library(t), testbed.Command(t)
 	err := system.WithTemporary(t.Context(), t.TempDir(), cfg, func(ctx context.Context, c *system.Client) error {
-		return job(ctx, &bench{Client: c, dir: t.TempDir(), published: map[string]bool{}})
+		options, err := clickhouse.ParseDSN(c.Endpoint.ClickHouse)
+		if err != nil {
+			return err
+		}
+		database, err := clickhouse.Open(options)
+		if err != nil {
+			return err
+		}
+		err = job(ctx, &bench{Client: c, database: database, dir: t.TempDir(), published: map[string]bool{}})
+		return errors.Join(err, database.Close())
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -159,7 +160,7 @@ func (l line) within() string {
 	if i < 0 {
 		return ""
 	}
-	return "; the numbers are within the tolerance of " + l.sites[i].tolerance.Text() + ", which statistics cannot prove"
+	return "; the numbers are within the tolerance of " + strconv.FormatFloat(l.sites[i].tolerance, 'g', 6, 64) + ", which statistics cannot prove"
 }
 
 func expected(o corpus.Origin) string {
