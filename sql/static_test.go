@@ -139,7 +139,7 @@ func columnsOf(t *testing.T, r sql.Report) []string {
 func TestReportByNameListsTheReports(t *testing.T) {
 	t.Parallel()
 	report, err := sql.ReportByName("divergence")
-	if err != nil || len(report.Parameters) == 0 || !report.Parameters[0].Required || report.Parameters[2].Default != "[]" {
+	if err != nil || len(report.Parameters) == 0 || !report.Parameters[0].Required || report.Parameters[3].Default != "-1" {
 		t.Errorf("ReportByName(divergence) = %+v, %v", report.Parameters, err)
 	}
 	if _, err := sql.ReportByName("nonsense"); err == nil || !strings.Contains(err.Error(), "divergence_summary") {
