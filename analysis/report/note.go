@@ -17,9 +17,7 @@ type note struct {
 // a terminal the verdict is coloured.
 func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 	n := &note{Comparison: c, style: style}
-	if gaps := c.incomplete(); gaps != "" {
-		n.line("INCOMPLETE", "%s", gaps)
-	}
+	n.incomplete()
 	n.verdict()
 	n.runDifferences()
 	for _, merge := range n.Merges {
@@ -38,6 +36,17 @@ func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 	return err
 }
 
+// WriteVerdict writes of the note what matters most: the verdict, where the difference began, and what to do now.
+func (c *Comparison) WriteVerdict(to io.Writer, style Style) error {
+	n := &note{Comparison: c, style: style}
+	n.incomplete()
+	n.verdict()
+	n.began()
+	n.next()
+	_, err := io.WriteString(to, n.text.String())
+	return err
+}
+
 // line writes a label and, beside it, what it is about.
 func (n *note) line(label, format string, values ...any) {
 	fmt.Fprintf(&n.text, "%-12s ", label)
@@ -48,6 +57,12 @@ func (n *note) line(label, format string, values ...any) {
 // command writes a label and, beside it, a command of this program.
 func (n *note) command(label, format string, words ...any) {
 	n.line(label, "%s "+format, append([]any{n.style.program()}, words...)...)
+}
+
+func (n *note) incomplete() {
+	if gaps := n.Comparison.incomplete(); gaps != "" {
+		n.line("INCOMPLETE", "%s", gaps)
+	}
 }
 
 func (n *note) verdict() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -29,8 +30,12 @@ step and rank is refused, unless --replace.
 When it returns, the stream holds all of it. The database has it a moment later,
 and every question waits for that.
 
+With --bench the run is held against a stored one as it lands, and the verdict is
+printed at the end.
+
 Exit status: 0 all is stored, 2 an error, or the files are damaged: then all that can be
-read is stored, and warnings name the rest.`
+read is stored, and warnings name the rest. With --bench also 1 the runs differ, and 2
+too little data to say.`
 
 func newPublishMsprobe(a *app) *cobra.Command {
 	return newPublishFiles(a, (*system.Client).PublishMsprobe, &cobra.Command{
@@ -39,7 +44,8 @@ func newPublishMsprobe(a *app) *cobra.Command {
 		Long: `Store a dump of msProbe: a dump folder with its steps, one step, one rank, or one
 dump.json. ` + againAndAgain,
 		Example: `  tensortap publish msprobe dump/ --run bad
-  tensortap publish msprobe dump/step3 --run bad --label commit=1a2b3c --label model=qwen3`,
+  tensortap publish msprobe dump/step3 --run bad --label commit=1a2b3c --label model=qwen3
+  tensortap publish msprobe dump/ --run bad --bench good --tolerance 1e-3`,
 	})
 }
 
@@ -62,6 +68,7 @@ func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Comma
 	var (
 		request system.PublishRequest
 		labels  []string
+		against standing
 	)
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -69,29 +76,62 @@ func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Comma
 		if request.Labels, err = parseLabels(labels); err != nil {
 			return err
 		}
+		if err := against.read(cmd, request.Run); err != nil {
+			return err
+		}
 		request.Path = args[0]
-		client, err := a.connectStream()
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		request.Waiting = a.waiting()
-		progress := a.progress("publish " + args[0])
-		result, err := publish(client, cmd.Context(), request, progress.set)
-		progress.finish()
-		a.warn(result.Problems, result.ProblemCount)
-		a.warnOversized(result.Oversized)
-		if err != nil {
-			return err
-		}
-		a.tellPublished(request, result)
-		return notWhole(request, result)
+		return a.publish(cmd.Context(), publish, request, &against)
 	}
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of the run, name=value; may be given several times")
 	cmd.Flags().BoolVar(&request.Replace, "replace", false, "take the place of other content of the same run, step and rank")
 	_ = cmd.MarkFlagRequired("run")
+	against.flags(a, cmd)
 	return cmd
+}
+
+// publish stores files, and says what came of them.
+func (a *app) publish(ctx context.Context, publish publisher, request system.PublishRequest, against *standing) error {
+	client, err := a.connectPublisher(ctx, against)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	request.Waiting = a.waiting()
+	progress := a.progress("publish " + request.Path)
+	result, err := publish(client, ctx, request, progress.set)
+	progress.finish()
+	a.warn(result.Problems, result.ProblemCount)
+	a.warnOversized(result.Oversized)
+	if err != nil {
+		return err
+	}
+	a.tellPublished(request, result)
+	if !against.asked() {
+		return notWhole(request, result)
+	}
+	verdict, err := a.tellStanding(ctx, client, against, a.stdout)
+	return cmp.Or(notWhole(request, result), err, judged(verdict))
+}
+
+// connectPublisher reaches the stream, and the database where the run is held against another. That is declared first.
+func (a *app) connectPublisher(ctx context.Context, against *standing) (*system.Client, error) {
+	if !against.asked() {
+		return a.connectStream()
+	}
+	endpoint, err := a.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	client, err := a.connect(ctx, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.DeclareStanding(ctx, against.request); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return client, nil
 }
 
 // waiting says why nothing goes on, once until that changes.

@@ -41,8 +41,9 @@ func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Comman
 their ops and tensors, and says where a run first differs from another.
 
 Exit status of compare, watch and overflow: 0 nothing differs or overflows, 1 something
-does, 2 an error, or it cannot say. Of run: the program's. Of all others: 0 done, 2 an error, or
-part of the files that were to be stored cannot be read.`,
+does, 2 an error, or it cannot say; of publish with --bench likewise. Of run: the
+program's. Of all others: 0 done, 2 an error, or part of the files that were to be
+stored cannot be read.`,
 		Example: `  tensortap compare bad/dump good/dump      compare two dumps of msProbe, nothing else needed
   tensortap run --run bad -- python t.py    record a program as it is, nothing else needed
   tensortap up                              run the whole system on this machine
@@ -60,7 +61,7 @@ part of the files that were to be stored cannot be read.`,
 	root.SetErr(stderr)
 	a.flags(root)
 	root.AddCommand(
-		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newQuery(a), newLogs(a),
+		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newBaseline(a), newQuery(a), newLogs(a),
 		newReplay(a), newEngine(a), newVersion(a),
 	)
 	return root
@@ -141,11 +142,15 @@ func (a *app) connect(ctx context.Context, endpoint system.Endpoint) (*system.Cl
 	if err != nil {
 		return nil, err
 	}
-	// So that what was published just before is in the answer.
+	a.letCatchUp(ctx, client)
+	return client, nil
+}
+
+// letCatchUp waits a little, so that what was published just before is in the answer.
+func (a *app) letCatchUp(ctx context.Context, client *system.Client) {
 	if err := client.WaitCurrent(ctx); err != nil {
 		fmt.Fprintln(a.stderr, "INCOMPLETE:", printable(err))
 	}
-	return client, nil
 }
 
 // streamEndpoint is for who needs the stream alone.

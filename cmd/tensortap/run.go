@@ -27,6 +27,7 @@ type launching struct {
 	resume     bool
 	logs       string // which streams are kept
 	eager      bool
+	against    standing
 	program    []string
 }
 
@@ -42,11 +43,15 @@ what a tap in the code would see, and is controlled by the same TENSORTAP_* vari
 Where a system runs, events go there. Else one runs for as long as the program does,
 and keeps its events in the data folder, where compare and the reports find them.
 
+With --bench the run is held against a stored one as its steps land, and at the end
+the verdict is printed on standard error.
+
 Input, output and signals are the program's, and so is the exit status; 126 and 127
 are those of a program that could not be started. What its Python processes print is
 kept, apart for each: tensortap logs shows it.`,
 		Example: `  tensortap run --run bad -- torchrun --nproc-per-node 4 train.py
   tensortap run --run good --level mix --steps 0-9 -- python generate.py
+  tensortap run --run bad --bench good -- torchrun --nproc-per-node 4 train.py
   tensortap run --run bad --config config.json -- python generate.py
   tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
 		Args: hasProgram,
@@ -56,6 +61,12 @@ kept, apart for each: tensortap logs shows it.`,
 				l.program, err = launch.Eager(args)
 			}
 			if err != nil {
+				return err
+			}
+			if l.run == "" {
+				l.run = scriptName(l.program) + time.Now().UTC().Format("-20060102-150405")
+			}
+			if err := l.against.read(cmd, l.run); err != nil {
 				return err
 			}
 			return a.launch(cmd.Context(), l)
@@ -80,6 +91,7 @@ kept, apart for each: tensortap logs shows it.`,
 	} {
 		l.settings[name] = f.String(name, "", usage)
 	}
+	l.against.flags(a, cmd)
 	completeLevels(cmd)
 	return cmd
 }
@@ -93,9 +105,6 @@ func hasProgram(_ *cobra.Command, args []string) error {
 
 // launch runs the program with the collector in it, and a system around it.
 func (a *app) launch(ctx context.Context, l launching) error {
-	if l.run == "" {
-		l.run = scriptName(l.program) + time.Now().UTC().Format("-20060102-150405")
-	}
 	if l.spool == "" {
 		l.spool = a.spoolRoot()
 	}
@@ -116,6 +125,9 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	status := 0
 	observed := func(ctx context.Context, client *system.Client) error {
 		if err := refuseRecorded(ctx, client, l); err != nil {
+			return err
+		}
+		if err := a.declare(ctx, client, &l.against); err != nil {
 			return err
 		}
 		kept, err := a.kept(l)
@@ -167,13 +179,21 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
 		return nil
 	}
-	next := "compare " + report.Argument(l.run) + " BENCH"
-	if *l.settings["level"] == "aten" { // where ops are counted, there are no values to compare
-		next = "report shapes --run " + report.Argument(l.run)
-	}
 	a.tellFailures(ctx, client, l.run)
-	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d; next: %s %s", report.Printable(l.run), ranks, a.program(), next))
+	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d%s", report.Printable(l.run), ranks, l.next(a.program())))
+	a.tellVerdict(patient, client, &l.against)
 	return nil
+}
+
+// next is the command that says more of the run, unless its verdict does.
+func (l launching) next(program string) string {
+	switch {
+	case l.against.asked():
+		return ""
+	case *l.settings["level"] == "aten": // where ops are counted, there are no values to compare
+		return "; next: " + program + " report shapes --run " + report.Argument(l.run)
+	}
+	return "; next: " + program + " compare " + report.Argument(l.run) + " BENCH"
 }
 
 // tellFailures says which ranks raised, where a database is at hand.
@@ -229,7 +249,7 @@ func (a *app) around(ctx context.Context, l launching, job question) error {
 		return err
 	}
 	if a.nats != "" {
-		return joined(ctx, system.Endpoint{Folder: folder, NATS: a.nats})
+		return joined(ctx, a.elsewhere(system.Endpoint{Folder: folder}))
 	}
 	return a.shareFolder(ctx, folder, joined, func(ctx context.Context) error { return a.hosting(ctx, serve, job) })
 }

@@ -27,30 +27,34 @@ func addNow(cmd *cobra.Command, now *bool) {
 }
 
 func newRuns(a *app) *cobra.Command {
+	return a.listing("runs", &cobra.Command{
+		Use:     "runs",
+		Short:   "List the stored runs",
+		Example: "  tensortap runs\n  tensortap runs --columns name,status,labels\n  tensortap runs --output csv",
+	})
+}
+
+// listing completes a command that lists what the report of that name does.
+func (a *app) listing(name string, cmd *cobra.Command) *cobra.Command {
 	var (
 		view  looks
 		limit int
 		now   bool
 	)
-	r, missing := sql.ReportByName("runs")
+	r, missing := sql.ReportByName(name)
 	view.shown = r.Shown
-	cmd := &cobra.Command{
-		Use:     "runs",
-		Short:   "List the stored runs",
-		Example: "  tensortap runs\n  tensortap runs --columns name,status,labels\n  tensortap runs --output csv",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			style, err := view.style()
-			if err != nil {
-				return err
-			}
-			if missing != nil {
-				return missing
-			}
-			return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": strconv.Itoa(limit)}, style: style, now: now})
-		},
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		style, err := view.style()
+		if err != nil {
+			return err
+		}
+		if missing != nil {
+			return missing
+		}
+		return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": strconv.Itoa(limit)}, style: style, now: now})
 	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "greatest number of runs")
+	cmd.Flags().IntVar(&limit, "limit", 100, "greatest number of "+name)
 	view.flags(cmd)
 	addNow(cmd, &now)
 	return cmd

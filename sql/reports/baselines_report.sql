@@ -11,6 +11,7 @@ SELECT
     length(tolerances) AS tolerance_rule_count,
     length(exceptions) AS exception_count,
     step_offset,
+    mapping != '' AS mapped,
     strict = 1 AS strict,
     changed_time_ns
 FROM tap.baselines

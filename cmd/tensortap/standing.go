@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/analysis/mapping"
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// judgingWords say how whole runs are judged.
+type judgingWords struct {
+	comparisonWords
+	strict  bool
+	mapping string
+}
+
+func (w *judgingWords) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	w.judgeFlags(f)
+	f.BoolVar(&w.strict, "strict", false, "what exists in one run only makes them differ")
+	f.StringVar(&w.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
+}
+
+func (w *judgingWords) apply(request *system.CompareRequest) (err error) {
+	request.Strict = w.strict
+	if w.mapping != "" {
+		if request.Map, err = mapping.Read(w.mapping); err != nil {
+			return err
+		}
+	}
+	return w.comparisonWords.apply(request)
+}
+
+// standing is what a run that is being stored is held against; nothing without benches.
+type standing struct {
+	words   judgingWords
+	request system.CompareRequest
+}
+
+func (s *standing) flags(a *app, cmd *cobra.Command) {
+	s.request = system.DefaultCompareRequest()
+	cmd.Flags().StringArrayVar(&s.request.Benches, "bench", nil, "stored run to hold it against as it lands; given several times, the first is paired with and all make the band")
+	a.completeRunFlags(cmd, "bench")
+	s.words.flags(cmd)
+}
+
+func (s *standing) asked() bool { return len(s.request.Benches) > 0 }
+
+// read reads what the flags say of a run.
+func (s *standing) read(cmd *cobra.Command, run string) error {
+	if !s.asked() {
+		for _, name := range []string{"tolerance", "step-offset", "strict", "map"} {
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s goes with --bench, which names a run to hold this one against", name)
+			}
+		}
+		return nil
+	}
+	s.request.Problem, s.request.Stored, s.request.ToolVersion = run, true, version
+	return errors.Join(s.words.apply(&s.request), s.request.Validate())
+}
+
+// storedPatience is how long a verdict waits for the database to hold the run.
+const storedPatience = 2 * time.Minute
+
+// tellStanding says, once all of the run is published, whether it differs and where that began.
+func (a *app) tellStanding(ctx context.Context, client *system.Client, s *standing, to io.Writer) (report.Verdict, error) {
+	waiting, cancel := context.WithTimeout(ctx, storedPatience)
+	defer cancel()
+	if err := client.WaitStored(waiting); err != nil {
+		return report.Unknown, err
+	}
+	comparison, _, err := client.Compare(ctx, s.request)
+	if err != nil {
+		return report.Unknown, err
+	}
+	style := report.Style{Format: report.Text, Color: a.terminal(to) && a.getenv("NO_COLOR") == "", Program: a.program()}
+	return comparison.Verdict, comparison.WriteVerdict(to, style)
+}
+
+// declare says that the run of a program is held against others, before the program starts.
+func (a *app) declare(ctx context.Context, client *system.Client, s *standing) error {
+	return a.withDatabase(ctx, client, s, func(ctx context.Context, client *system.Client) error {
+		a.letCatchUp(ctx, client)
+		return client.DeclareStanding(ctx, s.request)
+	})
+}
+
+// tellVerdict says what became of the run of a program that has ended. Whatever fails is told only.
+func (a *app) tellVerdict(ctx context.Context, client *system.Client, s *standing) {
+	err := a.withDatabase(ctx, client, s, func(ctx context.Context, client *system.Client) error {
+		_, err := a.tellStanding(ctx, client, s, a.stderr)
+		return err
+	})
+	if err != nil {
+		a.tellLaunch("not held against run " + report.Printable(s.request.Bench()) + ": " + printable(err))
+	}
+}
+
+// withDatabase does what needs the database of the system, where the run is held against others at all.
+func (a *app) withDatabase(ctx context.Context, client *system.Client, s *standing, do question) error {
+	switch {
+	case !s.asked():
+		return nil
+	case client.Endpoint.ClickHouse == "":
+		return errors.New("--bench needs the database as well as the stream: name both, with --nats and --clickhouse")
+	}
+	whole, err := system.Connect(ctx, client.Endpoint, time.Now)
+	if err != nil {
+		return err
+	}
+	defer whole.Close()
+	return do(ctx, whole)
+}
