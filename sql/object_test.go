@@ -91,12 +91,7 @@ func (e *example) check(t *testing.T, database *database) {
 	if e.object.Judged() {
 		parameters = database.judge(t, e.object, parameters)
 	}
-	got := database.askAsCommand(t, e.object, parameters)
-	if filepath.Base(e.file) == "plain.txtar" { // people and dashboards ask the views themselves
-		if view := database.ask(t, e.object, parameters); view != got {
-			t.Errorf("object %s, case %s: the view answers\n%s\nwhere commands are told\n%s", e.object.Name, e.file, view, got)
-		}
-	}
+	got := database.ask(t, e.object, parameters)
 	if *update {
 		e.write(t, got)
 		return

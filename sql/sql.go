@@ -87,7 +87,7 @@ func Reports() ([]Report, error) {
 	return slices.Clone(reports), err
 }
 
-// The files are part of the program: they are read once, since each question of a comparison asks for them.
+// The files are part of the program: they are read once, since every report asks for them.
 //
 //nolint:gochecknoglobals // they never change
 var (

@@ -28,17 +28,8 @@ func Open(database driver.Conn) *Door { return &Door{database: database} }
 // Close lets go of the connection.
 func (d *Door) Close() error { return d.database.Close() }
 
-// Write writes the answer to a query that may call views which are not in the database.
+// Write writes the answer to a query with parameters {name:Type}.
 func (d *Door) Write(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
-	text, err := d.settled(ctx, query, parameters)
-	if err != nil {
-		return err
-	}
-	return d.Query(ctx, to, style, text, parameters)
-}
-
-// Query writes the answer to a query as it stands, with parameters {name:Type}.
-func (d *Door) Query(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
 	answer, err := clickhouse.QueryFirst(ctx, d.database, style.Limit, query, parameters, style.Format.ClickHouse())
 	if err != nil {
 		return d.nameMalformed(ctx, err)
@@ -46,17 +37,8 @@ func (d *Door) Query(ctx context.Context, to io.Writer, style report.Style, quer
 	return d.nameMalformed(ctx, errors.Join(report.Write(to, style, answer), answer.Close()))
 }
 
-// Table is the answer to a query, in memory. The views in it need not be in the database.
+// Table is the answer to a query, in memory.
 func (d *Door) Table(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
-	text, err := d.settled(ctx, query, parameters)
-	if err != nil {
-		return report.Table{}, err
-	}
-	return d.plain(ctx, text, parameters)
-}
-
-// plain is the answer to a query as it stands.
-func (d *Door) plain(ctx context.Context, query string, parameters map[string]string) (report.Table, error) {
 	table, err := d.read(ctx, query, parameters)
 	return table, d.nameMalformed(ctx, err)
 }
@@ -72,24 +54,16 @@ func (d *Door) read(ctx context.Context, query string, parameters map[string]str
 
 // Stream is the answer to a query as Arrow. The caller closes it.
 func (d *Door) Stream(ctx context.Context, query string, parameters map[string]string) (io.ReadCloser, error) {
-	text, err := d.settled(ctx, query, parameters)
-	if err != nil {
-		return nil, err
-	}
-	return clickhouse.Query(ctx, d.database, text, parameters, report.Text.ClickHouse())
+	return clickhouse.Query(ctx, d.database, query, parameters, report.Text.ClickHouse())
 }
 
 // Rows are those of the answer to a query. The caller closes them.
 func (d *Door) Rows(ctx context.Context, query string, parameters map[string]string) (driver.Rows, error) {
-	text, err := d.settled(ctx, query, parameters)
-	if err != nil {
-		return nil, err
-	}
 	named := make([]any, 0, len(parameters))
 	for name, value := range parameters {
 		named = append(named, driver.NamedValue{Name: name, Value: value})
 	}
-	return d.database.Query(ctx, text, named...)
+	return d.database.Query(ctx, query, named...)
 }
 
 // Report answers a report by its name; parameters that are not given have their defaults.

@@ -56,7 +56,7 @@ func (a *app) runNames(ctx context.Context, begun string) ([]string, error) {
 	defer reader.Close() //nolint:errcheck // only read
 	var answer bytes.Buffer
 	query := "SELECT DISTINCT name FROM tap_store.run WHERE startsWith(name, {begun:String}) ORDER BY name LIMIT {most:UInt64}"
-	if err := reader.Query(ctx, &answer, report.Style{Format: report.CSV}, query, map[string]string{"begun": begun, "most": strconv.Itoa(mostCompletions)}); err != nil {
+	if err := reader.Write(ctx, &answer, report.Style{Format: report.CSV}, query, map[string]string{"begun": begun, "most": strconv.Itoa(mostCompletions)}); err != nil {
 		return nil, err
 	}
 	lines, err := csv.NewReader(&answer).ReadAll()

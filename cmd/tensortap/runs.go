@@ -108,7 +108,7 @@ func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) er
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // only read
-	return reader.Query(ctx, a.stdout, q.style, q.text, q.parameters)
+	return reader.Write(ctx, a.stdout, q.style, q.text, q.parameters)
 }
 
 // waitCurrent waits for what was published just before. Where the stream is away, the database answers all the same.

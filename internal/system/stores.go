@@ -42,7 +42,13 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 	var store *archive
 	group, setUpCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })
-	group.Go(func() error { return clickhouse.Migrate(s.unsynced(setUpCtx), client.database, s.objects()) })
+	group.Go(func() error {
+		files, err := s.objects()
+		if err != nil {
+			return err
+		}
+		return clickhouse.Migrate(s.unsynced(setUpCtx), client.database, files)
+	})
 	if !s.cfg.Temporary {
 		group.Go(func() error {
 			var err error
@@ -67,23 +73,45 @@ func (s *System) unsynced(ctx context.Context) context.Context {
 	return driver.Context(ctx, driver.WithSettings(driver.Settings{"fsync_metadata": 0}))
 }
 
-// objects are the files of tables, views and reports. A temporary system needs
-// the tables of events alone: our own questions are put together from the files.
-func (s *System) objects() fs.FS {
-	if s.cfg.Temporary {
-		return eventTables{sql.Files}
+// objects are the files of tables, views and reports. A temporary system needs the tables of events and the views over
+// them: it is asked by our own commands, which have the text of each report.
+func (s *System) objects() (fs.FS, error) {
+	if !s.cfg.Temporary {
+		return sql.Files, nil
 	}
-	return sql.Files
+	return overEvents()
 }
 
-// eventTables are the files of tables that are filled from the stream.
-type eventTables struct{ fs.FS }
+// overEvents are the files of tables that are filled from the stream, and of views that rest on nothing else.
+func overEvents() (fs.FS, error) {
+	views, err := sql.Views()
+	if err != nil {
+		return nil, err
+	}
+	some, there := someFiles{sql.Files, map[string]bool{}}, map[string]bool{}
+	for _, t := range schemas.Tables() {
+		some.objects[t.Kind()], there["tap_store."+t.Kind()] = true, true
+	}
+	for _, v := range views {
+		if !slices.ContainsFunc(v.Reads, func(source string) bool { return !there[source] }) {
+			some.objects[v.Name], there["tap."+v.Name] = true, true
+		}
+	}
+	return some, nil
+}
+
+// someFiles are those of some objects.
+type someFiles struct {
+	fs.FS
+	objects map[string]bool
+}
 
 // Glob implements fs.GlobFS.
-func (f eventTables) Glob(pattern string) ([]string, error) {
+func (f someFiles) Glob(pattern string) ([]string, error) {
 	names, err := fs.Glob(f.FS, pattern)
 	return slices.DeleteFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(schemas.Tables(), func(t schemas.Table) bool { return strings.HasSuffix(name, "_"+t.Kind()+".sql") })
+		_, object, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), "_") // after the number, or the layer
+		return strings.HasPrefix(name, "reports/") || !f.objects[object]
 	}), err
 }
 
