@@ -47,8 +47,6 @@ const (
 	unseen   = "unseen_input"
 )
 
-func always(unmended string) map[string]string { return map[string]string{"": unmended} }
-
 // plantedFaults are a user's mistakes. A fault of a layer is planted in layer 1.
 func plantedFaults() []plantedFault {
 	return []plantedFault{

@@ -34,7 +34,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 
 		{s, []string{"run", "--run", "two", "--", python, "testdata/plain_gan.py"}, 0, []string{"that are recorded: 1"}},
 		{wrong, []string{"run", "--run", "two-wrong", "--", python, "testdata/plain_gan.py"}, 0, []string{"that are recorded: 1"}},
-		{s, []string{"compare", "two-wrong", "two"}, 1, []string{"began at     step 0, rank 0, op Module.Generator.2.Linear.forward.0", "parameter weight"}},
+		{s, []string{"compare", "two-wrong", "two"}, 1, []string{"began at     step 0, rank 0, micro step 1 of 2, op Module.Generator.2.Linear.forward.0", "parameter weight"}},
 		{s, []string{"compare", "two", "two"}, 0, []string{"SAME"}},
 
 		{s, []string{"run", "--run", "tokens", "--level", "mix", "--", python, "testdata/plain_generate.py"}, 0, []string{"[[0, 1, 2, 3, 4, ", "that are recorded: 1"}},

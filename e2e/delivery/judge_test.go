@@ -116,10 +116,12 @@ func (j *judged) kill(t *testing.T, turn int) {
 	}
 }
 
-const judgedRows = `SELECT 'verdict' AS kind, toString(tuple(*)) AS row FROM tap_store.verdict
-UNION ALL SELECT 'judged_step', toString(tuple(*)) FROM tap_store.judged_step
-UNION ALL SELECT 'layer_error', toString(tuple(*)) FROM tap_store.layer_error
-UNION ALL SELECT 'origin', toString((comparison_id, rank, step, op, kind, verdict, error)) FROM tap.origins
+const judgedRows = `SELECT kind, row FROM (
+    SELECT 'verdict' AS kind, toString(tuple(*)) AS row FROM tap_store.verdict
+    UNION ALL SELECT 'judged_step' AS kind, toString(tuple(*)) AS row FROM tap_store.judged_step
+    UNION ALL SELECT 'layer_error' AS kind, toString(tuple(*)) AS row FROM tap_store.layer_error
+    UNION ALL SELECT 'origin' AS kind, toString((comparison_id, rank, step, op, kind, verdict, error)) AS row FROM tap.origins
+)
 ORDER BY kind, row`
 
 // settled are the rows of all comparisons once every step is judged and every difference has an origin.
