@@ -91,9 +91,14 @@ func (j *judged) startOther(t *testing.T) {
 func (j *judged) setBaseline(t *testing.T) {
 	t.Helper()
 	j.bases++
-	out := program.Run(t, j.Setting, "baseline", "set", fmt.Sprint("golden ", j.bases), "--run", judgedRuns[0]+" 0", "--tolerance", strconv.FormatFloat(float64(j.bases)*1e-4, 'g', -1, 64))
-	if out.Status != 0 {
-		t.Fatalf("set a baseline: %v", out)
+	tolerance := strconv.FormatFloat(float64(j.bases)*1e-4, 'g', -1, 64)
+	var out program.Outcome
+	err := program.Await(time.Minute, "a baseline that is set", func() bool { // the engine may be restarting
+		out = program.Run(t, j.Setting, "baseline", "set", fmt.Sprint("golden ", j.bases), "--run", judgedRuns[0]+" 0", "--tolerance", tolerance)
+		return out.Status == 0
+	})
+	if err != nil {
+		t.Fatalf("%v: %v", err, out)
 	}
 }
 

@@ -12,5 +12,6 @@ SELECT
     exceptions,
     step_offset,
     strict,
+    standing,
     rules
 FROM tap_store.declared_comparison FINAL
