@@ -50,6 +50,23 @@ func TestVerdictsAreStoredOnceWhicheverJudgeIsKilled(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("after %d kills %d rows, undisturbed %d; the first that differ:\n%s", kills, len(got), len(want), firstUnlike(got, want))
 	}
+	if rebuilt := shaken.rebuilt(t); !slices.Equal(rebuilt, want) {
+		t.Errorf("built again of the stream %d rows, undisturbed %d; the first that differ:\n%s", len(rebuilt), len(want), firstUnlike(rebuilt, want))
+	}
+}
+
+// rebuilt are the rows once the tables were filled again from the stream.
+func (j *judged) rebuilt(t *testing.T) []string {
+	t.Helper()
+	_ = j.other.Kill()
+	if err := j.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if out := program.Run(t, j.Setting, "replay", "--rebuild"); out.Status != 0 {
+		t.Fatalf("build the tables again: %v", out)
+	}
+	j.Up = program.StartUp(t, j.data)
+	return j.settled(t)
 }
 
 func unpackJudged(t *testing.T) map[string]string {
