@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
@@ -36,16 +38,21 @@ type Keeper struct {
 // Where nothing is missing, no tensor is read.
 func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 	id := c.ID()
-	if err := k.Declare(ctx, c); err != nil {
+	var declared bool
+	var lacking uint64
+	var began beginning
+	group, askCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { declared, err = k.declare(askCtx, c); return err })
+	group.Go(func() (err error) { lacking, err = k.Lacking(askCtx, c); return err })
+	group.Go(func() (err error) { began, err = k.began(askCtx, id); return err })
+	if err := group.Wait(); err != nil {
 		return id, err
 	}
-	lacking, err := k.Lacking(ctx, c)
-	if err != nil {
-		return id, err
-	}
-	began, err := k.began(ctx, id)
-	if err != nil || lacking == 0 && !began.stale() {
-		return id, err
+	if lacking == 0 && !began.stale() {
+		if declared {
+			return id, k.Stored(ctx)
+		}
+		return id, nil
 	}
 	return id, k.bring(ctx, c, true, everything)
 }

@@ -20,20 +20,25 @@ WHERE problem = {problem:String} AND benches[1] = {bench:String}`
 
 // Declare publishes what is asked for, unless it was asked for last. What stands goes on standing.
 func (k *Keeper) Declare(ctx context.Context, c Comparison) error {
+	_, err := k.declare(ctx, c)
+	return err
+}
+
+func (k *Keeper) declare(ctx context.Context, c Comparison) (published bool, err error) {
 	table, err := k.Door.Table(ctx, latestQuery, c.parameters())
 	if err != nil {
-		return fmt.Errorf("look for the comparison of %s: %w", c.Request.Problem, err)
+		return false, fmt.Errorf("look for the comparison of %s: %w", c.Request.Problem, err)
 	}
 	stands := table.Get(0, "standing").True()
 	if table.Get(0, "latest").True() && (!c.Standing || stands) || c.Standing && stands {
-		return nil
+		return false, nil
 	}
 	c.Standing = c.Standing || stands
 	message, err := verdicts.Declared(c.row(k.Now().UnixNano()))
 	if err != nil {
-		return err
+		return false, err
 	}
-	return k.Publish(ctx, message)
+	return true, k.Publish(ctx, message)
 }
 
 func (c Comparison) parameters() map[string]string {

@@ -3,6 +3,8 @@ package system
 import (
 	"context"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judging"
@@ -80,10 +82,15 @@ func (c *Client) declaration(ctx context.Context, r CompareRequest, names []stri
 }
 
 // refine adds what the database knows of how to judge two runs.
-func (c *Client) refine(ctx context.Context, request *compare.Request) (err error) {
-	if request.Judge.Exceptions, err = judging.Exceptions(ctx, c.Door); err != nil {
+func (c *Client) refine(ctx context.Context, request *compare.Request) error {
+	group, askCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		request.Judge.Exceptions, err = judging.Exceptions(askCtx, c.Door)
 		return err
-	}
-	request.Payloads, err = judging.Payloads(ctx, c.Door, request.Problem, request.Benches[0])
-	return err
+	})
+	group.Go(func() (err error) {
+		request.Payloads, err = judging.Payloads(askCtx, c.Door, request.Problem, request.Benches[0])
+		return err
+	})
+	return group.Wait()
 }
