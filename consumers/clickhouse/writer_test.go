@@ -218,12 +218,23 @@ func TestInsertThatNobodyWaitsForIsEndedFirst(t *testing.T) {
 	s := startServer(t)
 	// a stand-in for what a killed process left running
 	var running errgroup.Group
+	ended := make(chan struct{})
 	running.Go(func() error {
+		defer close(ended)
 		ctx := chgo.Context(t.Context(), chgo.WithQueryID("tensortap/clickhouse/tensor/before/1"))
-		return s.conn.Exec(ctx, "SELECT count() FROM numbers(100000000) WHERE NOT ignore(sleepEachRow(0.1)) SETTINGS function_sleep_max_microseconds_per_block = 0, max_block_size = 10")
+		for {
+			err := s.conn.Exec(ctx, "SELECT count() FROM numbers(100000000) WHERE NOT ignore(sleepEachRow(0.1)) SETTINGS function_sleep_max_microseconds_per_block = 0, max_block_size = 10")
+			if !clickhouse.IDTaken(err) {
+				return err
+			}
+		}
 	})
-	for s.number(t, "SELECT count() FROM system.processes WHERE query_id = 'tensortap/clickhouse/tensor/before/1'") == 0 {
-		time.Sleep(10 * time.Millisecond)
+	for s.number(t, "SELECT count() FROM system.processes WHERE query LIKE 'SELECT count() FROM numbers%' AND query_id = 'tensortap/clickhouse/tensor/before/1'") == 0 {
+		select {
+		case <-ended:
+			t.Fatalf("the query of the process before ended too early: %v", running.Wait())
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 	mustStore(t, s.writer(t), consumertest.Messages(consumertest.Batches(t, "tensor", consumertest.Producer(1), 1, 5)))
 	if err := running.Wait(); err == nil {
