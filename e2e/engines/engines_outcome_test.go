@@ -18,7 +18,7 @@ func newOutcomes(tb testing.TB) *outcomes {
 	tb.Helper()
 	o := &outcomes{path: os.Getenv("TENSORTAP_ENGINES_REPORT")}
 	tb.Cleanup(func() {
-		if o.path == "" {
+		if o.path == "" || len(o.rows) == 0 { // a test that found nothing out leaves the table as it is
 			return
 		}
 		table := "| engine | ranks | what | result | figure |\n|---|---|---|---|---|\n" + strings.Join(o.rows, "")
