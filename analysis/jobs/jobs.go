@@ -42,9 +42,9 @@ type Key struct {
 // Schema are the keys of a job. The first three are needed.
 func Schema() []Key {
 	return []Key{
-		{"name", "text", "needed", "how the results call it", text(func(j *Job) *string { return &j.Name })},
+		{"name", "text", "needed", "its name in the results", text(func(j *Job) *string { return &j.Name })},
 		{"problem", "text", "needed", "the run under suspicion: a folder, if it has a slash and is there, or a stored run", text(func(j *Job) *string { return &j.Problem })},
-		{"bench", "text or list", "needed", "the run it is held against; from three on, their spread is the tolerance", readBench},
+		{"bench", "text or list", "needed", "the run or runs to compare with; with three or more, their spread is the tolerance", readBench},
 		{"tolerance", "number or file", "by dtype and depth", "greatest relative error that is tolerated, or a file of rules", readTolerance},
 		{"steps", "text", "all", "steps of the problem, as `0,3-5,10-100/10`", readSteps},
 		{"rank", "number", "all", "only this rank of the problem", readRank},

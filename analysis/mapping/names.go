@@ -45,7 +45,7 @@ func (m *Map) module(path, class string, classes map[string]string) (string, []i
 	return m.matched(path)
 }
 
-// matched is the path by the line that names the most of it; of several the first.
+// matched is the path by the line that covers the most of it; of equals, by the first.
 func (m *Map) matched(path string) (name string, lines []int) {
 	name = path
 	rest := len(path) + 1

@@ -47,7 +47,7 @@ func TestEngineOverhead(t *testing.T) { //nolint:paralleltest // it measures
 			s.kill()
 		}
 	}
-	table := "| engine | collector | tokens a second | time, to that by itself |\n|---|---|---|---|\n" + rows.String()
+	table := "| engine | collector | tokens a second | time, relative to the engine alone |\n|---|---|---|---|\n" + rows.String()
 	t.Log("\n" + table)
 	if path := newOutcomes(t).path; path != "" {
 		if err := replaceBlock(path, "overhead", table); err != nil {

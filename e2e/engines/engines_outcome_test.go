@@ -21,7 +21,7 @@ func newOutcomes(tb testing.TB) *outcomes {
 		if o.path == "" || len(o.rows) == 0 { // a test that found nothing out leaves the table as it is
 			return
 		}
-		table := "| engine | ranks | what | result | figure |\n|---|---|---|---|---|\n" + strings.Join(o.rows, "")
+		table := "| engine | ranks | test | result | figure |\n|---|---|---|---|---|\n" + strings.Join(o.rows, "")
 		if err := replaceBlock(o.path, "outcome", table); err != nil {
 			tb.Error(err)
 		}
