@@ -51,7 +51,7 @@ type Report = Object
 
 // Judged says whether it reads what came of one comparison of two runs, which has to be judged before.
 func (o Object) Judged() bool {
-	return o.Layer == LayerReport && slices.Contains(o.Reads, "tap_store.declared_comparison") && slices.ContainsFunc(o.Parameters, func(p Parameter) bool { return p.Name == "comparison" })
+	return o.Layer == LayerReport && slices.Contains(o.Reads, "tap.wanted_comparison") && slices.ContainsFunc(o.Parameters, func(p Parameter) bool { return p.Name == "comparison" })
 }
 
 // Parameter is one {name:Type} of a query.

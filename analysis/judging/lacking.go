@@ -52,14 +52,10 @@ func (c Comparison) parameters() map[string]string {
 // lackingQuery counts the ended steps of both runs that have no verdict, and says whether both have the rows that were
 // judged. A step of the bench that stands beside several of the problem is counted once. It reads no tensor.
 const lackingQuery = `WITH
-    kept AS (
-        SELECT
-            rank,
-            step,
-            argMax((problem_epoch, bench_epoch, bench_rank, bench_step, problem_row_count, bench_row_count), (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS judged
-        FROM tap_store.judged_step
+    judged AS (
+        SELECT rank, step, problem_epoch, bench_rank, bench_step, bench_epoch, problem_row_count, bench_row_count
+        FROM tap.kept_judgings
         WHERE comparison_id = {comparison:UInt64}
-        GROUP BY rank, step
     ),
     problem_steps AS (
         SELECT rank, step, epoch
@@ -76,10 +72,10 @@ const lackingQuery = `WITH
         LIMIT 1 BY rank, step
     )
 SELECT
-    (SELECT count() FROM problem_steps WHERE (rank, step, epoch) NOT IN (SELECT rank, step, judged.1 FROM kept)) AS problem_count,
-    (SELECT count() FROM bench_steps WHERE (rank, step, epoch) NOT IN (SELECT judged.3, judged.4, judged.2 FROM kept)) AS bench_count,
-    (SELECT count() FROM tap_store.tensor WHERE run_id = {problem_id:UInt64}) != (SELECT sum(judged.5) FROM kept)
-        OR (SELECT count() FROM tap_store.tensor WHERE run_id = {bench_id:UInt64}) != (SELECT sum(bench_rows) FROM (SELECT max(judged.6) AS bench_rows FROM kept GROUP BY judged.3, judged.4)) AS others`
+    (SELECT count() FROM problem_steps WHERE (rank, step, epoch) NOT IN (SELECT rank, step, problem_epoch FROM judged)) AS problem_count,
+    (SELECT count() FROM bench_steps WHERE (rank, step, epoch) NOT IN (SELECT bench_rank, bench_step, bench_epoch FROM judged)) AS bench_count,
+    (SELECT count() FROM tap_store.tensor WHERE run_id = {problem_id:UInt64}) != (SELECT sum(problem_row_count) FROM judged)
+        OR (SELECT count() FROM tap_store.tensor WHERE run_id = {bench_id:UInt64}) != (SELECT sum(bench_rows) FROM (SELECT max(bench_row_count) AS bench_rows FROM judged GROUP BY bench_rank, bench_step)) AS others`
 
 // Lacking is how many steps of either run have no verdict; at least one where a run has other rows than were judged.
 func (k *Keeper) Lacking(ctx context.Context, c Comparison) (uint64, error) {

@@ -10,25 +10,18 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// basisQuery says at which step the runs differ first, by which judgings of it, and what the latest origins rest on. How
-// many judgings there are grows with each, so that it orders the answers.
-const basisQuery = `WITH differing AS (
-    SELECT rank, step, tap_store.judged_step.epoch AS unit
-    FROM tap_store.judged_step
-    WHERE comparison_id = {comparison:UInt64} AND differing_count > 0
-        AND (rank, step, epoch) IN (
-            SELECT rank, step, argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch))
-            FROM tap_store.judged_step
-            WHERE comparison_id = {comparison:UInt64}
-            GROUP BY rank, step
-        )
-)
-SELECT
-    (SELECT count() FROM differing) > 0 AS differs,
-    (SELECT min(step) FROM differing) AS first_step,
-    toString((SELECT cityHash64(arraySort(groupArray((rank, unit)))) FROM differing WHERE step = (SELECT min(step) FROM differing))) AS basis,
+// basisQuery says at which step the runs differ first, if any, by which judgings of it, and what the latest origins rest
+// on. How many judgings there are grows with each, so that it orders the answers.
+const basisQuery = `SELECT
+    step AS first_step,
+    toString(cityHash64(arraySort(groupArray((rank, epoch))))) AS basis,
     toString((SELECT argMax(tap_store.origin.basis, revision) FROM tap_store.origin WHERE comparison_id = {comparison:UInt64})) AS answered,
-    (SELECT count() FROM tap_store.judged_step WHERE comparison_id = {comparison:UInt64}) AS revision`
+    (SELECT count() FROM tap_store.judged_step WHERE comparison_id = {comparison:UInt64}) AS revision
+FROM tap.judged_steps
+WHERE comparison_id = {comparison:UInt64} AND differing_count > 0
+GROUP BY step
+ORDER BY step
+LIMIT 1`
 
 // beginning is where the judged steps of a comparison differ first.
 type beginning struct {
@@ -46,8 +39,11 @@ func (k *Keeper) began(ctx context.Context, comparison uint64) (beginning, error
 	if err != nil {
 		return beginning{}, fmt.Errorf("look for the first step that differs: %w", err)
 	}
+	if len(table.Rows) == 0 {
+		return beginning{}, nil
+	}
 	return beginning{
-		differs: table.Get(0, "differs").True(), step: uint32(table.Get(0, "first_step").Number),
+		differs: true, step: uint32(table.Get(0, "first_step").Number),
 		basis: table.Get(0, "basis").Exact, answered: table.Get(0, "answered").Exact, revision: uint64(table.Get(0, "revision").Number),
 	}, nil
 }

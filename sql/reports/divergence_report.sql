@@ -1,6 +1,6 @@
 -- Question: where does the problem run differ from the bench run, first things first?
 -- Grain: one row per rank, step, op, role, path that differs, by step, then position in the problem's execution order, then rank
--- Reads: tap_store.declared_comparison, tap_store.judged_step, tap_store.verdict, tap_store.site, tap_store.op, tap_store.layout
+-- Reads: tap.wanted_comparison, tap.kept_judgings, tap_store.verdict, tap_store.site, tap_store.op, tap_store.layout
 -- Empty when: nothing differs beyond the tolerance, or nothing was judged
 -- Shown: rank, step, op, module, role, path, verdict, error, tolerance, evidence
 -- Parameter problem: name of the run under suspicion.
@@ -13,23 +13,9 @@
 -- Parameter limit = 20: greatest number of rows.
 WITH
     (
-        SELECT argMax(comparison_id, declared_time_ns)
-        FROM tap_store.declared_comparison
-        WHERE problem = {problem:String}
-            AND benches[1] = {bench:String}
-            AND {comparison:String} IN ('', leftPad(lower(hex(comparison_id)), 16, '0'))
+        SELECT comparison_id
+        FROM tap.wanted_comparison(problem = {problem:String}, bench = {bench:String}, comparison = {comparison:String})
     ) AS wanted_id,
-    kept AS (
-        SELECT
-            rank,
-            step,
-            argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS epoch
-        FROM tap_store.judged_step
-        WHERE comparison_id = wanted_id
-        GROUP BY
-            rank,
-            step
-    ),
     shown AS (
         SELECT
             rank,
@@ -71,7 +57,8 @@ WITH
                     rank,
                     step,
                     epoch
-                FROM kept
+                FROM tap.kept_judgings
+                WHERE comparison_id = wanted_id
             )
             AND differs
             AND ({texts:UInt8} = 1 OR problem_measured != 0 OR problem_layout_id NOT IN (

@@ -1,6 +1,6 @@
 -- Question: what differs first on each rank, and is the error made there or handed on?
 -- Grain: one row per rank that differs
--- Reads: tap_store.declared_comparison, tap_store.judged_step, tap_store.verdict, tap_store.site, tap_store.op, tap_store.layout
+-- Reads: tap.wanted_comparison, tap.judged_steps, tap_store.verdict, tap_store.site, tap_store.op, tap_store.layout
 -- Empty when: nothing differs beyond the tolerance, or nothing was judged
 -- Shown: rank, step, op, module, role, path, verdict, error, error_in, error_out
 -- Parameter problem: name of the run under suspicion.
@@ -11,23 +11,9 @@
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 WITH
     (
-        SELECT argMax(comparison_id, declared_time_ns)
-        FROM tap_store.declared_comparison
-        WHERE problem = {problem:String}
-            AND benches[1] = {bench:String}
-            AND {comparison:String} IN ('', leftPad(lower(hex(comparison_id)), 16, '0'))
+        SELECT comparison_id
+        FROM tap.wanted_comparison(problem = {problem:String}, bench = {bench:String}, comparison = {comparison:String})
     ) AS wanted_id,
-    kept AS (
-        SELECT
-            rank,
-            step,
-            argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS epoch
-        FROM tap_store.judged_step
-        WHERE comparison_id = wanted_id
-        GROUP BY
-            rank,
-            step
-    ),
     firsts AS (
         SELECT
             rank,
@@ -37,18 +23,11 @@ WITH
             tupleElement(argMin(tuple(first_error_out), step), 1) AS error_out,
             argMin(epoch, step) AS earliest_epoch,
             sum(differing_count) AS rank_differing_count
-        FROM tap_store.judged_step
+        FROM tap.judged_steps
         WHERE comparison_id = wanted_id
             AND ({rank:Int64} = -1 OR rank = {rank:Int64})
             AND step >= {first_step:Int64}
             AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
-            AND (rank, step, epoch) IN (
-                SELECT
-                    rank,
-                    step,
-                    epoch
-                FROM kept
-            )
             AND differing_count > 0
         GROUP BY rank
     ),

@@ -1,6 +1,6 @@
 -- Question: what came of each rank and step that was judged, and what differs first in it?
 -- Grain: one row per rank, step of the problem; what only the bench has counts where its partner would be
--- Reads: tap_store.declared_comparison, tap_store.judged_step, tap_store.site, tap_store.op
+-- Reads: tap.wanted_comparison, tap.judged_steps, tap_store.site, tap_store.op
 -- Empty when: nothing was judged
 -- Shown: rank, step, paired_count, only_problem_count, only_bench_count, unknown_count, differing_count, op, verdict, error
 -- Parameter problem: name of the run under suspicion.
@@ -11,23 +11,9 @@
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 WITH
     (
-        SELECT argMax(comparison_id, declared_time_ns)
-        FROM tap_store.declared_comparison
-        WHERE problem = {problem:String}
-            AND benches[1] = {bench:String}
-            AND {comparison:String} IN ('', leftPad(lower(hex(comparison_id)), 16, '0'))
-    ) AS wanted_id,
-    kept AS (
-        SELECT
-            rank,
-            step,
-            argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS epoch
-        FROM tap_store.judged_step
-        WHERE comparison_id = wanted_id
-        GROUP BY
-            rank,
-            step
-    )
+        SELECT comparison_id
+        FROM tap.wanted_comparison(problem = {problem:String}, bench = {bench:String}, comparison = {comparison:String})
+    ) AS wanted_id
 SELECT
     judged.rank AS rank,
     judged.step AS step,
@@ -54,20 +40,13 @@ SELECT
     judged.first_tolerance AS tolerance,
     judged.first_side AS side,
     judged.first_reason AS reason
-FROM tap_store.judged_step AS judged
+FROM tap.judged_steps AS judged
 LEFT ANY JOIN tap_store.site AS site ON site.site_id = judged.first_site_id
 LEFT ANY JOIN tap_store.op AS op ON op.op_id = site.op_id
 WHERE judged.comparison_id = wanted_id
     AND ({rank:Int64} = -1 OR judged.rank = {rank:Int64})
     AND judged.step >= {first_step:Int64}
     AND ({last_step:Int64} = -1 OR judged.step <= {last_step:Int64})
-    AND (judged.rank, judged.step, judged.epoch) IN (
-        SELECT
-            rank,
-            step,
-            epoch
-        FROM kept
-    )
 ORDER BY
     step,
     rank

@@ -1,6 +1,6 @@
 -- Question: how far do the runs lie apart, layer by layer, at the first step that differs?
 -- Grain: one row per direction, layer of the model; what is outside of layers comes first, with an empty layer
--- Reads: tap_store.declared_comparison, tap_store.judged_step, tap_store.layer_error
+-- Reads: tap.wanted_comparison, tap.judged_steps, tap.kept_judgings, tap_store.layer_error
 -- Empty when: nothing was measured on both sides, or nothing was judged
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -12,23 +12,9 @@
 -- one, of layers and the number.
 WITH
     (
-        SELECT argMax(comparison_id, declared_time_ns)
-        FROM tap_store.declared_comparison
-        WHERE problem = {problem:String}
-            AND benches[1] = {bench:String}
-            AND {comparison:String} IN ('', leftPad(lower(hex(comparison_id)), 16, '0'))
-    ) AS wanted_id,
-    kept AS (
-        SELECT
-            rank,
-            step,
-            argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS epoch
-        FROM tap_store.judged_step
-        WHERE comparison_id = wanted_id
-        GROUP BY
-            rank,
-            step
-    )
+        SELECT comparison_id
+        FROM tap.wanted_comparison(problem = {problem:String}, bench = {bench:String}, comparison = {comparison:String})
+    ) AS wanted_id
 SELECT
     b.step AS step,
     direction,
@@ -60,22 +46,16 @@ FROM
                 rank,
                 step,
                 epoch
-            FROM kept
+            FROM tap.kept_judgings
+            WHERE comparison_id = wanted_id
         )
         AND step IN (
-            SELECT if(countIf(differing_count > 0) > 0, minIf(tap_store.judged_step.step, differing_count > 0), min(tap_store.judged_step.step))
-            FROM tap_store.judged_step
+            SELECT if(countIf(differing_count > 0) > 0, minIf(step, differing_count > 0), min(step))
+            FROM tap.judged_steps
             WHERE comparison_id = wanted_id
                 AND ({rank:Int64} = -1 OR rank = {rank:Int64})
                 AND step >= {first_step:Int64}
                 AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
-                AND (rank, step, epoch) IN (
-                    SELECT
-                        rank,
-                        step,
-                        epoch
-                    FROM kept
-                )
         )
     GROUP BY
         step,

@@ -1,6 +1,6 @@
 -- Question: where did the problem run begin to differ from the bench run, over all ranks?
 -- Grain: one row per rank whose first difference comes after no other rank's, at the first step that has one
--- Reads: tap_store.declared_comparison, tap.origins, tap.judged_steps, tap_store.layout
+-- Reads: tap.wanted_comparison, tap.origins, tap.judged_steps, tap_store.layout
 -- Empty when: nothing differs beyond the tolerance, or nothing was judged
 -- Shown: rank, step, op, module, role, path, kind, verdict, error, tolerance, side
 -- Parameter problem: name of the run under suspicion.
@@ -8,11 +8,8 @@
 -- Parameter comparison = '': id of the comparison, of several; empty for the one that was asked for last.
 WITH
     (
-        SELECT argMax(comparison_id, declared_time_ns)
-        FROM tap_store.declared_comparison
-        WHERE problem = {problem:String}
-            AND benches[1] = {bench:String}
-            AND {comparison:String} IN ('', leftPad(lower(hex(comparison_id)), 16, '0'))
+        SELECT comparison_id
+        FROM tap.wanted_comparison(problem = {problem:String}, bench = {bench:String}, comparison = {comparison:String})
     ) AS wanted_id
 SELECT
     o.rank AS rank,

@@ -1,6 +1,6 @@
 -- Question: what exists in one of the two runs only, and why is it without a partner?
 -- Grain: one row per rank, step, op of one run only, or of which nothing can be said
--- Reads: tap_store.declared_comparison, tap_store.judged_step, tap_store.verdict, tap_store.site, tap_store.op
+-- Reads: tap.wanted_comparison, tap.kept_judgings, tap_store.verdict, tap_store.site, tap_store.op
 -- Empty when: every tensor has a partner, and something can be said of each pair, or nothing was judged
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -11,23 +11,9 @@
 -- Parameter limit = 100: greatest number of rows.
 WITH
     (
-        SELECT argMax(comparison_id, declared_time_ns)
-        FROM tap_store.declared_comparison
-        WHERE problem = {problem:String}
-            AND benches[1] = {bench:String}
-            AND {comparison:String} IN ('', leftPad(lower(hex(comparison_id)), 16, '0'))
+        SELECT comparison_id
+        FROM tap.wanted_comparison(problem = {problem:String}, bench = {bench:String}, comparison = {comparison:String})
     ) AS wanted_id,
-    kept AS (
-        SELECT
-            rank,
-            step,
-            argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS epoch
-        FROM tap_store.judged_step
-        WHERE comparison_id = wanted_id
-        GROUP BY
-            rank,
-            step
-    ),
     alone AS (
         SELECT
             v.rank AS rank,
@@ -50,7 +36,8 @@ WITH
                     rank,
                     step,
                     epoch
-                FROM kept
+                FROM tap.kept_judgings
+                WHERE comparison_id = wanted_id
             )
             AND v.verdict IN ('unpaired', 'unknown')
         GROUP BY

@@ -1,4 +1,4 @@
--- Question: which judging of a step counts, of several by the same comparison?
+-- Question: which judging of a step counts, of several by the same comparison, and what did it judge?
 -- Grain: one row per comparison, rank, step that was judged
 -- Reads: tap_store.judged_step
 -- Empty when: nothing was judged
@@ -7,9 +7,25 @@ SELECT
     comparison_id,
     rank,
     step,
-    argMax(tap_store.judged_step.epoch, (provisional = 0, generation, problem_row_count + bench_row_count, tap_store.judged_step.epoch)) AS epoch
-FROM tap_store.judged_step
-GROUP BY
-    comparison_id,
-    rank,
-    step
+    counts.1 AS epoch,
+    counts.2 AS problem_epoch,
+    counts.3 AS problem_row_count,
+    counts.4 AS bench_rank,
+    counts.5 AS bench_step,
+    counts.6 AS bench_epoch,
+    counts.7 AS bench_row_count
+FROM
+(
+    SELECT
+        comparison_id,
+        rank,
+        step,
+        argMax(
+            (epoch, problem_epoch, problem_row_count, bench_rank, bench_step, bench_epoch, bench_row_count),
+            (provisional = 0, generation, problem_row_count + bench_row_count, epoch)) AS counts
+    FROM tap_store.judged_step
+    GROUP BY
+        comparison_id,
+        rank,
+        step
+)

@@ -49,13 +49,7 @@ SELECT
     v.provisional AS provisional,
     v.event_time_ns AS event_time_ns
 FROM tap_store.verdict AS v
+INNER JOIN tap.kept_judgings AS kept
+    ON kept.comparison_id = v.comparison_id AND kept.rank = v.rank AND kept.step = v.step AND kept.epoch = v.epoch
 LEFT ANY JOIN tap_store.site AS s ON s.site_id = v.site_id
 LEFT ANY JOIN tap_store.op AS o ON o.op_id = s.op_id
-WHERE (v.comparison_id, v.rank, v.step, v.epoch) IN (
-    SELECT
-        comparison_id,
-        rank,
-        step,
-        epoch
-    FROM tap.kept_judgings
-)

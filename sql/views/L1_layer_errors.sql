@@ -18,13 +18,7 @@ SELECT
     o.name AS op,
     e.provisional AS provisional
 FROM tap_store.layer_error AS e
+INNER JOIN tap.kept_judgings AS kept
+    ON kept.comparison_id = e.comparison_id AND kept.rank = e.rank AND kept.step = e.step AND kept.epoch = e.epoch
 LEFT ANY JOIN tap_store.site AS s ON s.site_id = e.greatest_site_id
 LEFT ANY JOIN tap_store.op AS o ON o.op_id = s.op_id
-WHERE (e.comparison_id, e.rank, e.step, e.epoch) IN (
-    SELECT
-        comparison_id,
-        rank,
-        step,
-        epoch
-    FROM tap.kept_judgings
-)
