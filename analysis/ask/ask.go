@@ -6,12 +6,9 @@ package ask
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
@@ -93,32 +90,5 @@ func Prepare(name string, parameters map[string]string) (sql.Report, map[string]
 
 // Rows reads rows of a table for which the condition holds; an order and a limit may follow it.
 func Rows[R any, P schemas.Row[R]](ctx context.Context, d *Door, condition string) ([]R, error) {
-	table := P(new(R)).Table()
-	columns := make([]string, len(table.Columns))
-	for i, c := range table.Columns {
-		columns[i] = "`" + c.Name + "`"
-	}
-	answer, err := clickhouse.Query(ctx, d.database, "SELECT "+strings.Join(columns, ", ")+" FROM tap_store."+table.Name+" WHERE "+condition, nil, "ArrowStream")
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table.Name, err)
-	}
-	found, err := decode[R, P](answer)
-	if err := errors.Join(err, answer.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", table.Name, err)
-	}
-	return found, nil
-}
-
-func decode[R any, P schemas.Row[R]](answer io.Reader) (found []R, err error) {
-	reader, err := ipc.NewReader(answer)
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Release()
-	for reader.Next() {
-		if found, err = schemas.AppendRecord[R, P](found, reader.RecordBatch()); err != nil {
-			return nil, err
-		}
-	}
-	return found, reader.Err()
+	return clickhouse.Rows[R, P](ctx, d.database, condition)
 }

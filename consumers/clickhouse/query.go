@@ -16,13 +16,7 @@ import (
 // and lists as ClickHouse writes them. The caller closes the result, which
 // holds a connection until then; an error may also come while reading it.
 func Query(ctx context.Context, conn driver.Conn, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
-	return QueryIn(ctx, conn, "", sql, parameters, format)
-}
-
-// QueryIn is Query in the session of that name, which sees the temporary
-// tables that were made in it. A session runs one query at a time.
-func QueryIn(ctx context.Context, conn driver.Conn, session, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
-	return ask(ctx, conn, clickhouse.Settings{}, session, sql, parameters, format)
+	return ask(ctx, conn, clickhouse.Settings{}, sql, parameters, format)
 }
 
 // QueryFirst is Query for the first rows alone, or for all where rows is 0.
@@ -31,10 +25,10 @@ func QueryFirst(ctx context.Context, conn driver.Conn, rows uint64, sql string, 
 	if rows > 0 {
 		settings["limit"] = rows
 	}
-	return ask(ctx, conn, settings, "", sql, parameters, format)
+	return ask(ctx, conn, settings, sql, parameters, format)
 }
 
-func ask(ctx context.Context, conn driver.Conn, settings clickhouse.Settings, session, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
+func ask(ctx context.Context, conn driver.Conn, settings clickhouse.Settings, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
 	arguments := make([]any, 0, len(parameters))
 	for name, value := range parameters {
 		arguments = append(arguments, clickhouse.Named(name, value))
@@ -44,9 +38,6 @@ func ask(ctx context.Context, conn driver.Conn, settings clickhouse.Settings, se
 		"output_format_arrow_low_cardinality_as_dictionary": 0,
 		"output_format_arrow_compression_method":            "none",
 	})
-	if session != "" {
-		settings["session_id"] = session
-	}
 	result, err := conn.QueryFormat(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), format, sql, arguments...)
 	if err != nil {
 		return nil, fmt.Errorf("query for %s: %w", format, err)

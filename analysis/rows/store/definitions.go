@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -96,7 +97,7 @@ func opsToAsk(have *rows.Definitions, a *asked) []uint64 {
 func byID[R any, P schemas.Row[R]](ctx context.Context, s *Source, column string, ids []uint64) ([]R, error) {
 	var found []R
 	for some := range slices.Chunk(ids, idsAtOnce) {
-		more, err := table[R, P](ctx, s, column+" IN ("+list(some)+")")
+		more, err := clickhouse.Rows[R, P](ctx, s.database, column+" IN ("+list(some)+")")
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -197,7 +198,7 @@ func (r *Followed) Exists() bool { return r.Run.Described.RunID != 0 }
 
 // latestOf reads a small table of a run anew.
 func latestOf[R any, P schemas.Row[R]](ctx context.Context, s *Source, run uint64, take func([]R)) error {
-	found, err := table[R, P](ctx, s, fmt.Sprintf("run_id = %d", run))
+	found, err := clickhouse.Rows[R, P](ctx, s.database, fmt.Sprintf("run_id = %d", run))
 	if err != nil {
 		return err
 	}

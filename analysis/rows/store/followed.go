@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -94,7 +95,7 @@ func (r *Followed) readFacts(ctx context.Context, s *Source, g growth, first uin
 }
 
 func (r *Followed) readEnds(ctx context.Context, s *Source, g growth, first uint32) error {
-	found, err := table[schemas.StepRow](ctx, s, fmt.Sprintf("run_id = %d AND step >= %d AND (rank, epoch) IN (%s)", g.run, first, producers(g.producers(stepKind))))
+	found, err := clickhouse.Rows[schemas.StepRow](ctx, s.database, fmt.Sprintf("run_id = %d AND step >= %d AND (rank, epoch) IN (%s)", g.run, first, producers(g.producers(stepKind))))
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // Payloads are where the raw tensors of a run lie.
 func (s *Source) Payloads(ctx context.Context, of *rows.Run) ([]schemas.PayloadRow, error) {
-	kept, err := table[schemas.PayloadRow](ctx, s, fmt.Sprintf("run_id = %d", of.ID))
+	kept, err := clickhouse.Rows[schemas.PayloadRow](ctx, s.database, fmt.Sprintf("run_id = %d", of.ID))
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", of.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -69,7 +70,7 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 // ask has a question answered into rows. Each question writes to rows of its own.
 func ask[R any, P schemas.Row[R]](ctx context.Context, s *Source, a *asked, into *[]R, condition string) {
 	a.questions.Go(func() (err error) {
-		*into, err = table[R, P](ctx, s, condition)
+		*into, err = clickhouse.Rows[R, P](ctx, s.database, condition)
 		return err
 	})
 }
