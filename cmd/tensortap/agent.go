@@ -20,17 +20,17 @@ func newAgent(a *app) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Publish what the collectors on this host see, until Ctrl-C",
-		Long: `Publish what the collectors on this host see, until Ctrl-C. Each observed process
-writes into a folder of its own below the spool root; the agent publishes that, and
-deletes what the stream has. It can be stopped, or killed, and started again at any
-time: nothing is lost and nothing is stored twice.
+		Short: "Publish the events of this host's collectors, until Ctrl-C",
+		Long: `Publish the events of this host's collectors, until Ctrl-C. Each observed process
+writes into a folder of its own below the spool root. The agent publishes the events,
+and deletes them here once the stream has them. You can stop or kill it, and start it
+again, at any time: nothing is lost and nothing is stored twice.
 
 tensortap up has an agent inside. On other hosts run one with --nats.
 
-A rank that died may be started again under the name of its run, and the steps that it
-does again take the place of the old ones. A rank that ended by itself may not, unless
---resume is given, or the run says so itself.`,
+A rank that died may be started again under the name of its run; steps that it repeats
+replace the old ones. A rank that ended by itself may be started again only with
+--resume, or if the run itself allows it.`,
 		Example: `  tensortap agent --nats nats://nats:4222
   tensortap agent --spool /local/disk/spool`,
 		Args: cobra.NoArgs,
@@ -46,7 +46,7 @@ does again take the place of the old ones. A rank that ended by itself may not, 
 			return client.Serve(cmd.Context(), request)
 		},
 	}
-	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
+	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	cmd.Flags().BoolVar(&resume, "resume", false, "let ranks that have ended go on under the same run")
 	return cmd
 }

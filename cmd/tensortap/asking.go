@@ -24,7 +24,7 @@ func (k *asking) flags(a *app, cmd *cobra.Command, patience time.Duration) {
 	f.StringVar(&k.run, "run", "", "name of the run (required)")
 	f.Int64SliceVar(&k.request.Ranks, "rank", nil, "only this `RANK`; may be given again; by default all")
 	f.Lookup("rank").DefValue = "" // help would say []
-	f.DurationVar(&k.patience, "timeout", patience, "how long to wait for the ranks")
+	f.DurationVar(&k.patience, "timeout", patience, "longest wait for the ranks")
 	_ = cmd.MarkFlagRequired("run")
 	a.completeRunFlags(cmd, "run")
 }
@@ -53,7 +53,7 @@ func (a *app) tellAsked(k *asking, asked *system.Asked) error {
 		fmt.Fprintln(a.stdout, k.silent(rank))
 	}
 	if declined += asked.Open(); declined > 0 {
-		return fmt.Errorf("of %d ranks of run %s %d did not do as asked: see above", len(asked.Answers)+len(asked.Silent), k.run, declined)
+		return fmt.Errorf("%[3]d of %[1]d ranks of run %[2]s did not do as asked: see above", len(asked.Answers)+len(asked.Silent), k.run, declined)
 	}
 	return nil
 }

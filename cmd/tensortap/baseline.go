@@ -13,10 +13,10 @@ import (
 func newBaseline(a *app) *cobra.Command {
 	return choice(&cobra.Command{
 		Use:   "baseline",
-		Short: "Have runs be held against good ones as they land",
-		Long: `Have runs be held against good ones as they land: while a system runs, each step of a
-run that matches a baseline is judged when both sides have it whole. tensortap report
-comparisons and report judged-steps show what came of them.`,
+		Short: "Compare runs with good ones as they land",
+		Long: `Compare runs with good ones as they land. While a system runs, it judges each step of a
+run that matches a baseline once both sides have the step whole. tensortap report
+comparisons and report judged-steps show the results.`,
 		Example: `  tensortap baseline set nightly --run good --match team=vision
   tensortap baseline list
   tensortap baseline remove nightly`,
@@ -31,10 +31,10 @@ func newBaselineSet(a *app) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Set a baseline, in the place of one of that name",
-		Long: `Set a baseline, in the place of one of that name: every run that has all labels of
---match, or every run without it, is held against the runs of --run. These may still be
-to come, which is a warning. Known exceptions are those of now.`,
+		Short: "Set a baseline, or replace one",
+		Long: `Set a baseline, or replace the one of that name. Every run with all labels of --match,
+or every run without --match, is compared with the runs of --run. If one of those is not
+stored yet, a warning says so. The baseline keeps the known exceptions of today.`,
 		Example: `  tensortap baseline set nightly --run good --match team=vision --match model=qwen3
   tensortap baseline set nightly --run good1 --run good2 --run good3 --strict
   tensortap baseline set fused --run reference --map fused.yaml --tolerance 1e-3`,
@@ -51,8 +51,8 @@ to come, which is a warning. Known exceptions are those of now.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&request.Compare.Benches, "run", nil, "run that others are held against; given several times, the first is paired with and all make the band")
-	f.StringArrayVar(&labels, "match", nil, "only runs with this label, name=value; given several times, with all of them")
+	f.StringArrayVar(&request.Compare.Benches, "run", nil, "run to compare others with; given several times, runs pair with the first, and all make the band")
+	f.StringArrayVar(&labels, "match", nil, "only runs with this label, name=value; given several times, only runs with all of them")
 	rules.flags(cmd)
 	_ = cmd.MarkFlagRequired("run")
 	a.completeRunFlags(cmd, "run")
@@ -82,7 +82,7 @@ func newBaselineList(a *app) *cobra.Command {
 func newBaselineRemove(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove NAME",
-		Short:   "Remove a baseline; what was judged stays",
+		Short:   "Remove a baseline; its verdicts stay",
 		Example: "  tensortap baseline remove nightly",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

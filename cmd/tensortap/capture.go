@@ -27,11 +27,11 @@ func newCapture(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "capture --run NAME",
 		Short: "Record more of a live run, now, for some steps",
-		Long: `Record more of a live run, from each rank's next step on, for some steps, and then as
-before. Within the modules of --scope everything is recorded, and beside it what the
-run's own settings ask for; without --scope what those leave out stays out. Sketches
-and digests are always taken. With --payload raw tensors are kept in files, which
-tensortap compare --payload reads.
+		Long: `Record more of a live run for some steps, from each rank's next step on. Then each rank
+goes on as before. Within the modules of --scope it records everything, elsewhere as its
+settings say; without --scope its settings hold everywhere. Sketches and digests are
+always taken. With --payload raw tensors are kept in files; tensortap compare --payload
+reads them.
 
 Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 		Example: `  tensortap capture --run bad --steps 2
@@ -59,12 +59,12 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	}
 	k.flags(a, cmd, capturePatience)
 	f := cmd.Flags()
-	f.StringVar(&k.request.Level, "level", "mix", "what to record, as in tensortap run")
-	f.IntVar(&k.request.Steps, "steps", 2, "how many steps")
-	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and what is in them")
+	f.StringVar(&k.request.Level, "level", "mix", "level of recording, as in tensortap run")
+	f.IntVar(&k.request.Steps, "steps", 2, "number of steps")
+	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and all inside them")
 	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
 	f.StringArrayVar(&k.request.Texts, "prompt", nil, "only steps that serve a request whose prompt holds this `TEXT`, white space aside; may be given again")
-	f.StringSliceVar(&hashes, "prompt-hash", nil, "likewise, by the prompt_hash that tap.requests has of it")
+	f.StringSliceVar(&hashes, "prompt-hash", nil, "likewise, by the prompt_hash in tap.requests")
 	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
 	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")
 	completeLevels(cmd)
@@ -88,7 +88,7 @@ func checkCapture(r *agent.Request, most int64) error {
 	case most < 1:
 		return fmt.Errorf("--payload-bytes %d: want 1 or more", most)
 	case slices.ContainsFunc(r.Texts, func(text string) bool { return strings.TrimSpace(text) == "" }):
-		return errors.New("--prompt: want some text, since every prompt holds white space alone")
+		return errors.New("--prompt: want some text: white space alone is in every prompt")
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func promptHashes(texts []string) ([]uint64, error) {
 	for i, text := range texts {
 		var err error
 		if hashes[i], err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, fmt.Errorf("--prompt-hash %s: want the number that prompt_hash is in tap.requests", strconv.Quote(text))
+			return nil, fmt.Errorf("--prompt-hash %s: want a number, the prompt_hash in tap.requests", strconv.Quote(text))
 		}
 	}
 	return hashes, nil

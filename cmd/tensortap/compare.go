@@ -31,26 +31,28 @@ func newCompare(a *app) *cobra.Command {
 	c.request.ToolVersion = version
 	cmd := &cobra.Command{
 		Use:   "compare {PROBLEM BENCH [BENCH…] | --jobs FILE}",
-		Short: "Say whether two runs differ, and where that begins",
-		Long: `Say whether the problem run differs from the bench run, and where that begins: folders
-of dumps, of msProbe or of SGLang's dumper, for which nothing is stored or started, or
-names of stored runs. A folder is written with a slash, as ./bad or bad/, a name without
-one is that of a run, and so is one with a slash where no such folder is. With three bench runs or more, their spread is the tolerance. What
-exists in one run only is counted and named, and does not by itself make them differ.
+		Short: "Say whether two runs differ, and where the difference begins",
+		Long: `Say whether the problem run differs from the bench run, and where the difference begins.
+A run is a folder of dumps, of msProbe or of SGLang's dumper, or the name of a stored
+run. For folders nothing is stored or started. A folder is written with a slash, as
+./bad or bad/. A name without a slash, or without such a folder, names a run. With three
+bench runs or more, their spread is the tolerance. Ops of one run only are counted and
+named, and do not by themselves make the runs differ.
 
-A tolerance is a number, or a file of rules, the first that fits counts:
+A tolerance is a number, or a file of rules; the first rule that fits counts:
   # pattern of op or module   of dtype         greatest relative error
   model.layers.3.*            torch.bfloat16   0.02
   *                           *                1e-5
-Without one it follows from dtype and depth.
+By default it follows from dtype and depth.
 
-With --jobs, a file names many pairs. They are compared side by side, one that fails does
-not stop the others, and the exit status is that of the worst (docs/jobs.md).
+With --jobs, a file names many pairs. They are compared side by side. A pair that fails
+does not stop the others. The worst pair sets the exit status (docs/jobs.md).
 
-With --map, a file says which module of the problem is which of the bench, where the runs
-name or fuse them differently; --suggest-map writes one to begin with (docs/mapping.md).
+With --map, a file pairs modules of the problem with modules of the bench, where the runs
+name or fuse them differently; --suggest-map writes a first one (docs/mapping.md).
 
-Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to say.`,
+Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to
+decide.`,
 		Example: `  tensortap compare bad/dump/step0 good/dump/step0
   tensortap compare bad good --rank 3 --steps 10-20 --tolerance 1e-3
   tensortap compare bad good1 good2 good3
@@ -85,16 +87,16 @@ func (c *comparing) checkArguments(cmd *cobra.Command, args []string) error {
 func (c *comparing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.words.flags(f)
-	f.StringVar(&c.outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; a single one goes to standard output without it")
+	f.StringVar(&c.outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; without it a single file goes to standard output")
 	f.Int64Var(&c.request.Rank, "rank", c.request.Rank, "only this rank of the problem; -1 for all")
-	f.BoolVar(&c.request.Strict, "strict", false, "what exists in one run only makes them differ")
+	f.BoolVar(&c.request.Strict, "strict", false, "ops of one run only make the runs differ")
 	f.BoolVar(&c.request.Payload, "payload", false, "compare raw tensors too, element by element, where both dumps have them (task tensor)")
 	f.StringVar(&c.request.Folders[0], "problem-dir", "", "with --payload: folder of the problem's dump, if the run is stored")
-	f.StringVar(&c.request.Folders[1], "bench-dir", "", "likewise of the bench's")
+	f.StringVar(&c.request.Folders[1], "bench-dir", "", "with --payload: folder of the bench's dump, if the run is stored")
 	f.Uint64Var(&c.request.Limit, "limit", c.request.Limit, "greatest number of differing tensors to list; text shows at most 4")
-	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs that this `FILE` names")
-	f.BoolVar(&c.onlyNew, onlyNewFlag, false, "with --jobs: leave out pairs of stored runs that were judged before, as they are now")
-	f.StringVar(&c.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs in this `FILE`")
+	f.BoolVar(&c.onlyNew, onlyNewFlag, false, "with --jobs: leave out pairs of stored runs that were judged before and have not changed")
+	f.StringVar(&c.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
 	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of the weights")
 	_ = cmd.MarkFlagFilename(jobsFlag, "yaml", "yml")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
@@ -153,8 +155,8 @@ func (w *comparisonWords) flags(f *pflag.FlagSet) {
 
 // judgeFlags are those of commands that look at one step.
 func (w *comparisonWords) judgeFlags(f *pflag.FlagSet) {
-	f.StringVar(&w.tolerance, "tolerance", "", "greatest relative error that is tolerated, or a file of rules; by dtype and depth if not given")
-	f.Int64Var(&w.offset, "step-offset", 0, "what to add to a step of the problem for that of the bench")
+	f.StringVar(&w.tolerance, "tolerance", "", "greatest relative error that is tolerated, or a file of rules; by default by dtype and depth")
+	f.Int64Var(&w.offset, "step-offset", 0, "number to add to a step of the problem to get the step of the bench")
 }
 
 func (w *comparisonWords) apply(request *system.CompareRequest) (err error) {
@@ -216,7 +218,7 @@ func judged(verdict report.Verdict) error {
 	case report.Differs:
 		return errDiffers
 	case report.Unknown:
-		return errors.New("cannot say whether the runs differ: see above what is missing")
+		return errors.New("cannot say whether the runs differ: the missing parts are named above")
 	case report.Same:
 	}
 	return nil

@@ -16,17 +16,16 @@ func newExplain(a *app) *cobra.Command {
 	var words comparisonWords
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Show one op of two runs: what it took and gave, and how that was judged",
-		Long: `Show all that is known of one op of two runs on one screen: how it was paired,
-its inputs, parameters and outputs of both sides beside each other, on what evidence
-and by which tolerance they were judged, the line that called it, the ops before it
-and what they gave to it, and what became of it at other steps and ranks.
+		Short: "Show one op of two runs: inputs, outputs and verdicts",
+		Long: `Show one op of two runs on one screen: its pairing, the inputs, parameters and outputs of
+both sides, the evidence and tolerance of each verdict, the line that called the op, the
+ops before it and their outputs, and the op at other steps and ranks.
 
-The runs are folders of dumps, for which nothing is stored or started, or stored runs.
+The runs are stored runs, or folders of dumps. For folders nothing is stored or started.
 A folder is written with a slash, as ./bad or bad/.
 
-The name is that of an op or of a module, or a part that only one op has. The rank
-and the step are the first at which it differs, unless they are given.`,
+--op names an op or a module, or a part that only one op has. By default rank and step
+are the first at which the op differs.`,
 		Example: `  tensortap explain --problem bad --bench good --op Functional.linear.7.forward
   tensortap explain --problem bad --bench good --op layers.1.mlp --rank 3 --step 12
   tensortap explain --problem bad/dump --bench good/dump --op softmax.2 --stack
@@ -47,7 +46,7 @@ and the step are the first at which it differs, unless they are given.`,
 	words.judgeFlags(f)
 	f.Int64Var(&request.Compare.Rank, "rank", -1, "rank of the problem; -1 for the first at which the op differs")
 	f.Int64Var(&request.Step, "step", -1, "step of the problem; -1 for the first at which the op differs")
-	f.IntVar(&request.Before, "before", request.Before, "how many ops before it to show")
+	f.IntVar(&request.Before, "before", request.Before, "number of ops before it to show")
 	f.BoolVar(&request.WholeStack, "stack", false, "show the whole call stack, as -v does")
 	addTextOrJSON(cmd, &output)
 	return cmd
@@ -57,7 +56,7 @@ and the step are the first at which it differs, unless they are given.`,
 func addRuns(cmd *cobra.Command, request *system.CompareRequest, named string, complete cobra.CompletionFunc) {
 	f := cmd.Flags()
 	f.StringVar(&request.Problem, "problem", "", named+" under suspicion")
-	f.StringArrayVar(&request.Benches, "bench", nil, named+" it is held against; given several times, the first is paired with and all make the band")
+	f.StringArrayVar(&request.Benches, "bench", nil, named+" to compare with; given several times, the problem pairs with the first, and all make the band")
 	for _, name := range []string{"problem", "bench"} {
 		_ = cmd.MarkFlagRequired(name)
 		_ = cmd.RegisterFlagCompletionFunc(name, complete)

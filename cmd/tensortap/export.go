@@ -13,7 +13,7 @@ import (
 func newExport(a *app) *cobra.Command {
 	return choice(&cobra.Command{
 		Use:     "export",
-		Short:   "Write a stored run in another tool's form",
+		Short:   "Write a stored run in another tool's format",
 		Example: "  tensortap export msprobe --run bad dump/",
 	}, "tool", newExportMsprobe(a))
 }
@@ -23,9 +23,9 @@ func newExportMsprobe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "msprobe DIR",
 		Short: "Write a dump of msProbe",
-		Long: `Write a stored run, whatever observed it, as msProbe writes its dumps: dump.json,
-stack.json and construct.json in DIR/step0/rank0 and so on, for its own tools. Raw
-tensors are not written. Steps that have not ended are left out.`,
+		Long: `Write any stored run as a dump for msProbe's own tools: dump.json, stack.json and
+construct.json in DIR/step0/rank0 and so on. Raw tensors are not written. Steps that
+have not ended are left out.`,
 		Example: `  tensortap export msprobe --run bad dump/
   tensortap export msprobe --run bad dump/ --rank 0 --steps 100-110`,
 		Args: cobra.ExactArgs(1),

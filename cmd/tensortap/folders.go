@@ -18,7 +18,7 @@ type question func(context.Context, *system.Client) error
 // inTemporary asks a system that is there for folders alone, and is removed afterwards.
 func (a *app) inTemporary(ctx context.Context, ask question) error {
 	if a.flagged {
-		return errors.New("folders are looked at in a temporary system of their own, which must not mix with --nats and --clickhouse; " +
+		return errors.New("folders are read in a temporary system of their own, apart from --nats and --clickhouse; " +
 			"to look at them there, publish each: tensortap publish msprobe DIR --run NAME (sglang-dumper instead of msprobe, if that wrote it)")
 	}
 	a.nats, a.clickhouse = "", "" // those of the environment

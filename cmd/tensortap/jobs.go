@@ -41,7 +41,7 @@ func onlyJobs(f *pflag.FlagSet) (err error) {
 	together := []string{jobsFlag, onlyNewFlag, "output", "data", "nats", "clickhouse", "engine", "verbose"}
 	f.Visit(func(given *pflag.Flag) {
 		if !slices.Contains(together, given.Name) {
-			err = fmt.Errorf("--%s does not go with --%s, whose file says what each job asks", given.Name, jobsFlag)
+			err = fmt.Errorf("--%s does not go with --%s: the file has the settings of each job", given.Name, jobsFlag)
 		}
 	})
 	return err

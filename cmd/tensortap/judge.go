@@ -12,10 +12,10 @@ func newJudge(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "judge",
 		Short: "Judge standing comparisons as steps land, until Ctrl-C",
-		Long: `Judge standing comparisons as steps land, until Ctrl-C: those of baselines, and those of
-runs that were started with --bench. tensortap up has a judge inside. Several judges
-share the comparisons; what one does that is killed, another goes on with within ten
-seconds, and no verdict is lost or stored twice.`,
+		Long: `Judge standing comparisons as steps land, until Ctrl-C: the comparisons of baselines, and
+of runs that were started with --bench. tensortap up has a judge inside. Several judges
+share the comparisons. If one is killed, another takes over within ten seconds. No
+verdict is lost or stored twice.`,
 		Example: `  tensortap judge
   tensortap judge --data /srv/tensortap`,
 		Args: cobra.NoArgs,

@@ -39,9 +39,9 @@ func newLogs(a *app) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "logs --run NAME",
-		Short: "Show what the processes of a run have printed",
-		Long: `Show what the Python processes below tensortap run have printed on this machine: time,
-rank, process and stream of each line. Processes that are no rank have a dash.`,
+		Short: "Show the output of the processes of a run",
+		Long: `Show the output of the Python processes below tensortap run on this machine, with time,
+rank, process and stream of each line. A process without a rank has a dash.`,
 		Example: "  tensortap logs --run bad\n  tensortap logs --run bad --rank 3",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.logs(cmd.Context(), run, rank) },
@@ -67,7 +67,7 @@ func (a *app) logs(ctx context.Context, run string, rank int64) error {
 		return err
 	}
 	if rank != anyRank && !slices.Contains(slices.Collect(maps.Values(ranks)), rank) {
-		return fmt.Errorf("--rank %d: no process of this machine is known as that rank of run %s; without --rank all are shown", rank, report.Printable(run))
+		return fmt.Errorf("--rank %d: no process of this machine is that rank of run %s; leave out --rank to see all", rank, report.Printable(run))
 	}
 	folder, err := a.logsFolder(run)
 	if err != nil {

@@ -20,16 +20,17 @@ func newOverflow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "overflow RUN|DIR",
 		Short: "Say where NaN or infinity began in one run",
-		Long: `Say where NaN or infinity began in one run, over all its ranks: a stored run, or a
-folder of dumps, written with a slash as ./bad or bad/, for which nothing is stored
-and nothing started. Masks of -Inf, memory that nobody wrote and other known exceptions
+		Long: `Say where NaN or infinity began in one run, over all its ranks. The run is a stored run,
+or a folder of dumps, written with a slash as ./bad or bad/. For a folder nothing is
+stored or started. Masks of -Inf, memory that nobody wrote and other known exceptions
 are left out and counted.
 
-With --output msprobe-json it writes what msProbe's overflow_check would, which is
-nothing where its rules find nothing; the exit status is still by what is found here.
-For that form a folder is stored in a temporary system, which is removed afterwards.
+--output msprobe-json writes the file of msProbe's overflow_check, by its rules: nothing
+if they find nothing. The exit status still follows our own rules. For this format a
+folder is stored in a temporary system, which is removed afterwards.
 
-Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to say.`,
+Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to
+decide.`,
 		Example: `  tensortap overflow bad/dump
   tensortap overflow bad --steps 100- --output json`,
 		Args:              cobra.ExactArgs(1),
@@ -85,7 +86,7 @@ func (a *app) askOverflow(ctx context.Context, request system.OverflowRequest) (
 // overflowAsMsprobe writes what msProbe's overflow_check would, of folders by a temporary system.
 func (a *app) overflowAsMsprobe(ctx context.Context, request system.OverflowRequest) error {
 	if request.Rank >= 0 {
-		return errors.New("--output msprobe-json is over all ranks: leave out --rank")
+		return errors.New("--output msprobe-json covers all ranks: leave out --rank")
 	}
 	var said report.Overflow
 	err := a.withRun(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
@@ -108,7 +109,7 @@ func finite(said *report.Overflow) error {
 	case report.NotFinite:
 		return errDiffers
 	case report.Unsure:
-		return errors.New("cannot say whether the run is finite: see above what is missing")
+		return errors.New("cannot say whether the run is finite: the missing parts are named above")
 	case report.Finite:
 	}
 	return nil

@@ -29,12 +29,12 @@ func newPairing(a *app) *cobra.Command {
 	p.looks.limit = 1000
 	cmd := &cobra.Command{
 		Use:   "pairing",
-		Short: "How was each op of the problem paired with one of the bench?",
-		Long: `How was each op of the problem paired with one of the bench?
+		Short: "How was each op of the problem paired with an op of the bench?",
+		Long: `How was each op of the problem paired with an op of the bench?
 
-Gives one row per pair of programs and op of either, in the order that merges both. Steps and
-ranks that ran the same programs are told once, by the first of them. With --map it names the
-line of the file that made each pair.
+Gives one row per pair of programs and op of either, in an order that merges both. Steps
+and ranks with the same programs are listed once, by the first of them. With --map each
+row names the line of the file that made the pair.
 Empty when the runs have no step in common, or every op is paired and --unpaired is given.`,
 		Example: `  tensortap report pairing --problem bad --bench good
   tensortap report pairing --problem bad --bench good --unpaired
@@ -46,10 +46,10 @@ Empty when the runs have no step in common, or every op is paired and --unpaired
 	f := cmd.Flags()
 	f.Int64Var(&p.request.Rank, "rank", p.request.Rank, "only this rank of the problem; -1 for all")
 	addSteps(f, &p.words.steps, " of the problem")
-	f.Int64Var(&p.words.offset, "step-offset", 0, "what to add to a step of the problem for that of the bench")
-	f.BoolVar(&p.unpaired, "unpaired", false, "only ops that stand alone")
+	f.Int64Var(&p.words.offset, "step-offset", 0, "number to add to a step of the problem to get the step of the bench")
+	f.BoolVar(&p.unpaired, "unpaired", false, "only ops without partner")
 	f.Uint64Var(&p.looks.limit, "limit", p.looks.limit, "greatest number of rows; 0 for all")
-	f.StringVar(&p.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+	f.StringVar(&p.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
 	p.looks.flags(cmd)
 	return cmd

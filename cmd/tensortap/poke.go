@@ -21,11 +21,11 @@ func newPoke(a *app) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "poke --run NAME",
-		Short: "Say what each rank of a live run is doing right now",
-		Long: `Say what each rank of a live run is doing right now: its step, the op that began last
-and when, its last sign of life, and the Python stack of its main thread, innermost
-frame first. A rank whose stack is missing runs no Python: code that holds Python's
-lock hangs, or the process is stopped.
+		Short: "Show where each rank of a live run is right now",
+		Long: `Show where each rank of a live run is right now: its step, the op that began last and its
+time, the last sign of life, and the Python stack of the main thread, innermost frame
+first. A rank without a stack runs no Python: code that holds Python's lock hangs, or
+the process is stopped.
 
 Exit status: 0 every rank answered, 2 some rank did not, or an error.`,
 		Example: `  tensortap poke --run bad
@@ -63,7 +63,7 @@ func (a *app) tellPoked(k *asking, asked *system.Asked, format report.Format) er
 		fmt.Fprintln(a.stderr, k.silent(rank))
 	}
 	if open := asked.Open(); open > 0 {
-		return fmt.Errorf("of %d ranks of run %s %d did not answer whole: see above", len(asked.Answers)+len(asked.Silent), k.run, open)
+		return fmt.Errorf("%[3]d of %[1]d ranks of run %[2]s did not answer in full: see above", len(asked.Answers)+len(asked.Silent), k.run, open)
 	}
 	return nil
 }

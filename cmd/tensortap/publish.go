@@ -16,26 +16,26 @@ import (
 func newPublish(a *app) *cobra.Command {
 	return choice(&cobra.Command{
 		Use:   "publish",
-		Short: "Store what another tool has recorded",
+		Short: "Store the files of another tool",
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad`,
 	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a))
 }
 
 // againAndAgain is what holds for the files of every tool.
-const againAndAgain = `It can be stopped and started again at any time; publishing what was
-published before changes nothing, from any host. Other content for the same run,
-step and rank is refused, unless --replace.
+const againAndAgain = `You can stop it and start it again at any time. Files that were
+published before change nothing, from any host. Other content for the same run, step
+and rank is refused, unless --replace is given.
 
-When it returns, the stream holds all of it. The database has it a moment later,
+When it returns, the stream holds all events. The database has them a moment later,
 and every question waits for that.
 
-With --bench the run is held against a stored one as it lands, and the verdict is
+With --bench the run is compared with a stored one as it lands, and the verdict is
 printed at the end.
 
-Exit status: 0 all is stored, 2 an error, or the files are damaged: then all that can be
-read is stored, and warnings name the rest. With --bench also 1 the runs differ, and 2
-too little data to say.`
+Exit status: 0 all is stored, 2 an error, or the files are damaged: then every readable
+part is stored, and warnings name the rest. With --bench also 1 the runs differ, and 2
+too little data to decide.`
 
 func newPublishMsprobe(a *app) *cobra.Command {
 	return newPublishFiles(a, (*system.Client).PublishMsprobe, &cobra.Command{
@@ -52,10 +52,10 @@ dump.json. ` + againAndAgain,
 func newPublishSGLangDumper(a *app) *cobra.Command {
 	return newPublishFiles(a, (*system.Client).PublishSGLangDumper, &cobra.Command{
 		Use:   "sglang-dumper DIR",
-		Short: "Store what SGLang's dumper has saved",
-		Long: `Store what SGLang's dumper (DUMPER_ENABLE) has saved: statistics of every tensor in a
-folder of its .pt files, of all steps and ranks, and where the tensors lie. No code in
-these files is run. ` + againAndAgain,
+		Short: "Store the files of SGLang's dumper",
+		Long: `Store a folder of SGLang's dumper (DUMPER_ENABLE), with all steps and ranks: statistics of
+every tensor in its .pt files, and the place of each file. No code in these files is
+run. ` + againAndAgain,
 		Example: "  tensortap publish sglang-dumper /tmp/dumper/bad --run bad",
 	})
 }
@@ -84,7 +84,7 @@ func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Comma
 	}
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of the run, name=value; may be given several times")
-	cmd.Flags().BoolVar(&request.Replace, "replace", false, "take the place of other content of the same run, step and rank")
+	cmd.Flags().BoolVar(&request.Replace, "replace", false, "replace other content of the same run, step and rank")
 	_ = cmd.MarkFlagRequired("run")
 	against.flags(a, cmd)
 	return cmd
@@ -182,7 +182,7 @@ func notWhole(request system.PublishRequest, r system.PublishResult) error {
 	if r.ProblemCount == 0 && r.Oversized == 0 {
 		return nil
 	}
-	return fmt.Errorf("run %s is not stored whole: the warnings above name the parts that are missing, all others are there", request.Run)
+	return fmt.Errorf("run %s is not stored whole: the warnings above name the missing parts; all others are stored", request.Run)
 }
 
 // warnOversized says that events were put aside for their size.

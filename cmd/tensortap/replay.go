@@ -14,11 +14,11 @@ func newReplay(a *app) *cobra.Command {
 	var rebuild bool
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Store again what the stream holds",
-		Long: `Store again what the stream holds, in the database and in the archive. What is there
-already is left as it is, so this only fills gaps. With --rebuild the tables of the
-database are emptied first, if the stream still holds all of it. The system must not
-be running: stop ` + "`tensortap up`" + ` first.`,
+		Short: "Store the events of the stream again",
+		Long: `Store the events of the stream again, in the database and in the archive. Stored events
+stay as they are, so this only fills gaps. With --rebuild the tables of the database are
+emptied first, if the stream still holds all their events. The system must not be
+running: stop ` + "`tensortap up`" + ` first.`,
 		Example: `  tensortap replay
   tensortap replay --rebuild`,
 		Args: cobra.NoArgs,

@@ -134,8 +134,8 @@ type judgedWords struct {
 
 func (w *judgedWords) flags(f *pflag.FlagSet) {
 	w.judgeFlags(f)
-	f.StringSliceVar(&w.benches, "benches", nil, "further bench runs; from three on in all, their spread is the tolerance")
-	f.StringVar(&w.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+	f.StringSliceVar(&w.benches, "benches", nil, "further bench runs; with three or more in all, their spread is the tolerance")
+	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
 }
 
 // judged has the runs of a report judged where they are not yet, and names the comparison.

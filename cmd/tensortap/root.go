@@ -37,13 +37,12 @@ func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Comman
 	root := &cobra.Command{
 		Use:   "tensortap",
 		Short: "Find where the numbers went wrong: which op, on which rank, at which step",
-		Long: `tensortap stores what the ranks of training jobs and inference engines report of
-their ops and tensors, and says where a run first differs from another.
+		Long: `tensortap records the ops and tensor statistics of the ranks of training jobs and
+inference engines, and finds where a run first differs from another.
 
-Exit status of compare, watch and overflow: 0 nothing differs or overflows, 1 something
-does, 2 an error, or it cannot say; of publish with --bench likewise. Of run: the
-program's. Of all others: 0 done, 2 an error, or part of the files that were to be
-stored cannot be read.`,
+Exit status of compare, watch, overflow, and publish with --bench: 0 nothing differs or
+overflows, 1 something does, 2 an error, or too little data to decide. Of run: the
+program's. Of all others: 0 done, 2 an error, or a file to store that cannot be read.`,
 		Example: `  tensortap compare bad/dump good/dump      compare two dumps of msProbe, nothing else needed
   tensortap run --run bad -- python t.py    record a program as it is, nothing else needed
   tensortap up                              run the whole system on this machine
@@ -69,11 +68,11 @@ stored cannot be read.`,
 
 func (a *app) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&a.data, "data", a.defaultFolder(), "folder where everything is kept (also TENSORTAP_DATA)")
-	f.StringVar(&a.nats, "nats", "", "URL of a NATS server with JetStream, instead of the embedded one (also TENSORTAP_NATS, which no list of processes shows)")
+	f.StringVar(&a.data, "data", a.defaultFolder(), "folder of all data (also TENSORTAP_DATA)")
+	f.StringVar(&a.nats, "nats", "", "URL of a NATS server with JetStream, instead of the embedded one (also TENSORTAP_NATS, which does not show in ps)")
 	f.StringVar(&a.clickhouse, "clickhouse", "", "DSN of a ClickHouse server, instead of the embedded engine (also TENSORTAP_CLICKHOUSE)")
 	f.StringVar(&a.engine, "engine", a.getenv("TENSORTAP_ENGINE"), "path of the engine's library (also TENSORTAP_ENGINE)")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "say what is going on inside")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "log everything to standard error, not only warnings")
 }
 
 // serversOfEnvironment takes servers that no flag names. They are no defaults of the flags, which help would print.

@@ -35,20 +35,20 @@ func newRun(a *app) *cobra.Command {
 	l := launching{settings: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "Run a program and record its models, without a change of its code",
-		Long: `Run a program and record its models, without a change of its code: the collector
-enters every Python process below it and taps each model that is called. It sees
-what a tap in the code would see, and is controlled by the same TENSORTAP_* variables.
+		Short: "Run an unchanged program and record its models",
+		Long: `Run an unchanged program and record its models. The collector enters every Python process
+below it and taps each model that is called. It sees the same as a tap in the code, and
+obeys the same TENSORTAP_* variables.
 
-Where a system runs, events go there. Else one runs for as long as the program does,
-and keeps its events in the data folder, where compare and the reports find them.
+Events go to the running system. Without one, a system runs as long as the program, and
+keeps the events in the data folder, where compare and the reports find them.
 
-With --bench the run is held against a stored one as its steps land, and at the end
-the verdict is printed on standard error.
+With --bench the run is compared with a stored one as its steps land. At the end the
+verdict is printed on standard error.
 
-Input, output and signals are the program's, and so is the exit status; 126 and 127
-are those of a program that could not be started. What its Python processes print is
-kept, apart for each: tensortap logs shows it.`,
+Input, output, signals and the exit status are the program's; 126 and 127 mean that it
+could not be started. The output of each Python process is kept in files of its own:
+tensortap logs shows it.`,
 		Example: `  tensortap run --run bad -- torchrun --nproc-per-node 4 train.py
   tensortap run --run good --level mix --steps 0-9 -- python generate.py
   tensortap run --run bad --bench good -- torchrun --nproc-per-node 4 train.py
@@ -75,12 +75,12 @@ kept, apart for each: tensortap logs shows it.`,
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	f.StringVar(&l.run, "run", "", "name of the run; by default the program's name and the time")
-	f.StringVar(&l.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
-	f.StringVar(&l.config, "config", "", "record what this config.json of msProbe says")
-	f.BoolVar(&l.asMsprobe, "as-msprobe", false, "be the msProbe that the program calls by itself, instead of finding its model")
-	f.BoolVar(&l.eager, "eager", false, "have vLLM or SGLang run without CUDA graphs and compilation, which hide modules, by their own flag")
-	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; steps done again take the place of the old ones")
-	f.StringVar(&l.logs, "logs", logsAuto, "keep what each process prints, for tensortap logs: auto (not what goes to a terminal), all, off")
+	f.StringVar(&l.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
+	f.StringVar(&l.config, "config", "", "take the settings of this config.json of msProbe")
+	f.BoolVar(&l.asMsprobe, "as-msprobe", false, "stand in for the msProbe that the program itself calls, and find no model")
+	f.BoolVar(&l.eager, "eager", false, "turn off CUDA graphs and compilation of vLLM or SGLang, which hide modules, by the engine's own flag")
+	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; repeated steps replace the old ones")
+	f.StringVar(&l.logs, "logs", logsAuto, "keep the output of each process, for tensortap logs: auto (unless it goes to a terminal), all, off")
 	f.Lookup("logs").NoOptDefVal = logsAll
 	for name, usage := range map[string]string{
 		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",

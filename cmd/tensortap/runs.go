@@ -23,7 +23,7 @@ type asked struct {
 
 // addNow adds --now.
 func addNow(cmd *cobra.Command, now *bool) {
-	cmd.Flags().BoolVar(now, "now", false, "do not wait until the database holds what was published before")
+	cmd.Flags().BoolVar(now, "now", false, "do not wait until the database holds all events published before")
 }
 
 func newRuns(a *app) *cobra.Command {
@@ -67,9 +67,9 @@ func newQuery(a *app) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "query SQL",
-		Short: "Ask the database in SQL; reading only",
-		Long: `Ask the database in SQL; reading only. Views for people are in the database tap,
-tables in tap_store; schemas/README.md says what their columns mean.`,
+		Short: "Ask the database in SQL, read-only",
+		Long: `Ask the database in SQL, read-only. Views for people are in the database tap,
+tables in tap_store; schemas/README.md explains their columns.`,
 		Example: `  tensortap query 'SELECT name, world_size FROM tap.runs'
   tensortap query 'SELECT rank, step, op, role, value_max FROM tap.tensors ORDER BY abs(value_max) DESC' --limit 10
   tensortap query 'SELECT * FROM tap.tensors' --limit 1 --vertical`,

@@ -24,8 +24,8 @@ type judgingWords struct {
 func (w *judgingWords) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	w.judgeFlags(f)
-	f.BoolVar(&w.strict, "strict", false, "what exists in one run only makes them differ")
-	f.StringVar(&w.mapping, "map", "", "`FILE` that says which module of the problem is which of the bench")
+	f.BoolVar(&w.strict, "strict", false, "ops of one run only make the runs differ")
+	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
 }
 
@@ -47,7 +47,7 @@ type standing struct {
 
 func (s *standing) flags(a *app, cmd *cobra.Command) {
 	s.request = system.DefaultCompareRequest()
-	cmd.Flags().StringArrayVar(&s.request.Benches, "bench", nil, "stored run to hold it against as it lands; given several times, the first is paired with and all make the band")
+	cmd.Flags().StringArrayVar(&s.request.Benches, "bench", nil, "stored run to compare it with as it lands; given several times, it pairs with the first, and all make the band")
 	a.completeRunFlags(cmd, "bench")
 	s.words.flags(cmd)
 }
@@ -59,7 +59,7 @@ func (s *standing) read(cmd *cobra.Command, run string) error {
 	if !s.asked() {
 		for _, name := range []string{"tolerance", "step-offset", "strict", "map"} {
 			if cmd.Flags().Changed(name) {
-				return fmt.Errorf("--%s goes with --bench, which names a run to hold this one against", name)
+				return fmt.Errorf("--%s goes with --bench, which names the run to compare with", name)
 			}
 		}
 		return nil

@@ -11,10 +11,10 @@ func newStop(a *app) *cobra.Command {
 	var resume bool
 	cmd := &cobra.Command{
 		Use:   "stop --run NAME",
-		Short: "Have a live run record nothing, while its program runs on",
-		Long: `Have a live run record nothing from each rank's next step on; its program runs on.
+		Short: "Stop the recording of a live run; its program runs on",
+		Long: `Stop the recording of a live run from each rank's next step on; its program runs on.
 With --resume it records again as its settings say. tensortap capture records single
-steps of a run that was stopped.
+steps of a stopped run.
 
 Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 		Example: `  tensortap stop --run bad

@@ -21,9 +21,9 @@ func newUp(a *app) *cobra.Command {
 		Use:   "up",
 		Short: "Run the whole system on this machine until Ctrl-C",
 		Long: `Run the whole system on this machine until Ctrl-C: a NATS server, the ClickHouse
-engine, the consumers that store events in it and in Parquet files, and the agent
-that publishes what the collectors on this machine see. All listen on this machine
-only and keep everything in the data folder.`,
+engine, the consumers that store events in it and in Parquet files, a judge, and the
+agent that publishes the events of this machine's collectors. All listen on this
+machine only and keep their data in the data folder.`,
 		Example: `  tensortap up
   tensortap up --data /big/disk/tap --stream-bytes 200000000000
   tensortap up --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
@@ -46,9 +46,9 @@ only and keep everything in the data folder.`,
 		},
 	}
 	cmd.Flags().IntVar(&port, "clickhouse-port", 0, "port for ClickHouse clients such as Grafana; 0 takes a free one")
-	cmd.Flags().Int64Var(&streamBytes, "stream-bytes", 0, "most that the stream keeps; 0 for a tenth of the disk, 50 GB at most")
-	cmd.Flags().DurationVar(&archiveAge, "archive-age", 30*time.Second, "longest wait of events for the Parquet archive")
-	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default where the collectors of this user write")
+	cmd.Flags().Int64Var(&streamBytes, "stream-bytes", 0, "greatest size of the stream; 0 for a tenth of the disk, 50 GB at most")
+	cmd.Flags().DurationVar(&archiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
+	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	return cmd
 }
 

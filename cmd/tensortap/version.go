@@ -12,7 +12,7 @@ import (
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and that of the engine",
+		Short:   "Print the versions of tensortap and of the engine",
 		Example: "  tensortap version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

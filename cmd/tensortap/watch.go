@@ -19,17 +19,17 @@ func newWatch(a *app) *cobra.Command {
 	var capture bool
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Follow two runs live, and say when the first divergence lands",
-		Long: `Follow two runs, of which one or both may still be running, or not exist yet: say what
-becomes of each step that both have, and, within a second of its being stored, where
-they diverge, also in the middle of a step. What is missing is said on the step's line.
+		Short: "Follow two runs live, and show the first divergence as it lands",
+		Long: `Follow two runs. Either may still be running, or not exist yet. Each step that both have
+is judged and gets a line, which also names missing rows. A divergence is shown within a
+second after it was stored, also in the middle of a step.
 
-It ends when both runs have ended and nothing came for the time of --idle: a run that
-was read from files has ended when all of its steps are whole. So with dumps that are
-published one by one as a training goes on, give a time longer than a step.
+It ends when both runs have ended and nothing came for the time of --idle. A run that
+was read from files has ended when all of its steps are whole. So if you publish dumps
+one by one as a training goes on, give a time longer than a step.
 
-Exit status: 0 nothing differs, 1 something differs, 2 an error, too little data to say,
-or stopped before anything differed.`,
+Exit status: 0 nothing differs, 1 something differs, 2 an error, too little data to
+decide, or stopped before anything differed.`,
 		Example: `  tensortap watch --problem bad --bench good --until-diverged
   tensortap watch --problem bad --bench good --steps 100- --idle 10m
   tensortap watch --problem bad --bench good --output json | jq -c 'select(.event == "divergence")'`,
@@ -46,8 +46,8 @@ or stopped before anything differed.`,
 	words.flags(f)
 	f.Int64Var(&request.Compare.Rank, "rank", -1, "only this rank of the problem; -1 for all")
 	f.BoolVar(&request.UntilDiverged, "until-diverged", false, "end at the first divergence")
-	f.DurationVar(&request.Idle, "idle", request.Idle, "how long nothing may come before runs count as ended, and a step that is not whole is judged as it is")
-	f.BoolVar(&capture, "capture", false, "at the first divergence, have that rank of both runs record the module in detail for two steps, with raw tensors")
+	f.DurationVar(&request.Idle, "idle", request.Idle, "time without rows after which runs count as ended, and an incomplete step is judged as it is")
+	f.BoolVar(&capture, "capture", false, "at the first divergence, record the module in detail on that rank of both runs, for two steps, with raw tensors")
 	addTextOrJSON(cmd, &output)
 	return cmd
 }
@@ -78,7 +78,7 @@ func (a *app) watch(ctx context.Context, request system.WatchRequest, output str
 	case verdict == report.Differs:
 		return errDiffers
 	case verdict == report.Unknown:
-		return errors.New("cannot say whether the runs differ: see above what is missing")
+		return errors.New("cannot say whether the runs differ: the missing parts are named above")
 	}
 	return nil
 }

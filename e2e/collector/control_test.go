@@ -169,7 +169,7 @@ func requireHangIsNamed(t *testing.T, r *livingRun) {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
-	r.require(2, []string{"thread MainThread", "no Python stack", "did not answer whole"}, "poke", "--timeout", "2s")
+	r.require(2, []string{"thread MainThread", "no Python stack", "did not answer in full"}, "poke", "--timeout", "2s")
 	r.require(2, []string{fmt.Sprintf("rank 1, process %d", r.pids[1]), "did not come to a next step within 300ms"}, "capture", "--rank", "1", "--timeout", "300ms", "--level", "L0", "--steps", "1")
 	if err := syscall.Kill(r.pids[1], syscall.SIGCONT); err != nil {
 		t.Fatal(err)

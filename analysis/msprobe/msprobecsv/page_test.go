@@ -13,24 +13,24 @@ order, the same columns, the same texts. The test behind this page compares ever
 with ours. A row counts as the same when all its cells are: texts exactly, numbers to a millionth of their value. The last column
 says whether the whole file is the same, byte by byte.
 
-The made_* dumps were not recorded but made, and compared by msProbe itself: they hold each kind of value and of difference that
-its rules speak of.
+The made_* dumps were made, not recorded, and msProbe itself compared them. They hold each kind of value and of difference in
+msProbe's rules.
 
 | file | mode | rows | pass | warning | error | same rows | same bytes |
 |---|---|---|---|---|---|---|---|
 `
 
 const pageTail = `
-## What differs
+## Differences
 
 * B20_tensor_problem and other raw tensors: msProbe adds up the squares of a Euclidean distance in another order, so that its last
   digit may differ.
 * Not shown by any of these files: an integer statistic beyond 2^53 is kept as a 64-bit float, and printed as that.
-* msProbe names its files by the time of their writing, we by the step.
+* msProbe puts the time of writing into the names of its files, we the step.
 
-## What msProbe's result overlooks
+## msProbe's result by kind of difference
 
-The rules are msProbe's own, in view ` + "`tap.msprobe_results`" + `. They call "pass" what our verdict does not:
+The rules are msProbe's own, in view ` + "`tap.msprobe_results`" + `. This is msProbe's result for each kind of difference:
 
 | case | msProbe |
 |---|---|

@@ -16,12 +16,12 @@ import (
 // header explains the table to its readers.
 const header = `# The corpus of faults
 
-Pairs of runs of which is known what differs, how this project judges them, and what msProbe's own rules say of the same
-rows. Written by the test of internal/dev/corpus. Pairs marked * are as msProbe recorded them; the others are recorded dumps
-that were changed as the fault would have changed them, downstream included.
+Pairs of runs with a known difference, our verdicts on them, and msProbe's verdicts on the same rows. The test of
+internal/dev/corpus writes this page. Pairs marked * are as msProbe recorded them. The others are recorded dumps,
+changed as the fault would have changed them, downstream included.
 
-*We say* is the verdict of the comparison, then that of the rows where the fault is, then where it is said to have begun.
-A row *agrees* when the recorded evidence cannot tell both sides apart; that is never called equal.
+*We say* lists the verdict of the comparison, then the verdicts on the rows of the fault, then the origin named.
+A row *agrees* when the recorded evidence cannot tell both sides apart; it is never called equal.
 
 `
 
@@ -59,7 +59,7 @@ func (l *table) markdown() string {
 	var b strings.Builder
 	b.WriteString(header)
 	shown, right := l.origins()
-	fmt.Fprintf(&b, "Where the evidence shows where a fault began, the first origin named is right in %d of %d cases (%.1f %%).\n", right, shown, 100*float64(right)/float64(shown))
+	fmt.Fprintf(&b, "Where the evidence shows the origin of a fault, the first origin named is right in %d of %d cases (%.1f %%).\n", right, shown, 100*float64(right)/float64(shown))
 	b.WriteString(l.promises())
 	for _, harmless := range []bool{false, true} {
 		title := "Faults"
@@ -110,8 +110,8 @@ func (l *table) promises() string {
 			tolerated = append(tolerated, line.ID)
 		}
 	}
-	return fmt.Sprintf("In %d cases a row of a fault is called equal or within. It is said to agree only where both sides recorded the same there,\n"+
-		"but for these, which lie within the tolerance, as the last column says: %s.\n", tooGood, strings.Join(tolerated, ", "))
+	return fmt.Sprintf("In %d cases a row of a fault is called equal or within. Such a row agrees only if both sides recorded the same there,\n"+
+		"except in these cases, which lie within the tolerance, as the last column says: %s.\n", tooGood, strings.Join(tolerated, ", "))
 }
 
 // siteVerdicts is how the rows of the fault are judged, each verdict once.
@@ -144,14 +144,14 @@ func (l line) why() string {
 	case !l.originIsRight(l.Case):
 		return "the origin is wrong: " + expected(l.Origin)
 	case same:
-		return "what was recorded of a row of the fault is the same on both sides; what follows from it is not"
+		return "a row of the fault has the same record on both sides; later rows have not"
 	}
 	return ""
 }
 
 // ofRun says how a fault of a whole run is told.
 func (l line) ofRun() string {
-	return "said once of the two runs, that their " + l.OfRun + " differs, and begins nowhere" + l.within()
+	return "reported once for the two runs: their " + l.OfRun + " differs; no origin" + l.within()
 }
 
 // within says so of numbers that are not the same, and agree.
