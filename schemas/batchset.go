@@ -10,7 +10,7 @@ import (
 // BatchSpan is the batches from First to Last, both included.
 type BatchSpan struct{ First, Last uint64 }
 
-// without is what is left of the span when the batches of hole are taken out.
+// without is the rest of the span when the batches of hole are taken out.
 func (b BatchSpan) without(hole BatchSpan) []BatchSpan {
 	if hole.Last < b.First || hole.First > b.Last {
 		return []BatchSpan{b}

@@ -69,7 +69,7 @@ func (s *strs) data() arrow.ArrayData {
 	}, nil, 0, 0)
 }
 
-// validText replaces what is not UTF-8, which Parquet and Arrow readers refuse.
+// validText replaces invalid UTF-8, which Parquet and Arrow readers refuse.
 func validText(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -150,7 +150,7 @@ func (c *column) null() {
 	c.rows++
 }
 
-// missing appends what a row holds that was written before the column was declared.
+// missing appends the value of a column that was declared after the row was written.
 func (c *column) missing() {
 	switch {
 	case c.nullable:

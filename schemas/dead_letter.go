@@ -7,7 +7,7 @@ func DeadLetter() Table {
 		Key: []string{"origin", "stream_seq", "digest"},
 		Doc: "One row per message that could not be stored. Its bytes are kept where location says.",
 		Columns: []Column{
-			{Name: "origin", Type: String, Unit: None, Doc: "Who refused it: a consumer's name, or publisher."},
+			{Name: "origin", Type: String, Unit: None, Doc: "Name of the consumer that refused it, or publisher."},
 			{Name: "stream_seq", Type: Uint64, Unit: Ordinal, Doc: "Place in the stream; 0 when it never got there."},
 			{Name: "stream_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "Time of the stream's server; of the publisher when it never got there."},
 			{Name: "subject", Type: String, Unit: None, Doc: "Subject that it was published under."},

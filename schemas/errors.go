@@ -18,9 +18,9 @@ func (e *MalformedError) Error() string {
 	return fmt.Sprintf("message under %s: %s", e.Subject, e.Reason)
 }
 
-// RejectedError says which of the messages given to a sink can never be
-// stored. All others of that call are durable. Its reader puts the rejected
-// ones into the dead-letter stream and acknowledges the rest.
+// RejectedError lists the messages given to a sink that can never be stored. All others of that
+// call are durable. Its reader puts the rejected ones into the dead-letter stream and acknowledges
+// the rest.
 type RejectedError struct {
 	Reasons map[int]string // by position in the slice given to the sink
 }

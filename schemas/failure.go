@@ -5,7 +5,7 @@ func Failure() Table {
 	return Table{
 		Name: "failure", Version: 1, Class: Measurement,
 		Key: []string{"run_id", "rank", "step", "seq"},
-		Doc: "One row per op that raised, or that ran when its process died: what, with which inputs, called from where.",
+		Doc: "One row per op that raised, or that ran when its process died: the exception, the inputs, the call stack.",
 		Columns: measurement(
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the rank."},
 			Column{Name: "seq", Type: Uint64, Unit: Ordinal, Doc: "Seq of the op's record at the rank: ops with a smaller one began before it."},

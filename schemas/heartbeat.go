@@ -5,7 +5,7 @@ func Heartbeat() Table {
 	return Table{
 		Name: "heartbeat", Version: 1, Class: Measurement,
 		Key: []string{"run_id", "rank", "event_time_ns"},
-		Doc: "One row per sign of life of a rank's process: when, and what it was doing; the last says how it ended. The time of the event is that of the sign.",
+		Doc: "One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign.",
 		Columns: measurement(
 			Column{Name: "state", Type: String, Unit: None, Doc: "running, ended (by itself) or died."},
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step under way, or the last one."},

@@ -39,8 +39,8 @@ func LayoutID(l *LayoutRow) uint64 {
 // StackID is the id of a call stack, frames innermost first.
 func StackID(frames []string) uint64 { return hashFields(frames...) }
 
-// DescriptionID is the hash of what a row says of a run. The time is left out: ranks that say the same, and a dump that
-// was copied to another host, are one description.
+// DescriptionID is the hash of a row that describes a run, without its time: ranks with equal descriptions, and a
+// dump copied to another host, are one description.
 func DescriptionID(row RunRow) uint64 {
 	row.FirstEventTimeNs = 0
 	text, err := json.Marshal(row) // keys of maps are sorted
@@ -71,7 +71,7 @@ func SignatureID(s *SignatureRow) uint64 {
 	return hashFields(s.OpName, strings.Join(s.Inputs, "\n"), strings.Join(s.Outputs, "\n"))
 }
 
-// TallyID is the id of what a step called; the TallyID fields of the rows are not looked at.
+// TallyID is the id of the calls of a step; it ignores the TallyID fields of the rows.
 func TallyID(rows []TallyRow) uint64 {
 	var canonical []byte
 	for _, r := range rows {
@@ -82,7 +82,7 @@ func TallyID(rows []TallyRow) uint64 {
 	return xxh3.Hash(canonical)
 }
 
-// DeclaredComparisonID is the id of a comparison by what is asked: its own ComparisonID and the time are not looked at.
+// DeclaredComparisonID is the id of a comparison by its question: it ignores the row's own ComparisonID and the time.
 func DeclaredComparisonID(c *DeclaredComparisonRow) uint64 {
 	return hashFields(c.Problem, strings.Join(c.Benches, "\x1e"), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
 		strings.Join(c.Tolerances, "\x1e"), strings.Join(c.Exceptions, "\x1e"), strconv.FormatInt(c.StepOffset, 10),
@@ -96,7 +96,7 @@ func FormatID(id uint64) string {
 	return hex.EncodeToString(bytes[:])
 }
 
-// ParseID reads what FormatID wrote.
+// ParseID reads the text that FormatID wrote.
 func ParseID(text string) (uint64, error) {
 	if len(text) != 16 {
 		return 0, fmt.Errorf("id %q: want 16 hex digits", text)

@@ -1,11 +1,11 @@
 package schemas
 
-// LayerError is how far two runs lie apart in one layer of the model, at one step.
+// LayerError is the distance of two runs in one layer of the model, at one step.
 func LayerError() Table {
 	return Table{
 		Name: "layer_error", Version: 1, Class: Measurement, Judged: true,
 		Key: []string{"comparison_id", "step", "rank", "direction", "layer_index", "path"},
-		Doc: "One row per judged step of a rank, direction and layer of the model in which something was measured on both sides.",
+		Doc: "One row per judged step of a rank, direction and layer of the model with a measurement on both sides.",
 		Columns: judgement(
 			Column{Name: "direction", Type: String, Unit: None, Doc: "forward or backward."},
 			Column{Name: "layer_index", Type: Int32, Unit: None, Doc: "Index of the layer; -1 outside of the layers."},

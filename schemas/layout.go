@@ -1,6 +1,6 @@
 package schemas
 
-// Layout is what an argument is, apart from its values.
+// Layout describes an argument, apart from its values.
 func Layout() Table {
 	return Table{
 		Name: "layout", Version: 1, Class: Definition,

@@ -1,6 +1,6 @@
 package schemas
 
-// Memory is what a rank's allocator, device and host said at one moment.
+// Memory holds the counters of a rank's allocator, device and host at one moment.
 func Memory() Table {
 	return Table{
 		Name: "memory", Version: 1, Class: Measurement,
@@ -12,8 +12,8 @@ func Memory() Table {
 			Column{Name: "op_id", Type: Uint64, Unit: Hash, Doc: "The module after which it was (op); 0 at the end of the step."},
 			Column{Name: "device", Type: String, Unit: None, Doc: "cpu, cuda:0 and so on."},
 			Column{Name: "allocated_bytes", Type: Uint64, Unit: Bytes, Nullable: true, Doc: "In use, by the device's allocator; null when it has none that counts."},
-			Column{Name: "reserved_bytes", Type: Uint64, Unit: Bytes, Nullable: true, Doc: "Held by the device's allocator, used or not; null likewise."},
-			Column{Name: "peak_bytes", Type: Uint64, Unit: Bytes, Nullable: true, Doc: "Greatest allocated_bytes since the step began; null likewise."},
+			Column{Name: "reserved_bytes", Type: Uint64, Unit: Bytes, Nullable: true, Doc: "Held by the device's allocator, used or not; null when not measured."},
+			Column{Name: "peak_bytes", Type: Uint64, Unit: Bytes, Nullable: true, Doc: "Greatest allocated_bytes since the step began; null when not measured."},
 			Column{Name: "device_free_bytes", Type: Uint64, Unit: Bytes, Nullable: true, Doc: "Free on the device, for all processes; null when not known."},
 			Column{Name: "host_resident_bytes", Type: Uint64, Unit: Bytes, Nullable: true, Doc: "Resident set of the process; null when not known."},
 			Column{Name: "retry_count", Type: Uint32, Unit: Count, Doc: "Allocations that succeeded only after the allocator gave memory back, since the process began."},

@@ -26,7 +26,7 @@ const (
 
 const subjectPrefix = "tap"
 
-// Header is what a message says of itself outside of its data.
+// Header describes a message, outside of its data.
 type Header struct {
 	Kind           string
 	Version        int

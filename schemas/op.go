@@ -14,7 +14,7 @@ func Op() Table {
 			{Name: "module_path", Type: String, Unit: None, Doc: "Dotted path of the module; empty when the op is none."},
 			{Name: "layer_index", Type: Int32, Unit: None, Doc: "Index of the layer in the module's path; -1 when there is none."},
 			{Name: "class_or_api", Type: String, Unit: None, Doc: "Class of the module or name of the API."},
-			{Name: "call_index", Type: Int64, Unit: None, Doc: "Which call of it in the step, from 0; -1 when the name has none."},
+			{Name: "call_index", Type: Int64, Unit: None, Doc: "Number of the call in the step, from 0; -1 when the name has none."},
 			{Name: "phase", Type: String, Unit: None, Doc: "forward, backward, recompute, gradient, optimizer or none."},
 		},
 	}

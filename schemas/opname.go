@@ -27,7 +27,7 @@ const (
 
 const gradientWord = "parameters_grad"
 
-// NamesAnOp tells whether the name follows one of msProbe's patterns.
+// NamesAnOp says whether the name follows one of msProbe's patterns.
 func NamesAnOp(name string) bool {
 	n := ParseOpName(name)
 	return n.Phase != PhaseNone || n.CallIndex >= 0
@@ -110,7 +110,7 @@ func (r *OpRow) api(prefix, level string) {
 	r.ClassOrAPI = api
 }
 
-// saved reads what PrecisionDebugger.save wrote: name[_grad].count.
+// saved reads a name of PrecisionDebugger.save: name[_grad].count.
 func (r *OpRow) saved(name string) {
 	r.ClassOrAPI, r.CallIndex = cutCall(name)
 	if strings.HasSuffix(r.ClassOrAPI, "_grad") {
@@ -153,7 +153,8 @@ func orText(text, fallback string) string {
 	return text
 }
 
-// layerIndex is the number after layers, layer, h or blocks in a dotted path, or that of a part such as layer3.
+// layerIndex is the number after layers, layer, h or blocks in a dotted path, or the number in a part such as
+// layer3.
 func layerIndex(path string) int32 {
 	for rest := path; rest != ""; {
 		var part string
@@ -170,7 +171,7 @@ func layerIndex(path string) int32 {
 	return -1
 }
 
-// numbersLayers tells whether the last part of a path is one whose children are layers, by their number.
+// numbersLayers says whether the children of a path's last part are numbered layers.
 func numbersLayers(path string) bool {
 	_, last := cutLast(path)
 	switch last {

@@ -1,6 +1,6 @@
 package schemas
 
-// Program is what ran in a step of a rank, in which order and under which module.
+// Program lists the ops of a step of a rank, in order, each under its module.
 func Program() Table {
 	return Table{
 		Name: "program", Version: 1, Class: Definition,
@@ -20,8 +20,8 @@ func Program() Table {
 func ProgramStack() Table {
 	return Table{
 		Name: "program_stack", Version: 1, Class: Definition,
-		// The stack is part of the key: ranks that run the same program may do so
-		// from different lines, and which of them would win is chance.
+		// The stack is part of the key: ranks that run the same program may do so from different
+		// lines, and chance would choose between them.
 		Key: []string{"run_id", "program_id", "position", "stack_id"},
 		Doc: "One row per position of a program, in one run, and call stack that led there.",
 		Columns: []Column{

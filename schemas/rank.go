@@ -23,7 +23,7 @@ func Rank() Table {
 			{Name: "dp_size", Type: Int16, Unit: None, Doc: "Size of the data-parallel group; -1 when not known."},
 			{Name: "cp_size", Type: Int16, Unit: None, Doc: "Size of the context-parallel group; -1 when not known."},
 			{Name: "ep_size", Type: Int16, Unit: None, Doc: "Size of the expert-parallel group; -1 when not known."},
-			{Name: "source_name", Type: String, Unit: None, Doc: "What the source calls the rank: rank0, proc4711 and so on."},
+			{Name: "source_name", Type: String, Unit: None, Doc: "The source's name of the rank: rank0, proc4711 and so on."},
 			{Name: "started_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "Start of the process; null when not known."},
 		},
 	}

@@ -24,10 +24,9 @@ func (m Message) decompress(scratch []byte) ([]byte, error) {
 	return stream, nil
 }
 
-// Record decodes the rows into an Arrow record with all columns of the table,
-// in its order: a column that the message lacks is zero, or null; one that the
-// table lacks is left out. It checks that the rows are as many, and of the
-// identity, that the header says. Its error is a *MalformedError.
+// Record decodes the rows into an Arrow record with all columns of the table, in its order. A
+// column that the message lacks is zero, or null; a column that the table lacks is left out. It
+// checks the number and identity of the rows against the header. Its error is a *MalformedError.
 func (m Message) Record() (arrow.RecordBatch, error) {
 	var d Decoder
 	return d.Record(m)
@@ -37,7 +36,7 @@ func (m Message) Record() (arrow.RecordBatch, error) {
 // value is ready. It is not safe for use by several goroutines.
 type Decoder struct{ stream []byte }
 
-// Record is what Message.Record says, good until the next call.
+// Record is Message.Record in the decoder's memory, good until the next call.
 func (d *Decoder) Record(m Message) (arrow.RecordBatch, error) {
 	stream, err := m.decompress(d.stream)
 	if err == nil {

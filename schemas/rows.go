@@ -86,7 +86,7 @@ func (b *Builder[R, P]) Message(id Identity) (Message, error) {
 	header := Header{Kind: b.table.Kind(), Version: b.table.Version, Identity: id, Rows: b.rows, Encoding: EncodingArrowS2}
 	header.MinEventTimeNs, header.MaxEventTimeNs = b.eventTimes()
 	b.packed = s2.Encode(b.packed[:cap(b.packed)], b.ipc.Bytes())
-	data := bytes.Clone(b.packed) // of its own size: senders count what they hold by it
+	data := bytes.Clone(b.packed) // of its own size: senders count memory by it
 	header.CRC = checksum(data)
 	b.Reset()
 	return Message{Header: header, Data: data}, nil
@@ -116,9 +116,8 @@ func writeStream(to *bytes.Buffer, schema *arrow.Schema, record arrow.RecordBatc
 	return w.Close()
 }
 
-// AppendRows adds the rows of a message to rows, all columns of the table
-// filled: one that the message lacks holds its zero, or null. Strings share
-// the record's memory, which is not recycled.
+// AppendRows adds the rows of a message to rows, with all columns of the table: a column that the
+// message lacks is zero, or null. Strings share the record's memory, which is not recycled.
 func AppendRows[R any, P Row[R]](rows []R, m Message) ([]R, error) {
 	record, err := m.Record()
 	if err != nil {
@@ -130,7 +129,7 @@ func AppendRows[R any, P Row[R]](rows []R, m Message) ([]R, error) {
 	return loadRows[R, P](rows, record), nil
 }
 
-// AppendRecord adds the rows of a record to rows, as AppendRows does. The record's columns are of the table's types.
+// AppendRecord adds the rows of a record to rows, as AppendRows does. The record's columns have the table's types.
 func AppendRecord[R any, P Row[R]](rows []R, record arrow.RecordBatch) ([]R, error) {
 	table := P(new(R)).Table()
 	record, err := table.normalise(record)

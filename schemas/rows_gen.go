@@ -17,9 +17,9 @@ type RunRow struct {
 	WorldSize        *uint32           `parquet:"world_size,optional"` // Number of ranks; null when not known.
 	Dtype            string            `parquet:"dtype"`               // Main dtype of the model; empty when not known.
 	Seed             *int64            `parquet:"seed,optional"`       // Random seed; null when not known.
-	Source           string            `parquet:"source"`              // What observed the run: msprobe, collector and so on.
+	Source           string            `parquet:"source"`              // Observer of the run: msprobe, collector and so on.
 	Level            string            `parquet:"level"`               // L0, L1, mix, aten; empty when not known.
-	Task             string            `parquet:"task"`                // What was recorded: statistics, tensor, structure, md5 and so on.
+	Task             string            `parquet:"task"`                // Kind of recording: statistics, tensor, structure, md5 and so on.
 	Host             string            `parquet:"host"`                // Host of rank 0; empty when not known.
 	Commit           string            `parquet:"commit"`              // Commit of the user's code; empty when not known.
 	Config           string            `parquet:"config"`              // Configuration of the observation as text; empty when not known.
@@ -103,7 +103,7 @@ type RankRow struct {
 	DPSize        int16  `parquet:"dp_size"`                  // Size of the data-parallel group; -1 when not known.
 	CPSize        int16  `parquet:"cp_size"`                  // Size of the context-parallel group; -1 when not known.
 	EPSize        int16  `parquet:"ep_size"`                  // Size of the expert-parallel group; -1 when not known.
-	SourceName    string `parquet:"source_name"`              // What the source calls the rank: rank0, proc4711 and so on.
+	SourceName    string `parquet:"source_name"`              // The source's name of the rank: rank0, proc4711 and so on.
 	StartedTimeNs *int64 `parquet:"started_time_ns,optional"` // Start of the process; null when not known.
 }
 
@@ -169,7 +169,7 @@ type OpRow struct {
 	ModulePath string `parquet:"module_path"`  // Dotted path of the module; empty when the op is none.
 	LayerIndex int32  `parquet:"layer_index"`  // Index of the layer in the module's path; -1 when there is none.
 	ClassOrAPI string `parquet:"class_or_api"` // Class of the module or name of the API.
-	CallIndex  int64  `parquet:"call_index"`   // Which call of it in the step, from 0; -1 when the name has none.
+	CallIndex  int64  `parquet:"call_index"`   // Number of the call in the step, from 0; -1 when the name has none.
 	Phase      string `parquet:"phase"`        // forward, backward, recompute, gradient, optimizer or none.
 }
 
@@ -346,7 +346,7 @@ type StepRow struct {
 	Batch        uint64  `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs  int64   `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step         uint32  `parquet:"step"`                   // Step of the rank.
-	Generation   uint32  `parquet:"generation"`             // How often this step of this rank was replaced by other content; views keep the greatest.
+	Generation   uint32  `parquet:"generation"`             // Number of times that other content replaced this step of this rank; views keep the greatest.
 	BeginTimeNs  *int64  `parquet:"begin_time_ns,optional"` // Begin by the rank's clock; null when the source does not say.
 	EndTimeNs    *int64  `parquet:"end_time_ns,optional"`   // End by the rank's clock; null when the step never ended or the source does not say.
 	ProgramID    uint64  `parquet:"program_id"`             // The ordered ops of the step (program); 0 when the step never named them.
@@ -421,7 +421,7 @@ func (r *StepRow) load(c []arrow.Array, i int) {
 	r.Complete = loadUint8(c[17], i)
 }
 
-// TensorRow is a row of tensor. One row per tensor, or other argument, that an op took or gave: its statistics, digest and sketch.
+// TensorRow is a row of tensor. One row per tensor, or other argument, that an op took or returned: its statistics, digest and sketch.
 type TensorRow struct {
 	RunID                 uint64    `parquet:"run_id"`                  // Run, as the hash of its name.
 	Rank                  uint32    `parquet:"rank"`                    // Global rank of the process within the run.
@@ -431,13 +431,13 @@ type TensorRow struct {
 	Step                  uint32    `parquet:"step"`                    // Step of the rank.
 	MicroStep             uint16    `parquet:"micro_step"`              // Micro step within the step; 0 when there is one.
 	Seq                   uint64    `parquet:"seq"`                     // The rank's own order of observation within the epoch.
-	SiteID                uint64    `parquet:"site_id"`                 // Which tensor of which op (site).
-	LayoutID              uint64    `parquet:"layout_id"`               // What the tensor is: dtype, shape and so on, or the literal (layout).
+	SiteID                uint64    `parquet:"site_id"`                 // The tensor of the op (site).
+	LayoutID              uint64    `parquet:"layout_id"`               // Description of the tensor: dtype, shape and so on, or the literal (layout).
 	Measured              uint32    `parquet:"measured"`                // Which statistics were measured; an unmeasured one is 0 here and null in the views. From bit 16 on: why a tensor of merged ranks is no whole.
 	ElementCount          uint64    `parquet:"element_count"`           // Elements of the tensor; 0 for an empty one and for other arguments.
 	ValueMin              float64   `parquet:"value_min"`               // Least element; finite ones only, unless the source reports otherwise (run.source).
-	ValueMax              float64   `parquet:"value_max"`               // Greatest element, likewise.
-	ValueMean             float64   `parquet:"value_mean"`              // Mean of the elements, likewise.
+	ValueMax              float64   `parquet:"value_max"`               // Greatest element, as value_min.
+	ValueMean             float64   `parquet:"value_mean"`              // Mean of the elements, as value_min.
 	ValueM2               float64   `parquet:"value_m2"`                // Sum of squared deviations from the mean.
 	ValueL2               float64   `parquet:"value_l2"`                // Square root of the sum of squares.
 	ValueL1               float64   `parquet:"value_l1"`                // Sum of absolute values.
@@ -521,8 +521,8 @@ type PayloadRow struct {
 	EventTimeNs int64   `parquet:"event_time_ns"`       // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32  `parquet:"step"`                // Step of the rank.
 	Seq         uint64  `parquet:"seq"`                 // Seq of the tensor row that it belongs to.
-	SiteID      uint64  `parquet:"site_id"`             // Which tensor of which op (site).
-	Location    string  `parquet:"location"`            // Path of the file, relative to the folder of the dump it was found in or, of a live process, to the folder of payloads.
+	SiteID      uint64  `parquet:"site_id"`             // The tensor of the op (site).
+	Location    string  `parquet:"location"`            // Path of the file, relative to the folder of its dump or, from a live process, to the folder of payloads.
 	SizeBytes   *uint64 `parquet:"size_bytes,optional"` // Size of the file; null when it was not there at publishing.
 	Digest      uint64  `parquet:"digest"`              // Hash of the elements' bytes, by digest_kind; 0 when not taken.
 	DigestKind  uint8   `parquet:"digest_kind"`         // As in tensor.
@@ -567,7 +567,7 @@ func (r *PayloadRow) load(c []arrow.Array, i int) {
 
 // DeadLetterRow is a row of dead_letter. One row per message that could not be stored. Its bytes are kept where location says.
 type DeadLetterRow struct {
-	Origin       string            `parquet:"origin"`         // Who refused it: a consumer's name, or publisher.
+	Origin       string            `parquet:"origin"`         // Name of the consumer that refused it, or publisher.
 	StreamSeq    uint64            `parquet:"stream_seq"`     // Place in the stream; 0 when it never got there.
 	StreamTimeNs int64             `parquet:"stream_time_ns"` // Time of the stream's server; of the publisher when it never got there.
 	Subject      string            `parquet:"subject"`        // Subject that it was published under.
@@ -605,12 +605,12 @@ func (r *DeadLetterRow) load(c []arrow.Array, i int) {
 	r.Location = loadString(c[8], i)
 }
 
-// AlignmentRow is a row of alignment. One row per op of two different programs, beside its partner in the other; together they hold every op of both once.
+// AlignmentRow is a row of alignment. One row per op of two different programs, beside its partner in the other; together the rows hold every op of both once.
 type AlignmentRow struct {
 	ProblemProgramID uint64  `parquet:"problem_program_id"`        // The program of the run under suspicion.
-	BenchProgramID   uint64  `parquet:"bench_program_id"`          // The program that it is held against.
+	BenchProgramID   uint64  `parquet:"bench_program_id"`          // The program of the bench.
 	Rules            uint16  `parquet:"rules"`                     // Version of the rules that paired them; the greatest counts.
-	Content          uint64  `parquet:"content"`                   // Hash of the whole alignment: what the ops were given has a say in it, so two runs of the same programs may find another.
+	Content          uint64  `parquet:"content"`                   // Hash of the whole alignment: it depends on the inputs of the ops, too, so two runs of the same programs may have another.
 	Position         uint32  `parquet:"position"`                  // Position in the order that merges both programs, from 0.
 	ProblemOpID      uint64  `parquet:"problem_op_id"`             // Op of the problem; 0 when only the bench has one.
 	BenchOpID        uint64  `parquet:"bench_op_id"`               // Op of the bench; 0 when only the problem has one.
@@ -659,7 +659,7 @@ func (r *AlignmentRow) load(c []arrow.Array, i int) {
 // PayloadErrorRow is a row of payload_error. One row per pair of raw tensors that were read and compared element by element.
 type PayloadErrorRow struct {
 	ProblemRunID        uint64   `parquet:"problem_run_id"`                 // Run under suspicion, as the hash of its name.
-	BenchRunID          uint64   `parquet:"bench_run_id"`                   // Run that it is held against, as the hash of its name.
+	BenchRunID          uint64   `parquet:"bench_run_id"`                   // The bench, as the hash of its name.
 	Rank                uint32   `parquet:"rank"`                           // Rank of the problem.
 	Step                uint32   `parquet:"step"`                           // Step of the problem.
 	ProblemSiteID       uint64   `parquet:"problem_site_id"`                // Which tensor of the problem (site).
@@ -667,12 +667,12 @@ type PayloadErrorRow struct {
 	ElementCount        uint64   `parquet:"element_count"`                  // Elements that were compared; 0 when they could not be.
 	SameBits            uint8    `parquet:"same_bits"`                      // 1 when every element is the same, bit by bit.
 	Cosine              *float64 `parquet:"cosine,optional"`                // Cosine of the angle between both, as vectors; null when not defined.
-	RelativeL2          *float64 `parquet:"relative_l2,optional"`           // L2 norm of the difference by that of the bench; infinite when only the bench is zero; null when not compared.
+	RelativeL2          *float64 `parquet:"relative_l2,optional"`           // L2 norm of the difference, divided by the L2 norm of the bench; infinite when only the bench is zero; null when not compared.
 	L2Distance          *float64 `parquet:"l2_distance,optional"`           // L2 norm of the difference; null when not compared.
 	MaxAbsolute         *float64 `parquet:"max_absolute,optional"`          // Greatest absolute difference of two elements; null when not compared.
 	MaxRelative         *float64 `parquet:"max_relative,optional"`          // Greatest difference of two elements by the bench's; null when not compared.
-	ThousandthRatio     *float64 `parquet:"thousandth_ratio,optional"`      // Share of elements whose relative error is below 0.001; null when not compared.
-	FiveThousandthRatio *float64 `parquet:"five_thousandth_ratio,optional"` // Share of elements whose relative error is below 0.005; null when not compared.
+	ThousandthRatio     *float64 `parquet:"thousandth_ratio,optional"`      // Share of elements with a relative error below 0.001; null when not compared.
+	FiveThousandthRatio *float64 `parquet:"five_thousandth_ratio,optional"` // Share of elements with a relative error below 0.005; null when not compared.
 	Message             string   `parquet:"message"`                        // Why something could not be compared; empty when all was.
 }
 
@@ -745,12 +745,12 @@ func (r *PayloadErrorRow) load(c []arrow.Array, i int) {
 	r.Message = loadString(c[15], i)
 }
 
-// ComparisonRow is a row of comparison. One row per comparison of stored runs: what was asked, by which rules, and the answer in numbers.
+// ComparisonRow is a row of comparison. One row per comparison of stored runs: the question, the version of the rules, and the answer in numbers.
 type ComparisonRow struct {
 	ComparisonID     uint64   `parquet:"comparison_id"`      // Hash of the question and the answer: the same answer is the same comparison.
-	CreatedTimeNs    int64    `parquet:"created_time_ns"`    // When it was made first, or again after another answer, by the clock of who compared.
+	CreatedTimeNs    int64    `parquet:"created_time_ns"`    // Time of this answer, first or again after another answer, by the clock of the comparing host.
 	Problem          string   `parquet:"problem"`            // Name of the run under suspicion.
-	Benches          []string `parquet:"benches,list"`       // Names of the runs it was held against, the first of which it was paired with.
+	Benches          []string `parquet:"benches,list"`       // Names of the benches; the problem pairs with the first.
 	Rules            uint16   `parquet:"rules"`              // Version of the rules of judgement.
 	ToolVersion      string   `parquet:"tool_version"`       // Version of tensortap.
 	Question         string   `parquet:"question"`           // Tolerance, steps and so on, as flags.
@@ -759,7 +759,7 @@ type ComparisonRow struct {
 	PairedCount      uint64   `parquet:"paired_count"`       // Tensors and other arguments that have a partner.
 	OnlyProblemCount uint64   `parquet:"only_problem_count"` // Those that only the problem has.
 	OnlyBenchCount   uint64   `parquet:"only_bench_count"`   // Those that only the bench has.
-	UnknownCount     uint64   `parquet:"unknown_count"`      // Those of which nothing can be said.
+	UnknownCount     uint64   `parquet:"unknown_count"`      // Tensors and other arguments that could not be judged.
 	EqualCount       uint64   `parquet:"equal_count"`        // Pairs with the verdict equal.
 	WithinCount      uint64   `parquet:"within_count"`       // Pairs with the verdict within.
 	AgreesCount      uint64   `parquet:"agrees_count"`       // Pairs with the verdict agrees.
@@ -815,7 +815,7 @@ func (r *ComparisonRow) load(c []arrow.Array, i int) {
 	r.StructureCount = loadUint64(c[18], i)
 }
 
-// FindingRow is a row of finding. One row per place that a comparison names: its origins, and after them what differs, in order.
+// FindingRow is a row of finding. One row per place that a comparison names: its origins, then other differences, in order.
 type FindingRow struct {
 	ComparisonID uint64   `parquet:"comparison_id"`      // The comparison.
 	Position     uint32   `parquet:"position"`           // Position in the answer, from 0; origins come first.
@@ -828,8 +828,8 @@ type FindingRow struct {
 	Path         string   `parquet:"path"`               // Place within the role.
 	Kind         string   `parquet:"kind"`               // parameter, argument, data, computed or operation; empty when no origin.
 	Verdict      string   `parquet:"verdict"`            // Verdict of the pair.
-	Evidence     string   `parquet:"evidence"`           // What the verdict rests on: payload, digest, sketch or statistics.
-	Error        *float64 `parquet:"error,optional"`     // Relative L2 error, or what is proved of it; null when not known.
+	Evidence     string   `parquet:"evidence"`           // Evidence of the verdict: payload, digest, sketch or statistics.
+	Error        *float64 `parquet:"error,optional"`     // Relative L2 error, or its proven lower bound; null when not known.
 	Tolerance    *float64 `parquet:"tolerance,optional"` // Greatest error that was tolerated here; null when numbers were not judged.
 	UserFrame    string   `parquet:"user_frame"`         // Innermost frame of the user's own code; empty when not known.
 }
@@ -886,7 +886,7 @@ type KnownExceptionRow struct {
 	API  string `parquet:"api"`  // Regular expression over the class or API of the op.
 	Role string `parquet:"role"` // input, kwarg, output and so on; empty for all.
 	Path string `parquet:"path"` // Regular expression over the place within the role; empty for all.
-	Sort string `parquet:"sort"` // What is no fault there: uninitialised (any value), negative_infinity, not_finite, identifier (any value), or cast (any value, in runs of different dtypes).
+	Sort string `parquet:"sort"` // Values that are no fault there: uninitialised (any value), negative_infinity, not_finite, identifier (any value), or cast (any value, in runs of different dtypes).
 	Why  string `parquet:"why"`  // Why, for the reader of the report.
 }
 
@@ -921,8 +921,8 @@ type MemoryRow struct {
 	OpID              uint64  `parquet:"op_id"`                        // The module after which it was (op); 0 at the end of the step.
 	Device            string  `parquet:"device"`                       // cpu, cuda:0 and so on.
 	AllocatedBytes    *uint64 `parquet:"allocated_bytes,optional"`     // In use, by the device's allocator; null when it has none that counts.
-	ReservedBytes     *uint64 `parquet:"reserved_bytes,optional"`      // Held by the device's allocator, used or not; null likewise.
-	PeakBytes         *uint64 `parquet:"peak_bytes,optional"`          // Greatest allocated_bytes since the step began; null likewise.
+	ReservedBytes     *uint64 `parquet:"reserved_bytes,optional"`      // Held by the device's allocator, used or not; null when not measured.
+	PeakBytes         *uint64 `parquet:"peak_bytes,optional"`          // Greatest allocated_bytes since the step began; null when not measured.
 	DeviceFreeBytes   *uint64 `parquet:"device_free_bytes,optional"`   // Free on the device, for all processes; null when not known.
 	HostResidentBytes *uint64 `parquet:"host_resident_bytes,optional"` // Resident set of the process; null when not known.
 	RetryCount        uint32  `parquet:"retry_count"`                  // Allocations that succeeded only after the allocator gave memory back, since the process began.
@@ -990,7 +990,7 @@ func (r *MemoryRow) load(c []arrow.Array, i int) {
 	r.OomCount = loadUint32(c[15], i)
 }
 
-// FailureRow is a row of failure. One row per op that raised, or that ran when its process died: what, with which inputs, called from where.
+// FailureRow is a row of failure. One row per op that raised, or that ran when its process died: the exception, the inputs, the call stack.
 type FailureRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
@@ -1051,7 +1051,7 @@ type UnseenRow struct {
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
 	Reason      string `parquet:"reason"`        // filtered, sampled, compiled, other thread, unsupported tensor and so on.
-	Subject     string `parquet:"subject"`       // Module, API or kind of tensor; empty when there is no one.
+	Subject     string `parquet:"subject"`       // Module, API or kind of tensor; empty when there is none.
 	UnseenCount uint64 `parquet:"unseen_count"`  // How often in the step.
 }
 
@@ -1082,7 +1082,7 @@ func (r *UnseenRow) load(c []arrow.Array, i int) {
 	r.UnseenCount = loadUint64(c[8], i)
 }
 
-// HeartbeatRow is a row of heartbeat. One row per sign of life of a rank's process: when, and what it was doing; the last says how it ended. The time of the event is that of the sign.
+// HeartbeatRow is a row of heartbeat. One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign.
 type HeartbeatRow struct {
 	RunID       uint64 `parquet:"run_id"`                 // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`                   // Global rank of the process within the run.
@@ -1137,14 +1137,14 @@ type RequestRow struct {
 	Batch            uint64  `parquet:"batch"`                       // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs      int64   `parquet:"event_time_ns"`               // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step             uint32  `parquet:"step"`                        // Step of the rank.
-	Seq              uint64  `parquet:"seq"`                         // Order of the rows within the epoch; within a step that of the batch where row_offset is known.
+	Seq              uint64  `parquet:"seq"`                         // Order of the rows within the epoch; within a step the order of the batch where row_offset is known.
 	Request          string  `parquet:"request"`                     // The engine's name of the request, which is another in each run; empty when it was not kept.
 	Phase            string  `parquet:"phase"`                       // prefill, decode and so on, of this request.
 	PromptHash       uint64  `parquet:"prompt_hash"`                 // Hash of the ids of the prompt's tokens, the same in each run; 0 when not known.
 	PromptTokenCount *uint32 `parquet:"prompt_token_count,optional"` // Tokens of the prompt; null when not known.
 	FirstPosition    *uint64 `parquet:"first_position,optional"`     // Position of the first token in the request, from 0; null when not known.
 	TokenCount       uint64  `parquet:"token_count"`                 // Tokens of the request in the step.
-	RowOffset        *uint64 `parquet:"row_offset,optional"`         // Row of the step's tensors in which they begin, from 0; null when not known.
+	RowOffset        *uint64 `parquet:"row_offset,optional"`         // First row of these tokens in the step's tensors, from 0; null when not known.
 }
 
 // Table returns the declaration of request.
@@ -1196,12 +1196,12 @@ func (r *RequestRow) load(c []arrow.Array, i int) {
 	r.RowOffset = loadNullable(c[13], i, loadUint64)
 }
 
-// SignatureRow is a row of signature. One row per distinct ATen op with dtypes, shapes and strides of the tensors that it was given and gave back.
+// SignatureRow is a row of signature. One row per distinct ATen op with dtypes, shapes and strides of its input and output tensors.
 type SignatureRow struct {
 	SignatureID uint64   `parquet:"signature_id"` // Hash of all other columns.
 	OpName      string   `parquet:"op_name"`      // The op as torch prints it, as aten.mm.default.
 	Inputs      []string `parquet:"inputs,list"`  // Each tensor among the arguments, as mat2: float32[256, 512] strides [512, 1] cpu.
-	Outputs     []string `parquet:"outputs,list"` // Each tensor of the result, likewise without a name; raised and the class of the exception where it raised one.
+	Outputs     []string `parquet:"outputs,list"` // Each tensor of the result, as in inputs but without a name; raised and the class of the exception where the op raised one.
 }
 
 // Table returns the declaration of signature.
@@ -1221,11 +1221,11 @@ func (r *SignatureRow) load(c []arrow.Array, i int) {
 	r.Outputs = loadStrings(c[3], i)
 }
 
-// TallyRow is a row of tally. One row per signature in what a step called; steps that call the same share one tally.
+// TallyRow is a row of tally. One row per signature among the calls of a step; steps with the same calls share one tally.
 type TallyRow struct {
 	TallyID     uint64 `parquet:"tally_id"`     // Hash of signature, module and count of every position.
 	Position    uint32 `parquet:"position"`     // Position in the order of first calls, from 0.
-	SignatureID uint64 `parquet:"signature_id"` // What was called, with what (signature).
+	SignatureID uint64 `parquet:"signature_id"` // The op with its inputs and outputs (signature).
 	ModulePath  string `parquet:"module_path"`  // Dotted path of the module that first called it in the process; empty outside of modules.
 	CallCount   uint64 `parquet:"call_count"`   // How many calls.
 }
@@ -1257,7 +1257,7 @@ type CallRow struct {
 	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
-	TallyID     uint64 `parquet:"tally_id"`      // What was called how often (tally).
+	TallyID     uint64 `parquet:"tally_id"`      // Signatures and counts of the calls (tally).
 	CallCount   uint64 `parquet:"call_count"`    // Calls of the step, of all signatures.
 }
 
@@ -1286,18 +1286,18 @@ func (r *CallRow) load(c []arrow.Array, i int) {
 	r.CallCount = loadUint64(c[7], i)
 }
 
-// DeclaredComparisonRow is a row of declared_comparison. One row per comparison that was asked for: the runs, and by which rules they are judged.
+// DeclaredComparisonRow is a row of declared_comparison. One row per comparison that was asked for: the runs, and the rules of judgement.
 type DeclaredComparisonRow struct {
 	ComparisonID   uint64   `parquet:"comparison_id"`    // Hash of all other columns but the time, strict and standing, which change no verdict on a pair.
-	DeclaredTimeNs int64    `parquet:"declared_time_ns"` // When it was asked for last, by the clock of who asked.
+	DeclaredTimeNs int64    `parquet:"declared_time_ns"` // Time when it was last asked for, by the clock of that host.
 	Problem        string   `parquet:"problem"`          // Name of the run under suspicion.
-	Benches        []string `parquet:"benches,list"`     // Names of the runs it is held against, the first of which it is paired with.
+	Benches        []string `parquet:"benches,list"`     // Names of the benches; the problem pairs with the first.
 	Tolerance      float64  `parquet:"tolerance"`        // Greatest relative error that is tolerated; -1 for one by dtype and depth.
 	Tolerances     []string `parquet:"tolerances,list"`  // Rules that go before it, each as its pattern of op, pattern of dtype and tolerance, with a tab between them.
 	Exceptions     []string `parquet:"exceptions,list"`  // The user's own exceptions, each as its columns of known_exception, with a tab between them.
-	StepOffset     int64    `parquet:"step_offset"`      // What is added to a step of the problem for that of the bench.
-	Strict         uint8    `parquet:"strict"`           // 1 when whatever cannot be told counts as a difference.
-	Standing       uint8    `parquet:"standing"`         // 1 when every step is judged as it lands, 0 when steps are judged as somebody asks.
+	StepOffset     int64    `parquet:"step_offset"`      // Number to add to a step of the problem to get the step of the bench.
+	Strict         uint8    `parquet:"strict"`           // 1 when ops on one side only make the runs differ.
+	Standing       uint8    `parquet:"standing"`         // 1 when every step is judged as it lands, 0 when steps are judged on request.
 	Mapping        string   `parquet:"mapping"`          // Text of the mapping file; empty when modules pair by their own names.
 	Payloads       uint64   `parquet:"payloads"`         // Hash of the errors of raw tensors that were known; 0 when there were none.
 	Rules          uint64   `parquet:"rules"`            // Version of the rules of judgement.
@@ -1338,7 +1338,7 @@ func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
 	r.Rules = loadUint64(c[12], i)
 }
 
-// VerdictRow is a row of verdict. One row per pair of tensors that is not equal, within the tolerance or agreeing; what agrees is counted in judged_step.
+// VerdictRow is a row of verdict. One row per pair of tensors that is not equal, within the tolerance or agreeing; judged_step counts the others.
 type VerdictRow struct {
 	RunID                 uint64   `parquet:"run_id"`                   // Run, as the hash of its name.
 	Rank                  uint32   `parquet:"rank"`                     // Global rank of the process within the run.
@@ -1346,14 +1346,14 @@ type VerdictRow struct {
 	Batch                 uint64   `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs           int64    `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID          uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
-	Step                  uint32   `parquet:"step"`                     // Step of the problem; of what only the bench has, where its partner would be.
-	Generation            uint32   `parquet:"generation"`               // How often the step was replaced by other content, of both sides together; views keep the greatest.
-	Provisional           uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.
+	Step                  uint32   `parquet:"step"`                     // Step of the problem; for a tensor that only the bench has, the step of its missing partner.
+	Generation            uint32   `parquet:"generation"`               // Number of times that other content replaced the step, on both sides together; views keep the greatest.
+	Provisional           uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended in both runs, or while its rows were incomplete; views hide it once it is judged whole.
 	BenchRank             uint32   `parquet:"bench_rank"`               // Rank of the bench.
 	BenchStep             uint32   `parquet:"bench_step"`               // Step of the bench.
 	MicroStep             uint16   `parquet:"micro_step"`               // Micro step within the step; 0 when there is one.
 	Seq                   uint64   `parquet:"seq"`                      // Place in the rank's own order: the problem's, or the bench's where it stands alone.
-	SiteID                uint64   `parquet:"site_id"`                  // Which tensor of which op (site): of the problem, or of the bench where it stands alone.
+	SiteID                uint64   `parquet:"site_id"`                  // The tensor of the op (site): the problem's, or the bench's where it stands alone.
 	BenchSiteID           uint64   `parquet:"bench_site_id"`            // The bench's tensor; 0 where it has none.
 	ParentOpID            uint64   `parquet:"parent_op_id"`             // Module that called the op; 0 when there is none.
 	UserFrame             string   `parquet:"user_frame"`               // Innermost frame of the user's own code that led to the op; empty when not known.
@@ -1362,19 +1362,19 @@ type VerdictRow struct {
 	ProblemLayoutID       uint64   `parquet:"problem_layout_id"`        // Layout in the problem; 0 where it has none.
 	BenchLayoutID         uint64   `parquet:"bench_layout_id"`          // Layout in the bench; 0 where it has none.
 	Verdict               string   `parquet:"verdict"`                  // diverged, not_finite, structure, unpaired or unknown; a row that differs for another reason may be equal, within or agrees.
-	Numeric               string   `parquet:"numeric"`                  // What the numbers alone say: equal, within, agrees, diverged, not_finite or none.
-	Evidence              string   `parquet:"evidence"`                 // What the verdict rests on: payload, digest, sketch, statistics, literal or none.
-	Side                  string   `parquet:"side"`                     // In which run NaN or infinity is, or the tensor stands alone: problem, bench, both or none.
-	Reason                string   `parquet:"reason"`                   // Why nothing is said, or why the tensor stands alone; else empty.
+	Numeric               string   `parquet:"numeric"`                  // Verdict on the numbers alone: equal, within, agrees, diverged, not_finite or none.
+	Evidence              string   `parquet:"evidence"`                 // Evidence of the verdict: payload, digest, sketch, statistics, literal or none.
+	Side                  string   `parquet:"side"`                     // Run that has NaN or infinity, or that alone has the tensor: problem, bench, both or none.
+	Reason                string   `parquet:"reason"`                   // Reason of the verdict unknown, or why the tensor stands alone; else empty.
 	Structure             uint8    `parquet:"structure"`                // 1 when dtype, shape, requires_grad or literal differs in a way that counts.
 	Differs               uint8    `parquet:"differs"`                  // 1 when it makes the runs differ.
 	Error                 *float64 `parquet:"error,optional"`           // Relative L2 error by the evidence; null when not known.
-	ErrorLow              *float64 `parquet:"error_low,optional"`       // What is proved of it, or the lower end of its 95 % interval; null when not known.
+	ErrorLow              *float64 `parquet:"error_low,optional"`       // Proven lower bound of the error, or the lower end of its 95 % interval; null when not known.
 	ErrorHigh             *float64 `parquet:"error_high,optional"`      // Upper end of the interval, infinite when only a lower bound is known; null when not known.
 	Tolerance             *float64 `parquet:"tolerance,optional"`       // Greatest error that was tolerated here; null when numbers were not judged.
 	ZScore                *float64 `parquet:"z_score,optional"`         // Distance from the spread of three benches or more; null with fewer.
 	ProblemMeasured       uint32   `parquet:"problem_measured"`         // Which statistics the problem measured, as in tensor.measured; an unmeasured one is 0 here and null in the views.
-	BenchMeasured         uint32   `parquet:"bench_measured"`           // Likewise of the bench, as all columns below.
+	BenchMeasured         uint32   `parquet:"bench_measured"`           // Which statistics the bench measured, as in tensor.measured; columns below likewise.
 	ProblemElementCount   uint64   `parquet:"problem_element_count"`    // Elements of the tensor.
 	BenchElementCount     uint64   `parquet:"bench_element_count"`      // Elements of the tensor.
 	ProblemMin            float64  `parquet:"problem_min"`              // Least element.
@@ -1512,7 +1512,7 @@ func (r *VerdictRow) load(c []arrow.Array, i int) {
 	r.BenchNotFiniteCount = loadUint64(c[46], i)
 }
 
-// JudgedStepRow is a row of judged_step. One row per judging of a step of a rank: how many pairs came to which verdict, and what differs first.
+// JudgedStepRow is a row of judged_step. One row per judging of a step of a rank: the number of pairs with each verdict, and the first difference.
 type JudgedStepRow struct {
 	RunID              uint64   `parquet:"run_id"`                   // Run, as the hash of its name.
 	Rank               uint32   `parquet:"rank"`                     // Global rank of the process within the run.
@@ -1520,48 +1520,48 @@ type JudgedStepRow struct {
 	Batch              uint64   `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs        int64    `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID       uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
-	Step               uint32   `parquet:"step"`                     // Step of the problem; of what only the bench has, where its partner would be.
-	Generation         uint32   `parquet:"generation"`               // How often the step was replaced by other content, of both sides together; views keep the greatest.
-	Provisional        uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.
+	Step               uint32   `parquet:"step"`                     // Step of the problem; for a tensor that only the bench has, the step of its missing partner.
+	Generation         uint32   `parquet:"generation"`               // Number of times that other content replaced the step, on both sides together; views keep the greatest.
+	Provisional        uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended in both runs, or while its rows were incomplete; views hide it once it is judged whole.
 	BenchRank          uint32   `parquet:"bench_rank"`               // Rank of the bench.
 	BenchStep          uint32   `parquet:"bench_step"`               // Step of the bench.
 	ProblemEpoch       uint64   `parquet:"problem_epoch"`            // Epoch of the end of the problem's step; 0 where the problem has no such step, or it had not ended.
-	BenchEpoch         uint64   `parquet:"bench_epoch"`              // Likewise of the bench.
+	BenchEpoch         uint64   `parquet:"bench_epoch"`              // Epoch of the end of the bench's step; 0 where the bench has no such step, or it had not ended.
 	ProblemRowCount    uint64   `parquet:"problem_row_count"`        // Rows of tensor that were there of the problem's step.
-	BenchRowCount      uint64   `parquet:"bench_row_count"`          // Likewise of the bench's.
+	BenchRowCount      uint64   `parquet:"bench_row_count"`          // Rows of tensor that were there of the bench's step.
 	ProblemProgramID   uint64   `parquet:"problem_program_id"`       // Program of the problem's step; 0 when not known.
 	BenchProgramID     uint64   `parquet:"bench_program_id"`         // Program of the bench's step; 0 when not known.
 	PairedCount        uint64   `parquet:"paired_count"`             // Pairs with one of the six verdicts from equal to structure.
 	OnlyProblemCount   uint64   `parquet:"only_problem_count"`       // Tensors that only the problem has.
 	OnlyBenchCount     uint64   `parquet:"only_bench_count"`         // Tensors that only the bench has.
-	UnknownCount       uint64   `parquet:"unknown_count"`            // Those of which nothing can be said.
-	AloneUnknownCount  uint64   `parquet:"alone_unknown_count"`      // Of these, without partner.
+	UnknownCount       uint64   `parquet:"unknown_count"`            // Tensors and other arguments that could not be judged.
+	AloneUnknownCount  uint64   `parquet:"alone_unknown_count"`      // Those of unknown_count without partner.
 	EqualCount         uint64   `parquet:"equal_count"`              // Pairs with the verdict equal.
 	WithinCount        uint64   `parquet:"within_count"`             // Pairs with the verdict within.
 	AgreesCount        uint64   `parquet:"agrees_count"`             // Pairs with the verdict agrees.
 	DivergedCount      uint64   `parquet:"diverged_count"`           // Pairs with the verdict diverged.
 	NotFiniteCount     uint64   `parquet:"not_finite_count"`         // Pairs with the verdict not_finite.
 	StructureCount     uint64   `parquet:"structure_count"`          // Pairs with the verdict structure.
-	MeasuredCount      uint64   `parquet:"measured_count"`           // Pairs whose verdict rests on numbers.
+	MeasuredCount      uint64   `parquet:"measured_count"`           // Pairs with a verdict by numbers.
 	ProvedEqualCount   uint64   `parquet:"proved_equal_count"`       // Equal pairs that are no literals.
-	ArgumentCount      uint64   `parquet:"argument_count"`           // Arguments without numbers whose literal or type differs.
+	ArgumentCount      uint64   `parquet:"argument_count"`           // Arguments without numbers that differ in literal or type.
 	SameNotFiniteCount uint64   `parquet:"same_not_finite_count"`    // Pairs with NaN or infinity on both sides that make no difference.
-	BitsDifferCount    uint64   `parquet:"bits_differ_count"`        // Those whose bits differ under the same statistics.
-	UninitialisedCount uint64   `parquet:"uninitialised_count"`      // Those of memory that nobody wrote to.
+	BitsDifferCount    uint64   `parquet:"bits_differ_count"`        // Pairs with different bits under the same statistics.
+	UninitialisedCount uint64   `parquet:"uninitialised_count"`      // Pairs of memory that nobody wrote to.
 	DifferingCount     uint64   `parquet:"differing_count"`          // Those that make the runs differ.
-	UnknownReasons     []string `parquet:"unknown_reasons,list"`     // Why nothing can be said, each reason once, in order.
+	UnknownReasons     []string `parquet:"unknown_reasons,list"`     // Reasons of the verdict unknown, each once, in order.
 	GreatestError      *float64 `parquet:"greatest_error,optional"`  // Greatest finite error of a pair; null when none is known.
-	FirstSeq           uint64   `parquet:"first_seq"`                // Place of what differs first; 0, as all below is empty, when nothing does.
+	FirstSeq           uint64   `parquet:"first_seq"`                // Place of the first difference; without one, this and all columns below are 0 or empty.
 	FirstMicroStep     uint16   `parquet:"first_micro_step"`         // Its micro step.
 	FirstSiteID        uint64   `parquet:"first_site_id"`            // Its site, as in verdict.
 	FirstVerdict       string   `parquet:"first_verdict"`            // Its verdict.
-	FirstEvidence      string   `parquet:"first_evidence"`           // What that rests on.
+	FirstEvidence      string   `parquet:"first_evidence"`           // Its evidence.
 	FirstError         *float64 `parquet:"first_error,optional"`     // Its error; null when not known.
 	FirstTolerance     *float64 `parquet:"first_tolerance,optional"` // The tolerance there; null when numbers were not judged.
-	FirstSide          string   `parquet:"first_side"`               // In which run NaN or infinity is.
-	FirstReason        string   `parquet:"first_reason"`             // Why nothing is said of it.
-	FirstErrorIn       *float64 `parquet:"first_error_in,optional"`  // Greatest error of what its op took; null when none is known.
-	FirstErrorOut      *float64 `parquet:"first_error_out,optional"` // Greatest error of what its op gave; null when none is known.
+	FirstSide          string   `parquet:"first_side"`               // Run that has NaN or infinity.
+	FirstReason        string   `parquet:"first_reason"`             // Reason, if its verdict is unknown.
+	FirstErrorIn       *float64 `parquet:"first_error_in,optional"`  // Greatest error of the inputs of its op; null when none is known.
+	FirstErrorOut      *float64 `parquet:"first_error_out,optional"` // Greatest error of the outputs of its op; null when none is known.
 }
 
 // Table returns the declaration of judged_step.
@@ -1689,7 +1689,7 @@ func (r *JudgedStepRow) load(c []arrow.Array, i int) {
 	r.FirstErrorOut = loadNullable(c[47], i, loadFloat64)
 }
 
-// LayerErrorRow is a row of layer_error. One row per judged step of a rank, direction and layer of the model in which something was measured on both sides.
+// LayerErrorRow is a row of layer_error. One row per judged step of a rank, direction and layer of the model with a measurement on both sides.
 type LayerErrorRow struct {
 	RunID          uint64   `parquet:"run_id"`                  // Run, as the hash of its name.
 	Rank           uint32   `parquet:"rank"`                    // Global rank of the process within the run.
@@ -1697,9 +1697,9 @@ type LayerErrorRow struct {
 	Batch          uint64   `parquet:"batch"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs    int64    `parquet:"event_time_ns"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID   uint64   `parquet:"comparison_id"`           // The comparison (declared_comparison).
-	Step           uint32   `parquet:"step"`                    // Step of the problem; of what only the bench has, where its partner would be.
-	Generation     uint32   `parquet:"generation"`              // How often the step was replaced by other content, of both sides together; views keep the greatest.
-	Provisional    uint8    `parquet:"provisional"`             // 1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.
+	Step           uint32   `parquet:"step"`                    // Step of the problem; for a tensor that only the bench has, the step of its missing partner.
+	Generation     uint32   `parquet:"generation"`              // Number of times that other content replaced the step, on both sides together; views keep the greatest.
+	Provisional    uint8    `parquet:"provisional"`             // 1 when the step was judged before it had ended in both runs, or while its rows were incomplete; views hide it once it is judged whole.
 	Direction      string   `parquet:"direction"`               // forward or backward.
 	LayerIndex     int32    `parquet:"layer_index"`             // Index of the layer; -1 outside of the layers.
 	Path           string   `parquet:"path"`                    // Path of the module that is the layer; empty where no path says it.
@@ -1768,12 +1768,12 @@ func (r *LayerErrorRow) load(c []arrow.Array, i int) {
 type OriginRow struct {
 	ComparisonID    uint64   `parquet:"comparison_id"`         // The comparison (declared_comparison).
 	Revision        uint64   `parquet:"revision"`              // Greater for each later answer, as more steps are judged; views keep the greatest.
-	Basis           uint64   `parquet:"basis"`                 // Hash of the judgings that the answer rests on: those of its step.
+	Basis           uint64   `parquet:"basis"`                 // Hash of the judgings of its step, on which the answer rests.
 	Position        uint32   `parquet:"position"`              // Position in the answer, from 0.
 	Rank            uint32   `parquet:"rank"`                  // Rank of the problem.
 	Step            uint32   `parquet:"step"`                  // Step of the problem.
 	Seq             uint64   `parquet:"seq"`                   // Place in the rank's own order.
-	MicroStep       uint16   `parquet:"micro_step"`            // Micro step of the problem in which it is, from 0.
+	MicroStep       uint16   `parquet:"micro_step"`            // Micro step of the problem, from 0.
 	MicroStepCount  uint16   `parquet:"micro_step_count"`      // How many micro steps that step of the rank has, as far as was recorded; 1 where it has no parts.
 	Op              string   `parquet:"op"`                    // Full name of the op.
 	Module          string   `parquet:"module"`                // Path of its module; empty when it has none.
@@ -1783,11 +1783,11 @@ type OriginRow struct {
 	Parameter       string   `parquet:"parameter"`             // Parameter of the calling module that has the very values; empty when none has.
 	Operation       string   `parquet:"operation"`             // Ops of one run only that stand directly before, or the op that stands in its place; empty when there is none.
 	Verdict         string   `parquet:"verdict"`               // Verdict of the pair.
-	Reason          string   `parquet:"reason"`                // Why nothing is said of it; else empty.
-	Evidence        string   `parquet:"evidence"`              // What the verdict rests on.
+	Reason          string   `parquet:"reason"`                // Reason, if the verdict is unknown; else empty.
+	Evidence        string   `parquet:"evidence"`              // Evidence of the verdict.
 	Error           *float64 `parquet:"error,optional"`        // Relative L2 error; null when not known.
 	Tolerance       *float64 `parquet:"tolerance,optional"`    // Greatest error that was tolerated here; null when numbers were not judged.
-	Side            string   `parquet:"side"`                  // In which run NaN or infinity is: problem, bench, both or none.
+	Side            string   `parquet:"side"`                  // Run that has NaN or infinity: problem, bench, both or none.
 	ProblemLayoutID uint64   `parquet:"problem_layout_id"`     // Layout in the problem; 0 where it has none.
 	BenchLayoutID   uint64   `parquet:"bench_layout_id"`       // Layout in the bench; 0 where it has none.
 	ProblemMin      *float64 `parquet:"problem_min,optional"`  // Least element; null when not measured, as all statistics.
@@ -1801,7 +1801,7 @@ type OriginRow struct {
 	UserFrame       string   `parquet:"user_frame"`            // Innermost frame of the user's own code; empty when not known.
 	ConcurrentCount uint64   `parquet:"concurrent_count"`      // How many origins there are.
 	AtOrBefore      uint8    `parquet:"at_or_before"`          // 1 when not all that ran before was observed, so that it may have begun there.
-	Unseen          string   `parquet:"unseen"`                // What was not observed before, and why, in words; empty when all was.
+	Unseen          string   `parquet:"unseen"`                // Forwards that were not observed before it, and the reason, in words; empty when all were.
 }
 
 // Table returns the declaration of origin.
@@ -1928,16 +1928,16 @@ func (r *OriginRow) load(c []arrow.Array, i int) {
 // BaselineRow is a row of baseline. One row per change of a standing comparison; the latest counts.
 type BaselineRow struct {
 	Name          string            `parquet:"name"`            // Name of the baseline, unique in a store.
-	ChangedTimeNs int64             `parquet:"changed_time_ns"` // When it was set or removed, by the clock of who did.
+	ChangedTimeNs int64             `parquet:"changed_time_ns"` // Time when it was set or removed, by the clock of that host.
 	Removed       uint8             `parquet:"removed"`         // 1 when it was removed; the columns below are then as they were.
-	Benches       []string          `parquet:"benches,list"`    // Names of the runs that others are held against, the first of which they are paired with.
+	Benches       []string          `parquet:"benches,list"`    // Names of the benches; runs pair with the first.
 	Labels        map[string]string `parquet:"labels"`          // Labels that a run must have to be judged; empty for every run.
 	Tolerance     float64           `parquet:"tolerance"`       // Greatest relative error that is tolerated; -1 for one by dtype and depth.
 	Tolerances    []string          `parquet:"tolerances,list"` // Rules that go before it, as in declared_comparison.
 	Exceptions    []string          `parquet:"exceptions,list"` // The user's own exceptions, as in declared_comparison.
-	StepOffset    int64             `parquet:"step_offset"`     // What is added to a step of the problem for that of the bench.
+	StepOffset    int64             `parquet:"step_offset"`     // Number to add to a step of the problem to get the step of the bench.
 	Mapping       string            `parquet:"mapping"`         // Text of the mapping file, as in declared_comparison.
-	Strict        uint8             `parquet:"strict"`          // 1 when whatever cannot be told counts as a difference.
+	Strict        uint8             `parquet:"strict"`          // 1 when ops on one side only make the runs differ.
 }
 
 // Table returns the declaration of baseline.

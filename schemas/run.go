@@ -1,6 +1,6 @@
 package schemas
 
-// What observed a run, as run.source says it.
+// Values of run.source: the observers of runs.
 const (
 	SourceMsprobe      = "msprobe"
 	SourceCollector    = "collector"
@@ -25,9 +25,9 @@ func Run() Table {
 			{Name: "world_size", Type: Uint32, Unit: None, Nullable: true, Doc: "Number of ranks; null when not known."},
 			{Name: "dtype", Type: String, Unit: None, Doc: "Main dtype of the model; empty when not known."},
 			{Name: "seed", Type: Int64, Unit: None, Nullable: true, Doc: "Random seed; null when not known."},
-			{Name: "source", Type: String, Unit: None, Doc: "What observed the run: msprobe, collector and so on."},
+			{Name: "source", Type: String, Unit: None, Doc: "Observer of the run: msprobe, collector and so on."},
 			{Name: "level", Type: String, Unit: None, Doc: "L0, L1, mix, aten; empty when not known."},
-			{Name: "task", Type: String, Unit: None, Doc: "What was recorded: statistics, tensor, structure, md5 and so on."},
+			{Name: "task", Type: String, Unit: None, Doc: "Kind of recording: statistics, tensor, structure, md5 and so on."},
 			{Name: "host", Type: String, Unit: None, Doc: "Host of rank 0; empty when not known."},
 			{Name: "commit", Type: String, Unit: None, Doc: "Commit of the user's code; empty when not known."},
 			{Name: "config", Type: String, Unit: None, Doc: "Configuration of the observation as text; empty when not known."},

@@ -1,11 +1,10 @@
-// Package schemas says what an event is, once.
+// Package schemas declares every event once.
 //
-// Every kind of event is a [Table]: a function in the file of that name returns
-// it as a literal list of columns. All else derives from that list: Arrow
-// schemas and ids here, Go rows, ClickHouse tables and the reference by
-// `make generate`. The package also owns the message envelope (S2, checksum,
-// headers), since producers and consumers both need it, and imports nothing
-// else of this repository.
+// Every kind of event is a [Table]: a function in the file of that name returns it as a literal
+// list of columns. All else derives from that list: Arrow schemas and ids here, Go rows, ClickHouse
+// tables and the reference by `make generate`. The package also owns the message envelope (S2,
+// checksum, headers), since producers and consumers both need it. It imports nothing else of this
+// repository.
 package schemas
 
 import "strconv"
@@ -40,8 +39,8 @@ const (
 	StringMap
 )
 
-// Unit says what a number counts. It also chooses the storage codecs, since
-// columns of one unit compress alike.
+// Unit is the unit of a number. It also chooses the storage codecs, since columns of one unit
+// compress alike.
 type Unit uint8
 
 const (
@@ -78,7 +77,7 @@ type Table struct {
 	Version        int
 	Class          Class
 	Doc            string
-	Key            []string // sorting key in ClickHouse; for definitions also what makes a row unique
+	Key            []string // sorting key in ClickHouse; for definitions also the unique key
 	PartitionByDay bool     // by UTC day of event_time_ns
 	Judged         bool     // of measurements: a comparison made them, not a rank
 	Columns        []Column
@@ -109,11 +108,11 @@ func Tables() []Table {
 		Step(), Tensor(), Payload(), DeadLetter(),
 		// Findings about measurements. Files of sql/tables are numbered in this order: new tables go to the end.
 		Alignment(), PayloadError(), Comparison(), Finding(), KnownException(),
-		// What live ranks tell beside their tensors.
+		// Events of live ranks beside their tensors.
 		Memory(), Failure(), Unseen(), Heartbeat(),
 		Request(),
 		Signature(), Tally(), Call(),
-		// What comparisons come to.
+		// Results of comparisons.
 		DeclaredComparison(), Verdict(), JudgedStep(), LayerError(), Origin(), Baseline(),
 	}
 }

@@ -1,9 +1,8 @@
 package schemas
 
-// The spool is how a model's process hands its events to the agent: a folder of
-// files, read while they are written and readable after the process was killed.
-// The layout stands here once; Go readers, the Python writer's offsets and the
-// C kernel's header are generated from it.
+// The spool hands the events of a model's process to the agent: a folder of files, read while they
+// are written and readable after the process was killed. The layout stands here once; Go readers,
+// the Python writer's offsets and the C kernel's header are generated from it.
 
 // Sizes of the spool's files.
 const (
@@ -11,16 +10,16 @@ const (
 	SpoolMagic         = "TAPSPOOL"
 	SpoolHeaderBytes   = 4096
 	SpoolRecordBytes   = 64
-	SpoolCommitOffset  = 60      // u32 of each record: 0 until the rest of it is written, then its kind
+	SpoolCommitOffset  = 60      // u32 of each record: 0 until the rest of the record is written, then its kind
 	SpoolSegmentRows   = 1 << 15 // records of a full-sized segment: 2 MiB
-	SpoolAgentOffset   = 1024    // of the header page: what the agent writes
-	SpoolControlOffset = 2048    // of the header page: what the agent asks of the process
+	SpoolAgentOffset   = 1024    // of the header page: fields of the agent
+	SpoolControlOffset = 2048    // of the header page: request of the agent to the process
 	SpoolControlBytes  = 1776    // of the text behind that, at most
-	SpoolAnswerOffset  = 3840    // of the header page: what the process says of it
+	SpoolAnswerOffset  = 3840    // of the header page: answer of the process
 	SpoolAnswerBytes   = 224     // of the text behind that, at most
 )
 
-// What a process answers to a request.
+// Answers of a process to a request.
 const (
 	SpoolRecording uint32 = 1 // it records as asked, from that step on
 	SpoolAwaiting  uint32 = 2 // it will, once a step of a request that is meant comes
@@ -36,8 +35,8 @@ const (
 	SpoolLiteral     uint32 = 1 << 18 // no tensor: the layout holds the value
 )
 
-// Flags of the spool's op records. An op with neither is complete at once: it calls no other op that is recorded.
-// Programs list ops in the order of their completion, as msProbe does: a module follows what it called.
+// Flags of the spool's op records. An op with neither is complete at once: it calls no other recorded op.
+// Programs list ops in the order of their completion, as msProbe does: a module follows its calls.
 const (
 	SpoolOpOpens uint32 = 1 // a record of the same op and seq with SpoolOpEnds follows
 	SpoolOpEnds  uint32 = 2 // the op is complete
@@ -81,7 +80,7 @@ type SpoolField struct {
 	Doc  string
 }
 
-// SpoolRecord is one kind of record of 64 bytes, the last four of which are the commit word.
+// SpoolRecord is one kind of record of 64 bytes; the last four bytes are the commit word.
 type SpoolRecord struct {
 	Name   string
 	Kind   uint32 // value of the commit word
@@ -267,7 +266,8 @@ func SpoolHeader() []SpoolField {
 	}
 }
 
-// SpoolAskedFields returns the fields of what the agent asks of the process, at SpoolControlOffset. Behind them is the request, JSON.
+// SpoolAskedFields returns the fields of the agent's request to the process, at SpoolControlOffset. Behind them is
+// the request, JSON.
 func SpoolAskedFields() []SpoolField {
 	return []SpoolField{
 		{"sequence", SpoolU32, "Of the request, written last; 0 when there was none yet."},
@@ -277,7 +277,7 @@ func SpoolAskedFields() []SpoolField {
 	}
 }
 
-// SpoolAnsweredFields returns the fields of what the process says of that, at SpoolAnswerOffset. Behind them is a text.
+// SpoolAnsweredFields returns the fields of the process's answer, at SpoolAnswerOffset. Behind them is a text.
 func SpoolAnsweredFields() []SpoolField {
 	return []SpoolField{
 		{"sequence", SpoolU32, "Of the request that it has looked at last, written last."},

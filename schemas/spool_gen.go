@@ -457,7 +457,7 @@ func (r *SpoolHead) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[88:], r.CurrentCall)
 }
 
-// SpoolAsked is a record of the spool. What the agent asks of the process.
+// SpoolAsked is a record of the spool. Request of the agent to the process.
 type SpoolAsked struct {
 	Sequence uint32 // Of the request, written last; 0 when there was none yet.
 	Length   uint32 // Bytes of its text.
@@ -481,7 +481,7 @@ func (r *SpoolAsked) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[2060:], r.Poke)
 }
 
-// SpoolAnswered is a record of the spool. What the process says of it.
+// SpoolAnswered is a record of the spool. Answer of the process.
 type SpoolAnswered struct {
 	Sequence uint32 // Of the request that it has looked at last, written last.
 	Outcome  uint32 // 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused.

@@ -1,6 +1,6 @@
 package schemas
 
-// Step is one step of one rank, with what the rank says it produced.
+// Step is one step of one rank, with the rank's own counts of its rows.
 func Step() Table {
 	return Table{
 		Name: "step", Version: 1, Class: Measurement,
@@ -8,7 +8,7 @@ func Step() Table {
 		Doc: "One row per step of a rank: when, which program, and how much was produced and dropped.",
 		Columns: measurement(
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the rank."},
-			Column{Name: "generation", Type: Uint32, Unit: Ordinal, Doc: "How often this step of this rank was replaced by other content; views keep the greatest."},
+			Column{Name: "generation", Type: Uint32, Unit: Ordinal, Doc: "Number of times that other content replaced this step of this rank; views keep the greatest."},
 			Column{Name: "begin_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "Begin by the rank's clock; null when the source does not say."},
 			Column{Name: "end_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "End by the rank's clock; null when the step never ended or the source does not say."},
 			Column{Name: "program_id", Type: Uint64, Unit: Hash, Doc: "The ordered ops of the step (program); 0 when the step never named them."},

@@ -11,9 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// streamReader reads the messages of an Arrow IPC stream that lies in memory.
-// arrow-go's own reader copies every body, and first allocates whatever length
-// the bytes claim.
+// streamReader reads the messages of an Arrow IPC stream in memory. arrow-go's own reader copies
+// every body, and first allocates whatever length the bytes claim.
 type streamReader struct{ rest []byte }
 
 const (

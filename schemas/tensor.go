@@ -32,23 +32,23 @@ const (
 	DigestTap   uint8 = 3 // ours, order-aware
 )
 
-// Tensor is the hot table: one row per tensor, or other argument, seen by an op.
+// Tensor is the hot table: one row per tensor, or other argument, of an op.
 func Tensor() Table {
 	return Table{
 		Name: "tensor", Version: 1, Class: Measurement, PartitionByDay: true,
 		Key: []string{"run_id", "site_id", "rank", "step"},
-		Doc: "One row per tensor, or other argument, that an op took or gave: its statistics, digest and sketch.",
+		Doc: "One row per tensor, or other argument, that an op took or returned: its statistics, digest and sketch.",
 		Columns: measurement(
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the rank."},
 			Column{Name: "micro_step", Type: Uint16, Unit: Ordinal, Doc: "Micro step within the step; 0 when there is one."},
 			Column{Name: "seq", Type: Uint64, Unit: Ordinal, Doc: "The rank's own order of observation within the epoch."},
-			Column{Name: "site_id", Type: Uint64, Unit: Hash, Doc: "Which tensor of which op (site)."},
-			Column{Name: "layout_id", Type: Uint64, Unit: Hash, Doc: "What the tensor is: dtype, shape and so on, or the literal (layout)."},
+			Column{Name: "site_id", Type: Uint64, Unit: Hash, Doc: "The tensor of the op (site)."},
+			Column{Name: "layout_id", Type: Uint64, Unit: Hash, Doc: "Description of the tensor: dtype, shape and so on, or the literal (layout)."},
 			Column{Name: "measured", Type: Uint32, Unit: Bits, Doc: "Which statistics were measured; an unmeasured one is 0 here and null in the views. From bit 16 on: why a tensor of merged ranks is no whole."},
 			Column{Name: "element_count", Type: Uint64, Unit: Count, Doc: "Elements of the tensor; 0 for an empty one and for other arguments."},
 			Column{Name: "value_min", Type: Float64, Unit: Value, Doc: "Least element; finite ones only, unless the source reports otherwise (run.source)."},
-			Column{Name: "value_max", Type: Float64, Unit: Value, Doc: "Greatest element, likewise."},
-			Column{Name: "value_mean", Type: Float64, Unit: Value, Doc: "Mean of the elements, likewise."},
+			Column{Name: "value_max", Type: Float64, Unit: Value, Doc: "Greatest element, as value_min."},
+			Column{Name: "value_mean", Type: Float64, Unit: Value, Doc: "Mean of the elements, as value_min."},
 			Column{Name: "value_m2", Type: Float64, Unit: Value, Doc: "Sum of squared deviations from the mean."},
 			Column{Name: "value_l2", Type: Float64, Unit: Value, Doc: "Square root of the sum of squares."},
 			Column{Name: "value_l1", Type: Float64, Unit: Value, Doc: "Sum of absolute values."},

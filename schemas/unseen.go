@@ -9,7 +9,7 @@ func Unseen() Table {
 		Columns: measurement(
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the rank."},
 			Column{Name: "reason", Type: String, Unit: None, Doc: "filtered, sampled, compiled, other thread, unsupported tensor and so on."},
-			Column{Name: "subject", Type: String, Unit: None, Doc: "Module, API or kind of tensor; empty when there is no one."},
+			Column{Name: "subject", Type: String, Unit: None, Doc: "Module, API or kind of tensor; empty when there is none."},
 			Column{Name: "unseen_count", Type: Uint64, Unit: Count, Doc: "How often in the step."},
 		),
 	}

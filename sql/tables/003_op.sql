@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS tap_store.op
     `module_path` String COMMENT 'Dotted path of the module; empty when the op is none.' CODEC(ZSTD(1)),
     `layer_index` Int32 COMMENT 'Index of the layer in the module''s path; -1 when there is none.' CODEC(ZSTD(1)),
     `class_or_api` String COMMENT 'Class of the module or name of the API.' CODEC(ZSTD(1)),
-    `call_index` Int64 COMMENT 'Which call of it in the step, from 0; -1 when the name has none.' CODEC(ZSTD(1)),
+    `call_index` Int64 COMMENT 'Number of the call in the step, from 0; -1 when the name has none.' CODEC(ZSTD(1)),
     `phase` String COMMENT 'forward, backward, recompute, gradient, optimizer or none.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree

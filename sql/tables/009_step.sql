@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS tap_store.step
     `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the rank.' CODEC(Delta, ZSTD(1)),
-    `generation` UInt32 COMMENT 'How often this step of this rank was replaced by other content; views keep the greatest.' CODEC(Delta, ZSTD(1)),
+    `generation` UInt32 COMMENT 'Number of times that other content replaced this step of this rank; views keep the greatest.' CODEC(Delta, ZSTD(1)),
     `begin_time_ns` Nullable(Int64) COMMENT 'Begin by the rank''s clock; null when the source does not say.' CODEC(ZSTD(1)),
     `end_time_ns` Nullable(Int64) COMMENT 'End by the rank''s clock; null when the step never ended or the source does not say.' CODEC(ZSTD(1)),
     `program_id` UInt64 COMMENT 'The ordered ops of the step (program); 0 when the step never named them.' CODEC(ZSTD(1)),

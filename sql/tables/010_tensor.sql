@@ -1,4 +1,4 @@
--- Question: One row per tensor, or other argument, that an op took or gave: its statistics, digest and sketch.
+-- Question: One row per tensor, or other argument, that an op took or returned: its statistics, digest and sketch.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -13,13 +13,13 @@ CREATE TABLE IF NOT EXISTS tap_store.tensor
     `step` UInt32 COMMENT 'Step of the rank.' CODEC(Delta, ZSTD(1)),
     `micro_step` UInt16 COMMENT 'Micro step within the step; 0 when there is one.' CODEC(Delta, ZSTD(1)),
     `seq` UInt64 COMMENT 'The rank''s own order of observation within the epoch.' CODEC(Delta, ZSTD(1)),
-    `site_id` UInt64 COMMENT 'Which tensor of which op (site).' CODEC(ZSTD(1)),
-    `layout_id` UInt64 COMMENT 'What the tensor is: dtype, shape and so on, or the literal (layout).' CODEC(ZSTD(1)),
+    `site_id` UInt64 COMMENT 'The tensor of the op (site).' CODEC(ZSTD(1)),
+    `layout_id` UInt64 COMMENT 'Description of the tensor: dtype, shape and so on, or the literal (layout).' CODEC(ZSTD(1)),
     `measured` UInt32 COMMENT 'Which statistics were measured; an unmeasured one is 0 here and null in the views. From bit 16 on: why a tensor of merged ranks is no whole.' CODEC(ZSTD(1)),
     `element_count` UInt64 COMMENT 'Elements of the tensor; 0 for an empty one and for other arguments.' CODEC(T64, ZSTD(1)),
     `value_min` Float64 COMMENT 'Least element; finite ones only, unless the source reports otherwise (run.source).' CODEC(ZSTD(1)),
-    `value_max` Float64 COMMENT 'Greatest element, likewise.' CODEC(ZSTD(1)),
-    `value_mean` Float64 COMMENT 'Mean of the elements, likewise.' CODEC(ZSTD(1)),
+    `value_max` Float64 COMMENT 'Greatest element, as value_min.' CODEC(ZSTD(1)),
+    `value_mean` Float64 COMMENT 'Mean of the elements, as value_min.' CODEC(ZSTD(1)),
     `value_m2` Float64 COMMENT 'Sum of squared deviations from the mean.' CODEC(ZSTD(1)),
     `value_l2` Float64 COMMENT 'Square root of the sum of squares.' CODEC(ZSTD(1)),
     `value_l1` Float64 COMMENT 'Sum of absolute values.' CODEC(ZSTD(1)),

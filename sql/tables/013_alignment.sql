@@ -1,4 +1,4 @@
--- Question: One row per op of two different programs, beside its partner in the other; together they hold every op of both once.
+-- Question: One row per op of two different programs, beside its partner in the other; together the rows hold every op of both once.
 -- Grain: one row per problem_program_id, bench_program_id, rules, content, position
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -6,9 +6,9 @@
 CREATE TABLE IF NOT EXISTS tap_store.alignment
 (
     `problem_program_id` UInt64 COMMENT 'The program of the run under suspicion.' CODEC(ZSTD(1)),
-    `bench_program_id` UInt64 COMMENT 'The program that it is held against.' CODEC(ZSTD(1)),
+    `bench_program_id` UInt64 COMMENT 'The program of the bench.' CODEC(ZSTD(1)),
     `rules` UInt16 COMMENT 'Version of the rules that paired them; the greatest counts.' CODEC(ZSTD(1)),
-    `content` UInt64 COMMENT 'Hash of the whole alignment: what the ops were given has a say in it, so two runs of the same programs may find another.' CODEC(ZSTD(1)),
+    `content` UInt64 COMMENT 'Hash of the whole alignment: it depends on the inputs of the ops, too, so two runs of the same programs may have another.' CODEC(ZSTD(1)),
     `position` UInt32 COMMENT 'Position in the order that merges both programs, from 0.' CODEC(Delta, ZSTD(1)),
     `problem_op_id` UInt64 COMMENT 'Op of the problem; 0 when only the bench has one.' CODEC(ZSTD(1)),
     `bench_op_id` UInt64 COMMENT 'Op of the bench; 0 when only the problem has one.' CODEC(ZSTD(1)),

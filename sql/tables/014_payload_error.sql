@@ -6,7 +6,7 @@
 CREATE TABLE IF NOT EXISTS tap_store.payload_error
 (
     `problem_run_id` UInt64 COMMENT 'Run under suspicion, as the hash of its name.' CODEC(ZSTD(1)),
-    `bench_run_id` UInt64 COMMENT 'Run that it is held against, as the hash of its name.' CODEC(ZSTD(1)),
+    `bench_run_id` UInt64 COMMENT 'The bench, as the hash of its name.' CODEC(ZSTD(1)),
     `rank` UInt32 COMMENT 'Rank of the problem.' CODEC(Delta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the problem.' CODEC(Delta, ZSTD(1)),
     `problem_site_id` UInt64 COMMENT 'Which tensor of the problem (site).' CODEC(ZSTD(1)),
@@ -14,12 +14,12 @@ CREATE TABLE IF NOT EXISTS tap_store.payload_error
     `element_count` UInt64 COMMENT 'Elements that were compared; 0 when they could not be.' CODEC(T64, ZSTD(1)),
     `same_bits` UInt8 COMMENT '1 when every element is the same, bit by bit.' CODEC(ZSTD(1)),
     `cosine` Nullable(Float64) COMMENT 'Cosine of the angle between both, as vectors; null when not defined.' CODEC(ZSTD(1)),
-    `relative_l2` Nullable(Float64) COMMENT 'L2 norm of the difference by that of the bench; infinite when only the bench is zero; null when not compared.' CODEC(ZSTD(1)),
+    `relative_l2` Nullable(Float64) COMMENT 'L2 norm of the difference, divided by the L2 norm of the bench; infinite when only the bench is zero; null when not compared.' CODEC(ZSTD(1)),
     `l2_distance` Nullable(Float64) COMMENT 'L2 norm of the difference; null when not compared.' CODEC(ZSTD(1)),
     `max_absolute` Nullable(Float64) COMMENT 'Greatest absolute difference of two elements; null when not compared.' CODEC(ZSTD(1)),
     `max_relative` Nullable(Float64) COMMENT 'Greatest difference of two elements by the bench''s; null when not compared.' CODEC(ZSTD(1)),
-    `thousandth_ratio` Nullable(Float64) COMMENT 'Share of elements whose relative error is below 0.001; null when not compared.' CODEC(ZSTD(1)),
-    `five_thousandth_ratio` Nullable(Float64) COMMENT 'Share of elements whose relative error is below 0.005; null when not compared.' CODEC(ZSTD(1)),
+    `thousandth_ratio` Nullable(Float64) COMMENT 'Share of elements with a relative error below 0.001; null when not compared.' CODEC(ZSTD(1)),
+    `five_thousandth_ratio` Nullable(Float64) COMMENT 'Share of elements with a relative error below 0.005; null when not compared.' CODEC(ZSTD(1)),
     `message` String COMMENT 'Why something could not be compared; empty when all was.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree

@@ -1,4 +1,4 @@
--- Question: One row per comparison of stored runs: what was asked, by which rules, and the answer in numbers.
+-- Question: One row per comparison of stored runs: the question, the version of the rules, and the answer in numbers.
 -- Grain: one row per comparison_id
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -6,9 +6,9 @@
 CREATE TABLE IF NOT EXISTS tap_store.comparison
 (
     `comparison_id` UInt64 COMMENT 'Hash of the question and the answer: the same answer is the same comparison.' CODEC(ZSTD(1)),
-    `created_time_ns` Int64 COMMENT 'When it was made first, or again after another answer, by the clock of who compared.' CODEC(DoubleDelta, ZSTD(1)),
+    `created_time_ns` Int64 COMMENT 'Time of this answer, first or again after another answer, by the clock of the comparing host.' CODEC(DoubleDelta, ZSTD(1)),
     `problem` String COMMENT 'Name of the run under suspicion.' CODEC(ZSTD(1)),
-    `benches` Array(String) COMMENT 'Names of the runs it was held against, the first of which it was paired with.' CODEC(ZSTD(1)),
+    `benches` Array(String) COMMENT 'Names of the benches; the problem pairs with the first.' CODEC(ZSTD(1)),
     `rules` UInt16 COMMENT 'Version of the rules of judgement.' CODEC(ZSTD(1)),
     `tool_version` String COMMENT 'Version of tensortap.' CODEC(ZSTD(1)),
     `question` String COMMENT 'Tolerance, steps and so on, as flags.' CODEC(ZSTD(1)),
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS tap_store.comparison
     `paired_count` UInt64 COMMENT 'Tensors and other arguments that have a partner.' CODEC(T64, ZSTD(1)),
     `only_problem_count` UInt64 COMMENT 'Those that only the problem has.' CODEC(T64, ZSTD(1)),
     `only_bench_count` UInt64 COMMENT 'Those that only the bench has.' CODEC(T64, ZSTD(1)),
-    `unknown_count` UInt64 COMMENT 'Those of which nothing can be said.' CODEC(T64, ZSTD(1)),
+    `unknown_count` UInt64 COMMENT 'Tensors and other arguments that could not be judged.' CODEC(T64, ZSTD(1)),
     `equal_count` UInt64 COMMENT 'Pairs with the verdict equal.' CODEC(T64, ZSTD(1)),
     `within_count` UInt64 COMMENT 'Pairs with the verdict within.' CODEC(T64, ZSTD(1)),
     `agrees_count` UInt64 COMMENT 'Pairs with the verdict agrees.' CODEC(T64, ZSTD(1)),

@@ -1,4 +1,4 @@
--- Question: One row per place that a comparison names: its origins, and after them what differs, in order.
+-- Question: One row per place that a comparison names: its origins, then other differences, in order.
 -- Grain: one row per comparison_id, position
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -16,8 +16,8 @@ CREATE TABLE IF NOT EXISTS tap_store.finding
     `path` String COMMENT 'Place within the role.' CODEC(ZSTD(1)),
     `kind` String COMMENT 'parameter, argument, data, computed or operation; empty when no origin.' CODEC(ZSTD(1)),
     `verdict` String COMMENT 'Verdict of the pair.' CODEC(ZSTD(1)),
-    `evidence` String COMMENT 'What the verdict rests on: payload, digest, sketch or statistics.' CODEC(ZSTD(1)),
-    `error` Nullable(Float64) COMMENT 'Relative L2 error, or what is proved of it; null when not known.' CODEC(ZSTD(1)),
+    `evidence` String COMMENT 'Evidence of the verdict: payload, digest, sketch or statistics.' CODEC(ZSTD(1)),
+    `error` Nullable(Float64) COMMENT 'Relative L2 error, or its proven lower bound; null when not known.' CODEC(ZSTD(1)),
     `tolerance` Nullable(Float64) COMMENT 'Greatest error that was tolerated here; null when numbers were not judged.' CODEC(ZSTD(1)),
     `user_frame` String COMMENT 'Innermost frame of the user''s own code; empty when not known.' CODEC(ZSTD(1))
 )

@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS tap_store.known_exception
     `api` String COMMENT 'Regular expression over the class or API of the op.' CODEC(ZSTD(1)),
     `role` String COMMENT 'input, kwarg, output and so on; empty for all.' CODEC(ZSTD(1)),
     `path` String COMMENT 'Regular expression over the place within the role; empty for all.' CODEC(ZSTD(1)),
-    `sort` String COMMENT 'What is no fault there: uninitialised (any value), negative_infinity, not_finite, identifier (any value), or cast (any value, in runs of different dtypes).' CODEC(ZSTD(1)),
+    `sort` String COMMENT 'Values that are no fault there: uninitialised (any value), negative_infinity, not_finite, identifier (any value), or cast (any value, in runs of different dtypes).' CODEC(ZSTD(1)),
     `why` String COMMENT 'Why, for the reader of the report.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree

@@ -1,4 +1,4 @@
--- Question: One row per op that raised, or that ran when its process died: what, with which inputs, called from where.
+-- Question: One row per op that raised, or that ran when its process died: the exception, the inputs, the call stack.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published

@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS tap_store.unseen
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the rank.' CODEC(Delta, ZSTD(1)),
     `reason` String COMMENT 'filtered, sampled, compiled, other thread, unsupported tensor and so on.' CODEC(ZSTD(1)),
-    `subject` String COMMENT 'Module, API or kind of tensor; empty when there is no one.' CODEC(ZSTD(1)),
+    `subject` String COMMENT 'Module, API or kind of tensor; empty when there is none.' CODEC(ZSTD(1)),
     `unseen_count` UInt64 COMMENT 'How often in the step.' CODEC(T64, ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )

@@ -1,4 +1,4 @@
--- Question: One row per sign of life of a rank's process: when, and what it was doing; the last says how it ended. The time of the event is that of the sign.
+-- Question: One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published

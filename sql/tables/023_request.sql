@@ -11,14 +11,14 @@ CREATE TABLE IF NOT EXISTS tap_store.request
     `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the rank.' CODEC(Delta, ZSTD(1)),
-    `seq` UInt64 COMMENT 'Order of the rows within the epoch; within a step that of the batch where row_offset is known.' CODEC(Delta, ZSTD(1)),
+    `seq` UInt64 COMMENT 'Order of the rows within the epoch; within a step the order of the batch where row_offset is known.' CODEC(Delta, ZSTD(1)),
     `request` String COMMENT 'The engine''s name of the request, which is another in each run; empty when it was not kept.' CODEC(ZSTD(1)),
     `phase` String COMMENT 'prefill, decode and so on, of this request.' CODEC(ZSTD(1)),
     `prompt_hash` UInt64 COMMENT 'Hash of the ids of the prompt''s tokens, the same in each run; 0 when not known.' CODEC(ZSTD(1)),
     `prompt_token_count` Nullable(UInt32) COMMENT 'Tokens of the prompt; null when not known.' CODEC(ZSTD(1)),
     `first_position` Nullable(UInt64) COMMENT 'Position of the first token in the request, from 0; null when not known.' CODEC(ZSTD(1)),
     `token_count` UInt64 COMMENT 'Tokens of the request in the step.' CODEC(T64, ZSTD(1)),
-    `row_offset` Nullable(UInt64) COMMENT 'Row of the step''s tensors in which they begin, from 0; null when not known.' CODEC(ZSTD(1)),
+    `row_offset` Nullable(UInt64) COMMENT 'First row of these tokens in the step''s tensors, from 0; null when not known.' CODEC(ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = MergeTree

@@ -1,4 +1,4 @@
--- Question: One row per distinct ATen op with dtypes, shapes and strides of the tensors that it was given and gave back.
+-- Question: One row per distinct ATen op with dtypes, shapes and strides of its input and output tensors.
 -- Grain: one row per signature_id
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS tap_store.signature
     `signature_id` UInt64 COMMENT 'Hash of all other columns.' CODEC(ZSTD(1)),
     `op_name` String COMMENT 'The op as torch prints it, as aten.mm.default.' CODEC(ZSTD(1)),
     `inputs` Array(String) COMMENT 'Each tensor among the arguments, as mat2: float32[256, 512] strides [512, 1] cpu.' CODEC(ZSTD(1)),
-    `outputs` Array(String) COMMENT 'Each tensor of the result, likewise without a name; raised and the class of the exception where it raised one.' CODEC(ZSTD(1))
+    `outputs` Array(String) COMMENT 'Each tensor of the result, as in inputs but without a name; raised and the class of the exception where the op raised one.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (signature_id)

@@ -1,4 +1,4 @@
--- Question: One row per signature in what a step called; steps that call the same share one tally.
+-- Question: One row per signature among the calls of a step; steps with the same calls share one tally.
 -- Grain: one row per tally_id, position
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS tap_store.tally
 (
     `tally_id` UInt64 COMMENT 'Hash of signature, module and count of every position.' CODEC(ZSTD(1)),
     `position` UInt32 COMMENT 'Position in the order of first calls, from 0.' CODEC(Delta, ZSTD(1)),
-    `signature_id` UInt64 COMMENT 'What was called, with what (signature).' CODEC(ZSTD(1)),
+    `signature_id` UInt64 COMMENT 'The op with its inputs and outputs (signature).' CODEC(ZSTD(1)),
     `module_path` String COMMENT 'Dotted path of the module that first called it in the process; empty outside of modules.' CODEC(ZSTD(1)),
     `call_count` UInt64 COMMENT 'How many calls.' CODEC(T64, ZSTD(1))
 )

@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS tap_store.call
     `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the rank.' CODEC(Delta, ZSTD(1)),
-    `tally_id` UInt64 COMMENT 'What was called how often (tally).' CODEC(ZSTD(1)),
+    `tally_id` UInt64 COMMENT 'Signatures and counts of the calls (tally).' CODEC(ZSTD(1)),
     `call_count` UInt64 COMMENT 'Calls of the step, of all signatures.' CODEC(T64, ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )

@@ -1,4 +1,4 @@
--- Question: One row per comparison that was asked for: the runs, and by which rules they are judged.
+-- Question: One row per comparison that was asked for: the runs, and the rules of judgement.
 -- Grain: one row per comparison_id
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -6,15 +6,15 @@
 CREATE TABLE IF NOT EXISTS tap_store.declared_comparison
 (
     `comparison_id` UInt64 COMMENT 'Hash of all other columns but the time, strict and standing, which change no verdict on a pair.' CODEC(ZSTD(1)),
-    `declared_time_ns` Int64 COMMENT 'When it was asked for last, by the clock of who asked.' CODEC(DoubleDelta, ZSTD(1)),
+    `declared_time_ns` Int64 COMMENT 'Time when it was last asked for, by the clock of that host.' CODEC(DoubleDelta, ZSTD(1)),
     `problem` String COMMENT 'Name of the run under suspicion.' CODEC(ZSTD(1)),
-    `benches` Array(String) COMMENT 'Names of the runs it is held against, the first of which it is paired with.' CODEC(ZSTD(1)),
+    `benches` Array(String) COMMENT 'Names of the benches; the problem pairs with the first.' CODEC(ZSTD(1)),
     `tolerance` Float64 COMMENT 'Greatest relative error that is tolerated; -1 for one by dtype and depth.' CODEC(ZSTD(1)),
     `tolerances` Array(String) COMMENT 'Rules that go before it, each as its pattern of op, pattern of dtype and tolerance, with a tab between them.' CODEC(ZSTD(1)),
     `exceptions` Array(String) COMMENT 'The user''s own exceptions, each as its columns of known_exception, with a tab between them.' CODEC(ZSTD(1)),
-    `step_offset` Int64 COMMENT 'What is added to a step of the problem for that of the bench.' CODEC(Delta, ZSTD(1)),
-    `strict` UInt8 COMMENT '1 when whatever cannot be told counts as a difference.' CODEC(ZSTD(1)),
-    `standing` UInt8 COMMENT '1 when every step is judged as it lands, 0 when steps are judged as somebody asks.' CODEC(ZSTD(1)),
+    `step_offset` Int64 COMMENT 'Number to add to a step of the problem to get the step of the bench.' CODEC(Delta, ZSTD(1)),
+    `strict` UInt8 COMMENT '1 when ops on one side only make the runs differ.' CODEC(ZSTD(1)),
+    `standing` UInt8 COMMENT '1 when every step is judged as it lands, 0 when steps are judged on request.' CODEC(ZSTD(1)),
     `mapping` String COMMENT 'Text of the mapping file; empty when modules pair by their own names.' CODEC(ZSTD(1)),
     `payloads` UInt64 COMMENT 'Hash of the errors of raw tensors that were known; 0 when there were none.' CODEC(ZSTD(1)),
     `rules` UInt64 COMMENT 'Version of the rules of judgement.' CODEC(ZSTD(1))

@@ -1,4 +1,4 @@
--- Question: One row per judged step of a rank, direction and layer of the model in which something was measured on both sides.
+-- Question: One row per judged step of a rank, direction and layer of the model with a measurement on both sides.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -11,9 +11,9 @@ CREATE TABLE IF NOT EXISTS tap_store.layer_error
     `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `comparison_id` UInt64 COMMENT 'The comparison (declared_comparison).' CODEC(ZSTD(1)),
-    `step` UInt32 COMMENT 'Step of the problem; of what only the bench has, where its partner would be.' CODEC(Delta, ZSTD(1)),
-    `generation` UInt32 COMMENT 'How often the step was replaced by other content, of both sides together; views keep the greatest.' CODEC(Delta, ZSTD(1)),
-    `provisional` UInt8 COMMENT '1 when the step was judged before it had ended in both runs, or while rows of it were missing; views hide it once it is judged whole.' CODEC(ZSTD(1)),
+    `step` UInt32 COMMENT 'Step of the problem; for a tensor that only the bench has, the step of its missing partner.' CODEC(Delta, ZSTD(1)),
+    `generation` UInt32 COMMENT 'Number of times that other content replaced the step, on both sides together; views keep the greatest.' CODEC(Delta, ZSTD(1)),
+    `provisional` UInt8 COMMENT '1 when the step was judged before it had ended in both runs, or while its rows were incomplete; views hide it once it is judged whole.' CODEC(ZSTD(1)),
     `direction` String COMMENT 'forward or backward.' CODEC(ZSTD(1)),
     `layer_index` Int32 COMMENT 'Index of the layer; -1 outside of the layers.' CODEC(ZSTD(1)),
     `path` String COMMENT 'Path of the module that is the layer; empty where no path says it.' CODEC(ZSTD(1)),

@@ -7,12 +7,12 @@ CREATE TABLE IF NOT EXISTS tap_store.origin
 (
     `comparison_id` UInt64 COMMENT 'The comparison (declared_comparison).' CODEC(ZSTD(1)),
     `revision` UInt64 COMMENT 'Greater for each later answer, as more steps are judged; views keep the greatest.' CODEC(Delta, ZSTD(1)),
-    `basis` UInt64 COMMENT 'Hash of the judgings that the answer rests on: those of its step.' CODEC(ZSTD(1)),
+    `basis` UInt64 COMMENT 'Hash of the judgings of its step, on which the answer rests.' CODEC(ZSTD(1)),
     `position` UInt32 COMMENT 'Position in the answer, from 0.' CODEC(Delta, ZSTD(1)),
     `rank` UInt32 COMMENT 'Rank of the problem.' CODEC(Delta, ZSTD(1)),
     `step` UInt32 COMMENT 'Step of the problem.' CODEC(Delta, ZSTD(1)),
     `seq` UInt64 COMMENT 'Place in the rank''s own order.' CODEC(Delta, ZSTD(1)),
-    `micro_step` UInt16 COMMENT 'Micro step of the problem in which it is, from 0.' CODEC(Delta, ZSTD(1)),
+    `micro_step` UInt16 COMMENT 'Micro step of the problem, from 0.' CODEC(Delta, ZSTD(1)),
     `micro_step_count` UInt16 COMMENT 'How many micro steps that step of the rank has, as far as was recorded; 1 where it has no parts.' CODEC(T64, ZSTD(1)),
     `op` String COMMENT 'Full name of the op.' CODEC(ZSTD(1)),
     `module` String COMMENT 'Path of its module; empty when it has none.' CODEC(ZSTD(1)),
@@ -22,11 +22,11 @@ CREATE TABLE IF NOT EXISTS tap_store.origin
     `parameter` String COMMENT 'Parameter of the calling module that has the very values; empty when none has.' CODEC(ZSTD(1)),
     `operation` String COMMENT 'Ops of one run only that stand directly before, or the op that stands in its place; empty when there is none.' CODEC(ZSTD(1)),
     `verdict` String COMMENT 'Verdict of the pair.' CODEC(ZSTD(1)),
-    `reason` String COMMENT 'Why nothing is said of it; else empty.' CODEC(ZSTD(1)),
-    `evidence` String COMMENT 'What the verdict rests on.' CODEC(ZSTD(1)),
+    `reason` String COMMENT 'Reason, if the verdict is unknown; else empty.' CODEC(ZSTD(1)),
+    `evidence` String COMMENT 'Evidence of the verdict.' CODEC(ZSTD(1)),
     `error` Nullable(Float64) COMMENT 'Relative L2 error; null when not known.' CODEC(ZSTD(1)),
     `tolerance` Nullable(Float64) COMMENT 'Greatest error that was tolerated here; null when numbers were not judged.' CODEC(ZSTD(1)),
-    `side` String COMMENT 'In which run NaN or infinity is: problem, bench, both or none.' CODEC(ZSTD(1)),
+    `side` String COMMENT 'Run that has NaN or infinity: problem, bench, both or none.' CODEC(ZSTD(1)),
     `problem_layout_id` UInt64 COMMENT 'Layout in the problem; 0 where it has none.' CODEC(ZSTD(1)),
     `bench_layout_id` UInt64 COMMENT 'Layout in the bench; 0 where it has none.' CODEC(ZSTD(1)),
     `problem_min` Nullable(Float64) COMMENT 'Least element; null when not measured, as all statistics.' CODEC(ZSTD(1)),
@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS tap_store.origin
     `user_frame` String COMMENT 'Innermost frame of the user''s own code; empty when not known.' CODEC(ZSTD(1)),
     `concurrent_count` UInt64 COMMENT 'How many origins there are.' CODEC(T64, ZSTD(1)),
     `at_or_before` UInt8 COMMENT '1 when not all that ran before was observed, so that it may have begun there.' CODEC(ZSTD(1)),
-    `unseen` String COMMENT 'What was not observed before, and why, in words; empty when all was.' CODEC(ZSTD(1))
+    `unseen` String COMMENT 'Forwards that were not observed before it, and the reason, in words; empty when all were.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (comparison_id, revision, position)

@@ -6,16 +6,16 @@
 CREATE TABLE IF NOT EXISTS tap_store.baseline
 (
     `name` String COMMENT 'Name of the baseline, unique in a store.' CODEC(ZSTD(1)),
-    `changed_time_ns` Int64 COMMENT 'When it was set or removed, by the clock of who did.' CODEC(DoubleDelta, ZSTD(1)),
+    `changed_time_ns` Int64 COMMENT 'Time when it was set or removed, by the clock of that host.' CODEC(DoubleDelta, ZSTD(1)),
     `removed` UInt8 COMMENT '1 when it was removed; the columns below are then as they were.' CODEC(ZSTD(1)),
-    `benches` Array(String) COMMENT 'Names of the runs that others are held against, the first of which they are paired with.' CODEC(ZSTD(1)),
+    `benches` Array(String) COMMENT 'Names of the benches; runs pair with the first.' CODEC(ZSTD(1)),
     `labels` Map(String, String) COMMENT 'Labels that a run must have to be judged; empty for every run.' CODEC(ZSTD(1)),
     `tolerance` Float64 COMMENT 'Greatest relative error that is tolerated; -1 for one by dtype and depth.' CODEC(ZSTD(1)),
     `tolerances` Array(String) COMMENT 'Rules that go before it, as in declared_comparison.' CODEC(ZSTD(1)),
     `exceptions` Array(String) COMMENT 'The user''s own exceptions, as in declared_comparison.' CODEC(ZSTD(1)),
-    `step_offset` Int64 COMMENT 'What is added to a step of the problem for that of the bench.' CODEC(Delta, ZSTD(1)),
+    `step_offset` Int64 COMMENT 'Number to add to a step of the problem to get the step of the bench.' CODEC(Delta, ZSTD(1)),
     `mapping` String COMMENT 'Text of the mapping file, as in declared_comparison.' CODEC(ZSTD(1)),
-    `strict` UInt8 COMMENT '1 when whatever cannot be told counts as a difference.' CODEC(ZSTD(1))
+    `strict` UInt8 COMMENT '1 when ops on one side only make the runs differ.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (name, changed_time_ns)

@@ -191,14 +191,14 @@ HEADER_DROPPED_COUNT: Final = 80  # Records lost so far.
 HEADER_CURRENT_CALL: Final = 88  # Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
 HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQI")
 
-# What the agent asks of the process.
+# Request of the agent to the process.
 ASKED_SEQUENCE: Final = 2048  # Of the request, written last; 0 when there was none yet.
 ASKED_LENGTH: Final = 2052  # Bytes of its text.
 ASKED_CHECKSUM: Final = 2056  # CRC-32C of its text.
 ASKED_POKE: Final = 2060  # Changed to ask where the process's threads are, which the file stacks then says.
 ASKED_TEXT: Final = 2064
 
-# What the process says of it.
+# Answer of the process.
 ANSWERED_SEQUENCE: Final = 3840  # Of the request that it has looked at last, written last.
 ANSWERED_OUTCOME: Final = 3844  # 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused.
 ANSWERED_STEP: Final = 3848  # From which step on.

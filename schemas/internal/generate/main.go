@@ -1,5 +1,5 @@
-// Command generate writes what is derived from the tables of schemas: Go rows,
-// ClickHouse tables, the layout of the spool and the reference. Run it by `make generate`.
+// Command generate writes files derived from the tables of schemas: Go rows, ClickHouse tables, the
+// layout of the spool and the reference. Run it by `make generate`.
 package main
 
 import (
@@ -54,8 +54,8 @@ func run(root string) error {
 	return nil
 }
 
-// migration is the number of the file of a table: files are applied in its order and never renamed, and one number
-// among them is that of a table written by hand.
+// migration is the number of a table's file. Files are applied in this order and never renamed. One number belongs
+// to a table written by hand.
 func migration(table int) int {
 	const trend = 18
 	if table+1 >= trend {

@@ -80,8 +80,8 @@ func goType(c schemas.Column) string {
 	return name
 }
 
-// parquetTag is the form of the column in Parquet, so that archived files can
-// be read as rows. Encodings are left to who writes the files.
+// parquetTag is the form of the column in Parquet, so that archived files can be read as rows. The
+// writer of the files chooses encodings.
 func parquetTag(c schemas.Column) string {
 	switch {
 	case c.Nullable:

@@ -79,11 +79,11 @@ type part struct {
 	record schemas.SpoolRecord
 }
 
-// controlParts are those by which agent and process talk.
+// controlParts are the request and the answer between agent and process.
 func controlParts() []part {
 	return []part{
-		{schemas.SpoolControlOffset, schemas.SpoolRecord{Name: "asked", Doc: "What the agent asks of the process.", Fields: schemas.SpoolAskedFields()}},
-		{schemas.SpoolAnswerOffset, schemas.SpoolRecord{Name: "answered", Doc: "What the process says of it.", Fields: schemas.SpoolAnsweredFields()}},
+		{schemas.SpoolControlOffset, schemas.SpoolRecord{Name: "asked", Doc: "Request of the agent to the process.", Fields: schemas.SpoolAskedFields()}},
+		{schemas.SpoolAnswerOffset, schemas.SpoolRecord{Name: "answered", Doc: "Answer of the process.", Fields: schemas.SpoolAnsweredFields()}},
 	}
 }
 

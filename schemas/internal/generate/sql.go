@@ -48,7 +48,7 @@ func engine(t schemas.Table) string {
 // settings make an acknowledged insert survive a loss of power.
 const settings = "fsync_after_insert = 1, fsync_part_directory = 1"
 
-// codec chooses the compression by what the column means.
+// codec chooses the compression by the column's unit.
 func codec(c schemas.Column) string {
 	if c.Type >= schemas.Float64 || c.Nullable {
 		return " CODEC(ZSTD(1))"
