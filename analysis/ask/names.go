@@ -74,13 +74,6 @@ func distinct(runs [2]string) []string {
 	return runs[:]
 }
 
-// BothFrom says whether both runs were observed by that tool.
-func (d *Door) BothFrom(ctx context.Context, source, problem, bench string) (bool, error) {
-	others, err := d.Table(ctx, "SELECT DISTINCT source FROM tap_store.run WHERE name IN ({problem:String}, {bench:String}) AND source != {source:String}",
-		map[string]string{"problem": problem, "bench": bench, "source": source})
-	return len(others.Rows) == 0, err
-}
-
 // alikeNames are the names of the ops that match like the first, of the report op_names.
 func alikeNames(names report.Table, by string) []string {
 	var alike []string

@@ -18,7 +18,8 @@ func answerOf(t *testing.T) records {
 	b.Field(0).(*array.Uint32Builder).AppendValues([]uint32{0, 10}, nil)
 	b.Field(1).(*array.StringBuilder).AppendValues([]string{"linear", "add"}, nil)
 	b.Field(2).(*array.Float64Builder).AppendValues([]float64{0.5, 0.25}, nil)
-	return only(b.NewRecordBatch())
+	record := b.NewRecordBatch()
+	return made(func(visit func(arrow.RecordBatch) error) error { return visit(record) })
 }
 
 func TestATableIsWrittenInTheColumnsAskedFor(t *testing.T) {

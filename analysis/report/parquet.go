@@ -10,13 +10,35 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
+// rowWriter writes a file row by row.
+type rowWriter interface {
+	Write(row any) error
+	Close() error
+}
+
 // writeParquet writes an answer as a Parquet file with the same columns.
-func writeParquet(to io.Writer, record arrow.RecordBatch) error {
-	row, err := rowType(record.Schema())
-	if err != nil {
+func writeParquet(to io.Writer, answer records) error {
+	var w rowWriter
+	var row reflect.Type
+	_, err := answer(func(record arrow.RecordBatch) (err error) {
+		if w == nil {
+			if row, err = rowType(record.Schema()); err != nil {
+				return err
+			}
+			w = parquet.NewWriter(to, parquet.SchemaOf(reflect.New(row).Interface()))
+		}
+		return writeParquetRows(w, row, record)
+	})
+	if err != nil || w == nil {
 		return err
 	}
-	w := parquet.NewWriter(to, parquet.SchemaOf(reflect.New(row).Interface()))
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return nil
+}
+
+func writeParquetRows(w rowWriter, row reflect.Type, record arrow.RecordBatch) error {
 	for i := range int(record.NumRows()) {
 		line := reflect.New(row)
 		for c, column := range record.Columns() {
@@ -25,9 +47,6 @@ func writeParquet(to io.Writer, record arrow.RecordBatch) error {
 		if err := w.Write(line.Interface()); err != nil {
 			return fmt.Errorf("write answer: %w", err)
 		}
-	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("write answer: %w", err)
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
 // Format is how an answer is written.
@@ -80,13 +79,19 @@ func Write(to io.Writer, s Style, answer io.Reader) error {
 
 // WriteRecord renders an answer that is in memory.
 func WriteRecord(to io.Writer, s Style, record arrow.RecordBatch) error {
+	return WriteRecords(to, s, func(visit func(arrow.RecordBatch) error) error { return visit(record) })
+}
+
+// WriteRecords renders an answer as it is made: batches calls visit for each of its batches, at least one.
+func WriteRecords(to io.Writer, s Style, batches func(visit func(arrow.RecordBatch) error) error) error {
+	answer := made(batches).first(s.Limit)
 	switch s.Format {
 	case Arrow:
-		return writeArrow(to, record)
+		return writeArrow(to, answer)
 	case Parquet:
-		return writeParquet(to, record)
+		return writeParquet(to, answer)
 	case JSON, CSV, Text:
-		return writeRecords(to, s, only(record))
+		return writeRecords(to, s, answer)
 	}
 	return fmt.Errorf("output %q is not known", s.Format)
 }
@@ -105,50 +110,6 @@ func writeRecords(to io.Writer, s Style, answer records) error {
 		return err
 	}
 	return table.write(to, s.Vertical)
-}
-
-// records calls visit for every batch of an answer.
-type records func(visit func(arrow.RecordBatch) error) (*arrow.Schema, error)
-
-// only is an answer of one batch.
-func only(record arrow.RecordBatch) records {
-	return func(visit func(arrow.RecordBatch) error) (*arrow.Schema, error) {
-		return record.Schema(), visit(record)
-	}
-}
-
-// streamed is an answer that is read from an Arrow stream.
-func streamed(answer io.Reader) records {
-	return func(visit func(arrow.RecordBatch) error) (*arrow.Schema, error) { return eachRecord(answer, visit) }
-}
-
-func writeArrow(to io.Writer, record arrow.RecordBatch) error {
-	w, err := ipc.NewFileWriter(to, ipc.WithSchema(record.Schema()))
-	if err != nil {
-		return fmt.Errorf("write answer: %w", err)
-	}
-	if err := w.Write(record); err != nil {
-		return fmt.Errorf("write answer: %w", err)
-	}
-	return w.Close()
-}
-
-// eachRecord calls visit for every batch of an Arrow stream.
-func eachRecord(answer io.Reader, visit func(arrow.RecordBatch) error) (*arrow.Schema, error) {
-	reader, err := ipc.NewReader(answer)
-	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	defer reader.Release()
-	for reader.Next() {
-		if err := visit(reader.RecordBatch()); err != nil {
-			return nil, err
-		}
-	}
-	if err := reader.Err(); err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	return reader.Schema(), nil
 }
 
 func writeCSV(to io.Writer, answer records) error {

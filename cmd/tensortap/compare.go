@@ -193,7 +193,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 		a.warn(comparison.Warnings, comparison.WarningCount)
 		return system.WriteAnswer(a.stdout, style, &comparison, answer)
 	}
-	if err := a.withRuns(ctx, request, ask); err != nil {
+	if err := a.inRunning(ctx, whyRunning(request), ask); err != nil {
 		return err
 	}
 	return judged(comparison.Verdict)
@@ -224,13 +224,7 @@ func judged(verdict report.Verdict) error {
 	return nil
 }
 
-// withRuns runs the comparison where the runs are.
-func (a *app) withRuns(ctx context.Context, request system.CompareRequest, ask question) error {
-	if err := request.CheckFolders(); err != nil {
-		return err
-	}
-	if request.FoldersOnly() {
-		return a.inTemporary(ctx, ask)
-	}
-	return a.inRunning(ctx, system.NamesRun(request.Problem)+"; "+system.NamesRun(request.Bench())+"; to compare stored runs", ask)
+// whyRunning says for what a system is needed.
+func whyRunning(request system.CompareRequest) string {
+	return system.NamesRun(request.Problem) + "; " + system.NamesRun(request.Bench()) + "; to compare stored runs"
 }

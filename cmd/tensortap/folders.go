@@ -15,20 +15,6 @@ import (
 // question is asked of a system, wherever it runs.
 type question func(context.Context, *system.Client) error
 
-// inTemporary asks a system that is there for folders alone, and is removed afterwards.
-func (a *app) inTemporary(ctx context.Context, ask question) error {
-	if a.flagged {
-		return errors.New("folders are read in a temporary system of their own, apart from --nats and --clickhouse; " +
-			"to look at them there, publish each: tensortap publish msprobe DIR --run NAME (sglang-dumper instead of msprobe, if that wrote it)")
-	}
-	a.nats, a.clickhouse = "", "" // those of the environment
-	cfg, err := a.config(a.data)
-	if err != nil {
-		return err
-	}
-	return system.WithTemporary(ctx, a.getenv("TMPDIR"), cfg, ask)
-}
-
 // inRunning asks the running system, or else one that is there for the question. Why says, where nothing was ever
 // stored, for what a system is needed.
 func (a *app) inRunning(ctx context.Context, why string, ask question) error {

@@ -36,7 +36,7 @@ func (a *app) suggestMap(ctx context.Context, request system.CompareRequest) err
 	}
 	if !request.FoldersOnly() {
 		suggest = func() error {
-			return a.withRuns(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
+			return a.inRunning(ctx, whyRunning(request), func(ctx context.Context, client *system.Client) (err error) {
 				suggested, err = client.SuggestMap(ctx, request)
 				return err
 			})

@@ -18,32 +18,32 @@ const msprobeCSV = "msprobe-csv"
 
 // compareAsMsprobe writes those files: one for each rank and step, into a folder, or the only one to standard output.
 func (a *app) compareAsMsprobe(ctx context.Context, request system.CompareRequest, dir string) error {
-	if err := request.Validate(); err != nil {
+	if err := errors.Join(request.Validate(), request.CheckFolders()); err != nil {
 		return err
 	}
+	files := msprobeFiles{dir: dir, stdout: a.stdout}
+	if request.FoldersOnly() {
+		comparison, err := system.CompareFoldersAsMsprobe(ctx, request, files.open)
+		if err != nil {
+			return err
+		}
+		a.warn(comparison.Warnings, comparison.WarningCount)
+		return judged(comparison.Verdict)
+	}
 	verdict := report.Unknown
-	ask := func(ctx context.Context, client *system.Client) error {
+	err := a.inRunning(ctx, whyRunning(request), func(ctx context.Context, client *system.Client) error {
 		comparison, _, err := client.Compare(ctx, request)
 		if err != nil {
 			return err
 		}
 		a.warn(comparison.Warnings, comparison.WarningCount)
-		folders := request.Folders
-		if request.FoldersOnly() {
-			folders = [2]string{request.Problem, request.Bench()}
-		}
-		request.Problem, request.Benches, request.StepOffset = comparison.Problem, comparison.Benches, comparison.StepOffset
-		if err := a.comparePayloads(ctx, client, request, folders); err != nil {
-			return err
-		}
-		files := msprobeFiles{dir: dir, stdout: a.stdout}
-		if _, err := client.WriteMsprobeCSV(ctx, request, files.open); err != nil {
+		if err := a.comparePayloads(ctx, client, request); err != nil {
 			return err
 		}
 		verdict = comparison.Verdict
-		return nil
-	}
-	if err := a.withRuns(ctx, request, ask); err != nil {
+		return client.WriteMsprobeCSV(ctx, request, files.open)
+	})
+	if err != nil {
 		return err
 	}
 	return judged(verdict)
@@ -51,12 +51,12 @@ func (a *app) compareAsMsprobe(ctx context.Context, request system.CompareReques
 
 // comparePayloads compares the raw tensors that msProbe would read, if it is known where they lie. With --payload that
 // is done already.
-func (a *app) comparePayloads(ctx context.Context, client *system.Client, request system.CompareRequest, folders [2]string) error {
-	if request.Payload || folders[0] == "" || folders[1] == "" {
+func (a *app) comparePayloads(ctx context.Context, client *system.Client, request system.CompareRequest) error {
+	if request.Payload || request.Folders[0] == "" || request.Folders[1] == "" {
 		return nil
 	}
 	result, err := client.ComparePayloads(ctx, system.PayloadRequest{
-		Problem: request.Problem, Bench: request.Bench(), Folders: folders,
+		Problem: request.Problem, Bench: request.Bench(), Folders: request.Folders,
 		Rank: request.Rank, Steps: request.Steps, StepOffset: request.StepOffset,
 	})
 	a.warn(result.Problems, result.Unreadable)

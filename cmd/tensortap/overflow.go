@@ -26,8 +26,7 @@ stored or started. Masks of -Inf, memory that nobody wrote and other known excep
 are left out and counted.
 
 --output msprobe-json writes the file of msProbe's overflow_check, by its rules: nothing
-if they find nothing. The exit status still follows our own rules. For this format a
-folder is stored in a temporary system, which is removed afterwards.
+if they find nothing. The exit status still follows our own rules.
 
 Exit status: 0 all is finite, 1 something is not, 2 an error, or too little data to
 decide.`,
@@ -76,20 +75,34 @@ func (a *app) askOverflow(ctx context.Context, request system.OverflowRequest) (
 	if request.Folder() {
 		return system.OverflowFolder(ctx, request)
 	}
-	err = a.withRun(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
+	err = a.inRunning(ctx, whyLooking(request), func(ctx context.Context, client *system.Client) (err error) {
 		said, answer, err = client.Overflow(ctx, request)
 		return err
 	})
 	return said, answer, err
 }
 
-// overflowAsMsprobe writes what msProbe's overflow_check would, of folders by a temporary system.
+// overflowAsMsprobe writes what msProbe's overflow_check would.
 func (a *app) overflowAsMsprobe(ctx context.Context, request system.OverflowRequest) error {
 	if request.Rank >= 0 {
 		return errors.New("--output msprobe-json covers all ranks: leave out --rank")
 	}
-	var said report.Overflow
-	err := a.withRun(ctx, request, func(ctx context.Context, client *system.Client) (err error) {
+	said, err := a.askMsprobeOverflow(ctx, request)
+	if err != nil {
+		return err
+	}
+	return finite(&said)
+}
+
+func (a *app) askMsprobeOverflow(ctx context.Context, request system.OverflowRequest) (said report.Overflow, err error) {
+	if request.Folder() {
+		said, err = system.OverflowFolderAsMsprobe(ctx, request, a.stdout)
+		if err == nil {
+			a.warn(said.Warnings, said.WarningCount)
+		}
+		return said, err
+	}
+	err = a.inRunning(ctx, whyLooking(request), func(ctx context.Context, client *system.Client) (err error) {
 		if said, _, err = client.Overflow(ctx, request); err != nil {
 			return err
 		}
@@ -97,10 +110,7 @@ func (a *app) overflowAsMsprobe(ctx context.Context, request system.OverflowRequ
 		_, err = client.WriteMsprobeOverflow(ctx, a.stdout, said.Run, request.Steps)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return finite(&said)
+	return said, err
 }
 
 // finite is the exit status of an answer.
@@ -115,10 +125,7 @@ func finite(said *report.Overflow) error {
 	return nil
 }
 
-// withRun asks where the run is.
-func (a *app) withRun(ctx context.Context, request system.OverflowRequest, ask question) error {
-	if request.Folder() {
-		return a.inTemporary(ctx, ask)
-	}
-	return a.inRunning(ctx, system.NamesRun(request.Run)+"; to look at a stored run", ask)
+// whyLooking says for what a system is needed.
+func whyLooking(request system.OverflowRequest) string {
+	return system.NamesRun(request.Run) + "; to look at a stored run"
 }

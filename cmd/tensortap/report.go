@@ -37,7 +37,7 @@ func newReport(a *app) *cobra.Command {
 		cmd.RunE = func(*cobra.Command, []string) error { return err }
 		return cmd
 	}
-	cmd.AddCommand(newPairing(a))
+	cmd.AddCommand(newPairing(a), newMsprobe(a), newOpMsprobe(a))
 	for _, r := range reports {
 		cmd.AddCommand(newOneReport(a, r))
 	}

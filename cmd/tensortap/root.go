@@ -28,7 +28,6 @@ type app struct {
 	clickhouse string
 	engine     string
 	verbose    bool
-	flagged    bool // servers elsewhere were named by flags, not by the environment
 	dataNamed  bool // likewise the folder of data
 }
 
@@ -77,7 +76,6 @@ func (a *app) flags(root *cobra.Command) {
 
 // serversOfEnvironment takes servers that no flag names. They are no defaults of the flags, which help would print.
 func (a *app) serversOfEnvironment() {
-	a.flagged = a.nats != "" || a.clickhouse != ""
 	if a.nats == "" {
 		a.nats = a.getenv("TENSORTAP_NATS")
 	}

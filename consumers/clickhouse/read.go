@@ -37,13 +37,22 @@ func Each(ctx context.Context, conn driver.Conn, sql string, visit func(arrow.Re
 
 // Rows reads the rows of a table for which the condition holds; an order and a limit may follow it.
 func Rows[R any, P schemas.Row[R]](ctx context.Context, conn driver.Conn, condition string) ([]R, error) {
+	return rowsOf[R, P](ctx, conn, "", condition)
+}
+
+// Latest is Rows with only the last row of each key.
+func Latest[R any, P schemas.Row[R]](ctx context.Context, conn driver.Conn, condition string) ([]R, error) {
+	return rowsOf[R, P](ctx, conn, " FINAL", condition)
+}
+
+func rowsOf[R any, P schemas.Row[R]](ctx context.Context, conn driver.Conn, modifier, condition string) ([]R, error) {
 	var found []R
 	table := P(new(R)).Table()
 	columns := make([]string, len(table.Columns))
 	for i, c := range table.Columns {
 		columns[i] = "`" + c.Name + "`"
 	}
-	query := "SELECT " + strings.Join(columns, ", ") + " FROM tap_store." + table.Name + " WHERE " + condition
+	query := "SELECT " + strings.Join(columns, ", ") + " FROM tap_store." + table.Name + modifier + " WHERE " + condition
 	err := Each(ctx, conn, query, func(record arrow.RecordBatch) (err error) {
 		found, err = schemas.AppendRecord[R, P](found, record)
 		return err

@@ -44,9 +44,6 @@ func TestOverflowOfFoldersNamesRankAndOpAndStartsNothing(t *testing.T) {
 			t.Errorf("overflow %s: %v, want no origin", c.dump, out)
 		}
 	}
-	if out := program.Run(t, s, "overflow", recorded.Unpack(t, "D_tp_rank1_nan"), "-o", "msprobe-json"); out.Status != 2 {
-		t.Errorf("a form that takes a system: %v, want that none starts", out)
-	}
 }
 
 func TestOverflowLooksAtStepsWithGaps(t *testing.T) {
@@ -106,10 +103,21 @@ func TestOverflowWritesTheFileOfMsprobe(t *testing.T) {
 			t.Errorf("overflow %s: %v\nwant status %d and\n%s", run, out, status, want)
 		}
 	}
-	s := program.Setting{Env: []string{"TMPDIR=" + t.TempDir()}}
-	folder := program.Run(t, s, "overflow", recorded.Unpack(t, "D_tp_rank1_nan"), "--output", "msprobe-json", "--steps", "0")
-	if folder.Status != 0 || folder.Stdout != "" || folder.Stderr != "" {
-		t.Errorf("overflow of a folder's step before the fault: %v, want nothing", folder)
+}
+
+func TestOverflowOfAFolderWritesTheFileOfMsprobe(t *testing.T) {
+	t.Parallel()
+	dir := recorded.Unpack(t, "D_tp_rank1_nan")
+	want, err := os.ReadFile("../../analysis/msprobe/msprobeoverflow/testdata/D_tp_rank1_nan.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := program.Run(t, nothingStarts(t), "overflow", dir, "--output", "msprobe-json"); out.Status != 1 || out.Stdout != string(want) || out.Stderr != "" {
+		t.Errorf("overflow of a folder: %v\nwant status 1 and\n%s", out, want)
+	}
+	before := program.Run(t, nothingStarts(t), "overflow", dir, "--output", "msprobe-json", "--steps", "0")
+	if before.Status != 0 || before.Stdout != "" || before.Stderr != "" {
+		t.Errorf("overflow of a folder's step before the fault: %v, want nothing", before)
 	}
 }
 

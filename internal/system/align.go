@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,15 +37,6 @@ func (c *Client) Align(ctx context.Context, problem, bench string, stepOffset in
 		}
 	}
 	return job.TooManyPrograms()
-}
-
-// alignFor is Align for those who leave some programs to the names of their ops.
-func (c *Client) alignFor(ctx context.Context, problem, bench string, stepOffset int64) error {
-	err := c.Align(ctx, problem, bench, stepOffset)
-	if _, tooMany := errors.AsType[*pair.TooManyProgramsError](err); tooMany {
-		return nil
-	}
-	return err
 }
 
 // publishAlignments publishes how the programs of a comparison were aligned, and says whether the database lacked any of it.

@@ -13,37 +13,47 @@ import (
 
 // CompareFolders holds dumps on disk against each other; nothing is stored and nothing is started.
 func CompareFolders(ctx context.Context, r CompareRequest) (report.Comparison, *compare.Answer, error) {
-	comparison := report.Comparison{
+	c, answer, err := compareFolders(ctx, r)
+	return c.said, answer, err
+}
+
+// comparedFolders is what was read of folders, and said of them.
+type comparedFolders struct {
+	said   report.Comparison
+	source *folders.Source
+	raw    *rawTensors // nil where they were not asked for
+}
+
+func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, answer *compare.Answer, err error) {
+	c.said = report.Comparison{
 		Tolerance: r.Tolerance.String(), Strict: r.Strict,
 		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), MapArgument: r.mapArgument(),
 	}
 	source, names, err := openFolders(ctx, r)
-	comparison.Problem, comparison.Benches = names[0], names[1:]
+	c.source, c.said.Problem, c.said.Benches = source, names[0], names[1:]
 	if err != nil {
-		return comparison, nil, err
+		return c, nil, err
 	}
-	problems, count := source.Problems()
-	comparison.Warnings, comparison.WarningCount, comparison.Tools = problems, count, source.Tools()
+	c.said.Warnings, c.said.WarningCount = source.Problems()
+	c.said.Tools = source.Tools()
 	job, err := compare.Open(ctx, source, r.analysis(names))
 	if err != nil {
-		return comparison, nil, err
+		return c, nil, err
 	}
 	if r.Payload {
-		raw, err := compareRaw(ctx, [2]string{r.Problem, r.Bench()}, source, job, &comparison)
-		if err != nil {
-			return comparison, nil, err
+		if c.raw, err = compareRaw(ctx, [2]string{r.Problem, r.Bench()}, source, job, &c.said); err != nil {
+			return c, nil, err
 		}
 		said := map[compare.PayloadPlace]judge.Payload{}
-		raw.said(said)
+		c.raw.said(said)
 		job.Heed(said)
 	}
-	answer, err := job.Run(ctx, nil)
-	if err != nil {
-		return comparison, nil, err
+	if answer, err = job.Run(ctx, nil); err != nil {
+		return c, nil, err
 	}
-	answer.Fill(&comparison)
-	comparison.Verdict = comparison.Judge()
-	return comparison, answer, nil
+	answer.Fill(&c.said)
+	c.said.Verdict = c.said.Judge()
+	return c, answer, nil
 }
 
 // openFolders reads the dumps of all sides, and gives them names as runs.

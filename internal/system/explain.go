@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/explain"
+	"github.com/tensortap/tensortap/analysis/msprobe/msprobecompare"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/steps"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // ExplainRequest says which op of which runs to explain. Begin with DefaultExplainRequest.
@@ -102,34 +103,36 @@ func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanat
 		}
 	}
 	request := r.analysis(r.Compare.sides())
-	job, err := c.openStored(ctx, store.Open(c.database), &request)
+	source := store.Open(c.database)
+	job, err := c.openStored(ctx, source, &request)
 	if err != nil {
 		return e, err
 	}
 	if err := r.explain(ctx, job, &e); err != nil || len(job.Merges()) > 0 { // msProbe knows no merged ranks
 		return e, err
 	}
-	return e, c.askMsprobe(ctx, r, job, &e)
+	return e, c.askMsprobe(ctx, r, source, job, &e)
 }
 
-// askMsprobe asks what msProbe's own compare says of the op, where msProbe observed both runs.
-func (c *Client) askMsprobe(ctx context.Context, r ExplainRequest, job *compare.Job, e *report.Explanation) error {
-	byMsprobe, err := c.BothFrom(ctx, "msprobe", e.Problem, e.Bench)
-	if err != nil || !byMsprobe {
+// askMsprobe says what msProbe's own compare does of the op, where msProbe observed both runs.
+func (c *Client) askMsprobe(ctx context.Context, r ExplainRequest, source *store.Source, job *compare.Job, e *report.Explanation) error {
+	problem, bench := job.Runs()
+	if problem.Described.Source != schemas.SourceMsprobe || bench.Described.Source != schemas.SourceMsprobe {
+		return nil
+	}
+	raw, err := c.rawErrors(ctx, e.Problem, e.Bench)
+	if err != nil {
 		return err
 	}
-	published, err := c.publishAlignments(ctx, job)
+	request := r.Compare.msprobe(e.Problem, e.Bench, raw)
+	request.Rank, request.Steps = e.Rank, steps.Between(steps.Range{First: e.Step, Last: e.Step})
+	byMsprobe, err := msprobecompare.OpenRuns(ctx, source, problem, bench, request)
 	if err != nil {
-		return fmt.Errorf("store how %s is aligned with %s: %w", e.Problem, e.Bench, err)
+		return err
 	}
-	if published {
-		if err := c.WaitStored(ctx); err != nil {
-			return err
-		}
+	record, err := byMsprobe.OpTable(ctx, e.Op)
+	if err == nil {
+		e.Msprobe = report.TableOf(record)
 	}
-	e.Msprobe, err = c.Report(ctx, "op_msprobe", map[string]string{
-		"problem": e.Problem, "bench": e.Bench, "op": e.Op, "step_offset": strconv.FormatInt(r.Compare.StepOffset, 10),
-		"rank": strconv.FormatInt(e.Rank, 10), "step": strconv.FormatInt(e.Step, 10),
-	})
 	return err
 }

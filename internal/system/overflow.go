@@ -32,21 +32,27 @@ func (r OverflowRequest) Validate() error { return checkFolder(r.Run) }
 
 // OverflowFolder says where NaN or infinity began in dumps on disk; nothing is stored and nothing is started.
 func OverflowFolder(ctx context.Context, r OverflowRequest) (report.Overflow, *overflow.Answer, error) {
+	_, said, answer, err := overflowFolder(ctx, r)
+	return said, answer, err
+}
+
+// overflowFolder also gives what was read.
+func overflowFolder(ctx context.Context, r OverflowRequest) (*folders.Source, report.Overflow, *overflow.Answer, error) {
 	if err := r.Validate(); err != nil {
-		return report.Overflow{}, nil, err
+		return nil, report.Overflow{}, nil, err
 	}
 	said := report.Overflow{Run: runNames([]string{r.Run})[0], Argument: report.Argument(r.Run)}
 	source, err := folders.Open(ctx, []folders.Folder{{Name: said.Run, Path: r.Run}}, nil)
 	if err != nil {
-		return said, nil, err
+		return nil, said, nil, err
 	}
 	said.Warnings, said.WarningCount = source.Problems()
 	answer, err := overflow.Run(ctx, source, r.analysis(said.Run, nil))
 	if err != nil {
-		return said, nil, err
+		return nil, said, nil, err
 	}
 	answer.Fill(&said)
-	return said, answer, nil
+	return source, said, answer, nil
 }
 
 // analysis is the request for the run of this name.

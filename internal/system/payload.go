@@ -51,26 +51,40 @@ const mostPayloadProblems = 20
 // (tap.payload_errors). A tensor that cannot be read is a row that says why,
 // and no error. Comparing the same files again changes nothing.
 func (c *Client) ComparePayloads(ctx context.Context, r PayloadRequest) (PayloadResult, error) {
+	raw, err := compareKept(ctx, store.Open(c.database), r)
+	if err != nil {
+		return raw.result, err
+	}
+	if err := c.publishRaw(ctx, raw); err != nil {
+		return raw.result, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
+	}
+	return raw.result, c.WaitStored(ctx)
+}
+
+// keepingSource is a source that knows which raw tensors were kept.
+type keepingSource interface {
+	rows.Source
+	keeper
+}
+
+// compareKept compares the raw tensors of two runs of a source; of what is not asked for in its own right, there may be none.
+func compareKept(ctx context.Context, source keepingSource, r PayloadRequest) (*rawTensors, error) {
 	raw, err := rawOf(r.Folders)
 	if err != nil {
-		return PayloadResult{}, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
+		return &rawTensors{}, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
 	}
 	raw.progress = r.Progress
 	request := compare.DefaultRequest()
 	request.Problem, request.Benches = r.Problem, []string{r.Bench}
 	request.Rank, request.Steps, request.StepOffset = r.Rank, r.Steps, r.StepOffset
-	source := store.Open(c.database)
 	job, err := compare.Open(ctx, source, request)
 	if err != nil {
-		return raw.result, err
+		return raw, err
 	}
-	if err = raw.compare(ctx, source, job); err == nil {
-		err = c.publishRaw(ctx, raw)
+	if err := raw.compare(ctx, source, job); err != nil {
+		return raw, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
 	}
-	if err != nil {
-		return raw.result, fmt.Errorf("compare the raw tensors of %s and %s: %w", r.Problem, r.Bench, err)
-	}
-	return raw.result, c.WaitStored(ctx)
+	return raw, nil
 }
 
 // compareRaw compares the raw tensors of a comparison. That there are none is an error; what cannot be read is a warning.

@@ -6,18 +6,19 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/msprobe/internal/pyrepr"
+	"github.com/tensortap/tensortap/analysis/msprobe/msprobecompare"
 	"github.com/tensortap/tensortap/internal/payload"
 )
 
 // statistics appends those of both sides.
 func (r *row) statistics(to []string) []string {
-	for i := range statisticCount {
-		to = append(to, r.problem.statistic(i))
+	for i := range msprobecompare.StatisticCount {
+		to = append(to, statistic(&r.Problem, i))
 	}
-	for i := range statisticCount {
+	for i := range msprobecompare.StatisticCount {
 		text := notApplicable
-		if r.paired {
-			text = r.bench.statistic(i)
+		if r.Paired {
+			text = statistic(&r.Bench, i)
 		}
 		to = append(to, text)
 	}
@@ -25,24 +26,24 @@ func (r *row) statistics(to []string) []string {
 }
 
 // isTensor tells a tensor from another argument, whose value is its statistics.
-func (s *side) isTensor() bool {
-	return s.value == "" && s.dtype != "<class 'str'>"
+func isTensor(s *msprobecompare.Side) bool {
+	return s.Value == "" && s.Dtype != "<class 'str'>"
 }
 
-func (s *side) statistic(i int) string {
-	if !s.isTensor() {
-		return s.printedValue()
+func statistic(s *msprobecompare.Side, i int) string {
+	if !isTensor(s) {
+		return printedValue(s)
 	}
-	n := s.statistics[i]
+	n := s.Statistics[i]
 	switch {
-	case !n.known:
+	case !n.Known:
 		return "None"
-	case s.dtype == "torch.bool":
-		return truth(n.value != 0)
-	case strings.Contains(strings.ToLower(s.dtype), "int") && n.value == math.Trunc(n.value) && math.Abs(n.value) < 1<<63:
-		return strconv.FormatInt(int64(n.value), 10)
+	case s.Dtype == "torch.bool":
+		return truth(n.Value != 0)
+	case strings.Contains(strings.ToLower(s.Dtype), "int") && n.Value == math.Trunc(n.Value) && math.Abs(n.Value) < 1<<63:
+		return strconv.FormatInt(int64(n.Value), 10)
 	}
-	return printedFloat(n.value)
+	return printedFloat(n.Value)
 }
 
 // printedFloat is a float in a cell: msProbe writes its own word for NaN, and a
@@ -57,23 +58,23 @@ func printedFloat(v float64) string {
 	return pyrepr.Float(v)
 }
 
-func (s *side) printedValue() string {
+func printedValue(s *msprobecompare.Side) string {
 	switch {
-	case strings.EqualFold(s.value, "nan"):
+	case strings.EqualFold(s.Value, "nan"):
 		return "Nan"
-	case s.dtype == "<class 'float'>" && (s.value == "inf" || s.value == "-inf"):
-		return " " + s.value
+	case s.Dtype == "<class 'float'>" && (s.Value == "inf" || s.Value == "-inf"):
+		return " " + s.Value
 	}
-	return s.value
+	return s.Value
 }
 
 // errors appends the differences of the statistics and then the relative ones.
 func (r *row) errors(to []string) []string {
-	for i := range statisticCount {
+	for i := range msprobecompare.StatisticCount {
 		text, _ := r.statisticError(i)
 		to = append(to, text)
 	}
-	for i := range statisticCount {
+	for i := range msprobecompare.StatisticCount {
 		_, text := r.statisticError(i)
 		to = append(to, text)
 	}
@@ -81,25 +82,25 @@ func (r *row) errors(to []string) []string {
 }
 
 func (r *row) statisticError(i int) (difference, relative string) {
-	d, e := r.differences[i], r.relatives[i]
+	d, e := r.Differences[i], r.RelativeErrors[i]
 	switch {
-	case !d.known:
+	case !d.Known:
 		return r.noError()
-	case d.value == 0 && e.value == 0 && r.problem.value == r.bench.value:
+	case d.Value == 0 && e.Value == 0 && r.Problem.Value == r.Bench.Value:
 		return "0", "0" // as text, not as a number
-	case math.IsNaN(d.value):
+	case math.IsNaN(d.Value):
 		return "Nan", "Nan"
-	case math.IsInf(d.value, 0):
-		return pyrepr.Float(d.value), pyrepr.Float(d.value)
-	case math.IsInf(e.value, 0):
-		return pyrepr.Float(d.value), "inf"
+	case math.IsInf(d.Value, 0):
+		return pyrepr.Float(d.Value), pyrepr.Float(d.Value)
+	case math.IsInf(e.Value, 0):
+		return pyrepr.Float(d.Value), "inf"
 	}
-	return pyrepr.Float(d.value), pyrepr.Float(math.Abs(d.value/r.bench.statistics[i].value*100)) + "%"
+	return pyrepr.Float(d.Value), pyrepr.Float(math.Abs(d.Value/r.Bench.Statistics[i].Value*100)) + "%"
 }
 
 // noError is what stands for a difference that is no number.
 func (r *row) noError() (difference, relative string) {
-	if !r.paired || isDevice(r.problem.value) && isDevice(r.bench.value) {
+	if !r.Paired || isDevice(r.Problem.Value) && isDevice(r.Bench.Value) {
 		return notApplicable, notApplicable
 	}
 	return "Diff", "Diff"
@@ -115,25 +116,28 @@ func (r *row) metrics(to []string) []string {
 	if word := r.notCompared(); word != "" {
 		return append(to, word, word, word, word, word, word)
 	}
-	if isSingle(r.problem.shape) {
-		return append(to, unsupported, unsupported, rounded(r.absolute), rounded(r.relative), unsupported, unsupported)
+	e := r.Raw
+	if isSingle(r.Problem.Shape) {
+		return append(to, unsupported, unsupported, rounded(e.MaxAbsolute), rounded(e.MaxRelative), unsupported, unsupported)
 	}
-	cosine := rounded(r.cosine)
-	if r.cosine.known && r.cosine.value > 0.9999 {
-		cosine = decimals(r.cosine.value, 6)
+	cosine := rounded(e.Cosine)
+	if e.Cosine != nil && *e.Cosine > 0.9999 {
+		cosine = decimals(*e.Cosine, 6)
 	}
-	return append(to, cosine, plain(r.distance), rounded(r.absolute), rounded(r.relative),
-		rounded(r.thousandthRatio), rounded(r.fiveThousandthsRatio))
+	return append(to, cosine, plain(e.L2Distance), rounded(e.MaxAbsolute), rounded(e.MaxRelative),
+		rounded(e.ThousandthRatio), rounded(e.FiveThousandthRatio))
 }
 
 // notCompared is the word for all measures when there are none.
 func (r *row) notCompared() string {
 	switch {
-	case r.paired && r.compared && payload.Has(r.unlike, payload.ShapeDiffer):
+	case r.Raw == nil:
+		return unsupported
+	case payload.Has(r.Raw.Message, payload.ShapeDiffer):
 		return "shape unmatched"
-	case r.paired && r.compared && payload.Has(r.unlike, payload.NotFinite):
+	case payload.Has(r.Raw.Message, payload.NotFinite):
 		return notApplicable
-	case !r.paired || !r.absolute.known:
+	case r.Raw.MaxAbsolute == nil:
 		return unsupported
 	}
 	return ""
@@ -153,11 +157,11 @@ func squeezed(shape string) string {
 func isSingle(shape string) bool { return squeezed(shape) == "" }
 
 // rounded is a measure to twelve decimals, as msProbe keeps it.
-func rounded(n number) string {
-	if !n.known {
+func rounded(v *float64) string {
+	if v == nil {
 		return "Nan"
 	}
-	return decimals(n.value, 12)
+	return decimals(*v, 12)
 }
 
 func decimals(v float64, places int) string {
@@ -168,9 +172,9 @@ func decimals(v float64, places int) string {
 	return printedFloat(kept)
 }
 
-func plain(n number) string {
-	if !n.known {
+func plain(v *float64) string {
+	if v == nil {
 		return "Nan"
 	}
-	return printedFloat(n.value)
+	return printedFloat(*v)
 }

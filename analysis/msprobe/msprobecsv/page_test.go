@@ -30,7 +30,7 @@ const pageTail = `
 
 ## msProbe's result by kind of difference
 
-The rules are msProbe's own, in view ` + "`tap.msprobe_results`" + `. This is msProbe's result for each kind of difference:
+The rules are msProbe's own. This is msProbe's result for each kind of difference:
 
 | case | msProbe |
 |---|---|

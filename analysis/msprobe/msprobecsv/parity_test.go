@@ -3,7 +3,6 @@ package msprobecsv_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/csv"
 	"flag"
 	"fmt"
@@ -12,11 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tensortap/tensortap/analysis/msprobe/msprobecsv"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
-	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -59,24 +56,9 @@ func pairs() []pair {
 func TestEveryRowIsWhatMsprobePrints(t *testing.T) {
 	t.Parallel()
 	s := unpack(t)
-	cfg := system.DefaultConfig("", time.Now)
-	cfg.Library, cfg.Command = testbed.Library(t), testbed.Command(t)
 	var results []result
-	err := system.WithTemporary(t.Context(), t.TempDir(), cfg, func(ctx context.Context, c *system.Client) error {
-		if err := s.publish(ctx, c); err != nil {
-			return err
-		}
-		for _, p := range pairs() {
-			found, err := s.compare(ctx, t, c, p)
-			if err != nil {
-				return fmt.Errorf("compare %s with %s: %w", p.problem, p.bench, err)
-			}
-			results = append(results, found...)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, p := range pairs() {
+		results = append(results, s.compare(t, p)...)
 	}
 	judge(t, results)
 }
@@ -106,21 +88,9 @@ func unpack(t *testing.T) store {
 	return s
 }
 
-func (s store) publish(ctx context.Context, c *system.Client) error {
-	for run, dir := range s {
-		if _, err := c.PublishMsprobe(ctx, system.PublishRequest{Path: dir, Run: run}, func(int64, int64) {}); err != nil {
-			return err
-		}
-	}
-	return c.WaitStored(ctx)
-}
-
-func (s store) compare(ctx context.Context, t *testing.T, c *system.Client, p pair) ([]result, error) {
+func (s store) compare(t *testing.T, p pair) []result {
 	t.Helper()
-	files, places, err := s.write(ctx, c, p)
-	if err != nil {
-		return nil, err
-	}
+	files, places := s.write(t, p)
 	if len(places) != p.ranks {
 		t.Errorf("%s: places %v, want %d ranks", p.problem, places, p.ranks)
 	}
@@ -129,27 +99,23 @@ func (s store) compare(ctx context.Context, t *testing.T, c *system.Client, p pa
 		name := fmt.Sprintf("%s_rank%d", p.problem, at.Rank)
 		results = append(results, hold(name, files[at].Bytes(), theirs(t, name)))
 	}
-	return results, nil
+	return results
 }
 
 // write makes our files of a pair.
-func (s store) write(ctx context.Context, c *system.Client, p pair) (map[msprobecsv.Place]*file, []msprobecsv.Place, error) {
+func (s store) write(t *testing.T, p pair) (files map[msprobecsv.Place]*file, places []msprobecsv.Place) {
+	t.Helper()
 	r := system.DefaultCompareRequest()
-	r.Problem, r.Benches, r.Steps = p.problem, []string{p.bench}, steps.Between(steps.Range{First: p.step, Last: p.step})
-	if strings.Contains(p.problem, "tensor") {
-		_, err := c.ComparePayloads(ctx, system.PayloadRequest{
-			Problem: p.problem, Bench: p.bench, Folders: [2]string{s[p.problem], s[p.bench]}, Rank: -1, Steps: r.Steps,
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	files := map[msprobecsv.Place]*file{}
-	places, err := c.WriteMsprobeCSV(ctx, r, func(at msprobecsv.Place) (io.WriteCloser, error) {
-		files[at] = &file{}
+	r.Problem, r.Benches, r.Steps = s[p.problem], []string{s[p.bench]}, steps.Between(steps.Range{First: p.step, Last: p.step})
+	files = map[msprobecsv.Place]*file{}
+	_, err := system.CompareFoldersAsMsprobe(t.Context(), r, func(at msprobecsv.Place) (io.WriteCloser, error) {
+		files[at], places = &file{}, append(places, at)
 		return files[at], nil
 	})
-	return files, places, err
+	if err != nil {
+		t.Fatalf("compare %s with %s: %v", p.problem, p.bench, err)
+	}
+	return files, places
 }
 
 // file is a file in memory.

@@ -4,45 +4,19 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/msprobe/internal/pyrepr"
+	"github.com/tensortap/tensortap/analysis/msprobe/msprobecompare"
 )
 
 const (
 	notApplicable = "N/A"
 	unsupported   = "unsupported"
-
-	modeTensor = "tensor"
-	modeMD5    = "md5"
-
-	statisticCount = 4
 )
 
-// row is one row of the result, as the view has it.
+// row is one row of the result.
 type row struct {
-	place                       Place
-	mode                        string
-	paired, compared, hasStacks bool
-	problem, bench              side
-	differences, relatives      [statisticCount]number
-	result, message             string
-	unlike                      string   // why two raw tensors could not be compared
-	frames                      []string // of the op, at its first row
-
-	cosine, distance, absolute, relative  number
-	thousandthRatio, fiveThousandthsRatio number
-}
-
-// side is what one run has there.
-type side struct {
-	name, dtype, shape, grad string
-	value                    string // of an argument that is no tensor
-	checksum, file           string
-	statistics               [statisticCount]number
-}
-
-// number is a number, if it is known.
-type number struct {
-	value float64
-	known bool
+	*msprobecompare.Row
+	mode      msprobecompare.Mode
+	hasStacks bool
 }
 
 // header names the columns, which depend on what was recorded.
@@ -50,9 +24,9 @@ func (r *row) header() []string {
 	names := strings.Split("NPU Name,Bench Name,NPU Dtype,Bench Dtype,NPU Tensor Shape,Bench Tensor Shape,NPU Requires_grad,Bench Requires_grad", ",")
 	const statistics = "NPU max,NPU min,NPU mean,NPU l2norm,Bench max,Bench min,Bench mean,Bench l2norm"
 	switch r.mode {
-	case modeMD5:
+	case msprobecompare.MD5:
 		names = append(names, "NPU MD5", "BENCH MD5")
-	case modeTensor:
+	case msprobecompare.Tensor:
 		names = append(names, strings.Split("Cosine,EucDist,MaxAbsErr,MaxRelativeErr,One Thousandth Err Ratio,Five Thousandths Err Ratio,"+statistics, ",")...)
 	default:
 		names = append(names, strings.Split("Max diff,Min diff,Mean diff,L2norm diff,MaxRelativeErr,MinRelativeErr,MeanRelativeErr,NormRelativeErr,"+statistics, ",")...)
@@ -61,7 +35,7 @@ func (r *row) header() []string {
 	if r.hasStacks {
 		names = append(names, "NPU_Stack_Info")
 	}
-	if r.mode == modeTensor {
+	if r.mode == msprobecompare.Tensor {
 		names = append(names, "Data_name")
 	}
 	return names
@@ -69,38 +43,38 @@ func (r *row) header() []string {
 
 // cells appends what stands below the header.
 func (r *row) cells(to []string) []string {
-	p, b := &r.problem, &r.bench
-	to = append(to, p.name, b.name, p.dtype, b.dtype, p.shape, b.shape, p.grad, b.grad)
+	p, b := &r.Problem, &r.Bench
+	to = append(to, p.Name, b.Name, p.Dtype, b.Dtype, p.Shape, b.Shape, p.Grad, b.Grad)
 	switch r.mode {
-	case modeMD5:
-		to = append(to, p.checksum, b.checksum)
-	case modeTensor:
+	case msprobecompare.MD5:
+		to = append(to, p.Checksum, b.Checksum)
+	case msprobecompare.Tensor:
 		to = r.statistics(r.metrics(to))
 	default:
 		to = r.statistics(r.errors(to))
 	}
-	to = append(to, truth(p.grad == b.grad), r.result, r.message)
+	to = append(to, truth(p.Grad == b.Grad), string(r.Result), r.Message)
 	if r.hasStacks {
 		to = append(to, r.stack())
 	}
-	if r.mode == modeTensor {
-		to = append(to, pyrepr.Texts([]string{fileOr(p.file, "-1"), r.benchFile()}))
+	if r.mode == msprobecompare.Tensor {
+		to = append(to, pyrepr.Texts([]string{fileOr(p.File, "-1"), r.benchFile()}))
 	}
 	return to
 }
 
 func (r *row) stack() string {
-	if len(r.frames) == 0 {
+	if len(r.Frames) == 0 {
 		return notApplicable
 	}
-	return pyrepr.Texts(r.frames)
+	return pyrepr.Texts(r.Frames)
 }
 
 func (r *row) benchFile() string {
-	if !r.paired {
+	if !r.Paired {
 		return notApplicable
 	}
-	return fileOr(r.bench.file, "-1")
+	return fileOr(r.Bench.File, "-1")
 }
 
 func fileOr(file, otherwise string) string {

@@ -144,7 +144,7 @@ func (s *Source) Tensors(_ context.Context, of *rows.Run, places []rows.Place) (
 }
 
 // Payloads are where the raw tensors of a run lie, relative to the folder of their dump, by rank, step and seq. The
-// dumps are read once more for them.
+// dumps that keep any are read once more for them.
 func (s *Source) Payloads(ctx context.Context, of *rows.Run) ([]schemas.PayloadRow, error) {
 	r, err := s.named(of.Name)
 	if err != nil {
@@ -155,6 +155,9 @@ func (s *Source) Payloads(ctx context.Context, of *rows.Run) ([]schemas.PayloadR
 		payloads = append(payloads, *row)
 	}})
 	for i := range r.dumps {
+		if !r.dumps[i].keeps {
+			continue
+		}
 		if _, err := read(ctx, i, nil); err != nil {
 			return nil, fmt.Errorf("read %s: %w", r.folder.Path, err)
 		}

@@ -18,6 +18,7 @@ type dump struct {
 	step     schemas.StepRow
 	tensors  *rows.Tensors
 	layouts  map[uint64]uint64 // rows of tensors by their layout
+	keeps    bool              // any raw tensors
 	problems producers.Problems
 }
 
@@ -57,6 +58,7 @@ func newReader(of *run) *reader {
 		ProgramStack: func(row *schemas.ProgramStackRow) { r.stacks[0] = append(r.stacks[0], *row) },
 		Step:         func(row *schemas.StepRow) { r.now.step = *row },
 		Tensor:       func(row *schemas.TensorRow) { r.scratch.Append(row) },
+		Payload:      func(*schemas.PayloadRow) { r.now.keeps = true },
 	})
 	return r
 }

@@ -3,13 +3,14 @@ package corpus_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/msprobe/msprobecompare"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rows/store"
@@ -66,34 +67,48 @@ func judgedRow(j *judge.Judged, definitions *rows.Definitions) judged {
 
 // msprobeSays is msProbe's own word: on the rows of the fault, and which row it flags first at all.
 func (b *bench) msprobeSays(ctx context.Context, c corpus.Case) (string, error) {
-	table, err := b.Table(ctx, `
-		SELECT arrayStringConcat(arrayMap(r -> concat(toString(countEqual(results, r)), ' ', r), arrayFilter(r -> has(results, r), ['pass', 'warning', 'error'])), ', ') AS at_fault,
-			first_flagged
-		FROM (
-			SELECT groupArrayIf(toString(msprobe_result), site_id IN (`+siteIDs(c)+`)) AS results,
-				argMinIf(name, (step, rank, seq), msprobe_result != 'pass') AS first_flagged
-			FROM tap.msprobe_results(problem = {problem:String}, bench = {bench:String}, rank = -1, first_step = 0, last_step = -1, step_offset = 0)
-		)`, names(c))
-	if err != nil || len(table.Rows) == 0 {
+	job, err := msprobecompare.Open(ctx, store.Open(b.database), msprobecompare.Request{Problem: c.Problem.Name, Bench: c.Bench.Name, Rank: -1})
+	if err != nil {
 		return "", err
 	}
-	at, first := table.Get(0, "at_fault").Exact, table.Get(0, "first_flagged").Exact
-	if at == "" && len(c.Touched) > 0 {
-		at = "no row"
-	}
-	if first == "" {
-		first = "nothing flagged"
-	} else {
-		first = "first flagged " + first
-	}
-	return strings.TrimPrefix(at+"; "+first, "; "), nil
+	touched, at, first := touchedSites(c), map[msprobecompare.Result]int{}, []msprobecompare.Row{}
+	err = job.Each(ctx, func(r *msprobecompare.Row) error {
+		if touched[r.SiteID] {
+			at[r.Result]++
+		}
+		if r.Result != msprobecompare.Pass {
+			first = append(first, *r)
+		}
+		return nil
+	})
+	return said(c, at, first), err
 }
 
-// siteIDs are the ids of the rows of the fault, for a list in a query.
-func siteIDs(c corpus.Case) string {
-	ids := []string{"0"}
-	for _, s := range c.Touched {
-		ids = append(ids, strconv.FormatUint(schemas.SiteID(schemas.OpID(s.Op), s.Role, s.Path), 10))
+// said sums up what msProbe says.
+func said(c corpus.Case, at map[msprobecompare.Result]int, flagged []msprobecompare.Row) string {
+	var counts []string
+	for _, result := range []msprobecompare.Result{msprobecompare.Pass, msprobecompare.Warning, msprobecompare.Error} {
+		if at[result] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", at[result], result))
+		}
 	}
-	return strings.Join(ids, ",")
+	if len(counts) == 0 && len(c.Touched) > 0 {
+		counts = []string{"no row"}
+	}
+	first := "nothing flagged"
+	if len(flagged) > 0 {
+		first = "first flagged " + slices.MinFunc(flagged, func(x, y msprobecompare.Row) int {
+			return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Seq, y.Seq))
+		}).Problem.Name
+	}
+	return strings.TrimPrefix(strings.Join(counts, ", ")+"; "+first, "; ")
+}
+
+// touchedSites are the ids of the rows of the fault.
+func touchedSites(c corpus.Case) map[uint64]bool {
+	sites := map[uint64]bool{}
+	for _, s := range c.Touched {
+		sites[schemas.SiteID(schemas.OpID(s.Op), s.Role, s.Path)] = true
+	}
+	return sites
 }
