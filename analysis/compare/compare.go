@@ -64,15 +64,16 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 }
 
 // Run judges all steps and says what came of them. Each, if it is not nil, is given the verdicts of a step once they are
-// collected; it keeps none of the slice, and may be called by several goroutines at a time.
-func (j *Job) Run(ctx context.Context, each func(at pair.Step, judged []judge.Judged, collected *result.Collector) error) (*Answer, error) {
+// collected; it keeps none of them, and may be called by several goroutines at a time.
+func (j *Job) Run(ctx context.Context, each func(at pair.Step, placed *result.Placed) error) (*Answer, error) {
 	collected := j.Collector()
 	err := j.Judge(ctx, j.steps, func(at pair.Step, judged []judge.Judged) error {
-		collected.Place(at, judged)
+		placed := collected.Count(at, judged)
+		collected.Add(placed)
 		if each == nil {
 			return nil
 		}
-		return each(at, judged, collected)
+		return each(at, placed)
 	})
 	if err != nil {
 		return nil, err

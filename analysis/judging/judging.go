@@ -79,7 +79,9 @@ func (k *Keeper) bring(ctx context.Context, c Comparison, all bool, ready func(*
 	}
 	w.all = all
 	collected := job.Collector()
-	err = job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error { return w.unit(ctx, at, judged, collected) })
+	err = job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error {
+		return w.unit(ctx, at, collected.Count(at, judged))
+	})
 	if err != nil {
 		return fmt.Errorf("judge %s against %s: %w", c.Request.Problem, c.Request.Benches[0], err)
 	}
@@ -95,9 +97,7 @@ func (k *Keeper) Answer(ctx context.Context, c Comparison, job *compare.Job) (*c
 	if err != nil {
 		return nil, err
 	}
-	answer, err := job.Run(ctx, func(at pair.Step, judged []judge.Judged, collected *result.Collector) error {
-		return w.unit(ctx, at, judged, collected)
-	})
+	answer, err := job.Run(ctx, func(at pair.Step, placed *result.Placed) error { return w.unit(ctx, at, placed) })
 	if err != nil {
 		return nil, fmt.Errorf("judge %s against %s: %w", c.Request.Problem, c.Request.Benches[0], err)
 	}
@@ -159,13 +159,13 @@ func (w *writer) has(unit uint64) bool {
 }
 
 // unit publishes a step, unless it was published before. Its calls may overlap.
-func (w *writer) unit(ctx context.Context, at pair.Step, judged []judge.Judged, collected *result.Collector) error {
+func (w *writer) unit(ctx context.Context, at pair.Step, placed *result.Placed) error {
 	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
 	unit.Seen(at)
 	if w.has(unit.Epoch()) || unit.Provisional && !w.all {
 		return nil
 	}
-	messages, err := verdicts.Messages(unit, judged, collected)
+	messages, err := verdicts.Messages(unit, placed)
 	if err != nil {
 		return err
 	}

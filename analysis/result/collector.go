@@ -37,11 +37,20 @@ func New(options Options, problem, bench *rows.Run, definitions *rows.Definition
 
 // Place takes the verdicts of all pairs of one rank and step, in execution order: by seq, micro step, site. It keeps none
 // of the slice.
-func (c *Collector) Place(at pair.Step, judged []judge.Judged) {
+func (c *Collector) Place(at pair.Step, judged []judge.Judged) { c.Add(c.Count(at, judged)) }
+
+// Count goes once through the verdicts of a place, which it may change. Nothing of it is collected. It may be called as
+// Place may.
+func (c *Collector) Count(at pair.Step, judged []judge.Judged) *Placed {
 	p := newPlace(at, c, judged)
 	p.count()
+	return p
+}
+
+// Add collects what came of a place. It keeps none of its verdicts.
+func (c *Collector) Add(p *Placed) {
 	if p.summary.DifferingCount > 0 {
-		p.wanted = c.wants(at)
+		p.wanted = c.wants(p.at)
 		p.look()
 	}
 	c.mu.Lock()
@@ -69,7 +78,7 @@ func (c *Collector) wants(at pair.Step) wanted {
 }
 
 // take adds a place to what is known.
-func (c *Collector) take(p *place) {
+func (c *Collector) take(p *Placed) {
 	c.summary = append(c.summary, p.summary)
 	c.layers.take(p.at.Step, p.layers)
 	c.unpaired.take(p.at, p.unpaired, c.names)

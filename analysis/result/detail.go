@@ -18,7 +18,7 @@ type sideLevels map[string]bool
 // markDetail tells ops that one run recorded in more detail from those that it alone has: detail may be switched on for
 // some steps, by a request or by the first NaN. It is so where the other run has no op at all of that level in the step,
 // does not record it by its own declaration, and modules are on both sides.
-func (p *place) markDetail() {
+func (p *Placed) markDetail() {
 	detail := p.detail()
 	for i := range p.judged {
 		j := &p.judged[i]
@@ -28,12 +28,12 @@ func (p *place) markDetail() {
 	}
 }
 
-func (p *place) level(j *judge.Judged) string {
+func (p *Placed) level(j *judge.Judged) string {
 	return p.names.op(p.names.site(j.Own().SiteID).OpID).Level
 }
 
 // detail are the levels that only the problem, or only the bench, recorded.
-func (p *place) detail() map[bool]sideLevels {
+func (p *Placed) detail() map[bool]sideLevels {
 	if !p.anyUnpaired() {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (p *place) detail() map[bool]sideLevels {
 	}
 }
 
-func (p *place) anyUnpaired() bool {
+func (p *Placed) anyUnpaired() bool {
 	for i := range p.judged {
 		if p.judged[i].Class == judge.Unpaired {
 			return true

@@ -18,7 +18,7 @@ type rankFirst struct {
 }
 
 // take adds a place that differs.
-func (r *rankFirst) take(p *place) {
+func (r *rankFirst) take(p *Placed) {
 	if r.differingCount == 0 || p.at.Step < r.at.Step {
 		r.at, r.found = p.at, p.found
 	}

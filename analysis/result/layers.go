@@ -21,6 +21,8 @@ type layerKey struct {
 type layerSum struct {
 	paired, differing, notFinite uint64
 	greatest                     float64
+	greatestSite                 uint64    // of the problem, of the first row with that error; of one place alone
+	errors                       []float64 // all finite ones, of one place alone
 }
 
 // layerSums are those of all layers.
@@ -44,9 +46,13 @@ func (s *layerSum) add(j *judge.Judged) {
 	if j.Differs && j.Numeric == judge.NumericNotFinite {
 		s.notFinite++
 	}
-	if isFinite(j.Error) {
-		s.greatest = max(s.greatest, j.Error)
+	if !isFinite(j.Error) {
+		return
 	}
+	if len(s.errors) == 0 || j.Error > s.greatest {
+		s.greatest, s.greatestSite = j.Error, j.Problem.SiteID
+	}
+	s.errors = append(s.errors, j.Error)
 }
 
 // take adds the layers of a place.
@@ -137,21 +143,21 @@ func (s *stepLayers) rows() []Layer {
 	return layers
 }
 
-// layerSight finds the layer of one pair after another; those of an op follow each other.
+// layerSight finds the layer of one pair after another; those of a layer follow each other.
 type layerSight struct {
-	names *names
-	sums  layerSums
-	op    uint64
-	sum   *layerSum
+	sights *sights
+	sums   layerSums
+	layer  *layerKey
+	sum    *layerSum
 }
 
 // add counts a pair that was measured.
-func (l *layerSight) add(j *judge.Judged) {
+func (l *layerSight) add(row int, j *judge.Judged) {
 	if !j.Paired() || j.Evidence == judge.EvidenceNone || j.Evidence == judge.EvidenceLiteral {
 		return
 	}
-	if op := l.names.site(j.Problem.SiteID).OpID; l.sum == nil || op != l.op {
-		l.op, l.sum = op, l.sums.of(l.names.layer(op))
+	if layer := l.sights.at(row, j.Problem.SiteID).layer; l.layer == nil || *layer != *l.layer {
+		l.layer, l.sum = layer, l.sums.of(*layer)
 	}
 	l.sum.add(j)
 }

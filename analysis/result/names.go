@@ -21,6 +21,7 @@ type names struct {
 
 	mu       sync.Mutex
 	programs map[uint64]map[uint64]int // index of each op in its program
+	seen     []*sights                 // of earlier places, which nobody has now
 }
 
 func newNames(problem, bench *rows.Run, definitions *rows.Definitions) *names {

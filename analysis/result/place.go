@@ -11,8 +11,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// place is what one place adds, made without the collector's lock.
-type place struct {
+// Placed is what came of one place. It is made without the collector's lock, and holds the verdicts of the place.
+type Placed struct {
 	at      pair.Step
 	options *Options
 	names   *names
@@ -31,8 +31,8 @@ type place struct {
 }
 
 // newPlace is a place nothing is counted of yet.
-func newPlace(at pair.Step, c *Collector, judged []judge.Judged) *place {
-	return &place{
+func newPlace(at pair.Step, c *Collector, judged []judge.Judged) *Placed {
+	return &Placed{
 		at: at, options: &c.options, names: c.names, judged: judged,
 		summary: StepSummary{Rank: at.Rank, Step: at.Step, GreatestError: math.NaN()}, first: -1, alone: -1,
 		layers: layerSums{}, unpaired: unpairedOps{},
@@ -40,13 +40,15 @@ func newPlace(at pair.Step, c *Collector, judged []judge.Judged) *place {
 }
 
 // count goes once through all pairs.
-func (p *place) count() {
+func (p *Placed) count() {
 	p.markDetail()
-	layers, jumps := layerSight{names: p.names, sums: p.layers}, jumpSight{at: p.at}
+	sights := p.names.sights()
+	defer p.names.done(sights)
+	layers, jumps := layerSight{sights: sights, sums: p.layers}, jumpSight{at: p.at}
 	for i := range p.judged {
 		j := &p.judged[i]
 		p.summary.add(j)
-		layers.add(j)
+		layers.add(i, j)
 		jumps.add(j)
 		if j.Class == judge.Unpaired || j.Class == judge.Unknown {
 			p.unpaired.add(j, p.names)
@@ -63,7 +65,7 @@ func (p *place) count() {
 
 // earlier is the row that comes first: by place in the rank's order, micro step and site. Of those that the caller goes
 // through, few are of the same place.
-func (p *place) earlier(known, i int) int {
+func (p *Placed) earlier(known, i int) int {
 	if known < 0 {
 		return i
 	}
@@ -75,7 +77,7 @@ func (p *place) earlier(known, i int) int {
 }
 
 // isAlone says whether NaN or infinity appears where the bench has nothing to hold against it.
-func (p *place) isAlone(j *judge.Judged) bool {
+func (p *Placed) isAlone(j *judge.Judged) bool {
 	if j.Differs || !j.InProblem || j.InBench || !worse(j) {
 		return false
 	}
@@ -89,7 +91,7 @@ func worse(j *judge.Judged) bool {
 }
 
 // look reads more of a place that differs.
-func (p *place) look() {
+func (p *Placed) look() {
 	p.summary.First = p.names.difference(p.at, &p.judged[p.first])
 	if p.options.Differing != nil {
 		p.options.Differing(p.at, p.allDiffering())
@@ -106,7 +108,7 @@ func (p *place) look() {
 }
 
 // keep adds a row that differs, unless as many of this place are kept as can be shown.
-func (p *place) keep(j *judge.Judged) {
+func (p *Placed) keep(j *judge.Judged) {
 	into := &p.differing
 	if p.isText(j) {
 		into = &p.texts
@@ -117,7 +119,7 @@ func (p *place) keep(j *judge.Judged) {
 }
 
 // isText says whether the argument of the problem is a text.
-func (p *place) isText(j *judge.Judged) bool {
+func (p *Placed) isText(j *judge.Judged) bool {
 	if j.Problem.Measured != 0 {
 		return false
 	}
@@ -126,7 +128,7 @@ func (p *place) isText(j *judge.Judged) bool {
 }
 
 // allDiffering are the verdicts that make the runs differ, in order.
-func (p *place) allDiffering() iter.Seq[*judge.Judged] {
+func (p *Placed) allDiffering() iter.Seq[*judge.Judged] {
 	return func(yield func(*judge.Judged) bool) {
 		for i := range p.judged {
 			if p.judged[i].Differs && !yield(&p.judged[i]) {
@@ -155,7 +157,7 @@ func (f *foundFirst) shown() *judge.Judged {
 	return &f.first
 }
 
-func (p *place) findFirst() foundFirst {
+func (p *Placed) findFirst() foundFirst {
 	found := foundFirst{first: p.judged[p.first]}
 	if p.alone >= 0 {
 		alone := p.judged[p.alone]
@@ -169,7 +171,7 @@ func (p *place) findFirst() foundFirst {
 }
 
 // microSteps is how many micro steps the step has, as far as was recorded.
-func (p *place) microSteps() uint16 {
+func (p *Placed) microSteps() uint16 {
 	last := uint16(0)
 	for i := range p.judged {
 		last = max(last, p.judged[i].Own().MicroStep)
@@ -178,19 +180,20 @@ func (p *place) microSteps() uint16 {
 }
 
 // errorsOfOp is the greatest error of what the op of a row took and gave; NaN where none is known.
-func (p *place) errorsOfOp(of *judge.Judged) (in, out float64) {
+func (p *Placed) errorsOfOp(of *judge.Judged) (in, out float64) {
 	in, out = math.NaN(), math.NaN()
 	own := p.names.site(of.Own().SiteID).OpID
+	sights := p.names.sights()
+	defer p.names.done(sights)
 	for i := range p.judged {
 		j := &p.judged[i]
 		// Literals have no elements, and an error that means nothing.
 		if !j.InProblem || j.Problem.ElementCount == 0 || j.Problem.MicroStep != of.Own().MicroStep || math.IsNaN(j.Error) {
 			continue
 		}
-		site := p.names.site(j.Problem.SiteID)
 		switch {
-		case site.OpID != own:
-		case isGiven(site):
+		case sights.at(i, j.Problem.SiteID).op != own:
+		case isGiven(p.names.site(j.Problem.SiteID)):
 			out = greater(out, j.Error)
 		default:
 			in = greater(in, j.Error)
@@ -220,7 +223,7 @@ func contentOf(j *judge.Judged) contentKey {
 }
 
 // parametersLike are the parameters that differ and have the values of a row.
-func (p *place) parametersLike(shown *judge.Judged) []uint64 {
+func (p *Placed) parametersLike(shown *judge.Judged) []uint64 {
 	var same []uint64
 	wanted := contentOf(shown)
 	for i := range p.judged {

@@ -1,40 +1,71 @@
 package result
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/tensortap/tensortap/analysis/judge"
-	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// Placed says what came of one place and, where anything differs in it, what differs first. Nothing of it is collected.
-// It may be called as Place may.
-func (c *Collector) Placed(at pair.Step, judged []judge.Judged) (StepSummary, *FirstDifference) {
-	p := newPlace(at, c, judged)
-	p.count()
+// Judged are the verdicts of all pairs of the place, in execution order.
+func (p *Placed) Judged() []judge.Judged { return p.judged }
+
+// Summary counts what came of the place.
+func (p *Placed) Summary() StepSummary { return p.summary }
+
+// First is what differs first in the place; nil where nothing does.
+func (p *Placed) First() *FirstDifference {
 	if p.first < 0 {
-		return p.summary, nil
+		return nil
 	}
-	first := &FirstDifference{Difference: *p.names.difference(at, &judged[p.first]), DifferingCount: p.summary.DifferingCount}
+	first := &FirstDifference{Difference: *p.names.difference(p.at, &p.judged[p.first]), DifferingCount: p.summary.DifferingCount}
 	first.ErrorIn, first.ErrorOut = p.errorsOfOp(&first.Judged)
-	p.summary.First = &first.Difference
-	return p.summary, first
+	return first
 }
 
-// LayerOf is the layer of the model that a site is of. The path is that of the module that is the layer; empty where no
-// path says it.
-func (c *Collector) LayerOf(site uint64) (direction string, index int32, path string) {
-	key := c.names.layer(c.names.site(site).OpID)
-	return key.direction, key.index, key.path
+// LayerErrors are how far the runs lie apart in one layer of the model and one direction, at one place.
+type LayerErrors struct {
+	Direction      string
+	Index          int32  // -1: outside of the layers
+	Path           string // of the module that is the layer; empty where no path says it
+	PairedCount    uint64
+	DifferingCount uint64
+	NotFiniteCount uint64
+	Greatest       float64 // of the finite errors; NaN where there is none
+	Median         float64 // likewise
+	GreatestSite   uint64  // that of the problem which has it first
 }
 
-// CallOf is the module that called the op of a site in a step, and the line of the user's own code that led there; 0 and
-// empty where they are not known.
-func (c *Collector) CallOf(at pair.Step, site uint64) (parent uint64, userFrame string) {
-	n, op := c.names, c.names.site(site).OpID
-	run, program := n.problem, at.ProblemProgram
+// Layers are those of what was measured on both sides, by direction, number and path.
+func (p *Placed) Layers() []LayerErrors {
+	layers := make([]LayerErrors, 0, len(p.layers))
+	for key, sum := range p.layers {
+		l := LayerErrors{
+			Direction: key.direction, Index: key.index, Path: key.path,
+			PairedCount: sum.paired, DifferingCount: sum.differing, NotFiniteCount: sum.notFinite, Greatest: math.NaN(), Median: math.NaN(),
+		}
+		if n := len(sum.errors); n > 0 {
+			slices.Sort(sum.errors)
+			l.Greatest, l.GreatestSite, l.Median = sum.greatest, sum.greatestSite, sum.errors[(n-1)/2]
+		}
+		layers = append(layers, l)
+	}
+	slices.SortFunc(layers, func(a, b LayerErrors) int {
+		return cmp.Or(cmp.Compare(a.Direction, b.Direction), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Path, b.Path))
+	})
+	return layers
+}
+
+// CallOf is the module that called the op of a site at the place, and the line of the user's own code that led there; 0
+// and empty where they are not known.
+func (p *Placed) CallOf(site uint64) (parent uint64, userFrame string) {
+	n, op := p.names, p.names.site(site).OpID
+	run, program := n.problem, p.at.ProblemProgram
 	call, found := n.call(program, op)
 	if !found {
-		run, program = n.bench, at.BenchProgram
+		run, program = n.bench, p.at.BenchProgram
 		call, found = n.call(program, op)
 	}
 	if !found {

@@ -20,7 +20,7 @@ func sameTensor(a, b *rows.Observation) bool {
 func isTaken(site schemas.SiteRow) bool { return site.Role == "input" || site.Role == "kwarg" }
 
 // givers names the ops of one run only that gave the argument that is shown.
-func (p *place) givers(shown *judge.Judged) []string {
+func (p *Placed) givers(shown *judge.Judged) []string {
 	if !isTaken(p.names.site(shown.Problem.SiteID)) || !shown.Paired() {
 		return nil
 	}
@@ -52,7 +52,7 @@ func gaveAlone(j, shown *judge.Judged) bool {
 
 // fromOutside says whether the argument that is shown came from outside of the model: no op gave it before, and it is
 // what an op took that no module called, or the same tensor as such a one.
-func (p *place) fromOutside(shown *judge.Judged) bool {
+func (p *Placed) fromOutside(shown *judge.Judged) bool {
 	site := p.names.site(shown.Problem.SiteID)
 	if !isTaken(site) {
 		return false
@@ -75,7 +75,7 @@ func (p *place) fromOutside(shown *judge.Judged) bool {
 // isEntry says whether an argument is one by which tensors come into a model, as far as nothing gives it: of an op that no
 // module called, be it the model itself or what ran beside it, or whole numbers that a call takes, such as ids of tokens,
 // since calls are recorded there. What autograd follows is no data, and of gradients only that of a loss is, a single number.
-func (p *place) isEntry(site schemas.SiteRow, o *rows.Observation) bool {
+func (p *Placed) isEntry(site schemas.SiteRow, o *rows.Observation) bool {
 	op, layout := p.names.op(site.OpID), p.names.layout(o.LayoutID)
 	switch {
 	case p.names.parent(p.at, site.OpID, false) != 0:

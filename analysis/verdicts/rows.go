@@ -8,8 +8,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-func (u *Unit) verdict(id schemas.Identity, j *judge.Judged, collected *result.Collector) schemas.VerdictRow {
-	parent, frame := collected.CallOf(u.At, j.Own().SiteID)
+func (u *Unit) verdict(id schemas.Identity, j *judge.Judged, placed *result.Placed) schemas.VerdictRow {
+	parent, frame := placed.CallOf(j.Own().SiteID)
 	own, p, b := j.Own(), &j.Problem, &j.Bench
 	return schemas.VerdictRow{
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Batch: id.Batch, EventTimeNs: u.EventTimeNs,
@@ -27,8 +27,8 @@ func (u *Unit) verdict(id schemas.Identity, j *judge.Judged, collected *result.C
 	}
 }
 
-func (u *Unit) step(id schemas.Identity, judged []judge.Judged, collected *result.Collector) *schemas.JudgedStepRow {
-	s, first := collected.Placed(u.At, judged)
+func (u *Unit) step(id schemas.Identity, placed *result.Placed) *schemas.JudgedStepRow {
+	s, first := placed.Summary(), placed.First()
 	row := &schemas.JudgedStepRow{
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Batch: id.Batch, EventTimeNs: u.EventTimeNs,
 		ComparisonID: u.Comparison, Step: u.At.Step, Generation: u.Generation, Provisional: bit(u.Provisional),

@@ -80,30 +80,30 @@ func (u *Unit) identity() schemas.Identity {
 const rowsOfMessage = 2_000
 
 // Messages are the rows of a unit: the verdicts on what does not agree, the errors by layer and, last, what came of the
-// step, which makes the others count. Judged are all pairs of the place in execution order, which the unit has seen;
-// collected is what their comparison is collected with.
-func Messages(u Unit, judged []judge.Judged, collected *result.Collector) ([]schemas.Message, error) {
+// step, which makes the others count. The unit has seen the place.
+func Messages(u Unit, placed *result.Placed) ([]schemas.Message, error) {
 	id := u.identity()
-	messages, err := u.verdicts(id, judged, collected)
+	messages, err := u.verdicts(id, placed)
 	if err != nil {
 		return nil, err
 	}
-	layers, err := u.layers(id, judged, collected)
+	layers, err := u.layers(id, placed.Layers())
 	if err != nil {
 		return nil, err
 	}
 	messages = append(messages, layers...)
 	steps := schemas.NewBuilder[schemas.JudgedStepRow]()
-	steps.Append(u.step(id, judged, collected))
+	steps.Append(u.step(id, placed))
 	last, err := steps.Message(id)
 	return append(messages, last), err
 }
 
-func (u *Unit) verdicts(id schemas.Identity, judged []judge.Judged, collected *result.Collector) ([]schemas.Message, error) {
+func (u *Unit) verdicts(id schemas.Identity, placed *result.Placed) ([]schemas.Message, error) {
 	batches := newBatches[schemas.VerdictRow](id)
+	judged := placed.Judged()
 	for i := range judged {
 		if j := &judged[i]; j.Differs || !agrees(j.Class) {
-			row := u.verdict(batches.id, j, collected)
+			row := u.verdict(batches.id, j, placed)
 			if err := batches.add(&row); err != nil {
 				return nil, err
 			}

@@ -146,11 +146,11 @@ func (r *referee) judgePlace(ctx context.Context, now *judging, p *place, read t
 	} else if err := now.match(ctx, p, beside); err != nil {
 		return nil, err
 	}
-	summary, first := now.collected.Placed(p.at, compare.Judged(now.rules, p.at, p.setting(), *beside, r.request.Payloads))
+	placed := now.collected.Count(p.at, compare.Judged(now.rules, p.at, p.setting(), *beside, r.request.Payloads))
 	if full {
-		p.outcome = &outcome{by: now, summary: summary}
+		p.outcome = &outcome{by: now, summary: placed.Summary()}
 	}
-	return first, nil
+	return placed.First(), nil
 }
 
 // tensors are those of places of both runs.

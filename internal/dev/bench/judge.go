@@ -116,7 +116,7 @@ func (h *heldRuns) judge(ctx context.Context, job *compare.Job) error {
 	return job.Judge(ctx, job.Steps(), func(at pair.Step, judged []judge.Judged) error {
 		unit := verdicts.UnitOf(1, problem, bench, at)
 		unit.Seen(at)
-		messages, err := verdicts.Messages(unit, judged, collected)
+		messages, err := verdicts.Messages(unit, collected.Count(at, judged))
 		if err == nil && (unit.Provisional || len(messages) == 0) {
 			err = fmt.Errorf("step %d was not judged as a whole", at.Step)
 		}
