@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -12,6 +13,17 @@ import (
 
 // judges is how many places are judged at a time.
 const judges = 2
+
+// rooms are what the verdicts of places are written to, one place after another.
+type rooms chan []judge.Judged
+
+func newRooms() rooms {
+	r := make(rooms, judges)
+	for range judges {
+		r <- nil
+	}
+	return r
+}
 
 // window is some places with the tensors of both runs.
 type window struct {
@@ -39,14 +51,14 @@ func (j *Job) Judge(ctx context.Context, steps []pair.Step, each func(at pair.St
 		return problem[rows.Place{Rank: s.Rank, Step: s.Step}] + bench[rows.Place{Rank: s.BenchRank, Step: s.BenchStep}]
 	})
 	group, judgeCtx := errgroup.WithContext(ctx)
-	read := make(chan window)
+	read, rooms := make(chan window), newRooms()
 	group.Go(func() error {
 		defer close(read)
 		return j.read(judgeCtx, parts, read)
 	})
 	group.Go(func() error {
 		for w := range read {
-			if err := j.judgeWindow(judgeCtx, w, each); err != nil {
+			if err := j.judgeWindow(judgeCtx, w, rooms, each); err != nil {
 				return err
 			}
 		}
@@ -101,7 +113,7 @@ func places(window []pair.Step) (problem, bench []rows.Place) {
 	return problem, bench
 }
 
-func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []judge.Judged) error) error {
+func (j *Job) judgeWindow(ctx context.Context, w window, rooms rooms, each func(pair.Step, []judge.Judged) error) error {
 	group, judgeCtx := errgroup.WithContext(ctx)
 	group.SetLimit(judges)
 	for _, at := range w.steps {
@@ -109,8 +121,11 @@ func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []
 			break
 		}
 		group.Go(func() error {
+			room := <-rooms
+			defer func() { rooms <- room }()
 			problem, bench := w.of(&at)
-			return each(at, j.judgePlace(at, problem, bench))
+			room = j.judgePlace(room, at, problem, bench)
+			return each(at, room)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -119,10 +134,10 @@ func (j *Job) judgeWindow(ctx context.Context, w window, each func(pair.Step, []
 	return context.Cause(ctx) // of a window that was cut short nothing may be said
 }
 
-// judgePlace judges the pairs of one step of one rank, in execution order.
-func (j *Job) judgePlace(at pair.Step, problem, bench *rows.Tensors) []judge.Judged {
+// judgePlace judges the pairs of one step of one rank, in execution order, in the room that another place needs no more.
+func (j *Job) judgePlace(room []judge.Judged, at pair.Step, problem, bench *rows.Tensors) []judge.Judged {
 	matches := j.planner.Plan(at, problem, bench).Matches(problem, bench)
-	return Judged(j.rules, at, j.settings.of(at), Beside{problem, bench, matches}, j.request.Payloads)
+	return judged(room, j.rules, at, j.settings.of(at), Beside{problem, bench, matches}, j.request.Payloads)
 }
 
 // Beside are the tensors of both runs at a place, and which row of the one stands beside which of the other.
@@ -133,10 +148,14 @@ type Beside struct {
 
 // Judged are the verdicts on all pairs of a place, in their order.
 func Judged(rules *judge.Rules, at pair.Step, setting judge.Setting, of Beside, payloads map[PayloadPlace]judge.Payload) []judge.Judged {
-	judged := make([]judge.Judged, len(of.Matches))
+	return judged(nil, rules, at, setting, of, payloads)
+}
+
+func judged(room []judge.Judged, rules *judge.Rules, at pair.Step, setting judge.Setting, of Beside, payloads map[PayloadPlace]judge.Payload) []judge.Judged {
+	judged := slices.Grow(room[:0], len(of.Matches))[:len(of.Matches)]
 	for i, beside := range of.Matches {
 		p := &judged[i].Pair
-		p.Rank, p.Step, p.BenchRank, p.BenchStep = at.Rank, at.Step, at.BenchRank, at.BenchStep
+		*p = judge.Pair{Rank: at.Rank, Step: at.Step, BenchRank: at.BenchRank, BenchStep: at.BenchStep}
 		if beside.Problem >= 0 {
 			p.InProblem, p.Problem = true, of.Problem.At(int(beside.Problem))
 		}
