@@ -37,12 +37,14 @@ type Publisher struct {
 	failed  error         // of the oldest, since it was sent last
 	retryAt time.Time
 	retry   backoff
+	batches *bool // whether the stream takes batches; nil until it was asked
 }
 
-// outgoing is a message without acknowledgement.
+// outgoing is a message without acknowledgement, or several that go as one.
 type outgoing struct {
 	message schemas.Message
 	wire    *nats.Msg
+	parts   []*outgoing // the messages of a batch, which has none itself
 	size    int
 	sent    jetstream.PubAckFuture // nil: still to be sent, or failed
 	tried   bool
@@ -101,9 +103,17 @@ func (p *Publisher) Publish(ctx context.Context, m schemas.Message) error {
 	if err != nil {
 		return err
 	}
+	if err := p.enqueue(ctx, entry); err != nil {
+		return fmt.Errorf("publish %s: %w", m.ID(), err)
+	}
+	return nil
+}
+
+// enqueue sends the entry once there is room for it.
+func (p *Publisher) enqueue(ctx context.Context, entry *outgoing) error {
 	for len(p.queue) > 0 && (p.bytes+entry.size > p.cfg.WindowBytes || len(p.queue) >= p.cfg.WindowMessages) {
 		if err := p.settle(ctx); err != nil {
-			return fmt.Errorf("publish %s: %w", m.ID(), err)
+			return err
 		}
 	}
 	p.queue = append(p.queue, entry)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -30,6 +31,16 @@ func noise(tb testing.TB, batch, size int) schemas.Message {
 
 func TestServerRestartedWhilePublishingAndDelivering(t *testing.T) {
 	t.Parallel()
+	for _, together := range []int{1, 40} {
+		t.Run(fmt.Sprintf("%d messages at a time", together), func(t *testing.T) {
+			t.Parallel()
+			restartWhilePublishing(t, together)
+		})
+	}
+}
+
+func restartWhilePublishing(t *testing.T, together int) {
+	t.Helper()
 	s, cfg := startStream(t), testConfig(t)
 	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
 	sink := newRecorder()
@@ -38,11 +49,11 @@ func TestServerRestartedWhilePublishingAndDelivering(t *testing.T) {
 	var group errgroup.Group
 	const total = 4000
 	group.Go(func() error {
-		for i := range total {
+		for i := 0; i < total; i += together {
 			if i%20 == 0 {
 				time.Sleep(5 * time.Millisecond)
 			}
-			if err := p.Publish(t.Context(), steps(t, identity(i), 1)); err != nil {
+			if err := p.PublishTogether(t.Context(), numbered(t, i, together)...); err != nil {
 				return err
 			}
 		}

@@ -47,7 +47,7 @@ func Prepare(ctx context.Context, js jetstream.JetStream, cfg Config) error {
 func (c StreamConfig) stream() jetstream.StreamConfig {
 	return c.keep(jetstream.StreamConfig{
 		Name: StreamName, Description: "events, the log of record", Subjects: []string{subjects},
-		MaxBytes: c.MaxBytes, MaxAge: c.MaxAge,
+		MaxBytes: c.MaxBytes, MaxAge: c.MaxAge, AllowAtomicPublish: true,
 	})
 }
 
@@ -105,6 +105,7 @@ func merge(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	next.MaxBytes, next.MaxMsgs, next.MaxMsgsPerSubject = want.MaxBytes, want.MaxMsgs, want.MaxMsgsPerSubject
 	next.MaxMsgSize, next.Duplicates = want.MaxMsgSize, want.Duplicates
 	next.NoAck, next.DiscardNewPerSubject = false, false
+	next.AllowAtomicPublish = have.AllowAtomicPublish || want.AllowAtomicPublish
 	if have.MaxAge != 0 {
 		next.MaxAge = max(have.MaxAge, want.MaxAge)
 	}
@@ -116,7 +117,7 @@ func same(a, b jetstream.StreamConfig) bool {
 		a.Retention == b.Retention && a.Storage == b.Storage && a.Discard == b.Discard &&
 		a.MaxBytes == b.MaxBytes && a.MaxMsgs == b.MaxMsgs && a.MaxMsgsPerSubject == b.MaxMsgsPerSubject &&
 		a.MaxMsgSize == b.MaxMsgSize && a.Duplicates == b.Duplicates && a.MaxAge == b.MaxAge &&
-		a.NoAck == b.NoAck && a.DiscardNewPerSubject == b.DiscardNewPerSubject
+		a.AllowAtomicPublish == b.AllowAtomicPublish && a.NoAck == b.NoAck && a.DiscardNewPerSubject == b.DiscardNewPerSubject
 }
 
 func prepareConsumer(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, name string) (jetstream.Consumer, error) {

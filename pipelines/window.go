@@ -18,7 +18,7 @@ func (p *Publisher) send(e *outgoing) {
 		p.metrics.publishRetries.Add(1)
 	}
 	e.tried = true
-	future, err := p.js.PublishMsgAsync(e.wire)
+	future, err := p.transmit(e)
 	if err != nil {
 		p.fail(err)
 		return
@@ -96,7 +96,7 @@ func (p *Publisher) acknowledged(ack *jetstream.PubAck) {
 	if ack.Duplicate {
 		p.metrics.duplicates.Add(1)
 	} else {
-		p.metrics.published.Add(1)
+		p.metrics.published.Add(max(1, int64(len(head.parts))))
 	}
 	p.metrics.publishedBytes.Add(int64(head.size))
 	p.metrics.saw(ack.Sequence)
@@ -134,6 +134,10 @@ func hasFailed(sent jetstream.PubAckFuture) bool {
 // refused is the head's failure: put aside what can never be taken, else wait.
 func (p *Publisher) refused(ctx context.Context, head *outgoing, err error) error {
 	head.sent = nil
+	if head.parts != nil {
+		p.split()
+		return nil
+	}
 	if code := new(jetstream.APIError); errors.As(err, &code) && code.ErrorCode == jetstream.JSErrCodeStreamMessageExceedsMaximum {
 		before := head.size
 		if err := p.putAside(ctx, head, "refused by the stream: "+err.Error()); err != nil {

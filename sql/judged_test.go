@@ -24,10 +24,10 @@ func (d *database) judge(t *testing.T, object sql.Object, parameters map[string]
 		Open: func(ctx context.Context, r compare.Request) (*compare.Job, error) {
 			return compare.Open(ctx, store.Open(d.Conn), r)
 		},
-		Publish: func(_ context.Context, m schemas.Message) error {
+		Publish: func(_ context.Context, messages ...schemas.Message) error {
 			writing.Lock()
 			defer writing.Unlock()
-			d.Write(t, []schemas.Message{m}) //nolint:contextcheck // that of the test
+			d.Write(t, messages) //nolint:contextcheck // that of the test
 			return nil
 		},
 		Stored: func(context.Context) error { return nil },

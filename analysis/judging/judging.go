@@ -26,8 +26,8 @@ type Keeper struct {
 	Door *ask.Door
 	// Open prepares a comparison of stored runs.
 	Open func(ctx context.Context, r compare.Request) (*compare.Job, error)
-	// Publish sends a message to the stream; calls overlap.
-	Publish func(ctx context.Context, m schemas.Message) error
+	// Publish sends messages to the stream in their order, as one where it can; calls overlap.
+	Publish func(ctx context.Context, messages ...schemas.Message) error
 	// Now is the clock of who asks.
 	Now func() time.Time
 	// Stored returns when the database holds all that was published.
@@ -82,6 +82,9 @@ func (k *Keeper) bring(ctx context.Context, c Comparison, all bool, ready func(*
 	err = job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error {
 		return w.unit(ctx, at, collected.Count(at, judged))
 	})
+	if err == nil {
+		err = w.flush(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("judge %s against %s: %w", c.Request.Problem, c.Request.Benches[0], err)
 	}
@@ -98,6 +101,9 @@ func (k *Keeper) Answer(ctx context.Context, c Comparison, job *compare.Job) (*c
 		return nil, err
 	}
 	answer, err := job.Run(ctx, func(at pair.Step, placed *result.Placed) error { return w.unit(ctx, at, placed) })
+	if err == nil {
+		err = w.flush(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("judge %s against %s: %w", c.Request.Problem, c.Request.Benches[0], err)
 	}
@@ -129,12 +135,20 @@ func (k *Keeper) finish(ctx context.Context, c Comparison, job *compare.Job) err
 type writer struct {
 	id             uint64
 	problem, bench *rows.Run
-	publish        func(context.Context, schemas.Message) error
+	publish        func(context.Context, ...schemas.Message) error
 	all            bool // units that are not whole are published, too
 
-	mutex sync.Mutex
-	units map[uint64]bool // that are stored
+	mutex        sync.Mutex
+	units        map[uint64]bool   // that are stored
+	pending      []schemas.Message // of whole units, to be published together
+	pendingBytes int
 }
+
+// What is published together: far fewer than the units of a run, so that others see them while the next ones are judged.
+const (
+	togetherMessages = 400
+	togetherBytes    = 2 << 20
+)
 
 func (k *Keeper) writer(ctx context.Context, c Comparison, job *compare.Job) (*writer, error) {
 	units, err := k.units(ctx, c.ID())
@@ -169,10 +183,31 @@ func (w *writer) unit(ctx context.Context, at pair.Step, placed *result.Placed) 
 	if err != nil {
 		return err
 	}
-	for _, message := range messages {
-		if err := w.publish(ctx, message); err != nil {
-			return err
-		}
+	if together := w.gather(messages); len(together) > 0 {
+		return w.publish(ctx, together...)
 	}
 	return nil
 }
+
+// gather keeps the messages of a unit until there are enough, which it then gives to the caller to publish.
+func (w *writer) gather(unit []schemas.Message) []schemas.Message {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.pending = append(w.pending, unit...)
+	for i := range unit {
+		w.pendingBytes += len(unit[i].Data)
+	}
+	if len(w.pending) < togetherMessages && w.pendingBytes < togetherBytes {
+		return nil
+	}
+	return w.take()
+}
+
+func (w *writer) take() []schemas.Message {
+	together := w.pending
+	w.pending, w.pendingBytes = nil, 0
+	return together
+}
+
+// flush publishes what was gathered. No unit may be judged at the same time.
+func (w *writer) flush(ctx context.Context) error { return w.publish(ctx, w.take()...) }

@@ -45,11 +45,11 @@ func newDesk(t *testing.T) *desk {
 		Open: func(ctx context.Context, r compare.Request) (*compare.Job, error) {
 			return compare.Open(ctx, store.Open(d.database.Conn), r)
 		},
-		Publish: func(_ context.Context, m schemas.Message) error {
+		Publish: func(_ context.Context, messages ...schemas.Message) error {
 			mutex.Lock()
 			defer mutex.Unlock()
-			d.published = append(d.published, m)
-			d.database.Write(t, []schemas.Message{m}) //nolint:contextcheck // that of the test
+			d.published = append(d.published, messages...)
+			d.database.Write(t, messages) //nolint:contextcheck // that of the test
 			return nil
 		},
 		Stored: func(context.Context) error { return nil },

@@ -66,10 +66,8 @@ func (k *Keeper) originate(ctx context.Context, c Comparison, job *compare.Job) 
 	if err != nil {
 		return err
 	}
-	for _, m := range messages {
-		if err := k.Publish(ctx, m); err != nil {
-			return err
-		}
+	if err := k.Publish(ctx, messages...); err != nil {
+		return err
 	}
 	return k.Stored(ctx)
 }

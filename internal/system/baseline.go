@@ -132,6 +132,6 @@ func (c *Client) DeclareStanding(ctx context.Context, r CompareRequest) error {
 	if err != nil {
 		return err
 	}
-	keeper := judging.Keeper{Door: c.Door, Publish: publisher.Publish, Now: c.now}
+	keeper := judging.Keeper{Door: c.Door, Publish: publisher.PublishTogether, Now: c.now}
 	return errors.Join(keeper.Declare(ctx, declared), publisher.Flush(ctx))
 }

@@ -59,7 +59,7 @@ func (c *Client) keeper() (*judging.Keeper, error) {
 		return nil, err
 	}
 	return &judging.Keeper{
-		Door: c.Door, Open: c.openJob, Publish: publisher.Publish, Now: c.now,
+		Door: c.Door, Open: c.openJob, Publish: publisher.PublishTogether, Now: c.now,
 		Stored: func(ctx context.Context) error {
 			if err := publisher.Flush(ctx); err != nil {
 				return err
