@@ -23,7 +23,7 @@ help: ## print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
 .PHONY: build
-build: ## build bin/tensortap
+build: $(KERNEL) ## build bin/tensortap, with the collector in it
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/tensortap
 
 .PHONY: engine
