@@ -38,9 +38,9 @@ type StartRequest struct {
 
 func (r StartRequest) key() string { return fmt.Sprintf("%s.%d", schemas.FormatID(r.RunID), r.Rank) }
 
-// Admit says which start of the rank this is, from 0: steps that a later one did again take the place of those of an
-// earlier one. It says the same of a start that it knows. A rank that lives is refused with ErrRankTaken, and so is one
-// that has ended, unless it is resumed; one that died is simply started again.
+// Admit returns the number of this start of the rank, from 0: steps that a later start repeats replace those of an
+// earlier one. A start that it knows has the same number again. A live rank is refused with ErrRankTaken, and so is
+// an ended one, unless it is resumed. A rank that died is simply started again.
 func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (generation uint32, err error) {
 	if err := refuseFiles(ctx, js, r); err != nil {
 		return 0, err
@@ -130,13 +130,13 @@ func tryChange(ctx context.Context, bucket jetstream.KeyValue, key string, chang
 	return err
 }
 
-// RanksStarted is how many ranks of a run were admitted.
+// RanksStarted counts the ranks of a run that were admitted.
 func RanksStarted(ctx context.Context, js jetstream.JetStream, runID uint64) (int, error) {
 	states, err := RankStates(ctx, js, runID)
 	return len(states), err
 }
 
-// RankStates is how the last start of each rank of a run stands: StartLives, or how it ended.
+// RankStates gives the state of the last start of each rank of a run: StartLives, or how it ended.
 func RankStates(ctx context.Context, js jetstream.JetStream, runID uint64) (map[uint32]string, error) {
 	states, err := rankStates(ctx, js, schemas.FormatID(runID)+".")
 	if err != nil {

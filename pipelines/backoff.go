@@ -13,7 +13,7 @@ type backoff struct {
 	failures    int
 }
 
-// next is how long to pause after one more failure.
+// next is the pause after one more failure.
 func (b *backoff) next() time.Duration {
 	pause := b.most
 	if doubled := b.least << min(b.failures, 20); doubled > 0 {

@@ -23,7 +23,7 @@ type ClaimRequest struct {
 	Step        uint32
 	Content     uint64 // xxh3 of the content of the files
 	EventTimeNs int64  // used if this is the first time that the content is published
-	Replace     bool   // other content takes the place of what was published before
+	Replace     bool   // other content replaces the content published before
 }
 
 // Claim is leave to publish: the rows carry its epoch, generation and time, so
@@ -65,7 +65,7 @@ func MakeClaim(ctx context.Context, js jetstream.JetStream, want ClaimRequest) (
 	for {
 		claim, err := tryClaim(ctx, bucket, key, want)
 		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-			continue // someone else was faster: look at what they wrote
+			continue // another publisher was faster: read its claim
 		}
 		if err != nil {
 			return Claim{}, fmt.Errorf("claim source %s: %w", key, err)

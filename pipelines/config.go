@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Names of what Prepare makes.
+// Names of the streams, bucket and consumers of Prepare.
 const (
 	StreamName     = "TAP"
 	DeadStreamName = "TAP_DEAD"
@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	// headerRoom is what the headers of a message may take besides its data.
+	// headerRoom is the greatest size of a message's headers.
 	headerRoom = 64 << 10
 	// maxWireBytes is the largest message, with headers, that the stream takes.
 	maxWireBytes = schemas.MaxMessageBytes + headerRoom
@@ -41,7 +41,7 @@ type StreamConfig struct {
 	MaxAge          time.Duration // how long TAP keeps events, at least 72 h
 	DeadMaxBytes    int64         // disk for TAP_DEAD
 	DeadMaxAge      time.Duration // how long TAP_DEAD keeps messages, at least 72 h
-	DuplicateWindow time.Duration // how long the stream itself knows an id; later copies are told apart by the sinks
+	DuplicateWindow time.Duration // time for which the stream itself knows an id; sinks recognise later copies
 	Consumers       []string      // names of the durable consumers
 	AckWait         time.Duration // how long the server waits for a sign of life before it delivers again
 	MaxAckPending   int           // messages out at a consumer at once; Deliver.HeldBytes should bind first
@@ -64,7 +64,7 @@ type DeliverConfig struct {
 	BatchRows  int           // rows of one kind in one write
 	BatchBytes int           // bytes of messages of one kind in one write
 	BatchAge   time.Duration // longest wait for a batch to fill
-	Grace      time.Duration // for writes under way, and what is held, once the context has ended
+	Grace      time.Duration // for writes under way, and for held messages, once the context has ended
 	RetryMin   time.Duration // first pause after a failed write
 	RetryMax   time.Duration // longest pause
 	LogEvery   time.Duration // least time between two log lines about the same outage
@@ -96,7 +96,7 @@ func (c Config) Validate() error {
 	return errors.Join(c.Stream.validate(), c.Publish.validate(), c.Deliver.validate())
 }
 
-// rule is a condition that a setting must meet, and what to say otherwise.
+// rule is a condition on a setting, with the text of its error.
 type rule struct {
 	holds  bool
 	words  string

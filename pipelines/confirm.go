@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// What a consumer is told about a message.
+// Answers to a consumer about a message.
 const (
 	acknowledge = "+ACK"
 	terminate   = "+TERM"
 	progress    = "+WPI"
 )
 
-// confirm tells the consumer what became of the messages and waits until it
-// knows. The consumer reads what one connection sends in order, so its answer
-// to the last stands for all: one round trip for a batch of any size.
+// confirm tells the consumer the outcome of the messages and waits until it knows. The consumer
+// reads one connection in order, so its answer to the last stands for all: one round trip for a
+// batch of any size.
 //
 // A lost confirmation is harmless, the messages come again and the sink knows
 // them; so confirm gives up when the consumer began a new life, or would have
@@ -39,8 +39,8 @@ func (d *Delivery) confirm(ctx context.Context, items []*held, verb string) {
 	}
 }
 
-// current are the addresses of the messages that the consumer's present life
-// delivered. Lives follow each other, so those are the last ones.
+// current are the addresses of the messages that the consumer's present life delivered. Lives
+// follow each other, so those are the last ones.
 func (d *Delivery) current(items []*held) []string {
 	life := d.life.Load()
 	var replies []string

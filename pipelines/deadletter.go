@@ -18,15 +18,15 @@ import (
 
 const originPublisher = "publisher"
 
-// Bounds of what is kept of a message's description, which may be hostile.
+// Bounds of a message's stored description, which may be hostile.
 const (
 	maxReasonBytes  = 1024
 	maxSubjectBytes = 1024
 	maxHeaders      = 32
 	maxHeaderName   = 128
 	maxHeaderValue  = 512
-	// deadOverhead is more than the headers of a message in the dead-letter
-	// stream take beside the original ones.
+	// deadOverhead is an upper bound for the headers that a message in the dead-letter stream has
+	// beside the original ones.
 	deadOverhead = 2*maxReasonBytes + 2*maxSubjectBytes + 1024
 )
 

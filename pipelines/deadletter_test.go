@@ -66,7 +66,7 @@ func TestMalformedMessagesAreDeadLetteredWithReason(t *testing.T) {
 	}
 }
 
-// refuseUnreadable is what every sink does with data that it cannot decode.
+// refuseUnreadable refuses data that it cannot decode, as every sink does.
 func refuseUnreadable(_ context.Context, messages []schemas.Message) error {
 	reasons := map[int]string{}
 	for i, m := range messages {
@@ -125,7 +125,7 @@ func malformed(tb testing.TB) []malformedCase {
 	}
 }
 
-// sequenceOf is where the dead-letter stream keeps the message.
+// sequenceOf is the message's place in the dead-letter stream.
 func sequenceOf(tb testing.TB, row schemas.DeadLetterRow) uint64 {
 	tb.Helper()
 	number, _ := strings.CutPrefix(row.Location, pipelines.DeadStreamName+"/")

@@ -17,10 +17,9 @@ import (
 type Sink interface {
 	// Write stores messages of one kind. Nil means that all are durable. A
 	// *schemas.RejectedError means that all are but those it lists, which never
-	// can be. Any other error means that the store is away: Write is called
-	// again with the same messages, so it must accept what it has stored
-	// already. Headers and checksums are sound; data that cannot be decoded are
-	// among what the sink refuses. Calls for one kind never overlap, calls for several kinds do.
+	// can be. Any other error means that the store is away: Write is called again with the same
+	// messages, so it must accept stored ones. Headers and checksums are sound; the sink refuses
+	// data that it cannot decode. Calls for one kind never overlap, calls for several kinds do.
 	Write(ctx context.Context, messages []schemas.Message) error
 }
 
@@ -59,12 +58,11 @@ func New(cfg Config, js jetstream.JetStream, consumer string, sink Sink, log zer
 	}, nil
 }
 
-// Metrics counts what the delivery did.
+// Metrics counts the work of the delivery.
 func (d *Delivery) Metrics() *Metrics { return d.metrics }
 
-// Run delivers until ctx ends. Then it writes what it holds, once, within
-// Deliver.Grace; what could not be written is delivered by the next Run. Its
-// error means that the connection was closed for good.
+// Run delivers until ctx ends. Then it writes the held messages, once, within Deliver.Grace; the
+// next Run delivers the rest. Its error means that the connection was closed for good.
 func (d *Delivery) Run(ctx context.Context) error {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
@@ -101,8 +99,8 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 	return work, func() { unhook(); cancel() }
 }
 
-// beat tells the server that held messages are still being worked on, well
-// before it would deliver them again.
+// beat tells the server that held messages are still in work, well before it would deliver them
+// again.
 func (d *Delivery) beat(ctx context.Context) error {
 	every := d.cfg.Stream.AckWait / 4
 	ticker := time.NewTicker(every)

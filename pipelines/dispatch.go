@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// refusedLane is where messages wait that can not be stored; no kind has this name.
+// refusedLane has the messages that cannot be stored; no kind has this name.
 const refusedLane = ""
 
 // batch is held messages of one kind on their way into one write.
@@ -25,14 +25,14 @@ func (b *batch) add(h *held) {
 	b.bytes += h.size
 }
 
-// lane is the batches of one kind: one being written, full ones waiting, one filling.
+// lane has the batches of one kind: one being written, full ones waiting, one filling.
 type lane struct {
 	busy    bool
 	full    []*batch
 	filling *batch
 }
 
-// result is what a writer leaves behind.
+// result is the outcome of a write.
 type result struct {
 	kind    string
 	refused []*held

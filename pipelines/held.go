@@ -39,8 +39,8 @@ type holding struct {
 	bytes int
 }
 
-// heldKey tells the messages of two streams of the same name apart: one may
-// have taken the other's place while we were holding.
+// heldKey keeps the messages of two streams of the same name apart: the stream may have been
+// replaced while messages were held.
 type heldKey struct {
 	life     int64
 	sequence uint64

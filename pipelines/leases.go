@@ -13,11 +13,11 @@ import (
 // LeaseBucket holds which worker does which work.
 const LeaseBucket = "tap_leases"
 
-// LeaseAge is how long a lease lasts that its holder does not renew: after that others take the work of one who died.
+// LeaseAge is the life of a lease that its holder does not renew: after that, others take the work of a dead holder.
 const LeaseAge = 6 * time.Second
 
-// Leases share work among several workers. Work that two of them do at once, since one was thought dead, must come to
-// the same. Its methods may be called at the same time.
+// Leases share work among several workers. Two workers may do the same work at once, if one was thought dead; the
+// result must be the same. Its methods may be called at the same time.
 type Leases struct {
 	bucket jetstream.KeyValue
 	holder string
@@ -69,7 +69,7 @@ func (l *Leases) renew(ctx context.Context, work string, revision uint64) (bool,
 	return true, nil
 }
 
-// Renew renews what is held until ctx ends, and then gives it back.
+// Renew renews the held leases until ctx ends, and then gives them back.
 func (l *Leases) Renew(ctx context.Context) {
 	tick := time.NewTicker(LeaseAge / 4)
 	defer tick.Stop()
@@ -80,7 +80,7 @@ func (l *Leases) Renew(ctx context.Context) {
 			return
 		case <-tick.C:
 			for _, work := range l.names() {
-				_, _ = l.Take(ctx, work) // one that is lost is found out when it is taken again
+				_, _ = l.Take(ctx, work) // a lost lease is noticed when it is taken again
 			}
 		}
 	}

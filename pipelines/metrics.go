@@ -2,8 +2,8 @@ package pipelines
 
 import "sync/atomic"
 
-// Metrics counts what a Publisher or a Delivery did. The zero value is ready;
-// all methods may be called at any time.
+// Metrics counts the work of a Publisher or a Delivery. The zero value is ready; all methods may be
+// called at any time.
 type Metrics struct {
 	published      atomic.Int64
 	duplicates     atomic.Int64
@@ -27,11 +27,11 @@ type Metrics struct {
 	heldBytes      atomic.Int64
 }
 
-// Snapshot is what Metrics held at one moment.
+// Snapshot is a copy of the counts of Metrics at one moment.
 type Snapshot struct {
 	Published      int64  // messages acknowledged by the stream as new
 	Duplicates     int64  // messages that the stream knew already
-	PublishedBytes int64  // of both, with headers
+	PublishedBytes int64  // published and spilled, with headers
 	PublishRetries int64  // messages sent once more
 	LastSequence   uint64 // greatest place in the stream of a message published here
 
@@ -41,14 +41,14 @@ type Snapshot struct {
 	Malformed      int64 // messages that could not be read
 	Rejected       int64 // messages that the sink refused for good
 	Written        int64 // messages that the sink made durable
-	WrittenRows    int64 // rows of those
+	WrittenRows    int64 // rows of stored messages
 	Writes         int64 // calls of the sink that succeeded
 	WriteRetries   int64 // calls of the sink that failed
 	DeadLetters    int64 // messages put aside, by a publisher or a consumer
-	Unconfirmed    int64 // messages written whose acknowledgement may be lost: they come again and are told apart by the sink
+	Unconfirmed    int64 // messages written whose acknowledgement may be lost: they come again and the sink recognises them
 	Reopened       int64 // times that the consumer had to be opened anew
 	HeldMessages   int64 // received and not yet acknowledged, now
-	HeldBytes      int64 // the memory of those, now
+	HeldBytes      int64 // memory of held messages, now
 }
 
 // Snapshot reads all counters.

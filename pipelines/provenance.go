@@ -13,7 +13,7 @@ import (
 
 // A rank of a run is recorded live or read from files, never both: nothing would say which of two equal steps counts.
 
-// RanksOfFiles is how many ranks of a run were published from files.
+// RanksOfFiles counts the ranks of a run that were published from files.
 func RanksOfFiles(ctx context.Context, js jetstream.JetStream, runID uint64) (int, error) {
 	steps, err := sourceKeys(ctx, js, schemas.FormatID(runID)+".*.*")
 	if err != nil {

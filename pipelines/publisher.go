@@ -17,10 +17,9 @@ type State struct {
 	Since   time.Time // when that began
 }
 
-// Publisher sends messages and remembers each until the stream has it. It owns
-// no goroutine: acknowledgements are read, and what failed is sent again, in
-// the calls of Publish and Flush. Its methods may be called by several
-// goroutines; the calls queue up.
+// Publisher sends messages and remembers each until the stream has it. It owns no goroutine: the
+// calls of Publish and Flush read acknowledgements and send failed messages again. Its methods may
+// be called by several goroutines; the calls queue up.
 //
 // Invariant: a message leaves the queue only with an acknowledgement in hand,
 // or as a dead letter whose bytes are on disk.
@@ -31,7 +30,7 @@ type Publisher struct {
 	onState func(State)
 	metrics *Metrics
 
-	turn    chan struct{} // holds one token: whoever has it may touch what follows
+	turn    chan struct{} // holds one token: its owner may touch the fields below
 	queue   []*outgoing   // oldest first
 	bytes   int           // of the queue
 	failed  error         // of the oldest, since it was sent last
@@ -72,7 +71,7 @@ func NewPublisher(cfg PublishConfig, js jetstream.JetStream, now func() time.Tim
 	return p, nil
 }
 
-// ownJetStream has our limits on what is in flight, whatever js has.
+// ownJetStream has our limits on messages in flight, whatever js has.
 func ownJetStream(js jetstream.JetStream, cfg PublishConfig) (jetstream.JetStream, error) {
 	options := []jetstream.JetStreamOpt{
 		jetstream.WithPublishAsyncMaxPending(2 * cfg.WindowMessages), // never binds: the window does
@@ -88,7 +87,7 @@ func ownJetStream(js jetstream.JetStream, cfg PublishConfig) (jetstream.JetStrea
 	}
 }
 
-// Metrics counts what the publisher did.
+// Metrics counts the work of the publisher.
 func (p *Publisher) Metrics() *Metrics { return p.metrics }
 
 // Publish sends the message, or queues it while the stream is away. It blocks
@@ -149,8 +148,8 @@ func (p *Publisher) lock(ctx context.Context) error {
 
 func (p *Publisher) unlock() { p.turn <- struct{}{} }
 
-// entry is the message ready to send; one that no stream takes is spilled and
-// its dead letter goes out in its place.
+// entry is the message ready to send. A message that no stream takes is spilled, and its dead
+// letter goes out in its place.
 func (p *Publisher) entry(ctx context.Context, m schemas.Message) (*outgoing, error) {
 	e := newOutgoing(m)
 	if reason := p.tooLarge(e); reason != "" {

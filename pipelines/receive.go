@@ -19,9 +19,9 @@ type subscription struct {
 	last     uint64 // consumer's number of the message received last; it only grows within one life
 }
 
-// receive reads the stream until ctx ends. Whatever ends a subscription, the
-// next is opened, and the consumer and the stream are made again if they are
-// gone. Only a connection closed for good is an error.
+// receive reads the stream until ctx ends. When a subscription ends, it opens the next, and makes
+// the consumer and the stream again if they are gone. Only a connection closed for good is an
+// error.
 func (d *Delivery) receive(ctx context.Context, to chan<- *held) error {
 	d.rewind(ctx)
 	var sub subscription
@@ -44,8 +44,8 @@ func (d *Delivery) receive(ctx context.Context, to chan<- *held) error {
 	return nil
 }
 
-// rewind has the server deliver at once what an earlier process received and
-// did not acknowledge, rather than after AckWait. Servers before 2.14 can not.
+// rewind makes the server deliver at once the messages that an earlier process received and did not
+// acknowledge, rather than after AckWait. Servers before 2.14 cannot.
 func (d *Delivery) rewind(ctx context.Context) {
 	if _, err := d.js.ResetConsumer(ctx, StreamName, d.consumer); err != nil {
 		d.log.Debug().Err(err).Msg("unacknowledged messages come again after the ack wait only")
@@ -73,8 +73,8 @@ func (d *Delivery) drink(ctx context.Context, sub *subscription, to chan<- *held
 			return err
 		}
 	}
-	// What was asked for may still arrive: it is held too, so that it does not
-	// grow old in a buffer.
+	// Requested messages may still arrive: they are held too, so that they do not grow old in a
+	// buffer.
 	messages.Drain()
 	for {
 		msg, err := next(ctx, messages, drain)
@@ -91,10 +91,10 @@ func (d *Delivery) drink(ctx context.Context, sub *subscription, to chan<- *held
 }
 
 const (
-	// idle is how long a subscription may be silent before it is replaced, in
-	// case the client library lost track of it.
+	// idle is the longest silence of a subscription before it is replaced, in case the client
+	// library lost track of it.
 	idle = time.Minute
-	// drain is how long the rest of a subscription may take to arrive.
+	// drain is the longest wait for the rest of a subscription.
 	drain = 5 * time.Second
 )
 
@@ -187,9 +187,8 @@ func (d *Delivery) take(ctx context.Context, sub *subscription, msg jetstream.Ms
 	}
 }
 
-// check looks at headers and checksum. Whether the data are what they say only
-// the sink finds out, which decodes them anyhow and refuses what it cannot read:
-// decoding them twice took a sixth of all processor time.
+// check looks at headers and checksum. Only the sink decodes the data, and refuses what it cannot
+// read: decoding twice took a sixth of all processor time.
 func (d *Delivery) check(msg jetstream.Msg, meta *jetstream.MsgMetadata) *held {
 	h := &held{
 		subject: msg.Subject(), header: msg.Headers(), reply: msg.Reply(), life: d.life.Load(),

@@ -9,10 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Replay has everything that the stream holds delivered to the consumer once
-// more. A sink that still has the rows accepts them as stored. To fill emptied
-// tables, stop the consumer's Delivery first: what it holds would be
-// acknowledged after the tables were emptied.
+// Replay delivers all messages of the stream to the consumer once more. A sink that still has the
+// rows accepts them as stored. To fill emptied tables, stop the consumer's Delivery first: its held
+// messages would be acknowledged after the tables were emptied.
 func Replay(ctx context.Context, js jetstream.JetStream, cfg Config, consumer string) error {
 	if _, err := js.ResetConsumerToSequence(ctx, StreamName, consumer, 1); err == nil {
 		return nil
@@ -49,7 +48,7 @@ func ConsumerProgress(ctx context.Context, js jetstream.JetStream, consumer stri
 	}, nil
 }
 
-// goneAfter is how long a consumer must have nothing to do, before messages that it never acknowledged are taken to have
+// goneAfter is the time without work for a consumer, before messages that it never acknowledged are taken to have
 // left the stream.
 const goneAfter = time.Second
 

@@ -188,7 +188,7 @@ func (r *recorder) len() int {
 	return len(r.stored)
 }
 
-// repeated is how many messages came though they were stored.
+// repeated counts the messages that came though they were stored.
 func (r *recorder) repeated() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -260,7 +260,7 @@ func settled(tb testing.TB, s *stream) func() bool {
 	}
 }
 
-// publishAll publishes what a source yields and waits until the stream has it.
+// publishAll publishes the messages of a source and waits until the stream has them.
 func publishAll(ctx context.Context, p *pipelines.Publisher, source interface {
 	Batches(ctx context.Context) iter.Seq2[schemas.Message, error]
 },

@@ -108,7 +108,7 @@ func (d *Delivery) putLetter(run, work context.Context, h *held) bool {
 	}
 }
 
-// outage waits for something that is away, and says so at a bounded rate.
+// outage waits for an unavailable store or stream, and reports it at a bounded rate.
 type outage struct {
 	log     zerolog.Logger
 	now     func() time.Time

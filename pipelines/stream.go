@@ -14,9 +14,9 @@ const (
 	deadSubjects = "dead.>"
 )
 
-// Prepare makes the streams, the bucket of sources and the durable consumers,
-// or brings them to these settings. It may be called at any time, by several
-// programs. What can not be changed without losing events is an error.
+// Prepare makes the streams, the bucket of sources and the durable consumers, or changes them to
+// these settings. It may be called at any time, by several programs. A change that would lose
+// events is an error.
 func Prepare(ctx context.Context, js jetstream.JetStream, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("prepare streams: %w", err)
@@ -58,8 +58,8 @@ func (c StreamConfig) deadStream() jetstream.StreamConfig {
 	})
 }
 
-// keep adds what both streams need so that nothing vanishes silently: no
-// acknowledgement and no newer message ever removes one.
+// keep sets that nothing vanishes silently from either stream: no acknowledgement and no newer
+// message removes a message.
 func (c StreamConfig) keep(s jetstream.StreamConfig) jetstream.StreamConfig {
 	s.Retention = jetstream.LimitsPolicy
 	s.Storage = jetstream.FileStorage

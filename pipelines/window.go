@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// The methods here belong to whoever has the publisher's turn.
+// Only the holder of the publisher's turn calls the methods here.
 
 // send gives the entry to the connection. A failure is seen by settle.
 func (p *Publisher) send(e *outgoing) {
@@ -26,7 +26,7 @@ func (p *Publisher) send(e *outgoing) {
 	e.sent = future
 }
 
-// reap takes what is acknowledged off the head of the queue without waiting.
+// reap takes acknowledged messages off the head of the queue without waiting.
 func (p *Publisher) reap(ctx context.Context) error {
 	for len(p.queue) > 0 {
 		head := p.queue[0]
@@ -54,7 +54,7 @@ func (p *Publisher) reap(ctx context.Context) error {
 // settle waits until the head of the queue is acknowledged, sending it again
 // as often as it takes.
 func (p *Publisher) settle(ctx context.Context) error {
-	// The future ends after AckTimeout; this is for one that was lost.
+	// The future ends after AckTimeout; this is for a lost future.
 	lost := time.NewTimer(2 * p.cfg.AckTimeout)
 	defer lost.Stop()
 	for {
@@ -131,7 +131,8 @@ func hasFailed(sent jetstream.PubAckFuture) bool {
 	}
 }
 
-// refused is the head's failure: put aside what can never be taken, else wait.
+// refused handles the head's failure: it puts aside a message that can never be taken, or else
+// waits.
 func (p *Publisher) refused(ctx context.Context, head *outgoing, err error) error {
 	head.sent = nil
 	if head.parts != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// abandoned is the INSERTs under way whose caller has gone. The zero value has none.
+// abandoned counts the INSERTs under way whose caller has gone. The zero value has none.
 type abandoned struct {
 	mu   sync.Mutex
 	left []<-chan struct{} // closed as each ends

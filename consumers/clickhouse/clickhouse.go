@@ -18,20 +18,20 @@ const maxInsertRows = 1_048_449
 
 // Config has the limits of a Writer. Begin with DefaultConfig.
 type Config struct {
-	// Name is the writer's among all that write into these tables. Only one
-	// may run under a name: a new one ends what the one before left running.
+	// Name is the writer's name, unique among the writers of these tables. Only one may run under a
+	// name: a new one ends the INSERTs that the last one left running.
 	Name string
 	// InsertRows is the most rows of one INSERT, unless one message has more.
 	InsertRows int
-	// Inserts is how many INSERTs one call may have under way. An INSERT is
-	// the work of one core of the server.
+	// Inserts is the number of INSERTs that one call may have under way. An INSERT is the work of
+	// one core of the server.
 	Inserts int
-	// InsertTimeout is how long one INSERT may take.
+	// InsertTimeout is the longest time of one INSERT.
 	InsertTimeout time.Duration
-	// QueryTimeout is how long one look into the tables may take.
+	// QueryTimeout is the longest time of one look into the tables.
 	QueryTimeout time.Duration
-	// Producers is of how many producers, per table, the writer remembers
-	// which batches are stored; those of others it reads again when needed.
+	// Producers is the number of producers, per table, whose stored batches the writer remembers.
+	// It reads the batches of others again when needed.
 	Producers int
 }
 
@@ -47,7 +47,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate says what is wrong with the configuration.
+// Validate returns the first error of the configuration.
 func (c Config) Validate() error {
 	if c.Name == "" {
 		return errors.New("the ClickHouse writer needs a name")

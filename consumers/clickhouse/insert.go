@@ -31,8 +31,8 @@ func insertSettings() clickhouse.Settings {
 	}
 }
 
-// insert stores messages by one INSERT. Its error is an *unsoundError if one
-// of them does not hold what its header says.
+// insert stores messages by one INSERT. Its error is an *unsoundError if the data of a message do
+// not match its header.
 func (t *table) insert(ctx context.Context, c *call, of []int) error {
 	for {
 		id := fmt.Sprintf("%s%s/%d", t.prefix, t.start, t.inserts.Add(1))
@@ -85,8 +85,8 @@ func (t *table) insertAs(ctx context.Context, id string, c *call, of []int) erro
 	encoding.Go(func() error {
 		err := t.encode(writer, c, of)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			// To cut the request short would leave it in doubt what the server makes
-			// of the part that it has: spoil it, and the server refuses the whole.
+			// A request that is cut short would leave its fate in doubt: spoil it, and the server
+			// refuses the whole.
 			_, _ = io.WriteString(writer, notArrow)
 		}
 		return errors.Join(err, writer.Close())
@@ -103,12 +103,11 @@ func (t *table) insertAs(ctx context.Context, id string, c *call, of []int) erro
 	return err
 }
 
-// notArrow is nothing that an Arrow stream can go on with: the beginning of a
-// message whose metadata is no metadata.
+// notArrow cannot follow in an Arrow stream: the beginning of a message whose metadata is invalid.
 const notArrow = "\xff\xff\xff\xff\x10\x00\x00\x00this is no Arrow"
 
-// unsoundError says that a message could not be encoded, whatever the server.
-// The INSERT it was for is spoilt; conclude finds and rejects the message.
+// unsoundError says that a message could not be encoded, whatever the server. Its INSERT is spoilt;
+// conclude finds and rejects the message.
 type unsoundError struct{ cause error }
 
 // Error implements error.
@@ -132,7 +131,7 @@ func (t *table) encode(to io.Writer, c *call, of []int) error {
 	return errors.Join(writer.Close(), buffer.Flush())
 }
 
-// record decodes a message and checks all that makes an INSERT of it one part.
+// record decodes a message and checks everything that keeps its INSERT one part.
 func (t *table) record(decoder *schemas.Decoder, m schemas.Message) (arrow.RecordBatch, error) {
 	record, err := decoder.Record(m)
 	if err != nil {

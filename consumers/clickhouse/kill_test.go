@@ -17,7 +17,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// kills is how often the soak tests kill: 10, or what TENSORTAP_SOAK_KILLS says.
+// kills is the number of kills of the soak tests: 10, or TENSORTAP_SOAK_KILLS.
 func kills(t *testing.T) int64 {
 	t.Helper()
 	text := os.Getenv("TENSORTAP_SOAK_KILLS")

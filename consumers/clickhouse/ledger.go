@@ -17,8 +17,8 @@ import (
 // producersPerQuery bounds the text of a query.
 const producersPerQuery = 1000
 
-// settle ends every INSERT of this writer, or of the process that had its name
-// before, that may still run though nobody waits for it.
+// settle ends every INSERT without a waiting caller that may still run, of this writer or of the
+// last process of its name.
 func (t *table) settle(ctx context.Context) error {
 	if !t.doubt {
 		return nil
@@ -29,7 +29,7 @@ func (t *table) settle(ctx context.Context) error {
 		if err := t.conn.Exec(ctx, "KILL QUERY WHERE startsWith(query_id, '"+t.prefix+"') SYNC"); err != nil {
 			return fmt.Errorf("end unfinished inserts into %s: %w", t.name, err)
 		}
-		// One that the server had not begun yet is not killed, but begins later.
+		// An INSERT that the server had not begun yet is not killed, but begins later.
 		if t.abandoned.ended(ctx, killEvery) {
 			t.doubt = false
 			return nil
@@ -40,7 +40,7 @@ func (t *table) settle(ctx context.Context) error {
 	}
 }
 
-// killEvery is how often unfinished INSERTs are killed until all have ended.
+// killEvery is the interval between kills of unfinished INSERTs, until all have ended.
 const killEvery = 50 * time.Millisecond
 
 // resolve finds out which messages of an INSERT that returned an error are missing.
@@ -128,8 +128,8 @@ func (t *table) batchRows(ctx context.Context, c *call, of []int) (map[schemas.I
 	return counts, nil
 }
 
-// Both queries group by exactly what the table's projection groups by, and
-// compare nothing else, so that ClickHouse reads the projection.
+// Both queries group by the keys of the table's projection, and compare nothing else, so that
+// ClickHouse reads the projection.
 
 func (t *table) countsSQL(producers string, least, greatest uint64) string {
 	return fmt.Sprintf("SELECT run_id, rank, epoch, batch, count() FROM %s WHERE (run_id, rank, epoch) IN (%s) AND batch BETWEEN %d AND %d "+
@@ -145,7 +145,7 @@ func (t *table) intervalsSQL(producers string) string {
 		"GROUP BY run_id, rank, epoch, island ORDER BY run_id, rank, epoch, first", t.name, producers)
 }
 
-// ask runs the query that makes of a list of producers, some at a time.
+// ask runs a query over a list of producers, some at a time.
 func (t *table) ask(ctx context.Context, producers map[producer]schemas.BatchSet, query func(list string) string, each func(driver.Rows) error) error {
 	var list []string
 	for p := range producers {

@@ -18,8 +18,7 @@ func producerOf(id schemas.Identity) producer {
 	return producer{runID: id.RunID, rank: id.Rank, epoch: id.Epoch}
 }
 
-// memory is which batches of which producers are stored. Of a producer that is
-// not in it nothing is known.
+// memory holds the stored batches of producers. Of a producer that is not in it nothing is known.
 type memory struct {
 	limit int // producers
 	sets  map[producer]*remembered
@@ -37,7 +36,7 @@ func newMemory(limit int) *memory {
 
 func (m *memory) knows(p producer) bool { return m.sets[p] != nil }
 
-// learn sets what is stored of a producer.
+// learn sets the stored batches of a producer.
 func (m *memory) learn(p producer, batches schemas.BatchSet) {
 	m.clock++
 	m.sets[p] = &remembered{batches: batches, used: m.clock}

@@ -2,15 +2,15 @@ package clickhouse
 
 import "sync/atomic"
 
-// Counts is what a Writer did since it began.
+// Counts is the work of a Writer since it began.
 type Counts struct {
 	Inserts    uint64 // INSERTs that went through
 	Messages   uint64 // messages stored by them
-	Rows       uint64 // rows of those
+	Rows       uint64 // rows of stored messages
 	Duplicates uint64 // messages that were stored before, or stood twice in a call
 	Rejected   uint64 // messages that can never be stored
-	Doubts     uint64 // INSERTs of which it was not known whether they went through
-	Resolved   uint64 // messages of those that turned out to be stored
+	Doubts     uint64 // INSERTs with an unknown outcome
+	Resolved   uint64 // messages of those INSERTs that turned out to be stored
 }
 
 type counters struct {

@@ -10,11 +10,10 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Query runs sql and returns its result in one of ClickHouse's formats, such
-// as ArrowStream or Parquet, in which text is UTF-8 and nothing is a
-// dictionary. Parameters are the values of {name:Type} in sql, as text; NaN
-// and lists as ClickHouse writes them. The caller closes the result, which
-// holds a connection until then; an error may also come while reading it.
+// Query runs sql and returns its result in one of ClickHouse's formats, such as ArrowStream or
+// Parquet. Text in it is UTF-8, and nothing is a dictionary. Parameters are the values of
+// {name:Type} in sql, as text; NaN and lists as ClickHouse writes them. The caller closes the
+// result, which holds a connection until then; an error may also come while it is read.
 func Query(ctx context.Context, conn driver.Conn, sql string, parameters map[string]string, format string) (io.ReadCloser, error) {
 	return ask(ctx, conn, clickhouse.Settings{}, sql, parameters, format)
 }

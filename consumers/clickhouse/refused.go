@@ -7,10 +7,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// refused says whether the server's error is about the rows, so that the same
-// rows would be refused again. All others mean that the server, or the way to
-// it, or the table, has to be mended first; also a column that the table
-// lacks, since that is nobody's row's fault.
+// refused says whether the server's error is about the rows, so that the same rows would be refused
+// again. All other errors mean that the server, the way to it, or the table has to be mended first.
+// A column that the table lacks is such an error: the rows are not at fault.
 func refused(err error) bool {
 	var exception *clickhouse.Exception
 	return errors.As(err, &exception) && slices.Contains(refusals(), exception.Code)

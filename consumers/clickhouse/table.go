@@ -28,10 +28,10 @@ type table struct {
 	counts   *counters
 
 	inserts   atomic.Uint64 // begun
-	abandoned abandoned     // INSERTs that nobody waits for but settle
+	abandoned abandoned     // INSERTs that only settle waits for
 
-	mu     sync.Mutex // guards what follows, and lets one call in at a time
-	doubt  bool       // an INSERT may be running that nobody waits for
+	mu     sync.Mutex // guards the fields below, and lets one call in at a time
+	doubt  bool       // an INSERT without a waiting caller may be running
 	stored *memory
 }
 
@@ -67,7 +67,7 @@ func (t *table) write(ctx context.Context, c *call) error {
 	return nil
 }
 
-// admit rejects what no INSERT can hold.
+// admit rejects messages that no INSERT can hold.
 func (t *table) admit(c *call) []int {
 	var admitted []int
 	for i, m := range c.messages {
@@ -122,8 +122,8 @@ func (t *table) storeChunks(ctx context.Context, c *call, chunks [][]int) error 
 	return errors.Join(errs...)
 }
 
-// unknown leaves out the messages that are stored, after a look whether what
-// is stored can be the same rows.
+// unknown leaves out the stored messages, after a check whether the stored rows can be the same
+// rows.
 func (t *table) unknown(ctx context.Context, c *call, of []int) ([]int, error) {
 	if err := t.settle(ctx); err != nil {
 		return nil, err
@@ -161,9 +161,9 @@ func (t *table) unknown(ctx context.Context, c *call, of []int) ([]int, error) {
 	return fresh, nil
 }
 
-// conclude notes that messages are stored. If their INSERT failed, it finds
-// out which are and deals with the others: what can never be stored it
-// rejects, and what the server refused it stores by smaller INSERTs.
+// conclude notes that messages are stored. If their INSERT failed, it finds the stored ones,
+// rejects those that can never be stored, and stores those that the server refused by smaller
+// INSERTs.
 func (t *table) conclude(ctx context.Context, c *call, of []int, failure error) error {
 	if failure == nil {
 		t.remember(c, of)

@@ -59,5 +59,5 @@ func (w *Writer) Write(ctx context.Context, messages []schemas.Message) error {
 	return nil
 }
 
-// Counts returns what the writer did so far.
+// Counts returns the work of the writer so far.
 func (w *Writer) Counts() Counts { return w.counts.read() }

@@ -216,7 +216,7 @@ func TestForgottenProducersAreReadAgain(t *testing.T) {
 func TestInsertThatNobodyWaitsForIsEndedFirst(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
-	// a stand-in for what a killed process left running
+	// a stand-in for an INSERT that a killed process left running
 	var running errgroup.Group
 	ended := make(chan struct{})
 	running.Go(func() error {
@@ -242,8 +242,8 @@ func TestInsertThatNobodyWaitsForIsEndedFirst(t *testing.T) {
 	}
 }
 
-// TestLedgerIsReadFromTheProjection holds the look-up of batches to the few
-// rows of the projection, whatever the table's size.
+// TestLedgerIsReadFromTheProjection checks that a look-up of batches reads only the few rows of the
+// projection, whatever the table's size.
 func TestLedgerIsReadFromTheProjection(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
