@@ -1,5 +1,5 @@
-// Package producers says what the readers of other tools' files have in common: what a path leads to, and the rows that
-// come of it, as messages or as they are.
+// Package producers has the interface of all readers of other tools' files: the dumps at a path, and their rows, as
+// messages or directly.
 package producers
 
 import (
@@ -13,7 +13,7 @@ import (
 // Tool leaves dumps on disk that we read.
 type Tool struct {
 	Name  string // as `tensortap publish` and the run's row call it
-	Files string // what its files are called in an error, with an article
+	Files string // name of its files in an error, with an article
 	// Find looks for its dumps at a path. The error is ErrNoDump of the tool's package where there are none.
 	Find func(path string) (Found, error)
 	// NoDump is that error.
@@ -24,7 +24,7 @@ type Tool struct {
 type Found struct {
 	Tool         string
 	Dumps        []Dump // by step, then rank
-	RanksGuessed bool   // they were told apart by process ids
+	RanksGuessed bool   // ranks were numbered by process ids
 	Problems     Problems
 	// Describe is the row of the run.
 	Describe func(run string, labels map[string]string) schemas.RunRow
@@ -32,7 +32,7 @@ type Found struct {
 	Reader func(run string, to Rows) Reader
 }
 
-// Labels are those of the run, with a word on its ranks where they were guessed.
+// Labels are the labels of the run, and ranks=guessed where its ranks were guessed.
 func (f *Found) Labels(given map[string]string) map[string]string {
 	if !f.RanksGuessed {
 		return given
@@ -42,11 +42,11 @@ func (f *Found) Labels(given map[string]string) map[string]string {
 	return labels
 }
 
-// Reader reads the dump at a position in Found.Dumps, and says what could not be read of it. Progress is told the bytes
-// read of that dump so far, and may be nil. After an error, the rows taken so far are not those of a whole dump.
+// Reader reads the dump at a position in Found.Dumps, and returns its problems. Progress gets the bytes read of that
+// dump so far, and may be nil. After an error, the rows so far are not a whole dump.
 type Reader func(ctx context.Context, dump int, progress func(bytesRead int64)) (Problems, error)
 
-// Dump is what one rank left of one step.
+// Dump is one rank's files of one step.
 type Dump struct {
 	Rank, Step uint32
 	Dir        string
@@ -68,18 +68,19 @@ type Source struct {
 type Content interface {
 	// Reissue has the next Batches carry another epoch, generation and time.
 	Reissue(epoch uint64, generation uint32, eventTimeNs int64)
-	// Batches are the messages, definitions before what refers to them and the step last. An error ends them.
+	// Batches are the messages: definitions before the rows that refer to them, and the step last. An error
+	// ends them.
 	Batches(ctx context.Context) iter.Seq2[schemas.Message, error]
 }
 
-// Problems are what could not be read: the first ones, and how many there were.
+// Problems returns the first unreadable parts, and the number of all.
 type Problems struct {
 	First []string
 	Count int
 }
 
-// Rows takes rows as they are read, in the order that messages would have. A row and its lists are good until the call
-// returns. The same definition may come several times. Kinds whose function is nil are left out.
+// Rows takes rows as they are read, in the order that messages would have. A row and its lists are good until the
+// call returns. The same definition may come several times. Kinds with a nil function are left out.
 type Rows struct {
 	Rank         func(*schemas.RankRow)
 	Op           func(*schemas.OpRow)

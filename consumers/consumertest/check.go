@@ -17,8 +17,8 @@ func Messages(batches []Batch) []schemas.Message {
 	return messages
 }
 
-// writeAttempts is how often the delivery loop of the suite calls again after
-// an error. A real one never gives up.
+// writeAttempts is the number of calls by the delivery loop of the suite until it gives up. A real
+// loop never gives up.
 const writeAttempts = 20
 
 // mustWrite writes as the delivery loop does: again, until it is not an error.
@@ -60,7 +60,7 @@ func allOf(messages []schemas.Message) []int {
 	return all
 }
 
-// wantRows compares what is stored of kind with the rows of batches.
+// wantRows compares the stored rows of kind with the rows of batches.
 func (t trial) wantRows(kind string, batches []Batch) {
 	t.Helper()
 	difference := make(map[string]int)

@@ -20,9 +20,8 @@ type Write func(ctx context.Context, messages []schemas.Message) error
 
 // Store is one place that a consumer stores into, empty at first.
 type Store interface {
-	// Open returns the Write of a new consumer on the store, as a new process
-	// would have. The one before is abandoned as it stands, as by a kill, and
-	// not used again.
+	// Open returns the Write of a new consumer on the store, as a new process would have it. The
+	// last consumer is abandoned, as by a kill, and not used again.
 	Open(t *testing.T) Write
 	// Rows returns every stored row of kind as Text or RecordTexts makes it,
 	// in any order; of a definition that was stored several times, one.

@@ -14,8 +14,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Malformed returns messages made of a good one that no header gives away:
-// only who decodes their data finds out. Each has a batch number of its own.
+// Malformed returns messages made of a good one. Their headers are sound; only a reader that
+// decodes the data finds the fault. Each has a batch number of its own.
 func Malformed(tb testing.TB, good schemas.Message) []schemas.Message {
 	tb.Helper()
 	stream, err := s2.Decode(nil, good.Data)

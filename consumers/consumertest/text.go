@@ -12,9 +12,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Text is a row, as schemas.TensorRow, in the form in which the suite compares
-// rows: every value in the order of the columns, NaN, infinities, -0 and null
-// told apart, an empty list the same as none.
+// Text is a row, as schemas.TensorRow, as text to compare: every value in the order of the columns.
+// NaN, infinities, -0 and null are distinct; an empty list is the same as none.
 func Text(row any) string {
 	v := reflect.Indirect(reflect.ValueOf(row))
 	parts := make([]string, v.NumField())
@@ -62,8 +61,7 @@ func mapText(pairs map[string]string) string {
 	return listText(parts)
 }
 
-// RecordTexts is Text of every row of an Arrow record whose columns are a
-// table's, in its order.
+// RecordTexts is Text of every row of an Arrow record with a table's columns, in its order.
 func RecordTexts(record arrow.RecordBatch) []string {
 	rows := make([]string, record.NumRows())
 	for i := range rows {

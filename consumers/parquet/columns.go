@@ -10,8 +10,8 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 )
 
-// chunkValues is how many values are handed to a column at once: enough to
-// amortise the call, few enough to stay in the cache.
+// chunkValues is the number of values handed to a column at once: enough to amortise the call, few
+// enough to stay in the cache.
 const chunkValues = 512
 
 // columns writes Arrow arrays into the columns of one row group. Its scratch
@@ -58,8 +58,8 @@ func (c *columns) column(column arrow.Array, field arrow.Field) error {
 	return c.required(column, fill)
 }
 
-// required writes a column without nulls: its values have no levels. A chunk
-// that repeats the one before, as most do in most columns, is not filled again.
+// required writes a column without nulls: its values have no levels. A chunk equal to the last one,
+// as most are in most columns, is not filled again.
 func (c *columns) required(column arrow.Array, fill filler) error {
 	var filled []byte
 	for first := 0; first < column.Len(); first += chunkValues {
@@ -150,8 +150,8 @@ func (c *columns) flush() error {
 	return err
 }
 
-// filler fills values with those of an array from first on. Filling a chunk at
-// a time, rather than asking for one value, is what makes the writer fast.
+// filler fills values with those of an array from first on. It fills a chunk at a time, rather than
+// one value, and so makes the writer fast.
 type filler func(values []pq.Value, first int)
 
 // valuesOf reads a primitive array as Parquet values of the physical type that the schema gives it.

@@ -13,12 +13,12 @@ type Config struct {
 	PageBytes     int    // bytes of one column before encoding after which a page is closed
 }
 
-// DefaultConfig is what fits an archive of any size on a laptop or a server.
+// DefaultConfig suits an archive of any size on a laptop or a server.
 func DefaultConfig() Config {
 	return Config{RowGroupRows: 512 << 10, RowGroupBytes: 64 << 20, PageBytes: 512 << 10}
 }
 
-// Validate says what is wrong with the configuration.
+// Validate returns the first error of the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Dir == "" {

@@ -92,7 +92,7 @@ func TestKillsLoseAndRepeatNothing(t *testing.T) {
 	}
 }
 
-// runChild runs a child for as long, kills it, and notes what it acknowledged.
+// runChild runs a child for that time, kills it, and notes the acknowledged messages.
 func runChild(t *testing.T, dir string, lifetime time.Duration, acknowledged map[string]uint64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,8 +14,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// batchesKey names the list of batches in a file's own metadata: a file says
-// what it holds even without the manifest, and which rows came in which message.
+// batchesKey names the list of batches in a file's own metadata: a file lists its batches even
+// without the manifest, with the rows of each message.
 const batchesKey = "tensortap.batches"
 
 // batch is one message in a file: the next Rows rows.
@@ -139,7 +139,7 @@ func (d *draft) discard() error {
 	return os.Remove(d.path)
 }
 
-// footerBytes is the length of the footer, which the last 8 bytes of a whole file tell.
+// footerBytes is the length of the footer, from the last 8 bytes of a whole file.
 func footerBytes(path string, size int64) (uint32, error) {
 	f, err := os.Open(path)
 	if err != nil {

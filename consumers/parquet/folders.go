@@ -52,7 +52,7 @@ func (w *Writer) remove(path string) error {
 	return fmt.Errorf("remove file that does not count: %w", err)
 }
 
-// sweep removes what could not be removed before.
+// sweep removes files that could not be removed before.
 func (w *Writer) sweep() error {
 	w.mu.Lock()
 	stray := w.stray

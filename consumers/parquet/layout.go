@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// form is how files of one kind are written.
+// form is the layout of files of one kind.
 type form struct {
 	kind    string
 	schema  *pq.Schema
@@ -91,8 +91,8 @@ func optional(c schemas.Column, n pq.Node) pq.Node { //nolint:ireturn // schemas
 	return n
 }
 
-// integer stores names of things as indices into a dictionary, and numbers as
-// differences to the one before.
+// integer stores names of things as indices into a dictionary, and numbers as differences to the
+// last one.
 func integer(c schemas.Column) pq.Node { //nolint:ireturn // schemas consist of this interface
 	n := integerOf(c.Type)
 	if c.Unit == schemas.Hash && c.Name != "digest" {
@@ -120,9 +120,9 @@ func integerOf(t schemas.Type) pq.Node { //nolint:ireturn // schemas consist of 
 	return pq.Uint(64)
 }
 
-// unbounded is a floating-point type whose page index promises nothing: a
-// reader that orders NaN above all numbers would skip pages by the bounds of
-// the numbers alone, and with them the very rows one looks for here.
+// unbounded is a floating-point type whose page index promises nothing. A reader that orders NaN
+// above all numbers would skip pages by the bounds of the numbers alone, and miss the very rows
+// that one looks for here.
 type unbounded struct{ pq.Type }
 
 // NewColumnIndexer implements parquet.Type.
@@ -133,7 +133,7 @@ func (t unbounded) NewColumnIndexer(int) pq.ColumnIndexer { //nolint:ireturn // 
 	return &anyFloat{least: pq.DoubleValue(math.Inf(-1)).Bytes(), greatest: pq.DoubleValue(math.Inf(1)).Bytes()}
 }
 
-// anyFloat is a page index in which each page may hold any value.
+// anyFloat is a page index for pages of any values.
 type anyFloat struct {
 	index           format.ColumnIndex
 	least, greatest []byte

@@ -27,7 +27,7 @@ func spanOf(kind string, id schemas.Identity) Span {
 	return Span{Kind: kind, RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, First: id.Batch, Last: id.Batch}
 }
 
-// producer is the span without its range: what batches are counted by.
+// producer is the span without its range: batches are counted by it.
 func (s Span) producer() Span { return s.with(schemas.BatchSpan{}) }
 
 func (s Span) batches() schemas.BatchSpan { return schemas.BatchSpan{First: s.First, Last: s.Last} }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrInUse says that another process has the archive open. Its reader tells
-// the user so and does not try again by itself.
+// ErrInUse says that another process has the archive open. Its reader tells the user, and does not
+// try again by itself.
 var ErrInUse = errors.New("archive is in use by another process")
 
 // lockFolder keeps every other process out until the file is closed, or this process ends.

@@ -16,8 +16,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// entry is a line of the manifest: a file that belongs to the archive, or, when
-// Lost is set, one that no longer does.
+// entry is a line of the manifest: a file that belongs to the archive or, when Lost is set, a file
+// that no longer does.
 type entry struct {
 	File    string      `json:"file"` // relative to the folder of the archive, with slashes
 	Lost    string      `json:"lost,omitempty"`
@@ -95,7 +95,7 @@ func parseLine(line []byte) (entry, error) {
 	return e, nil
 }
 
-// manifest is the list of what the archive holds. Lines are only ever added.
+// manifest lists the files of the archive. Lines are only ever added.
 type manifest struct {
 	mu   sync.Mutex
 	file *os.File
@@ -116,8 +116,8 @@ func openManifest(path string) (*manifest, error) {
 	return m, nil
 }
 
-// load finds the end of the last whole line. What follows it is the rest of an
-// append that a crash cut short, and of no effect.
+// load finds the end of the last whole line. The rest is an append that a crash cut short, without
+// effect.
 func (m *manifest) load() error {
 	text, err := io.ReadAll(io.NewSectionReader(m.file, 0, math.MaxInt64))
 	if err != nil {
@@ -127,7 +127,7 @@ func (m *manifest) load() error {
 	return nil
 }
 
-// read returns all lines, and how many more of them are damaged.
+// read returns all whole lines, and the number of damaged ones.
 func (m *manifest) read() (entries []entry, damaged int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +174,7 @@ func (m *manifest) add(entries ...entry) error {
 	return nil
 }
 
-// cut removes what an append that did not end well left behind.
+// cut removes the rest of an append that failed.
 func (m *manifest) cut() error {
 	if !m.torn {
 		return nil

@@ -6,11 +6,11 @@ type counters struct {
 	files, rows, bytes, duplicates, rejected atomic.Uint64
 }
 
-// Stats counts what was done since Open.
+// Stats counts the work since Open.
 type Stats struct {
 	Files      uint64 // made
 	Rows       uint64 // stored
-	Bytes      uint64 // of those files
+	Bytes      uint64 // of the files written
 	Duplicates uint64 // messages left out since the archive held them already
 	Rejected   uint64 // messages that can never be stored
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// runName is the column of a run's rows that tells its name.
+// runName is the column with the name of a run.
 type runName struct {
 	Name string `parquet:"name"`
 }
 
-// RunNames is what the runs of the archive in the folder are called, as far as its files can be read: nobody needs to have
-// it open, and somebody may be writing it.
+// RunNames returns the names of the runs in the folder's archive, as far as its files can be read. The archive need
+// not be open, and may be written meanwhile.
 func RunNames(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "event="+schemas.Run().Kind(), "run=*", "*.parquet"))
 	if err != nil {
@@ -29,7 +29,7 @@ func RunNames(dir string) ([]string, error) {
 		}
 		rows, err := pq.ReadFile[runName](file)
 		if err != nil || len(rows) == 0 {
-			continue // it has just gone, or is damaged, which the writer tells when it opens
+			continue // it has just gone, or is damaged; the writer reports that when it opens
 		}
 		names, last = append(names, rows[0].Name), filepath.Dir(file)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/tensortap/tensortap/internal/durable"
 )
 
-// Recovery is what Open found and did.
+// Recovery lists the findings and actions of Open.
 type Recovery struct {
 	Files        int // that belong to the archive
 	Removed      int // files that were never acknowledged
@@ -25,10 +25,10 @@ type Recovery struct {
 	DamagedLines int // of the manifest
 }
 
-// Open makes the archive ready for writing: it takes the lock, removes what
-// was never acknowledged, and compares every file's size and end with the
-// manifest (Verify reads all of them). What does not fit is quarantined, and
-// its batches are Missing until they are written again.
+// Open makes the archive ready for writing: it takes the lock, removes files that were never
+// acknowledged, and compares every file's size and end with the manifest (Verify reads all of
+// them). A file that does not match is quarantined, and its batches are Missing until they are
+// written again.
 func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
 	if err := os.MkdirAll(w.cfg.Dir, 0o700); err != nil {
 		return r, fmt.Errorf("open archive: %w", err)
@@ -86,7 +86,8 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 	return r, w.strays(files, &r)
 }
 
-// current is the files that the lines of a manifest leave, by name, and the batches of those lost.
+// current returns the files of the archive by its manifest, by name, and the batches of the lost
+// ones.
 func current(entries []entry) (files map[string]entry, lost []Span) {
 	files = make(map[string]entry, len(entries))
 	for _, e := range entries {
@@ -137,7 +138,7 @@ func (w *Writer) check(e entry) error {
 	return nil
 }
 
-// quarantine takes a file out of the archive and says so in the manifest.
+// quarantine takes a file out of the archive and writes so into the manifest.
 func (w *Writer) quarantine(e entry, reason error) error {
 	if err := w.moveAway(e.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -189,7 +190,7 @@ func (w *Writer) strays(files map[string]entry, r *Recovery) error {
 	return nil
 }
 
-// quarantineStray reads what a file holds out of the file itself.
+// quarantineStray reads the batches of a file from the file itself.
 func (w *Writer) quarantineStray(name string) error {
 	e := entry{File: name}
 	kind, run, ok := placeOf(name)

@@ -10,11 +10,10 @@
 // The keys of the folders, event and run, are the names of no column: readers
 // take them for columns of their own.
 //
-// A file is written under tmp, made durable, renamed to its place, and then
-// named in the manifest together with the batches that it holds. Only then is
-// the write acknowledged. The manifest is the truth: a file without a line in
-// it was never acknowledged and is removed at the next start, and a batch that
-// it names is not stored again, whoever sends it and however late.
+// A file is written under tmp, made durable, renamed to its place, and then named in the manifest
+// together with its batches. Only then is the write acknowledged. The manifest is the truth: a file
+// without a line in it was never acknowledged and is removed at the next start. A batch in the
+// manifest is not stored again, whoever sends it and however late.
 package parquet
 
 import (
@@ -65,11 +64,10 @@ func New(cfg Config) (*Writer, error) {
 	return w, nil
 }
 
-// Write stores the messages, all of one kind, in one new file per run. Nil
-// means that every row is durable; batches that the archive holds already are
-// counted and left out. A *schemas.RejectedError names those that can never be
-// stored; the others are durable. After any other error some of them may be
-// stored, and the call may be repeated as it is.
+// Write stores the messages, all of one kind, in one new file per run. Nil means that every row is
+// durable; batches that the archive has already are counted and left out. A *schemas.RejectedError
+// names messages that can never be stored; the others are durable. After any other error some
+// messages may be stored, and the call may be repeated unchanged.
 func (w *Writer) Write(ctx context.Context, messages []schemas.Message) error {
 	if len(messages) == 0 {
 		return nil

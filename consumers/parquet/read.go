@@ -17,12 +17,11 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Messages reads the archive back as the messages that it was made of, with
-// their identities, so that tables can be filled again when the stream no
-// longer holds them. Without kinds it reads all. The rows are the same; the
-// bytes of a message may differ from those it came in. An error is the last
-// that is yielded. Writing may go on meanwhile. No command uses it yet: tests
-// prove by it that the archive holds what was published.
+// Messages reads the archive back as its original messages, with their identities, so that tables
+// can be filled again when the stream no longer has them. Without kinds it reads all. The rows are
+// the same; the bytes of a message may differ from the original. It ends after an error. Writing
+// may go on meanwhile. No command uses it yet: tests prove by it that the archive has all published
+// rows.
 func (w *Writer) Messages(ctx context.Context, kinds ...string) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
 		entries, err := w.entries()

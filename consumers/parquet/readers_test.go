@@ -18,7 +18,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// facts is what readers must agree on about a column, whatever the order of its rows.
+// facts must be the same for all readers of a column, whatever the order of its rows.
 type facts struct {
 	Nulls        int    `json:"nulls"`
 	Type         string `json:"type"`

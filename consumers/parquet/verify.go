@@ -13,9 +13,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Verify reads every byte of the archive, as it was when it was called, and
-// quarantines the files whose checksum does not fit. It returns how many those
-// are; their batches are Missing afterwards. Writing may go on meanwhile.
+// Verify reads every byte of the archive, as it was at the call, and quarantines files with a wrong
+// checksum. It returns their number; their batches are Missing afterwards. Writing may go on
+// meanwhile.
 func (w *Writer) Verify(ctx context.Context) (damaged int, err error) {
 	entries, err := w.entries()
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package agent serves the processes of a host that are observed by the collector.
 //
-// Each process writes what it sees into a folder of its own below the spool root (producers/torch/SPOOL.md). An [Agent]
-// finds those folders, turns their records into rows, publishes these, and deletes what the stream has acknowledged.
-// It may be killed at any time: before a message leaves, the place where its batches are cut is on disk, so that the
-// next agent makes the very same messages under the same ids.
+// Each process writes its records into a folder of its own below the spool root (producers/torch/SPOOL.md). An
+// [Agent] finds those folders, turns their records into rows, publishes these, and deletes acknowledged records. It
+// may be killed at any time: before a message leaves, the bounds of its batches are on disk, so that the next agent
+// makes the very same messages under the same ids.
 package agent
 
 import (
@@ -39,7 +39,7 @@ type Start struct {
 	Resume bool // it may go on with a rank that has ended
 }
 
-// Stream is how an agent reaches the stream.
+// Stream is the agent's way to the stream.
 type Stream struct {
 	// NewPublisher makes a publisher for one process.
 	NewPublisher func() (Publisher, error)
@@ -49,28 +49,28 @@ type Stream struct {
 	Finish func(ctx context.Context, s Start, ended bool) error
 }
 
-// Config says what an agent serves, and how.
+// Config has the agent's folders, stream and intervals.
 type Config struct {
 	Root     string // folder of the processes' folders; need not exist yet
 	Payloads string // folder below which processes keep raw tensors when asked to; need not exist yet
 	Resume   bool   // ranks that have ended may be started again under the same run
 	Stream   Stream
-	Tell     func(text string) // told in a line what is served; calls may overlap
+	Tell     func(text string) // gets a line about each process served; calls may overlap
 	Now      func() time.Time
 
-	ScanEvery      time.Duration // how often new processes are looked for, and served ones told that an agent is there
+	ScanEvery      time.Duration // interval of looking for new processes, and of the agent's own signs of life
 	PollEvery      time.Duration // how often a process's records are looked at
 	BatchAge       time.Duration // after which records are published, few as they are
 	BatchRows      int           // rows of a message
 	WindowRecords  int           // most records that are published together
 	CheckpointRows uint64        // records after which the state is written down in the midst of a step
 	HeartbeatEvery time.Duration // how often a sign of life is published
-	StallAfter     time.Duration // after which a record that is not written, while later ones are, is given up
+	StallAfter     time.Duration // time after which a missing record before later ones is given up
 	DeadAfter      time.Duration // silence after which a process that is not found counts as dead
 	RetryAfter     time.Duration // pause before a folder that failed or was refused is looked at again
 }
 
-// DefaultConfig suits one host. Root, Payloads, Stream and Tell are the caller's.
+// DefaultConfig suits one host. The caller sets Root, Payloads, Stream and Tell.
 func DefaultConfig(root string, now func() time.Time) Config {
 	return Config{
 		Root: root, Now: now, Tell: func(string) {},
@@ -80,12 +80,12 @@ func DefaultConfig(root string, now func() time.Time) Config {
 	}
 }
 
-// Counts is what an agent did since it began. Its fields may be read at any time.
+// Counts is the work of an agent since it began. Its fields may be read at any time.
 type Counts struct {
 	Processes atomic.Int64  // served, now
 	Messages  atomic.Uint64 // acknowledged by the stream
-	Rows      atomic.Uint64 // of those
-	Tensors   atomic.Uint64 // of those, rows of tensor
+	Rows      atomic.Uint64 // in those messages
+	Tensors   atomic.Uint64 // rows of tensor among them
 	Skipped   atomic.Uint64 // records that were reserved and never written
 	Damaged   atomic.Uint64 // definitions that could not be read
 	Failures  atomic.Uint64 // times that a folder could not be served
@@ -99,7 +99,7 @@ type Agent struct {
 	mutex  sync.Mutex
 	served map[string]*served   // by the name of the folder
 	later  map[string]time.Time // folders that are left alone until then
-	said   map[string]string    // the last trouble told of a folder
+	said   map[string]string    // the last trouble reported of a folder
 }
 
 // New returns an agent. It touches nothing yet.
@@ -107,11 +107,11 @@ func New(cfg Config) *Agent {
 	return &Agent{cfg: cfg, served: map[string]*served{}, later: map[string]time.Time{}, said: map[string]string{}}
 }
 
-// Counts is what it did so far.
+// Counts returns the work so far.
 func (a *Agent) Counts() *Counts { return &a.counts }
 
-// Run serves every process below the root until ctx ends. A folder that can not be served is told of, and does not stop
-// the others.
+// Run serves every process below the root until ctx ends. A folder that cannot be served is reported, and does not
+// stop the others.
 func (a *Agent) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ticker := time.NewTicker(a.cfg.ScanEvery)
@@ -164,7 +164,8 @@ func (a *Agent) scan(ctx context.Context, group *errgroup.Group) error {
 	return nil
 }
 
-// discard removes what is left of a folder whose process was published whole. Another agent may be at it.
+// discard removes the folder of a process that was published whole. Another agent may remove it at the
+// same time.
 func (a *Agent) discard(name string) {
 	if err := os.RemoveAll(filepath.Join(a.cfg.Root, name)); err != nil {
 		a.troubleLocked(name, err)
@@ -200,7 +201,7 @@ func (a *Agent) isOld(name string) bool {
 	return err == nil && a.cfg.Now().Sub(info.ModTime()) > time.Minute
 }
 
-// trouble tells what is wrong, once until that changes.
+// trouble reports a fault, once until it changes.
 func (a *Agent) trouble(name string, err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// clockSlack is how far the clocks that tell a process's start may disagree.
+// clockSlack is the greatest disagreement of the clocks for a process's start.
 const clockSlack = 2 * time.Second
 
-// alive says whether the process that the header names still runs. One in another namespace of processes is not found,
-// but gives signs of life: only one that is silent for so long is dead.
+// alive says whether the process of the header still runs. A process in another namespace is not found, but gives
+// signs of life: it is dead only after it was silent for so long.
 func alive(head schemas.SpoolHead, now time.Time, silence time.Duration) bool {
 	started, found := processStart(head.PID)
 	if found && !started.After(time.Unix(0, head.StartedNs).Add(clockSlack)) {
@@ -26,8 +26,8 @@ func alive(head schemas.SpoolHead, now time.Time, silence time.Duration) bool {
 	return now.Sub(time.Unix(0, max(head.HeartbeatNs, head.StartedNs))) < silence
 }
 
-// processStart is when the process began, if there is one that is more than a zombie. Where that is not to be learnt it
-// is the zero time.
+// processStart is the start of the process, if it exists and is more than a zombie. An unknown start is the zero
+// time.
 func processStart(pid uint64) (time.Time, bool) {
 	if pid == 0 || pid > 1<<31-1 {
 		return time.Time{}, false
@@ -37,7 +37,7 @@ func processStart(pid uint64) (time.Time, bool) {
 		err := syscall.Kill(int(pid), 0) //nolint:gosec // just bounded
 		return time.Time{}, err == nil || errors.Is(err, syscall.EPERM)
 	}
-	// The name in brackets may hold anything; what follows its last bracket is the state and then numbers.
+	// The name in brackets may hold anything; the state and then numbers follow its last bracket.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const stateField, startField = 0, 19
 	if len(fields) <= startField || fields[stateField] == "Z" || fields[stateField] == "X" {

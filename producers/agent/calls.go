@@ -15,7 +15,7 @@ type tallied struct {
 	Count     uint64 `json:"n"`
 }
 
-// callFacts is what is known of a call before it runs.
+// callFacts are the facts of a call before it runs.
 type callFacts struct {
 	op     uint32
 	path   string
@@ -57,7 +57,8 @@ func (t *translator) tallied(memory []byte) {
 	step.Tally = append(step.Tally, tallied{Signature: r.Signature, Module: r.Module, Count: r.CallCount})
 }
 
-// tally hands over what the step called, whose rows were perhaps handed over before: steps that call the same share them.
+// tally hands over the calls of the step. Its rows may have been handed over before: steps with the same calls share
+// them.
 func (t *translator) tally(step *openStep) error {
 	if len(step.Tally) == 0 {
 		return nil
@@ -90,7 +91,7 @@ func (t *translator) tallyRows(calls []tallied) (rows []schemas.TallyRow, total 
 	return rows, total
 }
 
-// doing is what a process that died was at, in words. To be asked before its step is closed.
+// doing describes, in words, the work of a process that died. Ask before its step is closed.
 func (t *translator) doing(last *sign) string {
 	if t.Step == nil && !t.Adrift && last.Step < t.Next {
 		return fmt.Sprintf("no step that is recorded was under way when the process ended without a word: this op, the last one seen, was over with step %d, %v before the last sign of life",
@@ -107,7 +108,7 @@ func between(fromNs, toNs int64) time.Duration {
 	return max(0, time.Duration(toNs-fromNs)).Round(100 * time.Millisecond)
 }
 
-// diedIn tells which call was under way, or the last one, when a process died whose ops were counted.
+// diedIn returns the call under way, or else the last one, of a dead process whose ops were counted.
 func (t *translator) diedIn(last *sign, doing string) error {
 	call, _ := at(t.known.calls, last.Call)
 	if last.State != heartDied || call.op == 0 || call.op != last.Op {

@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// counted is a spool of steps whose ops were counted: equal ones, but for the last.
+// counted is a spool of steps whose ops were counted: equal ones, except the last.
 func counted(t *testing.T, root string, o testbed.SpoolOptions, steps uint32) *testbed.Spool {
 	t.Helper()
 	s := testbed.NewSpool(t, root, o)
@@ -43,7 +43,8 @@ func TestEqualStepsShareATally(t *testing.T) {
 	contiguous(t, l)
 }
 
-// diedAtWork is what is told of a process that ended in a step, so long after its last call had begun; or between steps.
+// diedAtWork is the failure of a process that ended in a step, so long after its last call had begun; or between
+// steps.
 func diedAtWork(t *testing.T, step uint32, after time.Duration, lastOp string) (*log, []schemas.FailureRow) {
 	t.Helper()
 	root, l := t.TempDir(), newLog(t)

@@ -12,7 +12,7 @@ import (
 // mostOrdinals bounds the memory that a damaged ordinal can cost.
 const mostOrdinals = 1 << 24
 
-// catalogue knows what the process's ordinals mean. Slices are indexed by them; 0 is none.
+// catalogue knows the meaning of the process's ordinals. Slices are indexed by them; 0 is none.
 type catalogue struct {
 	ops     []uint64
 	sites   []uint64
@@ -24,7 +24,7 @@ type catalogue struct {
 	calls      []callFacts
 }
 
-// layoutFacts is what rows of tensor need of a layout.
+// layoutFacts are the facts of a layout for rows of tensor.
 type layoutFacts struct {
 	id       uint64
 	elements uint64

@@ -17,7 +17,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// What a request asks for.
+// Kinds of requests.
 const (
 	DoCapture = "capture" // more detail for some steps
 	DoStop    = "stop"    // record nothing
@@ -54,7 +54,7 @@ const (
 	StateUntold    = "untold"    // of a poke: the process has not written its stacks yet
 )
 
-// Answer is what becomes of a request in one process.
+// Answer is the outcome of a request in one process.
 type Answer struct {
 	Sequence uint32 `json:"sequence"`
 	Rank     uint32 `json:"rank"`
@@ -70,7 +70,7 @@ type Answer struct {
 	Op          string `json:"op,omitempty"` // under way, or the last one; empty when there was none
 	SinceNs     int64  `json:"since_ns,omitempty"`
 	HeartbeatNs int64  `json:"heartbeat_ns,omitempty"`
-	NowNs       int64  `json:"now_ns,omitempty"` // the agent's clock, which is that of the process
+	NowNs       int64  `json:"now_ns,omitempty"` // the agent's clock, which is the process's, too
 	Dropped     uint64 `json:"dropped,omitempty"`
 	Stacks      string `json:"stacks,omitempty"`
 }
@@ -108,7 +108,7 @@ func (r *Request) text(folder string) ([]byte, error) {
 	return json.Marshal(asked)
 }
 
-// Ask hands a request to every process of the run that is served, and says what has become of it so far. It waits for none.
+// Ask hands a request to every served process of the run, and returns the answers so far. It waits for none.
 func (a *Agent) Ask(r *Request) []Answer {
 	var answers []Answer
 	for _, s := range a.current() {
@@ -155,7 +155,8 @@ func (s *served) answer(r *Request) (answer Answer, meant bool) {
 	return answer, true
 }
 
-// hand gives the process the request, if it is not busy with another, and says what it has answered.
+// hand gives the process the request, unless it is busy with another, and returns the process's
+// answer.
 func (s *served) hand(r *Request, answer *Answer) error {
 	if known, ok := s.answers[r.Sequence]; ok {
 		*answer = known
@@ -189,7 +190,7 @@ func (s *served) hand(r *Request, answer *Answer) error {
 	return nil
 }
 
-// remember keeps the answer for who asks again after the process was asked something else.
+// remember keeps the answer, for a caller that asks again after the next request.
 func (s *served) remember(answer *Answer) {
 	const most = 64
 	if s.answers == nil || len(s.answers) >= most {
@@ -253,7 +254,7 @@ func opName(dir string, op uint32) string {
 	}
 }
 
-// stacksOf is what the process has written of its threads.
+// stacksOf reads the stacks that the process has written.
 func stacksOf(dir string) string {
 	const most = 64 << 10
 	file, err := os.OpenFile(filepath.Join(dir, stacksFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -275,7 +276,7 @@ func (h *header) control() (asked schemas.SpoolAsked, answered schemas.SpoolAnsw
 	return asked, answered
 }
 
-// ask writes a request. The process tells by the checksum whether all of it is there.
+// ask writes a request. The checksum shows the process whether the request is whole.
 func (h *header) ask(sequence uint32, text []byte) {
 	asked, _ := h.control()
 	at := schemas.SpoolControlOffset + askedBytes

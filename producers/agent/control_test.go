@@ -45,7 +45,7 @@ func asked(tb testing.TB, a *agent.Agent, r agent.Request, state string) agent.A
 	return agent.Answer{}
 }
 
-// answer has the process of the spool say something of the request that it was given.
+// answer makes the process of the spool answer the request that it got.
 func answer(tb testing.TB, s *testbed.Spool, a schemas.SpoolAnswered, text string) {
 	tb.Helper()
 	a.Length = uint32(len(text))
@@ -193,7 +193,7 @@ func TestTheCollectorReadsWhatTheAgentAsksAndTheAgentWhatItAnswers(t *testing.T)
 			t.Errorf("the process read %s, want %s", &said, want)
 		}
 	}
-	if poke.Stacks != "" || poke.HeartbeatNs == 0 { // its one thread is the one that writes
+	if poke.Stacks != "" || poke.HeartbeatNs == 0 { // its one thread is the writer
 		t.Errorf("poke %+v", poke)
 	}
 }

@@ -36,8 +36,9 @@ type cutEntry struct {
 	Window     *window `json:"window,omitempty"`
 }
 
-// cuts is the agent's memory in a process's folder: the last state whose messages were all acknowledged, and the windows
-// since. Each record has its length and checksum before it; a torn one at the end was never acted on.
+// cuts is the agent's memory in a process's folder: the last state whose messages were all acknowledged, and the
+// windows since then. Each record has its length and checksum before it; the agent never acted on a torn one at the
+// end.
 type cuts struct {
 	dir      string
 	log      *os.File

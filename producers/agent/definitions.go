@@ -66,7 +66,7 @@ func openDefinitions(dir string) (*definitions, error) {
 	return &definitions{file: file}, nil
 }
 
-// rewind has the next definition be the one at that place.
+// rewind makes the definition at that place the next one.
 func (d *definitions) rewind(at int64) { d.at, d.buffer = at, nil }
 
 func (d *definitions) close() error { return d.file.Close() }
@@ -104,7 +104,7 @@ func firstDefinition(data []byte) (text []byte, whole bool) {
 	return text, crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) == binary.LittleEndian.Uint32(data[4:])
 }
 
-// fill reads on behind what was read, and says whether anything came. What was read of a torn definition is read again.
+// fill reads on, and says whether anything came. It reads a torn definition again.
 func (d *definitions) fill() (bool, error) {
 	info, err := d.file.Stat()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// about is the first two definitions of a folder: which run and rank its process is of.
+// about is the first two definitions of a folder: the run and rank of its process.
 type about struct {
 	run  schemas.RunRow
 	rank schemas.RankRow
@@ -56,7 +56,7 @@ type rankDefinition struct {
 	StartedTimeNs *int64 `json:"started_time_ns"`
 }
 
-// readAbout takes the first two definitions, which are those of run and rank.
+// readAbout reads the first two definitions: run and rank.
 func readAbout(from *definitions, head schemas.SpoolHead) (about, error) {
 	var run runDefinition
 	if err := readKind(from, "run", &run); err != nil {

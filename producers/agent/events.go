@@ -56,7 +56,8 @@ func (t *translator) unseen(memory []byte) error {
 	return measure(t.out, &t.out.unseen, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Subject))
 }
 
-// payload tells where a raw tensor lies. Without its step and site nobody could find it: the row is left out and counted.
+// payload gives the place of a raw tensor. Without its step and site nobody could find it: the row is left out and
+// counted.
 func (t *translator) payload(memory []byte) error {
 	var r schemas.SpoolPayload
 	r.Load(memory)
@@ -112,7 +113,8 @@ func (t *translator) heartbeat(s *sign) error {
 	return measure(t.out, &t.out.heartbeat, &t.out.rows, row.EventTimeNs, &row.Batch, &row, 0)
 }
 
-// close tells the process's end: the step under way as one cut short, what no step told to be lost, and the last sign.
+// close reports the process's end: the step under way as cut short, losses outside of steps as lost, and the last
+// sign.
 func (t *translator) close(last *sign, dropped uint64) error {
 	doing := t.doing(last)
 	if t.Step != nil && dropped > t.Dropped {
@@ -135,7 +137,7 @@ func (t *translator) close(last *sign, dropped uint64) error {
 	return t.heartbeat(last)
 }
 
-// droppedBetween tells of records that were lost and that no row of step counts.
+// droppedBetween reports lost records that no row of step counts.
 func (t *translator) droppedBetween(timeNs int64, count uint64) error {
 	row := schemas.UnseenRow{
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: timeNs,

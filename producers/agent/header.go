@@ -86,12 +86,12 @@ func (h *header) load() schemas.SpoolHead {
 	return head
 }
 
-// look tells the process that an agent is there.
+// look shows the process that an agent is there.
 func (h *header) look(now time.Time) {
 	binary.LittleEndian.PutUint64(h.page[schemas.SpoolAgentOffset:], uint64(now.UnixNano())) //nolint:gosec // after 1970
 }
 
-// release tells the process which segments it may count as free.
+// release tells the process how many segments are free.
 func (h *header) release(first uint32) {
 	binary.LittleEndian.PutUint32(h.page[schemas.SpoolAgentOffset+8:], first)
 }

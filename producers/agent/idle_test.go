@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/producers/agent"
 )
 
-// BenchmarkIdleAgent says what eight processes cost the host while they do nothing.
+// BenchmarkIdleAgent measures the cost of eight idle processes on the host.
 func BenchmarkIdleAgent(b *testing.B) {
 	root, l := b.TempDir(), newLog(b)
 	for rank := range uint32(8) {

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// payloadLocation is that of a raw tensor of a live process: the name of the process's folder, then numbers.
+// payloadLocation is the location of a live process's raw tensor: the name of the process's folder, then
+// numbers.
 var payloadLocation = regexp.MustCompile(`^[0-9]+-[0-9a-f]{16}/[0-9]+-[0-9]+-[0-9]+\.safetensors$`)
 
-// IsPayload says whether a location is that of a raw tensor that a live process kept, below a folder of such.
+// IsPayload says whether a location is that of a live process's raw tensor, below a folder of payloads.
 func IsPayload(location string) bool { return payloadLocation.MatchString(location) }
 
 // KeepsPayloads says whether live processes have kept raw tensors in the folder: it then holds a folder for each.

@@ -32,7 +32,7 @@ func (s *served) publish(ctx context.Context, w *window) error {
 	return s.acknowledged(w)
 }
 
-// begun empties what is known of the records behind the position, which has moved.
+// begun forgets the records behind the position, which has moved.
 func (s *served) begun() {
 	s.frontier, s.skipped, s.stepEnded = s.t.Position, nil, false
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// resume brings the state to where the last agent was, and publishes once more what it may not have.
+// resume restores the state of the last agent, and publishes once more whatever the stream may lack.
 func (s *served) resume(ctx context.Context) error {
 	s.t.state = s.startState()
 	s.t.out.muted = true
@@ -32,7 +32,7 @@ func (s *served) resume(ctx context.Context) error {
 	return nil
 }
 
-// startState is the last checkpoint or, before the first one, that of the process's beginning.
+// startState is the last checkpoint or, before the first one, the state at the process's beginning.
 func (s *served) startState() *state {
 	if c := s.cuts.checkpoint; c != nil {
 		again := *c
@@ -67,8 +67,8 @@ func (s *served) repeat(ctx context.Context, w *window, publish bool) error { //
 	return s.cuts.acknowledge(w.Number)
 }
 
-// resumeBehind goes on behind windows whose records the process has given up. What of the last one was published cannot
-// be known: its batches remain a gap if they were not, and its definitions are handed over again.
+// resumeBehind continues behind windows whose records the process has given up. Nobody knows how much of the last
+// window was published: unpublished batches remain a gap, and its definitions are handed over again.
 func (s *served) resumeBehind(ctx context.Context) error {
 	last := s.cuts.windows[len(s.cuts.windows)-1]
 	s.t.state = s.startState()
@@ -81,8 +81,8 @@ func (s *served) resumeBehind(ctx context.Context) error {
 	return s.skipTo(ctx, max(s.t.Position, uint64(head.FirstSegment)*s.t.from.rows))
 }
 
-// forgetEnded lets go of the step under way where a window since has the row that ended it: it is not to be cut short,
-// too. What comes next is of a step whose beginning is gone.
+// forgetEnded drops the step under way if a later window has the row of its end: it must not be cut short, too. The
+// next records belong to a step without a known beginning.
 func (t *translator) forgetEnded(last *window) {
 	step := t.out.step.Kind()
 	if t.Step != nil && last.After[step] > t.Numbers[step] {
@@ -101,7 +101,7 @@ func (s *served) gap(ctx context.Context, head *schemas.SpoolHead) error {
 
 // skipTo publishes that the records up to the position are gone.
 func (s *served) skipTo(ctx context.Context, position uint64) error {
-	// What the step under way has so far must be known when this is repeated, and its records may not be there then.
+	// The step under way must be known when this is repeated, and its records may be gone by then.
 	if err := s.checkpoint(); err != nil {
 		return err
 	}

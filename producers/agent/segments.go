@@ -33,7 +33,7 @@ func (s *segments) kind(position uint64) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	// What comes before the commit word is written before it; the load keeps that order for the reader.
+	// Fields before the commit word are written before it; the load keeps that order for the reader.
 	return atomic.LoadUint32((*uint32)(unsafe.Pointer(&record[schemas.SpoolCommitOffset]))), nil
 }
 

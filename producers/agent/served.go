@@ -16,7 +16,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// retiredSuffix is that of a folder whose process was published whole, while it is being removed.
+// retiredSuffix marks the folder of a process that was published whole, while it is being removed.
 const retiredSuffix = ".done"
 
 // errServedElsewhere says that another agent has the folder.
@@ -37,7 +37,7 @@ type served struct {
 	start       Start
 	t           *translator
 
-	mutex    sync.Mutex // guards what follows against look and ask
+	mutex    sync.Mutex // guards the fields below against look and ask
 	header   *header
 	admitted *about            // once the process is
 	answers  map[uint32]Answer // to the last requests, by their sequence
@@ -119,7 +119,7 @@ func (s *served) look(now time.Time) {
 	s.withHeader(func() { s.header.look(now) })
 }
 
-// withHeader does something with the page, if there is one. That it was cut short behind our back is told by run.
+// withHeader calls f with the page, if there is one. Run reports a page that was cut short meanwhile.
 func (s *served) withHeader(do func()) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

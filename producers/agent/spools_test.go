@@ -23,7 +23,7 @@ func deadPID(tb testing.TB) int {
 	return cmd.Process.Pid
 }
 
-// longAgo is a start whose signs of life are stale.
+// longAgo is a start with stale signs of life.
 func longAgo() time.Time { return time.Now().Add(-time.Hour) }
 
 func TestADeadProcessLeavesItsOpenStepAndWhatItWasDoing(t *testing.T) {

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	// mostOps bounds what a step that never ends costs in memory; what comes later is not part of its program.
+	// mostOps bounds the memory of a step that never ends; later ops are not part of its program.
 	mostOps = 1 << 20
-	// mostPrograms is how many programs, and tallies, are remembered as handed over; one forgotten is handed over again.
+	// mostPrograms is the number of programs, and tallies, remembered as handed over; a forgotten one is handed over
+	// again.
 	mostPrograms = 4096
 )
 
@@ -24,7 +25,7 @@ type call struct {
 	TimeNs int64  `json:"t"`
 }
 
-// openStep is what is known of a step that has not ended.
+// openStep is a step that has not ended.
 type openStep struct {
 	Number  uint32          `json:"number"`
 	BeginNs *int64          `json:"begin_ns,omitempty"` // nil when no record said so
@@ -91,7 +92,7 @@ func (s *openStep) complete(c call) {
 	s.Done = append(s.Done, c)
 }
 
-// abandon completes what was under way, innermost first, as if it had ended.
+// abandon completes the ops under way, innermost first, as if they had ended.
 func (s *openStep) abandon() {
 	for _, c := range slices.Backward(s.Open) {
 		s.complete(c)

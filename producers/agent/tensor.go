@@ -46,7 +46,7 @@ func (t *translator) tensor(position uint64, memory []byte) (uint64, error) {
 	return taken, measure(t.out, &t.out.tensor, &t.out.rows, of.TimeNs, &t.tensorRow.Batch, &t.tensorRow, 0)
 }
 
-// taken is how many records the tensor's record and its extensions are.
+// taken is the number of records of the tensor, with its extensions.
 func (t *translator) taken(position uint64, memory []byte) uint64 {
 	var r schemas.SpoolTensor
 	r.Load(memory)
@@ -80,7 +80,7 @@ func (t *translator) statistics(r *schemas.SpoolTensor, position, taken uint64) 
 	return nil
 }
 
-// onlyMeasured computes the norm, and clears what the record says it did not measure.
+// onlyMeasured computes the norm, and clears statistics that the record did not measure.
 func onlyMeasured(row *schemas.TensorRow) {
 	if row.Measured&schemas.MeasuredL2 != 0 {
 		notFinite := row.NaNCount + row.PositiveInfinityCount + row.NegativeInfinityCount

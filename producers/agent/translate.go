@@ -6,7 +6,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Reasons why records did not become rows, as rows of step give them.
+// Reasons for records without rows, as rows of step give them.
 const (
 	reasonFull      = "the spool was full, or a write to it failed"
 	reasonUndefined = "a definition could not be read"
@@ -16,7 +16,7 @@ const (
 	reasonTooMany   = "more ops in one step than a program holds"
 )
 
-// translator turns records into rows. What it makes depends on its state, the catalogue and the records alone.
+// translator turns records into rows. Its output depends on its state, the catalogue and the records alone.
 type translator struct {
 	*state
 
@@ -60,8 +60,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 	return 1, nil // padding; extensions of a tensor that was never written
 }
 
-// step is the one under way, nil when the record is of none that is known: it is counted. Before the first step begins,
-// records are of step 0.
+// step is the step under way, nil when the record belongs to no known step: the record is counted. Before the first
+// step begins, records belong to step 0.
 func (t *translator) step() *openStep {
 	if t.Step == nil && (t.Adrift || t.Next > 0) {
 		t.Adrift = true
@@ -114,7 +114,7 @@ func (t *translator) begin(r *schemas.SpoolStep) error {
 	t.Step.BeginNs = &begin
 	t.Step.Phase, _ = at(t.known.texts, r.Phase)
 	if t.Adrift {
-		// Nobody knows which step they were of: the one that follows tells of them.
+		// Nobody knows their step: the next one reports them.
 		t.Step.lose(t.AdriftCount, reasonAdrift)
 		t.Adrift, t.AdriftCount = false, 0
 	}
@@ -159,7 +159,7 @@ func (t *translator) end(r *schemas.SpoolStep) error {
 	return t.finish(step, &row)
 }
 
-// cutShort ends the step under way as one whose end is not known.
+// cutShort ends the step under way as one with an unknown end.
 func (t *translator) cutShort() error {
 	if t.Step == nil {
 		return nil

@@ -17,7 +17,7 @@ func (s *served) turn(ctx context.Context) (bool, error) {
 	now := s.cfg.Now()
 	over := head.State == stateEnded || s.dead(head, now)
 	if over {
-		head = s.header.load() // what it wrote last was written before it ended
+		head = s.header.load() // its last records were written before it ended
 	}
 	err := s.scan(&head, now, over)
 	if errors.Is(err, errGone) {
@@ -33,7 +33,7 @@ func (s *served) turn(ctx context.Context) (bool, error) {
 	return true, s.publish(ctx, w)
 }
 
-// dead says whether the process is gone without having said so. It is looked up once a second.
+// dead says whether the process is gone without a record of its end. It is looked up once a second.
 func (s *served) dead(head schemas.SpoolHead, now time.Time) bool {
 	if !s.gone && now.Sub(s.aliveAt) >= s.cfg.ScanEvery {
 		s.aliveAt = now
@@ -45,7 +45,7 @@ func (s *served) dead(head schemas.SpoolHead, now time.Time) bool {
 // end is the position after the last record that can have been written.
 func (s *served) end(head *schemas.SpoolHead) uint64 { return uint64(head.NextSegment) * s.t.from.rows }
 
-// scan moves the frontier over the records that are written and, of a process that is over, over those that never will.
+// scan moves the frontier over written records and, if the process is over, over those that never will be written.
 func (s *served) scan(head *schemas.SpoolHead, now time.Time, over bool) error { //nolint:revive // flag-parameter: a fact about the process
 	until := min(s.end(head), s.t.Position+uint64(s.cfg.WindowRecords)) //nolint:gosec // a positive setting
 	for s.frontier < until {
@@ -69,7 +69,7 @@ func (s *served) scan(head *schemas.SpoolHead, now time.Time, over bool) error {
 	return nil
 }
 
-// pass moves the frontier over a record and what belongs to it.
+// pass moves the frontier over a record and its extensions.
 func (s *served) pass(kind uint32) error {
 	taken := uint64(1)
 	record, err := s.t.from.record(s.frontier)
@@ -91,7 +91,7 @@ func endsStep(record []byte) bool {
 	return r.Event == schemas.SpoolStepEnds
 }
 
-// givenUp says whether the record at the frontier was not written for so long, while later ones were, that it never will.
+// givenUp says whether the record at the frontier is lost: it was not written for so long, while later ones were.
 func (s *served) givenUp(now time.Time, until uint64) bool {
 	if s.stalled.position != s.frontier || s.stalled.since.IsZero() {
 		s.stalled = stall{position: s.frontier, since: now}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Unpublished returns the folders below the root of processes of a run that no agent has published whole. A folder whose
-// process is just making it is not among them.
+// Unpublished returns the folders below the root of processes of a run that no agent has published whole. It leaves
+// out a folder that its process is just making.
 func Unpublished(root, run string) ([]string, error) {
 	entries, err := os.ReadDir(root)
 	if missing(err) {

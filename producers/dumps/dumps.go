@@ -1,4 +1,4 @@
-// Package dumps lists the tools whose dumps are read, and finds those at a path.
+// Package dumps lists the tools whose dumps are read, and finds the dumps at a path.
 package dumps
 
 import (
@@ -14,7 +14,7 @@ import (
 // Tools are all tools, in the order in which a path is searched for their dumps.
 func Tools() []producers.Tool { return []producers.Tool{msprobe.Tool(), sglangdumper.Tool()} }
 
-// Find looks for the dumps of whichever tool has left some at a path.
+// Find looks for dumps of any tool at a path.
 func Find(path string) (producers.Found, error) {
 	var none error
 	var others []string

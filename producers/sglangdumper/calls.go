@@ -16,8 +16,8 @@ type call struct {
 	ended  bool // an output was saved
 }
 
-// calls finds the calls of modules in the order in which their arguments and results were saved: a module that is
-// given inputs runs until it gives outputs, and what is saved meanwhile happens inside it.
+// calls finds the calls of modules in the order of their saved arguments and results: a module runs from its
+// inputs to its outputs, and values saved in between happened inside it.
 type calls struct {
 	count map[string]int // of each name
 	open  []*call        // innermost last
@@ -56,7 +56,7 @@ func (c *call) takes(p place) bool {
 	return !c.known[p.role+"."+p.path] && (p.role == roleOutput || !c.ended)
 }
 
-// endOthers completes a call whose outputs are all saved: those of one call follow each other.
+// endOthers completes a call whose outputs are all saved: outputs of one call follow each other.
 func (c *calls) endOthers(p place) {
 	for len(c.open) > 0 {
 		innermost := c.open[len(c.open)-1]

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Find looks for dumps at path: a folder that the dumper has written, or one that holds a single such folder.
+// Find looks for dumps at path: a folder of the dumper, or a folder with a single such folder.
 func Find(path string) (Found, error) {
 	var found Found
 	dir, err := filepath.Abs(path)
@@ -90,7 +90,7 @@ func (f *Found) read(dir string) error {
 	return nil
 }
 
-// file is an entry that was saved by the dumper. Others that end like one are told.
+// file reads an entry's name as that of a saved value. Entries that only end like one are reported.
 func (f *Found) file(dir string, entry os.DirEntry) (file, bool) {
 	if filepath.Ext(entry.Name()) != extension {
 		return file{}, false

@@ -10,7 +10,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// leaf is a tensor, or another value, at its place in what was saved.
+// leaf is a tensor, or another value, at its place in the saved value.
 type leaf struct {
 	path   string
 	tensor *torchfile.Tensor // nil when it is none

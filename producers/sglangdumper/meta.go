@@ -12,7 +12,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// content is what a file holds.
+// content is the content of a file.
 type content struct {
 	value any
 	meta  torchfile.Dict // empty in old files, which are the value alone
@@ -56,7 +56,7 @@ func number(of torchfile.Dict, key string) int64 {
 	return -1
 }
 
-// parallel is what the engine said of its ranks' places, and under which name.
+// parallel returns the places of the ranks by the engine, and the name under which it gave them.
 func (c content) parallel() (string, torchfile.Dict) {
 	for _, item := range c.meta {
 		name, _ := item.Key.(string)
@@ -111,7 +111,7 @@ func (d Dump) rankRow(id schemas.Identity) schemas.RankRow {
 	return row
 }
 
-// RunRow describes a run by what its first readable file says.
+// RunRow describes a run by its first readable file.
 func RunRow(found Found, name string, labels map[string]string) schemas.RunRow {
 	row := schemas.RunRow{
 		RunID: schemas.RunID(name), Name: name, Source: schemas.SourceSGLangDumper, Framework: "pytorch", Task: "tensor",
@@ -136,7 +136,7 @@ func RunRow(found Found, name string, labels map[string]string) schemas.RunRow {
 	return row
 }
 
-// config is what a difference of the two runs may come from: the sizes of parallel groups, and the tokenizer.
+// config has possible causes of a difference of two runs: the sizes of parallel groups, and the tokenizer.
 func config(tokenizer string, group torchfile.Dict) string {
 	said := map[string]any{}
 	if tokenizer != "" {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// file is one saved value, by what its name says of it.
+// file is one saved value, as its name describes it.
 type file struct {
 	name       string
 	step, rank uint32
 	index      uint64 // the rank's own order
-	value      string // name of what was saved
+	value      string // name of the value
 	recompute  bool   // the forward ran again for its gradient's sake
 	layer      int32  // -1 when it was saved in none
-	tags       string // what else its user said, as k=v,k=v
+	tags       string // further keys of its user, as k=v,k=v
 
 	size    int64
 	modTime time.Time
@@ -43,7 +43,7 @@ func parseName(name string) (file, error) {
 	return f, nil
 }
 
-// split cuts a name into its parts. What has no key belongs to the part before it.
+// split cuts a name into its parts. Text without a key belongs to the part before it.
 func split(name string) []string {
 	const between = "___"
 	var parts []string
@@ -57,7 +57,7 @@ func split(name string) []string {
 	return parts
 }
 
-// set takes in one part of a name and returns what it is called today.
+// set reads one part of a name and returns its present key.
 func (f *file) set(key, text string) (string, error) {
 	var err error
 	switch key {
@@ -85,7 +85,7 @@ func (f *file) set(key, text string) (string, error) {
 	return key, nil
 }
 
-// tag keeps what tells values of one name apart. Ranks in parallel groups do not: they follow from the rank.
+// tag tells values of one name apart. Ranks in parallel groups are left out: they follow from the rank.
 func (f *file) tag(key, text string) {
 	if strings.HasSuffix(key, "_rank") {
 		return

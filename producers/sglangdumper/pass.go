@@ -42,7 +42,7 @@ func (p *pass) run(ctx context.Context) error {
 	return p.finish()
 }
 
-// file turns one value into rows. One that cannot be read is lost, and counted.
+// file turns one value into rows. An unreadable value is lost, and counted.
 func (p *pass) file(ctx context.Context, f file) error {
 	at := placeOf(f)
 	of, fresh := p.calls.next(at)
@@ -73,7 +73,7 @@ func (p *pass) file(ctx context.Context, f file) error {
 	return nil
 }
 
-// unchanged tells whether a file is still the one that the epoch names.
+// unchanged says whether a file is still the file of the epoch.
 func (p *pass) unchanged(f file) error {
 	info, err := os.Stat(filepath.Join(p.source.dump.Dir, f.name))
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *pass) progress(bytes int64) {
 	}
 }
 
-// row is a leaf with what its elements amount to.
+// row is a leaf with the statistics of its elements.
 type row struct {
 	leaf
 	site       schemas.SiteRow
@@ -109,7 +109,7 @@ type row struct {
 	isWhole    bool // the file holds this tensor and no other value
 }
 
-// measured reads all of a value before any row of it is handed over.
+// measured reads all of a value before it hands over any row of it.
 func measured(ctx context.Context, at place, c content) ([]row, error) {
 	all := leaves{dims: c.text("dims")}
 	if err := all.add(at.path, c.value); err != nil {
@@ -130,7 +130,7 @@ func measured(ctx context.Context, at place, c content) ([]row, error) {
 	return rows, nil
 }
 
-// tell takes from well-known values what the step served.
+// tell reads the tokens and requests of the step from well-known values.
 func (p *pass) tell(at place, rows []row) {
 	if at.hooked || len(rows) != 1 || rows[0].tensor == nil {
 		return
@@ -197,7 +197,7 @@ func (p *pass) tensorRow(r *row) schemas.TensorRow {
 	return t
 }
 
-// Statistics that a tensor has whatever its elements are, and those that need a finite one.
+// Statistics of any tensor, and statistics of finite elements.
 const (
 	counts  = schemas.MeasuredNaN | schemas.MeasuredPositiveInfinity | schemas.MeasuredNegativeInfinity | schemas.MeasuredZero | schemas.MeasuredSubnormal
 	moments = schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean | schemas.MeasuredM2 | schemas.MeasuredL2 | schemas.MeasuredL1
@@ -223,7 +223,7 @@ func (p *pass) payload(t *schemas.TensorRow, f file) error {
 	})
 }
 
-// finish writes what is known only at the end: the program, and the step.
+// finish writes the rows that need the whole step: the program, and the step.
 func (p *pass) finish() error {
 	p.calls.end(0)
 	var hasher schemas.ProgramHasher

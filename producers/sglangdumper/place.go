@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// What the dumper puts before the names of values that it was not given by its user.
+// Prefixes that the dumper itself puts before names of values.
 const (
 	hookedPrefix    = "non_intrusive__"
 	gradientPrefix  = "grad__"
@@ -22,7 +22,7 @@ const (
 	roleParameter = "parameter"
 )
 
-// place is what a value is in a step, as its name says: an argument or result of a module, or saved by name.
+// place is a value's place in a step, by its name: an argument or result of a module, or saved by name.
 type place struct {
 	hooked     bool
 	op         string // without the number of the call
@@ -51,10 +51,10 @@ func placeOf(f file) place {
 	return p
 }
 
-// className stands for the class of a module, which the dumper does not tell.
+// className stands for the class of a module, which the dumper does not record.
 const className = "Module"
 
-// written is how the name of an op has its phase.
+// written is the phase in the name of an op.
 func written(phase string) string {
 	if phase == schemas.PhaseRecompute {
 		return schemas.PhaseForward
@@ -62,7 +62,8 @@ func written(phase string) string {
 	return phase
 }
 
-// opposite is the role in the backward: it is given the gradients of outputs, and gives those of inputs.
+// opposite is the role in the backward, whose inputs are gradients of outputs, and whose outputs are
+// gradients of inputs.
 func opposite(role string) string {
 	if role == roleInput {
 		return roleOutput
@@ -87,7 +88,8 @@ func cutRole(name string) (module, role, path string, ok bool) {
 	return "", "", "", false
 }
 
-// savedPlace is that of a value that a user has named. The path is its name, by which ids of requests are known.
+// savedPlace is the place of a value that a user has named. The path is its name, by which ids of requests are
+// known.
 func savedPlace(f file, name string) place {
 	p := place{layer: f.layer, phase: schemas.PhaseNone, role: roleOutput, path: name, op: name}
 	if parameter, ok := strings.CutPrefix(name, parameterPrefix); ok {

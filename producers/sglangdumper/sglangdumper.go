@@ -1,15 +1,15 @@
 // Package sglangdumper reads the folders of SGLang's dumper, which has a file of torch.save for each value that its
 // hooks saw or its user gave it.
 //
-// [Find] lists what lies at a path, one [Dump] per step and rank. [Open] gives a [Source] for one of them, whose batches
-// are the rows of its ops and tensors as messages: statistics are computed here, from the tensors, which stay where they
-// are. Both identity and batches depend on the files' names and content alone. Files are read without running their
-// pickle; one that cannot be read is counted and named, and the others count.
+// [Find] lists the dumps at a path, one [Dump] per step and rank. [Open] gives a [Source] for one of them, whose
+// batches are the rows of its ops and tensors as messages. Statistics are computed here, from the tensors; the
+// tensors stay in their files. Identity and batches depend on the files' names and content alone. Files are read
+// without running their pickle. An unreadable file is counted and named, and the others count.
 package sglangdumper
 
 import "errors"
 
-// Dump is what one rank saved in one step.
+// Dump is the files that one rank saved in one step.
 type Dump struct {
 	Step      uint32
 	Rank      uint32
@@ -19,13 +19,13 @@ type Dump struct {
 	files []file // in the order in which they were saved
 }
 
-// Found is what a path leads to.
+// Found lists the dumps at a path.
 type Found struct {
 	Dumps    []Dump   // by step, then rank
 	Problems Problems // files that are none of the dumper's
 }
 
-// Problems is a bounded list: the first ones, and how many there were.
+// Problems is a bounded list: the first ones, and the number of all.
 type Problems struct {
 	First []string
 	Count int
@@ -40,5 +40,6 @@ func (p *Problems) add(problem string) {
 	}
 }
 
-// ErrNoDump is the cause when a path leads to no dump at all. Its caller shows the error, which says what was there.
+// ErrNoDump is the cause when a path leads to no dump at all. Its caller shows the error, which says what is at the
+// path.
 var ErrNoDump = errors.New("no dump of SGLang's dumper")

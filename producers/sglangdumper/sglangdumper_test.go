@@ -15,7 +15,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// bench unpacks what SGLang 0.5.23 has written and returns the folder of the files.
+// bench unpacks files of SGLang 0.5.23 and returns their folder.
 func bench(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -54,7 +54,7 @@ func read(tb testing.TB, dump sglangdumper.Dump) rows {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	source.Reissue(source.Epoch(), 0, 7) // not the time at which the test has unpacked the files
+	source.Reissue(source.Epoch(), 0, 7) // not the time at which the test unpacked the files
 	all := rows{ops: map[uint64]schemas.OpRow{}, sites: map[uint64]schemas.SiteRow{}, layouts: map[uint64]schemas.LayoutRow{}}
 	for m, err := range source.Batches(tb.Context()) {
 		if err != nil {
@@ -172,7 +172,7 @@ func named(tb testing.TB, dir string, content []byte, names ...string) {
 	}
 }
 
-// anyContent is that of some saved tensor.
+// anyContent is the content of some saved tensor.
 func anyContent(tb testing.TB) []byte {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(bench(tb), "step=0*name=seq_lens*.pt"))

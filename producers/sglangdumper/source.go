@@ -77,8 +77,8 @@ func (s *Source) hash(hasher *xxh3.Hasher, f file) error {
 // Epoch is the hash of the dump's content: the same wherever and whenever it is read.
 func (s *Source) Epoch() uint64 { return s.epoch }
 
-// Reissue has the next Batches carry another epoch, generation and time than Open gave them: those under which the
-// content was first published, or takes the place of other content.
+// Reissue makes the next Batches carry another epoch, generation and time than Open gave them: those of the first
+// publication of the content, or of a replacement.
 func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
 	s.issue, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
 }
@@ -86,11 +86,11 @@ func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
 // Bytes is the size of the dump's files.
 func (s *Source) Bytes() int64 { return s.bytes }
 
-// Problems is what could not be read by the last call of Batches.
+// Problems returns the unreadable parts of the last call of Batches.
 func (s *Source) Problems() Problems { return s.problems }
 
-// Batches returns the dump's rows as messages, definitions before what refers to them and the step last. An error
-// ends them. It may be called again and then begins anew, with the same messages.
+// Batches returns the dump's rows as messages: definitions before the rows that refer to them, and the step last.
+// An error ends them. A second call begins anew, with the same messages.
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
 		err := s.read(ctx, batch.NewSet(ctx, s.identity(), rowsPerBatch, yield))

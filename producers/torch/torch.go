@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// The kernel statistics.so is among the files when it was built before.
+// The kernel statistics.so is among the files if it was built before.
 //
 //go:embed boot tensortap/*.[jps]* tensortap/attach/*.py stand_in/msprobe/*.py stand_in/msprobe/pytorch/*.py
 var files embed.FS
@@ -20,8 +20,8 @@ var files embed.FS
 // StandIn is the folder below an unpacked collector that has a module msprobe, which is tensortap.
 const StandIn = "stand_in"
 
-// Unpack writes the collector into a folder of its content's name below base, once, and returns what to put on
-// PYTHONPATH. Callers may overlap.
+// Unpack writes the collector, once, into a folder below base that is named by its content, and returns the
+// entry for PYTHONPATH. Callers may overlap.
 func Unpack(base string) (string, error) {
 	name, err := contentName()
 	if err != nil {
@@ -48,7 +48,7 @@ func Unpack(base string) (string, error) {
 	return "", fmt.Errorf("unpack the collector into %s: %w", target, errors.Join(err, left))
 }
 
-// unpack writes the files; what stands in boot comes first on the path and lies beside the package.
+// unpack writes the files; the files of boot come first on the path and lie beside the package.
 func unpack(target string) error {
 	return walk(func(path string, content []byte) error {
 		if inside, err := filepath.Rel("boot", path); err == nil && filepath.IsLocal(inside) {

@@ -3,14 +3,14 @@ package batch
 
 import "github.com/tensortap/tensortap/schemas"
 
-// mostText bounds the text in a batch, so that no message exceeds what a stream takes.
+// mostText bounds the text in a batch, so that no message exceeds the limit of a stream.
 const mostText = 2 << 20
 
 // Batch is the rows of one kind that are not yet handed over. Batches are numbered from 0 without gaps. It is not safe
 // for use by several goroutines.
 type Batch[R any, P schemas.Row[R]] struct {
 	rows   *schemas.Builder[R, P] // nil where rows are not packed
-	take   func(*R)               // who takes rows that are not packed; nil where nobody does
+	take   func(*R)               // receivers of rows that are not packed; nil for kinds without one
 	number uint64
 	text   int
 }
@@ -22,7 +22,7 @@ func New[R any, P schemas.Row[R]]() *Batch[R, P] {
 
 func direct[R any, P schemas.Row[R]](take func(*R)) *Batch[R, P] { return &Batch[R, P]{take: take} }
 
-// Number is that of the batch under way: measurements carry it in each row.
+// Number is the number of the batch under way: measurements have it in each row.
 func (b *Batch[R, P]) Number() uint64 { return b.number }
 
 // SetNumber goes on from another start. The batch must be empty.
@@ -55,10 +55,10 @@ func (b *Batch[R, P]) hand(row *R) {
 	}
 }
 
-// Full tells whether the batch must go before another row is added.
+// Full says whether the batch must go before another row is added.
 func (b *Batch[R, P]) Full(limit int) bool { return b.Len() >= limit || b.text >= mostText }
 
-// Message packs the rows, of which there must be some, under the identity, and begins the next batch.
+// Message packs the rows, at least one, under the identity, and begins the next batch.
 func (b *Batch[R, P]) Message(id schemas.Identity) (schemas.Message, error) {
 	id.Batch = b.number
 	message, err := b.rows.Message(id)

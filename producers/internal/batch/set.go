@@ -33,7 +33,7 @@ type Set struct {
 	payload      *Batch[schemas.PayloadRow, *schemas.PayloadRow]
 }
 
-// NewSet returns a set whose batches, of at most limit rows, go to yield until ctx ends.
+// NewSet returns a set that yields batches of at most limit rows until ctx ends.
 func NewSet(ctx context.Context, id schemas.Identity, limit int, yield func(schemas.Message, error) bool) *Set {
 	return &Set{
 		done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, yield: yield, ID: id, limit: limit,
@@ -44,7 +44,7 @@ func NewSet(ctx context.Context, id schemas.Identity, limit int, yield func(sche
 	}
 }
 
-// NewDirect returns a set that packs nothing: rows go straight to those who take their kind.
+// NewDirect returns a set that packs nothing: rows go straight to the receiver of their kind.
 func NewDirect(id schemas.Identity, to *producers.Rows) *Set {
 	return &Set{
 		ID: id, limit: math.MaxInt, Rank: direct(to.Rank), Op: direct(to.Op), Site: direct(to.Site),
@@ -113,7 +113,7 @@ func (s *Set) AddTensor(row *schemas.TensorRow) error {
 // WantsPayloads says whether anybody takes rows of payload.
 func (s *Set) WantsPayloads() bool { return s.payload.rows != nil || s.payload.take != nil }
 
-// AddPayload appends a row of payload, likewise.
+// AddPayload appends a row of payload.
 func (s *Set) AddPayload(row *schemas.PayloadRow) error {
 	row.Batch = s.payload.Number()
 	s.payload.Append(row, len(row.Location))
