@@ -11,8 +11,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// orders are what the parent tells the child, as the first line on its standard input: nothing of it shows in the
-// list of processes.
+// orders are the parent's instructions to the child, as the first line on its standard input: they do not show in
+// the list of processes.
 type orders struct {
 	Library   string   `json:"library"`
 	Arguments []string `json:"arguments"`

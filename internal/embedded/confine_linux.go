@@ -19,7 +19,8 @@ const (
 	everything = folderGet | folderPut
 )
 
-// systemPaths are what ClickHouse and the C library read: about the machine, the network and the time zone.
+// systemPaths are the paths that ClickHouse and the C library read: about the machine, the network and the
+// time zone.
 func systemPaths() []string {
 	return []string{
 		"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/hosts", "/etc/resolv.conf",
@@ -29,9 +30,9 @@ func systemPaths() []string {
 	}
 }
 
-// confine limits this thread, and those it starts, to the given paths and what the system needs (Landlock).
+// confine limits this thread, and those it starts, to the given paths and the system's needs (Landlock).
 //
-// ClickHouse's SQL function file() reads any path, for any user: even for the engine's `default`, who has no
+// ClickHouse's SQL function file() reads any path, for any user: even for the engine's `default` without a
 // password, and for `reader`, whatever is granted. No setting of ClickHouse forbids it, so the kernel must.
 func confine(writable, readable []string) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)

@@ -35,15 +35,15 @@ type EngineConfig struct {
 	MaxMemoryBytes int64
 	// Guard has the guard's port and limits. Empty passwords are replaced by random ones.
 	Guard guard.Config
-	// StartTimeout is how long a start may take until the first answer.
+	// StartTimeout is the longest start until the first answer.
 	StartTimeout time.Duration
-	// LockTimeout is how long to wait for an engine of an earlier process to let go of Dir.
+	// LockTimeout is the longest wait for an engine of an earlier process to let go of Dir.
 	LockTimeout time.Duration
-	// Grace is how long the child may take to end before it is killed.
+	// Grace is the time that the child may take to end before it is killed.
 	Grace time.Duration
 	// BackoffMin and BackoffMax bound the pause before a restart; it doubles with each start that was not answered.
 	BackoffMin, BackoffMax time.Duration
-	// Log gets restarts and what the child says. The zero value says nothing.
+	// Log gets restarts and the messages of the child. The zero value logs nothing.
 	Log zerolog.Logger
 }
 
@@ -73,7 +73,7 @@ func defaultMemory(machine int64) int64 {
 	return min(most, machine/4)
 }
 
-// Validate says what is wrong with the configuration.
+// Validate returns the first error of the configuration.
 func (c EngineConfig) Validate() error {
 	if c.Library == "" || c.Dir == "" || len(c.Command) == 0 {
 		return errors.New("the engine needs a library, a folder and a command")
@@ -138,7 +138,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return err
 	}
 	e.address = address
-	// The engine outlives ctx by what the guard's last requests need.
+	// The engine outlives ctx until the guard's last requests are answered.
 	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopEngine()
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -175,8 +175,8 @@ func (e *Engine) Password(user string) string {
 	}
 }
 
-// DSN returns what clickhouse.ParseDSN takes, for guard.Owner or guard.Reader, through the guard, which stays at its
-// place while the engine restarts. Valid after Ready.
+// DSN returns an address for clickhouse.ParseDSN, for guard.Owner or guard.Reader, through the guard, which stays at
+// its place while the engine restarts. Valid after Ready.
 func (e *Engine) DSN(user string) string {
 	dsn := url.URL{Scheme: "http", User: url.UserPassword(user, e.Password(user)), Host: e.Address()}
 	return dsn.String()
@@ -190,7 +190,8 @@ func (e *Engine) Restarts() int64 { return e.restarts.Load() }
 
 func (e *Engine) dataDir() string { return filepath.Join(e.cfg.Dir, "data") }
 
-// freePort returns the last port while it is free, so that what remembers it finds the engine again; else another.
+// freePort returns the last port while it is free, so that clients that remember it find the engine again; else
+// another.
 func (e *Engine) freePort(ctx context.Context) (int, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", e.port))

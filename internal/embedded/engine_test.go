@@ -244,7 +244,7 @@ func TestEngineGoesWithKilledParentAndFolderIsFreeAgain(t *testing.T) {
 	must(t, engine, "SELECT 1")
 }
 
-// alive tells a process from none, and from one that has ended and was not yet collected.
+// alive says whether the process runs: a process that has ended and was not yet collected does not.
 func alive(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !bytes.Contains(text, []byte(") Z "))

@@ -22,22 +22,23 @@ import (
 type NATSConfig struct {
 	// Dir is JetStream's folder. One server at a time.
 	Dir string
-	// Address is where to listen, host:port; port 0 takes a free one. Loopback by default.
+	// Address is the address to listen on, host:port; port 0 takes a free one. Loopback by default.
 	Address string
-	// Token is what clients log in with; empty means a random one.
+	// Token is the password of clients; empty means a random one.
 	Token string
 	// SyncAlways writes to the disk before each acknowledgement. Without it a power failure loses the whole stream:
 	// only for folders that are thrown away.
 	SyncAlways bool
-	// MaxStoreBytes limits what all streams together keep on the disk.
+	// MaxStoreBytes limits the size of all streams together on the disk.
 	MaxStoreBytes int64
 	// MaxPayloadBytes limits one message.
 	MaxPayloadBytes int32
-	// FreeBytes is how much room the disk must have before a server that could not write is restarted.
+	// FreeBytes is the free space that the disk must have before a server that could not write is
+	// restarted.
 	FreeBytes int64
-	// StartTimeout is how long a start may take, with the recovery of what is stored.
+	// StartTimeout is the longest start, with the recovery of the stored streams.
 	StartTimeout time.Duration
-	// CheckInterval is how often to look whether JetStream needs a restart.
+	// CheckInterval is the interval of checks whether JetStream needs a restart.
 	CheckInterval time.Duration
 	// Log gets restarts, and the server's own warnings and errors. The zero value says nothing.
 	Log zerolog.Logger
@@ -58,7 +59,7 @@ func DefaultNATSConfig(dir string) NATSConfig {
 	}
 }
 
-// Validate says what is wrong with the configuration.
+// Validate returns the first error of the configuration.
 func (c NATSConfig) Validate() error {
 	if c.Dir == "" {
 		return errors.New("the NATS server needs a folder")
@@ -110,8 +111,8 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 
 // Run serves until ctx ends, and returns nil when everything is on the disk. It returns an error if the first start
 // fails. When the disk is full, a stream takes nothing more, even after there is room again, or JetStream switches
-// itself off: Run waits until there is room and restarts the server in the same place, where clients find it by
-// reconnecting (nats.MaxReconnects(-1)). Until then clients can still read what is stored, if JetStream is on.
+// itself off. Run waits until there is room and restarts the server in the same place, where clients find it by
+// reconnecting (nats.MaxReconnects(-1)). Until then clients can still read the stored messages, if JetStream is on.
 func (n *NATS) Run(ctx context.Context) error {
 	if err := os.MkdirAll(n.cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the NATS server's folder: %w", err)
@@ -133,7 +134,8 @@ func (n *NATS) Run(ctx context.Context) error {
 // Ready is closed when clients can connect for the first time. URL is valid from then on.
 func (n *NATS) Ready() <-chan struct{} { return n.ready }
 
-// URL returns what nats.Connect takes, with the token. It does not change while Run runs. Empty before Ready.
+// URL returns an address for nats.Connect, with the token. It does not change while Run runs. Empty before
+// Ready.
 func (n *NATS) URL() string {
 	select {
 	case <-n.ready:

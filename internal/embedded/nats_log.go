@@ -10,8 +10,8 @@ import (
 )
 
 // serverLog passes on the NATS server's warnings and errors, each once until another comes. It also keeps two facts
-// that the server tells nobody else: the fatal error for which a start failed (the server's own logger would end the
-// process there), and that a write failed, after which a stream or consumer refuses everything until a restart.
+// that the server reports only there: the fatal error for which a start failed (the server's own logger would end
+// the process there), and that a write failed, after which a stream or consumer refuses everything until a restart.
 type serverLog struct {
 	log    zerolog.Logger
 	mutex  sync.Mutex
@@ -20,13 +20,13 @@ type serverLog struct {
 	failed bool
 }
 
-// Noticef drops what is of no interest here.
+// Noticef drops messages of no interest here.
 func (*serverLog) Noticef(string, ...any) {}
 
-// Debugf drops what is of no interest here.
+// Debugf drops messages of no interest here.
 func (*serverLog) Debugf(string, ...any) {}
 
-// Tracef drops what is of no interest here.
+// Tracef drops messages of no interest here.
 func (*serverLog) Tracef(string, ...any) {}
 
 // Warnf logs the warning.

@@ -11,11 +11,11 @@ import (
 	"github.com/tensortap/tensortap/internal/durable"
 )
 
-// usersText: `default` is the engine's own session, which logs in without a password from loopback, so it gets no
-// rights but to open the port. Passwords are digests, since SQL can read this file. What reader's profile declares
-// changeable is what clients send unasked, or changes how a result is written or how long it may take, no more.
-// To look for chains of comparisons, or for what the parts of an OR have in common, costs a large query half a second or
-// a tenth of its plan, and finds none in ours.
+// usersText: `default` is the engine's own session, which logs in without a password from loopback, so its only right
+// is to open the port. Passwords are digests, since SQL can read this file. Reader's profile declares few settings
+// changeable: those that clients send unasked, and those for the format and the time limit of a result. Looking for
+// chains of comparisons, or for common parts of an OR, costs a large query half a second or a tenth of its plan, and
+// finds none in ours.
 const usersText = `<clickhouse>
   <profiles>
     <default>
@@ -50,8 +50,8 @@ const usersText = `<clickhouse>
 `
 
 // configText: caches and pools for a machine that has other work; ClickHouse's defaults take half of it. Without the
-// sections for query_log and the like, it keeps none. One thread merges, so that merging never holds up more than half
-// of two cores. Parts stay in one file each up to that size: a file per column of 26 means 50 fsyncs an insert.
+// sections for query_log and the like, it keeps none. One thread merges, so that merging never holds up more than
+// half of two cores. Parts stay in one file each up to that size: a file per column of 26 means 50 fsyncs an insert.
 // Column statistics serve the order of joins, which our queries state.
 const configText = `<clickhouse>
   <users_config>%[1]s</users_config>

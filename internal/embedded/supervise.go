@@ -23,7 +23,7 @@ import (
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 )
 
-// pollInterval is how often a starting engine is asked, and a locked folder looked at.
+// pollInterval is the interval of asking a starting engine, and of looking at a locked folder.
 const pollInterval = 5 * time.Millisecond
 
 // supervise starts the child again and again until ctx ends. A first start without an answer is an error.
@@ -35,7 +35,7 @@ func (e *Engine) supervise(ctx context.Context) error {
 	for {
 		answered, err := e.runOnce(ctx)
 		if ctx.Err() != nil {
-			return nil // it was told to stop; how the child took it no longer matters
+			return nil // the child was told to stop; its answer no longer matters
 		}
 		if !e.hasAnswered() {
 			return fmt.Errorf("start the ClickHouse engine in %s: %w", e.cfg.Dir, err)
@@ -71,7 +71,7 @@ func (e *Engine) runOnce(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	e.port = port
-	// New passwords each time: should another process have taken the port meanwhile, what it is told is worthless.
+	// New passwords each time: should another process have taken the port meanwhile, it learns nothing useful.
 	engine := guard.Engine{Address: "127.0.0.1:" + strconv.Itoa(port), OwnerPassword: rand.Text(), ReaderPassword: rand.Text()}
 	first, err := e.firstOrders(port, engine)
 	if err != nil {
@@ -122,8 +122,8 @@ func (e *Engine) attend(ctx context.Context, command *exec.Cmd, engine guard.Eng
 	return answered, errors.Join(ended, err)
 }
 
-// command prepares the child. Its standard input is a pipe whose only other end is here: it closes with this
-// process, however that ends. When ctx ends it is closed; after Grace the child is killed.
+// command prepares the child. Its standard input is a pipe whose only other end is here, so it closes
+// whenever this process ends. When ctx ends it is closed; after Grace the child is killed.
 func (e *Engine) command(ctx context.Context, stderr io.Writer) (*exec.Cmd, io.WriteCloser, error) {
 	command := exec.CommandContext(ctx, e.cfg.Command[0], e.cfg.Command[1:]...) //nolint:gosec // our own executable
 	stdin, err := command.StdinPipe()

@@ -8,13 +8,13 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// tailBytes is how much of the child's last words an error repeats.
+// tailBytes is the length of the child's last output that an error repeats.
 const tailBytes = 2 << 10
 
 // tail is the child's standard error: it goes to the log, line by line, and its end is kept for the error.
 type tail struct {
 	log   zerolog.Logger
-	ended func() error // the context's: once it was told to stop, its last words worry nobody
+	ended func() error // the context's: after the order to stop, the child's last output does not matter
 	mutex sync.Mutex
 	kept  []byte
 	line  []byte
@@ -46,7 +46,7 @@ func (t *tail) level() zerolog.Level {
 	return zerolog.WarnLevel
 }
 
-// err returns what was kept, nil if that is nothing.
+// err returns the kept output, nil if there is none.
 func (t *tail) err() error {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// The entries of ops are alike: those of one op in all steps and ranks, and those of a model's layers, differ in
-// statistics and digests alone. So the text around those, once it was read, is only compared.
+// The entries of an op in all steps and ranks, and of a model's layers, differ in statistics and digests alone.
+// So the text around those is read once, and then only compared.
 
-// entryKind is how the entry of an op is read.
+// entryKind is the way to read the entry of an op.
 type entryKind uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	savedEntry                     // one value
 )
 
-// body is an entry that was read, without its numbers.
+// body is the text of an entry without its numbers.
 type body struct {
 	kind          entryKind
 	depth, indent int
@@ -53,7 +53,7 @@ const (
 type bodies struct {
 	known map[uint64]*body // by the hash of their text
 	last  *body
-	start *body // stands before the first one, and behind what is no body
+	start *body // stands before the first one, and behind an entry without a body
 	bytes int
 
 	slots []slot // of the entry that is being read
@@ -75,7 +75,7 @@ func (b *bodies) clear() {
 // rewind begins with another file.
 func (b *bodies) rewind() { b.last = b.start }
 
-// slot notes the number or digest that is the current token, of the value that will be added next.
+// slot notes the number or digest at the current token; it belongs to the value that is added next.
 func (r *values) slot(what uint32) {
 	if r.bodies.unfit {
 		return
@@ -92,7 +92,7 @@ func (r *values) learn(kind entryKind) {
 	size := s.offset() - from
 	if b.unfit || from < s.base || size > maxBodyBytes || len(r.list) > maxBodyBytes/64 || b.bytes > maxBodiesBytes {
 		b.unfit = true
-		b.last = cmp.Or(b.last.next[0], b.start) // it mostly was the one that was expected
+		b.last = cmp.Or(b.last.next[0], b.start) // mostly the expected one
 		return
 	}
 	b.unfit = true // until another entry begins
@@ -108,7 +108,7 @@ func (r *values) learn(kind entryKind) {
 	b.follow(b.same(made))
 }
 
-// same is the body that was known, or a copy of this one, which is known from now on.
+// same is the known body, or a copy of this one, which is known from now on.
 func (b *bodies) same(made *body) *body {
 	id := xxh3.Hash(made.text)
 	if known := b.known[id]; known != nil && known.equal(made) {
@@ -138,8 +138,8 @@ func (b *bodies) follow(next *body) {
 	b.last = next
 }
 
-// repeats reads the entry that follows the current key if its text is that of a body which is expected here, all of it
-// within the window. Otherwise it reads nothing.
+// repeats reads the entry that follows the current key if its text is an expected body, all of it within the window.
+// Otherwise it reads nothing.
 func (r *values) repeats(kind entryKind) bool {
 	s := r.scan
 	b := r.bodies
@@ -173,7 +173,7 @@ func (b *body) begins(text []byte) bool {
 	return bytes.HasPrefix(text, b.text[:b.slots[0].end])
 }
 
-// read takes the numbers out of the text, and says how much of it is this body.
+// read takes the numbers out of the text, and returns the length of this body in it.
 func (b *body) read(text []byte, into []value, numbers *decimals) (size int, same bool) {
 	from := 0
 	for i := range b.slots {

@@ -31,7 +31,7 @@ func write(tb testing.TB, dir, name, text string) {
 	}
 }
 
-// indented is a dump of three ops as msProbe writes it; %s is where the second op's entry stands.
+// indented is a dump of three ops in msProbe's format; %s is the place of the second op's entry.
 const indented = `{
  "task": "statistics",
  "level": "mix",

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// decimals reads numbers in one pass over their digits. What it is not sure to round as it must, it leaves to strconv.
-// It is read only, and so good for several goroutines.
+// decimals reads numbers in one pass over their digits. If it is not sure to round correctly, it leaves the number to
+// strconv. It is read only, and so good for several goroutines.
 type decimals struct {
 	powers [mostTen - leastTen + 1]uint64 // the first 64 bits of each power of ten, the rest cut off
 }
@@ -42,8 +42,8 @@ type decimal struct {
 	negative bool
 }
 
-// read takes the number that the text begins with, and says how long it is; 0 when it is none, or may go on behind the
-// text. It takes what the scanner takes.
+// read takes the number at the beginning of the text, and returns its length; 0 when there is none, or it may go on
+// behind the text. It takes the same numbers as the scanner.
 func (d *decimals) read(text []byte) (v float64, size int) {
 	var n decimal
 	at := n.read(text)
@@ -70,7 +70,7 @@ func word(text []byte) (v float64, size int) {
 	return 0, 0
 }
 
-// read is how long the number is, 0 where there is none.
+// read is the length of the number, 0 where there is none.
 func (n *decimal) read(text []byte) int {
 	at := 0
 	if len(text) > 0 && text[0] == '-' {
@@ -107,7 +107,7 @@ func (n *decimal) some(text []byte, at int) int {
 	return at
 }
 
-// exponent reads what stands behind the e.
+// exponent reads the digits behind the e.
 func (n *decimal) exponent(text []byte, at int) int {
 	sign := 1
 	if at < len(text) && (text[at] == '+' || text[at] == '-') {
@@ -127,8 +127,8 @@ func (n *decimal) exponent(text []byte, at int) int {
 	return at
 }
 
-// value is the nearest float64, by the algorithm of Eisel and Lemire without its second multiplication, or false where
-// that would be needed.
+// value is the nearest float64, by the algorithm of Eisel and Lemire without its second multiplication, or false if
+// that is needed.
 func (d *decimals) value(n *decimal) (float64, bool) {
 	if n.digits > mostDigits || n.ten < leastTen || n.ten > mostTen {
 		return 0, false
@@ -139,7 +139,7 @@ func (d *decimals) value(n *decimal) (float64, bool) {
 	zeros := bits.LeadingZeros64(n.mantissa)
 	high, low := bits.Mul64(n.mantissa<<zeros, d.powers[n.ten-leastTen])
 	if high&0x1ff == 0x1ff {
-		return 0, false // what was cut off may matter
+		return 0, false // the digits cut off may matter
 	}
 	first := high >> 63
 	fraction := high >> (first + 9)

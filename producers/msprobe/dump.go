@@ -7,7 +7,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Header is what dump.json says of itself.
+// Header holds the fields of dump.json outside of its ops.
 type Header struct {
 	Task      string
 	Level     string
@@ -181,7 +181,7 @@ func (d *dumpReader) named(name []byte) *op {
 	return &d.one
 }
 
-// begin notes where an op begins, and says at which byte.
+// begin notes the byte at which an op begins.
 func (d *dumpReader) begin() int64 {
 	d.last = d.scan.keyOffset
 	if d.scan.keyIndent > 0 {
@@ -190,7 +190,7 @@ func (d *dumpReader) begin() int64 {
 	return d.last
 }
 
-// op reads one op whose entry begins with t, and writes its rows.
+// op reads the op whose entry begins with t, and writes its rows.
 func (d *dumpReader) op(of *op, t token) error {
 	offset := d.begin()
 	if d.scan.keyIndent > 0 {
@@ -213,7 +213,7 @@ func (d *dumpReader) op(of *op, t token) error {
 	return d.commit(of, offset)
 }
 
-// kind is how the entry of the op is read.
+// kind is the way to read the entry of the op.
 func (d *dumpReader) kind(of *op) entryKind {
 	switch {
 	case d.debug:
@@ -238,7 +238,7 @@ func (d *dumpReader) entry(of *op, t token) error {
 	return err
 }
 
-// damage records what was found inside an op, and moves to the next one if the text goes on.
+// damage records a fault inside an op, and moves to the next one if the text goes on.
 func (d *dumpReader) damage(err error, op string, offset int64) error {
 	if !damaged(err) {
 		return err
@@ -252,7 +252,7 @@ func (d *dumpReader) damage(err error, op string, offset int64) error {
 	return nil
 }
 
-// cutShort notes that the file does not tell where the step ended.
+// cutShort notes that the file lacks the end of the step.
 func (d *dumpReader) cutShort() error {
 	d.cut = true
 	return d.scan.err
@@ -286,7 +286,7 @@ func (d *dumpReader) commit(of *op, offset int64) error {
 	return nil
 }
 
-// tell writes the row of an op, once where there is a catalogue.
+// tell writes the row of an op, once if there is a catalogue.
 func (d *dumpReader) tell(of *op) error {
 	if of.told {
 		return nil

@@ -2,8 +2,8 @@ package msprobe
 
 import "github.com/tensortap/tensortap/schemas"
 
-// entry reads the entry of an op of dump.json whose first token is t: its sections or, of an op that is no object of
-// sections, the value itself. It says whether the op ran again for its gradient's sake.
+// entry reads the entry of an op of dump.json whose first token is t: its sections or, if the op is no object of
+// sections, the value itself. It says whether the op was recomputed for its gradient.
 func (r *values) entry(t token) (recompute bool, err error) {
 	if t != tokenObject {
 		return false, r.saved(t)

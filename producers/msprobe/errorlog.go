@@ -31,7 +31,7 @@ func (r *reading) readErrorLog(input io.Reader) error {
 	}
 }
 
-// logMessage is what follows the time that opens a block: [2026-01-31 12:00:00 +0800] message.
+// logMessage is the text behind the time that opens a block: [2026-01-31 12:00:00 +0800] message.
 func logMessage(line string) (string, bool) {
 	const layout = "[2006-01-02 15:04:05"
 	if len(line) < len(layout) || line[0] != '[' {

@@ -79,7 +79,7 @@ func escapeByte(c byte) byte {
 	case 'f':
 		return '\f'
 	}
-	return c // quote, backslash, slash, and what no writer writes
+	return c // quote, backslash, slash, and escapes that no writer uses
 }
 
 // codePoint decodes the four digits after \u, and the second half of a surrogate pair, and says how many bytes that took.

@@ -78,7 +78,7 @@ func (r *values) shape(l *leaf) error {
 		if err != nil || t == tokenArrayEnd {
 			return err
 		}
-		size := int64(-1) // what is no number is a dimension that was not known
+		size := int64(-1) // a dimension that is no number was not known
 		if t == tokenNumber {
 			size = dimension(r.scan.text())
 		}
@@ -153,7 +153,7 @@ func (r *values) requiresGrad(l *leaf) error {
 	return nil
 }
 
-// checksum reads what msProbe calls md5: 8 hex digits of a CRC-32, or 0x and 16 digits of an exclusive or.
+// checksum reads msProbe's md5: 8 hex digits of a CRC-32, or 0x and 16 digits of an exclusive or.
 func (r *values) checksum(l *leaf) error {
 	t, err := r.scan.next()
 	if err != nil || t != tokenString {
@@ -166,7 +166,7 @@ func (r *values) checksum(l *leaf) error {
 		l.digest = sum
 		r.slot(digestSlot)
 	}
-	return nil // what is no hexadecimal number is no digest
+	return nil // other text is no digest
 }
 
 func parseDigest(text []byte) (digest, bool) {
@@ -200,7 +200,7 @@ func (r *values) literal(l *leaf) error {
 	return err
 }
 
-// peerTensor reads the tensor inside a point-to-point operation, whose statistics become the record's own.
+// peerTensor reads the tensor inside a point-to-point operation; its statistics become the record's own.
 func (r *values) peerTensor(l *leaf) error {
 	t, err := r.scan.next()
 	if err != nil || t != tokenObject {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Find looks for dumps at path: a dump folder, or any folder that holds one up to two levels below; a step; a rank; or
-// a dump.json. Ranks are numbered over all steps of the dump, whatever part of it path names.
+// Find looks for dumps at path: a dump folder, or any folder with one up to two levels below; a step; a rank; or a
+// dump.json. Ranks are numbered over all steps of the dump, whatever part of it path names.
 func Find(path string) (Found, error) {
 	found := Found{Path: path}
 	full, err := filepath.Abs(path)
@@ -80,7 +80,7 @@ func rootsBelow(dir string, levels int) []string {
 	return roots
 }
 
-// holdsParts tells whether the folder has steps or ranks in it.
+// holdsParts says whether the folder has steps or ranks in it.
 func holdsParts(dir string) bool {
 	return slices.ContainsFunc(folders(dir), func(name string) bool {
 		_, step := stepFolder(name)
@@ -89,7 +89,7 @@ func holdsParts(dir string) bool {
 	})
 }
 
-// holdsFile tells whether the folder is that of one step of one rank.
+// holdsFile says whether the folder is one step of one rank.
 func holdsFile(dir string) bool {
 	for _, name := range []string{dumpFile, debugFile} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
@@ -183,7 +183,7 @@ func (f *Found) keepBelow(path string) {
 	f.RanksGuessed = slices.ContainsFunc(f.Dumps, func(d Dump) bool { return d.Guessed })
 }
 
-// nothing says what was looked for and what was there instead.
+// nothing says what Find looked for and what it found instead.
 func (f *Found) nothing(path string) error {
 	if f.Problems.Count > 0 {
 		return fmt.Errorf("%w: %s", ErrNoDump, f.Problems.First[0])

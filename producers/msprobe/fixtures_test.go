@@ -112,7 +112,7 @@ func counts(all rows) string {
 	}
 	ops := all.steps[0].OpCount
 	if all.steps[0].TensorCount == 0 {
-		ops = 0 // of task structure: the ops are those of construct.json
+		ops = 0 // of task structure: construct.json has the ops
 	}
 	return fmt.Sprintf("%d\t%d\t%d\t%d\t%d", ops, tensors, others, len(all.payloads), nans)
 }

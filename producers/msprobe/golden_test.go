@@ -54,7 +54,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d: one ends", min(len(a), len(b))+1)
 }
 
-// describeRows is the rows as text, ids replaced by what they stand for.
+// describeRows is the rows as text, with definitions in place of their ids.
 func describeRows(all rows) string {
 	var b strings.Builder
 	names, places, layouts := make(map[uint64]string), make(map[uint64]string), make(map[uint64]string)

@@ -4,8 +4,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// graph is what stack.json and construct.json say of the ops, and the order in which dump.json names them. It holds
-// ids only: some 50 bytes per op, whatever the size of the files.
+// graph is the content of stack.json and construct.json, and the order of ops in dump.json. It holds ids only: some
+// 50 bytes per op, whatever the size of the files.
 type graph struct {
 	nodes []node
 	index map[uint64]int32 // by op id

@@ -42,7 +42,7 @@ type leaf struct {
 	extra    []byte // members of no other meaning, as compact JSON without the braces
 }
 
-// statistics is what was measured of a tensor's elements, by the bits of tensor.measured.
+// statistics are the measurements of a tensor's elements, by the bits of tensor.measured.
 type statistics struct {
 	measured                uint32
 	least, most, mean, norm float64
@@ -58,7 +58,7 @@ func (l *leaf) reset() {
 	*l = leaf{shape: l.shape[:0], literal: l.literal[:0], extra: l.extra[:0], grad: -1}
 }
 
-// kind is the layout's kind by what the record says of its type.
+// kind is the layout's kind by the type in the record.
 func (l *leaf) kind() string {
 	if l.hasShape && l.dtype != "" {
 		return kindTensor
@@ -80,7 +80,8 @@ func (l *leaf) kind() string {
 	return scalarKind(l.typ)
 }
 
-// scalarKind is the kind of Python's and NumPy's scalars, whose type is their class's bare name.
+// scalarKind is the kind of Python's and NumPy's scalars; their type is the bare name of their
+// class.
 func scalarKind(typ string) string {
 	base := strings.TrimRight(strings.TrimPrefix(typ, "u"), "0123456789_")
 	switch base {

@@ -30,7 +30,7 @@ func (p *pass) open(name string, read func(io.Reader) error) error {
 	return read(&progress{Reader: io.LimitReader(input, f.size), pass: p})
 }
 
-// progress reports what was read of a file.
+// progress reports the bytes read of a file.
 type progress struct {
 	io.Reader
 	pass *pass

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Problem is one part of a dump that could not be read. What stands before and after it is kept.
+// Problem is one unreadable part of a dump. The parts before and after it are kept.
 type Problem struct {
 	What   string
 	File   string
@@ -25,7 +25,7 @@ func (p Problem) String() string {
 	return text + ": " + p.What
 }
 
-// Problems is a bounded list: the first ones, and how many there were.
+// Problems is a bounded list: the first ones, and the number of all.
 type Problems struct {
 	First []Problem
 	Count int
@@ -40,7 +40,7 @@ func (p *Problems) add(problem Problem) {
 	}
 }
 
-// what is the text of an error of the scanner and the offset it is about.
+// what is the text of a scanner's error, and its offset.
 func what(err error, fallback int64) (text string, offset int64) {
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		return syntax.what, syntax.offset
@@ -48,7 +48,7 @@ func what(err error, fallback int64) (text string, offset int64) {
 	return err.Error(), fallback
 }
 
-// damaged tells whether the error is about the text, so that reading may go on behind it.
+// damaged says whether the error is about the text, so that reading may go on behind it.
 func damaged(err error) bool {
 	_, syntax := errors.AsType[*syntaxError](err)
 	return syntax || errors.Is(err, errCut)

@@ -38,8 +38,8 @@ func rankFolder(name string) (rank, bool) {
 	return rank{}, false
 }
 
-// readStep lists the ranks in a folder. A folder that holds the files themselves is that of rank 0, unless its own
-// name says otherwise.
+// readStep lists the ranks in a folder. A folder with the files themselves is rank 0, unless its own name says
+// otherwise.
 func readStep(dir string, number uint32) step {
 	s := step{number: number, dir: dir}
 	for _, name := range folders(dir) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// reading is one pass over the files of a dump: what was counted so far, and where rows go.
+// reading is one pass over the files of a dump: its counts so far, and the receiver of rows.
 type reading struct {
 	out   *batch.Set
 	graph *graph
@@ -84,7 +84,8 @@ func (r *reading) fileSize(location string) *uint64 {
 	return &size
 }
 
-// finish writes what is known only at the end: parents that did not run, the program, and the step.
+// finish writes the rows that need the whole file: parents that did not run, the program, and the
+// step.
 func (r *reading) finish(generation uint32) error {
 	program := r.graph.program()
 	if len(r.graph.order) == 0 {
@@ -126,7 +127,7 @@ func (r *reading) addProgram(program uint64) error {
 	return nil
 }
 
-// clip shortens a text to at most limit bytes, and says so.
+// clip shortens a text to at most limit bytes, and marks the cut.
 func clip(text string, limit int) string {
 	const more = " …"
 	if len(text) <= limit {

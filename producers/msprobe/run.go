@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// RunRow describes a run by what its first readable dump says.
+// RunRow describes a run by its first readable dump.
 func RunRow(found Found, name string, labels map[string]string) schemas.RunRow {
 	row := schemas.RunRow{
 		RunID: schemas.RunID(name), Name: name, Source: schemas.SourceMsprobe, Labels: labels, EventTimeSource: "file",
@@ -43,7 +43,7 @@ func RunMessage(row *schemas.RunRow) (schemas.Message, error) {
 	return message, nil
 }
 
-// headerBytes is how much of a file is looked at for what it says of itself.
+// headerBytes is the length of a file's beginning in which its header is looked for.
 const headerBytes = 256 << 10
 
 // readHeader reads the members of dump.json that stand around its ops.
@@ -93,7 +93,7 @@ func parseHeader(scan *scanner) (Header, error) {
 	return header, err
 }
 
-// guess fills in what old files do not say, and which digests a dump of statistics holds.
+// guess fills in fields that old files lack, and the kind of digests in a dump of statistics.
 func (h *Header) guess(head []byte) {
 	if h.Framework == "" {
 		h.Framework = "pytorch"

@@ -23,7 +23,7 @@ const (
 	tokenNull
 )
 
-// state says what the grammar allows next.
+// state is the set of tokens that the grammar allows next.
 type state uint8
 
 const (
@@ -38,11 +38,13 @@ const (
 	windowBytes = 256 << 10
 	// maxTextBytes is the longest string, number or literal that is kept. A longer one costs its op, not the file.
 	maxTextBytes = 1 << 20
-	// maxMarkBytes is how far back an object whose kind is not yet known may be read again.
+	// maxMarkBytes is the greatest length of text that may be read again for an object of unknown
+	// kind.
 	maxMarkBytes = 1 << 20
 	// maxDepth exceeds msProbe's own limit of 400 nested containers.
 	maxDepth = 1000
-	// keptLineBytes is how much of the current line stays in the window, so that a damaged line can be looked at again.
+	// keptLineBytes is the part of the current line that stays in the window, so that a damaged line can be read
+	// again.
 	keptLineBytes = 4 << 10
 )
 
@@ -181,7 +183,7 @@ func (s *scanner) closing(c byte) (token, error) {
 	return tokenEnd, s.fail("neither a comma nor the end of an array")
 }
 
-func (s *scanner) open(object bool) error { //nolint:revive // flag-parameter: the bit is what is stored
+func (s *scanner) open(object bool) error { //nolint:revive // flag-parameter: the bit is the value stored
 
 	if s.depth >= maxDepth {
 		return s.fail("containers nested too deeply")

@@ -7,7 +7,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// session is what several readings, one after the other, have in common: memory, and what is told once.
+// session is shared by several readings, one after the other: memory, and the definitions already
+// handed over.
 type session struct {
 	scan   *scanner
 	values *values // of the ops of all dumps; nil where each file has its own
@@ -41,7 +42,7 @@ func (s *session) scanner(input io.Reader) *scanner {
 	return s.scan
 }
 
-// valuesOf is where the values of a file's ops are read to.
+// valuesOf receives the values of a file's ops.
 func (s *session) valuesOf(scan *scanner) *values {
 	if s.values == nil {
 		return newValues(scan)
@@ -53,7 +54,7 @@ func (s *session) valuesOf(scan *scanner) *values {
 // maxRememberedBytes bounds a file whose text is kept.
 const maxRememberedBytes = 8 << 20
 
-// remembered is the files of a dump that say how its ops hang together. They mostly are those of all steps and ranks,
+// remembered is the content of the files of a dump that link its ops. These are mostly equal in all steps and ranks,
 // and then are not read again.
 type remembered struct {
 	texts, before map[string]*bytes.Buffer // of the files that are there
@@ -70,7 +71,8 @@ func newRemembered() *remembered {
 
 func linkFiles() []string { return []string{stackFile, constructFile} }
 
-// load reads the files into memory, unless one is too large for that, and says whether they are those of before.
+// load reads the files into memory, unless one is too large for that, and says whether they are equal to the
+// last ones.
 func (r *remembered) load(p *pass) (again bool, err error) {
 	r.texts, r.before = r.before, r.texts
 	again, r.clean = r.clean, true
@@ -114,7 +116,7 @@ func newCatalogue() *catalogue {
 	return &catalogue{known: map[string]*op{}, last: &op{}}
 }
 
-// get is the op of that name, which mostly is the one that followed the last one before.
+// get is the op of that name; mostly it is the successor of the last one.
 func (c *catalogue) get(name []byte) *op {
 	found := c.last.next
 	if found == nil || found.row.Name != string(name) {

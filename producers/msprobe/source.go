@@ -22,7 +22,7 @@ import (
 // Options say how a dump is published.
 type Options struct {
 	RunName      string
-	Generation   uint32                // how often this step of this rank was replaced
+	Generation   uint32                // number of times that this step of this rank was replaced
 	EventTimeNs  int64                 // of every row; 0 takes the dump's modification time
 	RowsPerBatch int                   // batches are cut by rows (and by text beyond 2 MiB), so that they depend on the content alone
 	Progress     func(bytesRead int64) // called now and then with the bytes read so far, out of Source.Bytes; may be nil
@@ -35,7 +35,7 @@ func DefaultOptions(runName string) Options {
 	return Options{RunName: runName, RowsPerBatch: 8192}
 }
 
-// Validate says what is wrong with the options.
+// Validate returns the first error of the options.
 func (o Options) Validate() error {
 	if o.RunName == "" || len([]rune(o.RunName)) > 200 {
 		return fmt.Errorf("run name of %d characters, want 1 to 200", len([]rune(o.RunName)))
@@ -85,7 +85,7 @@ func Open(dump Dump, opt Options) (*Source, error) {
 	return s, nil
 }
 
-// files are the names of those that may lie in the folder of a dump, in the order in which they are hashed.
+// files are the names of the files in the folder of a dump, in the order of hashing.
 func files() []string { return []string{dumpFile, stackFile, constructFile, debugFile, errorLogFile} }
 
 func newSource(dump Dump, opt Options) (*Source, error) {
@@ -184,8 +184,8 @@ func (s *Source) Step() uint32 { return s.dump.Step }
 // Rank is the dump's rank.
 func (s *Source) Rank() uint32 { return s.dump.Rank }
 
-// Reissue has the next Batches carry another epoch, generation and time than Open gave them: those under which the
-// content was first published, or takes the place of other content.
+// Reissue makes the next Batches carry another epoch, generation and time than Open gave them: those of the first
+// publication of the content, or of a replacement.
 func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
 	s.issue, s.opt.Generation, s.opt.EventTimeNs = epoch, generation, eventTimeNs
 }
@@ -193,14 +193,14 @@ func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
 // Bytes is the size of the dump's files, saved tensors aside.
 func (s *Source) Bytes() int64 { return s.bytes }
 
-// Problems is what could not be read by the last call of Batches.
+// Problems returns the unreadable parts of the last call of Batches.
 func (s *Source) Problems() Problems { return s.problems }
 
-// Header is what dump.json said of itself in the last call of Batches.
+// Header is the header of dump.json in the last call of Batches.
 func (s *Source) Header() Header { return s.header }
 
-// Batches returns the dump's rows as messages, definitions before what refers to them and the step last. An error
-// ends them. It may be called again and then begins anew, with the same messages.
+// Batches returns the dump's rows as messages: definitions before the rows that refer to them, and the step last.
+// An error ends them. A second call begins anew, with the same messages.
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
 		with := newSession()
@@ -234,7 +234,7 @@ func (s *Source) reading(out *batch.Set, graph *graph) *reading {
 	}
 }
 
-// read runs the parts of one pass. What is known of all ops comes first, then the ops, then what they amount to.
+// read runs the parts of one pass: first the facts about all ops, then the ops, then their program and step.
 func (s *Source) read(r *reading, with *session) error {
 	row := s.rankRow()
 	if err := batch.Add(r.out, r.out.Rank, &row, 0); err != nil {
@@ -259,7 +259,7 @@ func firstPart(parts ...func() error) error {
 	return nil
 }
 
-// unchanged tells whether the files are still those that the epoch names.
+// unchanged says whether the files are still the files of the epoch.
 func (s *Source) unchanged() error {
 	for _, f := range s.files {
 		info, err := os.Stat(filepath.Join(s.dump.Dir, f.name))

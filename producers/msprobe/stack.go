@@ -38,7 +38,7 @@ func (s *stackReader) read() error {
 	return err
 }
 
-// member reads [[op …], [frame …]] or, of the op whose id is the key's, [frame …].
+// member reads [[op …], [frame …]] or, for the op whose id is the key's, [frame …].
 func (s *stackReader) member(key uint64) error {
 	t, err := s.scan.next()
 	if err != nil || t != tokenArray {

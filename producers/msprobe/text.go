@@ -33,7 +33,7 @@ func (s *scanner) quoted() error {
 	}
 }
 
-// close ends the token's text. One that is too long is noted and left empty.
+// close ends the token's text. A text that is too long is noted and left empty.
 func (s *scanner) close(stop int) {
 	if stop-s.start > maxTextBytes {
 		s.noteOverlong()
@@ -63,7 +63,7 @@ func (s *scanner) cut() error {
 	return errCut
 }
 
-// more fills the window inside a token. The text of one that has grown too long is given up, and noted in overlong.
+// more fills the window inside a token. A text that has grown too long is given up, and noted in overlong.
 func (s *scanner) more() bool {
 	if s.pos-s.start > maxTextBytes {
 		s.noteOverlong()
@@ -104,5 +104,5 @@ func (s *scanner) noteOverlong() {
 	}
 }
 
-// is tells whether the token's text is exactly want.
+// is says whether the token's text is exactly want.
 func (s *scanner) is(want string) bool { return string(s.text()) == want }

@@ -46,7 +46,7 @@ func open(d Dump, run string, progress func(int64)) (producers.Source, error) {
 	}, nil
 }
 
-// inFolder gives the files of problems their folder: those of every step and rank have the same names.
+// inFolder adds the folder to the files of problems: files of every step and rank have the same names.
 func inFolder(dir string, p Problems) producers.Problems {
 	all := producers.Problems{Count: p.Count}
 	for _, problem := range p.First {
@@ -58,7 +58,7 @@ func inFolder(dir string, p Problems) producers.Problems {
 	return all
 }
 
-// size is that of the dump's files, as far as they can be seen.
+// size is the size of the dump's files, as far as they can be seen.
 func (d Dump) size() (bytes int64) {
 	for _, name := range files() {
 		if info, err := os.Stat(filepath.Join(d.Dir, name)); err == nil && info.Mode().IsRegular() {

@@ -6,7 +6,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// role is the part that a value plays in its op, in the order in which rows are numbered.
+// role is the part of a value in its op, in the order in which rows are numbered.
 type role uint8
 
 const (
@@ -24,7 +24,7 @@ func (r role) String() string {
 
 const (
 	maxDimensions = 256
-	// maxValues and maxOpBytes bound what one op may hold in memory.
+	// maxValues and maxOpBytes bound the memory of one op.
 	maxValues  = 1 << 16
 	maxOpBytes = 8 << 20
 	maxLayouts = 1 << 16
@@ -108,7 +108,7 @@ func dotted(path []byte) []byte {
 	return path
 }
 
-// opened is where an object began: in the text, in the path and in the list of values.
+// opened is the beginning of an object: in the text, in the path and in the list of values.
 type opened struct {
 	place  place
 	path   int
@@ -117,7 +117,7 @@ type opened struct {
 }
 
 // object reads a record if the object has a type that is text, and otherwise the values of its members. As the type
-// may come late, what was read before it is taken back.
+// may come late, earlier members are taken back then.
 func (r *values) object() error {
 	begin := opened{place: r.scan.remember(), path: len(r.path), values: len(r.list), bytes: r.bytes}
 	defer r.scan.forget(begin.place)
@@ -141,7 +141,7 @@ func (r *values) object() error {
 	}
 }
 
-// marker says which member, if any, of those that make an object a record the current key names.
+// marker names the member at the current key that makes an object a record, if any.
 type marker uint8
 
 const (
@@ -189,7 +189,7 @@ func (r *values) record(m marker, path int, first bool) error { //nolint:revive 
 	return r.keep(&r.leaf)
 }
 
-// bare keeps a value that stands without a record around it: null, and what no msProbe writes.
+// bare keeps a value without a record around it: null, and values that no msProbe writes.
 func (r *values) bare(t token) error {
 	l := &r.leaf
 	l.reset()
@@ -271,7 +271,8 @@ func (r *values) layout(l *leaf, kind string) uint64 {
 	return row.LayoutID
 }
 
-// forgetFresh undoes what a dropped op added, so that the next op with such a layout describes it.
+// forgetFresh undoes the additions of a dropped op, so that the next op with such a layout
+// describes it.
 func (r *values) forgetFresh() {
 	if len(r.fresh) > 0 {
 		r.forgetLayouts()

@@ -8,7 +8,8 @@ import (
 // offset is the position of the next unread byte in the input.
 func (s *scanner) offset() int64 { return s.base + int64(s.pos) }
 
-// fill makes at least one more byte available behind the window's end, moving what must stay to the front.
+// fill makes at least one more byte available behind the window's end, and moves the kept part to the
+// front.
 func (s *scanner) fill() bool {
 	if s.ended {
 		return false
@@ -119,7 +120,7 @@ func (s *scanner) forget(p place) {
 	}
 }
 
-// back returns to the point, at which an object had just been opened, or says that the window has moved on.
+// back returns to the point, just after an object was opened, or says that the window has moved on.
 func (s *scanner) back(p place) bool {
 	if s.mark < 0 || p.offset < s.base+int64(s.mark) {
 		return false

@@ -11,7 +11,7 @@ import (
 // authenticate returns the user whose password the request carries, and whether there is one.
 func (g *Guard) authenticate(r *http.Request) (string, bool) {
 	user, password := credentials(r)
-	// Both are compared always, so that the time taken tells nothing.
+	// Both are compared always, so that the time taken reveals nothing.
 	owner := equal(user, Owner) & equal(password, g.cfg.OwnerPassword)
 	reader := equal(user, Reader) & equal(password, g.cfg.ReaderPassword)
 	switch {

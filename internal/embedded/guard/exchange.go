@@ -15,16 +15,16 @@ import (
 const (
 	dialTimeout = 5 * time.Second
 	bufferBytes = 64 << 10
-	// killInterval is how often an abandoned query is killed until it has ended.
+	// killInterval is the interval between kills of an abandoned query, until it has ended.
 	killInterval = 500 * time.Millisecond
 )
 
 // exchange is an http.RoundTripper that never shows the engine a broken connection. The engine dies of an exception
-// that it meets while it reads a header or ends an answer, and net/http's Transport causes both: it resets a
-// connection whose client has left while some of the answer is unread, and keeps connections for the next request,
-// which are in a header again. So every request has a connection of its own, and that is closed only when the engine
-// has finished its answer. When a client breaks off its request, the engine gets an orderly end of the stream; when
-// it leaves before the answer's end, a query that only reads is killed, and the rest of the answer thrown away.
+// while it reads a header or ends an answer, and net/http's Transport causes both: it resets a connection whose
+// client has left before the end of the answer, and keeps connections for the next request, which are in a header
+// again. So every request has a connection of its own, which is closed only when the engine has finished its answer.
+// When a client breaks off its request, the engine gets an orderly end of the stream. When a client leaves before
+// the answer's end, a query that only reads is killed, and the rest of the answer thrown away.
 type exchange struct {
 	engine Engine
 }
@@ -45,8 +45,8 @@ func (x exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	left, leave := context.WithCancel(request.Context())
 	finished, finish := context.WithCancel(lasting)
 	stay := context.AfterFunc(left, func() { x.killUntil(finished, parameter(request.URL.RawQuery, "query_id")) })
-	// A plain goroutine, and nobody waits for it: it may wait for the client, while the answer is there already. It
-	// ends when net/http closes the client's request, after the answer.
+	// A plain goroutine without a waiter: it may wait for the client, while the answer is there already. It ends
+	// when net/http closes the client's request, after the answer.
 	go send(connection, request)
 	response, err := http.ReadResponse(bufio.NewReaderSize(connection, bufferBytes), request)
 	if err != nil {
@@ -98,12 +98,12 @@ func send(connection *net.TCPConn, request *http.Request) {
 	}
 }
 
-// endStream tells the engine that no more will come. There is nothing to do if it has closed first.
+// endStream ends the stream to the engine. There is nothing to do if the engine has closed first.
 func endStream(connection *net.TCPConn) {
 	_ = connection.CloseWrite()
 }
 
-// promptBody sends what has come before it waits for more.
+// promptBody sends each received part before it waits for more.
 type promptBody struct {
 	io.ReadCloser
 	writer *bufio.Writer

@@ -1,9 +1,9 @@
-// Package guard stands between the embedded ClickHouse engine and everyone who talks to it.
+// Package guard stands between the embedded ClickHouse engine and all its clients.
 //
-// The engine dies when a client breaks its connection off at the wrong moment (in the request header, or while an answer
-// ends), and its own `default` user needs no password. So nobody reaches its port but this package: an HTTP reverse proxy that reads the complete
-// header first, knows its own two users, and speaks ClickHouse's HTTP interface otherwise unchanged, streaming both
-// ways. While the engine restarts, it answers 503 with Retry-After.
+// The engine dies when a client breaks its connection off at the wrong moment (in the request header, or while an
+// answer ends), and its own `default` user needs no password. So only this package reaches its port. It is an HTTP
+// reverse proxy that reads the complete header first, knows its own two users, and speaks ClickHouse's HTTP interface
+// otherwise unchanged, streaming both ways. While the engine restarts, it answers 503 with Retry-After.
 package guard
 
 import (
@@ -28,17 +28,17 @@ const (
 
 // Config has the guard's limits and its users' passwords.
 type Config struct {
-	// Address is where to listen, host:port; port 0 takes a free one. Loopback by default.
+	// Address is the address to listen on, host:port; port 0 takes a free one. Loopback by default.
 	Address string
-	// OwnerPassword and ReaderPassword are what clients log in with. Neither may be empty.
+	// OwnerPassword and ReaderPassword are the passwords of clients. Neither may be empty.
 	OwnerPassword, ReaderPassword string
 	// MaxHeaderBytes limits a request's header, with its query parameters; beyond it the answer is 431.
 	MaxHeaderBytes int
-	// HeaderTimeout is how long a client may take to send its header.
+	// HeaderTimeout is the longest time for a client to send its header.
 	HeaderTimeout time.Duration
-	// IdleTimeout is how long a connection may wait for its next request.
+	// IdleTimeout is the longest wait of a connection for its next request.
 	IdleTimeout time.Duration
-	// Grace is how long requests under way may go on after the context has ended.
+	// Grace is the time for requests under way after the context has ended.
 	Grace time.Duration
 }
 
@@ -53,7 +53,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate says what is wrong with the configuration.
+// Validate returns the first error of the configuration.
 func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("guard address %q: %w", c.Address, err)
@@ -117,7 +117,7 @@ func (g *Guard) stop(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.Grace)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {
-		return server.Close() // Grace is over: cut what is left
+		return server.Close() // Grace is over: cut the rest
 	}
 	return nil
 }

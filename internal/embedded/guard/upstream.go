@@ -15,7 +15,7 @@ import (
 type Engine struct {
 	// Address is host:port.
 	Address string
-	// OwnerPassword and ReaderPassword are the engine's own, known to nobody else.
+	// OwnerPassword and ReaderPassword are the engine's own, and secret.
 	OwnerPassword, ReaderPassword string
 }
 
@@ -65,7 +65,8 @@ func withQueryID(query string) string {
 	return strings.TrimPrefix(query+"&query_id="+rand.Text(), "&")
 }
 
-// notForwarded lists what ClickHouse would take for a credential, and what concerns this connection only.
+// notForwarded lists headers that ClickHouse would take for a credential, and headers of this connection
+// only.
 func notForwarded() []string {
 	return []string{
 		"Authorization", "X-Clickhouse-User", "X-Clickhouse-Key", "X-Clickhouse-Ssl-Certificate-Auth", "X-Clickhouse-Jwt-Token", "Cookie",
@@ -73,7 +74,8 @@ func notForwarded() []string {
 	}
 }
 
-// answerFailure tells apart what was surely not sent, which may be tried again, from what is in doubt.
+// answerFailure separates requests that were surely not sent, which may be tried again, from doubtful
+// ones.
 func answerFailure(w http.ResponseWriter, _ *http.Request, err error) {
 	var failed *net.OpError
 	if errors.As(err, &failed) && failed.Op == "dial" {

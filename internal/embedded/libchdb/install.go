@@ -19,7 +19,7 @@ import (
 )
 
 // Install verifies from, which is the npm package's .tgz or the bare library, and puts the library into the
-// per-user folder. It returns the installed path. What is there already is replaced only by a verified file.
+// per-user folder. It returns the installed path. Only a verified file replaces an installed one.
 func Install(ctx context.Context, from, userFolder string) (string, error) {
 	source, err := open(ctx, from)
 	if err != nil {

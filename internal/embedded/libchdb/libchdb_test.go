@@ -82,7 +82,7 @@ func TestInstallTakesLibraryAndPackage(t *testing.T) {
 		if err != nil || found != path {
 			t.Errorf("%s: Locate: got %s %v, want %s", variable, found, err, path)
 		}
-		// The check is quick only as long as the file is the one that was checked.
+		// The check is quick only while the file is the checked one.
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
