@@ -51,7 +51,7 @@ replace the old ones. A rank that ended by itself may be started again only with
 	return cmd
 }
 
-// serving is a request to serve the root that is given or, when that is empty, the one of the environment.
+// serving is a request to serve the given root or, when that is empty, the root of the environment.
 func (a *app) serving(spool string) system.ServeRequest {
 	if spool == "" {
 		spool = a.spoolRoot()
@@ -59,7 +59,7 @@ func (a *app) serving(spool string) system.ServeRequest {
 	return system.ServeRequest{Spool: spool, Payloads: a.payloads(), Tell: a.tellServing, Waiting: a.waiting()}
 }
 
-// payloads is the folder of raw tensors that processes of this host were asked for.
+// payloads is the folder of raw tensors captured on this host.
 func (a *app) payloads() string {
 	absolute, err := filepath.Abs(a.data) // the processes work elsewhere
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *app) tellServing(text string) {
 	fmt.Fprintln(a.stderr, "agent:", report.Printable(text))
 }
 
-// spoolRoot is where the collectors of this user write, by the same rules as theirs.
+// spoolRoot is the root of this user's collectors, by the same rules as theirs.
 func (a *app) spoolRoot() string {
 	if root := a.getenv("TENSORTAP_SPOOL"); root != "" {
 		return a.atHome(root)

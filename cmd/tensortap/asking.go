@@ -12,7 +12,7 @@ import (
 	"github.com/tensortap/tensortap/producers/agent"
 )
 
-// asking is what commands that ask living processes have in common.
+// asking is shared by the commands to living processes.
 type asking struct {
 	run      string
 	request  agent.Request
@@ -39,7 +39,7 @@ func (a *app) askRun(ctx context.Context, k *asking) (system.Asked, error) {
 	return client.Ask(ctx, k.run, k.request, k.patience)
 }
 
-// tellAsked says what each rank does, and is an error unless all do as they were asked.
+// tellAsked prints the answer of each rank, and is an error unless all do as they were asked.
 func (a *app) tellAsked(k *asking, asked *system.Asked) error {
 	declined := 0
 	for i := range asked.Answers {
@@ -62,12 +62,12 @@ func who(answer *agent.Answer) string {
 	return fmt.Sprintf("rank %d, process %d on %s,", answer.Rank, answer.PID, report.Printable(answer.Host))
 }
 
-// silent is said of a rank that lives and that no agent answered for.
+// silent is the text for a living rank that no agent answered for.
 func (k *asking) silent(rank uint32) string {
 	return fmt.Sprintf("rank %d: no agent answered for it within %v", rank, k.patience)
 }
 
-// became is what a process did with a request, in words.
+// became describes, in words, a process's answer to a request.
 func (k *asking) became(answer *agent.Answer) string {
 	switch answer.State {
 	case agent.StateRecording:

@@ -67,7 +67,7 @@ func (l launching) variables() ([]string, error) {
 	return append(variables, "TENSORTAP_MSPROBE_CONFIG="+config), nil
 }
 
-// pythonPath puts the collector, and where it was asked for its module msprobe, before what the user has there.
+// pythonPath puts the collector, and its module msprobe if asked for, before the user's entries.
 func (l launching) pythonPath(folder, users string) string {
 	path := []string{folder}
 	if l.asMsprobe {
@@ -79,7 +79,7 @@ func (l launching) pythonPath(folder, users string) string {
 	return strings.Join(path, string(os.PathListSeparator))
 }
 
-// tellLeftOut says which engine is told what plug-ins to load, and not ours. Most processes are entered without it.
+// tellLeftOut warns of an engine whose list of plug-ins leaves ours out. Most processes are entered without it.
 func (a *app) tellLeftOut(environment []string) {
 	for _, variable := range environment {
 		name, list, _ := strings.Cut(variable, "=")

@@ -16,7 +16,7 @@ import (
 // capturePatience is longer than most steps take.
 const capturePatience = 30 * time.Second
 
-// payloadBytes is the most that one process keeps of raw tensors for one request, unless it is said otherwise.
+// payloadBytes is the default limit of one process's raw tensors for one request.
 const payloadBytes = 1 << 30
 
 func newCapture(a *app) *cobra.Command {
@@ -78,7 +78,7 @@ func completeLevels(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkCapture refuses what every process would refuse.
+// checkCapture refuses requests that every process would refuse.
 func checkCapture(r *agent.Request, most int64) error {
 	switch {
 	case !slices.Contains(levels(), r.Level):

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// choice makes a command that only holds others, each of which is a what: a name that none of them has is an error that
-// says which is nearest, also where flags follow that were meant for it.
+// choice makes a command that only holds others, each of which is a what. For an unknown name the error names the
+// nearest one, also if flags follow that were meant for it.
 func choice(cmd *cobra.Command, what string, parts ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(parts...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return unknownPart(cmd, what, args) }

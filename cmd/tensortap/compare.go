@@ -16,7 +16,7 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// comparing is what compare is given.
+// comparing has the flags and arguments of compare.
 type comparing struct {
 	request           system.CompareRequest
 	words             comparisonWords
@@ -106,7 +106,7 @@ func (c *comparing) flags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// compareAny does what the flags say.
+// compareAny compares as the flags say.
 func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error {
 	if c.jobs != "" {
 		return a.compareJobs(cmd.Context(), c.jobs, c.output, c.onlyNew)
@@ -129,7 +129,8 @@ func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error 
 	return a.compare(cmd.Context(), request, c.output)
 }
 
-// findPayloads has raw tensors of stored runs be looked for where processes of this host keep them, unless it is said where.
+// findPayloads sets the folders of raw tensors of stored runs to those of this host's processes, unless flags name
+// others.
 func (a *app) findPayloads(request *system.CompareRequest) {
 	if _, err := os.Stat(a.payloads()); err != nil || !request.Payload || request.FoldersOnly() {
 		return
@@ -141,7 +142,7 @@ func (a *app) findPayloads(request *system.CompareRequest) {
 	}
 }
 
-// comparisonWords are what commands that compare take as text.
+// comparisonWords are the text flags of commands that compare.
 type comparisonWords struct {
 	tolerance string
 	steps     steps.Set
@@ -153,7 +154,7 @@ func (w *comparisonWords) flags(f *pflag.FlagSet) {
 	addSteps(f, &w.steps, " of the problem")
 }
 
-// judgeFlags are those of commands that look at one step.
+// judgeFlags are the flags of commands that look at one step.
 func (w *comparisonWords) judgeFlags(f *pflag.FlagSet) {
 	f.StringVar(&w.tolerance, "tolerance", "", "greatest relative error that is tolerated, or a file of rules; by default by dtype and depth")
 	f.Int64Var(&w.offset, "step-offset", 0, "number to add to a step of the problem to get the step of the bench")

@@ -16,10 +16,10 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// completionPatience is how long a shell waits for names: longer is a nuisance.
+// completionPatience is the longest wait of a shell for names: longer is a nuisance.
 const completionPatience = 500 * time.Millisecond
 
-// mostCompletions is how many names are offered.
+// mostCompletions is the greatest number of names offered.
 const mostCompletions = 100
 
 // completeRuns offers the names of stored runs to a shell: those that the running system knows or, where none runs, those

@@ -48,7 +48,7 @@ func (a *app) install(cmd *cobra.Command, from string) (string, error) {
 	return libchdb.Install(cmd.Context(), from, a.engineFolder())
 }
 
-// newEngineServe is how this executable runs as the engine's process.
+// newEngineServe runs this executable as the engine's process.
 func newEngineServe() *cobra.Command {
 	return &cobra.Command{
 		Use:    "serve",

@@ -52,7 +52,7 @@ are the first at which the op differs.`,
 	return cmd
 }
 
-// addRuns adds the flags that name the two sides. Named says what is given of each.
+// addRuns adds the flags that name the two sides. Named describes a side in the help.
 func addRuns(cmd *cobra.Command, request *system.CompareRequest, named string, complete cobra.CompletionFunc) {
 	f := cmd.Flags()
 	f.StringVar(&request.Problem, "problem", "", named+" under suspicion")

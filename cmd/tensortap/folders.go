@@ -15,8 +15,8 @@ import (
 // question is asked of a system, wherever it runs.
 type question func(context.Context, *system.Client) error
 
-// inRunning asks the running system, or else one that is there for the question. Why says, where nothing was ever
-// stored, for what a system is needed.
+// inRunning asks the running system, or else starts one for the question. If nothing was ever stored, the error begins
+// with why: the need for a system.
 func (a *app) inRunning(ctx context.Context, why string, ask question) error {
 	err := a.ask(ctx, ask)
 	if errors.Is(err, system.ErrNotRunning) {
@@ -25,7 +25,7 @@ func (a *app) inRunning(ctx context.Context, why string, ask question) error {
 	return err
 }
 
-// ask asks the running system. Where none runs but has run, one is there for the question, over what that has stored.
+// ask asks the running system. If none runs but one has run, it starts one for the question, over the stored data.
 func (a *app) ask(ctx context.Context, ask question) error {
 	connected := func(ctx context.Context, endpoint system.Endpoint) error {
 		client, err := a.connect(ctx, endpoint)
@@ -54,8 +54,8 @@ func (a *app) share(ctx context.Context, joined func(context.Context, system.End
 	return a.shareFolder(ctx, folder, func(ctx context.Context, e system.Endpoint) error { return joined(ctx, a.elsewhere(e)) }, own)
 }
 
-// shareFolder is Share for one who waits until the folder is free, however long that takes. A signal ends the waiting,
-// also where ctx does not know of signals.
+// shareFolder is Share for a caller that waits until the folder is free, however long that takes. A signal ends the
+// waiting, even if ctx does not know of signals.
 func (a *app) shareFolder(ctx context.Context, folder system.Folder, joined func(context.Context, system.Endpoint) error, own func(context.Context) error) error {
 	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -85,7 +85,7 @@ func (a *app) hasStored() bool {
 	return err == nil && folder.HasRun()
 }
 
-// inOwn asks a system on the data folder that nobody else hears of.
+// inOwn asks a system on the data folder that listens for nobody else.
 func (a *app) inOwn(ctx context.Context, ask question) error {
 	cfg, err := a.config(a.data)
 	if err != nil {

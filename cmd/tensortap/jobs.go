@@ -19,13 +19,13 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// jobsFlag is the flag that names a file of comparisons, onlyNewFlag the one that leaves out those that were judged before.
+// jobsFlag is the flag that names a file of comparisons, onlyNewFlag the flag that leaves out pairs judged before.
 const (
 	jobsFlag    = "jobs"
 	onlyNewFlag = "only-new"
 )
 
-// jobsWriters are the ways to write what came of a file of comparisons, by the value of --output.
+// jobsWriters write the results of a file of comparisons, by the value of --output.
 func jobsWriters(suite string) map[string]func(io.Writer, []jobs.Result) error {
 	return map[string]func(io.Writer, []jobs.Result) error{
 		"text": jobs.Text, "json": jobs.JSON, "markdown": jobs.Markdown,
@@ -101,7 +101,8 @@ func (a *app) runJobs(ctx context.Context, all []jobs.Job, onlyNew bool) (result
 	return b.run(ctx, all, nil)
 }
 
-// sideBySide is how many pairs are compared at a time: each reads and judges on several cores by itself.
+// sideBySide is the number of pairs compared at a time: each reads and judges on several cores by
+// itself.
 const sideBySide = 2
 
 // batch compares the pairs of a file.
@@ -109,14 +110,14 @@ type batch struct {
 	app         *app
 	client      *system.Client // of stored runs; nil where none is needed
 	unreachable error          // why stored runs cannot be asked for
-	onlyNew     bool           // leave out what was judged before
+	onlyNew     bool           // leave out pairs judged before
 
 	counted   sync.Mutex // over the progress
 	progress  *progress
 	done, all int64
 }
 
-// run compares the pairs of all jobs. The error says which of them cannot be asked whether it is new.
+// run compares the pairs of all jobs. The error names a job that --only-new cannot cover.
 func (b *batch) run(ctx context.Context, all []jobs.Job, runs []string) ([]jobs.Result, error) {
 	pairs := jobs.Expand(all, runs, jobs.Folders)
 	if b.onlyNew {
@@ -158,7 +159,7 @@ func (b *batch) count() {
 	b.progress.set(b.done, b.all)
 }
 
-// requestOf is what a job asks.
+// requestOf is the request of a job.
 func requestOf(job jobs.Job) (system.CompareRequest, error) {
 	request := system.DefaultCompareRequest()
 	request.ToolVersion = version

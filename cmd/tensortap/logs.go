@@ -19,14 +19,14 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// What is kept of what a program prints.
+// Values of --logs.
 const (
 	logsAuto = "auto"
 	logsAll  = "all"
 	logsOff  = "off"
 )
 
-// leastRoom is how many bytes must be free on the disk for anything to be kept.
+// leastRoom is the number of bytes that must be free on the disk for anything to be kept.
 const leastRoom = 1 << 30
 
 // anyRank stands for all ranks, and for processes that have none.
@@ -94,13 +94,13 @@ func logPrefix(line logs.Line, rank int64, known bool) string { //nolint:revive 
 	return fmt.Sprintf("%s rank %s pid %d %s | ", line.Time.UTC().Format(time.DateTime), of, line.PID, stream)
 }
 
-// logsFolder is where what a run prints is kept on this machine.
+// logsFolder is the folder of a run's output on this machine.
 func (a *app) logsFolder(run string) (string, error) {
 	folder, err := a.folder()
 	return filepath.Join(string(folder), "logs", schemas.FormatID(schemas.RunID(run))), err
 }
 
-// keeping is how what a program prints is kept; the zero value keeps nothing.
+// keeping is the way to keep a program's output; the zero value keeps nothing.
 type keeping struct {
 	forward     *logs.Forwarder
 	environment []string
@@ -113,7 +113,7 @@ func (k keeping) during(ctx context.Context, job func() error) error {
 	return k.forward.During(ctx, job)
 }
 
-// kept prepares the keeping of what a program prints, as far as that is asked for and the streams are files.
+// kept prepares the keeping of a program's output, as far as it is asked for and the streams are files.
 func (a *app) kept(l launching) (keeping, error) {
 	if !slices.Contains([]string{logsAuto, logsAll, logsOff}, l.logs) {
 		return keeping{}, fmt.Errorf("--logs=%s: want %s, %s or %s", l.logs, logsAuto, logsAll, logsOff)
@@ -142,7 +142,8 @@ func (a *app) kept(l launching) (keeping, error) {
 	return keeping{forward: forward, environment: []string{variable}}, nil
 }
 
-// keptStream is the open file behind a stream, nil when it is left alone: what draws on a terminal needs that.
+// keptStream is the open file behind a stream, nil when it is left alone: programs that draw on a terminal
+// need that.
 func (a *app) keptStream(l launching, to any) *os.File {
 	file, ok := to.(*os.File)
 	if !ok || (l.logs == logsAuto && a.terminal(file)) {

@@ -19,7 +19,7 @@ type looks struct {
 	columns  []string
 	vertical bool
 	limit    uint64
-	shown    []string // of the columns, those that text shows unless it is said otherwise; all where empty
+	shown    []string // default columns of text; all where empty
 }
 
 func (l *looks) flags(cmd *cobra.Command) {
@@ -39,7 +39,7 @@ func (l *looks) limitFlag(cmd *cobra.Command) {
 	cmd.Flags().Uint64Var(&l.limit, "limit", 0, "greatest number of rows; 0 for all")
 }
 
-// style is how the answer is written.
+// style is the format of the answer.
 func (l *looks) style() (report.Style, error) {
 	format, err := report.ParseFormat(l.output)
 	style := report.Style{Format: format, Columns: l.columns, Vertical: l.vertical, Limit: l.limit}

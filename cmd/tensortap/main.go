@@ -1,6 +1,6 @@
-// Command tensortap finds where the numbers of a model went wrong: it stores
-// what the ranks of training jobs and inference engines report, and compares
-// runs. `tensortap --help` lists what it does.
+// Command tensortap finds where the numbers of a model went wrong: it stores the events of the
+// ranks of training jobs and inference engines, and compares runs. `tensortap --help` lists its
+// commands.
 package main
 
 import (
@@ -29,7 +29,7 @@ const (
 // errDiffers ends a command that did its work and found a difference.
 var errDiffers = errors.New("the runs differ")
 
-// programError ends a command with the status of the program that it ran, and with what else went wrong, if anything.
+// programError ends a command with the status of the program that it ran, and with any other error.
 type programError struct {
 	status int
 	err    error
@@ -41,7 +41,8 @@ func (e *programError) Error() string {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A reader of the output that has seen enough, such as head, is an error of that write: what runs is ended well.
+	// A reader of the output that has seen enough, such as head, is an error of that write: the command then ends in
+	// order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
 	stop()
@@ -62,16 +63,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	case errors.Is(err, errDiffers):
 		return exitDiffers
 	case errors.Is(err, syscall.EPIPE):
-		return exitError // who closed the output knows
+		return exitError // the reader that closed the output knows
 	}
 	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
-		err = fmt.Errorf("stopped: %w", cause) // what was under way says less
+		err = fmt.Errorf("stopped: %w", cause) // the error of the interrupted work says less
 	}
 	fmt.Fprintln(stderr, "tensortap:", printable(err))
 	return exitError
 }
 
-// endedWith is a program's own status; what went wrong with recording it is told besides.
+// endedWith is a program's own status; errors of its recording are printed besides.
 func endedWith(stderr io.Writer, program *programError) int {
 	if program.err != nil {
 		fmt.Fprintln(stderr, "tensortap:", printable(program.err))
@@ -82,7 +83,7 @@ func endedWith(stderr io.Writer, program *programError) int {
 	return program.status
 }
 
-// printable is the error without what a name or a file could do to a terminal.
+// printable is the error without control characters that a name or a file could send to a terminal.
 func printable(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	for i, line := range lines {

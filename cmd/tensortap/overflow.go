@@ -82,7 +82,7 @@ func (a *app) askOverflow(ctx context.Context, request system.OverflowRequest) (
 	return said, answer, err
 }
 
-// overflowAsMsprobe writes what msProbe's overflow_check would.
+// overflowAsMsprobe writes the file of msProbe's overflow_check.
 func (a *app) overflowAsMsprobe(ctx context.Context, request system.OverflowRequest) error {
 	if request.Rank >= 0 {
 		return errors.New("--output msprobe-json covers all ranks: leave out --rank")

@@ -14,7 +14,7 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// pairingReport is what report pairing is given.
+// pairingReport has the flags of report pairing.
 type pairingReport struct {
 	request  system.CompareRequest
 	words    comparisonWords
@@ -23,7 +23,7 @@ type pairingReport struct {
 	unpaired bool
 }
 
-// newPairing makes the report that is no SQL: who pairs ops is the judge.
+// newPairing makes the report that is no SQL: the judge pairs ops.
 func newPairing(a *app) *cobra.Command {
 	p := pairingReport{request: system.DefaultCompareRequest()}
 	p.looks.limit = 1000

@@ -68,7 +68,7 @@ func (a *app) tellPoked(k *asking, asked *system.Asked, format report.Format) er
 	return nil
 }
 
-// poked is what a rank does, for people.
+// poked describes a rank's answer, for people.
 func poked(answer *agent.Answer) string {
 	now := time.Unix(0, answer.NowNs)
 	text := fmt.Sprintf("%s is in step %d\n", who(answer), answer.Step)

@@ -13,7 +13,7 @@ type progress struct {
 
 func (a *app) progress(what string) *progress { return a.progressIn(what, true) }
 
-// progressIn shows bytes, or whatever else is counted.
+// progressIn shows bytes, or another unit.
 func (a *app) progressIn(what string, bytes bool) *progress {
 	if !a.terminal(a.stderr) {
 		return &progress{}

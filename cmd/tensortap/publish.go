@@ -22,7 +22,7 @@ func newPublish(a *app) *cobra.Command {
 	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a))
 }
 
-// againAndAgain is what holds for the files of every tool.
+// againAndAgain is the part of the help that all tools share.
 const againAndAgain = `You can stop it and start it again at any time. Files that were
 published before change nothing, from any host. Other content for the same run, step
 and rank is refused, unless --replace is given.
@@ -90,7 +90,7 @@ func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Comma
 	return cmd
 }
 
-// publish stores files, and says what came of them.
+// publish stores files, and prints the result.
 func (a *app) publish(ctx context.Context, publish publisher, request system.PublishRequest, against *standing) error {
 	client, err := a.connectPublisher(ctx, against)
 	if err != nil {
@@ -114,7 +114,8 @@ func (a *app) publish(ctx context.Context, publish publisher, request system.Pub
 	return cmp.Or(notWhole(request, result), err, judged(verdict))
 }
 
-// connectPublisher reaches the stream, and the database where the run is held against another. That is declared first.
+// connectPublisher reaches the stream, and the database if the run is compared with another. It declares that
+// comparison first.
 func (a *app) connectPublisher(ctx context.Context, against *standing) (*system.Client, error) {
 	if !against.asked() {
 		return a.connectStream()
@@ -166,7 +167,7 @@ func parseLabels(labels []string) (map[string]string, error) {
 	return parsed, nil
 }
 
-// tellPublished says what was stored.
+// tellPublished prints the counts of stored rows.
 func (a *app) tellPublished(request system.PublishRequest, r system.PublishResult) {
 	run := report.Printable(request.Run)
 	if r.Already < r.Dumps {
@@ -192,7 +193,7 @@ func (a *app) warnOversized(messages int64) {
 	}
 }
 
-// warn says what could not be read.
+// warn prints the unreadable parts.
 func (a *app) warn(problems []string, count int) {
 	for _, p := range problems {
 		fmt.Fprintln(a.stderr, "warning:", report.Printable(p))

@@ -125,7 +125,7 @@ func example(r sql.Report) string {
 	return line + "\n" + line + " --output json"
 }
 
-// judgedWords say by which rules the runs of a report are judged.
+// judgedWords are the flags for the rules of a report.
 type judgedWords struct {
 	comparisonWords
 	benches []string
@@ -177,7 +177,8 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, param
 	})
 }
 
-// prepareReport says what the answer lacks, while what it reads is judged, or aligned.
+// prepareReport finds the gaps of the answer, while missing verdicts are judged, or programs
+// aligned.
 func (a *app) prepareReport(ctx context.Context, client *system.Client, words *judgedWords, r sql.Report, parameters map[string]string) error {
 	var gaps []string
 	group, ctx := errgroup.WithContext(ctx)
@@ -196,7 +197,7 @@ func (a *app) prepareReport(ctx context.Context, client *system.Client, words *j
 	return err
 }
 
-// warnIncomplete says first what the answer lacks.
+// warnIncomplete prints the gaps of the answer first.
 func (a *app) warnIncomplete(ctx context.Context, client *system.Client, runs ...string) error {
 	gaps, err := client.Gaps(ctx, runs...)
 	a.tellGaps(gaps)
@@ -220,7 +221,7 @@ func named(parameters map[string]string) []string {
 	return runs
 }
 
-// shapeDiff answers people, whom a table without rows would leave in doubt of what it rests on.
+// shapeDiff adds a summary for people: a table without rows would leave its basis in doubt.
 func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters map[string]string, style report.Style) error {
 	table, err := client.Report(ctx, "shape_diff", parameters)
 	if err != nil {
@@ -236,7 +237,7 @@ func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters m
 	return err
 }
 
-// align pairs the ops of two runs before they are held against each other.
+// align pairs the ops of two runs before they are compared.
 func (a *app) align(ctx context.Context, client *system.Client, parameters map[string]string) error {
 	if parameters["problem"] == "" || parameters["bench"] == "" {
 		return nil
@@ -272,9 +273,9 @@ func (*app) checkRuns(ctx context.Context, client *system.Client, parameters map
 	return nil
 }
 
-// checkPlace refuses a rank or an op that is not there, likewise.
+// checkPlace refuses an unknown rank or op.
 func checkPlace(ctx context.Context, cmd *cobra.Command, client *system.Client, parameters map[string]string) error {
-	run := parameters["problem"] + parameters["run"] // of which a report has one
+	run := parameters["problem"] + parameters["run"] // a report has one of these names
 	if run == "" {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// app is what all commands share: where to write, and the flags that every command has.
+// app is shared by all commands: its outputs, and the flags that every command has.
 type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
@@ -28,7 +28,7 @@ type app struct {
 	clickhouse string
 	engine     string
 	verbose    bool
-	dataNamed  bool // likewise the folder of data
+	dataNamed  bool // the folder of data was named by a flag, not by the environment
 }
 
 func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Command {
@@ -84,7 +84,8 @@ func (a *app) serversOfEnvironment() {
 	}
 }
 
-// program is how a shell calls this program again from where the user stands, with the folder of data that a flag named.
+// program is the command line by which the user's shell calls this program again, with the folder of data that a flag
+// named.
 func (a *app) program() string {
 	name := "tensortap"
 	if started := os.Args[0]; strings.ContainsRune(started, filepath.Separator) {
@@ -143,14 +144,14 @@ func (a *app) connect(ctx context.Context, endpoint system.Endpoint) (*system.Cl
 	return client, nil
 }
 
-// letCatchUp waits a little, so that what was published just before is in the answer.
+// letCatchUp waits a little, so that events published just before are in the answer.
 func (a *app) letCatchUp(ctx context.Context, client *system.Client) {
 	if err := client.WaitCurrent(ctx); err != nil {
 		fmt.Fprintln(a.stderr, "INCOMPLETE:", printable(err))
 	}
 }
 
-// streamEndpoint is for who needs the stream alone.
+// streamEndpoint is the endpoint of commands that need the stream alone.
 func (a *app) streamEndpoint() (system.Endpoint, error) {
 	if a.nats == "" {
 		return a.endpoint()
@@ -168,7 +169,7 @@ func (a *app) connectStream() (*system.Client, error) {
 	return system.ConnectStream(endpoint, time.Now)
 }
 
-// databaseEndpoint is for who needs the database alone.
+// databaseEndpoint is the endpoint of commands that need the database alone.
 func (a *app) databaseEndpoint() (system.Endpoint, error) {
 	if a.clickhouse == "" {
 		return a.endpoint()
@@ -188,7 +189,7 @@ func (a *app) endpoint() (system.Endpoint, error) {
 	return a.elsewhere(endpoint), err
 }
 
-// elsewhere is the endpoint with the servers that the flags name in the place of its own.
+// elsewhere is the endpoint with the flags' servers in the place of its own.
 func (a *app) elsewhere(endpoint system.Endpoint) system.Endpoint {
 	if a.nats != "" {
 		endpoint.NATS = a.nats

@@ -18,7 +18,7 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// launching is what run was asked for.
+// launching has the flags of run.
 type launching struct {
 	run, spool string
 	settings   map[string]*string // of the collector, by the name of the flag
@@ -145,7 +145,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 			return a.tellRecorded(ctx, client, l)
 		})
 	}
-	// Signals are the program's. What it has published is stored whatever they did to it.
+	// Signals are the program's. Its published events are stored, whatever the signals did to it.
 	ctx = context.WithoutCancel(ctx)
 	err = a.around(ctx, l, observed)
 	if err == nil && status == 0 {
@@ -154,7 +154,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	return &programError{status: status, err: err}
 }
 
-// refuseRecorded is an error before a program computes for hours, none of which its run could take.
+// refuseRecorded is an error before a program computes for hours that no run could take.
 func refuseRecorded(ctx context.Context, client *system.Client, l launching) error {
 	ranks, err := client.RecordedRanks(ctx, l.run)
 	if err == nil && ranks > 0 && !l.resume {
@@ -163,9 +163,9 @@ func refuseRecorded(ctx context.Context, client *system.Client, l launching) err
 	return err
 }
 
-// tellRecorded waits until all is published, and says what was recorded.
+// tellRecorded waits until all is published, and prints the counts.
 func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching) error {
-	// The program is over: a signal now says that whoever gives it has waited enough.
+	// The program is over: a signal now means that the user has waited enough.
 	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := system.WaitPublished(patient, l.spool, l.run); err != nil {
@@ -254,7 +254,7 @@ func (a *app) around(ctx context.Context, l launching, job question) error {
 	return a.shareFolder(ctx, folder, joined, func(ctx context.Context) error { return a.hosting(ctx, serve, job) })
 }
 
-// hosting runs a system with job, and until all are done who joined it meanwhile.
+// hosting runs a system with job, until job and all that joined the system meanwhile are done.
 func (a *app) hosting(ctx context.Context, serve system.ServeRequest, job question) error {
 	cfg, err := a.config(a.data)
 	if err != nil {
@@ -275,7 +275,7 @@ func (a *app) hosting(ctx context.Context, serve system.ServeRequest, job questi
 	return err
 }
 
-// waitForOthers waits until nobody who joined the system needs it, or a signal says that this is enough.
+// waitForOthers waits until nobody who joined the system needs it, or a signal ends the wait.
 func (a *app) waitForOthers(ctx context.Context, folder system.Folder) (*os.File, error) {
 	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestListsOfPluginsAreReadAsEnginesReadThem takes what each engine's own code makes of its variable.
+// TestListsOfPluginsAreReadAsEnginesReadThem has the results of each engine's own code for its
+// variable.
 func TestListsOfPluginsAreReadAsEnginesReadThem(t *testing.T) {
 	t.Parallel()
 	for variable, want := range map[string]bool{

@@ -13,12 +13,12 @@ import (
 	"github.com/tensortap/tensortap/sql"
 )
 
-// asked is a query as the user who may only read asks it.
+// asked is a query as the read-only user asks it.
 type asked struct {
 	text       string
 	parameters map[string]string
 	style      report.Style
-	now        bool // without waiting for what was published before
+	now        bool // do not wait for events published before
 }
 
 // addNow adds --now.
@@ -34,7 +34,7 @@ func newRuns(a *app) *cobra.Command {
 	})
 }
 
-// listing completes a command that lists what the report of that name does.
+// listing completes a command that lists the rows of the report of that name.
 func (a *app) listing(name string, cmd *cobra.Command) *cobra.Command {
 	var (
 		view  looks
@@ -111,7 +111,7 @@ func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) er
 	return reader.Write(ctx, a.stdout, q.style, q.text, q.parameters)
 }
 
-// waitCurrent waits for what was published just before. Where the stream is away, the database answers all the same.
+// waitCurrent waits for events published just before. If the stream is away, the database answers all the same.
 func (a *app) waitCurrent(ctx context.Context, endpoint system.Endpoint) {
 	client, err := system.ConnectStream(endpoint, time.Now)
 	if err == nil {

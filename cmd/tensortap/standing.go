@@ -39,7 +39,7 @@ func (w *judgingWords) apply(request *system.CompareRequest) (err error) {
 	return w.comparisonWords.apply(request)
 }
 
-// standing is what a run that is being stored is held against; nothing without benches.
+// standing has the benches of a run that is being stored; without benches it does nothing.
 type standing struct {
 	words   judgingWords
 	request system.CompareRequest
@@ -54,7 +54,7 @@ func (s *standing) flags(a *app, cmd *cobra.Command) {
 
 func (s *standing) asked() bool { return len(s.request.Benches) > 0 }
 
-// read reads what the flags say of a run.
+// read reads the flags about a run.
 func (s *standing) read(cmd *cobra.Command, run string) error {
 	if !s.asked() {
 		for _, name := range []string{"tolerance", "step-offset", "strict", "map"} {
@@ -68,7 +68,7 @@ func (s *standing) read(cmd *cobra.Command, run string) error {
 	return errors.Join(s.words.apply(&s.request), s.request.Validate())
 }
 
-// storedPatience is how long a verdict waits for the database to hold the run.
+// storedPatience is the longest wait of a verdict for the database to hold the run.
 const storedPatience = 2 * time.Minute
 
 // tellStanding says, once all of the run is published, whether it differs and where that began.
@@ -86,7 +86,7 @@ func (a *app) tellStanding(ctx context.Context, client *system.Client, s *standi
 	return comparison.Verdict, comparison.WriteVerdict(to, style)
 }
 
-// declare says that the run of a program is held against others, before the program starts.
+// declare declares the comparison of a program's run, before the program starts.
 func (a *app) declare(ctx context.Context, client *system.Client, s *standing) error {
 	return a.withDatabase(ctx, client, s, func(ctx context.Context, client *system.Client) error {
 		a.letCatchUp(ctx, client)
@@ -94,7 +94,7 @@ func (a *app) declare(ctx context.Context, client *system.Client, s *standing) e
 	})
 }
 
-// tellVerdict says what became of the run of a program that has ended. Whatever fails is told only.
+// tellVerdict prints the verdict on the run of a program that has ended. Failures are only printed.
 func (a *app) tellVerdict(ctx context.Context, client *system.Client, s *standing) {
 	err := a.withDatabase(ctx, client, s, func(ctx context.Context, client *system.Client) error {
 		_, err := a.tellStanding(ctx, client, s, a.stderr)
@@ -105,7 +105,7 @@ func (a *app) tellVerdict(ctx context.Context, client *system.Client, s *standin
 	}
 }
 
-// withDatabase does what needs the database of the system, where the run is held against others at all.
+// withDatabase calls job with the database of the system, if the run is compared at all.
 func (a *app) withDatabase(ctx context.Context, client *system.Client, s *standing, do question) error {
 	switch {
 	case !s.asked():

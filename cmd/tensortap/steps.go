@@ -15,7 +15,7 @@ const (
 	lastStep  = "last_step"
 )
 
-// addSteps adds --steps. More says what the steps are of.
+// addSteps adds --steps. More says whose steps.
 func addSteps(f *pflag.FlagSet, into *steps.Set, more string) {
 	f.Func("steps", "only these `STEPS`"+more+", as 0,3-5,10-100/10 or 5-", func(text string) (err error) {
 		*into, err = steps.Parse(text)

@@ -66,7 +66,7 @@ Publish with: tensortap publish msprobe DIR --run NAME, or record with: tensorta
 	return err
 }
 
-// reader is how to log in for reading; of a server elsewhere that is its administrator's business.
+// reader shows the login for reading; a server elsewhere has its own administrator.
 func reader(e system.Endpoint) string {
 	u, err := url.Parse(e.Reader)
 	if err != nil || u.User == nil || e.Reader == e.ClickHouse {

@@ -83,7 +83,7 @@ func (a *app) watch(ctx context.Context, request system.WatchRequest, output str
 	return nil
 }
 
-// reconnect finds the system anew: one that was started again may listen elsewhere.
+// reconnect finds the system anew: after a restart it may listen elsewhere.
 func (a *app) reconnect(ctx context.Context) (*system.Client, error) {
 	endpoint, err := a.endpoint()
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *app) reconnect(ctx context.Context) (*system.Client, error) {
 	return system.Connect(ctx, endpoint, time.Now)
 }
 
-// activity is a line on a terminal that says what goes on, and nothing elsewhere.
+// activity is a line about the present work on a terminal, and nothing elsewhere.
 type activity struct {
 	a     *app
 	shown bool

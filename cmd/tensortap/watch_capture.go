@@ -15,11 +15,11 @@ import (
 type captor struct {
 	app   *app
 	runs  [2]string
-	group errgroup.Group // what is asked, while the watch goes on
+	group errgroup.Group // the captures asked for, while the watch goes on
 	done  bool
 }
 
-// saw is told every event of the watch, one at a time.
+// saw gets every event of the watch, one at a time.
 func (c *captor) saw(ctx context.Context, e *report.WatchEvent) {
 	if c.done || e.Event != "divergence" {
 		return
@@ -39,7 +39,7 @@ func (c *captor) saw(ctx context.Context, e *report.WatchEvent) {
 	}
 }
 
-// capture asks one of the runs. That it cannot be asked any more changes nothing of what the watch found.
+// capture asks one of the runs. A failure changes nothing of the watch's result.
 func (c *captor) capture(ctx context.Context, k *asking) {
 	asked, err := c.app.askRun(ctx, k)
 	if err != nil {

@@ -31,7 +31,7 @@ func WriteFile(path string, content io.Reader) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder makes durable which files are in a folder under which names.
+// SyncFolder makes the names of the files in a folder durable.
 func SyncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {

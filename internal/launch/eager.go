@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// eagerFlags is what each engine calls running without CUDA graphs and compilation.
+// eagerFlags are the engines' flags to run without CUDA graphs and compilation.
 func eagerFlags() map[string]string {
 	return map[string]string{"vllm": "--enforce-eager", "sglang": "--disable-cuda-graph"}
 }
@@ -26,7 +26,7 @@ func Eager(args []string) ([]string, error) {
 	return nil, errors.New("--eager: this is no command line of vLLM or SGLang, such as `vllm serve` or `python -m sglang.launch_server`: give the program its own flag")
 }
 
-// eagerFlag is that of the engine that the word runs; empty when it runs none.
+// eagerFlag is the flag of the engine that the word runs; empty when it runs none.
 func eagerFlag(word string) string {
 	for engine, flag := range eagerFlags() {
 		if isOf(word, engine) {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program is what to run.
+// Program is the command to run, with its environment and streams.
 type Program struct {
 	Args           []string // the program, then its arguments
 	Environment    []string
@@ -53,7 +53,8 @@ func Run(p Program) (int, error) {
 	}
 }
 
-// listen is told of the signals that are handed on. One that is ignored, as by nohup, is left so: the program inherits that.
+// listen gets the signals that are handed on. An ignored signal, as by nohup, stays ignored: the program inherits
+// that.
 func listen() chan os.Signal {
 	signals := make(chan os.Signal, 16)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {

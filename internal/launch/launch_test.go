@@ -24,7 +24,7 @@ func TestAProgramRunsAsIfByHand(t *testing.T) {
 		{"killed", []string{"sh", "-c", "kill -9 $$"}, 137, "", false},
 		{"not there", []string{"/no/such/program"}, 127, "", true},
 		{"no program", []string{"/etc/passwd"}, 126, "", true},
-		// The program signals us, and is to hear of it. It would wait for ever otherwise.
+		// The program signals us, and must get the signal back. It would wait for ever otherwise.
 		{"signalled", []string{"sh", "-c", `trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.01; done`}, 9, "", false},
 	} {
 		var stdout bytes.Buffer

@@ -16,14 +16,14 @@ import (
 
 // Times of the forwarder.
 const (
-	look      = 20 * time.Millisecond // how long what was printed may wait
+	look      = 20 * time.Millisecond // longest wait of a line
 	timeEvery = time.Second           // how exactly the time of a line is known
 	capEvery  = time.Second
 )
 
 const pieceBytes = 64 << 10
 
-// Forwarder hands on what the processes of a launch print.
+// Forwarder hands on the output of the processes of a launch.
 type Forwarder struct {
 	Launch   Launch
 	Out, Err io.Writer
@@ -31,10 +31,10 @@ type Forwarder struct {
 
 	tails map[string]*tail
 	times *os.File
-	gone  map[io.Writer]bool // whoever read it has closed it
+	gone  map[io.Writer]bool // its reader has closed it
 }
 
-// tail is how far one file is handed on.
+// tail is the part of one file that is handed on.
 type tail struct {
 	file
 	from   *os.File
@@ -45,8 +45,8 @@ type tail struct {
 	told   bool      // a line begins at
 }
 
-// During hands on what is printed while job runs, and after it what is left. It returns what job returns; what went
-// wrong here is told by a line on Err, and no fault of the job's.
+// During hands on the output while job runs, and the rest after it. It returns the error of job; its own faults are
+// a line on Err, and not the job's.
 func (f *Forwarder) During(ctx context.Context, job func() error) error {
 	f.tails, f.gone = map[string]*tail{}, map[io.Writer]bool{}
 	times, err := os.OpenFile(filepath.Join(string(f.Launch), timesName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -132,8 +132,8 @@ func (f *Forwarder) tail(one file) (*tail, error) {
 	return t, nil
 }
 
-// advance hands on what a file has more than before: whole lines, and a line without an end once it has grown no more
-// for a round, so that lines of different processes do not mix.
+// advance hands on the new part of a file: whole lines, and a line without an end once it has stopped growing for a
+// round, so that lines of different processes do not mix.
 func (f *Forwarder) advance(t *tail) error {
 	piece := make([]byte, pieceBytes)
 	for {
@@ -161,7 +161,8 @@ func (f *Forwarder) advance(t *tail) error {
 	}
 }
 
-// skip leaves out what was given up before it could be handed on, because nobody read the output for long.
+// skip leaves out the part that was given up before it could be handed on, because nobody read the output
+// for long.
 func (t *tail) skip() error {
 	info, err := t.from.Stat()
 	if err != nil || t.at < keptHead || info.Size()-keptTail <= t.at {
@@ -173,7 +174,8 @@ func (t *tail) skip() error {
 	return err
 }
 
-// unbroken is as much of the piece as does not reach from the beginning that is kept into what may be given up.
+// unbroken is the part of the piece that does not reach from the kept beginning into the part that may be given
+// up.
 func (t *tail) unbroken(piece []byte) []byte {
 	if t.at >= keptHead {
 		return piece
@@ -194,7 +196,7 @@ func (f *Forwarder) hand(t *tail, text []byte) error {
 		return nil
 	}
 	_, err := t.to.Write(text)
-	if errors.Is(err, unix.EPIPE) { // who read it has seen enough; the program goes on
+	if errors.Is(err, unix.EPIPE) { // its reader has seen enough; the program goes on
 		f.gone[t.to] = true
 		return nil
 	}

@@ -1,9 +1,9 @@
-// Package logs keeps what the processes of a launched program print, each apart from the others.
+// Package logs keeps the output of the processes of a launched program, each apart from the others.
 //
-// A process writes into files of its own, of which the launcher tells it the folder, and not into a pipe: so it never
-// waits for a reader, and loses nothing when it is killed. [Forwarder] reads these files while they are written and
-// hands on what is in them, as if the processes had printed it to the launcher's own output. [Read] gives it back later,
-// line by line.
+// A process writes into files of its own, in a folder that the launcher names, and not into a pipe: so it never waits
+// for a reader, and loses nothing when it is killed. [Forwarder] reads these files while they are written and hands
+// their content on, as if the processes had printed it to the launcher's own output. [Read] gives it back later, line
+// by line.
 package logs
 
 import (
@@ -18,14 +18,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Endings of the files of a process, whose names begin with its id.
+// Endings of the files of a process; their names begin with its id.
 const (
 	outEnding = ".out"
 	errEnding = ".err"
-	timesName = "times" // which part of which file was met when
+	timesName = "times" // for each part of a file, when it was read
 )
 
-// Bytes of a file that are kept on the disk: of more, what lies between its beginning and its end is given up.
+// Bytes of a file that are kept on the disk: of a longer file, the part between its beginning and its end is
+// given up.
 const (
 	keptHead = 16 << 20
 	keptTail = 48 << 20
@@ -50,8 +51,8 @@ func (l Launch) HasRoom(bytes uint64) bool {
 	return unix.Statfs(string(l), &disk) == nil && disk.Bavail*uint64(disk.Bsize) >= bytes //nolint:gosec // never negative
 }
 
-// Variable is what tells processes where to write: the folder, then what their standard output and error are as long
-// as these are the launcher's. Empty when neither stream can be told apart.
+// Variable tells processes where to write: the folder, then the identity of standard output and error while these
+// are the launcher's. Empty when neither stream can be identified.
 func (l Launch) Variable(out, err *os.File) string {
 	links := stream(out) + "\n" + stream(err)
 	if links == "\n" {
@@ -60,7 +61,7 @@ func (l Launch) Variable(out, err *os.File) string {
 	return "TENSORTAP_LOGS=" + string(l) + "\n" + links
 }
 
-// stream is what the system calls an open file; empty for none.
+// stream is the system's identity of an open file; empty for none.
 func stream(file *os.File) string {
 	if file == nil {
 		return ""
@@ -79,7 +80,7 @@ type file struct {
 	stderr bool
 }
 
-// files are those of all processes so far.
+// files are the files of all processes so far.
 func (l Launch) files() ([]file, error) {
 	entries, err := os.ReadDir(string(l))
 	if err != nil {

@@ -24,7 +24,7 @@ type Line struct {
 	Text   string    // without its end
 }
 
-// part is what a process printed from some time on, up to the next part of its file.
+// part is the output of a process from some time on, up to the next part of its file.
 type part struct {
 	launch   Launch
 	file     file
@@ -32,7 +32,7 @@ type part struct {
 	at       time.Time
 }
 
-// Read visits all lines that were printed in a run, by time; those of one process and stream in their order.
+// Read visits all lines of a run, by time; lines of one process and stream come in their order.
 func Read(run string, visit func(Line) error) error {
 	launches, err := os.ReadDir(run)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func (l Launch) read(visit func(Line) error) error {
 	return nil
 }
 
-// parts are those of all files, by time.
+// parts are the parts of all files, by time.
 func (l Launch) parts() ([]part, error) {
 	files, err := l.files()
 	if err != nil {
@@ -142,7 +142,7 @@ func (p part) read(visit func(Line) error) error {
 	return nil
 }
 
-// extent is where from that place on bytes are kept, and where the next ones are not.
+// extent returns the next kept bytes from that place on, and where they end.
 func extent(from *os.File, at, end int64) (data, hole int64) {
 	data, err := unix.Seek(int(from.Fd()), at, unix.SEEK_DATA) //nolint:gosec // small
 	if err != nil || data > end {
@@ -158,7 +158,7 @@ func extent(from *os.File, at, end int64) (data, hole int64) {
 	return data, hole
 }
 
-// visit visits the lines of a text, those of endless length in pieces.
+// visit visits the lines of a text, endless lines in pieces.
 func (line Line) visit(text io.Reader, visit func(Line) error) error {
 	lines := bufio.NewReaderSize(text, pieceBytes)
 	for {

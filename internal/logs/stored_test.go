@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// stored is how many bytes of the disk a file takes.
+// stored is the number of bytes of a file on the disk.
 func stored(tb testing.TB, path string) int64 {
 	tb.Helper()
 	var info syscall.Stat_t

@@ -10,7 +10,7 @@ import (
 // decoder turns the bytes of elements into as many numbers.
 type decoder func(to []float64, raw []byte)
 
-// partsOf is how many numbers an element is.
+// partsOf is the count of numbers in an element.
 func partsOf(d torchfile.Dtype) int64 {
 	if d == torchfile.Complex64 || d == torchfile.Complex128 {
 		return 2

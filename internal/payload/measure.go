@@ -10,8 +10,8 @@ import (
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
 
-// Statistics is what the elements of one tensor amount to, as the collector defines it: moments and extremes are of the
-// finite ones, and 0 when there are none. Of complex elements the magnitudes are taken.
+// Statistics are the statistics of the elements of one tensor, as the collector defines them: moments and extremes
+// cover the finite elements, and are 0 when there are none. For complex elements they cover the magnitudes.
 type Statistics struct {
 	Count, Finite                           uint64
 	NaN, PositiveInfinity, NegativeInfinity uint64
@@ -51,7 +51,7 @@ func Measure(ctx context.Context, t *torchfile.Tensor) (Statistics, error) {
 type measuring struct {
 	side   *side
 	normal float64 // the least normal number of the dtype
-	single bool    // magnitudes of complex elements are of single precision
+	single bool    // magnitudes of complex elements have single precision
 	digest digest
 	total  Statistics
 }
@@ -131,7 +131,7 @@ func (s *Statistics) finite(v, normal float64) {
 	}
 }
 
-// deviations sums up squares around the mean, and takes off what its rounding adds.
+// deviations sums up squares around the mean, without the part that the mean's rounding adds.
 func (s *Statistics) deviations(values []float64) {
 	var rest, squares float64
 	for _, v := range values {

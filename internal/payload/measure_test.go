@@ -12,7 +12,7 @@ import (
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
 
-// TestStatisticsAreThoseOfTheCollector holds them against what the collector said of the very same tensors.
+// TestStatisticsAreThoseOfTheCollector compares them with the collector's for the very same tensors.
 func TestStatisticsAreThoseOfTheCollector(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("testdata/statistics.tsv")
@@ -54,7 +54,8 @@ func measured(tb testing.TB, path string) payload.Statistics {
 	return got
 }
 
-// requireStatistics checks counts, extremes and digest exactly, and sums to what float32 blocks of the collector's allow.
+// requireStatistics checks counts, extremes and digest exactly, and sums to the precision of the collector's float32
+// blocks.
 func requireStatistics(t *testing.T, got payload.Statistics, fields []string) {
 	t.Helper()
 	want := make([]float64, len(fields)-1)

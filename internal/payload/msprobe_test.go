@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/internal/payload"
 )
 
-// sayings is how a message of msProbe begins, or what only it has, and what we say then.
+// sayings pair the beginning of a message of msProbe, or a part that only it has, with our message.
 func sayings() map[string]string {
 	return map[string]string{
 		"This is type of 0-d": payload.OneElement, "Dtype of NPU": payload.DtypeDiffer, "Shape of NPU": payload.ShapeDiffer,
@@ -20,7 +20,7 @@ func sayings() map[string]string {
 	}
 }
 
-// sameNumber says whether a number is what msProbe returns.
+// sameNumber says whether a number equals msProbe's.
 func sameNumber(got *float64, want string) bool {
 	switch want {
 	case "'unsupported'", "'N/A'", "'shape unmatched'":

@@ -1,9 +1,8 @@
 // Package payload says how far two tensors are apart, element by element.
 //
-// Both are read piece by piece, so that memory does not grow with them (package
-// torchfile names the exception). Values are compared as float64; what msProbe
-// computes in single precision, the relative error of an element, is computed
-// so here too, that shares of elements come out the same.
+// Both are read piece by piece, so that memory does not grow with them (package torchfile names the
+// exception). Values are compared as float64. Only the relative error of an element is computed in
+// single precision, as msProbe does, so that shares of elements come out the same.
 package payload
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
 
-// What a message begins with. Several are joined by "; ", and details may follow after a colon.
+// Beginnings of a message. Several are joined by "; ", and details may follow after a colon.
 const (
 	Empty       = "no elements"
 	ShapeDiffer = "shapes differ"
@@ -32,14 +31,15 @@ const (
 	ZeroBench   = "bench is all zero"
 )
 
-// Result is how far a problem's tensor is from the bench's. A number that is nil is not defined, and Message says why.
+// Result is the distance of a problem's tensor from the bench's. A nil number is not defined, and Message says why.
 type Result struct {
 	Elements int64 // that were compared
 	SameBits bool  // same dtype, shape and bytes
 
 	// Cosine of the angle between both. NaN when only one is zero, 1 when both are; nil for a single element.
 	Cosine *float64
-	// RelativeL2 is the L2 norm of the difference by that of the bench: 0 when both are zero, infinite when only the bench is.
+	// RelativeL2 is the L2 norm of the difference, divided by the bench's norm: 0 when both are zero, infinite when
+	// only the bench is.
 	RelativeL2 *float64
 	// L2Distance is the L2 norm of the difference; nil for a single element, where MaxAbsolute says the same.
 	L2Distance *float64
@@ -48,18 +48,18 @@ type Result struct {
 	// single element that is not finite is taken as it is.
 	MaxAbsolute *float64
 	MaxRelative *float64
-	// Thousandth and FiveThousandth are the shares of elements whose relative
-	// error is below 0.001 and 0.005; nil for a single element.
+	// Thousandth and FiveThousandth are the shares of elements with a relative error below 0.001
+	// and 0.005; nil for a single element.
 	Thousandth     *float64
 	FiveThousandth *float64
 
 	Message string
 }
 
-// Compare reads both tensors. Dimensions of size 1 do not count. Elements that
-// are NaN on both sides, or infinite on both, count as zero; when they are so
-// at different places, nothing is computed. Parts of complex numbers count as
-// elements of their own. Its error is that of reading.
+// Compare reads both tensors. Dimensions of size 1 do not count. Elements that are NaN on both
+// sides, or infinite on both, count as zero; if such elements are at different places, nothing is
+// computed. Parts of complex numbers count as elements of their own. An error means that a tensor
+// could not be read.
 func Compare(ctx context.Context, problem, bench *torchfile.Tensor) (Result, error) {
 	x, y := problem.Squeezed(), bench.Squeezed()
 	var r Result
@@ -91,7 +91,7 @@ func (r *Result) note(message string) {
 	r.Message = message
 }
 
-// fill writes what a scan has found.
+// fill writes the findings of a scan.
 func (r *Result) fill(s *scan) {
 	r.Elements, r.SameBits = s.problem.Count, s.sameBits
 	single := s.problem.Count == 1
@@ -152,7 +152,8 @@ type scan struct {
 	scales scales
 }
 
-// reorder takes the dimensions of both in the order of the problem's elements in its file, since the order does not matter to any sum.
+// reorder takes the dimensions of both in the order of the problem's elements in its file, since the order does not
+// matter to any sum.
 func (s *scan) reorder() {
 	if s.problem.Dense() {
 		return
@@ -221,7 +222,7 @@ func (s *scan) piece(problem, bench *side) {
 	s.add(problem.values, bench.values, s.scales)
 }
 
-// side is what is read of one tensor.
+// side is one tensor's part of a comparison.
 type side struct {
 	elements *torchfile.Elements
 	size     int64

@@ -68,7 +68,7 @@ func compare(tb testing.TB, problem, bench *torchfile.Tensor) payload.Result {
 	return r
 }
 
-// text shows what is set of a number, to n digits.
+// text shows a number to n digits, if it is set.
 func text(v *float64, digits int) string {
 	if v == nil {
 		return "null"
@@ -120,7 +120,7 @@ func TestCompareAgreesWithMsprobe(t *testing.T) {
 	}
 }
 
-// printed says whether a number is what msProbe prints, to 1e-6 or to its 12 decimals.
+// printed says whether a number is the one that msProbe prints, to 1e-6 or to its 12 decimals.
 func printed(got *float64, want string) bool {
 	if want == "unsupported" {
 		return got == nil
@@ -285,7 +285,7 @@ func TestComplexPartsCount(t *testing.T) {
 	}
 }
 
-// sparse is a file of zeros, but for one element in the middle, that holds a large tensor.
+// sparse is a file with a large tensor of zeros, except one element in the middle.
 func sparse(tb testing.TB, bytes int64, middle byte) *torchfile.Tensor {
 	tb.Helper()
 	file, err := os.Create(filepath.Join(tb.TempDir(), "large.npy"))

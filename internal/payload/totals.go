@@ -2,7 +2,7 @@ package payload
 
 import "math"
 
-// totals is what is added up over the elements of two tensors, x of the problem and y of the bench.
+// totals are the sums over the elements of two tensors, x of the problem and y of the bench.
 type totals struct {
 	single    bool // relative errors are computed in single precision
 	sameBits  bool // so far
@@ -58,7 +58,7 @@ func (s *sum) add(v float64) {
 
 func (s *sum) value() float64 {
 	if math.IsInf(s.total, 0) {
-		return s.total // what was lost is NaN then
+		return s.total // the lost part is NaN then
 	}
 	return s.total + s.lost
 }
@@ -83,9 +83,10 @@ func (t *totals) add(x, y []float64, s scales) {
 	}
 }
 
-// finite says whether no element is NaN or infinite: those times zero are NaN, and so is a sum with them.
+// finite says whether no element is NaN or infinite: such an element times zero is NaN, and so is a sum
+// with it.
 func finite(values []float64) bool {
-	var a, b, c, d float64 // four sums, none of which waits for another
+	var a, b, c, d float64 // four independent sums
 	for len(values) >= 4 {
 		a, b, c, d = a+values[0]*0, b+values[1]*0, c+values[2]*0, d+values[3]*0
 		values = values[4:]

@@ -21,7 +21,7 @@ type part struct{ first, last, every int64 }
 // endless is the last step of a part that has no end.
 const endless = math.MaxInt64
 
-// everywhere is how a set of all steps is written.
+// everywhere is the text of a set of all steps.
 const everywhere = "all"
 
 // Range is steps that follow each other, both ends included.
@@ -59,7 +59,7 @@ func Parse(text string) (Set, error) {
 	return set, nil
 }
 
-// withoutColon is a range of the form A:B, of which an end may be missing, as it is written now.
+// withoutColon is the present form of a range A:B; either end may be missing.
 func withoutColon(text string) (written string, old bool) {
 	first, last, old := strings.Cut(text, ":")
 	if first == "" && last == "" {

@@ -13,7 +13,7 @@ func Hint(written string, known []string) string {
 	return "; known are " + strings.Join(known, ", ")
 }
 
-// Nearest is the known name that the fewest edits make of the written one; empty where none is near.
+// Nearest is the known name with the fewest edits from the written one; empty where none is near.
 func Nearest(written string, known []string) string {
 	best, fewest := "", max(1, len(written)/3)
 	for _, name := range known {
@@ -24,12 +24,12 @@ func Nearest(written string, known []string) string {
 	return best
 }
 
-// plain takes away what does not make another name.
+// plain removes differences that do not make another name.
 func plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name))
 }
 
-// distance is how many letters are to be put in, taken out or replaced, or neighbours swapped.
+// distance is the number of letters to insert, remove, replace, or swap with a neighbour.
 func distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

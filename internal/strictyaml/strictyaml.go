@@ -1,6 +1,5 @@
-// Package strictyaml reads YAML files whose keys are known. A key that is not
-// known is refused with the nearest one that is, and whatever is wrong is said
-// with file, line and column.
+// Package strictyaml reads YAML files with known keys. It refuses an unknown key and names the
+// nearest known one. Every error has file, line and column.
 package strictyaml
 
 import (
@@ -82,7 +81,7 @@ func syntaxError(name string, err error) error {
 // IsZero says whether there is no value at all, as of a key that is missing.
 func (n Node) IsZero() bool { return n.yaml == nil }
 
-// Line is where the value begins, from 1 on.
+// Line is the line where the value begins, from 1 on.
 func (n Node) Line() int { return n.yaml.Line }
 
 // Errorf is an error at the value.
@@ -168,7 +167,7 @@ func (n Node) Text() (string, error) {
 	return v.Value, nil
 }
 
-// Texts are the texts of a list, or the one text that stands in its place.
+// Texts are the texts of a list, or a single text.
 func (n Node) Texts() ([]string, error) {
 	items := []Node{n}
 	if n.IsList() {
@@ -212,7 +211,7 @@ func span(least, greatest int64) string {
 	return fmt.Sprintf("%d to %d", least, greatest)
 }
 
-// kind is what the value is, for an error.
+// kind names the kind of the value, for an error.
 func (n Node) kind() string {
 	switch v := n.value(); {
 	case v.Kind == yaml.MappingNode:

@@ -22,7 +22,7 @@ type archive struct {
 	end     int64    // where the directory begins
 }
 
-// pickled is what an archive's pickle makes. Its tensors have no elements yet.
+// pickled is the result of an archive's pickle. Its tensors have no elements yet.
 type pickled struct {
 	archive *archive
 	prefix  string // of the folder that the pickle lies in
@@ -89,7 +89,7 @@ func (a *archive) program() (text []byte, prefix string, err error) {
 	return text, prefix, err
 }
 
-// checkByteOrder refuses what a big-endian machine wrote. Old files do not say.
+// checkByteOrder refuses files of a big-endian machine. Old files do not say.
 func (a *archive) checkByteOrder(prefix string) error {
 	if !slices.ContainsFunc(a.members, func(m member) bool { return m.name == prefix+"byteorder" }) {
 		return nil
@@ -117,7 +117,7 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// find is where the content of a member lies.
+// find returns the place of a member's content.
 func (a *archive) find(name string) (at, size int64, err error) {
 	i := slices.IndexFunc(a.members, func(m member) bool { return m.name == name })
 	if i < 0 {

@@ -11,9 +11,9 @@ import (
 	"slices"
 )
 
-// The standard library's reader of archives allocates by what the archive says
-// of itself. This one reads what torch.save writes, members that are stored as
-// they are, so that none can be larger than the file.
+// The standard library's reader of archives allocates by the archive's own figures. This one reads
+// archives of torch.save, whose members are stored uncompressed, so that none can be larger than
+// the file.
 
 // Signatures and sizes of the parts of an archive.
 const (
@@ -119,7 +119,7 @@ func (s *wideSizes) widen(extra []byte) {
 	}
 }
 
-// directory is where the list of members lies.
+// directory returns the place of the list of members.
 type directory struct{ count, size, at uint64 }
 
 // findDirectory reads the end of an archive.
@@ -150,7 +150,7 @@ func findDirectory(file io.ReaderAt, size int64) (directory, error) {
 	return directory{count: number(32), size: number(40), at: number(48)}, nil
 }
 
-// lastEnd is where the end record begins whose comment fills the rest; -1 when there is none.
+// lastEnd is the place of the last end record whose comment fills the rest; -1 when there is none.
 func lastEnd(tail []byte) int {
 	for i := len(tail) - endBytes; i >= 0; i-- {
 		if bytes.HasPrefix(tail[i:], []byte(endSignature)) && i+endBytes+int(uint16at(tail, i+20)) == len(tail) {

@@ -3,7 +3,7 @@ package torchfile
 // Dtype is the type of a tensor's elements.
 type Dtype uint8
 
-// The types of elements that are read. The zero value is none of them.
+// The types of elements that can be read. The zero value is none of them.
 const (
 	Bool Dtype = iota + 1
 	Uint8
@@ -26,7 +26,7 @@ const (
 	Float8E5M2FNUZ
 )
 
-// dtypeFacts is what must be known of one type.
+// dtypeFacts are the facts about one type.
 type dtypeFacts struct {
 	name    string // in torch
 	size    int64  // bytes
@@ -61,7 +61,7 @@ func dtypes() [Float8E5M2FNUZ + 1]dtypeFacts {
 	}
 }
 
-// String is the name that torch has for the type, without its prefix.
+// String is torch's name of the type, without its prefix.
 func (d Dtype) String() string {
 	if d > Float8E5M2FNUZ {
 		d = 0

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Elements gives the bytes of a tensor's elements in row-major order, piece by
-// piece. Elements that lie so in the file need no memory; of others, what they
-// span in the file is held, up to a limit.
+// Elements gives the bytes of a tensor's elements in row-major order, piece by piece. Elements in
+// that order in the file need no memory; for others, their span of the file is held, up to a limit.
 type Elements struct {
 	t    *Tensor
 	next int64 // element

@@ -16,7 +16,7 @@ const legacyVersion = 1001
 // openLegacy reads five pickles, one behind the other, and then storages: their count of elements, and these.
 func openLegacy(file io.ReaderAt, size int64) (*Tensor, error) {
 	in := newInput(io.NewSectionReader(file, 0, size))
-	head, err := in.values(3) // magic, version, what machine wrote it
+	head, err := in.values(3) // magic, version, facts about the writing machine
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func openLegacy(file io.ReaderAt, size int64) (*Tensor, error) {
 	return description.behind(file, in.read, size)
 }
 
-// littleEndian looks for what the machine that wrote the file says of itself.
+// littleEndian looks for the byte order of the writing machine in the file.
 func littleEndian(machine any) bool {
 	facts, ok := machine.(*dict)
 	if !ok {

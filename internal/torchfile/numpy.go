@@ -74,7 +74,7 @@ func numpyShape(text string) ([]int64, error) {
 }
 
 // denseStride is the stride of elements without gaps, the first dimension varying fastest or the last.
-func denseStride(shape []int64, firstFastest bool) []int64 { //nolint:revive // the flag is what the file says
+func denseStride(shape []int64, firstFastest bool) []int64 { //nolint:revive // the flag is the file's own
 	stride := make([]int64, len(shape))
 	step := int64(1)
 	for i := range shape {

@@ -36,7 +36,7 @@ func (m *machine) constant(op byte) error {
 	return errUnknown
 }
 
-// float pushes a number of 8 bytes, the only one that is written with its greatest first.
+// float pushes a number of 8 bytes, the only big-endian one.
 func (m *machine) float() error {
 	text, err := m.in.take(8)
 	if err != nil {
@@ -45,7 +45,7 @@ func (m *machine) float() error {
 	return m.push(math.Float64frombits(binary.BigEndian.Uint64(text)))
 }
 
-// integer pushes a number, of which only that of 4 bytes has a sign.
+// integer pushes a number; only numbers of 4 bytes have a sign.
 func (m *machine) integer(bytes uint64) error {
 	n, err := m.in.number(bytes)
 	if err != nil {

@@ -43,9 +43,8 @@ const (
 	opReduce     = 'R'
 )
 
-// What a pickle makes here is nil, bool, int64, float64, string or one of
-// these. None refers to what is made later, and none is ever walked through
-// in depth, so that shared parts cost nothing.
+// Values of a pickle are nil, bool, int64, float64, string or one of these. None refers to a later
+// one, and none is ever walked through in depth, so that shared parts cost nothing.
 type (
 	tuple []any
 	// list is changed in place.
@@ -64,7 +63,7 @@ type machine struct {
 	memo  map[uint64]any
 }
 
-// run reads the pickle up to its end and returns what it leaves.
+// run reads the pickle up to its end and returns the value it leaves.
 func (m *machine) run() (any, error) {
 	m.memo = map[uint64]any{}
 	for {
@@ -125,7 +124,7 @@ func (m *machine) popMany(n int) ([]any, error) {
 	return values, nil
 }
 
-// popMark is what was pushed since the last mark.
+// popMark returns the values pushed since the last mark.
 func (m *machine) popMark() ([]any, error) {
 	if len(m.marks) == 0 {
 		return nil, errors.New("no mark is set")

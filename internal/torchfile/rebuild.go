@@ -12,7 +12,7 @@ type global struct {
 	dtype Dtype // of a storage or dtype; 0 for a storage of bytes
 }
 
-// role is what a name may be used for.
+// role is the use that a name may have.
 type role uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	roleOrderedDict
 	roleTensor    // makes a tensor of a storage
 	roleTensorV3  // the same, with a dtype
-	roleParameter // makes of a tensor the same tensor, which is its first argument
+	roleParameter // makes of a tensor the same tensor: its first argument
 	roleTyped     // makes a tensor with a role above, its class and attributes
 )
 
@@ -94,7 +94,7 @@ type described struct {
 	storage *storage
 }
 
-// call does what a pickle asks for, where it is the making of a tensor.
+// call makes a tensor, if the pickle asks for one.
 func call(function, arguments any) (any, error) {
 	f, isGlobal := function.(global)
 	args, isTuple := arguments.(tuple)
@@ -140,7 +140,8 @@ func rebuildTyped(args tuple) (any, error) {
 	return call(f, args[2])
 }
 
-// rebuild reads (storage, offset, shape, stride …), and behind the known arguments marks like conj, which change what the elements mean.
+// rebuild reads (storage, offset, shape, stride …), and behind the known arguments marks like conj, which change the
+// meaning of the elements.
 func rebuild(args tuple, dtype Dtype, known int) (*described, error) {
 	if len(args) < 4 {
 		return nil, fmt.Errorf("a tensor of %d parts", len(args))

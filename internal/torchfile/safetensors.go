@@ -12,7 +12,7 @@ import (
 // maxHeaderBytes bounds the header of a file of safetensors; one tensor takes some hundred.
 const maxHeaderBytes = 1 << 20
 
-// metadataName is what the format calls texts about the file, where a tensor's name would stand.
+// metadataName is the format's key for texts about the file, in the place of a tensor's name.
 const metadataName = "__metadata__"
 
 // safetensorsEntry is one tensor in the header.
@@ -70,7 +70,7 @@ func onlyEntry(text []byte) (*safetensorsEntry, error) {
 	return &entry, nil
 }
 
-// tensor checks what the header says against the bytes behind it, which begin at data.
+// tensor checks the header against the bytes behind it, which begin at data.
 func (e *safetensorsEntry) tensor(file io.ReaderAt, data, size int64) (*Tensor, error) {
 	t := &Tensor{Dtype: safetensorsDtype(e.Dtype), Shape: e.Shape}
 	if t.Dtype == 0 {

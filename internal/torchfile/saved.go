@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Limits on what is saved around tensors.
+// Limits on the values saved around tensors.
 const (
 	maxDepth = 32
 	maxParts = 1 << 16
@@ -39,8 +39,8 @@ type (
 	Number string
 )
 
-// Read is what was given to torch.save: nil, a bool, int64, float64, string, DtypeName, Number or *Tensor, or a List or
-// Dict of these. Anything else in the file is an error.
+// Read returns the argument of torch.save: nil, a bool, int64, float64, string, DtypeName, Number or *Tensor, or a
+// List or Dict of these. Anything else in the file is an error.
 func Read(file io.ReaderAt, size int64) (any, error) {
 	head := make([]byte, min(size, 2))
 	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -56,7 +56,7 @@ func Read(file io.ReaderAt, size int64) (any, error) {
 	return (&opening{from: p}).open(p.value, 0)
 }
 
-// wrapped is the tensor that the dumper of SGLang saved, with what it knew of it, in a dict.
+// wrapped is the tensor that the dumper of SGLang saved in a dict, with its facts about it.
 func wrapped(value any) any {
 	all, ok := value.(*dict)
 	if !ok {

@@ -1,10 +1,9 @@
 // Package torchfile reads the tensors in files of torch.save, numpy.save and safetensors.
 //
-// A pickle is a program, and a file may be hostile. Here it is read by an
-// interpreter that knows the few operations a tensor needs, calls nothing and
-// loads no code: whatever else a pickle asks for is an error. Memory and time
-// are bounded by the file's size and by the limits below, not by what the file
-// says of itself.
+// A pickle is a program, and a file may be hostile. Here an interpreter reads it that knows the few
+// operations a tensor needs, calls nothing and loads no code: any other request of a pickle is an
+// error. Memory and time are bounded by the file's size and by the limits below, not by the file's
+// own figures.
 package torchfile
 
 import (
@@ -14,7 +13,7 @@ import (
 	"io"
 )
 
-// Limits on what is read.
+// Limits on the size of files and tensors.
 const (
 	maxPickleBytes    = 1 << 20   // a tensor takes some hundred
 	maxDirectoryBytes = 1 << 20   // the list of an archive's members, some hundred too
@@ -23,7 +22,7 @@ const (
 	maxSpanBytes      = 512 << 20 // of a tensor in another order than its elements lie in the file
 )
 
-// Tensor is what a file says of its tensor. Elements are read on demand.
+// Tensor is the description of a file's tensor. Elements are read on demand.
 type Tensor struct {
 	Dtype  Dtype
 	Shape  []int64
@@ -83,7 +82,7 @@ func (t *Tensor) check(stored int64) error {
 	return nil
 }
 
-// extent is how many elements there are and where the last one lies.
+// extent is the number of elements and the place of the last one.
 func extent(shape, stride []int64, offset int64) (count, last int64, err error) {
 	count, last = 1, offset
 	if offset < 0 {

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// Dumps is where recorded dumps lie.
+// Dumps is the folder of recorded dumps.
 func Dumps() string { return filepath.Join(Root(), "producers", "msprobe", "testdata", "dumps") }
 
-// Root is the folder of the repository, which is above that of a test; the working directory where there is none.
+// Root is the folder of the repository, above the folder of a test; the working directory where there is none.
 func Root() string {
 	const deepest = 6
 	root := "."

@@ -12,10 +12,10 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
-// mostFiles is how many files CONTRIBUTING promises that a change touches by hand.
+// mostFiles is the number of files that CONTRIBUTING allows a change to touch by hand.
 const mostFiles = 3
 
-// namedIn is how code names what a row of CONTRIBUTING's table has as its example.
+// namedIn has the form in which code names the example of a row of CONTRIBUTING's table.
 func namedIn() map[string]string {
 	return map[string]string{
 		"a report":            `"%s"`,
@@ -70,7 +70,7 @@ func changes(t *testing.T) []change {
 	return rows
 }
 
-// check finds each file that names the example, which must be one of those that the row has.
+// check finds each file that names the example. It must be one of the row's files.
 func (c *change) check(t *testing.T, named *regexp.Regexp) {
 	t.Helper()
 	if len(c.files) > mostFiles {
@@ -98,7 +98,7 @@ func (c *change) lists(file string) bool {
 	return false
 }
 
-// written are the files of code that a person writes, but for tests and the tools of those who work on tensortap.
+// written are the files of code that a person writes, without tests and the tools of those who work on tensortap.
 func written(t *testing.T) []string {
 	t.Helper()
 	list, err := exec.CommandContext(t.Context(), "git", "-C", recorded.Root(), "ls-files", "*.go", "*.sql").Output()

@@ -22,7 +22,7 @@ func Msprobe(tb testing.TB) string {
 func MsprobeCompares(tb testing.TB, executable, problem, bench string) []string {
 	tb.Helper()
 	out := tb.TempDir()
-	cmd := exec.CommandContext(tb.Context(), executable, "compare", "-tp", problem, "-gp", bench, "-o", out) //nolint:gosec // named by who runs the test
+	cmd := exec.CommandContext(tb.Context(), executable, "compare", "-tp", problem, "-gp", bench, "-o", out) //nolint:gosec // set by the person who runs the test
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		tb.Fatalf("run msProbe: %v\n%s", err, said)

@@ -14,7 +14,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// SpoolOptions say whose spool it is. Zero values stand for: rank 0, this process, 1,024 records a segment.
+// SpoolOptions describe a spool. Zero values stand for: rank 0, this process, 1,024 records a segment.
 type SpoolOptions struct {
 	Run         string
 	Rank        uint32
@@ -100,7 +100,8 @@ func (s *Spool) WriteHead() {
 	s.must(err)
 }
 
-// Looked is what the agent wrote: when it last looked, and the first segment that it has not released.
+// Looked is the agent's part of the header: when it last looked, and the first segment that it has not
+// released.
 func (s *Spool) Looked() (time.Time, uint32) {
 	s.tb.Helper()
 	part := make([]byte, 12)
@@ -109,7 +110,7 @@ func (s *Spool) Looked() (time.Time, uint32) {
 	return time.Unix(0, int64(binary.LittleEndian.Uint64(part))), binary.LittleEndian.Uint32(part[8:])
 }
 
-// Asked is what the agent asked of the process last.
+// Asked is the agent's last request to the process.
 func (s *Spool) Asked() (schemas.SpoolAsked, string) {
 	s.tb.Helper()
 	page := make([]byte, schemas.SpoolHeaderBytes)
@@ -122,7 +123,7 @@ func (s *Spool) Asked() (schemas.SpoolAsked, string) {
 	return asked, string(text[:asked.Length])
 }
 
-// Answer writes what the process says of that.
+// Answer writes the process's answer.
 func (s *Spool) Answer(a *schemas.SpoolAnswered, text string) {
 	s.tb.Helper()
 	page := make([]byte, schemas.SpoolHeaderBytes)
@@ -203,7 +204,7 @@ func (s *Spool) Site(op uint32, role, path string) uint32 {
 	return s.Define("site", map[string]any{"op": op, "role": role, "path": path})
 }
 
-// Position is where the next record goes.
+// Position is the place of the next record.
 func (s *Spool) Position() uint64 { return s.at }
 
 // Reserve takes so many records without writing them, in a segment with room for all, and returns the first.
@@ -217,7 +218,8 @@ func (s *Spool) Reserve(records int) uint64 {
 	return position
 }
 
-// room is how many records the current segment still takes; a full one is followed by a new one.
+// room is the number of records that the current segment still takes; a new segment follows a full
+// one.
 func (s *Spool) room() int {
 	s.tb.Helper()
 	rows := uint64(s.options.SegmentRows)
@@ -286,7 +288,7 @@ func (s *Spool) Call(name, parent string, flags, seq uint32) uint32 {
 	return seq
 }
 
-// MeasuredAll is the flags of a tensor of which everything was measured.
+// MeasuredAll is the flags of a tensor with all statistics measured.
 const MeasuredAll = 1<<11 - 1
 
 // Tensor writes an argument of the call with that seq, of four elements around the value.

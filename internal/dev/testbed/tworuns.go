@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// RowsOfRun is how many tensor rows a whole run of FillTwoRuns has: 4 ranks, 250 steps, 5,000 tensors a step.
+// RowsOfRun is the number of tensor rows in a whole run of FillTwoRuns: 4 ranks, 250 steps, 5,000 tensors a
+// step.
 const RowsOfRun = 5_000_000
 
 const (

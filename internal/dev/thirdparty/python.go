@@ -18,11 +18,12 @@ func requirements() []string {
 	return []string{"consumers/parquet/testdata/requirements.txt", "producers/torch/requirements-test.txt", "producers/torch/tests/neighbours.txt"}
 }
 
-// installed is where the Makefile installs that, by the metadata that each package brings.
+// installed is the folder where the Makefile installs them, with the metadata of each package.
 const installed = ".tools/*/lib/python*/site-packages/*.dist-info/METADATA"
 
-// pythonPackages writes what the tests fetch, with the licence that each names. That of a package not installed is
-// taken from the page as it was, if its version is the same: so only who changes a pin needs to install it.
+// pythonPackages writes the packages that the tests fetch, each with its licence. The licence of a package not
+// installed is taken from the page as it was, if its version is the same: so only a change of a pin needs an
+// installation.
 func pythonPackages(to io.Writer, page string) error {
 	known, err := metadata()
 	if err != nil {
@@ -46,7 +47,7 @@ func pythonPackages(to io.Writer, page string) error {
 // pin is a package in one version.
 type pin struct{ name, version string }
 
-// pinned reads files of lines name==version, and orders what they pin.
+// pinned reads files of lines name==version, and orders the packages.
 func pinned(files []string) ([]pin, error) {
 	var pins []pin
 	for _, file := range files {
@@ -81,7 +82,7 @@ func metadata() (map[pin]string, error) {
 	return known, nil
 }
 
-// longestName is how long the name of a licence may be.
+// longestName is the greatest length of a licence's name.
 const longestName = 80
 
 // readMetadata takes the first word on the licence that a package has, from the most exact to the vaguest.
