@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Sites of a large run, one op for each four of them.
+// Sites of a large run: four for each op.
 const benchedSites = 150_000
 
 func BenchmarkJudge(b *testing.B) {

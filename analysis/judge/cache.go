@@ -32,7 +32,7 @@ func (c *cache[K, V]) get(key K) *V {
 	return v
 }
 
-// put gives the value of a key, which is that of the first who put one.
+// put gives the value of a key: the first one put.
 func (c *cache[K, V]) put(key K, value V) *V {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -46,7 +46,7 @@ func (c *cache[K, V]) put(key K, value V) *V {
 	return &value
 }
 
-// missed settles what is fresh once the reads that had to lock would have paid for the copy.
+// missed publishes the fresh values once the locked reads would have paid for the copy.
 func (c *cache[K, V]) missed() {
 	c.misses++
 	if c.misses < len(c.fresh) {

@@ -19,7 +19,7 @@ import (
 // shared are the cases that views of the database answer, too, and tables of events that several cases take.
 const shared = "../../sql/testdata"
 
-// table is what one file of a case holds: rows by the names of their columns.
+// table is the content of one file of a case: rows by the names of their columns.
 type table []map[string]string
 
 // scenario is one case: the rows of its tables, and the rows wanted.
@@ -28,7 +28,7 @@ type scenario struct {
 	parameters map[string]string
 }
 
-// readScenario reads a case; one without tables of its own takes the shared ones of that name.
+// readScenario reads a case; a case without tables of its own takes the shared ones of that name.
 func readScenario(t *testing.T, folder, name string) scenario {
 	t.Helper()
 	s := scenario{tables: map[string]table{}, parameters: map[string]string{}}
@@ -195,7 +195,7 @@ func observation(t *testing.T, r map[string]string) rows.Observation {
 	return o
 }
 
-// config is what the case asks for, with the exceptions that its user added.
+// config is the case's configuration, with its user's exceptions.
 func (s *scenario) config(t *testing.T, d *rows.Definitions, bench *side) Config {
 	t.Helper()
 	cfg := DefaultConfig()
@@ -235,7 +235,7 @@ func find(tensors []observed, like observed) *observed {
 	return nil
 }
 
-// pairs are those of tensors of the same site, rank and step, each with what it is told by.
+// pairs are the pairs of tensors of the same site, rank and step, each with its setting.
 func pairs(problem, bench *side) (all []Pair, settings []Setting) {
 	add := func(p Pair) {
 		_, inProblem := problem.epochs[rows.Place{Rank: p.Rank, Step: p.Step}]
@@ -260,7 +260,7 @@ func pairs(problem, bench *side) (all []Pair, settings []Setting) {
 	return all, settings
 }
 
-// payload is what was found when raw tensors of the pair were compared.
+// payload is the comparison of the pair's raw tensors.
 func (s *scenario) payload(p *Pair) *Payload {
 	for _, r := range s.tables["payload_error"] {
 		if placeOf(r) == (rows.Place{Rank: p.Rank, Step: p.Step}) && whole[uint64](r, "problem_site_id") == p.Problem.SiteID &&
@@ -271,7 +271,7 @@ func (s *scenario) payload(p *Pair) *Payload {
 	return nil
 }
 
-// cases are the names of those in a folder.
+// cases are the names of the cases in a folder.
 func cases(t *testing.T, folder string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

@@ -2,7 +2,7 @@ package judge
 
 import "github.com/tensortap/tensortap/analysis/rows"
 
-// compared is a pair with all that is known of it.
+// compared is a pair with all the facts about it.
 type compared struct {
 	problem, bench *rows.Observation
 	band           Band

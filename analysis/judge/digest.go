@@ -7,7 +7,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// digest is what checksums of the same kind say; other kinds say nothing.
+// digest compares checksums of the same kind; other kinds decide nothing.
 type digest struct {
 	kind          uint8 // schemas.Digest…; DigestNone where the sides have not the same
 	same, differs bool
@@ -25,7 +25,7 @@ func digestOf(problem, bench *rows.Observation) digest {
 // the statistics where ops work in place, and xor does not see the order of elements.
 func (d digest) proves() bool { return d.same && d.kind == schemas.DigestTap }
 
-// told is the comparison of raw tensors, if it could tell the error.
+// told is the comparison of raw tensors, if it could measure the error.
 func told(p *Payload) *Payload {
 	if p == nil || math.IsNaN(p.Error) {
 		return nil

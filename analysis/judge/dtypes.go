@@ -45,9 +45,9 @@ func roundoff(dtype string) float64 {
 	}
 }
 
-// sumRoundoff is the unit round-off by which a source sums the statistics of a tensor whose own is given. msProbe sums in
-// the tensor's dtype. Our collector converts to float32 or better: it sums blocks in float32, and these in float64.
-// SGLang's dumps are summed in float64. Of any other source nothing better than the tensor's dtype is known.
+// sumRoundoff is the unit round-off with which a source sums the statistics of a tensor, from the tensor's own.
+// msProbe sums in the tensor's dtype. Our collector converts to float32 or better: it sums blocks in float32, and
+// these in float64. SGLang's dumps are summed in float64. For any other source the tensor's dtype counts.
 func sumRoundoff(source string, own float64) float64 {
 	switch source {
 	case schemas.SourceCollector:

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Sorts of exceptions: what is no fault at a place.
+// Sorts of exceptions: values that are no fault at a place.
 const (
 	SortUninitialised    = "uninitialised"     // any value: memory that nobody wrote yet
 	SortNegativeInfinity = "negative_infinity" // masks
@@ -50,8 +50,8 @@ func BuiltInExceptions() []Exception {
 	}
 }
 
-// MalformedExceptionError says that an exception holds what is no regular expression, so that nothing can be judged by
-// it. Its caller tells the user how to take it out.
+// MalformedExceptionError says that an exception has an invalid regular expression, so that nothing can be judged by
+// it. Its caller tells the user how to remove it.
 type MalformedExceptionError struct {
 	Exception Exception
 	Cause     error
@@ -66,7 +66,7 @@ func (e *MalformedExceptionError) Error() string {
 // Unwrap gives the cause.
 func (e *MalformedExceptionError) Unwrap() error { return e.Cause }
 
-// exception is one whose patterns can be matched.
+// exception is an exception with compiled patterns.
 type exception struct {
 	api, path *regexp.Regexp
 	role      string
@@ -101,10 +101,11 @@ func compile(expression string) (*regexp.Regexp, error) {
 	return nil, err
 }
 
-// place is a tensor of an op, by what exceptions ask for. There are few, however many ops there are.
+// place is the part of a tensor's op that exceptions match. There are few places, however many ops
+// there are.
 type place struct{ api, role, path string }
 
-// sorts are those of all exceptions that fit, the first first, none twice.
+// sorts are the sorts of all matching exceptions, in order, none twice.
 func (r *Rules) sorts(at place) []string {
 	if known := r.places.get(at); known != nil {
 		return *known

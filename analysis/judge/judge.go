@@ -1,11 +1,11 @@
-// Package judge says of each pair of tensors of two runs what the recorded
-// evidence says: equal, within, agrees, diverged and so on. It is pure: one
-// function for each rule of docs/compare.md, no I/O, no clock, no database.
+// Package judge judges each pair of tensors of two runs by the recorded evidence: equal, within,
+// agrees, diverged and so on. It is pure: one function for each rule of docs/compare.md, no I/O, no
+// clock, no database.
 package judge
 
 import "github.com/tensortap/tensortap/analysis/rows"
 
-// Pair is a tensor of the problem beside that of the bench; one of them may be absent.
+// Pair is a tensor of the problem beside a tensor of the bench; one of them may be absent.
 type Pair struct {
 	Rank      uint32 // of the problem
 	BenchRank uint32
@@ -20,7 +20,7 @@ type Pair struct {
 // Paired says whether both runs have the tensor.
 func (p *Pair) Paired() bool { return p.InProblem && p.InBench }
 
-// Own is the observation by which the pair is placed: the problem's, or that of the bench where it stands alone.
+// Own is the observation that places the pair: the problem's, or the bench's where it stands alone.
 func (p *Pair) Own() *rows.Observation {
 	if p.InProblem {
 		return &p.Problem
@@ -43,10 +43,10 @@ const (
 	Unknown
 )
 
-// Numeric is what the numbers alone say.
+// Numeric is the verdict on the numbers alone.
 type Numeric uint8
 
-// What numbers say, in the order of the stored enumeration.
+// Verdicts on numbers, in the order of the stored enumeration.
 const (
 	NumericNone Numeric = iota
 	NumericEqual
@@ -56,7 +56,7 @@ const (
 	NumericNotFinite
 )
 
-// Evidence is what a verdict rests on.
+// Evidence is the evidence of a verdict.
 type Evidence uint8
 
 // The kinds of evidence, in the order of the stored enumeration.
@@ -71,7 +71,7 @@ const (
 	EvidenceLiteral
 )
 
-// Side says in which run something is: NaN or infinity, or a tensor that stands alone.
+// Side is the run that has NaN or infinity, or that alone has a tensor.
 type Side uint8
 
 // The sides, in the order of the stored enumeration.
@@ -82,7 +82,7 @@ const (
 	SideBoth
 )
 
-// Verdict is what one pair amounts to. Errors are relative L2 errors; NaN where not known.
+// Verdict is the verdict on one pair. Errors are relative L2 errors; NaN where not known.
 type Verdict struct {
 	Class     Class
 	Numeric   Numeric
@@ -95,16 +95,16 @@ type Verdict struct {
 	ErrorHigh float64 // at most: upper end of the interval; +Inf where statistics bound the error from below only
 	Tolerance float64
 	ZScore    float64 // against the spread of three benches or more
-	Reason    string  // why nothing is said, or why a tensor stands alone; one of the Reason… constants
+	Reason    string  // why the verdict is unknown, or why a tensor stands alone; one of the Reason… constants
 }
 
-// Payload is what a comparison of the raw tensors of a pair, element by element, said.
+// Payload is the result of comparing the raw tensors of a pair, element by element.
 type Payload struct {
 	SameBits bool
-	Error    float64 // relative L2; NaN where it could not be told
+	Error    float64 // relative L2; NaN where it could not be measured
 }
 
-// Setting is where a pair stands: what a tensor without partner is told by.
+// Setting has the facts about a pair's place that decide on a tensor without partner.
 type Setting struct {
 	ProblemIncomplete bool // something is missing of the rank of the problem
 	BenchIncomplete   bool // or of its partner

@@ -15,16 +15,16 @@ const (
 
 type layoutIDs struct{ problem, bench uint64 }
 
-// layoutPair is what two layouts say of a pair without its numbers.
+// layoutPair has the facts about a pair that follow from its two layouts, without its numbers.
 type layoutPair struct {
 	alike       bool    // the same, or different in nothing that counts
 	sameLiteral bool    // the same value by the layout alone, or no elements
 	roundoff    float64 // of the coarser dtype
-	sumRoundoff float64 // by which the statistics of the coarser side were summed
+	sumRoundoff float64 // of the sums in the statistics of the coarser side
 	benchDtype  string  // of a tensor; else empty
 }
 
-// layoutPair remembers pairs whose layouts are known.
+// layoutPair remembers pairs of known layouts.
 func (r *Rules) layoutPair(problem, bench uint64) *layoutPair {
 	ids := layoutIDs{problem, bench}
 	if known := r.layouts.get(ids); known != nil {
@@ -53,8 +53,9 @@ func (r *Rules) pairLayouts(ids layoutIDs, problem, bench *schemas.LayoutRow) la
 	return pair
 }
 
-// alike says whether two layouts differ in nothing that counts: in what changes no number (strides, device, placement),
-// or in a dtype that differs over the whole run, which is said once, as a difference of the runs.
+// alike says whether two layouts differ in nothing that counts. Differences that change no number do not count
+// (strides, device, placement), nor does a dtype that differs over the whole run, which is reported once, as a
+// difference of the runs.
 func (r *Rules) alike(problem, bench *schemas.LayoutRow) bool {
 	return problem.Kind == bench.Kind && slices.Equal(problem.Shape, bench.Shape) &&
 		(problem.Dtype == bench.Dtype || r.areMainDtypes(problem.Dtype, bench.Dtype)) &&

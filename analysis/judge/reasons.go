@@ -2,8 +2,8 @@ package judge
 
 import "github.com/tensortap/tensortap/schemas"
 
-// Reasons of a verdict: why nothing is said of a pair, or why a tensor stands alone. A sort of exception that excuses
-// any value (SortUninitialised, SortCast, SortIdentifier) is a reason, too.
+// Reasons of a verdict: why it is unknown, or why a tensor stands alone. A sort of exception that excuses any value
+// (SortUninitialised, SortCast, SortIdentifier) is a reason, too.
 const (
 	ReasonRanksHoldDifferentValues = "ranks hold different values"
 	ReasonFollowsFromRanks         = "follows from the number of ranks"
@@ -24,7 +24,7 @@ const (
 // marks are the bits of measured that say why a tensor of merged ranks is no whole.
 const marks = schemas.MergedDifferentValues | schemas.MergedFollowsFromRanks | schemas.MergedNoWhole | schemas.MergedStillAddedUp
 
-// reason says why the numbers of a pair say nothing, or why they are not looked at; empty where they say something.
+// reason says why the numbers of a pair decide nothing, or do not count; empty where they decide.
 func (c *compared) reason(numeric Numeric) string {
 	measured := c.problem.Measured | c.bench.Measured
 	switch {

@@ -17,9 +17,10 @@ type Config struct {
 // DefaultConfig tolerates errors by dtype and depth.
 func DefaultConfig() Config { return Config{Tolerance: -1} }
 
-// Rules judge the pairs of one comparison. Once made they may be used by several goroutines at once, as long as nobody
-// writes to the definitions meanwhile. Definitions may grow between calls: rules of a site or a layout that was not known
-// are made when it is. Programs and main dtypes are those of New; as those of a run grow, make new Rules, which is cheap.
+// Rules judge the pairs of one comparison. Once made they may be used by several goroutines at once, as long as
+// nobody writes to the definitions meanwhile. Definitions may grow between calls: rules of a new site or layout are
+// made when it appears. Programs and main dtypes are the arguments of New; as a run grows, make new Rules, which is
+// cheap.
 type Rules struct {
 	config       Config
 	tolerances   []toleranceRule
@@ -54,12 +55,12 @@ func New(cfg Config, problem, bench *rows.Run, definitions *rows.Definitions) (*
 	return r, nil
 }
 
-// dtypesDiffer says whether most tensors of one run have another float dtype than those of the other.
+// dtypesDiffer says whether most tensors of one run have another float dtype than most of the other.
 func (r *Rules) dtypesDiffer() bool {
 	return r.mainDtype[0] != "" && r.mainDtype[1] != "" && r.mainDtype[0] != r.mainDtype[1]
 }
 
-// Judge says what the recorded evidence says about a pair; payload is nil where raw tensors were not compared.
+// Judge judges a pair by the recorded evidence; payload is nil where raw tensors were not compared.
 func (r *Rules) Judge(p *Pair, at Setting, payload *Payload) Verdict {
 	if !p.Paired() {
 		return judgeAlone(p, at)
@@ -83,7 +84,7 @@ func (r *Rules) Judge(p *Pair, at Setting, payload *Payload) Verdict {
 	return v
 }
 
-// judgeAlone says what a tensor without partner amounts to; that makes no difference of the runs by itself.
+// judgeAlone judges a tensor without partner; it makes no difference of the runs by itself.
 func judgeAlone(p *Pair, at Setting) Verdict {
 	nan := math.NaN()
 	v := Verdict{Class: Unknown, Side: SideBench, Error: nan, ErrorLow: nan, ErrorHigh: nan, Tolerance: nan, ZScore: nan}

@@ -23,7 +23,8 @@ const (
 
 const program = 9
 
-// rulesOf are those of two runs of one program in float32, with a few layouts and what else a test defines.
+// rulesOf are the rules of two runs of one program in float32, with a few layouts and the definitions of a
+// test.
 func rulesOf(tb testing.TB, cfg Config, change func(*rows.Definitions, *rows.Run, *rows.Run)) *Rules {
 	tb.Helper()
 	d := rows.NewDefinitions()

@@ -7,14 +7,14 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// siteRule is how the tensors of one site are judged.
+// siteRule has the rules for the tensors of one site.
 type siteRule struct {
 	depth      int32
-	tolerances []toleranceRule // those whose op fits
+	tolerances []toleranceRule // exceptions whose op matches
 	sort       string          // of the first exception that fits; empty for none
 }
 
-// site gives the rules of a site. Of one that is in no program of either run nothing is known but the usual depth.
+// site gives the rules of a site. A site in no program of either run has the usual depth.
 func (r *Rules) site(id uint64) *siteRule {
 	if known := r.sites.get(id); known != nil {
 		return known

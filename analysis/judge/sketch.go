@@ -11,8 +11,8 @@ type sketch struct {
 	error, low, high float64 // NaN where not both have one
 }
 
-// sketchOf estimates the error. The square of an estimate by k buckets is distributed as chi-square with k degrees; its
-// quantiles at 2.5 and 97.5 % are those of Wilson and Hilferty.
+// sketchOf estimates the error. The square of an estimate by k buckets is distributed as chi-square with k degrees;
+// Wilson and Hilferty give its quantiles at 2.5 and 97.5 %.
 func sketchOf(problem, bench []float32, scale float64) sketch {
 	if len(problem) == 0 || len(problem) != len(bench) {
 		return sketch{error: math.NaN(), low: math.NaN(), high: math.NaN()}

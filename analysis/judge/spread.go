@@ -7,7 +7,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// Band is how far the bench runs lie apart at one site: the errors of all others against the first.
+// Band is the spread of the bench runs at one site: the errors of all others against the first.
 type Band struct {
 	Runs      int // benches that were measured there, the first among them
 	Mean      float64
@@ -19,7 +19,7 @@ type Band struct {
 // deviations, and a run does not differ from a set that holds its twin.
 func (b Band) tolerated() float64 { return greater(b.Mean+float64(3*b.Deviation), b.Greatest) }
 
-// zScore is how many deviations an error lies beyond the mean; NaN without a band.
+// zScore is the distance of an error from the mean, in deviations; NaN without a band.
 func (b Band) zScore(err float64) float64 {
 	if b.Runs < bandRuns {
 		return math.NaN()
@@ -30,7 +30,7 @@ func (b Band) zScore(err float64) float64 {
 // Spread gathers how far bench runs lie apart. It is for one goroutine.
 type Spread struct{ sites map[uint64]*moments }
 
-// moments are count, mean, squared deviations and the greatest of errors, and the runs that they are of.
+// moments are count, mean, squared deviations and the greatest of errors, and the runs of these errors.
 type moments struct {
 	count    float64
 	mean, m2 float64
@@ -41,7 +41,7 @@ type moments struct {
 // NewSpread is empty.
 func NewSpread() *Spread { return &Spread{sites: map[uint64]*moments{}} }
 
-// Add holds an observation of another bench run against that of the first at the same site, rank and step.
+// Add compares an observation of another bench run with the first bench's at the same site, rank and step.
 func (s *Spread) Add(base, other *rows.Observation, otherRun uint64) {
 	if !base.Has(boundingStatistics) || !other.Has(boundingStatistics) {
 		return
@@ -61,8 +61,8 @@ func (s *Spread) Add(base, other *rows.Observation, otherRun uint64) {
 	}
 }
 
-// spreadError is the greatest relative distance of statistics and sketches, but for those that are NaN: benches are held
-// against each other by the evidence by which a problem is.
+// spreadError is the greatest relative distance of statistics and sketches, NaN left out: benches are compared by the
+// same evidence as a problem.
 func spreadError(base, other *rows.Observation) float64 {
 	extremes := greater(math.Abs(other.Max-base.Max), math.Abs(other.Min-base.Min))
 	sums := greater(math.Abs(other.L2-base.L2), math.Abs(other.Mean-base.Mean)*math.Sqrt(float64(base.ElementCount)))
@@ -78,7 +78,7 @@ func (m *moments) add(x float64) {
 	m.greatest = max(m.greatest, x)
 }
 
-// Bands are the bands by site of the bench. Those of fewer than three runs are there, too, and tolerate nothing.
+// Bands are the bands by site of the bench. A band of fewer than three runs tolerates nothing.
 func (s *Spread) Bands() map[uint64]Band {
 	bands := make(map[uint64]Band, len(s.sites))
 	for site, m := range s.sites {

@@ -20,10 +20,10 @@ type statistics struct {
 	low   float64 // proved: less the rounding of the statistics themselves
 }
 
-// statisticsOf bounds the error from below. With x bench, y problem of n elements: |x-y| >= ||x|-|y||,
-// >= |mean x - mean y| sqrt n, >= |max x - max y|, >= |min x - min y|. From the first two the rounding of their sums is
-// taken off, u log2 n for pairwise summation (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), with u that of
-// the source that summed. It says nothing where none of the counted statistics was measured on both sides.
+// statisticsOf bounds the error from below. With x bench, y problem of n elements: |x-y| >= ||x|-|y||, >= |mean x -
+// mean y| sqrt n, >= |max x - max y|, >= |min x - min y|. The first two leave room for the rounding of their sums, u
+// log2 n for pairwise summation (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), with the u of the
+// summing source. Without a counted statistic on both sides it decides nothing.
 func statisticsOf(problem, bench *rows.Observation, counted uint32, scale, sumRoundoff float64) statistics {
 	both := problem.Measured & bench.Measured
 	if both&counted == 0 {
@@ -40,7 +40,8 @@ func statisticsOf(problem, bench *rows.Observation, counted uint32, scale, sumRo
 	return statistics{error: greater(extremes, sums) / scale, low: greater(extremes/scale, sums/scale-rounding)}
 }
 
-// countedStatistics are those one of which has to be there: of what only adds up over merged ranks the mean is enough.
+// countedStatistics are the statistics of which one must be there: for parts that only add up over merged ranks the
+// mean is enough.
 func (c *compared) countedStatistics() uint32 {
 	if c.marked {
 		return boundingStatistics
@@ -48,7 +49,7 @@ func (c *compared) countedStatistics() uint32 {
 	return wholeStatistics
 }
 
-// deltas are the greatest distances by what is picked from the elements, and by what is summed over them.
+// deltas are the greatest distances: of extremes, which are elements, and of sums.
 func deltas(problem, bench *rows.Observation, both uint32) (extremes, sums float64) {
 	if both&schemas.MeasuredMin != 0 {
 		extremes = distance(problem.Min, bench.Min)
@@ -81,7 +82,7 @@ func normDistance(problem, bench float64) float64 {
 	return math.Abs(problem - bench)
 }
 
-// scaleOf is what errors are relative to: the bench's norm. Without one the greatest value is the scale.
+// scaleOf is the scale of errors: the bench's norm, or else its greatest value.
 func scaleOf(problem, bench *rows.Observation, marked bool) float64 {
 	switch {
 	case (marked || problem.Has(schemas.MeasuredL2)) && bench.Has(schemas.MeasuredL2) && isFinite(bench.L2):

@@ -39,7 +39,7 @@ func (r *Rules) tolerated(band Band, site *siteRule, layouts *layoutPair) float6
 	if layouts.roundoff == 0 {
 		return 0
 	}
-	// A tensor of float32 that was computed from those of bfloat16 is no better than they are.
+	// A tensor of float32 that was computed from bfloat16 is no better than that.
 	unit := max(layouts.roundoff, r.mainRoundoff)
 	byDepth := toleratedByDepth(site.depth, unit)
 	if band.Runs >= bandRuns {
@@ -56,7 +56,7 @@ func (r *Rules) tolerated(band Band, site *siteRule, layouts *layoutPair) float6
 	return byDepth
 }
 
-// toleratedByDepth is 4 u sqrt(depth), and four times that of float32 and float64: they are summed up in their own
+// toleratedByDepth is 4 u sqrt(depth), and four times that for float32 and float64: they are summed in their own
 // precision, dtypes of 16 bits and less in float32. Eager against fused attention stays below half of it.
 func toleratedByDepth(depth int32, unit float64) float64 {
 	tolerated := roundoffsPerLayer * math.Sqrt(float64(depth)) * unit
@@ -66,8 +66,8 @@ func toleratedByDepth(depth int32, unit float64) float64 {
 	return tolerated
 }
 
-// depth is how many layers an error of the op may have come through: the index of its layer from 1, backward as many
-// more as lie behind it; outside of layers it is their number.
+// depth is the number of layers that an error of the op may have come through: the index of its layer from 1, in
+// backward plus the number of layers behind it; outside of layers it is the number of layers.
 func depth(layer, layers int32, phase string) int32 {
 	switch {
 	case layer < 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// numeric is what the numbers alone say of a pair, by the strongest evidence there is.
+// numeric is the verdict on the numbers alone, by the strongest evidence there is.
 func (c *compared) numeric() Numeric {
 	switch {
 	case c.finiteness.isFault():
@@ -43,7 +43,8 @@ func (c *compared) numericByPayload() Numeric {
 	}
 }
 
-// numericOfMarked is of what only adds up over merged ranks: it can be said that it does so, and nothing against it.
+// numericOfMarked is for parts that only add up over merged ranks: it can confirm that they do, but never the
+// contrary.
 func (c *compared) numericOfMarked() Numeric {
 	switch {
 	case c.sketch.both && c.sketchIsWithin():
@@ -64,7 +65,7 @@ func (c *compared) onlyBitsDiffer() bool {
 	return c.digest.differs && (c.statistics.none || c.statistics.error <= 0) && (!c.sketch.both || c.sketch.error <= 0)
 }
 
-// evidence is what the verdict rests on.
+// evidence is the evidence of the verdict.
 func (c *compared) evidence(numeric Numeric) Evidence {
 	switch {
 	case numeric == NumericNone && !c.digest.differs:

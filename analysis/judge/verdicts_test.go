@@ -8,7 +8,7 @@ import (
 
 const (
 	verdictCases   = "testdata/verdicts"
-	caseWithOffset = "other_steps" // steps pair by number here; an offset is the business of those who pair
+	caseWithOffset = "other_steps" // steps pair by number here; package pair handles offsets
 )
 
 func TestVerdictsAreThoseOfTheirCases(t *testing.T) {

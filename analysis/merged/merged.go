@@ -1,6 +1,6 @@
-// Package merged gives runs whose ranks are the tensor-parallel groups of runs of
-// another source, where two runs split their tensors among different numbers of
-// ranks. They are made as they are read, and are nowhere stored.
+// Package merged gives runs with one rank for each tensor-parallel group of runs of another source,
+// where two runs split their tensors among different numbers of ranks. They are merged as they are
+// read, and stored nowhere.
 package merged
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// Merge is one run whose ranks are merged.
+// Merge is one run with merged ranks.
 type Merge struct {
 	Side   string              // problem or bench
 	Run    *rows.Run           // as it was recorded
 	Made   *rows.Run           // of the same name, with one rank for each group
-	Groups map[uint32][]uint32 // its ranks, by the least of them, which is the merged one's number
+	Groups map[uint32][]uint32 // its ranks, by the least of them, which gives the merged rank its number
 }
 
 // Names of the sides of a comparison.
@@ -43,9 +43,9 @@ func (e *OtherGroupsError) Error() string {
 		e.Same, e.Other)
 }
 
-// Open looks whether the ranks of the problem and its benches hold parts of different sizes. Where they do, the source has
-// merged runs: Judged gives those to compare. The runs are those of the source below. The offset is added to a step of
-// the problem for that of a bench. An error is an OtherGroupsError, or that of the source.
+// Open finds out whether the ranks of the problem and its benches hold parts of different sizes. If so, the source
+// has merged runs: Judged gives the runs to compare. The runs are those of the source below. The offset is added to a
+// step of the problem to get the step of a bench. An error is an OtherGroupsError, or the source's.
 func Open(ctx context.Context, base rows.Source, problem *rows.Run, benches []*rows.Run, offset int64) (*Source, error) {
 	s := &Source{base: base, definitions: base.Definitions(), sides: map[*rows.Run]*side{}}
 	mergedFor := map[bool]string{} // whether the problem was merged, and for which bench
@@ -79,10 +79,10 @@ func (s *Source) add(name string, run *rows.Run, made *side) {
 	s.merges = append(s.merges, m)
 }
 
-// Merges are the runs whose ranks are merged, the problem's first; none where the ranks can be compared as they are.
+// Merges are the runs with merged ranks, the problem's first; none where the ranks can be compared unmerged.
 func (s *Source) Merges() []Merge { return s.merges }
 
-// Judged is the run that is compared in the place of one.
+// Judged is the run to compare in the place of a run.
 func (s *Source) Judged(run *rows.Run) *rows.Run {
 	for _, m := range s.merges {
 		if m.Run == run {
@@ -104,10 +104,10 @@ func (s *Source) Rank(rank int64) int64 {
 	return rank
 }
 
-// Definitions are those of all runs; those of merged tensors are added as they are made.
+// Definitions are the definitions of all runs; those of merged tensors are added as they are made.
 func (s *Source) Definitions() *rows.Definitions { return s.definitions }
 
-// Run is what is known of a run, merged if it has to be.
+// Run has the facts about a run, merged if need be.
 func (s *Source) Run(ctx context.Context, name string) (*rows.Run, error) {
 	for _, m := range s.merges {
 		if m.Run.Name == name {
@@ -117,7 +117,7 @@ func (s *Source) Run(ctx context.Context, name string) (*rows.Run, error) {
 	return s.base.Run(ctx, name)
 }
 
-// Tensors are those of some places of a run, be it recorded or merged.
+// Tensors are the tensors of some places of a run, recorded or merged.
 func (s *Source) Tensors(ctx context.Context, run *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
 	if made := s.sides[run]; made != nil {
 		return made.tensors(ctx, s.base, places)
@@ -125,8 +125,8 @@ func (s *Source) Tensors(ctx context.Context, run *rows.Run, places []rows.Place
 	return s.base.Tensors(ctx, run, places)
 }
 
-// Parts are what each rank of a group holds of a site at a place of a merged run, by rank, then micro step; none of a run
-// that is not merged.
+// Parts are the parts of each rank of a group, of a site at a place of a merged run, by rank, then micro step; none
+// for a run that is not merged.
 func (s *Source) Parts(ctx context.Context, run *rows.Run, at rows.Place, site uint64) ([]merge.Part, error) {
 	of := s.sides[run]
 	if of == nil {

@@ -36,7 +36,7 @@ func openRecorded(t *testing.T, problem, bench string) *folders.Source {
 	return base
 }
 
-// request compares two runs, whose ranks are merged where they have to be.
+// request compares two runs; their ranks are merged if need be.
 func request(problem, bench string) compare.Request {
 	r := compare.DefaultRequest()
 	r.Problem, r.Benches, r.Merge = problem, []string{bench}, true
@@ -79,7 +79,7 @@ func TestRunsOfOtherTensorParallelSizesAgree(t *testing.T) {
 	for _, c := range []struct {
 		problem, bench string
 		merges         int
-		want           map[judge.Class]int // what compare said of the merged runs when they were stored
+		want           map[judge.Class]int // the answer of compare on the stored merged runs
 	}{
 		{"whole", "halves", 1, map[judge.Class]int{judge.Agrees: 357, judge.Equal: 29, judge.Unpaired: 14 + 28}},
 		{"quarters", "halves", 2, map[judge.Class]int{judge.Agrees: 367, judge.Equal: 29, judge.Unknown: 18}},

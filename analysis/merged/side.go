@@ -93,8 +93,8 @@ func (c *comparison) eachPair(call func(step pair.Step, problem, bench rows.Plac
 	}
 }
 
-// planner pairs the tensors of the runs as they are. That many programs are left to the names of their ops is said when
-// the merged runs are compared, which have the same ones.
+// planner pairs the tensors of the unmerged runs. The merged runs have the same programs, and their comparison
+// reports the programs left to the names of their ops.
 func (c *comparison) planner(ctx context.Context) (*pair.Planner, error) {
 	aligner, _ := pair.NewAligner(c.problem, c.bench, c.steps, c.source.definitions)
 	problem, bench := aligner.Samples()
@@ -123,8 +123,8 @@ func (s *Source) one(ctx context.Context, run *rows.Run, at rows.Place) (*rows.T
 	return tensors[at], err
 }
 
-// needed says whether the ranks of the runs hold parts of different sizes. Other worlds need not: copies are added, too.
-// Of steps that ran the same programs on the same ranks the first tells.
+// needed says whether the ranks of the runs hold parts of different sizes. Worlds of different sizes need not: copies
+// are added, too. Of steps with the same programs on the same ranks the first decides.
 func (c *comparison) needed(ctx context.Context, planner *pair.Planner) (bool, error) {
 	if c.sizes.Certain() {
 		return true, nil
@@ -159,7 +159,7 @@ func (c *comparison) split(ctx context.Context, planner *pair.Planner, s pair.St
 	return c.sizes.SplitWeight(problem, bench, planner.Plan(s, problem, bench).Matches(problem, bench), c.source.definitions), nil
 }
 
-// tensors merges those of some places.
+// tensors merges the tensors of some places.
 func (s *side) tensors(ctx context.Context, base rows.Source, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
 	var parts, others []rows.Place
 	for _, at := range places {

@@ -105,7 +105,7 @@ func list(of []origin.Event) string {
 	return strings.Join(words, " ")
 }
 
-// wantedMeetings are the rows of the view, a text for each meeting: what it calls a meeting is its own business.
+// wantedMeetings are the rows of the view, a text for each meeting, under the view's own names.
 func wantedMeetings(want cases.Table) []string {
 	met := map[[2]string]*origin.Meeting{}
 	for _, row := range want.Rows {

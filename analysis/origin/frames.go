@@ -2,8 +2,8 @@ package origin
 
 import "regexp"
 
-// Frames tells the user's own code in a call stack from that of others: what is installed, Python's own library, and a
-// source tree of torch by its known folders and files.
+// Frames separates the user's own code in a call stack from other code: installed packages, Python's own library, and
+// a source tree of torch by its known folders and files.
 type Frames struct{ ofOthers *regexp.Regexp }
 
 // NewFrames compiles the pattern, so make one for many stacks.

@@ -12,13 +12,13 @@ const (
 	Parameter   Kind = "parameter"    // a weight
 	Argument    Kind = "argument"     // a literal
 	Data        Kind = "data"         // an input that came from outside of the model
-	Computed    Kind = "computed"     // what the op took agrees, what it gave does not
+	Computed    Kind = "computed"     // the inputs of the op agree, its output does not
 	Operation   Kind = "operation"    // an op that only one run has
 	UnseenInput Kind = "unseen_input" // an input, and nothing that was recorded says where it came from
 	Undefined   Kind = "unknown"      // nothing is known of the place but an id
 )
 
-// Facts are what the kind of a place follows from. Where a definition is not known, the zero row stands for it.
+// Facts decide on the kind of a place. A definition that is not known is the zero row.
 type Facts struct {
 	Differs       bool // not: an op of the problem alone, in which NaN or infinity appears
 	Op, BenchOp   *schemas.OpRow
@@ -56,7 +56,8 @@ func (f *Facts) Kind() Kind {
 
 func isArgument(layout *schemas.LayoutRow) bool { return layout.Kind != "tensor" && layout.Kind != "" }
 
-// weightLike says whether an input has the form of a weight: one that a gradient is wanted of, by its shape no activation.
+// weightLike says whether an input has the form of a weight: it requires a gradient, and has no shape of an
+// activation.
 func (f *Facts) weightLike() bool {
 	p := f.Problem
 	if p.RequiresGrad == nil || *p.RequiresGrad != 1 || f.Op.Phase != "forward" {

@@ -12,12 +12,12 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// endOfBackward is where all ranks meet though no op says so: libraries reduce gradients where nothing is recorded.
+// endOfBackward is a meeting of all ranks without an op: libraries reduce gradients there, unrecorded.
 const endOfBackward = "end of backward"
 
-// Room finds the meetings of one step of a run, rank by rank. A collective is matched by its group, its API and how many
-// calls of it the group has seen in the step; a message by sender, receiver and its number. Without a group it is of all
-// ranks. It is used by one goroutine.
+// Room finds the meetings of one step of a run, rank by rank. A collective is matched by its group, its API and the
+// number of its call within the group and step; a message by sender, receiver and its number. A collective without a
+// group joins all ranks. A Room is used by one goroutine.
 type Room struct {
 	definitions *rows.Definitions
 	backward    map[uint64]bool // ops that end the backward of some program
@@ -62,7 +62,7 @@ type callKey struct {
 	op        uint64
 }
 
-// call is what is known of a call at which ranks may meet.
+// call is a call at which ranks may meet.
 type call struct {
 	key         callKey
 	api         string
@@ -110,7 +110,7 @@ func (r *Room) meet(key meetingKey, e *event, rank uint32) {
 	}
 }
 
-// Meetings are those of all ranks that were added.
+// Meetings are the meetings of all ranks that were added.
 func (r *Room) Meetings() []Meeting {
 	all := make([]Meeting, len(r.order))
 	for i, key := range r.order {
@@ -119,7 +119,7 @@ func (r *Room) Meetings() []Meeting {
 	return all
 }
 
-// calls are those of a rank at which ranks may meet.
+// calls are a rank's calls at which ranks may meet.
 func (r *Room) calls(tensors *rows.Tensors) []*call {
 	var found []*call
 	byKey := map[callKey]*call{}
@@ -189,8 +189,8 @@ type event struct {
 	group     []uint32
 }
 
-// events are the meetings of the calls in the order of their places. The last of what ends the backward of some program
-// is the end of this one's.
+// events are the meetings of the calls in the order of their places. If a call ends the backward of some program, the
+// last such call ends this program's.
 func (r *Room) events(calls []*call) []event {
 	var events []event
 	var end *call

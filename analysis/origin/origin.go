@@ -1,6 +1,5 @@
-// Package origin says where a difference began: which ranks meet where in a
-// step, which first difference precedes which, and what kind of place the first
-// one is. It is pure: no I/O, no clock.
+// Package origin finds where a difference began: it orders the first differences of ranks by their
+// meetings in a step, and names the kind of place of the first one. It is pure: no I/O, no clock.
 package origin
 
 // Event is something that happened on a rank, at a place of the rank's own order.
@@ -9,22 +8,22 @@ type Event struct {
 	Seq  uint64
 }
 
-// Meeting is a place at which what some ranks did before can be seen by others after.
+// Meeting is a place where effects of some ranks reach others.
 type Meeting struct{ Givers, Takers []Event }
 
 // farthest is the greatest place that can be told from its neighbours when it counts twice.
 const farthest = 1<<62 - 1
 
-// A place counts twice, so that what was reached just before an event is told from the event itself.
+// A place counts twice, so that the state just before an event differs from the event itself.
 func (e Event) itself() uint64 { return 2*min(e.Seq, farthest) + 1 }
 func (e Event) after() uint64  { return 2 * (min(e.Seq, farthest) + 1) }
 
 // never is after all places.
 const never = ^uint64(0)
 
-// Preceded are the ranks whose event comes after another rank's, as far as their meetings tell. Events are of one step,
-// one of each rank. What a rank does after its event is reached by it, and so is what another does after a meeting in
-// which a reached rank gave something. Rounds go on until nothing more is reached.
+// Preceded are the ranks whose event comes after another rank's, as far as their meetings tell. Events are of one
+// step, one for each rank. An event reaches everything that its rank does later, and everything that other ranks do
+// after a meeting in which a reached rank gave something. Rounds go on until nothing more is reached.
 func Preceded(events []Event, meetings []Meeting) map[uint32]bool {
 	reached := make(map[uint32]uint64, len(events))
 	for _, e := range events {

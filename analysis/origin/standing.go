@@ -8,9 +8,9 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// StandingBefore names the ops, no modules, that only one run has and that stand directly before an op of the problem:
-// behind the last op before it that both have. An op that only the problem has is one of them itself. The alignment is
-// that of the programs of one place.
+// StandingBefore names the ops, not modules, that only one run has and that stand directly before an op of the
+// problem: behind the last op before it that both have. An op that only the problem has is such an op itself. The
+// alignment is that of the programs of one place.
 func StandingBefore(op uint64, alignment []schemas.AlignmentRow, definitions *rows.Definitions) []string {
 	ordered := slices.SortedFunc(slices.Values(alignment), func(a, b schemas.AlignmentRow) int {
 		return cmp.Compare(a.Position, b.Position)

@@ -27,7 +27,7 @@ func (d *Definitions) Op(id uint64) *schemas.OpRow {
 	return &schemas.OpRow{}
 }
 
-// LayoutOrZero is as Layout, but for the zero row where it is not known.
+// LayoutOrZero is the layout, or the zero row where it is not known.
 func (d *Definitions) LayoutOrZero(id uint64) *schemas.LayoutRow {
 	if layout := d.Layout(id); layout != nil {
 		return layout
@@ -45,7 +45,7 @@ func (d *Definitions) Call(program, op uint64) (row schemas.ProgramRow, found bo
 	return schemas.ProgramRow{}, false
 }
 
-// Module is the path of the module that a call ran in: its own, if it is one, else that of what called it, or its name.
+// Module is the path of the module that a call ran in: its own, if it is a module, else the caller's, or its name.
 func (d *Definitions) Module(call schemas.ProgramRow) string {
 	caller := d.Op(call.ParentOpID)
 	return cmp.Or(d.Op(call.OpID).ModulePath, caller.ModulePath, caller.Name)

@@ -1,7 +1,6 @@
-// Package rows holds what was recorded of runs in the form that a comparison
-// reads: facts of a run, definitions by their ids, and the tensors of one rank
-// and step column by column. It decides nothing. Where the rows come from, the
-// store or folders of dumps, is the business of the packages below it.
+// Package rows holds the recorded rows of runs in the form that a comparison reads: facts of a run,
+// definitions by their ids, and the tensors of one rank and step column by column. It decides
+// nothing. The packages below it read the rows, from the store or from folders of dumps.
 package rows
 
 import (
@@ -18,7 +17,7 @@ import (
 // Place is one step of one rank.
 type Place struct{ Rank, Step uint32 }
 
-// Run is what is known of one run beside its tensors.
+// Run has the facts about one run, without its tensors.
 type Run struct {
 	Name      string
 	ID        uint64
@@ -28,10 +27,10 @@ type Run struct {
 	Open      []Place              // steps that have tensors and have not ended, by rank, then step
 	Requests  []schemas.RequestRow // of the steps of an inference engine, by rank, step, seq
 	Stacks    map[Call]uint64      // stack of each call whose stack is known
-	Replaced  map[Place][]uint64   // epochs of a step whose observations later ones replaced; Tensors leaves them out
+	Replaced  map[Place][]uint64   // epochs of a step whose observations were replaced later; Tensors leaves them out
 	MainDtype string               // float dtype of most of its tensors; empty where it has none
-	Unseen    []schemas.UnseenRow  // what was not observed, and was not left out on purpose, by rank, then step
-	Missing   []Completeness       // one for each rank, whether something is missing of it or not
+	Unseen    []schemas.UnseenRow  // gaps that were not asked for, by rank, then step
+	Missing   []Completeness       // one for each rank, whether it lacks anything or not
 
 	// AllStatistics has Tensors give M2, L1, zeros and subnormal numbers, too: merging needs them, judging does not.
 	AllStatistics bool
@@ -47,17 +46,17 @@ type Call struct {
 type Completeness struct {
 	Rank        uint32
 	Complete    bool
-	Explanation string // what is missing; empty when nothing is
+	Explanation string // the missing parts; empty when it is complete
 
 	Steps, IncompleteSteps    uint64
-	Produced, Stored, Dropped uint64 // rows of tensor; of dropped ones also ops
+	Produced, Stored, Dropped uint64 // rows of tensor; for dropped ones also ops
 	DropReasons, Unseen       []string
 	Batches, MissingBatches   uint64
 	DeadLetters, UndefinedIDs uint64
 	LastEventTimeNs           *int64
 }
 
-// Definitions are what ids stand for, of all runs of a comparison.
+// Definitions are the rows behind ids, of all runs of a comparison.
 type Definitions struct {
 	Ops      map[uint64]*schemas.OpRow
 	Sites    map[uint64]schemas.SiteRow
@@ -102,16 +101,16 @@ func NewDefinitions() *Definitions {
 	}
 }
 
-// Source gives what was recorded of runs. Its methods may be called at the same time.
+// Source gives the recorded rows of runs. Its methods may be called at the same time.
 //
 //nolint:iface // its users are the packages that compare, map and merge
 type Source interface {
 	// Definitions are those of all runs that were asked for so far.
 	Definitions() *Definitions
-	// Run is what is known of the run of that name.
+	// Run has the facts about the run of that name.
 	Run(ctx context.Context, name string) (*Run, error)
-	// Tensors are those of some places of a run; a place without any is absent. A rank that is asked for is read
-	// once, whole places at a time, so callers ask for as many as they can hold.
+	// Tensors are the tensors of some places of a run; a place without any is absent. A rank is read once per
+	// call, whole places at a time, so callers ask for as many as they can hold.
 	Tensors(ctx context.Context, run *Run, places []Place) (map[Place]*Tensors, error)
 }
 
@@ -126,7 +125,7 @@ func (r *Run) StepAt(place Place) *schemas.StepRow {
 	return &r.Steps[i]
 }
 
-// CheckRank says whether a run has that rank, where one is asked for: else every answer would be empty.
+// CheckRank says whether a run has that rank, if one is asked for: else every answer would be empty.
 func (r *Run) CheckRank(rank int64) error {
 	if rank < 0 || len(r.Ranks) == 0 {
 		return nil

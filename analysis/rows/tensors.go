@@ -6,10 +6,10 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Tensors are the observations of one rank and step, in the rank's own order: by seq, then site. A column that is nil
-// is zero in every row. It may share the memory of what it was read from, so nobody writes to it but who made it.
+// Tensors are the observations of one rank and step, in the rank's own order: by seq, then site. A nil column is zero
+// in every row. It may share memory with its source, so only its maker writes to it.
 type Tensors struct {
-	// Recorded is how many observations these were made of, as by joining parts; 0 where they are as they were recorded.
+	// Recorded is the number of observations behind these, as of joined parts; 0 where they are as recorded.
 	Recorded int
 
 	Seq       []uint64
@@ -58,7 +58,7 @@ type Observation struct {
 	Sketch     []float32
 }
 
-// Observed is how many observations were recorded.
+// Observed is the number of recorded observations.
 func (t *Tensors) Observed() int {
 	if t != nil && t.Recorded > 0 {
 		return t.Recorded
@@ -96,13 +96,13 @@ func at[T any](column []T, i int) (v T) {
 // Has says whether all of these statistics were measured (bits of schemas.Measured…).
 func (o *Observation) Has(statistics uint32) bool { return o.Measured&statistics == statistics }
 
-// NotFinite is how many elements are NaN or infinite.
+// NotFinite is the number of elements that are NaN or infinite.
 func (o *Observation) NotFinite() uint64 {
 	return o.NaNCount + o.PositiveInfinityCount + o.NegativeInfinityCount
 }
 
-// Finite says whether counts, extremes and the mean tell of no NaN and no infinity. The norm does not count: it overflows
-// alone, in the tensor's own dtype.
+// Finite says whether counts, extremes and the mean show no NaN and no infinity. The norm does not count: it
+// overflows alone, in the tensor's own dtype.
 func (o *Observation) Finite() bool {
 	return o.NotFinite() == 0 && finite(o.Min) && finite(o.Max) && finite(o.Mean)
 }
@@ -153,7 +153,7 @@ func push[T comparable](column *[]T, n, room int, v T) {
 	*column = append(*column, v)
 }
 
-// pushFloat does so with floats, of which -0 is not zero: its sign would be lost.
+// pushFloat does so with floats. -0 is not zero: its sign would be lost.
 func pushFloat(column *[]float64, n, room int, v float64) {
 	if *column == nil {
 		if math.Float64bits(v) == 0 {

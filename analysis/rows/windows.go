@@ -3,10 +3,11 @@ package rows
 // mostWindowRows bounds the tensors that are held at a time, about 100 bytes each, unless one step of one rank has more.
 const mostWindowRows = 1_000_000
 
-// openRows is how many tensors a step is taken to have that has not ended and so never told.
+// openRows is the assumed number of tensors of a step that has not ended.
 const openRows = 10_000
 
-// Windows cuts what is read, in its order, into parts that fit into memory. Weigh says how many tensors one of it has.
+// Windows cuts the places to read, in order, into parts that fit into memory. Weigh gives the number of tensors of a
+// place.
 func Windows[T any](all []T, weigh func(T) uint64) [][]T {
 	var parts [][]T
 	begin, held := 0, uint64(0)
@@ -24,7 +25,7 @@ func Windows[T any](all []T, weigh func(T) uint64) [][]T {
 	return parts
 }
 
-// Weights is how many tensors each place of a run has.
+// Weights is the number of tensors of each place of a run.
 func (r *Run) Weights() map[Place]uint64 {
 	weight := make(map[Place]uint64, len(r.Steps)+len(r.Open))
 	for _, place := range r.Open {

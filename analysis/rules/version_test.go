@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the version of the rules into version.go") //nolint:gochecknoglobals // a flag of the test binary
 
-// deciding are the folders whose code decides how tensors pair, are judged, and where a difference began.
+// deciding are the folders whose code pairs tensors, judges them, and finds where a difference began.
 func deciding() []string {
 	return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge"}
 }

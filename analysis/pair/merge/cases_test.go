@@ -12,7 +12,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// side is one of the runs of a case, and what stands beside its leaders' tensors.
+// side is one of the runs of a case, and the tensors beside its leaders'.
 type side struct {
 	run, other *rows.Run
 	beside     func(leader rows.Place) Beside

@@ -18,18 +18,19 @@ type Sizes struct {
 	known          bool // whether the ranks of both say so
 }
 
-// SizesOf are those of the runs' tensor-parallel groups; of a run whose ranks do not know theirs, of its world.
+// SizesOf are the sizes of the runs' tensor-parallel groups; if ranks do not know their group, it is the whole
+// world.
 func SizesOf(problem, bench *rows.Run) Sizes {
 	p, problemKnown := pair.GroupSize(problem)
 	b, benchKnown := pair.GroupSize(bench)
 	return Sizes{Problem: p, Bench: b, known: problemKnown && benchKnown}
 }
 
-// Same says whether the ranks can be held against each other as they are.
+// Same says whether the ranks can be compared without merging.
 func (s Sizes) Same() bool { return s.Problem == s.Bench }
 
-// Certain says whether ranks that are not the same hold parts. Where it is not, worlds of another size may as well hold
-// copies, and the shapes of weights tell: SplitWeight of a step of the runs.
+// Certain says whether unequal groups are known to hold parts. If not, worlds of different sizes may also hold
+// copies, and the shapes of weights decide: SplitWeight of a step of the runs.
 func (s Sizes) Certain() bool { return s.known }
 
 // SplitWeight says whether a weight has, along one dimension, as much less than in the other run as follows from the

@@ -10,7 +10,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// missing says of each merged rank what is missing of its parts.
+// missing says of each merged rank which of its parts lack rows.
 func (m *Merger) missing(steps []schemas.StepRow) []rows.Completeness {
 	known := map[uint32]*rows.Completeness{}
 	for i := range m.run.Missing {
@@ -51,7 +51,7 @@ func missingOf(g pair.Group, known map[uint32]*rows.Completeness, steps []schema
 	return sum
 }
 
-// add sums up what was counted of a part. Steps are those of the whole.
+// add sums up the counts of a part. Steps are those of the whole.
 func add(sum, part *rows.Completeness) {
 	sum.Produced += part.Produced
 	sum.Stored += part.Stored

@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// parts are those of one tensor, by rank, and what stands beside them in the other run.
+// parts are the parts of one tensor, by rank, and the tensor beside them in the other run.
 type parts struct {
 	list      []rows.Observation
 	layouts   []*schemas.LayoutRow
@@ -53,7 +53,7 @@ func sameRecorded(a, b *rows.Observation) bool {
 
 func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 
-// shapes is what the shapes of all parts have in common, by dimension.
+// shapes is the common part of the shapes of all parts, by dimension.
 type shapes struct {
 	alike bool // whether all have as many dimensions
 	sums  []int64

@@ -24,8 +24,8 @@ type Merger struct {
 	definitions *rows.Definitions
 }
 
-// New merges the groups of a run; where its ranks do not know theirs, they are one. toOther is added to a step of the run
-// for that of the other one.
+// New merges the groups of a run; if its ranks do not know their groups, they are one group. toOther is added to a
+// step of the run to get the step of the other.
 func New(run, other *rows.Run, toOther int64, definitions *rows.Definitions) *Merger {
 	m := &Merger{run: run, members: map[uint32]*pair.Group{}, places: map[rows.Place]bool{}, otherSize: 1, definitions: definitions}
 	m.groups = groupsOf(run)
@@ -55,8 +55,8 @@ func groupsOf(run *rows.Run) []pair.Group {
 // Groups are the ranks that become one, which has the number of its leader.
 func (m *Merger) Groups() []pair.Group { return m.groups }
 
-// Run is the merged run: its ranks are the groups, its steps those that any rank of a group ended, and are complete where
-// all did. It has the name of what it was made of, and its call stacks and requests.
+// Run is the merged run. Its ranks are the groups. Its steps are all steps that any rank of a group ended, complete
+// where all ranks ended them. It has the name, call stacks and requests of the original.
 func (m *Merger) Run() *rows.Run { return m.made }
 
 // Parts are the places of the run that a place of the merged run is made of, by rank.
@@ -88,7 +88,7 @@ func (m *Merger) derive(other *rows.Run, toOther int64) *rows.Run {
 	return made
 }
 
-// ranks are those of the leaders, each the only one of its tensor-parallel group.
+// ranks are the leaders, each the only rank of its tensor-parallel group.
 func (m *Merger) ranks() []schemas.RankRow {
 	var ranks []schemas.RankRow
 	for i := range m.run.Ranks {
@@ -108,7 +108,8 @@ func (m *Merger) ranks() []schemas.RankRow {
 	return ranks
 }
 
-// content tells a step of a run from what it was before a rank of it came later or was replaced.
+// content distinguishes a step of a run from its state before a rank of it came later or was
+// replaced.
 type content struct {
 	text  string
 	grown uint32
@@ -131,7 +132,7 @@ func contentsOf(run *rows.Run) map[int64]*content {
 	return contents
 }
 
-// steps are the steps of the groups. Their epoch and generation follow from those of both runs' steps.
+// steps are the steps of the groups. Their epoch and generation follow from the steps of both runs.
 func (m *Merger) steps(others map[int64]*content, toOther int64) []schemas.StepRow {
 	leaders := map[uint32]uint32{}
 	for _, g := range m.groups {
@@ -157,7 +158,7 @@ func (m *Merger) steps(others map[int64]*content, toOther int64) []schemas.StepR
 	return steps
 }
 
-// mergedStep is the step of a group; its program is that of the least rank.
+// mergedStep is the step of a group, with the program of the least rank.
 func mergedStep(parts []*schemas.StepRow, size uint32, other *content) schemas.StepRow {
 	s := *parts[0]
 	s.Batch, s.DroppedCount, s.DropReason, s.RequestCount, s.TokenCount = 0, 0, "", nil, nil

@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// sort is how parts make a whole.
+// sort is the way in which parts make a whole.
 type sort uint8
 
 const (
@@ -58,7 +58,7 @@ func (p *parts) sortOfArgument() sort {
 	return copies
 }
 
-// followsFromRanks says whether whole numbers are the same as those of the other run, or as much less as its ranks are more.
+// followsFromRanks says whether whole numbers are equal to the other run's, or smaller by the factor of the ranks.
 func (p *parts) followsFromRanks(own, other []int64) bool {
 	if len(own) != len(other) {
 		return false

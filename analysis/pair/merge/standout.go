@@ -8,16 +8,16 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Part is what a rank holds of a tensor.
+// Part is a rank's part of a tensor.
 type Part struct {
 	Rank uint32
 	rows.Observation
 }
 
-// Whole is what the parts of a tensor are held against: the whole tensor of the other run. NaN where not known.
+// Whole is the whole tensor of the other run, to compare parts with. NaN where not known.
 type Whole struct{ Least, Greatest, RootMeanSquare float64 }
 
-// WholeOf is that of a tensor of so many elements in its shape.
+// WholeOf is the whole of a tensor with that number of elements in its shape.
 func WholeOf(o *rows.Observation, shape []int64) Whole {
 	w := Whole{Least: math.NaN(), Greatest: math.NaN(), RootMeanSquare: math.NaN()}
 	if o.Has(schemas.MeasuredMin) {
@@ -36,8 +36,8 @@ func WholeOf(o *rows.Observation, shape []int64) Whole {
 	return w
 }
 
-// Beyond says whether a part reaches beyond the whole, or has what is not finite: no part of the whole does, so it is
-// wrong. By 1 % it may, of other rounding.
+// Beyond says whether a part has values beyond the whole, or values that are not finite: no true part of the whole
+// does. It allows 1 %, for other rounding.
 func (w Whole) Beyond(o *rows.Observation) bool {
 	const rounding = 0.01
 	return o.NotFinite() > 0 ||
@@ -45,7 +45,7 @@ func (w Whole) Beyond(o *rows.Observation) bool {
 		o.Has(schemas.MeasuredMax) && o.Max > w.Greatest+rounding*math.Abs(w.Greatest)
 }
 
-// Deviation is how far the root mean square of a part is from that of the whole, as a ratio of it; NaN where not known.
+// Deviation is the distance of the root mean square of a part from the whole's, relative to it; NaN where not known.
 // It proves nothing: parts of one tensor are often much alike, and need not be.
 func (w Whole) Deviation(o *rows.Observation) float64 {
 	if !o.Has(schemas.MeasuredL2) || o.ElementCount == 0 || !(w.RootMeanSquare > 0) {
@@ -60,8 +60,9 @@ const (
 	BecauseLeastLike = "its part is the least like the whole, which is likely and no proof"
 )
 
-// StandOut is which ranks hold a part that cannot be one of the whole, or else the one that is much the least like it,
-// and why; none where none stands out. The parts are those of one tensor, by micro step, then rank.
+// StandOut returns the ranks with a part that cannot belong to the whole, or else the rank with the part that is by
+// far the least like it, and the reason; none where none stands out. The parts are those of one tensor, by micro
+// step, then rank.
 func (w Whole) StandOut(parts []Part) (ranks []uint32, why string) {
 	deviations := make([]float64, len(parts))
 	for i := range parts {

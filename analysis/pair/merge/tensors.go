@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Beside is the tensors of the other run that stand beside those of a group's leader.
+// Beside has the tensors of the other run that stand beside those of a group's leader.
 type Beside struct {
 	Tensors *rows.Tensors
 	Rows    []int32 // for each row of the leader's the row beside it; -1 where there is none
@@ -43,9 +43,9 @@ func noneBeside(own, other *rows.Tensors) Beside {
 // none stands for no row where an index is wanted.
 const none = -1
 
-// Merge makes the tensors of a place of the merged run of those of its parts, by seq, then site, and adds the layouts that
-// only they have to the definitions. What stands beside the leader's tensors tells how parts make a whole; it is the zero
-// value where nothing does. Several places may be merged at the same time.
+// Merge merges the parts of a place into the tensors of the merged run, by seq, then site, and adds their new layouts
+// to the definitions. The tensors beside the leader's tell how parts make a whole; besides is the zero value if there
+// are none. Several places may be merged at the same time.
 func (m *Merger) Merge(at rows.Place, parts map[rows.Place]*rows.Tensors, beside Beside) *rows.Tensors {
 	group := m.members[at.Rank]
 	if group == nil {
@@ -87,7 +87,7 @@ func (m *Merger) define(l *schemas.LayoutRow) {
 	}
 }
 
-// table is the rows of the parts, those of one tensor beside each other.
+// table has the rows of the parts, the parts of one tensor beside each other.
 type table struct {
 	ranks   []uint32
 	leader  int // of ranks, the position of the leader; none where it has no tensors
@@ -95,8 +95,8 @@ type table struct {
 	rows    [][]int32 // by rank, then tensor; -1 where a rank lacks it
 }
 
-// gather finds the rows of each tensor: the same site in the same micro step. What a rank has several times is several
-// tensors, the first of one rank beside the first of the other.
+// gather finds the rows of each tensor: the same site in the same micro step. If a rank has a site several times,
+// these are several tensors: the first of one rank pairs with the first of the other.
 func gather(group *pair.Group, step uint32, parts map[rows.Place]*rows.Tensors) *table {
 	t := &table{leader: none}
 	all := &rows.Tensors{}
@@ -111,7 +111,7 @@ func gather(group *pair.Group, step uint32, parts map[rows.Place]*rows.Tensors) 
 		t.ranks, t.tensors = append(t.ranks, rank), append(t.tensors, own)
 		t.rows = append(t.rows, join(all, own))
 	}
-	for i := range t.rows { // of ranks that lack what only later ones have
+	for i := range t.rows { // of ranks that lack tensors of later ranks
 		for len(t.rows[i]) < all.Len() {
 			t.rows[i] = append(t.rows[i], none)
 		}

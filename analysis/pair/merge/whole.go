@@ -9,7 +9,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// notFinite are the statistics that add up whatever the parts are.
+// notFinite are the statistics that add up for any parts.
 const notFinite = schemas.MeasuredNaN | schemas.MeasuredPositiveInfinity | schemas.MeasuredNegativeInfinity
 
 // whole is a tensor made of parts.
@@ -24,7 +24,7 @@ func (w *whole) compare(other *whole) int {
 	return cmp.Or(cmp.Compare(w.Seq, other.Seq), cmp.Compare(w.SiteID, other.SiteID), cmp.Compare(w.MicroStep, other.MicroStep))
 }
 
-// wholeLayout is the layout of the whole tensor; nil where it is that of the first part.
+// wholeLayout is the layout of the whole tensor; nil where the first part has it.
 func (w *whole) wholeLayout() *schemas.LayoutRow {
 	if w.layout.Kind != kindTensor {
 		return nil
@@ -44,7 +44,7 @@ func (w *whole) wholeLayout() *schemas.LayoutRow {
 	return &l
 }
 
-// whole makes the tensor that the parts are of.
+// whole makes the whole tensor of the parts.
 func (p *parts) whole() whole {
 	first := &p.list[0]
 	w := whole{sort: p.sort(), layout: p.layouts[0]}
@@ -73,7 +73,7 @@ func (p *parts) whole() whole {
 	return w
 }
 
-// measured is what was measured of all parts.
+// measured are the statistics that all parts have.
 func (p *parts) measured() uint32 {
 	all := p.list[0].Measured
 	for i := range p.list {
@@ -114,7 +114,7 @@ func (p *parts) extremes() (least, greatest float64) {
 	return least, greatest
 }
 
-// weight is how many elements the mean of a part is of, the finite ones.
+// weight is the number of elements behind the mean of a part: the finite ones.
 func weight(o *rows.Observation) float64 {
 	return float64(o.ElementCount) - float64(o.NotFinite())
 }
@@ -146,8 +146,8 @@ func (p *parts) addShards(w *whole) {
 	}
 }
 
-// copyFirst takes the first of parts that are the same. Its digest is left out where the one beside it is another: sums
-// are taken in other orders, so other bits are no fault.
+// copyFirst takes the first of equal parts. Its digest is left out if the one beside it differs: sums are taken in
+// other orders, so other bits are no fault.
 func (p *parts) copyFirst(w *whole) {
 	o := &p.list[0]
 	w.ValueMin, w.ValueMax = p.extremes()
@@ -159,7 +159,7 @@ func (p *parts) copyFirst(w *whole) {
 	}
 }
 
-// addUp adds what adds up of values that ranks hold parts of: means where they count, and sketches.
+// addUp adds the values of parts: means where they count, and sketches.
 func (p *parts) addUp(w *whole, measured uint32) {
 	var mean float64
 	for i := range p.list {
@@ -203,7 +203,7 @@ func (p *parts) precise() bool {
 	return strings.Contains(dtype, "float32") || strings.Contains(dtype, "float64") || strings.Contains(dtype, "double")
 }
 
-// addSketches adds sketches bucket by bucket; nil where a part has another number of them.
+// addSketches adds sketches bucket by bucket; nil if a part has another number of buckets.
 func (p *parts) addSketches() []float32 {
 	n := len(p.list[0].Sketch)
 	totals := make([]float64, n)

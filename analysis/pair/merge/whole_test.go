@@ -12,7 +12,7 @@ import (
 
 const everything = 1<<10 - 1 // all statistics but subnormal_count
 
-// measure is what a rank reports of the elements of a tensor.
+// measure is a rank's report on the elements of a tensor.
 func measure(elements []float64) rows.Observation {
 	o := rows.Observation{Measured: everything, ElementCount: uint64(len(elements)), Min: math.Inf(1), Max: math.Inf(-1)}
 	var finite []float64
@@ -45,7 +45,7 @@ func measure(elements []float64) rows.Observation {
 	return o
 }
 
-// randomElements are of any size, around any mean, some of them 0 or not finite.
+// randomElements have any size, around any mean; some are 0 or not finite.
 func randomElements(random *rand.Rand, count int) []float64 {
 	elements := make([]float64, count)
 	mean, deviation := 1000*random.NormFloat64(), math.Exp(4*random.NormFloat64())
@@ -61,7 +61,7 @@ func randomElements(random *rand.Rand, count int) []float64 {
 	return elements
 }
 
-// cutTensor is what the ranks hold of a tensor of rows and columns that is cut at these places of one dimension.
+// cutTensor returns the ranks' parts of a tensor of rows and columns, cut at these places of one dimension.
 func cutTensor(elements []float64, shape [2]int, dimension int, cuts []int) *parts {
 	p := &parts{members: int64(len(cuts) - 1), otherSize: 1}
 	for i := range len(cuts) - 1 {

@@ -14,7 +14,7 @@ import (
 	"github.com/tensortap/tensortap/producers/msprobe"
 )
 
-// dumpText is a dump of ops that each hold one tensor of these statistics.
+// dumpText is a dump of ops; each has one tensor with these statistics.
 func dumpText(statistics string, ops ...string) string {
 	var b strings.Builder
 	b.WriteString("{\n \"task\": \"statistics\",\n \"level\": \"L1\",\n \"framework\": \"pytorch\",\n \"data\": {")

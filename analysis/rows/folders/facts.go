@@ -10,7 +10,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// conclude says what is known of the run once all its dumps are read.
+// conclude fills in the facts about the run once all its dumps are read.
 func (r *run) conclude(definitions *rows.Definitions) {
 	r.facts = &rows.Run{
 		Name: r.folder.Name, ID: schemas.RunID(r.folder.Name),
@@ -55,7 +55,7 @@ func latest(ranks []schemas.RankRow) []schemas.RankRow {
 	return slices.CompactFunc(ranks, func(a, b schemas.RankRow) bool { return a.Rank == b.Rank })
 }
 
-// mainDtype is the float dtype of most tensors, of several the last by name.
+// mainDtype is the float dtype of most tensors; of several the last by name.
 func (r *run) mainDtype(layouts map[uint64]*schemas.LayoutRow) string {
 	counts := map[string]uint64{}
 	for i := range r.dumps {
@@ -79,10 +79,10 @@ func isFloat(dtype string) bool {
 	return strings.Contains(dtype, "float") || strings.Contains(dtype, "half") || strings.Contains(dtype, "double")
 }
 
-// mostExpected bounds the ranks that are listed although nothing is there of them: a dump may claim any world size.
+// mostExpected bounds the ranks that are listed without a dump: a dump may claim any world size.
 const mostExpected = 1 << 16
 
-// complete says what is missing of each rank that has a dump, or that the world size makes expect.
+// complete lists the gaps of each rank that has a dump, or that belongs to the world size.
 func (r *run) complete() {
 	at := map[uint32]*rows.Completeness{}
 	for i := range r.dumps {
@@ -104,7 +104,7 @@ func (r *run) complete() {
 	slices.SortFunc(r.facts.Missing, func(a, b rows.Completeness) int { return cmp.Compare(a.Rank, b.Rank) })
 }
 
-// expected is how many ranks the run has said to have.
+// expected is the number of ranks by the run itself.
 func (r *run) expected() uint32 {
 	size := r.facts.Described.WorldSize
 	if size == nil {
@@ -132,7 +132,7 @@ func count(c *rows.Completeness, d *dump) {
 	}
 }
 
-// explain says in words what is missing.
+// explain puts the gaps into words.
 func explain(c *rows.Completeness) {
 	slices.Sort(c.DropReasons)
 	c.DropReasons = slices.Compact(c.DropReasons)

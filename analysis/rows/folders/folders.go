@@ -1,5 +1,5 @@
 // Package folders reads dumps on disk as the runs of a comparison: no server, no engine and no messages on the way.
-// All of them are in memory once they are open, some 35 to 70 bytes for each tensor.
+// Once open, all of them are in memory, some 35 to 70 bytes for each tensor.
 package folders
 
 import (
@@ -17,31 +17,31 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Folder is where the dumps of a run lie, of whichever tool.
+// Folder is the folder of a run's dumps, of any tool.
 type Folder struct {
 	Name string // of the run, 1 to 200 characters
 	Path string
 }
 
-// Source is the runs in some folders. Its methods may be called at the same time. What it gives is shared by all
-// callers, who must not change it.
+// Source has the runs in some folders. Its methods may be called at the same time. All callers share its rows,
+// and must not change them.
 type Source struct {
 	runs        []*run
 	definitions *rows.Definitions
 }
 
-// run is what one folder holds.
+// run is the content of one folder.
 type run struct {
 	folder Folder
 	found  producers.Found
 	dumps  []dump                 // as in found
-	calls  []map[rows.Call]uint64 // stacks of calls, of each who read
+	calls  []map[rows.Call]uint64 // stacks of calls, one map for each reader
 	facts  *rows.Run
-	limits []string // what was left out of the facts
+	limits []string // gaps of the facts
 }
 
-// Open reads the dumps in all folders. Progress is told the bytes read so far out of all, from several goroutines, and
-// may be nil. What cannot be read of a dump is a problem; an error is a folder without dumps, a file that cannot be
+// Open reads the dumps in all folders. Progress gets the bytes read so far out of all, from several goroutines, and
+// may be nil. An unreadable part of a dump is a problem; an error is a folder without dumps, a file that cannot be
 // opened or that changed meanwhile.
 func Open(ctx context.Context, folders []Folder, progress func(done, all int64)) (*Source, error) {
 	s := &Source{}
@@ -91,7 +91,7 @@ func (s *Source) read(ctx context.Context, progress func(done, all int64)) error
 	return nil
 }
 
-// readerOf is the one of a run among a goroutine's readers.
+// readerOf is the reader of a run among a goroutine's readers.
 func readerOf(readers *[]*reader, of *run) *reader {
 	for _, r := range *readers {
 		if r.run == of {
@@ -106,7 +106,7 @@ func readerOf(readers *[]*reader, of *run) *reader {
 // Definitions are those of all runs.
 func (s *Source) Definitions() *rows.Definitions { return s.definitions }
 
-// Run is what is known of the run of that name.
+// Run has the facts about the run of that name.
 func (s *Source) Run(_ context.Context, name string) (*rows.Run, error) {
 	r, err := s.named(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Source) named(name string) (*run, error) {
 	return nil, fmt.Errorf("no folder was read as run %q", name)
 }
 
-// Tensors are those of some places of a run.
+// Tensors are the tensors of some places of a run.
 func (s *Source) Tensors(_ context.Context, of *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
 	r, err := s.named(of.Name)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Source) Payloads(ctx context.Context, of *rows.Run) ([]schemas.PayloadR
 	return payloads, nil
 }
 
-// Problems are what could not be read, folder by folder: the first ones of each dump, and how many there were in all.
+// Problems lists the unreadable parts, folder by folder: the first ones of each dump, and the number of all.
 func (s *Source) Problems() (first []string, count int) {
 	add := func(p producers.Problems) {
 		first, count = append(first, p.First...), count+p.Count

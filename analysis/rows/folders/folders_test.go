@@ -123,7 +123,7 @@ func (p *published) add(tb testing.TB, m schemas.Message) {
 	}
 }
 
-// check holds what was read of a folder against its messages, row by row.
+// check compares the rows of a folder with its messages, one by one.
 func (p *published) check(t *testing.T, s *Source, name string) {
 	t.Helper()
 	run, err := s.Run(t.Context(), name)

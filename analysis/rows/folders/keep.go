@@ -7,8 +7,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// keep copies the tensors that were read to memory of their own size. A column that is that of the dump read before, as
-// ids and counts mostly are, is that very one.
+// keep copies the tensors to memory of their own size. A column equal to the one of the dump before, as ids and
+// counts mostly are, shares its memory.
 func (r *reader) keep() {
 	var none rows.Tensors
 	from, before, to := &r.scratch, &none, &rows.Tensors{}
@@ -45,7 +45,8 @@ func (r *reader) keep() {
 	}
 }
 
-// column moves a column out of the scratch one, which is then empty. It says whether it is that of before.
+// column moves a column out of the scratch one, which is then empty. It says whether it equals the one
+// before.
 func column[T comparable](to, scratch *[]T, before []T) bool {
 	from := *scratch
 	*scratch = from[:0]
@@ -65,7 +66,7 @@ func zero[T comparable](column []T) bool {
 	return !slices.ContainsFunc(column, func(v T) bool { return v != none })
 }
 
-// floats moves a column of floats. NaN is unlike itself, and -0 is no zero, so they are not held against others.
+// floats moves a column of floats. NaN is unlike itself, and -0 is no zero, so they are not compared.
 func floats(to, scratch *[]float64) {
 	from := *scratch
 	*scratch = from[:0]

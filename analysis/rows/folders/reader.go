@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// dump is what was read of one rank and step.
+// dump has the rows of one rank and step.
 type dump struct {
 	place    rows.Place
 	rank     schemas.RankRow
@@ -22,7 +22,7 @@ type dump struct {
 	problems producers.Problems
 }
 
-// reader reads dumps of one run, one after the other. What it adds definitions to is its own.
+// reader reads dumps of one run, one after the other. It adds definitions to its own.
 type reader struct {
 	run         *run
 	each        producers.Reader
@@ -114,7 +114,7 @@ func (r *reader) stack(row *schemas.StackRow) {
 	}
 }
 
-// valid replaces what is no text, as stores do.
+// valid replaces invalid text, as stores do.
 func valid(texts ...*string) {
 	for _, text := range texts {
 		if !utf8.ValidString(*text) {
@@ -147,7 +147,7 @@ func merge(readers []*reader) *rows.Definitions {
 	return all
 }
 
-// addTo adds what is not there yet.
+// addTo adds the missing entries.
 func addTo[V any](all, more map[uint64]V) {
 	for id, v := range more {
 		if _, known := all[id]; !known {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// work is the dumps that are still to be read, a share of neighbours for each goroutine: dumps of one run have much in
-// common, which who reads several makes once.
+// work has the unread dumps, a share of neighbours for each goroutine: dumps of one run have much in common, and a
+// goroutine that reads several builds it once.
 type work struct {
 	lock   sync.Mutex
 	shares [][]task
@@ -38,7 +38,8 @@ func newWork(runs []*run, goroutines int) *work {
 	return w
 }
 
-// next is the goroutine's own next dump or, when it has none left, the last one of whoever has most.
+// next is the goroutine's own next dump or, when it has none left, the last one of the goroutine
+// with most.
 func (w *work) next(goroutine int) (task, bool) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -60,7 +61,7 @@ func (w *work) next(goroutine int) (task, bool) {
 	return share[len(share)-1], true
 }
 
-// progress adds up what is read of all dumps.
+// progress adds up the bytes read of all dumps.
 type progress struct {
 	tell func(done, all int64)
 	done atomic.Int64
@@ -77,7 +78,7 @@ func newProgress(runs []*run, tell func(done, all int64)) *progress {
 	return p
 }
 
-// of is told what was read of one dump.
+// of gets the bytes read of one dump.
 func (p *progress) of() func(int64) {
 	if p.tell == nil {
 		return nil
