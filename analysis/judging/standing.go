@@ -32,6 +32,7 @@ type Standing struct {
 	running     map[string]bool   // runs that are alive
 	seen        map[uint64]string // by comparison, what there was of its runs when it was judged last
 	failed      map[uint64]string // comparisons that could not be judged, and why, so that it is said once
+	waiting     map[uint64]bool   // those that failed since the last list
 }
 
 // standing is a comparison that is judged as steps land.
@@ -40,7 +41,8 @@ type standing struct {
 	Comparison
 }
 
-// How often the judge looks for new steps, and for new comparisons and the ends of runs.
+// How often the judge looks for new steps, and for new comparisons and the ends of runs. What went wrong is tried again as
+// often as the latter.
 const (
 	lookEvery = 100 * time.Millisecond
 	listEvery = time.Second
@@ -48,18 +50,20 @@ const (
 
 // Run judges until ctx ends. What goes wrong is logged and tried again.
 func (s *Standing) Run(ctx context.Context) error {
-	s.seen, s.failed, s.declared = map[uint64]string{}, map[uint64]string{}, map[uint64]bool{}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	s.seen, s.failed, s.waiting, s.declared = map[uint64]string{}, map[uint64]string{}, map[uint64]bool{}, map[uint64]bool{}
+	wait := time.NewTimer(0)
+	defer wait.Stop()
 	for {
-		if err := s.look(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Warn().Err(err).Msg("standing comparisons could not be looked at, try again")
-			s.listed = time.Time{}
-		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-wait.C:
+		}
+		wait.Reset(lookEvery)
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Warn().Err(err).Msg("standing comparisons could not be looked at, try again")
+			s.listed = time.Time{}
+			wait.Reset(listEvery)
 		}
 	}
 }
@@ -91,7 +95,7 @@ func (s *Standing) look(ctx context.Context) error {
 func (s *Standing) judge(ctx context.Context, c *standing, there map[string]string) error {
 	problem, bench := c.Request.Problem, c.Request.Benches[0]
 	state := fmt.Sprint(there[problem], there[bench], s.running[problem], s.running[bench])
-	if s.seen[c.id] == state || there[problem] == "" || there[bench] == "" {
+	if s.waiting[c.id] || s.seen[c.id] == state || there[problem] == "" || there[bench] == "" {
 		return nil
 	}
 	mine, err := s.Mine(ctx, "judge."+schemas.FormatID(c.id))
@@ -112,8 +116,9 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	return nil
 }
 
-// tell says once why a comparison cannot be judged; it is tried again when its runs change.
+// tell says once why a comparison cannot be judged; it is tried again after the next list.
 func (s *Standing) tell(id uint64, err error) {
+	s.waiting[id] = true
 	if s.failed[id] == err.Error() {
 		return
 	}
@@ -132,6 +137,7 @@ func ended(job *compare.Job, at pair.Step) bool {
 
 // list looks which comparisons stand and which runs are alive, and declares those that baselines ask for.
 func (s *Standing) list(ctx context.Context) error {
+	clear(s.waiting)
 	if err := s.declareMatches(ctx); err != nil {
 		return err
 	}

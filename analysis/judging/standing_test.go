@@ -2,6 +2,7 @@ package judging_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,20 +11,27 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/analysis/verdicts"
 	"github.com/tensortap/tensortap/schemas"
 )
+
+// standing is a judge that is alone.
+func (d *desk) standing(t *testing.T) *judging.Standing {
+	t.Helper()
+	return &judging.Standing{
+		Keeper: &d.Keeper, Current: func(context.Context) error { return nil },
+		Mine: func(context.Context, string) (bool, error) { return true, nil }, Log: zerolog.New(zerolog.NewTestWriter(t)),
+	}
+}
 
 // stands judges as a standing judge does until it has stored as many rows of the comparison as that.
 func (d *desk) stands(t *testing.T, rows int) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	standing := judging.Standing{
-		Keeper: &d.Keeper, Current: func(context.Context) error { return nil },
-		Mine: func(context.Context, string) (bool, error) { return true, nil }, Log: zerolog.New(zerolog.NewTestWriter(t)),
-	}
+	standing := d.standing(t)
 	done := make(chan error, 1)
 	go func() { done <- standing.Run(ctx) }()
 	for len(d.rows(t)) < rows && ctx.Err() == nil {
@@ -72,4 +80,40 @@ func (d *desk) rows(t *testing.T) []string {
 		all = append(all, strings.Split(answer, "\n")...)
 	}
 	return all
+}
+
+func TestAComparisonThatFailsIsTriedOnceAList(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.database.Load(t, "../../sql/testdata/input/plain.txtar")
+	standing := comparison()
+	standing.Standing = true
+	if err := d.Declare(t.Context(), standing); err != nil {
+		t.Fatal(err)
+	}
+	tries, looks, now := 0, 0, time.Unix(1<<32, 0)
+	d.Open = func(context.Context, compare.Request) (*compare.Job, error) {
+		tries++
+		return nil, errors.New("it cannot be opened")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	d.Now = func() time.Time { // is asked once a look
+		switch looks++; looks {
+		case 4:
+			if tries != 1 {
+				t.Errorf("tried %d times within three looks, want once", tries)
+			}
+			now = now.Add(time.Second)
+		case 6:
+			if tries != 2 {
+				t.Errorf("tried %d times before and after another list, want twice", tries)
+			}
+			stop()
+		}
+		return now
+	}
+	if err := d.standing(t).Run(ctx); err != nil {
+		t.Fatal(err)
+	}
 }
