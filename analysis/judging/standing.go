@@ -28,6 +28,7 @@ type Standing struct {
 
 	comparisons []standing
 	declared    map[uint64]bool // comparisons that a baseline asked for
+	matched     string          // which runs and baselines there were when they were held against each other
 	listed      time.Time
 	running     map[string]bool   // runs that are alive
 	seen        map[uint64]string // by comparison, what there was of its runs when it was judged last
