@@ -751,7 +751,7 @@ type ComparisonRow struct {
 	CreatedTimeNs    int64    `parquet:"created_time_ns"`    // Time of this answer, first or again after another answer, by the clock of the comparing host.
 	Problem          string   `parquet:"problem"`            // Name of the run under suspicion.
 	Benches          []string `parquet:"benches,list"`       // Names of the benches; the problem pairs with the first.
-	Rules            uint16   `parquet:"rules"`              // Version of the rules of judgement.
+	Rules            uint64   `parquet:"rules"`              // Version of the rules of judgement.
 	ToolVersion      string   `parquet:"tool_version"`       // Version of tensortap.
 	Question         string   `parquet:"question"`           // Tolerance, steps and so on, as flags.
 	Verdict          string   `parquet:"verdict"`            // same, differs or unknown.
@@ -776,7 +776,7 @@ func (r *ComparisonRow) appendTo(c []column) {
 	c[1].int64(r.CreatedTimeNs)
 	c[2].string(r.Problem)
 	c[3].strings(r.Benches)
-	c[4].uint16(r.Rules)
+	c[4].uint64(r.Rules)
 	c[5].string(r.ToolVersion)
 	c[6].string(r.Question)
 	c[7].string(r.Verdict)
@@ -798,7 +798,7 @@ func (r *ComparisonRow) load(c []arrow.Array, i int) {
 	r.CreatedTimeNs = loadInt64(c[1], i)
 	r.Problem = loadString(c[2], i)
 	r.Benches = loadStrings(c[3], i)
-	r.Rules = loadUint16(c[4], i)
+	r.Rules = loadUint64(c[4], i)
 	r.ToolVersion = loadString(c[5], i)
 	r.Question = loadString(c[6], i)
 	r.Verdict = loadString(c[7], i)

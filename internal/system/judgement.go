@@ -6,13 +6,9 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rules"
 	"github.com/tensortap/tensortap/schemas"
 )
-
-// JudgementRules is the version of the rules by which a comparison judges: of
-// the views behind it. It stands in every stored comparison, so that a change of
-// the rules is not taken for a change of the model.
-const JudgementRules = 1
 
 // remember stores a comparison of stored runs, with what it names.
 func (c *Client) remember(ctx context.Context, r CompareRequest, answer *report.Comparison) error {
@@ -25,7 +21,7 @@ func (c *Client) remember(ctx context.Context, r CompareRequest, answer *report.
 
 func row(r CompareRequest, answer *report.Comparison) schemas.ComparisonRow {
 	made := schemas.ComparisonRow{
-		Problem: answer.Problem, Benches: answer.Benches, Rules: JudgementRules, ToolVersion: r.ToolVersion,
+		Problem: answer.Problem, Benches: answer.Benches, Rules: rules.Version, ToolVersion: r.ToolVersion,
 		Question: r.question(), Verdict: string(answer.Verdict),
 		PairedCount: answer.Summary.Sum("paired_count"), OnlyProblemCount: answer.Summary.Sum("only_problem_count"),
 		OnlyBenchCount: answer.Summary.Sum("only_bench_count"), UnknownCount: answer.Summary.Sum("unknown_count"),

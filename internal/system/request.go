@@ -109,15 +109,13 @@ func publishFirst(folder string) string {
 func (r CompareRequest) Parameters(problem string, benches []string) map[string]string {
 	return map[string]string{
 		"problem": problem, "bench": benches[0], "benches": ask.Texts(benches[1:]),
-		"tolerance": formatFloat(r.Tolerance.Number), "tolerances": r.Tolerance.parameter(),
+		"tolerance": fmt.Sprint(r.Tolerance.Number), "tolerances": r.Tolerance.parameter(),
 		"rank":       strconv.FormatInt(r.Rank, 10),
 		"first_step": strconv.FormatInt(r.Steps.First(), 10), "last_step": strconv.FormatInt(r.Steps.Last(), 10),
 		"step_offset": strconv.FormatInt(r.StepOffset, 10),
 		"limit":       strconv.FormatUint(r.Limit, 10),
 	}
 }
-
-func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // CheckRange refuses steps with gaps, for questions that reports answer: those take the first step and the last.
 func CheckRange(set steps.Set) error {

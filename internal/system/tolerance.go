@@ -45,7 +45,7 @@ func (t Tolerance) String() string {
 	case t.File != "":
 		return "by " + t.File
 	case t.Number >= 0:
-		return formatFloat(t.Number)
+		return fmt.Sprint(t.Number)
 	}
 	return "by dtype and depth"
 }
@@ -54,7 +54,7 @@ func (t Tolerance) String() string {
 func (t Tolerance) parameter() string {
 	rules := make([]string, len(t.Rules))
 	for i, r := range t.Rules {
-		rules[i] = "(" + ask.Text(r.Op) + "," + ask.Text(r.Dtype) + "," + formatFloat(r.Tolerance) + ")"
+		rules[i] = "(" + ask.Text(r.Op) + "," + ask.Text(r.Dtype) + "," + fmt.Sprint(r.Tolerance) + ")"
 	}
 	return "[" + strings.Join(rules, ",") + "]"
 }

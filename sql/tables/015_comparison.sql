@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS tap_store.comparison
     `created_time_ns` Int64 COMMENT 'Time of this answer, first or again after another answer, by the clock of the comparing host.' CODEC(DoubleDelta, ZSTD(1)),
     `problem` String COMMENT 'Name of the run under suspicion.' CODEC(ZSTD(1)),
     `benches` Array(String) COMMENT 'Names of the benches; the problem pairs with the first.' CODEC(ZSTD(1)),
-    `rules` UInt16 COMMENT 'Version of the rules of judgement.' CODEC(ZSTD(1)),
+    `rules` UInt64 COMMENT 'Version of the rules of judgement.' CODEC(ZSTD(1)),
     `tool_version` String COMMENT 'Version of tensortap.' CODEC(ZSTD(1)),
     `question` String COMMENT 'Tolerance, steps and so on, as flags.' CODEC(ZSTD(1)),
     `verdict` String COMMENT 'same, differs or unknown.' CODEC(ZSTD(1)),
