@@ -30,10 +30,11 @@ type Standing struct {
 	declared    map[uint64]bool // comparisons that a baseline asked for
 	matched     string          // which runs and baselines there were when they were held against each other
 	listed      time.Time
-	running     map[string]bool   // runs that are alive
-	seen        map[uint64]string // by comparison, what there was of its runs when it was judged last
-	failed      map[uint64]string // comparisons that could not be judged, and why, so that it is said once
-	waiting     map[uint64]bool   // those that failed since the last list
+	running     map[string]bool      // runs that are alive
+	seen        map[uint64]string    // by comparison, what there was of its runs when it was judged last
+	failed      map[uint64]string    // comparisons that could not be judged, and why, so that it is said once
+	waiting     map[uint64]bool      // those that failed since the last list
+	rested      map[uint64]time.Time // until when a comparison whose runs go on is left alone
 }
 
 // standing is a comparison that is judged as steps land.
@@ -49,9 +50,14 @@ const (
 	listEvery = time.Second
 )
 
+// restFor is how many times as long as it took to judge a comparison it is left alone while its runs go on. Each time all
+// that is known of both runs is read, which takes seconds where they have thousands of steps.
+const restFor = 3
+
 // Run judges until ctx ends. What goes wrong is logged and tried again.
 func (s *Standing) Run(ctx context.Context) error {
 	s.seen, s.failed, s.waiting, s.declared = map[uint64]string{}, map[uint64]string{}, map[uint64]bool{}, map[uint64]bool{}
+	s.rested = map[uint64]time.Time{}
 	wait := time.NewTimer(0)
 	defer wait.Stop()
 	for {
@@ -99,6 +105,10 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if s.waiting[c.id] || s.seen[c.id] == state || there[problem] == "" || there[bench] == "" {
 		return nil
 	}
+	over, began := !s.running[problem] && !s.running[bench], s.Keeper.Now()
+	if !over && began.Before(s.rested[c.id]) {
+		return nil
+	}
 	mine, err := s.Mine(ctx, "judge."+schemas.FormatID(c.id))
 	if err != nil || !mine {
 		return err
@@ -106,7 +116,6 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if err := s.Current(ctx); err != nil {
 		return err
 	}
-	over := !s.running[problem] && !s.running[bench]
 	err = s.Keeper.bring(ctx, c.Comparison, over, func(job *compare.Job, at pair.Step) bool { return over || ended(job, at) })
 	if err != nil && ctx.Err() == nil {
 		s.tell(c.id, err)
@@ -114,6 +123,8 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	}
 	delete(s.failed, c.id)
 	s.seen[c.id] = state
+	now := s.Keeper.Now()
+	s.rested[c.id] = now.Add(restFor * now.Sub(began))
 	return nil
 }
 

@@ -98,7 +98,7 @@ func TestAComparisonThatFailsIsTriedOnceAList(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	d.Now = func() time.Time { // is asked once a look
+	d.Now = func() time.Time { // is asked at each look, and before each try
 		switch looks++; looks {
 		case 4:
 			if tries != 1 {

@@ -18,7 +18,7 @@ func (c *Client) Judge(ctx context.Context, log zerolog.Logger) error {
 	host, _ := os.Hostname() // it only tells people who it is
 	leases, err := pipelines.OpenLeases(ctx, c.stream, fmt.Sprintf("%s %d %s", host, os.Getpid(), rand.Text()))
 	if ctx.Err() != nil {
-		return nil // a system may be stopped as soon as it has started
+		return nil //nolint:nilerr // a system may be stopped as soon as it has started
 	}
 	if err != nil {
 		return err
