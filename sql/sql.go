@@ -111,18 +111,6 @@ func ReportByName(name string) (Report, error) {
 	return Report{}, fmt.Errorf("no report is named %q, there are: %s", name, strings.Join(names, ", "))
 }
 
-// ViewByName returns one view.
-func ViewByName(name string) (Object, error) {
-	views, err := Views()
-	if err != nil {
-		return Object{}, err
-	}
-	if i := slices.IndexFunc(views, func(v Object) bool { return v.Name == name }); i >= 0 {
-		return views[i], nil
-	}
-	return Object{}, fmt.Errorf("no view is named %q", name)
-}
-
 // objects reads a folder. File names begin with the layer, so their order is the order of creation.
 func objects(folder string) ([]Object, error) {
 	files, err := fs.Glob(Files, folder+"/*.sql")

@@ -80,9 +80,6 @@ type message struct {
 	literal string
 }
 
-// Met says of how many meetings is known so far.
-func (r *Room) Met() int { return len(r.order) }
-
 // Add looks for the meetings that a rank takes part in. Each rank of the step is added once.
 func (r *Room) Add(rank uint32, tensors *rows.Tensors) {
 	events := r.events(r.calls(tensors))

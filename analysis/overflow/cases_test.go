@@ -48,8 +48,7 @@ func runsOf(t *testing.T, c *cases.Case) *cases.Runs {
 
 func requestOf(t *testing.T, c *cases.Case) overflow.Request {
 	t.Helper()
-	r := overflow.DefaultRequest()
-	r.Run, r.Rank = "problem", c.Integer(t, "rank", -1)
+	r := overflow.Request{Run: "problem", Rank: c.Integer(t, "rank", -1)}
 	r.Steps = steps.Between(steps.Range{First: c.Integer(t, "first_step", 0), Last: c.Integer(t, "last_step", -1)})
 	for _, e := range cases.RowsOf[schemas.KnownExceptionRow](t, c) {
 		r.Exceptions = append(r.Exceptions, judge.Exception{API: e.API, Role: e.Role, Path: e.Path, Sort: e.Sort, Why: e.Why})

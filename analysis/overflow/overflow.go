@@ -14,16 +14,13 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Request says in which run to look, and where. Begin with DefaultRequest.
+// Request says in which run to look, and where.
 type Request struct {
 	Run        string
 	Rank       int64 // -1 for all
 	Steps      steps.Set
 	Exceptions []judge.Exception // those of the user, beside the ones that hold always
 }
-
-// DefaultRequest looks everywhere.
-func DefaultRequest() Request { return Request{Rank: -1, Steps: steps.All()} }
 
 // Answer is what is known of NaN and infinity in a run.
 type Answer struct {

@@ -10,11 +10,7 @@ import (
 type Leaf struct {
 	Role, Path string
 	Node       *Node
-	put        func(*Node)
 }
-
-// Replace puts another value in the leaf's place.
-func (l Leaf) Replace(n *Node) { l.put(n) }
 
 // sections are the parts of an op's entry in the order of their rows.
 func sections() [][2]string {
@@ -32,21 +28,21 @@ func Leaves(op string, entry *Node) []Leaf {
 	if strings.Contains(op, ".parameters_grad.") {
 		for i, key := range entry.Keys {
 			list := entry.Items[i]
-			out = append(out, Leaf{"parameter_gradient", key, list.Items[0], func(n *Node) { list.Items[0] = n }})
+			out = append(out, Leaf{"parameter_gradient", key, list.Items[0]})
 		}
 		return out
 	}
 	for _, s := range sections() {
 		if part := entry.Get(s[0]); part != nil {
-			out = append(out, leavesBelow(s[1], "", part, nil)...)
+			out = append(out, leavesBelow(s[1], "", part)...)
 		}
 	}
 	return out
 }
 
-func leavesBelow(role, path string, n *Node, put func(*Node)) []Leaf {
+func leavesBelow(role, path string, n *Node) []Leaf {
 	if n.Open == 0 || (n.Open == '{' && (n.Get("type") != nil && n.Get("type").Open == 0 || n.Get("class_type") != nil)) {
-		return []Leaf{{role, path, n, put}}
+		return []Leaf{{role, path, n}}
 	}
 	var out []Leaf
 	for i, item := range n.Items {
@@ -57,7 +53,7 @@ func leavesBelow(role, path string, n *Node, put func(*Node)) []Leaf {
 		if path != "" {
 			key = path + "." + key
 		}
-		out = append(out, leavesBelow(role, key, item, func(to *Node) { n.Items[i] = to })...)
+		out = append(out, leavesBelow(role, key, item)...)
 	}
 	return out
 }

@@ -204,9 +204,6 @@ func (s *Spool) Site(op uint32, role, path string) uint32 {
 	return s.Define("site", map[string]any{"op": op, "role": role, "path": path})
 }
 
-// Position is the place of the next record.
-func (s *Spool) Position() uint64 { return s.at }
-
 // Reserve takes so many records without writing them, in a segment with room for all, and returns the first.
 func (s *Spool) Reserve(records int) uint64 {
 	s.tb.Helper()
