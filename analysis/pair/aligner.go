@@ -9,7 +9,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// mostProgramPairs is how many pairs of different programs of two runs are aligned.
+// mostProgramPairs is the greatest number of pairs of different programs of two runs that are
+// aligned.
 const mostProgramPairs = 1000
 
 // TooManyProgramsError says that two runs have more pairs of different programs than are aligned. Its caller warns: ops
@@ -24,8 +25,8 @@ func (e *TooManyProgramsError) Error() string {
 		e.Problem, e.Bench, e.Most, e.Most)
 }
 
-// Aligner aligns the programs of steps that stand beside each other, each pair of them once. Its methods may be called
-// at the same time, but Align only once the tensors of all samples were seen.
+// Aligner aligns the programs of paired steps, each pair of programs once. Its methods may be called at the same
+// time, but Align only once the tensors of all samples were seen.
 type Aligner struct {
 	definitions *rows.Definitions
 	split       int64
@@ -38,15 +39,15 @@ type Aligner struct {
 	done     map[Programs]*Alignment
 }
 
-// learner is what is known of the programs of a run.
+// learner has the facts about the programs of a run.
 type learner struct {
 	samples    map[rows.Place][]uint64         // the programs that each place is looked at for
 	signatures map[uint64]map[uint64]Signature // by program and op
 }
 
-// NewAligner chooses the pairs of programs that are aligned: those of most steps. The error is a TooManyProgramsError, or
-// nil; the aligner is there in any case. A program that was cut short is left to the names of its ops: its last modules
-// have no end, so what they hold would be paired with what stands outside. So is one whose ops are not known.
+// NewAligner chooses the pairs of programs to align: those of most steps. The error is a TooManyProgramsError, or
+// nil; the aligner is there in any case. Ops of a program that was cut short pair by name: its last modules have no
+// end, so ops inside them would pair with ops outside. So do programs with unknown ops.
 func NewAligner(problem, bench *rows.Run, steps []Step, definitions *rows.Definitions) (*Aligner, error) {
 	a := &Aligner{
 		definitions: definitions, split: splitFactors(problem, bench), chosen: map[Programs]bool{},
@@ -135,7 +136,7 @@ func (l *learner) places() []rows.Place {
 	return places
 }
 
-// SeeProblem tells the aligner the tensors of a place of the problem; of a place that is no sample it takes nothing.
+// SeeProblem gives the aligner the tensors of a place of the problem; it ignores a place that is no sample.
 func (a *Aligner) SeeProblem(at rows.Place, tensors *rows.Tensors) { a.see(&a.problem, at, tensors) }
 
 // SeeBench is SeeProblem of the bench.
@@ -179,7 +180,7 @@ func (a *Aligner) program(id uint64) *Program {
 	return &Program{ID: id, Ops: slices.Clone(known.Ops), Positions: known.Positions}
 }
 
-// Alignments are those of all pairs that were chosen, by problem's program, then bench's.
+// Alignments are those of all chosen pairs, by problem's program, then bench's.
 func (a *Aligner) Alignments() []*Alignment {
 	pairs := make([]Programs, 0, len(a.chosen))
 	for pair := range a.chosen {

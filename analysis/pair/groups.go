@@ -11,25 +11,26 @@ import (
 type Group struct {
 	Leader uint32   // the least rank
 	Ranks  []uint32 // that ended a step, in order
-	Size   uint32   // ranks that the group has; one that died before its first step was one of it, too
+	Size   uint32   // ranks of the group; a rank that died before its first step counts, too
 	Known  bool     // whether the ranks' coordinates say so
 }
 
 // Groups are the tensor-parallel groups of a run, by leader. Ranks are in one group when they differ by their
-// tensor-parallel coordinate alone. Where an axis that would tell them apart is not known, the first of each coordinate
-// are one group, the second the next, and so on. A rank of unknown coordinate is alone.
+// tensor-parallel coordinate alone. If an axis that would separate them is unknown, the first of each coordinate are
+// one group, the second the next, and so on. A rank of unknown coordinate is alone.
 func Groups(run *rows.Run) []Group { return groupsBy(run, alone) }
 
-// WholeWorld is Groups, but for ranks of unknown coordinate, which are one group.
+// WholeWorld is Groups, with all ranks of unknown coordinate in one group.
 func WholeWorld(run *rows.Run) []Group { return groupsBy(run, together) }
 
 func alone(rank uint32) int64 { return -1 - int64(rank) }
 func together(uint32) int64   { return 0 }
 
-// axes are a rank's coordinates, as far as they tell groups apart; all zero where it was never described.
+// axes are a rank's coordinates, as far as they separate groups; all zero for a rank without a
+// description.
 type axes struct{ tp, size, pp, dp, cp int16 }
 
-// groupKey is what the ranks of a group have in common.
+// groupKey is equal for the ranks of a group.
 type groupKey struct {
 	pp, dp, cp int16
 	number     int64
@@ -77,8 +78,8 @@ func ended(run *rows.Run) []uint32 {
 	return slices.Compact(ranks)
 }
 
-// GroupSize is how many ranks the tensor-parallel groups of a run have, the greatest, and whether the ranks say so of
-// themselves. Where they do not it is how many ranks ended a step, of which nobody knows whether they are one group.
+// GroupSize is the size of the greatest tensor-parallel group of a run, and whether the ranks themselves say so. If
+// not, it is the number of ranks that ended a step; whether they are one group is unknown.
 func GroupSize(run *rows.Run) (size uint64, known bool) {
 	known = true
 	for _, g := range Groups(run) {

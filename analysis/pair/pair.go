@@ -1,5 +1,5 @@
-// Package pair says what of the problem stands beside what of the bench: ranks,
-// steps, ops of different programs, and so tensors. It is pure: no I/O.
+// Package pair pairs the ranks, steps, ops of different programs, and so tensors, of problem and
+// bench. It is pure: no I/O.
 package pair
 
 // Ranks is a rank of the problem and its partner.
@@ -10,7 +10,7 @@ type Ranks struct {
 
 // Step is a step of a rank of either run beside its partner, if it has one.
 type Step struct {
-	Rank, Step                   uint32 // of the problem; of what only the bench has, where its partner would be
+	Rank, Step                   uint32 // of the problem; for a place of the bench alone, the numbers that its partner would have
 	BenchRank, BenchStep         uint32
 	InProblem, InBench           bool   // whether the run has the step; both may be true though one of them has not ended
 	ProblemProgram, BenchProgram uint64 // 0 where not known

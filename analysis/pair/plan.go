@@ -14,8 +14,8 @@ type Match struct{ Problem, Bench int32 }
 // none stands for no row where an index is wanted.
 const none = -1
 
-// Plan is which row of the problem's tensors of a step stands beside which row of the bench's. Steps whose rows are of
-// the same sites, in the same order, have the same plan.
+// Plan pairs the rows of the problem's tensors of a step with rows of the bench's. Steps with the same sites, in the
+// same order, have the same plan.
 type Plan struct {
 	problem, bench keys
 	partners       []int32 // of each row of the problem
@@ -178,12 +178,12 @@ func (t *keyTable) take(k keys, i int) int32 {
 	return row
 }
 
-// Fits says whether the plan is that of these tensors, too, which are of the same programs.
+// Fits says whether the plan also fits these tensors of the same programs.
 func (p *Plan) Fits(problem, bench *rows.Tensors) bool {
 	return p.problem.fits(problem) && p.bench.fits(bench)
 }
 
-// Len is how many matches there are.
+// Len is the number of matches.
 func (p *Plan) Len() int { return len(p.partners) + len(p.alone) }
 
 // Matches are the rows beside each other, in execution order: the problem's, and between them those that only the bench

@@ -91,7 +91,7 @@ func TestPlanFitsStepsOfTheSameSitesAlone(t *testing.T) {
 	}
 }
 
-// manySites makes 150,000 sites as ids are, numbers with nothing in common, but for one of each skip.
+// manySites makes 150,000 sites with random ids, without one of each skip.
 func manySites(skip int) *rows.Tensors {
 	t := &rows.Tensors{}
 	for i := range 150_000 {

@@ -6,7 +6,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// mostPlannedRows is how many rows of both runs the plans hold that are kept for the next steps.
+// mostPlannedRows is the greatest number of rows, of both runs, in the plans that are kept for the
+// next steps.
 const mostPlannedRows = 4_000_000
 
 // Rename changes which sites of the bench have partners of another name, for its tensors of a step.
@@ -28,7 +29,7 @@ func NewPlanner(aligner *Aligner) *Planner {
 	return &Planner{aligner: aligner, plans: map[Programs]*Plan{}}
 }
 
-// Rename has the last word on which sites stand beside each other. It is set before the first plan is made.
+// Rename has the last word on the pairs of sites. It is set before the first plan is made.
 func (p *Planner) Rename(rename Rename) { p.rename = rename }
 
 // Plan says which rows of the tensors of a step stand beside each other; nil tensors are none.

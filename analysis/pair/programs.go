@@ -15,7 +15,8 @@ import (
 // Programs is a program of the problem beside one of the bench.
 type Programs struct{ Problem, Bench uint64 }
 
-// Program is a program as it is aligned: its ops, and behind them parents that are none of them.
+// Program is a program in the form for alignment: its ops, and behind them parents that are not
+// among them.
 type Program struct {
 	ID        uint64
 	Ops       []align.Op
@@ -69,7 +70,7 @@ func Align(problem, bench *Program) *Alignment {
 	return &Alignment{Problem: problem, Bench: bench, Rows: align.Programs(problem.Ops, bench.Ops)}
 }
 
-// Stored are the rows in which an alignment is kept.
+// Stored are the rows of an alignment.
 func (a *Alignment) Stored() []schemas.AlignmentRow {
 	list := make([]schemas.AlignmentRow, len(a.Rows))
 	for i, r := range a.Rows {
@@ -90,7 +91,7 @@ func (a *Alignment) Stored() []schemas.AlignmentRow {
 	return list
 }
 
-// hashOf is a hash of the rows but for itself.
+// hashOf is a hash of the rows without their own hash.
 func hashOf(list []schemas.AlignmentRow) uint64 {
 	hasher := xxh3.New()
 	var buffer []byte
@@ -110,7 +111,8 @@ func hashOf(list []schemas.AlignmentRow) uint64 {
 	return hasher.Sum64()
 }
 
-// renamed is, for each op of the bench whose partner has another name, that one's id; 0 where it has no partner.
+// renamed gives, for each op of the bench whose partner has another name, the partner's id; 0 where it has no
+// partner.
 func (a *Alignment) renamed() map[uint64]uint64 {
 	ops := map[uint64]uint64{}
 	for _, r := range a.Rows {
@@ -128,11 +130,11 @@ func (a *Alignment) renamed() map[uint64]uint64 {
 	return ops
 }
 
-// Nobody is the name of a site of the bench that stands beside none of the problem, whatever its own name is.
+// Nobody is the name of a site of the bench without partner, whatever its own name.
 const Nobody uint64 = 0
 
-// Moved is, for each site of the bench's tensors whose partner has another name, that name: of an op that was aligned
-// with another that one's sites, of an op that stands alone Nobody.
+// Moved gives, for each site of the bench's tensors whose partner has another name, the name to pair by: the
+// partner's site if the op was aligned, Nobody if the op stands alone.
 func (a *Alignment) Moved(bench *rows.Tensors, definitions *rows.Definitions) map[uint64]uint64 {
 	ops := a.renamed()
 	moved := map[uint64]uint64{}

@@ -11,13 +11,13 @@ import (
 const (
 	ByNumber      = "number"
 	ByCoordinates = "coordinates"
-	ByReplica     = "replica" // the same coordinates, but for that in the data-parallel group
+	ByReplica     = "replica" // the same coordinates, except in the data-parallel group
 )
 
-// PairRanks says which rank of the bench stands beside which rank of the problem, by rank of the problem. A rank
-// without partner is absent; one of several replicas may be a partner twice. Ranks pair by their coordinates where both
-// runs know them, else by number. Where the data-parallel groups are of different size, a rank pairs with a replica:
-// its own coordinate modulo the smaller size.
+// PairRanks gives the bench's rank for each rank of the problem. A rank without partner is absent; one of several
+// replicas may be a partner twice. Ranks pair by their coordinates where both runs know them, else by number. Where
+// the data-parallel groups have different sizes, a rank pairs with a replica: its own coordinate modulo the smaller
+// size.
 func PairRanks(problem, bench *rows.Run) []Ranks { //nolint:revive // Ranks is what it makes
 	p, b := placesOf(problem), placesOf(bench)
 	keys := rankKeys{known: p.distinct() && b.distinct(), replicas: max(1, min(p.replicas, b.replicas))}
@@ -32,7 +32,7 @@ func PairRanks(problem, bench *rows.Run) []Ranks { //nolint:revive // Ranks is w
 	return pairs
 }
 
-// coordinates are those of a rank in the groups tp, pp, dp, cp, ep; -1 where not known.
+// coordinates are a rank's places in the groups tp, pp, dp, cp, ep; -1 where not known.
 type coordinates [5]int16
 
 const dataParallel = 2 // the position of dp
@@ -41,7 +41,7 @@ func unknownCoordinates() coordinates { return coordinates{-1, -1, -1, -1, -1} }
 
 func (c coordinates) compare(other coordinates) int { return slices.Compare(c[:], other[:]) }
 
-// rankKey is what partners have in common: coordinates, or a number.
+// rankKey is equal for partners: coordinates, or a number.
 type rankKey struct {
 	coordinates
 	number uint32
@@ -73,7 +73,8 @@ func (k rankKeys) reason(problem, bench coordinates) string {
 	return ByReplica
 }
 
-// world is where the ranks of a run stand: those that said so, and those that ended a step.
+// world has the ranks of a run and their coordinates: ranks with a description, and ranks that
+// ended a step.
 type world struct {
 	coordinates map[uint32]coordinates
 	replicas    int16 // size of the data-parallel group; -1 where not known

@@ -18,7 +18,7 @@ type recording struct {
 	tensors map[rows.Place]*rows.Tensors
 }
 
-// readRecording reads all dumps of a recording, and adds what its ids stand for.
+// readRecording reads all dumps of a recording, with their definitions.
 func readRecording(t *testing.T, name string, d *rows.Definitions) recording {
 	t.Helper()
 	r := recording{&rows.Run{Name: name, ID: schemas.RunID(name)}, map[rows.Place]*rows.Tensors{}}

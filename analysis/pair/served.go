@@ -7,7 +7,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// moves are the steps of inference engines that pair by what they serve, in both directions; empty where numbers pair
+// moves are the steps of inference engines that pair by their requests, in both directions; empty where numbers pair
 // the same steps.
 type moves struct {
 	toBench   map[rows.Place]uint32 // from a step of the problem
@@ -16,8 +16,8 @@ type moves struct {
 
 func (m *moves) empty() bool { return len(m.toBench) == 0 }
 
-// servedMoves says which step of the bench serves what a step of the problem serves: the prompts' hashes, first positions
-// and numbers of tokens, in the order of the batch. Of steps that serve the same, the first pairs with the first.
+// servedMoves gives the bench's step with the same requests as a step of the problem: the prompts' hashes, first
+// positions and numbers of tokens, in the order of the batch. Of several such steps, the first pairs with the first.
 func servedMoves(problem, bench *rows.Run, ranks []Ranks) moves {
 	found := moves{toBench: map[rows.Place]uint32{}, toProblem: map[rows.Place]uint32{}}
 	if len(problem.Requests) == 0 || len(bench.Requests) == 0 {
@@ -42,13 +42,13 @@ func servedMoves(problem, bench *rows.Run, ranks []Ranks) moves {
 	return found
 }
 
-// served is what a step of a rank serves; the occurrence tells apart those that serve the same.
+// served is the content of a rank's step; the occurrence separates steps of equal content.
 type served struct {
 	content    string
 	occurrence int
 }
 
-// servedBy is the step of each content, by rank. Steps of which a request is not known are left out.
+// servedBy is the step of each content, by rank. Steps with an unknown request are left out.
 func servedBy(requests []schemas.RequestRow) map[uint32]map[served]uint32 {
 	steps := map[uint32]map[served]uint32{}
 	times := map[uint32]map[string]int{}
@@ -69,7 +69,7 @@ func servedBy(requests []schemas.RequestRow) map[uint32]map[served]uint32 {
 	return steps
 }
 
-// sameStep is how many of the first requests are of one step.
+// sameStep counts the first requests that belong to one step.
 func sameStep(requests []schemas.RequestRow) int {
 	n := 1
 	for n < len(requests) && requests[n].Rank == requests[0].Rank && requests[n].Step == requests[0].Step {

@@ -11,13 +11,13 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Signature is what an op was given and gave, apart from values, once with its dtypes and once without. Only equality
-// counts.
+// Signature is a hash of an op's inputs and outputs, apart from values, once with dtypes and once without. Only
+// equality counts.
 type Signature struct{ Exact, Shapes uint64 }
 
-// Signatures are those of the ops that have rows among the tensors, by op. Devices, strides and placements are left out,
-// since they differ between runs as a whole; so is text, which may be the id of a request. Sizes count without the
-// factors of split, those of the numbers of ranks among which tensors are split; 1 where there are none.
+// Signatures are the signatures of the ops that have rows among the tensors, by op. Devices, strides and placements
+// are left out, since they differ between runs as a whole; so is text, which may be the id of a request. Sizes count
+// without the factors of split, the numbers of ranks among which tensors are split; 1 where there are none.
 func Signatures(tensors *rows.Tensors, definitions *rows.Definitions, split int64) map[uint64]Signature {
 	s := signer{definitions: definitions, split: split, layouts: map[uint64]Signature{}}
 	type seen struct{ site, layout uint64 }
@@ -45,7 +45,7 @@ func Signatures(tensors *rows.Tensors, definitions *rows.Definitions, split int6
 	return signatures
 }
 
-// value is an element of a column; one that is nil is zero in every row.
+// value is an element of a column; a nil column is zero in every row.
 func value[T any](column []T, i int) (v T) {
 	if column == nil {
 		return v
@@ -81,7 +81,7 @@ func (s *signer) layout(id uint64) (Signature, bool) {
 	return of, true
 }
 
-// word is what of a literal counts without dtypes, and with them.
+// word is the part of a literal that counts without dtypes, and with them.
 func (s *signer) word(l *schemas.LayoutRow) (shapes, exact string) {
 	switch l.Kind {
 	case "str", "device", "group", "other":
@@ -89,7 +89,7 @@ func (s *signer) word(l *schemas.LayoutRow) (shapes, exact string) {
 	case "dtype":
 		return "", l.Literal
 	case "int":
-		number, _ := strconv.ParseInt(l.Literal, 10, 64) // one that is none counts as 0
+		number, _ := strconv.ParseInt(l.Literal, 10, 64) // another text counts as 0
 		word := strconv.FormatInt(s.unsplit(number), 10)
 		return word, word
 	}
@@ -125,7 +125,8 @@ func hashSet(numbers []uint64) uint64 {
 	return xxh3.Hash(bytes)
 }
 
-// Sign gives the ops of two programs their signatures. One whose ops have no rows leaves both without.
+// Sign gives the ops of two programs their signatures. If the ops of one have no rows, neither gets
+// any.
 func Sign(problem, bench *Program, problems, benches map[uint64]Signature) {
 	of := func(s Signature) uint64 { return s.Exact }
 	if otherDtypes(problems, benches) {
@@ -144,8 +145,8 @@ func (p *Program) sign(signatures map[uint64]Signature, of func(Signature) uint6
 	}
 }
 
-// otherDtypes says whether dtypes keep more than half of the ops apart that are the same in shapes and literals:
-// then the runs differ in them as a whole, and they say nothing of which op is which.
+// otherDtypes says whether dtypes separate more than half of the ops that are the same in shapes and literals:
+// then the runs differ in dtypes as a whole, and dtypes say nothing about pairs of ops.
 func otherDtypes(problem, bench map[uint64]Signature) bool {
 	exact, shapes := map[uint64]bool{}, map[uint64]bool{}
 	for _, s := range bench {

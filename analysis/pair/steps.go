@@ -8,13 +8,13 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// PairSteps says of every place of both runs what stands beside it, by step, then rank. Steps pair by number, with the
-// offset added to a step of the problem for that of the bench; without an offset, steps of inference engines pair by
-// what they serve, where that is another pairing than that of the numbers.
+// PairSteps gives the partner of every place of both runs, by step, then rank. Steps pair by number, with the offset
+// added to a step of the problem to get the step of the bench. Without an offset, steps of inference engines pair by
+// their requests, where numbers would pair others.
 //
-// Where nothing moved, a place pairs with the same place, whatever the coordinates of its rank. Else a rank of the bench
-// without partner has number 4294967295 less its own, and so has a step of the bench that serves what no step of the
-// problem does. A step of the bench whose partner would have a number below 0 is left out.
+// Where nothing moved, a place pairs with the same place, whatever the coordinates of its rank. Else a rank of the
+// bench without partner has number 4294967295 less its own, and so has a step of the bench without a partner by
+// requests. A step of the bench whose partner would have a number below 0 is left out.
 func PairSteps(problem, bench *rows.Run, ranks []Ranks, offset int64) []Step { //nolint:revive // Steps would not say that it decides
 	m := newStepMatcher(problem, bench, ranks, offset)
 	steps := map[rows.Place]*Step{}
@@ -119,7 +119,7 @@ func (m *stepMatcher) otherPrograms(ranks []Ranks) bool {
 	return false
 }
 
-// besideBench is where the partners of a place of the bench are, or would be.
+// besideBench gives the places of the partners of a place of the bench, existing or not.
 func (m *stepMatcher) besideBench(at rows.Place) []rows.Place {
 	if !m.renamed {
 		return []rows.Place{at}

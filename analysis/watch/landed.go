@@ -11,13 +11,13 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// found is what differs first at a place, as far as it was judged.
+// found is the first difference at a place, as far as it was judged.
 type found struct {
 	place *place
 	first *result.FirstDifference
 }
 
-// spot is where a divergence is.
+// spot is the place of a divergence.
 type spot struct {
 	step int64
 	seq  uint64
@@ -30,8 +30,8 @@ func (s spot) compare(o spot) int {
 
 func (f found) spot() spot { return spot{int64(f.place.at.Step), f.first.Own().Seq, f.place.at.Rank} }
 
-// judgeLanded looks for a divergence in what has landed of steps, whole or not. After the first one, later steps can wait
-// until they are whole.
+// judgeLanded looks for a divergence in the landed rows of steps, whole or not. After the first one, later steps can
+// wait until they are whole.
 func (w *watch) judgeLanded(ctx context.Context) error {
 	var dirty []*step
 	var places []*place
@@ -60,7 +60,7 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 	return nil
 }
 
-// judgeWhole says the lines of steps that both runs have whole, or of which nothing came for long.
+// judgeWhole reports steps that both runs have whole, or that got no rows for long.
 func (w *watch) judgeWhole(ctx context.Context) error {
 	for _, some := range rows.Windows(w.whole(), (*step).rows) {
 		if err := w.judgeSteps(ctx, some); err != nil {
@@ -75,7 +75,7 @@ func (w *watch) judgeWhole(ctx context.Context) error {
 	return nil
 }
 
-// judgeSteps judges the places of steps of which it is not known yet what all of their pairs come to.
+// judgeSteps judges the places of steps without a final result.
 func (w *watch) judgeSteps(ctx context.Context, steps []*step) error {
 	now, err := w.referee.current(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *watch) judgeSteps(ctx context.Context, steps []*step) error {
 	return w.judge(ctx, left, always)
 }
 
-// judge judges places and says what diverges.
+// judge judges places and reports divergences.
 func (w *watch) judge(ctx context.Context, places []*place, when inFull) error {
 	differ, err := w.referee.judge(ctx, places, when)
 	if err != nil {
@@ -110,7 +110,7 @@ func (w *watch) judge(ctx context.Context, places []*place, when inFull) error {
 	return w.diverge(slices.MinFunc(differ, func(a, b found) int { return a.spot().compare(b.spot()) }))
 }
 
-// diverge says where the runs diverge, if that is before what was said already.
+// diverge reports a divergence, if it is before the last one reported.
 func (w *watch) diverge(f found) error {
 	at := f.spot()
 	if w.first != nil && at.compare(*w.first) >= 0 {

@@ -28,8 +28,8 @@ func (r *referee) locate(e *report.WatchEvent, f found) {
 	}
 }
 
-// callOf is where a run calls an op: in which module and from which line of the user. The program of the place counts
-// first, then those of its rank.
+// callOf gives the module and the user's line of an op's call in a run. The program of the place counts first, then
+// those of its rank.
 func callOf(run *rows.Run, at rows.Place, op uint64, definitions *rows.Definitions) (module, userFrame string, found bool) {
 	for _, program := range programsAt(run, at) {
 		if call, calls := definitions.Call(program, op); calls {

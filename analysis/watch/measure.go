@@ -22,9 +22,9 @@ type watch struct {
 	referee  *referee
 	begun    time.Time
 	took     time.Duration // by the last measuring of the runs
-	away     bool          // it was said that the database is
+	away     bool          // that the database is away was reported
 	reached  bool          // the database was, at least once
-	deaf     error         // of who is told
+	deaf     error         // an error of the receiver of events
 	sides    [2]side
 	ranks    []pair.Ranks
 	steps    map[int64]*step // those that are not done
@@ -36,15 +36,15 @@ type watch struct {
 	judged  int          // steps
 	done    report.Tally // of the steps that are done
 	first   *spot        // of the first divergence
-	gaps    []string     // what is missing of both runs, at the end
+	gaps    []string     // gaps of both runs, at the end
 }
 
 // side is the problem or the bench.
 type side struct {
 	name   string
-	offset int64 // what to take off its steps
+	offset int64 // to subtract from its steps
 	there  bool
-	waited bool // it was said that it is not
+	waited bool // that it does not exist was reported
 	ranks  map[uint32]bool
 }
 
@@ -58,7 +58,7 @@ func newWatch(r Request) *watch {
 	}
 }
 
-// arrived says whether both runs exist, and tells for which it waits.
+// arrived says whether both runs exist, and reports the one that it waits for.
 func (w *watch) arrived() (bool, error) {
 	all := true
 	for i := range w.sides {
@@ -94,7 +94,7 @@ func (w *watch) measure(ctx context.Context) error {
 	w.asked = w.r.Now()
 	first := []uint32{stepNumber(w.from), stepNumber(w.from + w.r.Compare.StepOffset)}
 	if w.served() {
-		first = []uint32{0, 0} // what serves the same may have any number
+		first = []uint32{0, 0} // a step with the same requests may have any number
 	}
 	news, err := w.follower.Look(ctx, first)
 	if err != nil {
@@ -110,13 +110,13 @@ func (w *watch) measure(ctx context.Context) error {
 
 func stepNumber(step int64) uint32 { return uint32(min(max(step, 0), math.MaxUint32)) } //nolint:gosec // bounded
 
-// served says whether steps may pair by what they serve.
+// served says whether steps may pair by their requests.
 func (w *watch) served() bool {
 	runs := w.follower.Runs()
 	return w.r.Compare.StepOffset == 0 && len(runs[0].Run.Requests) > 0 && len(runs[1].Run.Requests) > 0
 }
 
-// note takes what changed of both runs, place beside place.
+// note takes the changes of both runs, place beside place.
 func (w *watch) note() {
 	problem, bench := w.follower.Runs()[0], w.follower.Runs()[1]
 	touched := map[int64]bool{}
@@ -156,7 +156,7 @@ func someSteps(run *rows.Run, numbers map[int64]bool, offset int64) *rows.Run {
 	return &some
 }
 
-// forgetPlaces lets go of which places stand beside each other, as others may from now on.
+// forgetPlaces drops the pairing of places, since it may change.
 func (w *watch) forgetPlaces() {
 	for _, s := range w.steps {
 		s.sides = [2]map[uint32]store.Standing{{}, {}}
@@ -200,7 +200,7 @@ func (w *watch) takeStanding(s *step, side int, at rows.Place) store.Standing {
 	return standing
 }
 
-// busy tells what goes on.
+// busy reports the present work.
 func (w *watch) busy() {
 	var count uint64
 	last := w.from
@@ -228,7 +228,7 @@ func (w *watch) runsEnded(ctx context.Context) (bool, error) {
 		w.changed = w.asked // look again later
 		return false, nil
 	}
-	// What was stored since the runs were measured is not judged yet.
+	// Rows stored since the runs were measured are not judged yet.
 	before := w.changed
 	if err := w.measure(ctx); err != nil || w.changed != before {
 		return false, err

@@ -30,7 +30,7 @@ func newPairing(problem, bench *rows.Run, source rows.Source) *pairing {
 // inFull says whether all pairs of a place are judged.
 type inFull func(p *place, definitions *rows.Definitions) bool
 
-// always judges in full what will not become more.
+// always judges complete rows in full.
 func always(*place, *rows.Definitions) bool { return true }
 
 // sure says whether it is known which tensors of a place stand beside each other: of the same program, or of two that can
@@ -54,7 +54,7 @@ func (j *judging) match(ctx context.Context, p *place, of *compare.Beside) error
 	return nil
 }
 
-// inSameOrder pairs the first rows, as long as they are of the same site and micro step.
+// inSameOrder pairs the first rows, as long as site and micro step are the same.
 func inSameOrder(problem, bench *rows.Tensors) []pair.Match {
 	var same []pair.Match
 	for i := range min(problem.Len(), bench.Len()) {
@@ -73,7 +73,7 @@ func microStep(t *rows.Tensors, i int) uint16 {
 	return t.MicroStep[i]
 }
 
-// planner is that of the programs of a place. It is kept where these are sure.
+// planner is the planner for the programs of a place. It is kept once these are final.
 func (p *pairing) planner(ctx context.Context, at *place, definitions *rows.Definitions) (*pair.Planner, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

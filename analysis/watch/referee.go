@@ -15,7 +15,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows/store"
 )
 
-// judges is how many places are judged at a time.
+// judges is the number of places judged at a time.
 const judges = 2
 
 // referee judges places of runs that grow.
@@ -28,7 +28,7 @@ type referee struct {
 	now      *judging
 }
 
-// judging is how places are judged as long as no more definitions are known.
+// judging has the rules for places until more definitions are known.
 type judging struct {
 	knowing
 	rules     *judge.Rules
@@ -36,7 +36,7 @@ type judging struct {
 	pairing   *pairing
 }
 
-// knowing is what the rules were made of.
+// knowing is the input of the rules.
 type knowing struct {
 	definitions *rows.Definitions
 	mainDtypes  [2]string
@@ -55,7 +55,7 @@ func (r *referee) runs() (problem, bench *rows.Run) {
 	return r.follower.Runs()[0].Run, r.follower.Runs()[1].Run
 }
 
-// current is how places are judged by what is known now.
+// current gives the rules by the present definitions.
 func (r *referee) current(ctx context.Context) (*judging, error) {
 	problem, bench := r.runs()
 	known := knowing{definitions: r.database.Source.Definitions(), mainDtypes: [2]string{problem.MainDtype, bench.MainDtype}}
@@ -81,7 +81,8 @@ func (r *referee) current(ctx context.Context) (*judging, error) {
 	return r.now, nil
 }
 
-// refine asks the store how to judge these runs: once, but for the spread of benches, which may grow.
+// refine asks the store for the rules of these runs: once, except the spread of benches, which may
+// grow.
 func (r *referee) refine(ctx context.Context, known knowing) error {
 	if !r.refined {
 		if err := r.database.Refine(ctx, &r.request); err != nil {
@@ -108,7 +109,8 @@ func (r *referee) refine(ctx context.Context, known knowing) error {
 	return err
 }
 
-// judge judges places, in full or as far as the order of both ranks is the same. It gives what differs first at each.
+// judge judges places, in full or as far as the order of both ranks is the same. It gives the first difference at
+// each.
 func (r *referee) judge(ctx context.Context, places []*place, when inFull) ([]found, error) {
 	read, err := r.read(ctx, places)
 	if err != nil {
@@ -153,7 +155,7 @@ func (r *referee) judgePlace(ctx context.Context, now *judging, p *place, read t
 	return placed.First(), nil
 }
 
-// tensors are those of places of both runs.
+// tensors are the tensors of places of both runs.
 type tensors [2]map[rows.Place]*rows.Tensors
 
 func (t tensors) beside(p *place) *compare.Beside {
@@ -171,7 +173,7 @@ func problemPlace(at pair.Step) rows.Place { return rows.Place{Rank: at.Rank, St
 
 func benchPlace(at pair.Step) rows.Place { return rows.Place{Rank: at.BenchRank, Step: at.BenchStep} }
 
-// read reads the tensors of places, and the definitions of what they refer to.
+// read reads the tensors of places, and their definitions.
 func (r *referee) read(ctx context.Context, places []*place) (tensors, error) {
 	var wanted [2][]rows.Place
 	for _, p := range places {
@@ -196,7 +198,7 @@ func (r *referee) read(ctx context.Context, places []*place) (tensors, error) {
 	return read, r.follower.Define(ctx, read[0], read[1])
 }
 
-// putBack lets go of the tensors of places that will not be judged again, as far as one can tell.
+// putBack drops the tensors of places that are unlikely to be judged again.
 func (r *referee) putBack(places []*place) {
 	for _, p := range places {
 		if p.outcome != nil && lacks(p.standing[0]) == "" && lacks(p.standing[1]) == "" {
@@ -206,7 +208,7 @@ func (r *referee) putBack(places []*place) {
 	}
 }
 
-// setting is what a tensor without partner is told by.
+// setting has the facts that decide on a tensor without partner.
 func (p *place) setting() judge.Setting {
 	return judge.Setting{
 		ProblemIncomplete: p.at.InProblem && lacks(p.standing[0]) != "", BenchIncomplete: p.at.InBench && lacks(p.standing[1]) != "",

@@ -118,14 +118,14 @@ func write[R any, P schemas.Row[R]](g *grown, rows ...P) {
 	g.d.Write(g.t, []schemas.Message{message})
 }
 
-// output is what an op gave, in the order of the rank.
+// output is an output of an op, in the order of the rank.
 type output struct {
 	seq   uint64
 	op    string
 	value float64
 }
 
-// outputs are those of ops, of these values.
+// outputs are the outputs of ops, with these values.
 func outputs(ops string, values ...float64) []output {
 	list := make([]output, len(values))
 	for i, op := range strings.Fields(ops) {
@@ -134,7 +134,7 @@ func outputs(ops string, values ...float64) []output {
 	return list
 }
 
-// gave stores what ops gave, and the definitions of it.
+// gave stores outputs of ops, and their definitions.
 func (g *grown) gave(step uint32, list ...output) {
 	g.t.Helper()
 	layout := &schemas.LayoutRow{Kind: "tensor", Dtype: "torch.float32", Shape: []int64{8, 8}}
@@ -155,7 +155,7 @@ func (g *grown) gave(step uint32, list ...output) {
 	write(g, tensors...)
 }
 
-// end ends a step of these ops, each of which gave one tensor.
+// end ends a step of these ops with one tensor each.
 func (g *grown) end(step uint32, list ...output) {
 	g.t.Helper()
 	var hasher schemas.ProgramHasher

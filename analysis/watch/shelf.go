@@ -9,8 +9,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows/store"
 )
 
-// rowsAhead is how many tensors of steps that follow are read with those that are asked for: a run that has ended is read
-// a few times, however slowly the other one grows.
+// rowsAhead is the number of tensors of later steps that are read ahead: a run that has ended is read a few times,
+// however slowly the other one grows.
 const rowsAhead = 100_000
 
 // mostHeld bounds the tensors of one run that are held.

@@ -17,7 +17,7 @@ import (
 type step struct {
 	number  int64
 	sides   [2]map[uint32]store.Standing // by rank of either run
-	places  map[uint32]*place            // by rank of the problem; of what only the bench has, where its partner would be
+	places  map[uint32]*place            // by rank of the problem; for ranks of the bench alone, the number that the partner would have
 	changed time.Time
 	dirty   bool // changed since its places were looked at
 	said    bool // its line was, as it is now
@@ -34,7 +34,7 @@ type place struct {
 	outcome  *outcome
 }
 
-// outcome is what came of all pairs of a place.
+// outcome is the result of all pairs of a place.
 type outcome struct {
 	by      *judging
 	summary result.StepSummary
@@ -56,7 +56,7 @@ func (p *place) paired() bool { return p.at.InProblem && p.at.InBench }
 // ended says whether both ranks have ended the step.
 func (p *place) ended() bool { return p.standing[0].Ended && p.standing[1].Ended }
 
-// rows is how many rows there are of the place, of both runs.
+// rows is the number of rows of the place, of both runs.
 func (p *place) rows() uint64 { return p.standing[0].Rows + p.standing[1].Rows }
 
 // sorted are the steps in order.
@@ -81,7 +81,7 @@ func (s *step) sorted() []*place {
 // alone says whether only one run has the step.
 func (s *step) alone() bool { return len(s.sides[0]) == 0 || len(s.sides[1]) == 0 }
 
-// rows is how many rows there are of the step, of both runs.
+// rows is the number of rows of the step, of both runs.
 func (s *step) rows() uint64 {
 	var count uint64
 	for _, side := range s.sides {
@@ -92,7 +92,7 @@ func (s *step) rows() uint64 {
 	return count
 }
 
-// whole are the steps, in order, whose line can be said.
+// whole are the steps that can be reported, in order.
 func (w *watch) whole() []*step {
 	var whole []*step
 	for _, s := range w.sorted() {
@@ -107,7 +107,7 @@ func (w *watch) whole() []*step {
 	return whole
 }
 
-// lacks says what is missing of a step.
+// lacks lists the gaps of a step.
 func (w *watch) lacks(s *step) []string {
 	var missing []string
 	for i := range w.sides {
@@ -120,7 +120,7 @@ func (w *watch) lacks(s *step) []string {
 	return missing
 }
 
-// lacks says what is missing of a rank's step; of one that never began, all is.
+// lacks lists the gaps of a rank's step; a step that never began lacks everything.
 func lacks(s store.Standing) string {
 	switch {
 	case s.Rows == 0 && !s.Ended:
@@ -137,7 +137,7 @@ func lacks(s store.Standing) string {
 	return ""
 }
 
-// sayStep says the line of a step whose places were judged.
+// sayStep reports a step whose places were judged.
 func (w *watch) sayStep(s *step) error {
 	e := &report.WatchEvent{Event: "step", Step: &s.number, Incomplete: w.lacks(s)}
 	s.tally = report.Tally{}
@@ -156,7 +156,7 @@ func (w *watch) sayStep(s *step) error {
 	return w.tell(e)
 }
 
-// count adds what came of a place to a step's line and to its tally.
+// count adds the result of a place to a step's line and to its tally.
 func count(e *report.WatchEvent, t *report.Tally, s *result.StepSummary) {
 	e.Paired += s.PairedCount
 	e.OnlyProblem += s.OnlyProblemCount
@@ -172,7 +172,8 @@ func count(e *report.WatchEvent, t *report.Tally, s *result.StepSummary) {
 	})
 }
 
-// finish forgets the first steps as long as they are whole, said and at rest: they are not looked at again.
+// finish forgets the first steps as long as they are whole, reported and at rest: they are not looked at
+// again.
 func (w *watch) finish() {
 	for _, s := range w.sorted() {
 		if !s.said || len(w.lacks(s)) > 0 || w.asked.Sub(s.changed) < w.r.Idle {
@@ -185,7 +186,7 @@ func (w *watch) finish() {
 	}
 }
 
-// tally counts what was judged, and what has no step to be judged in.
+// tally counts judged rows, and rows without a step to judge them in.
 func (w *watch) tally() report.Tally {
 	total := w.done
 	for _, s := range w.steps {

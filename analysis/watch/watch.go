@@ -1,6 +1,6 @@
-// Package watch follows two runs while they grow, judges what lands, and says what becomes of each step and where the
-// runs diverge first, also in the middle of a step. It reads the store by looks: one that finds nothing new costs one
-// question, and else only places are read that changed.
+// Package watch follows two runs while they grow, judges rows as they land, and reports each step and the first
+// divergence, also in the middle of a step. It reads the store by looks. A look without news costs one question; else
+// only changed places are read.
 package watch
 
 import (
@@ -18,23 +18,23 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows/store"
 )
 
-// Request says which runs to watch, and who is told. Begin with DefaultRequest.
+// Request names the runs to watch, and the receiver of events. Begin with DefaultRequest.
 type Request struct {
 	Compare       compare.Request // names of runs, which need not exist yet, and how to judge
 	UntilDiverged bool            // the first divergence ends the watch
 	Every         time.Duration   // between two looks at the database
 	Settle        time.Duration   // how long nothing of a step may come before it is judged as a whole
-	Idle          time.Duration   // how long nothing at all may come before what is not whole is judged as it is, and runs count as ended
+	Idle          time.Duration   // time without rows after which an incomplete step is judged as it is, and runs count as ended
 	Connect       func(context.Context) (*Database, error)
 	Say           func(*report.WatchEvent) error
-	Busy          func(string) // is told now and then what goes on
+	Busy          func(string) // gets a line about the present work now and then
 	Now           func() time.Time
 }
 
 // Database is a connection to the store of runs.
 type Database struct {
 	Source *store.Source
-	Refine func(context.Context, *compare.Request) error     // adds what the store knows of how to judge these runs
+	Refine func(context.Context, *compare.Request) error     // adds the store's part of the rules for these runs
 	Stored func(context.Context) (bool, error)               // whether all that was published is there
 	Living func(context.Context) (bool, error)               // whether either run is running
 	Gaps   func(context.Context) (missing []string, _ error) // of both runs
@@ -49,7 +49,7 @@ func DefaultRequest() Request {
 	}
 }
 
-// Validate says what is wrong with the request.
+// Validate returns the first error of the request.
 func (r Request) Validate() error {
 	switch {
 	case r.Every <= 0 || r.Settle < 0 || r.Idle < r.Settle:
@@ -94,7 +94,7 @@ func Run(ctx context.Context, r Request) (report.Verdict, error) {
 	}
 }
 
-// look asks once what is new, and judges that. It says whether the watch has ended.
+// look asks once for news, and judges them. It says whether the watch has ended.
 func (w *watch) look(ctx context.Context) (bool, error) {
 	if err := w.connect(ctx); err != nil {
 		return false, err
@@ -147,7 +147,8 @@ func (w *watch) close() {
 	}
 }
 
-// endure says, once, that the database is away, and has it reached anew. What no waiting mends is returned.
+// endure reports, once, that the database is away, and reaches it anew. It returns errors that waiting
+// cannot mend.
 func (w *watch) endure(err error) error {
 	if !passing(err) || w.told(err) || !w.reached && w.database == nil {
 		return err
@@ -160,7 +161,7 @@ func (w *watch) endure(err error) error {
 	return w.tell(&report.WatchEvent{Event: "waiting", For: "the database: " + err.Error()})
 }
 
-// told says whether the error is of who is told, who has gone.
+// told says whether the error came from the receiver of events, which has gone.
 func (w *watch) told(err error) bool { return w.deaf != nil && errors.Is(err, w.deaf) }
 
 // passing says whether the error is no fault of the question.

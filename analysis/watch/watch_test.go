@@ -16,7 +16,7 @@ import (
 const (
 	soon = 100 * time.Millisecond
 	rest = time.Second     // after which a step is whole
-	idle = 5 * time.Second // after which what is not whole is judged as it is
+	idle = 5 * time.Second // time after which an incomplete step is judged as it is
 )
 
 func TestAWatchSaysWhatBecomesOfSteps(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package align pairs the ops of two different programs: modules by name first,
-// then the calls inside paired modules by the longest common subsequence of
-// what was called, then what is left between paired modules in the same way.
+// Package align pairs the ops of two different programs: modules by name first, then the calls
+// inside paired modules by their longest common subsequence, then the rest between paired modules
+// in the same way.
 //
 // A call index counts through a whole step, so one call more shifts the names
 // of all later calls of that API. Names of calls are therefore never compared:
@@ -35,7 +35,7 @@ type Op struct {
 	ClassOrAPI   string
 	CallIndex    int64 // -1 when the name has none
 	Phase        string
-	Signature    uint64 // hash of what its arguments are, apart from their values; 0 when they are not known
+	Signature    uint64 // hash of its arguments, apart from their values; 0 when they are not known
 	Absent       bool   // named as a parent only: it holds ops together and has no row
 }
 
@@ -54,9 +54,9 @@ type Row struct {
 	Reason         Reason
 }
 
-// Programs pairs the ops of two programs, each in execution order. The rows are in
-// an order that merges both: that of the problem, with what only the bench has
-// behind the op that it follows there. Each op that is not absent is in one row.
+// Programs pairs the ops of two programs, each in execution order. The rows are in an order that
+// merges both: the problem's, with each op of the bench alone behind its predecessor. Each op that
+// is not absent is in one row.
 //
 // Time and memory grow with the number of ops. Where two modules differ in up to
 // five hundred calls the pairing is the longest there is; beyond, a good one.
@@ -71,13 +71,13 @@ func Programs(problem, bench []Op) []Row {
 	return m.rows()
 }
 
-// matcher holds what is paired so far.
+// matcher holds the pairs so far.
 type matcher struct {
 	problem, bench side
 	keys           interner
 	exact          map[exact]uint32 // keys together with signatures, numbered from 1 on
 	signed         bool             // any op has a signature
-	calls          map[call]int32   // backward ops of the bench, by what was called
+	calls          map[call]int32   // backward ops of the bench, by their calls
 }
 
 func newMatcher(problem, bench []Op) *matcher {

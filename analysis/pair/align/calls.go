@@ -1,6 +1,6 @@
 package align
 
-// context says under which op of its own program an op is aligned.
+// context chooses the op of its own program under which an op is aligned.
 type context func(s *side) []int32
 
 // direct aligns an op among those of its own parent.
@@ -33,7 +33,7 @@ func nearest(s *side) []int32 {
 // generations bounds how often calls are aligned anew since their parent, itself no module, found its partner.
 const generations = 16
 
-// pairCalls aligns what is no module inside pairs of that context.
+// pairCalls aligns calls other than modules inside pairs of that context.
 func (m *matcher) pairCalls(in context) {
 	noModule := func(op *Op) bool { return op.Level != levelModule }
 	for range generations {
@@ -71,7 +71,8 @@ func (m *matcher) pairBackward(wanted func(*Op) bool) bool {
 	return parents
 }
 
-// inside is a pair of parents and a phase: what is aligned together. Backward ops come in an order of their own.
+// inside is a pair of parents and a phase: its ops are aligned together. Backward ops come in an order of their
+// own.
 type inside struct {
 	parent int32 // in the problem; none for what has none
 	phase  string
@@ -86,9 +87,8 @@ func (m *matcher) pairSequences(in context, wanted func(*Op) bool) bool {
 	return parents
 }
 
-// contexts gathers the ops by the pair that they stand in, where both programs have
-// wanted ones without a partner. With them come those that have partners, since they
-// hold the order of the others.
+// contexts gathers the ops by the pair around them, where both programs have wanted ops without a
+// partner. Ops with partners come with them, since they hold the order of the others.
 func (m *matcher) contexts(in context, wanted func(*Op) bool) []*group {
 	problem, bench := in(&m.problem), m.translated(in(&m.bench))
 	groups := map[inside]*group{}
@@ -108,7 +108,7 @@ func (m *matcher) contexts(in context, wanted func(*Op) bool) []*group {
 	return open
 }
 
-// nowhere is where an op stands whose parent has no partner.
+// nowhere stands for a parent without partner.
 const nowhere = -2
 
 // translated is the bench's parents as the problem numbers them.
@@ -149,7 +149,7 @@ func (s *side) takesPart(i int, wanted func(*Op) bool) bool {
 	return wanted(&s.ops[i]) && s.free(int32(i)) //nolint:gosec // an index
 }
 
-// pairSequence pairs what is aligned inside a pair, and says whether a parent found its partner.
+// pairSequence aligns the ops inside a pair, and says whether a parent found its partner.
 func (m *matcher) pairSequence(g *group) bool {
 	parents := false
 	for i, j := range m.aligned(g) {

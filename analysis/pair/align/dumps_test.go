@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/pair/align"
 )
 
-// alone is how many ops of each side of a pair of recorded dumps have no partner.
+// alone is the number of ops of each side of a pair of recorded dumps that have no partner.
 type alone struct{ problem, bench int }
 
 // pairUp aligns two recorded dumps and checks the rows, and that nothing is paired across modules.
@@ -125,8 +125,8 @@ func TestProgramsOfAnotherAttention(t *testing.T) {
 	}
 }
 
-// ofAttention says whether the op is of eager attention, or prepares its mask. Backward ops hang
-// below the decoder layer in what msProbe records, so their forward ops answer for them.
+// ofAttention says whether the op belongs to eager attention, or prepares its mask. Backward ops
+// hang below the decoder layer in msProbe's dumps, so their forward ops answer for them.
 func ofAttention(d dump, i int) bool {
 	name := strings.Replace(d.names[i], ".backward", ".forward", 1)
 	for k := range d.parents {

@@ -2,15 +2,15 @@ package align
 
 import "slices"
 
-// exact is what two ops have in common that did the same with the same: a call of that API, given arguments of
-// those shapes and literals.
+// exact is equal for two ops that did the same with the same: a call of one API, with arguments of equal
+// shapes and literals.
 type exact struct {
 	key       uint32
 	signature uint64
 }
 
-// Of two calls of one API, equal arguments say more of which is the partner than how many find one: as much as
-// exactWorth calls that find any. Without a limit a few calls of equal arguments could pull apart all the others.
+// For calls of one API, a pair with equal arguments counts for as much as exactWorth pairs without. Without a
+// limit a few calls of equal arguments could pull apart all the others.
 const exactWorth = 3
 
 // sign numbers the keys together with the signatures.
@@ -31,9 +31,9 @@ func signed(ops []Op) bool {
 	return slices.ContainsFunc(ops, func(op Op) bool { return op.Signature != 0 })
 }
 
-// aligned is, for each of the problem's ops, the position of the bench's. What was called with equal arguments comes
-// first, and what lies between is aligned by what was called; unless that leaves too many alone that
-// have a partner when arguments are not looked at.
+// aligned gives, for each of the problem's ops, the position of the bench's. It aligns calls with equal arguments
+// first, and the calls between them by API; unless that leaves too many alone that have a partner when arguments are
+// ignored.
 func (m *matcher) aligned(g *group) []int32 {
 	problem, bench := m.tokens(g, func(s *side) []uint32 { return s.key })
 	anchored := m.anchored(g, problem, bench)
@@ -48,7 +48,7 @@ func (m *matcher) aligned(g *group) []int32 {
 	return anchored
 }
 
-// anchored aligns by keys and signatures, and then by keys what lies between the matches.
+// anchored aligns by keys and signatures, and then by keys between the matches.
 func (m *matcher) anchored(g *group, problem, bench []uint32) []int32 {
 	p, b := m.tokens(g, func(s *side) []uint32 { return s.exact })
 	matched := commonSubsequence(p, b)
@@ -67,8 +67,8 @@ func (m *matcher) anchored(g *group, problem, bench []uint32) []int32 {
 	return matched
 }
 
-// tokens are the numbers of ops without a partner, and beyond all of them the pairs: what has a partner
-// already is equal to that alone, and left out if that stands elsewhere.
+// tokens are the numbers of ops without a partner, and beyond all of them the pairs: an op with a
+// partner equals that partner alone, and is left out if the partner stands elsewhere.
 func (m *matcher) tokens(g *group, of func(*side) []uint32) (problem, bench []uint32) {
 	pairs := uint32(max(len(m.keys), len(m.exact))) + 1 //nolint:gosec // fewer than the ops
 	problem, bench = pick(of(&m.problem), g.problem), pick(of(&m.bench), g.bench)
@@ -100,7 +100,7 @@ func (m *matcher) likeness(g *group) likeness {
 	}
 }
 
-// worth is how good an alignment is.
+// worth is the quality of an alignment.
 func (m *matcher) worth(g *group, matched []int32) int {
 	worth := found(matched)
 	for i, j := range matched {

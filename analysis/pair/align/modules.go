@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// place is where modules are found by name.
+// place is the name under which modules are found.
 type place struct{ path, phase string }
 
 // group is the calls of the modules at one place, in both programs.
@@ -28,7 +28,7 @@ func (m *matcher) pairModules() {
 	}
 }
 
-// pairNamedParents pairs what holds ops together without being an op or a module, as the optimizer does.
+// pairNamedParents pairs parents that are no ops or modules, such as the optimizer.
 func (m *matcher) pairNamedParents() {
 	at := map[uint64]int32{}
 	for b := range m.bench.ops {
@@ -69,8 +69,8 @@ func (m *matcher) groups() ([]place, map[place]*group) {
 	return order, groups
 }
 
-// pairGroup pairs call by call. Where the calls are not as many, or of other
-// classes, they are aligned by what they look like, and what remains by order.
+// pairGroup pairs call by call. Where the numbers of calls or their classes differ, it aligns them
+// by their looks, and the rest by order.
 func (m *matcher) pairGroup(g *group) {
 	problem, bench := m.problem.waiting(g.problem), m.bench.waiting(g.bench)
 	if m.sameClasses(problem, bench) {
@@ -104,7 +104,7 @@ func (m *matcher) pairInOrder(problem, bench []int32) {
 	}
 }
 
-// placed is what a module is and where its parent stands.
+// placed is a module and the place of its parent.
 func (s *side) placed(i int32) uint64 {
 	if s.parent[i] == none {
 		return uint64(s.key[i])
@@ -112,7 +112,7 @@ func (s *side) placed(i int32) uint64 {
 	return uint64(s.key[i])<<32 | uint64(s.place[s.parent[i]])
 }
 
-// pairAlike aligns by the first look, and what lies between by the others.
+// pairAlike aligns by the first look, and between the matches by the others.
 func (m *matcher) pairAlike(problem, bench []int32, looks []func(*side, int32) uint64) {
 	if len(problem) == 0 || len(bench) == 0 {
 		return
@@ -133,7 +133,7 @@ func (m *matcher) pairAlike(problem, bench []int32, looks []func(*side, int32) u
 	})
 }
 
-// numbered is how each op looks; what looks alike has one number.
+// numbered numbers the looks of ops; equal looks have one number.
 func (s *side) numbered(numbers map[uint64]uint32, ops []int32, look func(*side, int32) uint64) []uint32 {
 	list := make([]uint32, len(ops))
 	for i, op := range ops {
@@ -149,7 +149,7 @@ func (s *side) numbered(numbers map[uint64]uint32, ops []int32, look func(*side,
 // span is the positions from one up to, without, another.
 type span struct{ from, to int }
 
-// eachGap calls with what lies between two matches, before the first and behind the last.
+// eachGap calls with the ops between two matches, before the first and behind the last.
 func eachGap(matched []int32, bench int, call func(problem, bench span)) {
 	var p, b int
 	for i, j := range matched {

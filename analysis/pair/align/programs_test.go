@@ -10,7 +10,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/pair/align"
 )
 
-// checkRows says what is wrong with the rows: each op that is not absent stands in one, in an order that keeps the problem's.
+// checkRows reports faults of the rows: each op that is not absent stands in one, in an order that keeps the
+// problem's.
 func checkRows(t *testing.T, problem, bench []align.Op, rows []align.Row) {
 	t.Helper()
 	seenProblem, seenBench := make([]int, len(problem)), make([]int, len(bench))
@@ -82,8 +83,8 @@ func TestProgramsPairsEveryUntouchedOpWithItsTruePartner(t *testing.T) {
 	}
 }
 
-// checkTruth says which ops that both programs have do not stand beside each other. What
-// only one of them has may stand beside something: a call may have moved into a module.
+// checkTruth reports ops of both programs that do not stand beside each other. An op of only one
+// program may have a partner: a call may have moved into a module.
 func checkTruth(t *testing.T, problem, bench []align.Op, problemTruths, benchTruths []string) {
 	t.Helper()
 	rows := align.Programs(problem, bench)

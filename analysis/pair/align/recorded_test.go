@@ -37,7 +37,7 @@ func readDump(t *testing.T, name string) dump {
 	return dump{}
 }
 
-// rows are those of one dump.
+// rows are the rows of one dump.
 type rows struct {
 	ops     map[uint64]schemas.OpRow
 	sites   map[uint64]schemas.SiteRow

@@ -10,7 +10,7 @@ func settle(a, b []uint32, matched []int32, like likeness) {
 	copy(matched, invert(back, len(a)))
 }
 
-// likeness is how much two equal calls have in common beyond that: likeExact and likeID, or their sum.
+// likeness says how alike two equal calls are beyond that: likeExact and likeID, or their sum.
 type likeness func(i, j int32) int
 
 // Equal arguments count more than neighbours on both sides, and those more than an equal id.
@@ -49,7 +49,7 @@ func settleOne(a []uint32, matched []int32, like likeness) {
 	}
 }
 
-// stretch is what has no partner from one position up to, without, another.
+// stretch is a run of ops without partner, up to but without a position.
 type stretch struct {
 	a        []uint32
 	matched  []int32
@@ -113,7 +113,7 @@ func (s *stretch) hand(giver, taker int) int {
 	return s.fit(taker, j) - before
 }
 
-// fit is how well a pair fits.
+// fit is the quality of a pair.
 func (s *stretch) fit(i int, j int32) int {
 	fit := s.like(int32(i), j) //nolint:gosec // an index
 	if i > 0 && j > 0 && s.matched[i-1] == j-1 {

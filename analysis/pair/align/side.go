@@ -5,7 +5,7 @@ import "strings"
 // interner numbers keys from 1 on; equal keys of both programs have equal numbers.
 type interner map[key]uint32
 
-// key is what two ops have in common when they do the same: all but the call index.
+// key is equal for two ops that do the same: all but the call index.
 type key struct {
 	id                          uint64 // only of an op that nothing else is known of
 	level, prefix, class, phase string
@@ -110,7 +110,7 @@ type call struct {
 
 func callOf(op *Op) call { return call{op.Prefix, op.ClassOrAPI, op.ModulePath, op.CallIndex} }
 
-// calls finds the ops of some phases by what was called; the first one of several.
+// calls finds the ops of some phases by their calls; the first one of several.
 func (s *side) calls(phases func(string) bool) map[call]int32 {
 	found := make(map[call]int32, len(s.ops)/2)
 	for i := range s.ops {

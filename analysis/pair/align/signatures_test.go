@@ -10,7 +10,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/pair/align"
 )
 
-// calls makes a program without modules of calls of two APIs: a letter is what a call is given, a capital one is of the other API.
+// calls makes a program without modules, of calls of two APIs: a letter is the argument of a call, a capital letter
+// belongs to the other API.
 func calls(text string) []align.Op {
 	var ops []align.Op
 	counts := map[string]int64{}
@@ -79,7 +80,7 @@ func TestProgramsByWhatCallsAreGiven(t *testing.T) {
 	}
 }
 
-// eachTree makes trees and what is damaged of them.
+// eachTree makes trees and damaged copies.
 func eachTree(t *testing.T, seeds uint64, damage func(f *forest, root *node) *node) {
 	t.Helper()
 	for seed := range seeds {
@@ -123,7 +124,7 @@ func TestProgramsTellsCallsOfOneAPIApartByWhatTheyAreGiven(t *testing.T) {
 	})
 }
 
-// damageCall takes one call of the one API away, or adds one that is given something else.
+// damageCall removes one call of the one API, or adds one with another argument.
 func (f *forest) damageCall(root *node) {
 	all := root.modules()
 	n := all[f.random.IntN(len(all))]
@@ -136,7 +137,8 @@ func (f *forest) damageCall(root *node) {
 	n.children = slices.Insert(n.children, at, &node{truth: truth, class: "mul", given: uint64(truth)}) //nolint:gosec // counted from 1
 }
 
-// A wrong literal or shape is what comparing looks for: the call has to stand beside its true partner all the same.
+// A wrong literal or shape is the object of a comparison: the call has to stand beside its true partner all the
+// same.
 func TestProgramsKeepsACallThatIsGivenSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -170,7 +172,7 @@ func (f *forest) wrong(root *node, times int, given func(*forest, []*node) uint6
 	return damaged
 }
 
-// The APIs of one module are all different here, so that what calls are given may not change which are partners.
+// The APIs of one module are all different here, so that arguments may not change the pairs.
 func TestProgramsKeepsCallsThatAreGivenSomethingElseWhereProgramsDiffer(t *testing.T) {
 	t.Parallel()
 	eachTree(t, 300, func(f *forest, root *node) *node {

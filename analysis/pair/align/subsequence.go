@@ -2,9 +2,9 @@ package align
 
 import "math"
 
-// costLimit is how many differences are looked through, from each end, before a
-// part is cut where the search came farthest. Up to twice as many differences the
-// subsequence is a longest one; beyond, time stays in proportion to the length.
+// costLimit is the greatest number of differences searched, from each end, before a part is cut at
+// the farthest point. Up to twice as many differences the subsequence is a longest one; beyond,
+// time stays in proportion to the length.
 const costLimit = 256
 
 // commonSubsequence is, for each of a, the position of its partner in b, or none:
@@ -38,7 +38,7 @@ func between(a, b []uint32, found func(i, j int32)) {
 	s.compare(box{0, len(s.a), 0, len(s.b)})
 }
 
-// shared are the positions of what the other has too; nothing else can be matched.
+// shared are the positions of values that the other side has, too; no other value can be matched.
 func shared(a, b []uint32) []int32 {
 	has := make(map[uint32]bool, min(len(b), 1<<10))
 	for _, v := range b {

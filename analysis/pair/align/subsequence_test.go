@@ -22,7 +22,7 @@ func longest(a, b []uint32) int {
 	return above[len(b)]
 }
 
-// checkSubsequence says what is wrong with the matches, and how many there are.
+// checkSubsequence reports faults of the matches, and counts them.
 func checkSubsequence(t *testing.T, a, b []uint32, matched []int32) int {
 	t.Helper()
 	if len(matched) != len(a) {

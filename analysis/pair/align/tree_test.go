@@ -91,7 +91,7 @@ func (f *forest) damage(root *node) {
 	}
 }
 
-// unused is an API that the module does not call, even one whose call was taken away.
+// unused is an API that the module does not call, nor called before a call was removed.
 func unused(n *node) string { return fmt.Sprintf("new%d", len(n.children)) + n.path }
 
 // recording writes a tree down as a step of training: forward calls, then backward ones from the last to the first.
@@ -124,7 +124,7 @@ func record(root *node, calls int, phases ...string) ([]align.Op, []string) {
 	return r.ops, r.truths
 }
 
-// call records what n calls and then n, as hooks do.
+// call records the calls of n and then n, as hooks do.
 func (r *recording) call(n, parent *node, phase, prefix string) uint64 {
 	op := align.Op{Level: "api", Prefix: "Tensor", ClassOrAPI: n.class, Phase: phase, Signature: n.given}
 	if n.path != "" {
@@ -148,7 +148,7 @@ func (r *recording) call(n, parent *node, phase, prefix string) uint64 {
 	return op.ID
 }
 
-// backward records the same calls from the last to the first. Those of modules come behind those of what they call.
+// backward records the same calls from the last to the first. Calls of a module come before the module.
 func (r *recording) backward(prefix string) {
 	ops := map[*node]align.Op{}
 	for _, t := range r.forward {
