@@ -97,7 +97,7 @@ func (d *Door) CheckRun(ctx context.Context, run string) error {
 	return nil
 }
 
-// Gaps says, rank by rank, what is missing of these runs; empty when all is stored.
+// Gaps lists, rank by rank, the missing parts of these runs; empty when all is stored.
 func (d *Door) Gaps(ctx context.Context, runs ...string) ([]string, error) {
 	if len(runs) == 0 {
 		return nil, nil

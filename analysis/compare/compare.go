@@ -1,6 +1,6 @@
-// Package compare holds two runs, or more, against each other: it reads their
-// tensors window by window, pairs and judges them, and collects what comes of
-// it. Rows come from any source; what is pure lies in pair, judge and result.
+// Package compare compares two runs, or more: it reads their tensors window by window, pairs and
+// judges them, and collects the results. Rows come from any source; the pure parts lie in pair,
+// judge and result.
 package compare
 
 import (
@@ -29,12 +29,12 @@ type Request struct {
 	Judge      judge.Config
 	Rank       int64 // of the problem; -1 for all
 	Steps      steps.Set
-	StepOffset int64 // what to add to a step of the problem for that of the bench
+	StepOffset int64 // number to add to a step of the problem to get the step of the bench
 	OnlySteps  bool  // without an offset, the only step of the problem pairs with the only step of the bench, whatever their numbers
 	Keep       result.Options
 	Payloads   map[PayloadPlace]judge.Payload // raw tensors that were compared, element by element
 	Merge      bool                           // make one rank of each tensor-parallel group where the runs have groups of other sizes
-	Map        *mapping.Map                   // which module of the problem is which of the bench; nil for those of the same name
+	Map        *mapping.Map                   // pairs of modules of problem and bench; nil if modules pair by name
 }
 
 // DefaultRequest compares everything.
@@ -42,16 +42,16 @@ func DefaultRequest() Request {
 	return Request{Judge: judge.DefaultConfig(), Rank: -1, Steps: steps.All(), Keep: result.DefaultOptions()}
 }
 
-// Answer is what came of a comparison.
+// Answer is the result of a comparison.
 type Answer struct {
 	result.Result
 	Problem     *rows.Run
 	Benches     []*rows.Run
-	Differences []result.RunDifference // what else the runs differ in
-	Warnings    []string               // what could not be looked at as it should
-	StepOffset  int64                  // what was added to a step of the problem for that of the bench
+	Differences []result.RunDifference // other differences of the runs
+	Warnings    []string               // faults that limit the comparison
+	StepOffset  int64                  // number added to a step of the problem to get the step of the bench
 	Merges      []merged.Merge         // runs whose ranks were merged before they were judged
-	Parts       []report.Part          // where the problem's were, of each origin whose part it is
+	Parts       []report.Part          // if the problem's were, whose part each origin is
 }
 
 // Run compares the runs of a source.
@@ -63,7 +63,7 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 	return job.Run(ctx, nil)
 }
 
-// Run judges all steps and says what came of them. Each, if it is not nil, is given the verdicts of a step once they are
+// Run judges all steps and returns the result. Each, if it is not nil, gets the verdicts of a step once they are
 // collected; it keeps none of them, and may be called by several goroutines at a time.
 func (j *Job) Run(ctx context.Context, each func(at pair.Step, placed *result.Placed) error) (*Answer, error) {
 	collected := j.Collector()
@@ -124,7 +124,7 @@ type Job struct {
 	tooMany  error
 }
 
-// Open reads what is known of the runs, pairs their ranks, steps and programs, and prepares the rules.
+// Open reads the facts about the runs, pairs their ranks, steps and programs, and prepares the rules.
 func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	if len(r.Benches) == 0 {
 		return nil, errors.New("nothing to compare with: name a bench run")
@@ -159,7 +159,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	return j, j.alignPrograms(ctx)
 }
 
-// Collector collects what comes of the steps of the job.
+// Collector collects the results of the steps of the job.
 func (j *Job) Collector() *result.Collector {
 	return result.New(j.keep(), j.problem, j.bench(), j.source.Definitions())
 }
@@ -174,10 +174,10 @@ func (j *Job) At(step uint32) *Job {
 // Runs are the problem and the bench that it is paired with.
 func (j *Job) Runs() (problem, bench *rows.Run) { return j.problem, j.benches[0] }
 
-// Definitions are what the ids of both runs stand for.
+// Definitions are the definitions behind the ids of both runs.
 func (j *Job) Definitions() *rows.Definitions { return j.source.Definitions() }
 
-// Alignment is how the programs of a place were aligned; nil where they are one, or pair by the names of their ops.
+// Alignment is the alignment of the programs of a place; nil where they are one, or pair by the names of their ops.
 func (j *Job) Alignment(at pair.Step) []schemas.AlignmentRow {
 	return j.alignment(at.ProblemProgram, at.BenchProgram)
 }
@@ -211,7 +211,8 @@ func (j *Job) readRuns(ctx context.Context) error {
 	return err
 }
 
-// wanted are the steps that the request asks for. What only the bench has counts where its partner would be.
+// wanted are the steps that the request asks for. A step of the bench alone counts under its missing
+// partner's number.
 func wanted(all []pair.Step, r Request) []pair.Step {
 	var some []pair.Step
 	for _, s := range all {
@@ -222,7 +223,7 @@ func wanted(all []pair.Step, r Request) []pair.Step {
 	return some
 }
 
-// keep are the request's options with what the rules know.
+// keep are the request's options with facts from the rules.
 func (j *Job) keep() result.Options {
 	keep := j.request.Keep
 	keep.Excused = func(site uint64) bool { return len(j.rules.Excused(site)) > 0 }

@@ -11,10 +11,10 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// judges is how many places are judged at a time.
+// judges is the number of places judged at a time.
 const judges = 2
 
-// rooms are what the verdicts of places are written to, one place after another.
+// rooms hold the verdicts of places, one place after another.
 type rooms chan []judge.Judged
 
 func newRooms() rooms {
@@ -97,7 +97,7 @@ func (j *Job) readWindow(ctx context.Context, steps []pair.Step) (window, error)
 	return w, group.Wait()
 }
 
-// places are those of both runs that a window takes. A step of the bench may stand beside several of the problem.
+// places are the places of both runs in a window. A step of the bench may stand beside several of the problem.
 func places(window []pair.Step) (problem, bench []rows.Place) {
 	asked := map[rows.Place]bool{}
 	for _, s := range window {
@@ -131,7 +131,7 @@ func (j *Job) judgeWindow(ctx context.Context, w window, rooms rooms, each func(
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return context.Cause(ctx) // of a window that was cut short nothing may be said
+	return context.Cause(ctx) // a window that was cut short proves nothing
 }
 
 // judgePlace judges the pairs of one step of one rank, in execution order, in the room that another place needs no more.
@@ -140,7 +140,7 @@ func (j *Job) judgePlace(room []judge.Judged, at pair.Step, problem, bench *rows
 	return judged(room, j.rules, at, j.settings.of(at), Beside{problem, bench, matches}, j.request.Payloads)
 }
 
-// Beside are the tensors of both runs at a place, and which row of the one stands beside which of the other.
+// Beside are the tensors of both runs at a place, and the pairs of their rows.
 type Beside struct {
 	Problem, Bench *rows.Tensors
 	Matches        []pair.Match
@@ -167,7 +167,7 @@ func judged(room []judge.Judged, rules *judge.Rules, at pair.Step, setting judge
 	return judged
 }
 
-// payloadOf is what raw tensors said of a pair; nil where none were compared.
+// payloadOf is the comparison of a pair's raw tensors; nil where none were compared.
 func payloadOf(payloads map[PayloadPlace]judge.Payload, p *judge.Pair) *judge.Payload {
 	if len(payloads) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Collector keeps what the reports of a comparison need of each place. Place may be called by several goroutines at the
-// same time, and in any order of places: the result is the same.
+// Collector keeps the parts of each place that the reports of a comparison need. Place may be called by several
+// goroutines at the same time, and in any order of places: the result is the same.
 type Collector struct {
 	options Options
 	names   *names
@@ -26,7 +26,8 @@ type Collector struct {
 	unpaired *topUnpaired
 }
 
-// New collects what comes of two runs. Definitions may grow until Place is called, and must not while it runs.
+// New collects the results of two runs. Definitions may grow until Place is called, and must not while it
+// runs.
 func New(options Options, problem, bench *rows.Run, definitions *rows.Definitions) *Collector {
 	return &Collector{
 		options: options, names: newNames(problem, bench, definitions),
@@ -47,7 +48,7 @@ func (c *Collector) Count(at pair.Step, judged []judge.Judged) *Placed {
 	return p
 }
 
-// Add collects what came of a place. It keeps none of its verdicts.
+// Add collects the result of a place. It keeps none of its verdicts.
 func (c *Collector) Add(p *Placed) {
 	if p.summary.DifferingCount > 0 {
 		p.wanted = c.wants(p.at)
@@ -58,10 +59,10 @@ func (c *Collector) Add(p *Placed) {
 	c.take(p)
 }
 
-// wanted is what a place that differs can still add.
+// wanted says what a place that differs can still add.
 type wanted struct {
 	rows  int  // that may be shown
-	first bool // its first difference may be that of the rank
+	first bool // its first difference may be the rank's first
 }
 
 func (c *Collector) wants(at pair.Step) wanted {
@@ -77,7 +78,7 @@ func (c *Collector) wants(at pair.Step) wanted {
 	return w
 }
 
-// take adds a place to what is known.
+// take adds the result of a place.
 func (c *Collector) take(p *Placed) {
 	c.summary = append(c.summary, p.summary)
 	c.layers.take(p.at.Step, p.layers)
@@ -97,15 +98,15 @@ func (c *Collector) take(p *Placed) {
 	rank.take(p)
 }
 
-// Finishing is what the end of a comparison needs beside the verdicts.
+// Finishing has the input for the end of a comparison, beside the verdicts.
 type Finishing struct {
 	Meetings []origin.Meeting // of the problem's ranks in the step of OriginStep; none needed where it wants none
 	// Alignment gives the alignment of two programs; nil where it has none.
 	Alignment func(problem, bench uint64) []schemas.AlignmentRow
 }
 
-// OriginStep is the first step in which any rank differs, and whether its ranks' meetings are wanted: more than one rank
-// differs in it.
+// OriginStep is the first step in which any rank differs, and whether its ranks' meetings are needed: more than one
+// rank differs in it.
 func (c *Collector) OriginStep() (step uint32, meetings bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,18 +17,18 @@ import (
 type Before struct {
 	Op, Module     string
 	Seq            uint64
-	ErrorIn        float64 // greatest error of what it took; NaN where none is known
-	ErrorOut       float64 // and of what it gave
+	ErrorIn        float64 // greatest error of its inputs; NaN where none is known
+	ErrorOut       float64 // and of its outputs
 	InputCount     uint64
 	OutputCount    uint64
 	DifferingCount uint64
-	First          *judge.Judged // what differs first in it; nil where nothing does
-	Gives          []string      // what of it the op took, by role and path
+	First          *judge.Judged // its first difference; nil where nothing differs
+	Gives          []string      // its arguments that are inputs of the op, by role and path
 }
 
-// OpContext gives an op of the problem, by its full name, and the ops that ran before it at a place, the nearest first, at
-// most as many as the limit. Who gave an input is not recorded: what has the very same statistics and was given before is
-// taken for it.
+// OpContext gives an op of the problem, by its full name, and the ops that ran before it at a place, the nearest
+// first, at most as many as the limit. The source of an input is not recorded: an earlier output with the very same
+// statistics is taken for it.
 func OpContext(op string, judged []judge.Judged, limit int, definitions *rows.Definitions) []Before {
 	c := contexts{names: &names{definitions: definitions}, own: schemas.OpID(op), ops: map[uint64]*Before{}}
 	c.look(judged)
@@ -53,13 +53,13 @@ type contexts struct {
 	ops   map[uint64]*Before
 }
 
-// takenTensor is what the op took.
+// takenTensor is an input of the op.
 type takenTensor struct {
 	numbers numbers
 	place   string
 }
 
-// numbers tell one tensor from another. NaN is like nothing.
+// numbers identify a tensor. NaN is like nothing.
 type numbers struct {
 	elements           uint64
 	min, max, mean, l2 float64
@@ -75,7 +75,7 @@ func telling(o *rows.Observation) bool {
 	return o.Measured&statistics != 0 && o.ElementCount > 1
 }
 
-// look finds where the op begins and what it took.
+// look finds the beginning of the op and its inputs.
 func (c *contexts) look(judged []judge.Judged) {
 	found := false
 	for i := range judged {
@@ -124,7 +124,7 @@ func (c *contexts) add(j *judge.Judged, site schemas.SiteRow) {
 	}
 }
 
-// give notes what of the op's arguments has the same numbers.
+// give notes the op's arguments with the same numbers.
 func (c *contexts) give(one *Before, given numbers) {
 	for _, t := range c.taken {
 		if at, found := slices.BinarySearch(one.Gives, t.place); !found && t.numbers == given {

@@ -5,7 +5,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// Detail by which a run may record more than the other: ops inside of modules, and what those call.
+// Detail by which a run may record more than the other: ops inside of modules, and their calls.
 const (
 	levelModule = "module"
 	levelAPI    = "api"
@@ -15,9 +15,9 @@ const (
 // sideLevels are the levels of the ops that a run recorded at a place.
 type sideLevels map[string]bool
 
-// markDetail tells ops that one run recorded in more detail from those that it alone has: detail may be switched on for
-// some steps, by a request or by the first NaN. It is so where the other run has no op at all of that level in the step,
-// does not record it by its own declaration, and modules are on both sides.
+// markDetail separates ops that one run recorded in more detail from ops that it alone has: detail may be switched on
+// for some steps, by a request or by the first NaN. It is detail where the other run has no op at all of that level
+// in the step, does not record it by its own declaration, and modules are on both sides.
 func (p *Placed) markDetail() {
 	detail := p.detail()
 	for i := range p.judged {

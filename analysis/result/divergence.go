@@ -14,7 +14,7 @@ type topDifferences struct {
 	rows  []placedRow // in their order
 }
 
-// placedRow is a pair and the place that it is of.
+// placedRow is a pair with its place.
 type placedRow struct {
 	at  pair.Step
 	row judge.Judged
@@ -50,7 +50,7 @@ func firstRows(rows []placedRow, limit int) []placedRow {
 	return rows
 }
 
-// divergence is the first rows that differ: without texts, unless those are asked for or nothing else differs.
+// divergence is the first rows that differ: without texts, unless texts are asked for or nothing else differs.
 func (c *Collector) divergence() []Difference {
 	shown := c.differs.rows
 	if c.options.Texts || len(shown) == 0 {

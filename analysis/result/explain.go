@@ -22,8 +22,9 @@ type Explained struct {
 	ProblemLayout, BenchLayout *schemas.LayoutRow // never nil
 }
 
-// ExplainOp gives what one op, by its full name, took and gave in both runs at a place: inputs first, then parameters, then
-// outputs. An op that only the bench has goes by the bench's name. The alignment is that of the programs of the place.
+// ExplainOp gives the arguments of one op, by its full name, in both runs at a place: inputs first, then parameters,
+// then outputs. An op that only the bench has goes by the bench's name. The alignment is that of the programs of the
+// place.
 func ExplainOp(op string, judged []judge.Judged, alignment []schemas.AlignmentRow, definitions *rows.Definitions) []Explained {
 	n := &names{definitions: definitions}
 	chosen := n.choose(schemas.OpID(op), judged)
@@ -40,7 +41,7 @@ func ExplainOp(op string, judged []judge.Judged, alignment []schemas.AlignmentRo
 	return explained
 }
 
-// chosenOp is an op of the problem, that of the bench it was paired with, and the pairs of both.
+// chosenOp is an op of the problem, its partner in the bench, and the pairs of both.
 type chosenOp struct {
 	problem, bench uint64 // 0 where that run does not have it
 	rows           []*judge.Judged
@@ -103,7 +104,7 @@ func compareExplained(a, b Explained) int {
 		compareTruth(!a.InProblem, !b.InProblem), cmp.Compare(x.Seq, y.Seq), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Path, b.Path))
 }
 
-// compareTruth puts what is false first.
+// compareTruth puts false first.
 func compareTruth(a, b bool) int {
 	switch {
 	case a == b:
@@ -114,7 +115,7 @@ func compareTruth(a, b bool) int {
 	return 1
 }
 
-// ExplainTable is what an op took and gave at a place as Arrow columns.
+// ExplainTable is the arguments of an op at a place as Arrow columns.
 func ExplainTable(at pair.Step, explained []Explained) arrow.RecordBatch {
 	return column.Record(explainColumns(at), explained)
 }

@@ -19,7 +19,7 @@ func RunDifferenceTable(differences []RunDifference) arrow.RecordBatch {
 	}, differences)
 }
 
-// rankOfRun is what is known of a rank of a run.
+// rankOfRun has the facts about a rank of a run.
 type rankOfRun struct {
 	run string
 	rows.Completeness

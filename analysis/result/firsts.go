@@ -25,7 +25,7 @@ func (r *rankFirst) take(p *Placed) {
 	r.differingCount += p.summary.DifferingCount
 }
 
-// sortedFirsts are those of all ranks, by step, then rank.
+// sortedFirsts are the first differences of all ranks, by step, then rank.
 func (c *Collector) sortedFirsts() []*rankFirst {
 	return slices.SortedFunc(maps.Values(c.firsts), func(a, b *rankFirst) int {
 		return cmp.Or(cmp.Compare(a.at.Step, b.at.Step), cmp.Compare(a.at.Rank, b.at.Rank))

@@ -10,13 +10,14 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// An error is a jump where it is so many times the greatest before, and so many times what is tolerated.
+// An error is a jump if it is so many times the greatest before, and so many times the tolerance.
 const (
 	jumpOverNoise     = 100
 	jumpOverTolerance = 10
 )
 
-// mostCandidates bounds what is kept of a place. Each is a hundred times as large as those before it, so there are few.
+// mostCandidates bounds the candidates of a place. Each is a hundred times as large as those before it, so there are
+// few.
 const mostCandidates = 8
 
 // candidate is a row that is a jump as far as its own place tells.
@@ -57,8 +58,8 @@ func (s *jumpSight) isJump(j *judge.Judged) bool {
 	return j.Class == judge.Diverged && isFinite(j.Error) && j.Error > jumpOverTolerance*j.Tolerance && j.Error > jumpOverNoise*s.greatest
 }
 
-// findJumps finds the first jump of each rank whose first difference is an error, and not that jump itself. The summary
-// is sorted by step.
+// findJumps finds the first jump of each rank whose first difference is a smaller error. The summary is sorted by
+// step.
 func (c *Collector) findJumps() []Jump {
 	noise, done := map[uint32]float64{}, map[uint32]bool{}
 	var jumps []Jump

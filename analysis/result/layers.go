@@ -17,15 +17,15 @@ type layerKey struct {
 	path      string // of the module that is the layer; empty where no path says it
 }
 
-// layerSum is what is known of a layer.
+// layerSum has the errors of a layer.
 type layerSum struct {
 	paired, differing, notFinite uint64
 	greatest                     float64
-	greatestSite                 uint64    // of the problem, of the first row with that error; of one place alone
+	greatestSite                 uint64    // in the problem, of the first row with that error; of one place alone
 	errors                       []float64 // all finite ones, of one place alone
 }
 
-// layerSums are those of all layers.
+// layerSums are the sums of all layers.
 type layerSums map[layerKey]*layerSum
 
 func (s layerSums) of(key layerKey) *layerSum {
@@ -116,8 +116,8 @@ func (s *stepLayers) drop(unwanted func(step uint32) bool) {
 	})
 }
 
-// bound drops the earlier half of the steps, whose other ranks are the likeliest to have been here, but for the first step
-// of all and that which differs.
+// bound drops the earlier half of the steps, whose ranks have most likely all been here. It keeps the first step of
+// all and the first that differs.
 func (s *stepLayers) bound() {
 	if s.count <= mostLayerSums {
 		return
@@ -143,7 +143,7 @@ func (s *stepLayers) rows() []Layer {
 	return layers
 }
 
-// layerSight finds the layer of one pair after another; those of a layer follow each other.
+// layerSight finds the layer of one pair after another; pairs of a layer follow each other.
 type layerSight struct {
 	sights *sights
 	sums   layerSums
@@ -162,7 +162,7 @@ func (l *layerSight) add(row int, j *judge.Judged) {
 	l.sum.add(j)
 }
 
-// layer is that of an op, or of the module that it ran in.
+// layer is the layer of an op, or of the module that it ran in.
 func (n *names) layer(id uint64) layerKey {
 	op, known := n.definitions.Ops[id]
 	if !known {
@@ -199,8 +199,8 @@ func layerPath(module *schemas.OpRow) string {
 	return ""
 }
 
-// rows are the layers in the order of their execution. What was saved by name, of a layer and in no module, is of the
-// layer whose path has that number, or, where there is not one, of layers and the number.
+// rows are the layers in the order of their execution. A value saved by name, in a layer but in no module, belongs to
+// the layer whose path has that number or, where there is not one, to layers and the number.
 func (s layerSums) rows() []Layer {
 	byName := map[Layer]*layerSum{}
 	known := s.knownPaths()

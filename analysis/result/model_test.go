@@ -61,7 +61,7 @@ func (m *model) ops(name, path, parent string) {
 	m.op(benchProgram, name, path, parent)
 }
 
-// seen is a tensor whose values follow from a number, the next one of its rank.
+// seen is a tensor with values from a number, the next one of its rank.
 func (m *model) seen(op, role, path string, value float64) rows.Observation {
 	site := schemas.SiteRow{OpID: schemas.OpID(op), Role: role, Path: path}
 	site.SiteID = schemas.SiteID(site.OpID, role, path)
@@ -73,7 +73,7 @@ func (m *model) seen(op, role, path string, value float64) rows.Observation {
 	}
 }
 
-// both is a tensor of both runs that differs by an error; 0 where it is equal.
+// both is a tensor of both runs with that error; 0 where it is equal.
 func (m *model) both(op, role, path string, value, relative float64) judge.Judged {
 	j := judge.Judged{Pair: judge.Pair{InProblem: true, InBench: true}}
 	j.Bench = m.seen(op, role, path, value)
@@ -87,14 +87,14 @@ func (m *model) both(op, role, path string, value, relative float64) judge.Judge
 	return j
 }
 
-// ofProblem is what an op gave that the problem has alone.
+// ofProblem is an output of an op that the problem has alone.
 func (m *model) ofProblem(op string, value float64) judge.Judged {
 	j := alone()
 	j.InProblem, j.Problem, j.Side, j.Reason = true, m.seen(op, "output", "0", value), judge.SideProblem, judge.ReasonOnlyProblem
 	return j
 }
 
-// ofBench is what an op gave that the bench has alone.
+// ofBench is an output of an op that the bench has alone.
 func (m *model) ofBench(op string, value float64) judge.Judged {
 	j := alone()
 	j.InBench, j.Bench, j.Side, j.Reason = true, m.seen(op, "output", "0", value), judge.SideBench, judge.ReasonOnlyBench

@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// names says what ids stand for. Its methods may be called at the same time.
+// names resolves ids. Its methods may be called at the same time.
 type names struct {
 	problem, bench *rows.Run
 	definitions    *rows.Definitions
@@ -21,7 +21,7 @@ type names struct {
 
 	mu       sync.Mutex
 	programs map[uint64]map[uint64]int // index of each op in its program
-	seen     []*sights                 // of earlier places, which nobody has now
+	seen     []*sights                 // of earlier places, no longer in use
 }
 
 func newNames(problem, bench *rows.Run, definitions *rows.Definitions) *names {
@@ -88,7 +88,7 @@ func (n *names) call(program, op uint64) (row schemas.ProgramRow, found bool) {
 	return ops[i], true
 }
 
-// difference names what a pair at a place is of.
+// difference names the op and argument of a pair at a place.
 func (n *names) difference(at pair.Step, j *judge.Judged) *Difference {
 	own := j.Own()
 	site := n.site(own.SiteID)

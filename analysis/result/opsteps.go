@@ -15,7 +15,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// OpStep counts what came of one op at one place.
+// OpStep counts the results of one op at one place.
 type OpStep struct {
 	Rank, Step     uint32
 	DifferingCount uint64
@@ -27,7 +27,8 @@ type OpStep struct {
 	inProblem bool
 }
 
-// OpSteps collects at which places an op differs. Place may be called by several goroutines at the same time.
+// OpSteps collects the places at which an op differs. Place may be called by several goroutines at the same
+// time.
 type OpSteps struct {
 	op          uint64
 	definitions *rows.Definitions
@@ -36,7 +37,7 @@ type OpSteps struct {
 	steps []OpStep
 }
 
-// NewOpSteps is for an op by its full name, as the problem calls it; one that only the bench has, as that does.
+// NewOpSteps is for an op by the problem's full name; for an op that only the bench has, by the bench's.
 func NewOpSteps(op string, definitions *rows.Definitions) *OpSteps {
 	return &OpSteps{op: schemas.OpID(op), definitions: definitions}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Placed is what came of one place. It is made without the collector's lock, and holds the verdicts of the place.
+// Placed is the result of one place. It is made without the collector's lock, and holds the verdicts of the
+// place.
 type Placed struct {
 	at      pair.Step
 	options *Options
@@ -63,8 +64,8 @@ func (p *Placed) count() {
 	p.jumps = jumps.found
 }
 
-// earlier is the row that comes first: by place in the rank's order, micro step and site. Of those that the caller goes
-// through, few are of the same place.
+// earlier is the row that comes first: by place in the rank's order, micro step and site. Few rows of the caller have
+// the same place.
 func (p *Placed) earlier(known, i int) int {
 	if known < 0 {
 		return i
@@ -84,7 +85,7 @@ func (p *Placed) isAlone(j *judge.Judged) bool {
 	return p.options.Excused == nil || !p.options.Excused(j.Problem.SiteID)
 }
 
-// worse says whether a tensor of the problem holds what cannot be meant; of -Inf, masks are made.
+// worse says whether a tensor of the problem has values that nobody intends; -Inf may be a mask.
 func worse(j *judge.Judged) bool {
 	o := &j.Problem
 	return o.NotFinite() > 0 || math.IsNaN(o.Min) || math.IsNaN(o.Max) || math.IsInf(o.Max, 1) && o.ElementCount > 0
@@ -107,7 +108,7 @@ func (p *Placed) look() {
 	}
 }
 
-// keep adds a row that differs, unless as many of this place are kept as can be shown.
+// keep adds a row that differs, unless enough rows of this place are kept.
 func (p *Placed) keep(j *judge.Judged) {
 	into := &p.differing
 	if p.isText(j) {
@@ -138,14 +139,14 @@ func (p *Placed) allDiffering() iter.Seq[*judge.Judged] {
 	}
 }
 
-// foundFirst is what the origin and the first difference of a rank need of the place that they are in.
+// foundFirst has the facts about a place that the origin and the first difference of a rank need.
 type foundFirst struct {
 	first             judge.Judged
 	alone             *judge.Judged
 	errorIn, errorOut float64
 	sameValued        []uint64 // sites of parameters that differ and have the very values of the row that is shown
-	givers            []string // ops of one run only that gave what the op took
-	fromOutside       bool     // what the op took came from outside of the model
+	givers            []string // ops of one run only that returned an input of the op
+	fromOutside       bool     // the input came from outside of the model
 	microSteps        uint16   // of the step
 }
 
@@ -170,7 +171,7 @@ func (p *Placed) findFirst() foundFirst {
 	return found
 }
 
-// microSteps is how many micro steps the step has, as far as was recorded.
+// microSteps is the number of micro steps recorded of the step.
 func (p *Placed) microSteps() uint16 {
 	last := uint16(0)
 	for i := range p.judged {
@@ -179,7 +180,7 @@ func (p *Placed) microSteps() uint16 {
 	return last + 1
 }
 
-// errorsOfOp is the greatest error of what the op of a row took and gave; NaN where none is known.
+// errorsOfOp are the greatest errors of inputs and outputs of a row's op; NaN where none is known.
 func (p *Placed) errorsOfOp(of *judge.Judged) (in, out float64) {
 	in, out = math.NaN(), math.NaN()
 	own := p.names.site(of.Own().SiteID).OpID
@@ -206,7 +207,7 @@ func isGiven(site schemas.SiteRow) bool {
 	return site.Role == "output" || site.Role == "parameter_gradient"
 }
 
-// greater is the greater of two numbers, of which the first may be NaN.
+// greater is the greater of two numbers; the first may be NaN.
 func greater(most, v float64) float64 {
 	if math.IsNaN(most) || v > most {
 		return v
@@ -214,7 +215,7 @@ func greater(most, v float64) float64 {
 	return most
 }
 
-// contentKey is the same for tensors of one run whose layout and statistics are.
+// contentKey is equal for tensors of one run with the same layout and statistics.
 type contentKey [5]uint64
 
 func contentOf(j *judge.Judged) contentKey {

@@ -12,10 +12,10 @@ import (
 // Judged are the verdicts of all pairs of the place, in execution order.
 func (p *Placed) Judged() []judge.Judged { return p.judged }
 
-// Summary counts what came of the place.
+// Summary counts the results of the place.
 func (p *Placed) Summary() StepSummary { return p.summary }
 
-// First is what differs first in the place; nil where nothing does.
+// First is the first difference in the place; nil where nothing differs.
 func (p *Placed) First() *FirstDifference {
 	if p.first < 0 {
 		return nil
@@ -35,10 +35,10 @@ type LayerErrors struct {
 	NotFiniteCount uint64
 	Greatest       float64 // of the finite errors; NaN where there is none
 	Median         float64 // likewise
-	GreatestSite   uint64  // that of the problem which has it first
+	GreatestSite   uint64  // the first one in the problem
 }
 
-// Layers are those of what was measured on both sides, by direction, number and path.
+// Layers are the layers with a measurement on both sides, by direction, number and path.
 func (p *Placed) Layers() []LayerErrors {
 	layers := make([]LayerErrors, 0, len(p.layers))
 	for key, sum := range p.layers {

@@ -1,7 +1,6 @@
-// Package result collects, place by place, what came of a comparison, and gives
-// the rows of its reports. A place is one step of one rank. Memory grows with
-// the number of places and with what is shown, not with the tensors that were
-// judged. It is pure: no I/O, no clock.
+// Package result collects, place by place, the results of a comparison, and gives the rows of its
+// reports. A place is one step of one rank. Memory grows with the number of places and with the
+// rows shown, not with the tensors judged. It is pure: no I/O, no clock.
 package result
 
 import (
@@ -13,14 +12,14 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Options bound what is kept. Begin with DefaultOptions.
+// Options bound the rows kept. Begin with DefaultOptions.
 type Options struct {
 	Limit         int  // rows that differ
-	UnpairedLimit int  // ops of one run only, or of which nothing can be said
+	UnpairedLimit int  // ops of one run only, or with an unknown verdict
 	Texts         bool // arguments that are text, such as ids of requests, are among the rows that differ
 	// Excused says of a site whether NaN or infinity is known to be no fault there; nil where none is.
 	Excused func(site uint64) bool
-	// Differing is given the verdicts of a place that make the runs differ, in their order; it may be nil. Calls overlap
+	// Differing gets the verdicts of a place that make the runs differ, in their order; it may be nil. Calls overlap
 	// where those of Place do. The verdicts are valid during the call.
 	Differing func(at pair.Step, verdicts iter.Seq[*judge.Judged])
 }
@@ -30,7 +29,7 @@ func DefaultOptions() Options {
 	return Options{Limit: 1000, UnpairedLimit: 100, Excused: func(uint64) bool { return false }}
 }
 
-// Result is what came of a comparison: the rows of its reports, in their order.
+// Result is the result of a comparison: the rows of its reports, in their order.
 type Result struct {
 	Summary    []StepSummary     // divergence_summary and judged_steps
 	Divergence []Difference      // divergence: without texts while anything else differs
@@ -41,13 +40,13 @@ type Result struct {
 	Unpaired   []Unpaired        // unpaired
 }
 
-// Difference is a pair that differs, with the names of what its ids stand for.
+// Difference is a pair that differs, with names for its ids.
 type Difference struct {
 	judge.Judged
 	Op, Module, Role, Path string
 	BenchOp                string             // where it is another op than the problem's
 	Parent                 string             // op that called it
-	UserFrame              string             // line of the user's own code from which it was called
+	UserFrame              string             // line of the user's own code that called it
 	ProblemLayout          *schemas.LayoutRow // never nil: the zero row where it is not known
 	BenchLayout            *schemas.LayoutRow
 
@@ -59,23 +58,23 @@ type Origin struct {
 	Difference
 	Kind           origin.Kind
 	Parameter      string // parameter of the calling module that has the very values
-	Operation      string // ops of one run only that stand directly before or gave it, or by which other op it was replaced
+	Operation      string // ops of one run only that stand directly before or returned it, or the other op in its place
 	AtOrBefore     bool   // not all that ran before was observed, so it may have begun there
-	Unseen         string // what was not observed before, and why, in words
+	Unseen         string // gaps before it, and their reasons, in words
 	MicroSteps     uint16 // how many the step has on that rank
 	DifferingCount uint64 // of the rank, all steps
 	Concurrent     int    // how many origins there are
 }
 
-// FirstDifference is what differs first on a rank.
+// FirstDifference is the first difference on a rank.
 type FirstDifference struct {
 	Difference
-	ErrorIn        float64 // greatest error of what its op took; NaN where none is known
-	ErrorOut       float64 // and of what it gave
+	ErrorIn        float64 // greatest error of its op's inputs; NaN where none is known
+	ErrorOut       float64 // and of its outputs
 	DifferingCount uint64
 }
 
-// Unpaired is an op that one run has alone, or of which nothing can be said.
+// Unpaired is an op that one run has alone, or that cannot be judged.
 type Unpaired struct {
 	Rank, Step uint32
 	Side       string // problem, bench or both
@@ -85,14 +84,14 @@ type Unpaired struct {
 	Position   uint64
 }
 
-// Jump is where the error of a rank grows by orders of magnitude against all errors before it, where that is not the
-// rank's first difference: noise before a fault must not hide it.
+// Jump is the place where the error of a rank grows by orders of magnitude against all errors before it, if that is
+// not the rank's first difference: noise before a fault must not hide it.
 type Jump struct {
 	Difference
 	NoiseBefore float64 // greatest error before
 }
 
-// Layer is how far the runs lie apart in one layer of the model and one direction, in one step.
+// Layer is the distance of the runs in one layer of the model and one direction, in one step.
 type Layer struct {
 	Step           uint32
 	Direction      string // forward or backward

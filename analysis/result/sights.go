@@ -1,6 +1,6 @@
 package result
 
-// sight is what is read of a site for each pair of it.
+// sight has the facts about a site, shared by all its pairs.
 type sight struct {
 	site  uint64
 	op    uint64
@@ -33,7 +33,7 @@ func (n *names) done(s *sights) {
 	n.seen = append(n.seen, s)
 }
 
-// at is the sight of a site, which is valid until the next one is asked for.
+// at is the sight of a site, valid until the next call.
 func (s *sights) at(row int, site uint64) *sight {
 	for len(s.rows) <= row {
 		s.rows = append(s.rows, sight{})
@@ -45,7 +45,7 @@ func (s *sights) at(row int, site uint64) *sight {
 	op := s.names.site(site).OpID
 	*seen = sight{site: site, op: op}
 	if row > 0 && s.rows[row-1].op == op {
-		seen.layer = s.rows[row-1].layer // that of most rows, as those of an op follow each other
+		seen.layer = s.rows[row-1].layer // mostly the last one, as rows of an op follow each other
 	}
 	if seen.layer == nil {
 		layer := s.names.layer(op)

@@ -9,7 +9,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// sameTensor says whether two observations of one run are taken for the same tensor: who gave an argument is not recorded.
+// sameTensor says whether two observations of one run are taken for the same tensor: the source of an argument is not
+// recorded.
 func sameTensor(a, b *rows.Observation) bool {
 	if telling(a) && telling(b) {
 		return numbersOf(a) == numbersOf(b)
@@ -42,7 +43,7 @@ func (p *Placed) givers(shown *judge.Judged) []string {
 	return found
 }
 
-// gaveAlone says whether a tensor that one run has alone is what that run's op took.
+// gaveAlone says whether a tensor that one run has alone is an input of that run's op.
 func gaveAlone(j, shown *judge.Judged) bool {
 	if j.InProblem {
 		return j.Problem.Seq < shown.Problem.Seq && sameTensor(&j.Problem, &shown.Problem)
@@ -50,8 +51,8 @@ func gaveAlone(j, shown *judge.Judged) bool {
 	return j.Bench.Seq < shown.Bench.Seq && sameTensor(&j.Bench, &shown.Bench)
 }
 
-// fromOutside says whether the argument that is shown came from outside of the model: no op gave it before, and it is
-// what an op took that no module called, or the same tensor as such a one.
+// fromOutside says whether the argument came from outside of the model: no op returned it before, and it is an input
+// of an op that no module called, or the same tensor as such an input.
 func (p *Placed) fromOutside(shown *judge.Judged) bool {
 	site := p.names.site(shown.Problem.SiteID)
 	if !isTaken(site) {
@@ -72,9 +73,10 @@ func (p *Placed) fromOutside(shown *judge.Judged) bool {
 	return handedIn
 }
 
-// isEntry says whether an argument is one by which tensors come into a model, as far as nothing gives it: of an op that no
-// module called, be it the model itself or what ran beside it, or whole numbers that a call takes, such as ids of tokens,
-// since calls are recorded there. What autograd follows is no data, and of gradients only that of a loss is, a single number.
+// isEntry says whether tensors enter a model by this argument, as far as no op returned it: inputs of an op that no
+// module called, be it the model itself or an op beside it, or whole numbers that a call takes, such as ids of
+// tokens, since calls are recorded there. A tensor that autograd follows is no data. Of gradients only a loss's is, a
+// single number.
 func (p *Placed) isEntry(site schemas.SiteRow, o *rows.Observation) bool {
 	op, layout := p.names.op(site.OpID), p.names.layout(o.LayoutID)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/result"
 )
 
-// BenchmarkPlace collects places of 5,000 tensors in 1,000 ops, of which none, or all, differ.
+// BenchmarkPlace collects places of 5,000 tensors in 1,000 ops; none, or all, differ.
 func BenchmarkPlace(b *testing.B) {
 	for name, relative := range map[string]float64{"none": 0, "all": 0.5} {
 		b.Run(name, func(b *testing.B) {

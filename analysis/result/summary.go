@@ -8,7 +8,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/judge"
 )
 
-// StepSummary counts what came of one place. What only the bench has counts where its partner would be.
+// StepSummary counts the results of one place. A place of the bench alone counts under its missing
+// partner's numbers.
 type StepSummary struct {
 	Rank, Step uint32
 
@@ -35,7 +36,7 @@ type StepSummary struct {
 
 	UnknownReasons []string    // each once, in order
 	GreatestError  float64     // of the finite ones; NaN where there is none
-	First          *Difference // what differs first; nil where nothing does
+	First          *Difference // the first difference; nil where nothing differs
 }
 
 // add counts one pair.

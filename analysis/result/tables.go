@@ -164,7 +164,7 @@ func firstColumns() []column.Of[FirstDifference] {
 	})
 }
 
-// errorRatio is how many times as large the error became in the op; null where one is not known or nothing was off before.
+// errorRatio is the growth of the error in the op; null where an error is not known or nothing was off before.
 func (f *FirstDifference) errorRatio() (float64, bool) {
 	if !(f.ErrorIn > 0) || math.IsInf(f.ErrorIn, 1) || math.IsNaN(f.ErrorOut) {
 		return 0, false
@@ -256,7 +256,7 @@ func summaryPlace() []column.Of[StepSummary] {
 	return stepOfRank(func(s *StepSummary) (rank, step uint32) { return s.Rank, s.Step })
 }
 
-// first is what differs first, or a row without any name.
+// first is the first difference, or a row without any name.
 func (s *StepSummary) first() *Difference {
 	if s.First != nil {
 		return s.First

@@ -10,13 +10,13 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// unpairedKey is an op of a place, and why nothing is said of it.
+// unpairedKey is an op of a place, and the reason that it is not judged.
 type unpairedKey struct {
 	op     uint64
 	reason string
 }
 
-// unpairedOps are the ops of one place that one run has alone, or of which nothing can be said.
+// unpairedOps are the ops of one place that one run has alone, or that cannot be judged.
 type unpairedOps map[unpairedKey]*unpairedOp
 
 type unpairedOp struct {
@@ -59,7 +59,7 @@ type unpairedRow struct {
 	at pair.Step
 }
 
-// take adds those of a place.
+// take adds the ops of a place.
 func (t *topUnpaired) take(at pair.Step, ops unpairedOps, names *names) {
 	if len(ops) == 0 || t.limit <= 0 || len(t.rows) >= t.limit && at.Step > t.rows[len(t.rows)-1].Step {
 		return
@@ -82,7 +82,7 @@ func compareUnpaired(a, b unpairedRow) int {
 		cmp.Compare(a.Op, b.Op), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Side, b.Side), cmp.Compare(a.op, b.op))
 }
 
-// named are the rows with their modules, each that of its own run.
+// named are the rows with their modules, each from its own run.
 func (t *topUnpaired) named(names *names) []Unpaired {
 	named := make([]Unpaired, len(t.rows))
 	for i, row := range t.rows {

@@ -24,12 +24,12 @@ func (c *Collector) unseenBefore(at pair.Step) string {
 	return strings.Join(parts, "; ")
 }
 
-// hidesForwards says whether a reason of what was not observed means that ops ran unseen.
+// hidesForwards says whether a reason means that ops ran unseen.
 func hidesForwards(reason string) bool {
 	return slices.Contains([]string{"compiled", "cuda graph", "other thread", "hook error", "dropped"}, reason)
 }
 
-// unseenOf counts what a rank did not observe up to a step, the first few by reason and subject.
+// unseenOf counts the gaps of a rank up to a step, the first few by reason and subject.
 func unseenOf(run *rows.Run, rank, step uint32) string {
 	counts := map[string]uint64{}
 	var order []string
