@@ -4,24 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tensortap/tensortap/analysis/compare"
-	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/producers/agent"
-	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Compare publishes what is not stored yet, pairs the ops and holds the runs against each other.
+// Compare pairs the ops of stored runs and holds them against each other.
 func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparison, *compare.Answer, error) {
-	comparison, err := c.prepare(ctx, &r)
+	comparison, err := c.prepare(ctx, r)
 	if err != nil {
 		return comparison, nil, err
 	}
@@ -33,75 +27,24 @@ func (c *Client) Compare(ctx context.Context, r CompareRequest) (report.Comparis
 	return comparison, answer, c.remember(ctx, r, &comparison)
 }
 
-// prepare makes sure that all that is judged is stored, and has the request name the offset of steps that it is judged by.
-func (c *Client) prepare(ctx context.Context, r *CompareRequest) (report.Comparison, error) {
+// prepare makes sure that all runs are stored.
+func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparison, error) {
 	if err := r.Validate(); err != nil {
 		return report.Comparison{}, err
 	}
 	comparison := report.Comparison{
-		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: !r.FoldersOnly(),
+		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: true,
 		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), MapArgument: r.mapArgument(),
 	}
 	if err := errors.Join(r.CheckFolders(), CheckRange(r.Steps)); err != nil {
 		return comparison, err
 	}
-	if err := c.provide(ctx, &comparison); err != nil {
-		return comparison, err
-	}
-	if err := c.CheckRank(ctx, comparison.Problem, r.Rank); err != nil {
-		return comparison, err
-	}
-	return comparison, c.pairOnlySteps(ctx, r, &comparison)
-}
-
-// pairOnlySteps pairs the only steps of two folders, whatever their numbers, unless an offset is given.
-func (c *Client) pairOnlySteps(ctx context.Context, r *CompareRequest, comparison *report.Comparison) error {
-	if comparison.Stored || r.StepOffset != 0 {
-		return nil
-	}
-	source := store.Open(c.database)
-	problem, err := source.Run(ctx, comparison.Problem)
-	if err != nil {
-		return err
-	}
-	bench, err := source.Run(ctx, comparison.Bench())
-	if err != nil {
-		return err
-	}
-	r.StepOffset = pair.OnlyStepsOffset(problem, bench)
-	return nil
-}
-
-// provide makes sure that all runs are stored.
-func (c *Client) provide(ctx context.Context, comparison *report.Comparison) error {
-	if comparison.Stored {
-		for _, run := range comparison.Runs() {
-			if err := c.checkNamed(ctx, run); err != nil {
-				return err
-			}
+	for _, run := range comparison.Runs() {
+		if err := c.checkNamed(ctx, run); err != nil {
+			return comparison, err
 		}
-		return nil
 	}
-	folders := comparison.Runs()
-	names := runNames(folders)
-	comparison.Problem, comparison.Benches = names[0], names[1:]
-	results := make([]PublishResult, len(folders))
-	group, publishCtx := errgroup.WithContext(ctx)
-	for i, folder := range folders {
-		group.Go(func() (err error) {
-			results[i], err = c.publishFolder(publishCtx, names[i], folder)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for _, result := range results {
-		comparison.Warnings = append(comparison.Warnings, result.Problems...)
-		comparison.WarningCount += result.ProblemCount
-		comparison.Tools = append(comparison.Tools, result.Tool)
-	}
-	return c.WaitStored(ctx)
+	return comparison, c.CheckRank(ctx, comparison.Problem, r.Rank)
 }
 
 // runNames makes different names for the runs in folders, the problem's first. A path may be longer than a name, or
@@ -120,10 +63,6 @@ func runNames(folders []string) []string {
 		}
 	}
 	return names
-}
-
-func (c *Client) publishFolder(ctx context.Context, run, path string) (PublishResult, error) {
-	return c.publish(ctx, dumps.Find, PublishRequest{Path: filepath.Clean(path), Run: run}, func(int64, int64) {})
 }
 
 // fill judges the runs.
@@ -146,7 +85,7 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 func (c *Client) findLiving(ctx context.Context, comparison *report.Comparison) {
 	for i, run := range []string{comparison.Problem, comparison.Bench()} {
 		recorded := &comparison.Recorded[i]
-		if comparison.Stored && recorded.Source == schemas.SourceCollector {
+		if recorded.Source == schemas.SourceCollector {
 			living, err := c.living(ctx, &agent.Request{RunID: schemas.RunID(run)})
 			recorded.Live = err == nil && len(living) > 0
 		}

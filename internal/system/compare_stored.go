@@ -12,12 +12,10 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows/store"
 )
 
-// judgeStored judges runs of the database, and stores what came of those that are named.
+// judgeStored judges runs of the database, and stores the result.
 func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
 	declared := judging.Comparison{Request: r.analysis(comparison.Runs()), Strict: r.Strict}
-	if comparison.Stored {
-		declared.Request.Keep.Limit = max(declared.Request.Keep.Limit, rememberedRows)
-	}
+	declared.Request.Keep.Limit = max(declared.Request.Keep.Limit, rememberedRows)
 	source := store.Open(c.database)
 	job, err := c.openStored(ctx, source, &declared.Request)
 	if err != nil {
@@ -27,9 +25,6 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 		if err := c.heedStored(ctx, r, source, job, declared.Request.Payloads, comparison); err != nil {
 			return nil, err
 		}
-	}
-	if !comparison.Stored {
-		return job.Run(ctx, nil)
 	}
 	if len(job.Merges()) == 0 && r.Map == nil { // else other programs were aligned
 		if _, err := c.publishAlignments(ctx, job); err != nil {
@@ -46,11 +41,7 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 // heedStored compares the raw tensors of stored runs, stores what they said, and has the comparison be judged by it and by
 // what is known of others.
 func (c *Client) heedStored(ctx context.Context, r CompareRequest, source *store.Source, job *compare.Job, known map[compare.PayloadPlace]judge.Payload, comparison *report.Comparison) error {
-	folders := r.Folders
-	if !comparison.Stored {
-		folders = [2]string{r.Problem, r.Bench()}
-	}
-	raw, err := compareRaw(ctx, folders, source, job, comparison)
+	raw, err := compareRaw(ctx, r.Folders, source, job, comparison)
 	if err != nil {
 		return err
 	}

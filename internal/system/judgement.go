@@ -12,9 +12,6 @@ import (
 
 // remember stores a comparison of stored runs, with what it names.
 func (c *Client) remember(ctx context.Context, r CompareRequest, answer *report.Comparison) error {
-	if !answer.Stored {
-		return nil
-	}
 	_, err := c.StoreComparison(ctx, row(r, answer), Findings(answer.Origins, answer.Remembered))
 	return err
 }

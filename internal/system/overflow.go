@@ -60,13 +60,13 @@ func (r OverflowRequest) analysis(run string, exceptions []judge.Exception) over
 	return overflow.Request{Run: run, Rank: r.Rank, Steps: r.Steps, Exceptions: exceptions}
 }
 
-// Overflow publishes the run if it is a folder, and says where NaN or infinity began in it.
+// Overflow says where NaN or infinity began in a stored run.
 func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overflow, *overflow.Answer, error) {
 	if err := r.Validate(); err != nil {
 		return report.Overflow{}, nil, err
 	}
-	said := report.Overflow{Run: r.Run, Argument: report.Argument(r.Run), Stored: !r.Folder()}
-	if err := c.provideRun(ctx, r, &said); err != nil {
+	said := report.Overflow{Run: r.Run, Argument: report.Argument(r.Run), Stored: true}
+	if err := c.checkNamed(ctx, r.Run); err != nil {
 		return said, nil, err
 	}
 	exceptions, err := judging.Exceptions(ctx, c.Door)
@@ -79,19 +79,6 @@ func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overfl
 	}
 	answer.Fill(&said)
 	return said, answer, nil
-}
-
-func (c *Client) provideRun(ctx context.Context, r OverflowRequest, said *report.Overflow) error {
-	if said.Stored {
-		return c.checkNamed(ctx, r.Run)
-	}
-	said.Run = runNames([]string{r.Run})[0]
-	published, err := c.publishFolder(ctx, said.Run, r.Run)
-	if err != nil {
-		return err
-	}
-	said.Warnings, said.WarningCount = published.Problems, published.ProblemCount
-	return c.WaitStored(ctx)
 }
 
 // WriteOverflow writes the note, one JSON object, or, in the other formats, the origins.
