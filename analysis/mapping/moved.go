@@ -17,8 +17,8 @@ type named struct {
 	arguments map[uint64]apiRule // by op of the problem
 }
 
-// Moved adds to the sites of the bench's tensors whose partners have another name those whose partners the map names.
-// The partner of a site is a site of the problem, or pair.Nobody.
+// Moved adds the pairs of the map to the pairs of sites with different names. The partner of a site is a site of the
+// problem, or pair.Nobody.
 func (s *Source) Moved(bench *rows.Tensors, moved map[uint64]uint64) map[uint64]uint64 {
 	n := &s.named
 	if len(n.sites) == 0 && len(n.arguments) == 0 {
@@ -59,7 +59,7 @@ func (s *Source) partner(id, name uint64) uint64 {
 	return schemas.SiteID(site.OpID, place.role, place.path)
 }
 
-// name finds what the map names in the programs of both runs.
+// name finds the names of the map in the programs of both runs.
 func (v *view) named(problem, bench names, renamed map[uint64]uint64) named {
 	n := named{sites: map[uint64]uint64{}, partners: map[uint64]bool{}, benchOps: map[uint64]bool{}, arguments: map[uint64]apiRule{}}
 	for id := range problem.ops {

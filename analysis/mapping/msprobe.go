@@ -14,13 +14,14 @@ type cellRule struct {
 	line           int
 }
 
-// layerRule is a line of msProbe's layer mapping: what a module of some class calls a child, as one or more parts.
+// layerRule is a line of msProbe's layer mapping: the name by which modules of some class call a child, as one or
+// more parts.
 type layerRule struct {
 	problem, bench string
 	line           int
 }
 
-// topLayer is the class of what holds the outermost modules, Cell its older name.
+// topLayer is the class of the parent of the outermost modules, Cell its older name.
 const (
 	topLayer    = "TopLayer"
 	oldTopLayer = "Cell"

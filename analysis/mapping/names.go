@@ -79,7 +79,7 @@ func (m *Map) api(name string) (string, int) {
 	return "", -1
 }
 
-// counted says of each line how many names of either run it fits, and how many pairs come of it.
+// counted counts for each line the names of either run that it fits, and the pairs it made.
 func (v *view) counted(recorded []*rows.Run) []Use {
 	uses := make([]Use, len(v.rules.Lines))
 	for i, line := range v.rules.Lines {
@@ -103,7 +103,7 @@ func (v *view) counted(recorded []*rows.Run) []Use {
 	return uses
 }
 
-// commonNames are those under which parts of the bench are joined.
+// commonNames are the names of joined parts of the bench.
 func (v *view) commonNames(bench names) map[string]bool {
 	joined := map[string]bool{}
 	for n := range v.rules.modules {
@@ -155,7 +155,7 @@ func (v *view) countAPIs(uses []Use, problem, bench names) {
 	}
 }
 
-// apisOf is how many ops of each API there are.
+// apisOf counts the ops of each API.
 func (v *view) apisOf(of names) map[string]int {
 	count := map[string]int{}
 	for id := range of.ops {

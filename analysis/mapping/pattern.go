@@ -101,7 +101,7 @@ func cutLast(name string) (head, last string) {
 	return name[:i], name[i+1:]
 }
 
-// compile makes a pattern that takes what lies below a name, too, as its last group.
+// compile makes a pattern that also takes names below a name, as its last group.
 func compile(name string) (*regexp.Regexp, []string, error) {
 	var b strings.Builder
 	var captures []string
@@ -130,14 +130,14 @@ func compile(name string) (*regexp.Regexp, []string, error) {
 	return compiled, captures, err
 }
 
-// match are the captured texts and what lies below the match; part is which of the list matched.
+// match has the captured texts and the rest below the match; part is the matched entry of the list.
 type match struct {
 	texts map[string]string
 	part  int
 	rest  string // empty, or from its dot on
 }
 
-// find matches a name, or what lies below one.
+// find matches a name, or a name below one.
 func (p *pattern) find(name string) (match, bool) {
 	for part, prefix := range p.prefixes {
 		groups := prefix.FindStringSubmatch(name)

@@ -15,7 +15,7 @@ type writer struct {
 	*view
 	own, others names
 	ofProblem   bool
-	renamed     map[uint64]uint64 // ops whose id became another
+	renamed     map[uint64]uint64 // ops with a new id
 	moved       map[rows.Call]rows.Call
 }
 
@@ -56,14 +56,14 @@ type group struct {
 	line    int
 }
 
-// groupKey tells calls of the same parts apart.
+// groupKey separates calls of the same parts.
 type groupKey struct {
 	rule, call int64
 	common     string
 	phase      string
 }
 
-// groups are the complete ones, whose whole the other run has.
+// groups are the complete groups whose whole the other run has.
 func (d *draft) groups() []group {
 	found := map[groupKey]*group{}
 	var order []groupKey
@@ -110,7 +110,7 @@ func (n names) has(path string) bool {
 	return ok
 }
 
-// join makes one op of several, and of what each of them called, where they called the same.
+// join makes one op of several, and of their calls, where these are the same.
 func (d *draft) join(g *group, members []int, common string, top bool) {
 	first := d.op(members[0])
 	whole := *first
@@ -153,8 +153,8 @@ func joinedName(first *schemas.OpRow, all []*schemas.OpRow, parts string) string
 	return first.Prefix + "." + first.ClassOrAPI + "." + strings.Join(calls, "+") + "." + first.Phase
 }
 
-// alikeChildren are what the parts called, the first of each, the second of each and so on; nothing where they called
-// other things.
+// alikeChildren are the calls of the parts, the first of each, the second of each and so on; nothing where the calls
+// differ.
 func (d *draft) alikeChildren(members []int) [][]int {
 	first := d.children[d.list[members[0]].OpID]
 	all := make([][]int, len(first))
@@ -180,7 +180,7 @@ func (d *draft) commonChild(children, parents []int, common string) string {
 	return common + strings.TrimPrefix(child.ModulePath, parent.ModulePath)
 }
 
-// joinSites says of the sites of the op at one position, a part, what they become.
+// joinSites gives the new sites of the op at one position, a part.
 func (d *draft) joinSites(g *group, whole *schemas.OpRow, at, part int, top bool) {
 	for _, id := range d.sites[d.list[at].OpID] {
 		site := d.recorded.Sites[id]
@@ -244,7 +244,7 @@ func (d *draft) updatesParameters(row schemas.ProgramRow) bool {
 	return d.rules.joins() && parent != nil && (parent.Level == schemas.LevelOptimizer || parent.Name == optimizerName)
 }
 
-// optimizerName is what calls are in that an optimizer makes.
+// optimizerName is the parent's name of an optimizer's calls.
 const optimizerName = "optimizer"
 
 // apart is the op under a name that none of the bench has, so that it pairs with nothing.
@@ -323,7 +323,7 @@ func (d *draft) current(op uint64) uint64 {
 	return op
 }
 
-// stacks are those of the calls where they stand now.
+// stacks are the stacks of the calls at their new positions.
 func (w *writer) stacks(recorded map[rows.Call]uint64) map[rows.Call]uint64 {
 	stacks := maps.Clone(recorded)
 	for call, stack := range recorded {

@@ -12,8 +12,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// Source gives the runs of another source as a map has them: parts joined, and modules of the problem by the names of
-// the bench. Ops keep the names under which they were recorded. Its methods may be called at the same time.
+// Source gives the runs of another source through a map: parts joined, and modules of the problem by the names of the
+// bench. Ops keep their recorded names. Its methods may be called at the same time.
 type Source struct {
 	of      rows.Source
 	rules   *Map
@@ -75,7 +75,7 @@ func (s *Source) Tensors(ctx context.Context, run *rows.Run, places []rows.Place
 	return seen, nil
 }
 
-// Line is the line of the map by which an op, of either run and as the definitions of the source have it, got its partner.
+// Line is the line of the map that gave an op its partner; the op is of either run, by the definitions of the source.
 func (s *Source) Line(op uint64) (Line, bool) {
 	at, ok := s.lines[op]
 	if !ok {
@@ -98,7 +98,7 @@ func (s *Source) Unmatched() []Line {
 	return lines
 }
 
-// Use is a line of a map and what came of it.
+// Use is a line of a map with its counts.
 type Use struct {
 	Line
 	Problem, Bench int // modules, APIs, ops or tensors of either run that it names
@@ -140,7 +140,7 @@ func cloned(d *rows.Definitions) *rows.Definitions {
 	}
 }
 
-// mostSamples is how many programs are looked at for the layouts of what is joined.
+// mostSamples is the number of programs read for the layouts of joined parts.
 const mostSamples = 64
 
 // learnLayouts reads a step of each program that joins parts, so that their layouts are defined before others read the

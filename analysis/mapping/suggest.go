@@ -12,10 +12,10 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Suggest writes a mapping file for two runs from a step of each: modules whose parameters have the same shapes and the
-// same statistics are one another's partners, in the order of execution, and so are a module and those whose parameters,
-// put behind each other, are its own; modules that hold partners are partners. It is empty where all have their names in
-// common. What it says is to be read before it is used: equal statistics are evidence, no proof.
+// Suggest writes a mapping file for two runs from a step of each. Modules whose parameters have the same shapes and
+// the same statistics are partners, in the order of execution. So are a module and several modules whose parameters,
+// put behind each other, are its own. Modules that hold partners are partners. The file is empty where all names are
+// equal. Read it before you use it: equal statistics are evidence, no proof.
 func Suggest(problem, bench *rows.Tensors, definitions *rows.Definitions) string {
 	s := suggestion{problem: modulesOf(problem, definitions), bench: modulesOf(bench, definitions), pairs: map[string]string{}, taken: map[string]bool{}}
 	s.pairEqual()
@@ -25,7 +25,7 @@ func Suggest(problem, bench *rows.Tensors, definitions *rows.Definitions) string
 	return s.written()
 }
 
-// module is a module with the parameters that a call of it was given.
+// module is a module with the parameters of one of its calls.
 type module struct {
 	path       string
 	parameters map[string]parameter
@@ -36,7 +36,7 @@ type parameter struct {
 	rows.Observation
 }
 
-// suggestion is what is paired so far: paths of the problem with paths of the bench, either of which may end in a list.
+// suggestion has the pairs so far: paths of the problem with paths of the bench, either of which may end in a list.
 type suggestion struct {
 	problem, bench []module
 	pairs          map[string]string
@@ -101,7 +101,7 @@ func sameStatistics(a, b *rows.Observation) bool {
 		within(schemas.MeasuredMean, a.Mean, b.Mean, spread) && within(schemas.MeasuredL2, a.L2, b.L2, math.Max(a.L2, b.L2))
 }
 
-// mostParts is how many modules one is looked for to be made of.
+// mostParts is the greatest number of modules that may make one.
 const mostParts = 4
 
 // join pairs modules of one run that follow each other in one parent with a module of the other that is all of them.
@@ -173,7 +173,8 @@ func (s *suggestion) listed(parts []module, side string) string {
 	return below(parent, "["+strings.Join(names, ", ")+"]")
 }
 
-// pairParents pairs what holds partners, from the innermost out, unless it holds partners of several.
+// pairParents pairs the parents of partners, from the innermost out, unless a parent holds partners
+// of several.
 func (s *suggestion) pairParents() {
 	for level := s.pairs; len(level) > 0; {
 		votes := map[string]map[string]int{}
@@ -199,7 +200,7 @@ func (s *suggestion) pairParents() {
 	}
 }
 
-// parentOf is what holds a module; of a list, what holds its parts.
+// parentOf is the parent of a module; for a list, the parent of its parts.
 func parentOf(path string) string {
 	before, _, listed := strings.Cut(path, ".[")
 	if listed {

@@ -7,7 +7,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// tensors are those of a place as the map has them, in the order of the parts that came first.
+// tensors are the tensors of a place through the map, in the order of their first parts.
 func (s *side) tensors(at rows.Place, recorded *rows.Tensors) *rows.Tensors {
 	of := s.programs[at]
 	if of == nil {
@@ -40,7 +40,7 @@ type whole struct {
 	rows []int // by part
 }
 
-// occurrence tells the tensors of one site apart.
+// occurrence separates the tensors of one site.
 type occurrence struct {
 	site  uint64
 	micro uint16

@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// view makes sides of runs, and adds to the definitions what they need.
+// view makes sides of runs, and adds their new definitions.
 type view struct {
 	rules       *Map
 	recorded    *rows.Definitions   // as they were
@@ -38,11 +38,11 @@ type side struct {
 	recorded, run *rows.Run
 	layouts       *layouts
 	programs      map[rows.Place]*program
-	open          *program // of steps that have not ended; nil where nothing is known of them
+	open          *program // of steps that have not ended; nil if they are unknown
 	renamed       map[uint64]uint64
 }
 
-// program is what becomes of the sites of a recorded program.
+// program has the targets of the sites of a recorded program.
 type program struct {
 	id    uint64
 	sites map[uint64]target
@@ -186,7 +186,7 @@ func (l *layouts) flatten() {
 	l.learning = false
 }
 
-// contentOf is what of a layout counts.
+// contentOf is the part of a layout that counts.
 func contentOf(row *schemas.LayoutRow, shape []int64) string {
 	var b strings.Builder
 	b.WriteString(row.Kind + "\x1f" + row.Dtype + "\x1f" + row.Literal + "\x1f")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Comparison is what is known of two runs, or more, held against each other.
+// Comparison has the facts about two runs, or more, that are compared.
 type Comparison struct {
 	Problem         string
 	Benches         []string // the first is paired with; with more, their spread is the tolerance
@@ -63,13 +63,13 @@ func (c *Comparison) unpaired() uint64 {
 	return c.Summary.Sum("only_problem_count") + c.Summary.Sum("only_bench_count")
 }
 
-// unknown says why nothing can be said, where nothing differs.
+// unknown is the reason of the verdict unknown.
 func (c *Comparison) unknown() string {
 	tally := c.Summary.Tally()
 	return tally.because(tally.doubt(c.incomplete() == ""))
 }
 
-// Gaps says, for each row of the completeness report that is not complete, what is missing.
+// Gaps describes each row of the completeness report that is not complete.
 func (t Table) Gaps() []string {
 	var gaps []string
 	for i := range t.Rows {
@@ -80,7 +80,7 @@ func (t Table) Gaps() []string {
 	return gaps
 }
 
-// incomplete says what is missing, empty when nothing is.
+// incomplete lists the gaps, empty when there are none.
 func (c *Comparison) incomplete() string {
 	gaps := c.Completeness.Gaps()
 	const shown = 3

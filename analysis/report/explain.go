@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Explanation is what is known of one op of two runs.
+// Explanation has the facts about one op of two runs.
 type Explanation struct {
 	Problem, Bench  string
 	Op              string
@@ -60,7 +60,7 @@ func (e *Explanation) WriteNote(to io.Writer, style Style) error {
 	return err
 }
 
-// line writes a label and, beside it, what it is about.
+// line writes a label and, beside it, its text.
 func (x *explanation) line(label, format string, values ...any) {
 	fmt.Fprintf(&x.text, "%-12s ", label)
 	fmt.Fprintf(&x.text, format, values...)
@@ -79,7 +79,7 @@ func (x *explanation) incomplete() {
 	x.line("INCOMPLETE", "%s", text)
 }
 
-// what says which op this is and how it got its partner.
+// what names the op and how it got its partner.
 func (x *explanation) what() {
 	get := func(column string) string { return x.Rows.Get(0, column).Text() }
 	x.line("op", "%s, rank %d, step %d, problem %s against bench %s", Printable(x.Op), x.Rank, x.Step, Printable(x.Problem), Printable(x.Bench))
@@ -115,7 +115,7 @@ func (x *explanation) place(column string) Value {
 	return x.Place.Get(0, column)
 }
 
-// pairing says in words by what an op has its partner.
+// pairing says in words how an op got its partner.
 func pairing(by, partner, benchRank, rank string) string {
 	text := map[string]string{
 		"only_problem": "the bench has no such op", "only_bench": "the problem has no such op",
@@ -155,7 +155,7 @@ func (x *explanation) stack() {
 
 func oneLine(text string) string { return Printable(strings.Join(strings.Fields(text), " ")) }
 
-// judgement says in one line what came of the op.
+// judgement says in one line how the op was judged.
 func (x *explanation) judgement() {
 	differs, in, out := 0, math.NaN(), math.NaN()
 	for i := range x.Rows.Rows {
@@ -200,7 +200,7 @@ func shortNumber(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// before lists the ops that ran before, and what they gave to this one.
+// before lists the ops that ran before, and their outputs that are inputs of this one.
 func (x *explanation) before() {
 	label := "before it"
 	given := map[string]bool{} // what a nearer op gave, others only passed on
@@ -233,7 +233,7 @@ func fresh(gives []string, given map[string]bool) []string {
 	return left
 }
 
-// elsewhere says in one line what the same op did at other steps and ranks.
+// elsewhere describes in one line the same op at other steps and ranks.
 func (x *explanation) elsewhere() {
 	places, differing, greatest := 0, 0, math.NaN()
 	var first string

@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// failuresShown is how many ranks that raised have a line of their own.
+// failuresShown is the number of ranks that raised with a line of their own.
 const failuresShown = 4
 
 // FailureLines say of each rank that raised which op did so last, and how: the first ranks, then how many more.

@@ -1,6 +1,7 @@
 package report
 
-// jumps says where the error of a rank grows by orders of magnitude: what differs before is likely to be noise.
+// jumps names the places where the error of a rank grows by orders of magnitude: earlier differences are likely
+// to be noise.
 func (n *note) jumps() {
 	const most = 3
 	for i := range n.Jumps.Rows[:min(most, len(n.Jumps.Rows))] {
@@ -10,7 +11,7 @@ func (n *note) jumps() {
 	}
 }
 
-// unseen says what was not observed before an origin; what is the same of several is said once.
+// unseen describes the gaps before an origin; a gap common to several is described once.
 func (n *note) unseen(origins Table, i int) {
 	unseen := origins.Get(i, "unseen")
 	if unseen.Exact == "" || i > 0 && unseen.Exact == origins.Get(i-1, "unseen").Exact {
@@ -19,7 +20,7 @@ func (n *note) unseen(origins Table, i int) {
 	n.line("not observed", "%s", unseen.Text())
 }
 
-// orBefore is said where not all that ran before an origin was observed.
+// orBefore is the text for an origin with gaps before it.
 func orBefore(origins Table, i int) string {
 	if origins.Get(i, "at_or_before").True() {
 		return ", or before it"

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Merge is a run whose ranks were merged, group by group, so that it can be held against one with groups of another size.
+// Merge is a run whose ranks were merged, group by group, to be compared with a run of another group size.
 type Merge struct {
 	Side   string              `json:"side"` // problem or bench
 	Run    string              `json:"run"`
 	Groups map[uint32][]uint32 `json:"groups"` // its ranks, by the least of them, which is the merged one's number
 }
 
-// words says what was done.
+// words describes the merge.
 func (m Merge) words() string {
 	var groups []string
 	for _, least := range slices.Sorted(maps.Keys(m.Groups)) {

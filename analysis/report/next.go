@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// advice collects what to do next, the most useful first.
+// advice collects the next steps, the most useful first.
 type advice struct {
 	*Comparison
 	style Style
 	lines []string
 }
 
-// Next is what to do now: commands that can be pasted, where there is one, else a sentence.
+// Next is a next step: commands to paste, where there is one, else a sentence.
 func (c *Comparison) Next(style Style) []string {
 	a := advice{Comparison: c, style: style}
 	switch c.Verdict {
@@ -50,7 +50,7 @@ func (a *advice) compare(flags string) {
 	a.command("compare %s %s %s", a.ProblemArgument, a.BenchArgument, flags)
 }
 
-// explain shows more of what differs.
+// explain shows more of the differences.
 func (a *advice) explain() {
 	origins := (&note{Comparison: a.Comparison}).origins()
 	switch {
@@ -70,14 +70,14 @@ func (a *advice) explain() {
 	}
 }
 
-// explainOp shows the op in which it began, where that is known.
+// explainOp shows the op of the origin, where that is known.
 func (a *advice) explainOp(origins Table) {
 	if len(origins.Rows) > 0 {
 		a.command("explain --problem %s --bench %s --op %s", a.ProblemArgument, a.BenchArgument, Argument(origins.Get(0, "op").Exact))
 	}
 }
 
-// alone shows what has no partner.
+// alone shows the ops without partner.
 func (a *advice) alone() {
 	switch {
 	case a.unpaired() == 0:
@@ -88,7 +88,7 @@ func (a *advice) alone() {
 	}
 }
 
-// publishing is what stores folders: a command for each tool that wrote one.
+// publishing has the commands that store folders: one for each tool that wrote one.
 func (a *advice) publishing() string {
 	var commands []string
 	for _, tool := range a.Tools {

@@ -51,7 +51,8 @@ func (a *advice) capture(at *narrowPlace) {
 	}
 }
 
-// dumpAgain says what msProbe's config.json has to hold for more of the place, and no more than that.
+// dumpAgain gives the part of msProbe's config.json that records more of the place, and no more than
+// that.
 func (a *advice) dumpAgain(at *narrowPlace) {
 	list, err := json.Marshal([]string{at.listed})
 	if err != nil {
@@ -66,14 +67,15 @@ func (a *advice) dumpAgain(at *narrowPlace) {
 	}
 }
 
-// narrowPlace is where more has to be recorded.
+// narrowPlace is the place to record in more detail.
 type narrowPlace struct {
 	rank, step string
 	module     string // path; empty for the whole model
 	listed     string // part of the names of all its ops, as msProbe's list takes it
 }
 
-// narrowed is the place of the first origin. What gave an input of unseen origin ran in the module that calls this one.
+// narrowed is the place of the first origin. The source of an input of unseen origin ran in the module that calls
+// this one.
 func narrowed(origins Table) narrowPlace {
 	get := func(column string) string { return origins.Get(0, column).Exact }
 	op, path := get("op"), strings.TrimPrefix(get("module"), "-")
@@ -97,7 +99,7 @@ func withoutCall(op string) string {
 	return op
 }
 
-// scope is the flag that narrows what is recorded to the module; empty for the whole model.
+// scope is the flag that narrows recording to the module; empty for the whole model.
 func (p *narrowPlace) scope() string {
 	if p.module == "" {
 		return ""

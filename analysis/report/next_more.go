@@ -7,7 +7,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// complete says what is missing to say anything.
+// complete names the gaps that hide the verdict.
 func (a *advice) complete() {
 	tally := a.Summary.Tally()
 	switch tally.doubt(a.incomplete() == "") {
@@ -32,7 +32,7 @@ func (a *advice) complete() {
 	a.alone()
 }
 
-// inCommon says how runs without a tensor in common may be held against each other.
+// inCommon says how to compare runs without a tensor in common.
 func (a *advice) inCommon(tally *Tally) {
 	problem, bench := a.Recorded[0].Steps, a.Recorded[1].Steps
 	switch {
@@ -50,7 +50,7 @@ func (a *advice) inCommon(tally *Tally) {
 	}
 }
 
-// whole says how to come by what is missing.
+// whole says how to get the missing rows.
 func (a *advice) whole() {
 	switch {
 	case a.WarningCount > 0:
@@ -97,7 +97,7 @@ func (a *advice) commonSteps() (first, last uint32, any bool) {
 	return first, last, any
 }
 
-// prove says what would prove that the runs are the same, or that they are not.
+// prove says which evidence would prove that the runs are the same, or that they are not.
 func (a *advice) prove() {
 	const why = "statistics prove differences, these prove equality"
 	switch {
@@ -117,7 +117,7 @@ func (a *advice) prove() {
 	}
 }
 
-// hasTensors says whether raw tensors lie beside what was recorded.
+// hasTensors says whether raw tensors lie beside the recorded rows.
 func (r *Recorded) hasTensors() bool {
 	return r.Source == schemas.SourceSGLangDumper || r.Source == schemas.SourceMsprobe && r.Task == "tensor"
 }

@@ -36,7 +36,8 @@ func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 	return err
 }
 
-// WriteVerdict writes of the note what matters most: the verdict, where the difference began, and what to do now.
+// WriteVerdict writes the most important part of the note: the verdict, where the difference began, and the next
+// step.
 func (c *Comparison) WriteVerdict(to io.Writer, style Style) error {
 	n := &note{Comparison: c, style: style}
 	n.incomplete()
@@ -47,7 +48,7 @@ func (c *Comparison) WriteVerdict(to io.Writer, style Style) error {
 	return err
 }
 
-// line writes a label and, beside it, what it is about.
+// line writes a label and, beside it, its text.
 func (n *note) line(label, format string, values ...any) {
 	fmt.Fprintf(&n.text, "%-12s ", label)
 	fmt.Fprintf(&n.text, format, values...)
@@ -82,7 +83,7 @@ func (n *note) verdict() {
 	}
 }
 
-// band says what several bench runs are good for.
+// band says how several bench runs are used.
 func (n *note) band() string {
 	const enough = 3
 	if len(n.Benches) < enough {
@@ -145,7 +146,7 @@ func (n *note) judged() string {
 	return strings.Join(parts, ", ")
 }
 
-// alone says what has no partner, with the first ones by name.
+// alone counts the ops without partner, with the first ones by name.
 func (n *note) alone() {
 	n.line("unpaired", "%s only in the problem, %s only in the bench, %s unknown", thousands(n.Summary.Sum("only_problem_count")),
 		thousands(n.Summary.Sum("only_bench_count")), thousands(n.Summary.Sum("unknown_count")))
@@ -165,7 +166,7 @@ func (n *note) raised() {
 	}
 }
 
-// next says what to do now, a line each.
+// next writes the next steps, a line each.
 func (n *note) next() {
 	label := "next"
 	for _, line := range n.Next(n.style) {

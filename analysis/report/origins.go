@@ -55,7 +55,7 @@ func (n *note) origin(label string, t Table, i int) {
 	}
 }
 
-// microStep says in which micro step an origin is, where its step has several.
+// microStep gives the micro step of an origin, if its step has several.
 func microStep(t Table, i int) string {
 	at, all := t.Get(i, "micro_step").Number, t.Get(i, "micro_step_count").Number
 	if !(all > 1) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Overflow is what is known of NaN and infinity in one run.
+// Overflow has the facts about NaN and infinity in one run.
 type Overflow struct {
 	Run          string
 	Argument     string // what to write for the run in the next command
@@ -21,7 +21,8 @@ type Overflow struct {
 // Finiteness is the answer about one run.
 type Finiteness string
 
-// The answers: with Unsure nothing was found in what is there, but too much is missing to say more.
+// The answers: with Unsure nothing was found in the stored rows, but too many are missing to
+// decide.
 const (
 	Finite    Finiteness = "finite"
 	NotFinite Finiteness = "not_finite"
@@ -39,7 +40,7 @@ func (o *Overflow) Judge() Finiteness {
 	return Finite
 }
 
-// unsure says why nothing can be said, where nothing was found.
+// unsure is the reason of Unsure.
 func (o *Overflow) unsure() string {
 	switch {
 	case len(o.Summary.Rows) == 0:
@@ -136,7 +137,7 @@ func (o *Overflow) next(n *note) {
 	}
 }
 
-// few joins what a line has room for.
+// few joins as many as a line has room for.
 func few(texts []string) string {
 	const shown = 3
 	if len(texts) > shown {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// NameParts says of each origin, in their order, whose part it is, where ranks were merged. The first of those ranks is
-// the one that the origin names.
+// NameParts names the rank for each origin, in their order, where ranks were merged. The first of those ranks is the
+// one that the origin names.
 func (c *Comparison) NameParts(parts []Part) {
 	c.Parts = parts
 	for origin, part := range parts {
@@ -20,7 +20,7 @@ func (c *Comparison) NameParts(parts []Part) {
 	}
 }
 
-// Part is whose part of a merged tensor is wrong.
+// Part names the ranks whose part of a merged tensor is wrong.
 type Part struct {
 	Ranks []uint32 `json:"ranks"` // several where none stands out
 	Why   string   `json:"why"`   // empty where none does
@@ -39,7 +39,7 @@ func (t Table) set(row int, column string, number uint32) {
 	}
 }
 
-// part says whose part of a merged tensor an origin is.
+// part names the ranks of an origin in a merged tensor.
 func (n *note) part(origin int) {
 	if origin >= len(n.Parts) || len(n.Parts[origin].Ranks) == 0 {
 		return
@@ -52,7 +52,7 @@ func (n *note) part(origin int) {
 	n.line("", "in rank %s: %s", rankList(part.Ranks), part.Why)
 }
 
-// withParts adds to each origin the ranks whose part it is.
+// withParts adds those ranks to each origin.
 func (t Table) withParts(parts []Part) Table {
 	if len(parts) == 0 {
 		return t

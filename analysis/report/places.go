@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// places shows what the op took and gave: both sides below each other, in columns.
+// places shows inputs and outputs of the op: both sides below each other, in columns.
 func (x *explanation) places() {
 	cells := [][]string{{"", "", "", "min", "max", "mean", "l2", "elements", ""}}
 	order := x.order()
@@ -104,7 +104,7 @@ func (x *explanation) side(row int, side, name, judged string) []string {
 	return []string{name, side, what, get("min"), get("max"), get("mean"), get("l2"), get("element_count"), judged}
 }
 
-// judged is the verdict with what it rests on, as: diverged by statistics, error 0.25, tolerance 1e-6.
+// judged is the verdict with its evidence, as: diverged by statistics, error 0.25, tolerance 1e-6.
 func (x *explanation) judged(row int) string {
 	get := func(column string) Value { return x.Rows.Get(row, column) }
 	text := strings.ReplaceAll(get("verdict").Text(), "_", " ")
@@ -126,7 +126,7 @@ func (x *explanation) judged(row int) string {
 	return text
 }
 
-// estimate is an error with what is known of its exactness: statistics prove only how large it is at least.
+// estimate is an error with its exactness: statistics prove only a lower bound.
 func estimate(e, low, high Value) string {
 	text := shortNumber(e.Number)
 	switch {
@@ -138,7 +138,7 @@ func estimate(e, low, high Value) string {
 	return fmt.Sprintf("%s (%.3g to %.3g)", text, low.Number, high.Number)
 }
 
-// msprobe is what msProbe says of the same tensor, where that is known.
+// msprobe is msProbe's result for the same tensor, where that is known.
 func (x *explanation) msprobe(row int) string {
 	for i := range x.Msprobe.Rows {
 		same := func(column string) bool { return x.Msprobe.Get(i, column).Exact == x.Rows.Get(row, column).Exact }

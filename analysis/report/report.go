@@ -1,6 +1,5 @@
-// Package report turns the answer of a query, an Arrow stream, into what a
-// person or a program reads: text, JSON or CSV. Arrow and Parquet come from the
-// database as they are.
+// Package report turns the answer of a query, an Arrow stream, into text, JSON or CSV for people
+// and programs. Arrow and Parquet come from the database as they are.
 package report
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// Format is how an answer is written.
+// Format is the format of an answer.
 type Format string
 
 // The formats of --output.
@@ -30,7 +29,7 @@ func Formats() []string {
 	return []string{string(Text), string(JSON), string(CSV), string(Arrow), string(Parquet)}
 }
 
-// Style is how an answer looks.
+// Style is the look of an answer.
 type Style struct {
 	Format   Format
 	Color    bool     // only text on a terminal has colours

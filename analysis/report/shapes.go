@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// SameShapes says in a sentence what the report shape_diff held against each other and found the same, by shape_diff_summary.
+// SameShapes says in a sentence which steps the report shape_diff compared and found the same, by shape_diff_summary.
 func SameShapes(problem, bench string, summary Table) string {
 	steps := int(summary.Sum("step_count"))
 	if steps == 0 {

@@ -15,7 +15,7 @@ func Argument(word string) string {
 	case strings.IndexFunc(word, func(r rune) bool { return !unicode.IsPrint(r) }) < 0:
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	// The form of bash and zsh for what would spoil a terminal.
+	// The form of bash and zsh for characters that would spoil a terminal.
 	text := strconv.Quote(word)
 	return "$'" + strings.NewReplacer(`\"`, `"`, `'`, `\'`).Replace(text[1:len(text)-1]) + "'"
 }

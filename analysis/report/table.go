@@ -124,7 +124,8 @@ func (t Table) Get(row int, column string) Value {
 	return Value{Null: true, Number: math.NaN()}
 }
 
-// longest is how much of a text is shown to people: one long name must not fill the screen, or every line of a table.
+// longest is the greatest length of a text for people: one long name must not fill the screen, or every line of a
+// table.
 const longest = 300
 
 // Text is the value for reading: six digits of a fraction, seconds of a time, - for null, the beginning of a long text.

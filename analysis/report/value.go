@@ -68,8 +68,8 @@ func formatFloat(v float64, bits int) string {
 	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
-// appendJSON appends a value as JSON: ids and what is not finite as strings,
-// whole numbers as numbers.
+// appendJSON appends a value as JSON: ids and non-finite numbers as strings, whole numbers as
+// numbers.
 func appendJSON(to []byte, name string, column arrow.Array, i int) []byte {
 	if isNull(column, i) {
 		return append(to, "null"...)

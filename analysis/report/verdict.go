@@ -3,7 +3,8 @@ package report
 // Verdict is the answer of a comparison.
 type Verdict string
 
-// The verdicts: with Unknown nothing differs in what is there, but too much is missing to say more.
+// The verdicts: with Unknown nothing differs in the stored rows, but too many are missing to
+// decide.
 const (
 	Same    Verdict = "same"
 	Differs Verdict = "differs"
@@ -15,7 +16,7 @@ type Tally struct {
 	Places        uint64 // ranks and steps of either run
 	Paired        uint64 // and judged
 	Unknown       uint64 // paired or not
-	Measured      uint64 // pairs of which there are numbers
+	Measured      uint64 // pairs with numbers
 	Differing     uint64
 	AloneUnknown  uint64 // without a partner, as their rank or step is not in both runs
 	BitsDiffer    uint64 // under the same statistics
@@ -44,7 +45,7 @@ func (t Tally) Plus(o Tally) Tally {
 	return t
 }
 
-// Judge is the verdict, and why nothing can be said where that is Unknown.
+// Judge is the verdict, and the reason of Unknown.
 func (t Tally) Judge(complete bool) (Verdict, string) {
 	if t.Differing > 0 {
 		return Differs, ""
@@ -55,7 +56,7 @@ func (t Tally) Judge(complete bool) (Verdict, string) {
 	return Same, ""
 }
 
-// doubt is why nothing can be said, where nothing differs.
+// doubt is the reason of Unknown, empty where nothing is in doubt.
 type doubt int
 
 const (

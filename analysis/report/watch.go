@@ -115,7 +115,7 @@ func (e *WatchEvent) differing() string {
 	return ", " + thousands(e.Differing) + " differ"
 }
 
-// reservation says what is missing, with the first reasons, or why else nothing can be said.
+// reservation lists the gaps, with the first reasons, or else the reason of unknown.
 func (e *WatchEvent) reservation() string {
 	switch {
 	case len(e.Incomplete) == 0 && e.Because == "":
