@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/mapping"
-	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
@@ -177,8 +175,7 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, param
 	})
 }
 
-// prepareReport finds the gaps of the answer, while missing verdicts are judged, or programs
-// aligned.
+// prepareReport finds the gaps of the answer, while missing verdicts are judged.
 func (a *app) prepareReport(ctx context.Context, client *system.Client, words *judgedWords, r sql.Report, parameters map[string]string) error {
 	var gaps []string
 	group, ctx := errgroup.WithContext(ctx)
@@ -186,12 +183,9 @@ func (a *app) prepareReport(ctx context.Context, client *system.Client, words *j
 		gaps, err = client.Gaps(ctx, named(parameters)...)
 		return err
 	})
-	group.Go(func() error {
-		if r.Judged() {
-			return a.judged(ctx, client, words, parameters)
-		}
-		return a.align(ctx, client, parameters)
-	})
+	if r.Judged() {
+		group.Go(func() error { return a.judged(ctx, client, words, parameters) })
+	}
 	err := group.Wait()
 	a.tellGaps(gaps)
 	return err
@@ -233,26 +227,6 @@ func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters m
 	summary, err := client.Report(ctx, "shape_diff_summary", parameters)
 	if err == nil {
 		_, err = fmt.Fprintln(a.stdout, report.SameShapes(parameters["problem"], parameters["bench"], summary))
-	}
-	return err
-}
-
-// align pairs the ops of two runs before they are compared.
-func (a *app) align(ctx context.Context, client *system.Client, parameters map[string]string) error {
-	if parameters["problem"] == "" || parameters["bench"] == "" {
-		return nil
-	}
-	var offset int64
-	if text := parameters["step_offset"]; text != "" {
-		var err error
-		if offset, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return fmt.Errorf("--step-offset %s: want a whole number", strconv.Quote(text))
-		}
-	}
-	err := client.Align(ctx, parameters["problem"], parameters["bench"], offset)
-	if tooMany := (*pair.TooManyProgramsError)(nil); errors.As(err, &tooMany) {
-		fmt.Fprintln(a.stderr, "INCOMPLETE:", tooMany)
-		return nil
 	}
 	return err
 }

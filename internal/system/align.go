@@ -9,35 +9,12 @@ import (
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/pair/align"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // alignmentRows is how many rows of alignments a message holds.
 const alignmentRows = 16_384
-
-// Align pairs the ops of every two different programs that the runs have at the same place, stores how, and returns when
-// the database has it. What is stored already by the rules of today is left as it is. The error is a
-// pair.TooManyProgramsError where some programs are left to the names of their ops.
-func (c *Client) Align(ctx context.Context, problem, bench string, stepOffset int64) error {
-	request := compare.DefaultRequest()
-	request.Problem, request.Benches, request.StepOffset = problem, []string{bench}, stepOffset
-	job, err := compare.Open(ctx, store.Open(c.database), request)
-	if err != nil {
-		return fmt.Errorf("align %s with %s: %w", problem, bench, err)
-	}
-	published, err := c.publishAlignments(ctx, job)
-	if err != nil {
-		return fmt.Errorf("align %s with %s: %w", problem, bench, err)
-	}
-	if published {
-		if err := c.WaitStored(ctx); err != nil {
-			return err
-		}
-	}
-	return job.TooManyPrograms()
-}
 
 // publishAlignments publishes how the programs of a comparison were aligned, and says whether the database lacked any of it.
 func (c *Client) publishAlignments(ctx context.Context, job *compare.Job) (published bool, err error) {

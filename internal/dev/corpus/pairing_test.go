@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/dev/corpus"
+	"github.com/tensortap/tensortap/internal/system"
 )
 
 // paired is the ops of two programs: the partner of each of the problem's, empty for none, and those of the bench alone.
@@ -21,25 +22,15 @@ func (b *bench) pairs(ctx context.Context, c corpus.Case) (paired, error) {
 	if err := b.publish(ctx, c); err != nil {
 		return p, err
 	}
-	if err := b.Align(ctx, c.Problem.Name, c.Bench.Name, 0); err != nil {
-		return p, err
-	}
-	table, err := b.Table(ctx, `
-		SELECT po.name AS problem_op, bo.name AS bench_op
-		FROM tap.alignments AS a
-		LEFT JOIN tap.ops AS po ON po.op_id = a.problem_op_id
-		LEFT JOIN tap.ops AS bo ON bo.op_id = a.bench_op_id
-		WHERE (a.problem_program_id, a.bench_program_id) IN (
-			SELECT p.program_id, b.program_id FROM tap.steps AS p CROSS JOIN tap.steps AS b
-			WHERE p.run_id = xxh3(concat({problem:String}, char(31))) AND b.run_id = xxh3(concat({bench:String}, char(31)))
-		)`, names(c))
-	for i := range table.Rows {
-		op := table.Get(i, "problem_op").Exact
-		if op == "" {
-			p.alone = append(p.alone, table.Get(i, "bench_op").Exact)
+	request := system.DefaultCompareRequest()
+	request.Problem, request.Benches = c.Problem.Name, []string{c.Bench.Name}
+	ops, err := b.Pairing(ctx, request)
+	for i := range ops {
+		if ops[i].ProblemOp == "" {
+			p.alone = append(p.alone, ops[i].BenchOp)
 			continue
 		}
-		p.partner[op] = table.Get(i, "bench_op").Exact
+		p.partner[ops[i].ProblemOp] = ops[i].BenchOp
 	}
 	return p, err
 }
