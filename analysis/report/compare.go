@@ -26,15 +26,14 @@ type Comparison struct {
 	Completeness    Table       // completeness of all runs
 	ProblemArgument string      // what to write for the runs in the next command
 	BenchArgument   string
-	MapArgument     string   // likewise for the mapping file; empty without one
+	Asked           Asked    // what else to write there
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
-	PayloadPairs    int      // of raw tensors that were compared element by element
-	Failures        Table    // ops of the runs that raised; no columns where nobody asked
-	Tools           []string // that wrote the folders, as `tensortap publish` names them; none where runs are stored
-	Stored          bool     // the runs stay stored, so that reports can be asked for
-	Merges          []Merge  // what was made of runs whose ranks had to be merged first
-	Parts           []Part   // of merged ranks, whose part each origin is
+	PayloadPairs    int     // of raw tensors that were compared element by element
+	Failures        Table   // ops of the runs that raised; no columns where nobody asked
+	Stored          bool    // the runs stay stored, so that reports can be asked for
+	Merges          []Merge // what was made of runs whose ranks had to be merged first
+	Parts           []Part  // of merged ranks, whose part each origin is
 }
 
 // Recorded is how a run was recorded; what is not known is empty.

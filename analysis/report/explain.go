@@ -23,6 +23,7 @@ type Explanation struct {
 	Gaps            []string // what is missing of both runs
 	ProblemArgument string   // what to write for the names in the next command
 	BenchArgument   string
+	Asked           Asked // what else to write there
 	WholeStack      bool
 	Stored          bool     // the runs stay stored, so that reports can be asked for
 	Warnings        []string // what of the dumps could not be read, the first ones
@@ -259,11 +260,13 @@ func (x *explanation) elsewhere() {
 }
 
 func (x *explanation) next() {
-	command := "compare %s %s --output csv"
+	asked := x.Asked
+	asked.Rank, asked.Steps = fmt.Sprint(x.Rank), fmt.Sprint(x.Step)
 	if x.Stored {
-		command = "report divergence --problem %s --bench %s"
+		x.line("next", "%s report divergence --problem %s --bench %s%s", x.style.program(), x.ProblemArgument, x.BenchArgument, asked.forReport())
+		return
 	}
-	x.line("next", "%s "+command+" --rank %d --steps %d", x.style.program(), x.ProblemArgument, x.BenchArgument, x.Rank, x.Step)
+	x.line("next", "%s compare %s %s%s --output csv", x.style.program(), x.ProblemArgument, x.BenchArgument, asked.forCompare())
 }
 
 // ExplanationObject is an explanation for programs. Its fields stay; more may come.

@@ -1,10 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // advice collects the next steps, the most useful first.
 type advice struct {
@@ -45,26 +41,28 @@ func (a *advice) command(format string, words ...any) {
 	a.say("%s "+format, append([]any{a.style.program()}, words...)...)
 }
 
-// compare adds this comparison once more, asked otherwise.
-func (a *advice) compare(flags string) {
-	a.command("compare %s %s %s", a.ProblemArgument, a.BenchArgument, flags)
+// compare adds this comparison once more, with more flags.
+func (a *advice) compare(flags string) { a.compareAs(a.Asked, flags) }
+
+// compareAs adds a comparison of the same runs, asked otherwise, with more flags.
+func (a *advice) compareAs(asked Asked, flags string) {
+	a.command("compare %s %s%s%s", a.ProblemArgument, a.BenchArgument, asked.forCompare(), flags)
 }
 
 // explain shows more of the differences.
 func (a *advice) explain() {
 	origins := (&note{Comparison: a.Comparison}).origins()
 	switch {
-	case a.MapArgument != "":
-		a.compare("--map " + a.MapArgument + " --limit 100 --output csv")
+	case a.Asked.Map != "":
+		a.compare(" --limit 100 --output csv")
 	case !a.Stored:
 		if len(a.Merges) == 0 {
 			a.explainOp(origins)
 		}
-		a.compare("--limit 100 --output csv")
-		a.say("%[1]s up, publish both with %[2]s, and ask %[1]s report", a.style.program(), a.publishing())
+		a.compare(" --limit 100 --output csv")
 	case len(origins.Rows) > 0:
 		a.explainOp(origins)
-		a.command("report divergence --problem %s --bench %s --texts 0 --limit 100", a.ProblemArgument, a.BenchArgument)
+		a.command("report divergence --problem %s --bench %s%s --texts 0 --limit 100", a.ProblemArgument, a.BenchArgument, a.Asked.forReport())
 	default:
 		a.alone()
 	}
@@ -72,9 +70,19 @@ func (a *advice) explain() {
 
 // explainOp shows the op of the origin, where that is known.
 func (a *advice) explainOp(origins Table) {
-	if len(origins.Rows) > 0 {
-		a.command("explain --problem %s --bench %s --op %s", a.ProblemArgument, a.BenchArgument, Argument(origins.Get(0, "op").Exact))
+	if len(origins.Rows) == 0 {
+		return
 	}
+	at := ""
+	if a.severalPlaces() {
+		at = fmt.Sprintf(" --step %s --rank %s", origins.Get(0, "step").Exact, origins.Get(0, "rank").Exact)
+	}
+	a.command("explain --problem %s --bench %s%s --op %s%s", a.ProblemArgument, a.BenchArgument, a.Asked.forExplain(), Argument(origins.Get(0, "op").Exact), at)
+}
+
+// severalPlaces says whether the runs may have an op of one name at several steps or ranks.
+func (a *advice) severalPlaces() bool {
+	return len(a.Summary.Rows) > 1 || len(a.Recorded[0].Steps) > 1 || a.Asked.narrow()
 }
 
 // alone shows the ops without partner.
@@ -82,22 +90,8 @@ func (a *advice) alone() {
 	switch {
 	case a.unpaired() == 0:
 	case a.Stored:
-		a.command("report unpaired --problem %s --bench %s", a.ProblemArgument, a.BenchArgument)
-	case len(a.Tools) > 0:
-		a.say("%[1]s up, publish both with %[2]s, and ask %[1]s report unpaired", a.style.program(), a.publishing())
+		a.command("report unpaired --problem %s --bench %s%s", a.ProblemArgument, a.BenchArgument, a.Asked.forReport())
 	}
-}
-
-// publishing has the commands that store folders: one for each tool that wrote one.
-func (a *advice) publishing() string {
-	var commands []string
-	for _, tool := range a.Tools {
-		command := a.style.program() + " publish " + tool + " DIR --run NAME"
-		if !slices.Contains(commands, command) {
-			commands = append(commands, command)
-		}
-	}
-	return strings.Join(commands, " and ")
 }
 
 // sameInputs says that runs which are given other data cannot but differ.

@@ -24,7 +24,7 @@ func (a *advice) complete() {
 	case onlyChecksumsDiffer:
 		a.prove()
 	case bothNotFinite:
-		a.command("overflow %s", a.ProblemArgument)
+		a.command("overflow %s%s", a.ProblemArgument, a.Asked.forOverflow())
 	case onlyChance:
 		a.say("record more of both runs: nothing that was computed is in it")
 	case noDoubt:
@@ -39,14 +39,18 @@ func (a *advice) inCommon(tally *Tally) {
 	case a.WarningCount > 0:
 		a.whole()
 	case tally.AloneUnknown > 0 && len(problem) > 0 && len(bench) > 0 && problem[0] != bench[0]:
-		a.compare(fmt.Sprintf("--step-offset %d", int64(bench[0])-int64(problem[0])))
+		asked := a.Asked
+		asked.StepOffset = int64(bench[0]) - int64(problem[0])
+		a.compareAs(asked, "")
 	case tally.AloneUnknown > 0:
 		a.say("record the same steps and ranks of both runs")
-	case a.MapArgument != "":
-		a.say("correct the lines of %s that made no pair", a.MapArgument)
+	case a.Asked.Map != "":
+		a.say("correct the lines of %s that made no pair", Argument(a.Asked.Map))
 	default:
-		a.compare("--suggest-map > map.yaml")
-		a.compare("--map map.yaml")
+		a.compare(" --suggest-map > map.yaml")
+		asked := a.Asked
+		asked.Map = "map.yaml"
+		a.compareAs(asked, "")
 	}
 }
 
@@ -67,14 +71,17 @@ func (a *advice) whole() {
 
 // bothHave compares the first steps without gap that both runs have on all ranks, if there are any.
 func (a *advice) bothHave() {
-	switch first, last, any := a.commonSteps(); {
-	case !any:
+	first, last, any := a.commonSteps()
+	if !any {
 		a.say("record the same steps and ranks of both runs")
-	case first == last:
-		a.compare(fmt.Sprintf("--steps %d", first))
-	default:
-		a.compare(fmt.Sprintf("--steps %d-%d", first, last))
+		return
 	}
+	asked := a.Asked
+	asked.Steps = fmt.Sprint(first)
+	if first != last {
+		asked.Steps = fmt.Sprintf("%d-%d", first, last)
+	}
+	a.compareAs(asked, "")
 }
 
 func (a *advice) commonSteps() (first, last uint32, any bool) {
@@ -101,10 +108,8 @@ func (a *advice) commonSteps() (first, last uint32, any bool) {
 func (a *advice) prove() {
 	const why = "statistics prove differences, these prove equality"
 	switch {
-	case a.Recorded[0].hasTensors() && a.Recorded[1].hasTensors() && a.Stored:
-		a.compare("--payload --problem-dir DIR --bench-dir DIR")
 	case a.Recorded[0].hasTensors() && a.Recorded[1].hasTensors():
-		a.compare("--payload")
+		a.compareAs(a.Asked.withPayload(a.Stored), "")
 	case a.Recorded[0].Live && a.Recorded[1].Live:
 		a.command("capture --run %s --steps 2", a.ProblemArgument)
 		a.command("capture --run %s --steps 2", a.BenchArgument)

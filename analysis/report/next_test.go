@@ -49,6 +49,11 @@ func apart(problem, bench []uint32) [2]Recorded {
 	return [2]Recorded{{Steps: problem}, {Steps: bench}}
 }
 
+// flagged is a comparison that was asked for with most of the flags.
+func flagged(mapping string) Asked {
+	return Asked{Benches: []string{"a, b"}, Tolerance: "0.001", Rank: "0", Steps: "3-5", StepOffset: -2, Strict: true, Map: mapping}
+}
+
 func TestEachVerdictEndsWithWhatToDoNext(t *testing.T) {
 	t.Parallel()
 	const module = "Module.layers.1.attention.out.Linear.forward.0"
@@ -69,7 +74,7 @@ func TestEachVerdictEndsWithWhatToDoNext(t *testing.T) {
 		"other steps":                         {Comparison{Verdict: Unknown, Summary: counted("unknown_count", "alone_unknown_count"), Recorded: apart([]uint32{4, 5}, []uint32{1, 2})}, []string{"tensortap compare bad 'a good' --step-offset -3"}},
 		"other ranks":                         {Comparison{Verdict: Unknown, Summary: counted("unknown_count", "alone_unknown_count"), Recorded: apart([]uint32{4}, []uint32{4})}, []string{"record the same steps and ranks"}},
 		"other names":                         {Comparison{Verdict: Unknown, Stored: true, Summary: counted("only_problem_count")}, []string{"tensortap compare bad 'a good' --suggest-map > map.yaml", "tensortap compare bad 'a good' --map map.yaml", "tensortap report unpaired --problem bad --bench 'a good'"}},
-		"other names than the map's":          {Comparison{Verdict: Unknown, MapArgument: "m.yaml", Summary: counted("only_problem_count")}, []string{"correct the lines of m.yaml"}},
+		"other names than the map's":          {Comparison{Verdict: Unknown, Asked: Asked{Map: "m.yaml"}, Summary: counted("only_problem_count")}, []string{"correct the lines of m.yaml"}},
 		"garbage":                             {Comparison{Verdict: Unknown, WarningCount: 1, Summary: counted("only_problem_count")}, []string{"put right what the warnings name"}},
 		"names and shapes":                    {Comparison{Verdict: Unknown, Summary: counted("paired_count")}, []string{"record both with statistics"}},
 		"a run that lost something":           {Comparison{Verdict: Unknown, Stored: true, Summary: counted("paired_count", "measured_count"), Completeness: incomplete}, []string{"tensortap report completeness --run bad", "tensortap report completeness --run 'a good'"}},
@@ -81,14 +86,18 @@ func TestEachVerdictEndsWithWhatToDoNext(t *testing.T) {
 		"NaN on both sides":                   {Comparison{Verdict: Unknown, Summary: counted("paired_count", "measured_count", "same_not_finite_count")}, []string{"tensortap overflow bad"}},
 		"memory that nobody wrote":            {Comparison{Verdict: Unknown, Summary: counted("unknown_count", "measured_count")}, []string{"record more of both runs"}},
 		"stored runs":                         {Comparison{Verdict: Differs, Stored: true, Origins: originOf("computed", module, "layers.1")}, []string{"tensortap explain --problem bad --bench 'a good' --op " + module, "tensortap report divergence"}},
+		"several steps":                       {Comparison{Verdict: Differs, Recorded: apart([]uint32{2, 3}, nil), Origins: originOf("computed", "mul", "")}, []string{"tensortap explain --problem bad --bench 'a good' --op mul --step 3 --rank 1", "tensortap compare bad 'a good' --limit 100 --output csv"}},
+		"asked by flags, stored":              {Comparison{Verdict: Differs, Stored: true, Asked: flagged(""), Origins: originOf("computed", "mul", "")}, []string{"tensortap explain --problem bad --bench 'a good' --bench 'a, b' --tolerance 0.001 --step-offset -2 --op mul --step 3 --rank 1", `tensortap report divergence --problem bad --bench 'a good' --benches '"a, b"' --tolerance 0.001 --step-offset -2 --rank 0 --steps 3-5 --texts 0`}},
+		"asked by flags, folders":             {Comparison{Verdict: Differs, Asked: flagged("m.yaml"), Origins: originOf("computed", "mul", "")}, []string{"tensortap compare bad 'a good' 'a, b' --tolerance 0.001 --step-offset -2 --map m.yaml --rank 0 --steps 3-5 --strict --limit 100 --output csv"}},
+		"asked by flags, a step more":         {Comparison{Verdict: Unknown, Asked: Asked{Rank: "0", Steps: "0-2"}, Summary: summed(0, 0, 5), Recorded: apart([]uint32{0, 1, 2}, []uint32{0, 1})}, []string{"tensortap compare bad 'a good' --rank 0 --steps 0-1"}},
 		"other data":                          {Comparison{Verdict: Differs, Stored: true, Origins: originOf("data", module, "")}, []string{"tensortap explain", "tensortap report divergence", "give both the same inputs"}},
 		"modules, live":                       {Comparison{Verdict: Differs, Stored: true, Recorded: live("L0"), Origins: originOf("computed", module, "layers.1.attention.out")}, []string{"tensortap explain", "tensortap report", "tensortap capture --run bad --rank 1 --steps 2 --level mix --scope layers.1.attention.out", "tensortap capture --run 'a good' --rank 1"}},
 		"calls, live":                         {Comparison{Verdict: Differs, Stored: true, Recorded: live("mix"), Origins: originOf("computed", "Torch.mul.0.forward", "a[0]")}, []string{"tensortap explain", "tensortap report", "tensortap capture --run bad --rank 1 --steps 2 --payload --scope 'a[[]0]'", "tensortap capture"}},
 		"modules, ended":                      {Comparison{Verdict: Differs, Stored: true, Recorded: recordedBy("collector", "L0", ""), Origins: originOf("unseen_input", module, "layers.1.attention.out")}, []string{"tensortap explain", "tensortap report", "record both again with tensortap run --level mix --scope layers.1.attention"}},
 		"calls, ended":                        {Comparison{Verdict: Differs, Stored: true, Recorded: recordedBy("collector", "mix", ""), Origins: originOf("computed", module, "layers.1")}, []string{"tensortap explain", "tensortap report"}},
-		"dumps of modules":                    {Comparison{Verdict: Differs, Recorded: recordedBy("msprobe", "L0", ""), Origins: originOf("computed", module, "layers.1.attention.out")}, []string{"tensortap explain --problem bad", "tensortap compare bad", "tensortap up", `dump both again with "step": [3], "level": "mix", "statistics": {"list": ["Module.layers.1.attention.out."]}`}},
-		"dumps of modules, an unseen input":   {Comparison{Verdict: Differs, Recorded: recordedBy("msprobe", "L0", ""), Origins: originOf("unseen_input", module, "layers.1.attention.out")}, []string{"tensortap explain --problem bad", "tensortap compare", "tensortap up", `dump both again with "step": [3], "level": "mix", "statistics": {"list": ["Module.layers.1.attention."]}`}},
-		"dumps of calls":                      {Comparison{Verdict: Differs, Recorded: recordedBy("msprobe", "L1", ""), Origins: originOf("computed", "Functional.linear.2.forward", "-")}, []string{"tensortap explain --problem bad", "tensortap compare", "tensortap up", `dump both again with "step": [3], "task": "tensor", "tensor": {"list": ["Functional.linear.2."]}`}},
+		"dumps of modules":                    {Comparison{Verdict: Differs, Recorded: recordedBy("msprobe", "L0", ""), Origins: originOf("computed", module, "layers.1.attention.out")}, []string{"tensortap explain --problem bad", "tensortap compare bad", `dump both again with "step": [3], "level": "mix", "statistics": {"list": ["Module.layers.1.attention.out."]}`}},
+		"dumps of modules, an unseen input":   {Comparison{Verdict: Differs, Recorded: recordedBy("msprobe", "L0", ""), Origins: originOf("unseen_input", module, "layers.1.attention.out")}, []string{"tensortap explain --problem bad", "tensortap compare", `dump both again with "step": [3], "level": "mix", "statistics": {"list": ["Module.layers.1.attention."]}`}},
+		"dumps of calls":                      {Comparison{Verdict: Differs, Recorded: recordedBy("msprobe", "L1", ""), Origins: originOf("computed", "Functional.linear.2.forward", "-")}, []string{"tensortap explain --problem bad", "tensortap compare", `dump both again with "step": [3], "task": "tensor", "tensor": {"list": ["Functional.linear.2."]}`}},
 		"what one run has alone, strictly so": {Comparison{Verdict: Differs, Strict: true, Stored: true, Summary: counted("only_problem_count")}, []string{"tensortap report unpaired"}},
 	} {
 		c.Benches, c.ProblemArgument, c.BenchArgument = []string{"a good"}, "bad", "'a good'"

@@ -25,12 +25,6 @@ func TestTheNextCommandFitsTheVerdict(t *testing.T) {
 		"a dump that is garbage": {
 			Comparison{Verdict: Unknown, WarningCount: 1, Summary: alone}, "next         put right what the warnings name", "tensortap compare",
 		},
-		"dumps without an op in common": {
-			Comparison{Verdict: Unknown, Summary: alone, Tools: []string{"msprobe", "msprobe"}}, "publish both with tensortap publish msprobe DIR --run NAME, and ask tensortap report unpaired", "--limit",
-		},
-		"dumps of two tools": {
-			Comparison{Verdict: Differs, Tools: []string{"sglang-dumper", "msprobe"}}, "publish both with tensortap publish sglang-dumper DIR --run NAME and tensortap publish msprobe DIR", "report unpaired",
-		},
 		"the same, by digests": {Comparison{Verdict: Same, Summary: counted("proved_equal_count")}, "SAME", "next"},
 	} {
 		c.Benches = []string{"good"}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 type Overflow struct {
 	Run          string
 	Argument     string // what to write for the run in the next command
+	Asked        Asked  // what else to write there: rank and steps
 	Origins      Table  // where it began, by place, then rank
 	Summary      Table  // counts of each rank, as overflow_summary
 	Completeness Table
@@ -128,13 +130,16 @@ func (o *Overflow) values(i int) string {
 }
 
 func (o *Overflow) next(n *note) {
-	switch {
-	case len(o.Origins.Rows) == 0:
-	case o.Stored:
-		n.command("next", "report overflow --run %s --steps %s- --limit 100", o.Argument, o.Origins.Get(0, "step").Text())
-	default:
-		n.line("next", "%[1]s up, publish it with %[1]s publish msprobe DIR --run NAME, and ask %[1]s report overflow", n.style.program())
+	if len(o.Origins.Rows) == 0 {
+		return
 	}
+	asked := o.Asked
+	asked.Steps = cmp.Or(asked.Steps, o.Origins.Get(0, "step").Exact+"-")
+	if o.Stored && !strings.Contains(asked.Steps, ",") && !strings.Contains(asked.Steps, "/") { // a report takes a range
+		n.command("next", "report overflow --run %s%s --limit 100", o.Argument, asked.forOverflow())
+		return
+	}
+	n.command("next", "overflow %s%s --output csv", o.Argument, asked.forOverflow())
 }
 
 // few joins as many as a line has room for.

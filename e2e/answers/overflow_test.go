@@ -46,6 +46,22 @@ func TestOverflowOfFoldersNamesRankAndOpAndStartsNothing(t *testing.T) {
 	}
 }
 
+func TestTheCommandsAnAnswerEndsWithAskTheSame(t *testing.T) {
+	t.Parallel()
+	s := nothingStarts(t)
+	problem, bench := recorded.Unpack(t, "D_ddp_rank1_weight"), recorded.Unpack(t, "D_ddp_golden")
+	for flags, want := range map[string]string{
+		"--tolerance 1e-3 --rank 1 --steps 0": "explain --problem " + problem + " --bench " + bench + " --tolerance 0.001 --op ",
+		"--rank 1":                            " --step 0 --rank 1\nor           tensortap compare " + problem + " " + bench + " --rank 1 --limit 100 --output csv\n",
+		"--strict":                            " --strict --limit 100 --output csv\n",
+	} {
+		out := program.Run(t, s, append([]string{"compare", problem, bench}, strings.Fields(flags)...)...)
+		if !strings.Contains(out.Stdout, want) {
+			t.Errorf("compare %s: want %q in %v", flags, want, out)
+		}
+	}
+}
+
 func TestOverflowLooksAtStepsWithGaps(t *testing.T) {
 	t.Parallel()
 	dir := recorded.Unpack(t, "B14_nan_l2_mlp_step1_mix")

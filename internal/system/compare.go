@@ -34,7 +34,7 @@ func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparis
 	}
 	comparison := report.Comparison{
 		Problem: r.Problem, Benches: slices.Clone(r.Benches), Tolerance: r.Tolerance.String(), Strict: r.Strict, Stored: true,
-		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), MapArgument: r.mapArgument(),
+		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), Asked: r.asked(),
 	}
 	if err := errors.Join(r.CheckFolders(), CheckRange(r.Steps)); err != nil {
 		return comparison, err

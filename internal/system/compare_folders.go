@@ -27,7 +27,7 @@ type comparedFolders struct {
 func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, answer *compare.Answer, err error) {
 	c.said = report.Comparison{
 		Tolerance: r.Tolerance.String(), Strict: r.Strict,
-		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), MapArgument: r.mapArgument(),
+		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), Asked: r.asked(),
 	}
 	source, names, err := openFolders(ctx, r)
 	c.source, c.said.Problem, c.said.Benches = source, names[0], names[1:]
@@ -35,7 +35,6 @@ func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, a
 		return c, nil, err
 	}
 	c.said.Warnings, c.said.WarningCount = source.Problems()
-	c.said.Tools = source.Tools()
 	job, err := compare.Open(ctx, source, r.analysis(names))
 	if err != nil {
 		return c, nil, err

@@ -50,7 +50,7 @@ func (r ExplainRequest) explanation() report.Explanation {
 	problem, bench := r.Compare.Problem, r.Compare.Bench()
 	return report.Explanation{
 		Problem: problem, Bench: bench, WholeStack: r.WholeStack,
-		ProblemArgument: report.Argument(problem), BenchArgument: report.Argument(bench),
+		ProblemArgument: report.Argument(problem), BenchArgument: report.Argument(bench), Asked: r.Compare.asked(),
 	}
 }
 

@@ -41,7 +41,7 @@ func overflowFolder(ctx context.Context, r OverflowRequest) (*folders.Source, re
 	if err := r.Validate(); err != nil {
 		return nil, report.Overflow{}, nil, err
 	}
-	said := report.Overflow{Run: runNames([]string{r.Run})[0], Argument: report.Argument(r.Run)}
+	said := report.Overflow{Run: runNames([]string{r.Run})[0], Argument: report.Argument(r.Run), Asked: r.asked()}
 	source, err := folders.Open(ctx, []folders.Folder{{Name: said.Run, Path: r.Run}}, nil)
 	if err != nil {
 		return nil, said, nil, err
@@ -55,6 +55,9 @@ func overflowFolder(ctx context.Context, r OverflowRequest) (*folders.Source, re
 	return source, said, answer, nil
 }
 
+// asked is what to write in the next command beside the run.
+func (r OverflowRequest) asked() report.Asked { return askedPlace(r.Rank, r.Steps) }
+
 // analysis is the request for the run of this name.
 func (r OverflowRequest) analysis(run string, exceptions []judge.Exception) overflow.Request {
 	return overflow.Request{Run: run, Rank: r.Rank, Steps: r.Steps, Exceptions: exceptions}
@@ -65,7 +68,7 @@ func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overfl
 	if err := r.Validate(); err != nil {
 		return report.Overflow{}, nil, err
 	}
-	said := report.Overflow{Run: r.Run, Argument: report.Argument(r.Run), Stored: true}
+	said := report.Overflow{Run: r.Run, Argument: report.Argument(r.Run), Asked: r.asked(), Stored: true}
 	if err := c.checkNamed(ctx, r.Run); err != nil {
 		return said, nil, err
 	}

@@ -43,10 +43,9 @@ func (r PublishRequest) validate() error {
 // PublishResult is what came of it.
 type PublishResult struct {
 	Run          string
-	Tool         string // that wrote it, as `tensortap publish` names it
-	Dumps        int    // steps of ranks that were found
-	Already      int    // of those, published before with the same content
-	Messages     int64  // acknowledged by the stream
+	Dumps        int   // steps of ranks that were found
+	Already      int   // of those, published before with the same content
+	Messages     int64 // acknowledged by the stream
 	Rows         int64
 	Oversized    int64    // messages that no stream takes, put aside as dead letters
 	Problems     []string // what could not be read, the first ones
@@ -77,7 +76,7 @@ func (c *Client) publish(ctx context.Context, find func(path string) (producers.
 		return PublishResult{}, err
 	}
 	job := &publishing{client: c, request: r, found: found, progress: progress}
-	job.result = PublishResult{Run: r.Run, Tool: found.Tool, Dumps: len(found.Dumps)}
+	job.result = PublishResult{Run: r.Run, Dumps: len(found.Dumps)}
 	job.note(found.Problems)
 	if err := job.run(ctx); err != nil {
 		return job.result, fmt.Errorf("publish %s as run %s: %w", r.Path, r.Run, err)

@@ -69,12 +69,26 @@ func (r CompareRequest) FoldersOnly() bool {
 	return !r.Stored && !slices.ContainsFunc(r.sides(), func(name string) bool { return !IsFolder(name) })
 }
 
-// mapArgument is what to write for the mapping file in the next command; empty without one.
-func (r CompareRequest) mapArgument() string {
-	if r.Map == nil {
-		return ""
+// asked is what to write in the next command beside the runs.
+func (r CompareRequest) asked() report.Asked {
+	asked := askedPlace(r.Rank, r.Steps)
+	asked.Benches, asked.Tolerance, asked.StepOffset = r.Benches[1:], r.Tolerance.written(), r.StepOffset
+	asked.Strict, asked.Payload, asked.Folders = r.Strict, r.Payload, r.Folders
+	if r.Map != nil {
+		asked.Map = r.Map.File
 	}
-	return report.Argument(r.Map.File)
+	return asked
+}
+
+// askedPlace is what to write for these ranks and steps.
+func askedPlace(rank int64, set steps.Set) (asked report.Asked) {
+	if rank >= 0 {
+		asked.Rank = strconv.FormatInt(rank, 10)
+	}
+	if !set.All() {
+		asked.Steps = set.String()
+	}
+	return asked
 }
 
 // sides are what the request names, the problem first.

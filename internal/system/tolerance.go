@@ -50,6 +50,17 @@ func (t Tolerance) String() string {
 	return "by dtype and depth"
 }
 
+// written is what --tolerance takes for it; empty by dtype and depth.
+func (t Tolerance) written() string {
+	switch {
+	case t.File != "":
+		return t.File
+	case t.Number >= 0:
+		return fmt.Sprint(t.Number)
+	}
+	return ""
+}
+
 // parameter is the rules as the database reads an Array(Tuple(String, String, Float64)).
 func (t Tolerance) parameter() string {
 	rules := make([]string, len(t.Rules))

@@ -180,12 +180,3 @@ func (s *Source) Problems() (first []string, count int) {
 	}
 	return first, count
 }
-
-// Tools are the names of the tools that wrote the folders, in their order.
-func (s *Source) Tools() []string {
-	var tools []string
-	for _, r := range s.runs {
-		tools = append(tools, r.found.Tool)
-	}
-	return tools
-}
