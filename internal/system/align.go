@@ -16,19 +16,19 @@ import (
 // alignmentRows is how many rows of alignments a message holds.
 const alignmentRows = 16_384
 
-// publishAlignments publishes how the programs of a comparison were aligned, and says whether the database lacked any of it.
-func (c *Client) publishAlignments(ctx context.Context, job *compare.Job) (published bool, err error) {
+// publishAlignments publishes how the programs of a comparison were aligned, but for what the database has.
+func (c *Client) publishAlignments(ctx context.Context, job *compare.Job) error {
 	alignments := job.Alignments()
 	if len(alignments) == 0 {
-		return false, nil
+		return nil
 	}
 	stored, err := c.storedAlignments(ctx, alignments)
 	if err != nil {
-		return false, fmt.Errorf("look for stored alignments: %w", err)
+		return fmt.Errorf("look for stored alignments: %w", err)
 	}
 	publisher, err := (&publishing{client: c}).newPublisher()
 	if err != nil {
-		return false, err
+		return err
 	}
 	problem, _ := job.Runs()
 	for _, alignment := range alignments {
@@ -36,12 +36,11 @@ func (c *Client) publishAlignments(ctx context.Context, job *compare.Job) (publi
 		if len(rows) == 0 || stored[programsOf(alignment)] == opsOf(rows) {
 			continue
 		}
-		published = true
 		if err := publishAlignment(ctx, publisher, problem.ID, rows); err != nil {
-			return published, err
+			return err
 		}
 	}
-	return published, publisher.Flush(ctx)
+	return publisher.Flush(ctx)
 }
 
 func programsOf(a *pair.Alignment) pair.Programs {

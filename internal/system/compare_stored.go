@@ -27,7 +27,7 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 		}
 	}
 	if len(job.Merges()) == 0 && r.Map == nil { // else other programs were aligned
-		if _, err := c.publishAlignments(ctx, job); err != nil {
+		if err := c.publishAlignments(ctx, job); err != nil {
 			return nil, fmt.Errorf("store how %s is aligned with %s: %w", comparison.Problem, comparison.Bench(), err)
 		}
 	}

@@ -23,7 +23,7 @@ func (c *Client) Pairing(ctx context.Context, r CompareRequest) ([]compare.Paire
 		return nil, fmt.Errorf("pair the ops of %s with those of %s: %w", r.Problem, r.Bench(), err)
 	}
 	if r.Map == nil && len(job.Merges()) == 0 {
-		if _, err := c.publishAlignments(ctx, job); err != nil {
+		if err := c.publishAlignments(ctx, job); err != nil {
 			return nil, fmt.Errorf("store how %s is aligned with %s: %w", r.Problem, r.Bench(), err)
 		}
 	}

@@ -18,11 +18,6 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// names are the parameters of a case's views.
-func names(c corpus.Case) map[string]string {
-	return map[string]string{"problem": c.Problem.Name, "bench": c.Bench.Name}
-}
-
 // judged are the verdicts on all pairs of rows of a case, those first that the problem has.
 func (b *bench) judged(ctx context.Context, c corpus.Case) ([]judged, error) {
 	request := compare.DefaultRequest()
