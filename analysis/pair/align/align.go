@@ -1,6 +1,6 @@
 // Package align pairs the ops of two different programs: modules by name first, then the calls
 // inside paired modules by their longest common subsequence, then the rest between paired modules
-// in the same way.
+// in the same way. Where one program has lost which module called what, modules do not decide.
 //
 // A call index counts through a whole step, so one call more shifts the names
 // of all later calls of that API. Names of calls are therefore never compared:
@@ -11,7 +11,7 @@ package align
 import "slices"
 
 // Rules is the version of the rules. It grows whenever two programs may be paired in another way than before.
-const Rules uint16 = 1
+const Rules uint16 = 2
 
 // Reason says why two ops are paired, or why one stands alone.
 type Reason string
@@ -68,6 +68,7 @@ func Programs(problem, bench []Op) []Row {
 		m.pairCalls(direct)
 	}
 	m.pairCalls(nearest)
+	m.pairOrphans()
 	return m.rows()
 }
 
@@ -83,6 +84,7 @@ type matcher struct {
 func newMatcher(problem, bench []Op) *matcher {
 	m := &matcher{keys: interner{}, exact: map[exact]uint32{}}
 	m.problem, m.bench = newSide(problem, m.keys), newSide(bench, m.keys)
+	m.forgetParents()
 	m.problem.sign(m.exact)
 	m.bench.sign(m.exact)
 	m.signed = signed(problem) || signed(bench)
