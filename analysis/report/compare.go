@@ -29,11 +29,12 @@ type Comparison struct {
 	Asked           Asked    // what else to write there
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
-	PayloadPairs    int     // of raw tensors that were compared element by element
-	Failures        Table   // ops of the runs that raised; no columns where nobody asked
-	Stored          bool    // the runs stay stored, so that reports can be asked for
-	Merges          []Merge // what was made of runs whose ranks had to be merged first
-	Parts           []Part  // of merged ranks, whose part each origin is
+	Damage          []string // of the warnings, what of the dumps is damaged, the first ones
+	PayloadPairs    int      // of raw tensors that were compared element by element
+	Failures        Table    // ops of the runs that raised; no columns where nobody asked
+	Stored          bool     // the runs stay stored, so that reports can be asked for
+	Merges          []Merge  // what was made of runs whose ranks had to be merged first
+	Parts           []Part   // of merged ranks, whose part each origin is
 }
 
 // Recorded is how a run was recorded; what is not known is empty.
@@ -54,8 +55,23 @@ func (c *Comparison) Judge() Verdict {
 	if c.Strict && c.unpaired() > 0 {
 		return Differs
 	}
-	verdict, _ := c.Summary.Tally().Judge(c.incomplete() == "")
-	return verdict
+	switch {
+	case c.Summary.Tally().Differing > 0:
+		return Differs
+	case c.doubt() != noDoubt:
+		return Unknown
+	}
+	return Same
+}
+
+// doubt is why nothing can be said, where nothing differs. What has no partner on either side may be there unread.
+func (c *Comparison) doubt() doubt {
+	tally := c.Summary.Tally()
+	d := tally.doubt(c.incomplete() == "")
+	if (d == noDoubt || d == mostStandAlone) && len(c.Damage) > 0 && min(tally.OnlyProblem, tally.OnlyBench) > 0 {
+		return notReadWhole
+	}
+	return d
 }
 
 func (c *Comparison) unpaired() uint64 {
@@ -64,8 +80,11 @@ func (c *Comparison) unpaired() uint64 {
 
 // unknown is the reason of the verdict unknown.
 func (c *Comparison) unknown() string {
-	tally := c.Summary.Tally()
-	return tally.because(tally.doubt(c.incomplete() == ""))
+	d := c.doubt()
+	if d == notReadWhole {
+		return "a dump is damaged, and tensors of both runs have no partner: " + Printable(c.Damage[0])
+	}
+	return c.Summary.Tally().because(d)
 }
 
 // Gaps describes each row of the completeness report that is not complete.

@@ -10,14 +10,14 @@ import (
 // complete names the gaps that hide the verdict.
 func (a *advice) complete() {
 	tally := a.Summary.Tally()
-	switch tally.doubt(a.incomplete() == "") {
+	switch a.doubt() {
 	case nothingRecorded:
 		a.say("leave out --steps and --rank, or record a step of both runs")
-	case nothingInCommon:
+	case nothingInCommon, mostStandAlone:
 		a.inCommon(&tally)
 	case nothingMeasured:
 		a.say("record both with statistics: of what is there, only names and shapes are known")
-	case notAllThere:
+	case notAllThere, notReadWhole:
 		a.whole()
 	case someStandAlone:
 		a.bothHave()

@@ -1,5 +1,7 @@
 package report
 
+import "fmt"
+
 // Verdict is the answer of a comparison.
 type Verdict string
 
@@ -21,6 +23,8 @@ type Tally struct {
 	AloneUnknown  uint64 // without a partner, as their rank or step is not in both runs
 	BitsDiffer    uint64 // under the same statistics
 	SameNotFinite uint64 // NaN or infinity on both sides
+	OnlyProblem   uint64 // of both runs' ranks and steps
+	OnlyBench     uint64
 }
 
 // Tally adds up the rows of a report that has a row for every rank and step.
@@ -28,7 +32,7 @@ func (t Table) Tally() Tally {
 	return Tally{
 		Places: uint64(len(t.Rows)), Paired: t.Sum("paired_count"), Unknown: t.Sum("unknown_count"), Measured: t.Sum("measured_count"),
 		Differing: t.Sum("differing_count"), AloneUnknown: t.Sum("alone_unknown_count"), BitsDiffer: t.Sum("bits_differ_count"),
-		SameNotFinite: t.Sum("same_not_finite_count"),
+		SameNotFinite: t.Sum("same_not_finite_count"), OnlyProblem: t.Sum("only_problem_count"), OnlyBench: t.Sum("only_bench_count"),
 	}
 }
 
@@ -42,6 +46,8 @@ func (t Tally) Plus(o Tally) Tally {
 	t.AloneUnknown += o.AloneUnknown
 	t.BitsDiffer += o.BitsDiffer
 	t.SameNotFinite += o.SameNotFinite
+	t.OnlyProblem += o.OnlyProblem
+	t.OnlyBench += o.OnlyBench
 	return t
 }
 
@@ -66,6 +72,8 @@ const (
 	nothingMeasured
 	notAllThere
 	someStandAlone
+	notReadWhole
+	mostStandAlone
 	onlyChecksumsDiffer
 	bothNotFinite
 	onlyChance
@@ -83,6 +91,8 @@ func (t Tally) doubt(complete bool) doubt {
 		return notAllThere
 	case t.AloneUnknown > 0:
 		return someStandAlone
+	case min(t.OnlyProblem, t.OnlyBench) > t.Paired:
+		return mostStandAlone
 	case t.BitsDiffer > 0:
 		return onlyChecksumsDiffer
 	case t.SameNotFinite > 0:
@@ -106,13 +116,16 @@ func (t Tally) because(d doubt) string {
 		return "nothing differs in what is there, but not all is there"
 	case someStandAlone:
 		return tensors(t.AloneUnknown) + " stand alone, as their rank or step is not in both runs"
+	case mostStandAlone:
+		return fmt.Sprintf("nothing differs in %s of both runs, but most have no partner: %s are only in the problem, %s only in the bench",
+			tensors(t.Paired), thousands(t.OnlyProblem), thousands(t.OnlyBench))
 	case onlyChecksumsDiffer:
 		return tensors(t.BitsDiffer) + " have the same statistics but other bits, by checksums that prove neither way"
 	case bothNotFinite:
 		return tensors(t.SameNotFinite) + " hold NaN or infinity on both sides, and what lies behind that cannot be compared"
 	case onlyChance:
 		return "all that is in both runs differs by chance, such as memory that nobody wrote"
-	case noDoubt:
+	case notReadWhole, noDoubt:
 	}
 	return ""
 }

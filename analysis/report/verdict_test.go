@@ -22,6 +22,8 @@ func TestAVerdictIsUnknownForOneReason(t *testing.T) {
 		{func(t *Tally) { t.AloneUnknown, t.Unknown = 1, 1 }, true, Unknown, "1 tensor stand alone"},
 		{func(t *Tally) { t.Paired, t.Unknown, t.BitsDiffer = 0, 10, 10 }, true, Unknown, "10 tensors have the same statistics but other bits"},
 		{func(t *Tally) { t.SameNotFinite = 2 }, true, Unknown, "2 tensors hold NaN or infinity on both sides"},
+		{func(t *Tally) { t.OnlyProblem, t.OnlyBench = 11, 11 }, true, Unknown, "most have no partner: 11 are only in the problem, 11 only in the bench"},
+		{func(t *Tally) { t.OnlyProblem, t.OnlyBench = 1, 5000 }, true, Same, ""},
 		{func(t *Tally) { t.Paired, t.Unknown = 0, 10 }, true, Unknown, "differs by chance"},
 		{func(t *Tally) { t.Differing, t.BitsDiffer = 1, 3 }, false, Differs, ""},
 	} {
@@ -36,8 +38,21 @@ func TestAVerdictIsUnknownForOneReason(t *testing.T) {
 
 func TestTalliesAddUp(t *testing.T) {
 	t.Parallel()
-	sum := Tally{1, 2, 3, 4, 5, 6, 7, 8}.Plus(Tally{10, 20, 30, 40, 50, 60, 70, 80})
-	if want := (Tally{11, 22, 33, 44, 55, 66, 77, 88}); sum != want {
+	sum := Tally{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}.Plus(Tally{10, 20, 30, 40, 50, 60, 70, 80, 90, 100})
+	if want := (Tally{11, 22, 33, 44, 55, 66, 77, 88, 99, 110}); sum != want {
 		t.Errorf("sum %+v, want %+v", sum, want)
+	}
+}
+
+func TestNothingIsTheSameWhereDamageMayHideAPartner(t *testing.T) {
+	t.Parallel()
+	c := Comparison{Damage: []string{"construct.json at byte 7: the file ends inside a value"}}
+	c.Summary = counted("paired_count", "measured_count", "only_problem_count", "only_bench_count")
+	if verdict, because := c.Judge(), c.unknown(); verdict != Unknown || !strings.Contains(because, c.Damage[0]) {
+		t.Errorf("%s, %q, want unknown, because of the damage", verdict, because)
+	}
+	c.Summary = counted("paired_count", "measured_count", "only_problem_count")
+	if verdict := c.Judge(); verdict != Same {
+		t.Errorf("%s where all of the bench has a partner, want the same", verdict)
 	}
 }

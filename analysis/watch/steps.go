@@ -169,6 +169,7 @@ func count(e *report.WatchEvent, t *report.Tally, s *result.StepSummary) {
 	*t = t.Plus(report.Tally{
 		Places: 1, Paired: s.PairedCount, Unknown: s.UnknownCount, Measured: s.MeasuredCount, Differing: s.DifferingCount,
 		AloneUnknown: s.AloneUnknownCount, BitsDiffer: s.BitsDifferCount, SameNotFinite: s.SameNotFiniteCount,
+		OnlyProblem: s.OnlyProblemCount, OnlyBench: s.OnlyBenchCount,
 	})
 }
 

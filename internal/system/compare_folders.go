@@ -35,6 +35,7 @@ func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, a
 		return c, nil, err
 	}
 	c.said.Warnings, c.said.WarningCount = source.Problems()
+	c.said.Damage = c.said.Warnings
 	job, err := compare.Open(ctx, source, r.analysis(names))
 	if err != nil {
 		return c, nil, err
