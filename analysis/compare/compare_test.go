@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/steps"
@@ -104,5 +106,28 @@ func TestAnAnswerSaysHowItsRunsWereRecorded(t *testing.T) {
 		if got.Source != "msprobe" || got.Level != level || got.Task != "statistics" || len(got.Steps) == 0 {
 			t.Errorf("side %d was recorded as %+v, want msprobe, %s, statistics and its steps", i, got, level)
 		}
+	}
+}
+
+func TestAnOpThatOnlyTheBenchHasKeepsItsOwnModule(t *testing.T) {
+	t.Parallel()
+	const problem, bench = "B00_golden_mix", "B05_extra_op_mix"
+	job, err := Open(t.Context(), opened(t, problem, bench), request(problem, bench))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := map[string]string{}
+	_, err = job.Run(t.Context(), func(at pair.Step, placed *result.Placed) error {
+		judged := placed.Judged()
+		for i := range judged {
+			if j := &judged[i]; at.Step == 0 && !j.InProblem {
+				parent, _ := placed.CallOf(j)
+				modules[job.Definitions().OpName(j.Own().SiteID)] = job.Definitions().Op(parent).ModulePath
+			}
+		}
+		return nil
+	})
+	if module := modules["Functional.silu.1.forward"]; err != nil || module != "model.layers.1.mlp" {
+		t.Errorf("module %q of %v, %v, want that which called the op in the bench", module, modules, err)
 	}
 }

@@ -58,16 +58,16 @@ func (p *Placed) Layers() []LayerErrors {
 	return layers
 }
 
-// CallOf is the module that called the op of a site at the place, and the line of the user's own code that led there; 0
-// and empty where they are not known.
-func (p *Placed) CallOf(site uint64) (parent uint64, userFrame string) {
-	n, op := p.names, p.names.site(site).OpID
+// CallOf is the module that called the op of a pair at the place, and the line of the user's own code that led there; 0
+// and empty where they are not known. An op that only the bench has was called in the bench, whatever has its name in
+// the problem.
+func (p *Placed) CallOf(j *judge.Judged) (parent uint64, userFrame string) {
+	n, op := p.names, p.names.site(j.Own().SiteID).OpID
 	run, program := n.problem, p.at.ProblemProgram
-	call, found := n.call(program, op)
-	if !found {
+	if !j.InProblem {
 		run, program = n.bench, p.at.BenchProgram
-		call, found = n.call(program, op)
 	}
+	call, found := n.call(program, op)
 	if !found {
 		return 0, ""
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func (u *Unit) verdict(id schemas.Identity, j *judge.Judged, placed *result.Placed) schemas.VerdictRow {
-	parent, frame := placed.CallOf(j.Own().SiteID)
+	parent, frame := placed.CallOf(j)
 	own, p, b := j.Own(), &j.Problem, &j.Bench
 	return schemas.VerdictRow{
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Batch: id.Batch, EventTimeNs: u.EventTimeNs,
