@@ -26,7 +26,7 @@ func (n *note) layers() {
 		if layer == "" || layer == "-" {
 			layer = "(no layer)"
 		}
-		n.line(label, "%-8s %-24s %-10s %s", n.Layers.Get(i, "direction").Text(), layer, bar(n.Layers.Get(i, "greatest_error").Number), n.layerWords(i))
+		n.line(label, "%-8s %-24s %-10s %s", n.Layers.Get(i, "direction").Text(), layer, n.layerBar(i), n.layerWords(i))
 		label = ""
 	}
 	if every > 1 {
@@ -35,14 +35,26 @@ func (n *note) layers() {
 }
 
 func (n *note) layerWords(i int) string {
-	words := n.Layers.Get(i, "greatest_error").Text()
+	greatest, bad := n.Layers.Get(i, "greatest_error"), n.Layers.Get(i, "not_finite_count").Number
+	words := greatest.Text()
+	if bad > 0 && greatest.Null {
+		words = "not finite"
+	}
 	if differing := n.Layers.Get(i, "differing_count").Number; differing > 0 {
 		words += fmt.Sprintf(", %s differ", thousands(uint64(differing)))
 	}
-	if bad := n.Layers.Get(i, "not_finite_count").Number; bad > 0 {
+	if bad > 0 {
 		words += fmt.Sprintf(", %s not finite", thousands(uint64(bad)))
 	}
 	return words
+}
+
+// layerBar is the bar of a layer: the longest where NaN or infinity differs.
+func (n *note) layerBar(i int) string {
+	if n.Layers.Get(i, "not_finite_count").Number > 0 {
+		return bar(math.Inf(1))
+	}
+	return bar(n.Layers.Get(i, "greatest_error").Number)
 }
 
 // bar is one block for each power of ten from 1e-8 on.

@@ -158,6 +158,21 @@ func TestLayersAreOfTheFirstStepThatDiffers(t *testing.T) {
 	}
 }
 
+func TestALayerOfNotFiniteValuesHasNoErrorOfZero(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("layer", "layers.0", "")
+	bad := m.both("layer", "output", "0", 2, 0.5)
+	bad.Class, bad.Numeric, bad.Error, bad.Side = judge.NotFinite, judge.NumericNotFinite, math.NaN(), judge.SideProblem
+	equal, off := m.both("layer", "input", "0", 1, 0), m.both("layer", "input", "1", 1, 0.25)
+	if got := m.finish([]judge.Judged{equal, bad}).Layers; len(got) != 1 || !math.IsNaN(got[0].GreatestError) || got[0].NotFiniteCount != 1 {
+		t.Errorf("layers %+v, want one whose error is not known", got)
+	}
+	if got := m.finish([]judge.Judged{equal, off, bad}).Layers; len(got) != 1 || got[0].GreatestError != 0.25 {
+		t.Errorf("layers %+v, want one with the error that is finite", got)
+	}
+}
+
 func TestDetailOfOneRunIsNotOnlyInThatRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

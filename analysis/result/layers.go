@@ -3,6 +3,7 @@ package result
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -67,6 +68,14 @@ func (s *layerSum) merge(part *layerSum) {
 	s.differing += part.differing
 	s.notFinite += part.notFinite
 	s.greatest = max(s.greatest, part.greatest)
+}
+
+// shown is the greatest error. An error of 0 beside NaN or infinity in one run only would read as if nothing were wrong.
+func (s *layerSum) shown() float64 {
+	if s.notFinite > 0 && s.greatest == 0 {
+		return math.NaN()
+	}
+	return s.greatest
 }
 
 // mostLayerSums bounds the layers that are kept of steps that do not differ, about 100 bytes each.
@@ -219,7 +228,7 @@ func (s layerSums) rows() []Layer {
 	}
 	layers := make([]Layer, 0, len(byName))
 	for named, sum := range byName {
-		named.PairedCount, named.DifferingCount, named.NotFiniteCount, named.GreatestError = sum.paired, sum.differing, sum.notFinite, sum.greatest
+		named.PairedCount, named.DifferingCount, named.NotFiniteCount, named.GreatestError = sum.paired, sum.differing, sum.notFinite, sum.shown()
 		layers = append(layers, named)
 	}
 	slices.SortFunc(layers, compareLayers)

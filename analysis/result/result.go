@@ -100,5 +100,5 @@ type Layer struct {
 	PairedCount    uint64
 	DifferingCount uint64
 	NotFiniteCount uint64
-	GreatestError  float64
+	GreatestError  float64 // of the finite ones; NaN where NaN or infinity differs and no finite error is above 0
 }

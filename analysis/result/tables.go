@@ -191,7 +191,7 @@ func layerColumns() []column.Of[Layer] {
 		column.Uint64s("paired_count", func(l *Layer) uint64 { return l.PairedCount }),
 		column.Uint64s("differing_count", func(l *Layer) uint64 { return l.DifferingCount }),
 		column.Uint64s("not_finite_count", func(l *Layer) uint64 { return l.NotFiniteCount }),
-		column.PlainFloats("greatest_error", func(l *Layer) float64 { return l.GreatestError }),
+		column.Floats("greatest_error", func(l *Layer) (float64, bool) { return known(l.GreatestError) }),
 	}
 }
 

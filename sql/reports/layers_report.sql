@@ -9,7 +9,7 @@
 -- Parameter first_step = 0: first step of the problem.
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Where no step differs, it is the first one. What was saved by name, of a layer and in no module, is of the layer whose path has that number, or, where there is not
--- one, of layers and the number.
+-- one, of layers and the number. The greatest error is of finite ones; null where NaN or infinity differs and no finite error is above 0.
 WITH
     (
         SELECT comparison_id
@@ -23,7 +23,7 @@ SELECT
     sum(b.paired_sum) AS paired_count,
     sum(b.differing_sum) AS differing_count,
     sum(b.not_finite_sum) AS not_finite_count,
-    max(b.greatest) AS greatest_error
+    if(sum(b.not_finite_sum) > 0 AND max(b.greatest) = 0, NULL, max(b.greatest)) AS greatest_error
 FROM
 (
     SELECT
