@@ -173,6 +173,27 @@ func TestALayerOfNotFiniteValuesHasNoErrorOfZero(t *testing.T) {
 	}
 }
 
+func TestErrorsOfLiteralsAreNotAmongThoseOfTensors(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("layer", "layers.0", "")
+	literal := m.both("layer", "kwarg", "eps", 1, 9999)
+	literal.Problem.ElementCount, literal.Bench.ElementCount, literal.Class, literal.Structure = 0, 0, judge.Structure, true
+	judged := []judge.Judged{m.both("layer", "input", "0", 1, 1e-5), literal, m.both("layer", "output", "0", 2, 0.5)}
+	got := m.finish(judged)
+	if s := got.Summary[0]; s.GreatestError != 0.5 || s.DifferingCount != 3 || s.StructureCount != 1 {
+		t.Errorf("summary %+v, want an error of 0.5, and the literal counted", s)
+	}
+	if l := got.Layers[0]; l.GreatestError != 0.5 || l.DifferingCount != 3 {
+		t.Errorf("layer %+v, want an error of 0.5, and the literal counted", l)
+	}
+	steps := result.NewOpSteps("layer", m.definitions)
+	steps.Place(m.at(0), judged)
+	if s := steps.Steps(1); s[0].GreatestError != 0.5 || s[0].DifferingCount != 3 {
+		t.Errorf("steps of the op %+v, want an error of 0.5", s)
+	}
+}
+
 func TestDetailOfOneRunIsNotOnlyInThatRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

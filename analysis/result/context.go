@@ -110,8 +110,8 @@ func (c *contexts) add(j *judge.Judged, site schemas.SiteRow) {
 		counter, worst = &one.OutputCount, &one.ErrorOut
 	}
 	*counter++
-	if !math.IsNaN(j.Error) {
-		*worst = greater(*worst, j.Error)
+	if off := errorOf(j); !math.IsNaN(off) {
+		*worst = greater(*worst, off)
 	}
 	if j.Differs {
 		one.DifferingCount++

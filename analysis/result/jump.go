@@ -46,8 +46,8 @@ func (s *jumpSight) add(j *judge.Judged) {
 	if j.Differs && len(s.found) < mostCandidates && s.isJump(j) {
 		s.found = append(s.found, candidate{row: *j, at: s.at, before: s.greatest})
 	}
-	if isFinite(j.Error) {
-		s.greatest = max(s.greatest, j.Error)
+	if off := errorOf(j); isFinite(off) {
+		s.greatest = max(s.greatest, off)
 	}
 }
 

@@ -47,13 +47,14 @@ func (s *layerSum) add(j *judge.Judged) {
 	if j.Differs && j.Numeric == judge.NumericNotFinite {
 		s.notFinite++
 	}
-	if !isFinite(j.Error) {
+	off := errorOf(j)
+	if !isFinite(off) {
 		return
 	}
-	if len(s.errors) == 0 || j.Error > s.greatest {
-		s.greatest, s.greatestSite = j.Error, j.Problem.SiteID
+	if len(s.errors) == 0 || off > s.greatest {
+		s.greatest, s.greatestSite = off, j.Problem.SiteID
 	}
-	s.errors = append(s.errors, j.Error)
+	s.errors = append(s.errors, off)
 }
 
 // take adds the layers of a place.

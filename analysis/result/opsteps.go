@@ -70,8 +70,8 @@ func (s *OpStep) add(j *judge.Judged) {
 		s.UnpairedCount++
 	}
 	s.inProblem = s.inProblem || j.InProblem
-	if !math.IsNaN(j.Error) {
-		s.GreatestError = greater(s.GreatestError, j.Error)
+	if off := errorOf(j); !math.IsNaN(off) {
+		s.GreatestError = greater(s.GreatestError, off)
 	}
 }
 

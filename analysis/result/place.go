@@ -188,8 +188,7 @@ func (p *Placed) errorsOfOp(of *judge.Judged) (in, out float64) {
 	defer p.names.done(sights)
 	for i := range p.judged {
 		j := &p.judged[i]
-		// Literals have no elements, and an error that means nothing.
-		if !j.InProblem || j.Problem.ElementCount == 0 || j.Problem.MicroStep != of.Own().MicroStep || math.IsNaN(j.Error) {
+		if !j.InProblem || j.Problem.MicroStep != of.Own().MicroStep || math.IsNaN(errorOf(j)) {
 			continue
 		}
 		switch {

@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -60,8 +61,8 @@ func (s *StepSummary) add(j *judge.Judged) {
 	if j.Differs {
 		s.DifferingCount++
 	}
-	if isFinite(j.Error) {
-		s.GreatestError = greater(s.GreatestError, j.Error)
+	if off := errorOf(j); isFinite(off) {
+		s.GreatestError = greater(s.GreatestError, off)
 	}
 }
 
@@ -111,6 +112,15 @@ func (s *StepSummary) addUnknown(j *judge.Judged) {
 	if at, found := slices.BinarySearch(s.UnknownReasons, j.Reason); !found {
 		s.UnknownReasons = slices.Insert(s.UnknownReasons, at, j.Reason)
 	}
+}
+
+// errorOf is the error of a pair of tensors; NaN where it is not known. Arguments that are no tensors have no elements, and
+// an error that cannot be held against those of tensors.
+func errorOf(j *judge.Judged) float64 {
+	if j.Own().ElementCount == 0 {
+		return math.NaN()
+	}
+	return j.Error
 }
 
 func isFinite(v float64) bool { return v-v == 0 }
