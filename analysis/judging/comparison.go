@@ -36,6 +36,7 @@ func (c Comparison) ID() uint64 {
 // row declares the comparison.
 func (c Comparison) row(now int64) schemas.DeclaredComparisonRow {
 	r := &c.Request
+	r.Keep.Strict = c.Strict
 	row := schemas.DeclaredComparisonRow{
 		DeclaredTimeNs: now, Problem: r.Problem, Benches: r.Benches, Tolerance: r.Judge.Tolerance, StepOffset: r.StepOffset,
 		Payloads: payloadsDigest(r.Payloads), Rules: rules.Version,

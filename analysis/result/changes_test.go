@@ -1,6 +1,7 @@
 package result_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -170,6 +171,39 @@ func TestALayerOfNotFiniteValuesHasNoErrorOfZero(t *testing.T) {
 	}
 	if got := m.finish([]judge.Judged{equal, off, bad}).Layers; len(got) != 1 || got[0].GreatestError != 0.25 {
 		t.Errorf("layers %+v, want one with the error that is finite", got)
+	}
+}
+
+func TestIfStrictItBeginsAtTheFirstOpThatStandsAlone(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("linear", "", "")
+	m.op(problemProgram, "Functional.silu.1.forward", "", "")
+	m.op(benchProgram, "Functional.gelu.0.forward", "", "")
+	same := m.both("linear", "output", "0", 1, 0)
+	extra, lacking := m.ofProblem("Functional.silu.1.forward", 2), m.ofBench("Functional.gelu.0.forward", 2)
+	off := m.both("linear", "output", "1", 3, 0.5)
+	for what, c := range map[string]struct {
+		strict bool
+		steps  [][]judge.Judged
+		want   string
+	}{
+		"only in the problem":       {true, [][]judge.Judged{{same}, {same, extra}}, "[1 Functional.silu.1.forward operation Functional.silu.1.forward only in problem]"},
+		"only in the bench":         {true, [][]judge.Judged{{same, lacking}}, "[0 Functional.gelu.0.forward operation Functional.gelu.0.forward only in bench]"},
+		"a later step differs":      {true, [][]judge.Judged{{same, extra}, {off}}, "[0 Functional.silu.1.forward operation Functional.silu.1.forward only in problem]"},
+		"the same step differs":     {true, [][]judge.Judged{{same, extra, off}}, "[0 Functional.silu.1.forward operation Functional.silu.1.forward only in problem]"},
+		"an earlier step differs":   {true, [][]judge.Judged{{off}, {same, extra}}, "[0 linear computed ]"},
+		"not strict":                {false, [][]judge.Judged{{same, extra}}, "[]"},
+		"strict, and nothing alone": {true, [][]judge.Judged{{same}}, "[]"},
+	} {
+		m.strict = c.strict
+		var got []string
+		for _, o := range m.finish(c.steps...).Origins {
+			got = append(got, fmt.Sprint(o.Step, " ", o.Op, " ", o.Kind, " ", o.Operation))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: %v, want %s", what, got, c.want)
+		}
 	}
 }
 

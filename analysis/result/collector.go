@@ -50,9 +50,12 @@ func (c *Collector) Count(at pair.Step, judged []judge.Judged) *Placed {
 
 // Add collects the result of a place. It keeps none of its verdicts.
 func (c *Collector) Add(p *Placed) {
-	if p.summary.DifferingCount > 0 {
+	switch {
+	case p.summary.DifferingCount > 0:
 		p.wanted = c.wants(p.at)
 		p.look()
+	case p.beginsAlone() && c.wants(p.at).first:
+		p.found = p.findFirst()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,6 +86,9 @@ func (c *Collector) take(p *Placed) {
 	c.summary = append(c.summary, p.summary)
 	c.layers.take(p.at.Step, p.layers)
 	c.unpaired.take(p.at, p.unpaired, c.names)
+	if p.summary.DifferingCount > 0 || p.beginsAlone() {
+		c.takeFirst(p)
+	}
 	if p.summary.DifferingCount == 0 {
 		return
 	}
@@ -90,6 +96,10 @@ func (c *Collector) take(p *Placed) {
 	c.jumps[rows.Place{Rank: p.at.Rank, Step: p.at.Step}] = p.jumps
 	c.differs.take(p.at, p.differing)
 	c.texts.take(p.at, p.texts)
+}
+
+// takeFirst adds a place in which a rank may begin to differ.
+func (c *Collector) takeFirst(p *Placed) {
 	rank := c.firsts[p.at.Rank]
 	if rank == nil {
 		rank = &rankFirst{}

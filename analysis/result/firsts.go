@@ -12,6 +12,7 @@ import (
 
 // rankFirst is the first step of a rank that differs.
 type rankFirst struct {
+	known          bool
 	at             pair.Step
 	found          foundFirst
 	differingCount uint64 // of all steps
@@ -19,8 +20,8 @@ type rankFirst struct {
 
 // take adds a place that differs.
 func (r *rankFirst) take(p *Placed) {
-	if r.differingCount == 0 || p.at.Step < r.at.Step {
-		r.at, r.found = p.at, p.found
+	if !r.known || p.at.Step < r.at.Step {
+		r.at, r.found, r.known = p.at, p.found, true
 	}
 	r.differingCount += p.summary.DifferingCount
 }
@@ -91,7 +92,7 @@ func (c *Collector) origin(first *rankFirst, with Finishing) Origin {
 	}
 	switch {
 	case !shown.Differs:
-		o.Operation = op.Name + " only in problem"
+		o.Operation = op.Name + " only in " + sideOf(shown)
 	case op.ClassOrAPI != benchOp.ClassOrAPI && len(standing) == 0:
 		o.Operation = op.Name + " in problem, " + benchOp.Name + " in bench"
 	default:

@@ -17,6 +17,7 @@ type model struct {
 	seq            uint64
 	alignment      []schemas.AlignmentRow
 	finishing      result.Finishing
+	strict         bool
 }
 
 // The programs of the two runs, and the layouts of tensors.
@@ -108,7 +109,9 @@ func alone() judge.Judged {
 
 // finish collects the steps of rank 0 in their order.
 func (m *model) finish(steps ...[]judge.Judged) result.Result {
-	collected := result.New(result.DefaultOptions(), m.problem, m.bench, m.definitions)
+	options := result.DefaultOptions()
+	options.Strict = m.strict
+	collected := result.New(options, m.problem, m.bench, m.definitions)
 	for step, judged := range steps {
 		collected.Place(m.at(uint32(step)), judged)
 	}

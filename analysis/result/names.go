@@ -101,9 +101,13 @@ func (n *names) difference(at pair.Step, j *judge.Judged) *Difference {
 	if benchOp := n.op(n.site(j.Bench.SiteID).OpID); benchOp.OpID != op.OpID {
 		d.BenchOp = benchOp.Name
 	}
-	if call, found := n.call(at.ProblemProgram, site.OpID); found {
+	run, program := n.problem, at.ProblemProgram
+	if !j.InProblem {
+		run, program = n.bench, at.BenchProgram
+	}
+	if call, found := n.call(program, site.OpID); found {
 		d.Parent, d.Module = n.op(call.ParentOpID).Name, n.definitions.Module(call)
-		d.UserFrame = n.frames.User(n.definitions.Frames(n.problem, call))
+		d.UserFrame = n.frames.User(n.definitions.Frames(run, call))
 	}
 	return d
 }

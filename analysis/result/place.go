@@ -23,7 +23,7 @@ type Placed struct {
 	layers    layerSums
 	unpaired  unpairedOps
 	first     int            // row that differs first; -1 where none does
-	alone     int            // first op of the problem alone in which NaN or infinity appears; -1 where none does
+	alone     int            // first op of the problem alone in which NaN or infinity appears, or, if strict, of one run only; -1 where none is
 	differing []judge.Judged // in order, as many as may be shown, without texts
 	texts     []judge.Judged
 	found     foundFirst
@@ -79,10 +79,18 @@ func (p *Placed) earlier(known, i int) int {
 
 // isAlone says whether NaN or infinity appears where the bench has nothing to hold against it.
 func (p *Placed) isAlone(j *judge.Judged) bool {
+	if p.options.Strict && j.Class == judge.Unpaired {
+		return true
+	}
 	if j.Differs || !j.InProblem || j.InBench || !worse(j) {
 		return false
 	}
 	return p.options.Excused == nil || !p.options.Excused(j.Problem.SiteID)
+}
+
+// beginsAlone says whether nothing differs in the place, and still an op that stands alone makes it differ.
+func (p *Placed) beginsAlone() bool {
+	return p.options.Strict && p.first < 0 && p.alone >= 0
 }
 
 // worse says whether a tensor of the problem has values that nobody intends; -Inf may be a mask.
@@ -152,14 +160,18 @@ type foundFirst struct {
 
 // shown is the row that the origin is: an op that stands alone counts where something differs after it.
 func (f *foundFirst) shown() *judge.Judged {
-	if f.alone != nil && f.alone.Problem.Seq < f.first.Own().Seq {
+	if f.alone != nil && f.alone.Own().Seq < f.first.Own().Seq {
 		return f.alone
 	}
 	return &f.first
 }
 
 func (p *Placed) findFirst() foundFirst {
-	found := foundFirst{first: p.judged[p.first]}
+	first := p.first
+	if first < 0 {
+		first = p.alone
+	}
+	found := foundFirst{first: p.judged[first]}
 	if p.alone >= 0 {
 		alone := p.judged[p.alone]
 		found.alone = &alone

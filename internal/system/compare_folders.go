@@ -79,7 +79,7 @@ func (r CompareRequest) analysis(names []string) compare.Request {
 	for _, rule := range r.Tolerance.Rules {
 		request.Judge.Rules = append(request.Judge.Rules, judge.ToleranceRule{Op: rule.Op, Dtype: rule.Dtype, Tolerance: rule.Tolerance})
 	}
-	request.Keep.Texts = r.Texts
+	request.Keep.Texts, request.Keep.Strict = r.Texts, r.Strict
 	request.Keep.Limit = int(r.Limit) //nolint:gosec // a number of rows
 	request.Keep.UnpairedLimit = unpairedShown
 	return request
