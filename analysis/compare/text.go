@@ -22,6 +22,10 @@ func (a *Answer) Fill(c *report.Comparison) {
 	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches, lacking(a.Merges))))
 	c.StepOffset = a.StepOffset
 	c.Recorded = [2]report.Recorded{recordedAs(a.Problem), recordedAs(a.Benches[0])}
+	for i := range a.Summary {
+		c.BadAlone[0] += a.Summary[i].BadAloneCounts[0]
+		c.BadAlone[1] += a.Summary[i].BadAloneCounts[1]
+	}
 	c.Warnings = append(c.Warnings, a.Warnings...)
 	c.WarningCount += len(a.Warnings)
 	a.fillMerges(c)

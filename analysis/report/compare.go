@@ -29,12 +29,13 @@ type Comparison struct {
 	Asked           Asked    // what else to write there
 	Warnings        []string // what of the dumps could not be read, the first ones
 	WarningCount    int
-	Damage          []string // of the warnings, what of the dumps is damaged, the first ones
-	PayloadPairs    int      // of raw tensors that were compared element by element
-	Failures        Table    // ops of the runs that raised; no columns where nobody asked
-	Stored          bool     // the runs stay stored, so that reports can be asked for
-	Merges          []Merge  // what was made of runs whose ranks had to be merged first
-	Parts           []Part   // of merged ranks, whose part each origin is
+	BadAlone        [2]uint64 // tensors of problem and bench without partner that hold NaN or infinity
+	Damage          []string  // of the warnings, what of the dumps is damaged, the first ones
+	PayloadPairs    int       // of raw tensors that were compared element by element
+	Failures        Table     // ops of the runs that raised; no columns where nobody asked
+	Stored          bool      // the runs stay stored, so that reports can be asked for
+	Merges          []Merge   // what was made of runs whose ranks had to be merged first
+	Parts           []Part    // of merged ranks, whose part each origin is
 }
 
 // Recorded is how a run was recorded; what is not known is empty.

@@ -12,6 +12,9 @@ type advice struct {
 // Next is a next step: commands to paste, where there is one, else a sentence.
 func (c *Comparison) Next(style Style) []string {
 	a := advice{Comparison: c, style: style}
+	if c.Verdict != Differs {
+		a.badAlone()
+	}
 	switch c.Verdict {
 	case Same:
 		if c.byStatisticsAlone() {
@@ -30,6 +33,16 @@ func (c *Comparison) Next(style Style) []string {
 // byStatisticsAlone says whether nothing proves that any pair is equal, or as near as is tolerated.
 func (c *Comparison) byStatisticsAlone() bool {
 	return c.Summary.Sum("within_count")+c.Summary.Sum("proved_equal_count") == 0
+}
+
+// badAlone looks at NaN and infinity that nothing is held against.
+func (a *advice) badAlone() {
+	if a.BadAlone[0] > 0 {
+		a.command("overflow %s%s", a.ProblemArgument, a.Asked.forOverflow())
+	}
+	if a.BadAlone[1] > 0 {
+		a.command("overflow %s", a.BenchArgument)
+	}
 }
 
 func (a *advice) say(format string, words ...any) {

@@ -24,7 +24,9 @@ func (a *advice) complete() {
 	case onlyChecksumsDiffer:
 		a.prove()
 	case bothNotFinite:
-		a.command("overflow %s%s", a.ProblemArgument, a.Asked.forOverflow())
+		if a.BadAlone[0] == 0 { // else it is said already
+			a.command("overflow %s%s", a.ProblemArgument, a.Asked.forOverflow())
+		}
 	case onlyChance:
 		a.say("record more of both runs: nothing that was computed is in it")
 	case noDoubt:

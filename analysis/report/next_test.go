@@ -83,6 +83,7 @@ func TestEachVerdictEndsWithWhatToDoNext(t *testing.T) {
 		"a step less":                         {Comparison{Verdict: Unknown, Summary: summed(0, 5), Recorded: apart([]uint32{0, 1}, []uint32{0})}, []string{"tensortap compare bad 'a good' --steps 0"}},
 		"a rank more":                         {Comparison{Verdict: Unknown, Summary: summed(5, 5), Recorded: apart([]uint32{0, 1}, []uint32{0, 1})}, []string{"record the same steps and ranks"}},
 		"checksums":                           {Comparison{Verdict: Unknown, Summary: counted("paired_count", "measured_count", "bits_differ_count"), Recorded: recordedBy("msprobe", "L1", "md5")}, []string{`dump both with "task": "tensor"`}},
+		"NaN without partner":                 {Comparison{Verdict: Unknown, BadAlone: [2]uint64{1, 1}, Summary: counted("paired_count", "measured_count", "alone_unknown_count", "unknown_count")}, []string{"tensortap overflow bad", "tensortap overflow 'a good'", "record the same steps"}},
 		"NaN on both sides":                   {Comparison{Verdict: Unknown, Summary: counted("paired_count", "measured_count", "same_not_finite_count")}, []string{"tensortap overflow bad"}},
 		"memory that nobody wrote":            {Comparison{Verdict: Unknown, Summary: counted("unknown_count", "measured_count")}, []string{"record more of both runs"}},
 		"stored runs":                         {Comparison{Verdict: Differs, Stored: true, Origins: originOf("computed", module, "layers.1")}, []string{"tensortap explain --problem bad --bench 'a good' --op " + module, "tensortap report divergence"}},

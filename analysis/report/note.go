@@ -155,6 +155,11 @@ func (n *note) alone() {
 		get := func(column string) string { return n.Unpaired.Get(i, column).Text() }
 		n.line("", "step %s rank %s  %s: %s", get("step"), get("rank"), get("op"), get("reason"))
 	}
+	for i, run := range []string{"problem", "bench"} {
+		if bad := n.BadAlone[i]; bad > 0 {
+			n.line("", "of those of the %s, %s hold NaN or infinity", run, thousands(bad))
+		}
+	}
 }
 
 // raised says which ranks of either run raised.

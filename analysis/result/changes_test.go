@@ -207,6 +207,18 @@ func TestIfStrictItBeginsAtTheFirstOpThatStandsAlone(t *testing.T) {
 	}
 }
 
+func TestNaNWithoutPartnerIsCounted(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("linear", "", "")
+	bad := m.ofProblem("linear", math.NaN())
+	lost := m.ofBench("linear", math.NaN())
+	lost.Class = judge.Unknown
+	if got := m.finish([]judge.Judged{bad, lost, m.ofProblem("linear", 1)}).Summary[0].BadAloneCounts; got != [2]uint64{1, 1} {
+		t.Errorf("%v with NaN stand alone, want one of each run", got)
+	}
+}
+
 func TestErrorsOfLiteralsAreNotAmongThoseOfTensors(t *testing.T) {
 	t.Parallel()
 	m := newModel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -53,6 +54,7 @@ func (p *Placed) count() {
 		jumps.add(j)
 		if j.Class == judge.Unpaired || j.Class == judge.Unknown {
 			p.unpaired.add(j, p.names)
+			p.countBadAlone(j)
 		}
 		switch {
 		case j.Differs:
@@ -62,6 +64,16 @@ func (p *Placed) count() {
 		}
 	}
 	p.jumps = jumps.found
+}
+
+func (p *Placed) countBadAlone(j *judge.Judged) {
+	switch {
+	case !p.isBadAlone(j):
+	case j.InProblem:
+		p.summary.BadAloneCounts[0]++
+	default:
+		p.summary.BadAloneCounts[1]++
+	}
 }
 
 // earlier is the row that comes first: by place in the rank's order, micro step and site. Few rows of the caller have
@@ -82,10 +94,12 @@ func (p *Placed) isAlone(j *judge.Judged) bool {
 	if p.options.Strict && j.Class == judge.Unpaired {
 		return true
 	}
-	if j.Differs || !j.InProblem || j.InBench || !worse(j) {
-		return false
-	}
-	return p.options.Excused == nil || !p.options.Excused(j.Problem.SiteID)
+	return !j.Differs && j.InProblem && p.isBadAlone(j)
+}
+
+// isBadAlone says whether an op of one run only holds NaN or infinity that is no known exception.
+func (p *Placed) isBadAlone(j *judge.Judged) bool {
+	return !j.Paired() && worse(j.Own()) && (p.options.Excused == nil || !p.options.Excused(j.Own().SiteID))
 }
 
 // beginsAlone says whether nothing differs in the place, and still an op that stands alone makes it differ.
@@ -94,8 +108,7 @@ func (p *Placed) beginsAlone() bool {
 }
 
 // worse says whether a tensor of the problem has values that nobody intends; -Inf may be a mask.
-func worse(j *judge.Judged) bool {
-	o := &j.Problem
+func worse(o *rows.Observation) bool {
 	return o.NotFinite() > 0 || math.IsNaN(o.Min) || math.IsNaN(o.Max) || math.IsInf(o.Max, 1) && o.ElementCount > 0
 }
 

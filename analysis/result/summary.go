@@ -35,6 +35,8 @@ type StepSummary struct {
 	UninitialisedCount uint64
 	DifferingCount     uint64
 
+	BadAloneCounts [2]uint64 // NaN or infinity without a partner, of problem and bench
+
 	UnknownReasons []string    // each once, in order
 	GreatestError  float64     // of the finite ones; NaN where there is none
 	First          *Difference // the first difference; nil where nothing differs
