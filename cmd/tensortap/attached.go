@@ -10,6 +10,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/producers/torch"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // attached is the environment in which Python starts the collector.
@@ -32,6 +33,9 @@ func (a *app) attached(l launching) ([]string, error) {
 
 // check refuses settings that the collector could not honour: better once and here than in every process.
 func (l launching) check() error {
+	if err := schemas.CheckRunName(l.run); err != nil {
+		return fmt.Errorf("--run %s: %w", strconv.Quote(l.run), err)
+	}
 	if level := *l.settings["level"]; level != "" && !slices.Contains(levels(), level) {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
 	}

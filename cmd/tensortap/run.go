@@ -63,7 +63,7 @@ tensortap logs shows it.`,
 			if err != nil {
 				return err
 			}
-			if l.run == "" {
+			if l.run == "" && !cmd.Flags().Changed("run") {
 				l.run = scriptName(l.program) + time.Now().UTC().Format("-20060102-150405")
 			}
 			if err := l.against.read(cmd, l.run); err != nil {

@@ -29,8 +29,8 @@ type PublishRequest struct {
 
 // validate refuses bytes that are no text, which readers of the archive refuse in turn.
 func (r PublishRequest) validate() error {
-	if !utf8.ValidString(r.Run) {
-		return fmt.Errorf("name of run %q is not UTF-8", r.Run)
+	if err := schemas.CheckRunName(r.Run); err != nil && r.Run != "" { // labels alone are checked for baselines
+		return fmt.Errorf("name of run %q: %w", r.Run, err)
 	}
 	for name, value := range r.Labels {
 		if !utf8.ValidString(name) || !utf8.ValidString(value) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -66,8 +65,8 @@ func readAbout(from *definitions, head schemas.SpoolHead) (about, error) {
 	if err := readKind(from, "rank", &rank); err != nil {
 		return about{}, err
 	}
-	if n := utf8.RuneCountInString(run.Name); n < 1 || n > 200 {
-		return about{}, fmt.Errorf("the run's name has %d characters, want 1 to 200", n)
+	if err := schemas.CheckRunName(run.Name); err != nil {
+		return about{}, fmt.Errorf("name of run %q: %w", run.Name, err)
 	}
 	a := about{run: run.row(head.StartedNs), rank: rank.row(head.Epoch), resume: run.Resume}
 	if a.run.WorldSize == nil || *a.run.WorldSize <= 1 {
