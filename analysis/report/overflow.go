@@ -126,7 +126,23 @@ func (o *Overflow) values(i int) string {
 	if get("dtype") == "" {
 		return get("literal")
 	}
-	return fmt.Sprintf("%s %s  min %s  max %s  mean %s  l2 %s", get("dtype"), get("shape"), get("value_min"), get("value_max"), get("value_mean"), get("value_l2"))
+	return fmt.Sprintf("%s %s  %smin %s  max %s  mean %s  l2 %s", get("dtype"), get("shape"), o.notFinite(i), get("value_min"), get("value_max"), get("value_mean"), get("value_l2"))
+}
+
+// notFinite says how many elements of which kind a tensor holds that are not finite, where they were counted.
+func (o *Overflow) notFinite(i int) string {
+	var kinds []string
+	for _, kind := range []struct{ column, words string }{
+		{"nan_count", "NaN"}, {"positive_infinity_count", "+Inf"}, {"negative_infinity_count", "-Inf"},
+	} {
+		if n := o.Origins.Get(i, kind.column).Number; n > 0 {
+			kinds = append(kinds, thousands(uint64(n))+" "+kind.words)
+		}
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	return strings.Join(kinds, ", ") + "  "
 }
 
 func (o *Overflow) next(n *note) {
