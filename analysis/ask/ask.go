@@ -27,7 +27,7 @@ func (d *Door) Close() error { return d.database.Close() }
 
 // Write writes the answer to a query with parameters {name:Type}.
 func (d *Door) Write(ctx context.Context, to io.Writer, style report.Style, query string, parameters map[string]string) error {
-	answer, err := clickhouse.QueryFirst(ctx, d.database, style.Limit, query, parameters, style.Format.ClickHouse())
+	answer, err := clickhouse.QueryFirst(ctx, d.database, style.Reads(), query, parameters, style.Format.ClickHouse())
 	if err != nil {
 		return d.nameMalformed(ctx, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -37,6 +38,14 @@ type Style struct {
 	Vertical bool     // text of a table has a line for each value, not for each row
 	Limit    uint64   // greatest number of rows of a table; 0 for all
 	Program  string   // how a shell calls this program, in the commands that an answer ends with; empty for tensortap
+}
+
+// Reads is how many rows to ask for: text has one more, since it says whether there is more. It is 0 for all.
+func (s Style) Reads() uint64 {
+	if s.Format == Text && s.Limit > 0 && s.Limit < math.MaxInt64 {
+		return s.Limit + 1
+	}
+	return s.Limit
 }
 
 func (s Style) program() string { return cmp.Or(s.Program, "tensortap") }
@@ -83,7 +92,7 @@ func WriteRecord(to io.Writer, s Style, record arrow.RecordBatch) error {
 
 // WriteRecords renders an answer as it is made: batches calls visit for each of its batches, at least one.
 func WriteRecords(to io.Writer, s Style, batches func(visit func(arrow.RecordBatch) error) error) error {
-	answer := made(batches).first(s.Limit)
+	answer := made(batches).first(s.Reads())
 	switch s.Format {
 	case Arrow:
 		return writeArrow(to, answer)
@@ -108,7 +117,7 @@ func writeRecords(to io.Writer, s Style, answer records) error {
 	if err != nil {
 		return err
 	}
-	return table.write(to, s.Vertical)
+	return table.write(to, s)
 }
 
 func writeCSV(to io.Writer, answer records) error {

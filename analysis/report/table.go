@@ -162,7 +162,7 @@ func (t Table) WriteText(to io.Writer, style Style) error {
 	if err != nil {
 		return err
 	}
-	return some.write(to, style.Vertical)
+	return some.write(to, style)
 }
 
 // only is the table with those columns, all where there are none.
@@ -184,11 +184,21 @@ func (t Table) only(columns []string) (Table, error) {
 	return some, nil
 }
 
-func (t Table) write(to io.Writer, vertical bool) error { //nolint:revive // flag-parameter: a form of the same
-	if vertical {
-		return t.writeVertical(to)
+// write writes the rows that were asked for, and says whether there are more.
+func (t Table) write(to io.Writer, style Style) error {
+	more := style.Limit > 0 && uint64(len(t.Rows)) > style.Limit
+	if more {
+		t.Rows = t.Rows[:style.Limit]
 	}
-	return t.writeAligned(to)
+	form := t.writeAligned
+	if style.Vertical {
+		form = t.writeVertical
+	}
+	if err := form(to); err != nil || !more {
+		return err
+	}
+	_, err := fmt.Fprintln(to, "and more; --limit 0 for all")
+	return err
 }
 
 // writeVertical writes a line for each value, and one before each row.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -88,12 +89,12 @@ func (c *comparing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.words.flags(f)
 	f.StringVar(&c.outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; without it a single file goes to standard output")
-	f.Int64Var(&c.request.Rank, "rank", c.request.Rank, "only this rank of the problem; -1 for all")
+	addRank(f, &c.request.Rank, -1, "only this rank of the problem; -1 for all")
 	f.BoolVar(&c.request.Strict, "strict", false, "ops of one run only make the runs differ")
 	f.BoolVar(&c.request.Payload, "payload", false, "compare raw tensors too, element by element, where both dumps have them (task tensor)")
 	f.StringVar(&c.request.Folders[0], "problem-dir", "", "with --payload: folder of the problem's dump, if the run is stored")
 	f.StringVar(&c.request.Folders[1], "bench-dir", "", "with --payload: folder of the bench's dump, if the run is stored")
-	f.Uint64Var(&c.request.Limit, "limit", c.request.Limit, "greatest number of differing tensors to list; text shows at most 4")
+	f.Uint64Var(&c.request.Limit, "limit", c.request.Limit, "greatest number of differing tensors to list, 0 for all; text shows at most 4")
 	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs in this `FILE`")
 	f.BoolVar(&c.onlyNew, onlyNewFlag, false, "with --jobs: leave out pairs of stored runs that were judged before and have not changed")
 	f.StringVar(&c.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
@@ -112,6 +113,9 @@ func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error 
 		return a.compareJobs(cmd.Context(), c.jobs, c.output, c.onlyNew)
 	}
 	request := c.request
+	if request.Limit == 0 {
+		request.Limit = math.MaxInt64
+	}
 	request.Problem, request.Benches = args[0], args[1:]
 	if err := c.words.apply(&request); err != nil {
 		return err
@@ -192,7 +196,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 			return err
 		}
 		a.warn(comparison.Warnings, comparison.WarningCount)
-		return system.WriteAnswer(a.stdout, style, &comparison, answer)
+		return unlessClosed(system.WriteAnswer(a.stdout, style, &comparison, answer))
 	}
 	if err := a.inRunning(ctx, whyRunning(request), ask); err != nil {
 		return err
@@ -207,7 +211,7 @@ func (a *app) compareFolders(ctx context.Context, request system.CompareRequest,
 		return err
 	}
 	a.warn(comparison.Warnings, comparison.WarningCount)
-	if err := system.WriteAnswer(a.stdout, style, &comparison, answer); err != nil {
+	if err := unlessClosed(system.WriteAnswer(a.stdout, style, &comparison, answer)); err != nil {
 		return err
 	}
 	return judged(comparison.Verdict)

@@ -105,7 +105,7 @@ func TestReportsTakeTheirFlagsFromTheirSQL(t *testing.T) {
 				continue // --steps stands for both
 			}
 			f := c.Flags().Lookup(strings.ReplaceAll(p.Name, "_", "-"))
-			if f == nil || f.DefValue != p.Default || f.Usage != p.Doc || (f.Annotations[cobra.BashCompOneRequiredFlag] != nil) != p.Required {
+			if f == nil || f.DefValue != p.Default || !strings.HasPrefix(f.Usage, strings.TrimSuffix(p.Doc, ".")) || (f.Annotations[cobra.BashCompOneRequiredFlag] != nil) != p.Required {
 				t.Errorf("report %s: flag %+v of parameter %+v", r.Name, f, p)
 			}
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,9 +36,18 @@ func (l *looks) flags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("columns", cobra.FixedCompletions(append([]string{allColumns}, l.shown...), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// limitFlag adds --limit to a command whose query has no limit of its own.
-func (l *looks) limitFlag(cmd *cobra.Command) {
-	cmd.Flags().Uint64Var(&l.limit, "limit", 0, "greatest number of rows; 0 for all")
+// limitFlag adds --limit, with how many rows there are unless it is said otherwise.
+func (l *looks) limitFlag(cmd *cobra.Command, rows uint64) {
+	cmd.Flags().Uint64Var(&l.limit, "limit", rows, "greatest number of rows; 0 for all")
+}
+
+// limitParameter is what a query takes for its own limit, which 0 does not lift.
+func limitParameter(style report.Style) string {
+	rows := style.Reads()
+	if rows == 0 {
+		rows = math.MaxInt64
+	}
+	return strconv.FormatUint(rows, 10)
 }
 
 // style is the format of the answer.

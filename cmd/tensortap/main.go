@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -62,14 +63,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 		return endedWith(stderr, program)
 	case errors.Is(err, errDiffers):
 		return exitDiffers
-	case errors.Is(err, syscall.EPIPE):
-		return exitError // the reader that closed the output knows
+	case closedOutput(err):
+		return exitSame // the reader that closed the output has seen enough
 	}
 	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
 		err = fmt.Errorf("stopped: %w", cause) // the error of the interrupted work says less
 	}
 	fmt.Fprintln(stderr, "tensortap:", printable(err))
 	return exitError
+}
+
+// unlessClosed is the error of writing an answer, unless its reader has seen enough: the status is still the answer's.
+func unlessClosed(err error) error {
+	if closedOutput(err) {
+		return nil
+	}
+	return err
+}
+
+// closedOutput says whether the error is that nobody reads standard output any more. A connection can be closed, too.
+func closedOutput(err error) bool {
+	file, ok := errors.AsType[*fs.PathError](err)
+	return ok && file.Path == os.Stdout.Name() && errors.Is(file.Err, syscall.EPIPE)
 }
 
 // endedWith is a program's own status; errors of its recording are printed besides.

@@ -23,7 +23,7 @@ func newMsprobe(a *app) *cobra.Command {
 Gives one row per rank, step, tensor or other argument of an op of the problem run.
 Empty when the runs have no step of a rank in common.`)
 	f := cmd.Flags()
-	f.Int64Var(&m.request.Rank, "rank", m.request.Rank, "only this rank of the problem; -1 for all")
+	addRank(f, &m.request.Rank, -1, "only this rank of the problem; -1 for all")
 	addSteps(f, &m.request.Steps, " of the problem")
 	return cmd
 }
@@ -40,7 +40,7 @@ Empty when the problem run does not have the op at that rank and step, or the be
 	f := cmd.Flags()
 	f.StringVar(&m.request.Op, "op", "", "full name of the op, as the problem calls it")
 	_ = cmd.MarkFlagRequired("op")
-	f.Int64Var(&m.request.Rank, "rank", m.request.Rank, "rank of the problem")
+	addRank(f, &m.request.Rank, 0, "rank of the problem")
 	f.Uint32Var(&m.request.Step, "step", 0, "step of the problem")
 	return cmd
 }
@@ -60,7 +60,7 @@ func (m *msprobeReport) command(a *app, name, question, long string) *cobra.Comm
 	}
 	f.Int64Var(&m.request.StepOffset, "step-offset", 0, "what to add to a step of the problem for that of the bench")
 	m.looks.flags(cmd)
-	m.looks.limitFlag(cmd)
+	m.looks.limitFlag(cmd, 0)
 	return cmd
 }
 

@@ -43,7 +43,7 @@ decide.`,
 		},
 	}
 	f := cmd.Flags()
-	f.Int64Var(&request.Rank, "rank", request.Rank, "only this rank; -1 for all")
+	addRank(f, &request.Rank, -1, "only this rank; -1 for all")
 	addSteps(f, &request.Steps, "")
 	addOutput(cmd, &output)
 	f.Lookup("output").Usage += ", " + msprobeJSON
@@ -64,7 +64,7 @@ func (a *app) overflow(ctx context.Context, request system.OverflowRequest, outp
 		return err
 	}
 	a.warn(said.Warnings, said.WarningCount)
-	if err := system.WriteOverflow(a.stdout, style, &said, answer); err != nil {
+	if err := unlessClosed(system.WriteOverflow(a.stdout, style, &said, answer)); err != nil {
 		return err
 	}
 	return finite(&said)

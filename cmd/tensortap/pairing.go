@@ -26,7 +26,6 @@ type pairingReport struct {
 // newPairing makes the report that is no SQL: the judge pairs ops.
 func newPairing(a *app) *cobra.Command {
 	p := pairingReport{request: system.DefaultCompareRequest()}
-	p.looks.limit = 1000
 	cmd := &cobra.Command{
 		Use:   "pairing",
 		Short: "How was each op of the problem paired with an op of the bench?",
@@ -44,11 +43,11 @@ Empty when the runs have no step in common, or every op is paired and --unpaired
 	}
 	addRuns(cmd, &p.request, "name of the run", a.completeRuns)
 	f := cmd.Flags()
-	f.Int64Var(&p.request.Rank, "rank", p.request.Rank, "only this rank of the problem; -1 for all")
+	addRank(f, &p.request.Rank, -1, "only this rank of the problem; -1 for all")
 	addSteps(f, &p.words.steps, " of the problem")
 	f.Int64Var(&p.words.offset, "step-offset", 0, "number to add to a step of the problem to get the step of the bench")
 	f.BoolVar(&p.unpaired, "unpaired", false, "only ops without partner")
-	f.Uint64Var(&p.looks.limit, "limit", p.looks.limit, "greatest number of rows; 0 for all")
+	p.looks.limitFlag(cmd, 1000)
 	f.StringVar(&p.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
 	p.looks.flags(cmd)
@@ -81,9 +80,6 @@ func (a *app) pairing(ctx context.Context, p *pairingReport) error {
 		}
 		if p.unpaired {
 			paired = system.Unpaired(paired)
-		}
-		if style.Limit > 0 {
-			paired = paired[:min(uint64(len(paired)), style.Limit)]
 		}
 		return report.WriteRecord(a.stdout, style, compare.PairingTable(paired))
 	})

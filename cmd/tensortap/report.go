@@ -48,10 +48,10 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 	var wanted steps.Set
 	var judged judgedWords
 	ranged := takesSteps(r)
-	values := make(map[string]*string, len(r.Parameters))
+	values := make(map[string]pflag.Value, len(r.Parameters))
 	cmd := &cobra.Command{
 		Use:     strings.ReplaceAll(r.Name, "_", "-"),
-		Aliases: []string{r.Name},
+		Aliases: aliases(r),
 		Short:   sentence(r.Question),
 		Long:    fmt.Sprintf("%s\n\nGives %s.\nEmpty when %s.", sentence(r.Question), r.Grain, r.EmptyWhen),
 		Example: example(r),
@@ -59,7 +59,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parameters := map[string]string{}
 			for name, value := range values {
-				parameters[name] = *value
+				parameters[name] = value.String()
 			}
 			if ranged {
 				if err := system.CheckRange(wanted); err != nil {
@@ -71,6 +71,12 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if limit := parameters["limit"]; limit != "" {
+				if style.Limit, err = strconv.ParseUint(limit, 10, 64); err != nil {
+					return fmt.Errorf("--limit: %w", err)
+				}
+				parameters["limit"] = limitParameter(style)
+			}
 			return a.report(cmd, &judged, r, parameters, style)
 		},
 	}
@@ -78,7 +84,10 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		if ranged && (p.Name == firstStep || p.Name == lastStep) {
 			continue
 		}
-		values[p.Name] = cmd.Flags().String(strings.ReplaceAll(p.Name, "_", "-"), p.Default, p.Doc)
+		if p.Name == "limit" {
+			p.Doc = strings.TrimSuffix(p.Doc, ".") + "; 0 for all."
+		}
+		values[p.Name] = parameterFlag(cmd.Flags(), p)
 		if slices.Contains(runParameters(), p.Name) {
 			a.completeRunFlags(cmd, p.Name)
 		}
@@ -95,9 +104,17 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 	}
 	view.flags(cmd)
 	if values["limit"] == nil {
-		view.limitFlag(cmd)
+		view.limitFlag(cmd, 0)
 	}
 	return cmd
+}
+
+// aliases are the report's own name, where the command has another.
+func aliases(r sql.Report) []string {
+	if strings.Contains(r.Name, "_") {
+		return []string{r.Name}
+	}
+	return nil
 }
 
 func addOutput(cmd *cobra.Command, output *string) {
@@ -116,11 +133,19 @@ func example(r sql.Report) string {
 		case "bench":
 			words = append(words, "--bench", "good")
 		case "op", "name":
-			words = append(words, "--"+p.Name, "Functional.linear.7.forward")
+			words = append(words, "--"+p.Name, opOf(r))
 		}
 	}
 	line := strings.Join(words, " ")
 	return line + "\n" + line + " --output json"
+}
+
+// opOf is an op that the report may find: some know only ops of level aten.
+func opOf(r sql.Report) string {
+	if r.Name == "shapes" || r.Name == "shape_diff" {
+		return "aten.mm.default"
+	}
+	return "Functional.linear.7.forward"
 }
 
 // judgedWords are the flags for the rules of a report.
@@ -221,7 +246,7 @@ func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters m
 	if err != nil {
 		return err
 	}
-	if len(table.Rows) > 0 || strings.Trim(parameters["limit"], "0") == "" { // no rows were asked for
+	if len(table.Rows) > 0 {
 		return table.WriteText(a.stdout, style)
 	}
 	summary, err := client.Report(ctx, "shape_diff_summary", parameters)
@@ -262,7 +287,7 @@ func checkPlace(ctx context.Context, cmd *cobra.Command, client *system.Client, 
 			return fmt.Errorf("--rank: %w", err)
 		}
 	}
-	if op := parameters["op"]; op != "" {
+	if op := parameters["op"]; op != "" && cmd.Name() != "shapes" { // which takes part of a name
 		return client.CheckOp(ctx, [2]string{run, cmp.Or(parameters["bench"], run)}, op)
 	}
 	return nil

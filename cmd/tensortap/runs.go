@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,9 +36,8 @@ func newRuns(a *app) *cobra.Command {
 // listing completes a command that lists the rows of the report of that name.
 func (a *app) listing(name string, cmd *cobra.Command) *cobra.Command {
 	var (
-		view  looks
-		limit int
-		now   bool
+		view looks
+		now  bool
 	)
 	r, missing := sql.ReportByName(name)
 	view.shown = r.Shown
@@ -52,9 +50,9 @@ func (a *app) listing(name string, cmd *cobra.Command) *cobra.Command {
 		if missing != nil {
 			return missing
 		}
-		return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": strconv.Itoa(limit)}, style: style, now: now})
+		return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": limitParameter(style)}, style: style, now: now})
 	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "greatest number of "+name)
+	view.limitFlag(cmd, 100)
 	view.flags(cmd)
 	addNow(cmd, &now)
 	return cmd
@@ -83,7 +81,7 @@ tables in tap_store; schemas/README.md explains their columns.`,
 		},
 	}
 	view.flags(cmd)
-	view.limitFlag(cmd)
+	view.limitFlag(cmd, 0)
 	addNow(cmd, &now)
 	return cmd
 }

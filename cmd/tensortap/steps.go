@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -17,7 +19,10 @@ const (
 
 // addSteps adds --steps. More says whose steps.
 func addSteps(f *pflag.FlagSet, into *steps.Set, more string) {
-	f.Func("steps", "only these `STEPS`"+more+", as 0,3-5,10-100/10 or 5-", func(text string) (err error) {
+	f.Func("steps", "only these `STEPS`"+more+", as 0,3-5,10-100/10, 5- or 0/2 for every second", func(text string) (err error) {
+		if strings.TrimSpace(text) == "" {
+			return errors.New("want numbers and ranges, as 0,3-5 or 5-, or all")
+		}
 		*into, err = steps.Parse(text)
 		return err
 	})

@@ -44,7 +44,7 @@ decide, or stopped before anything differed.`,
 	f := cmd.Flags()
 	addRuns(cmd, &request.Compare, "name of the run", a.completeRuns)
 	words.flags(f)
-	f.Int64Var(&request.Compare.Rank, "rank", -1, "only this rank of the problem; -1 for all")
+	addRank(f, &request.Compare.Rank, -1, "only this rank of the problem; -1 for all")
 	f.BoolVar(&request.UntilDiverged, "until-diverged", false, "end at the first divergence")
 	f.DurationVar(&request.Idle, "idle", request.Idle, "time without rows after which runs count as ended, and an incomplete step is judged as it is")
 	f.BoolVar(&capture, "capture", false, "at the first divergence, record the module in detail on that rank of both runs, for two steps, with raw tensors")
@@ -65,14 +65,20 @@ func (a *app) watch(ctx context.Context, request system.WatchRequest, output str
 	captor := captor{app: a, runs: [2]string{request.Compare.Problem, request.Compare.Bench()}, done: !capture}
 	request.Now, request.Busy = time.Now, progress.say
 	request.Connect = a.reconnect
+	diverged := false
 	request.Say = func(e *report.WatchEvent) error {
 		progress.clear()
+		diverged = diverged || e.Event == "divergence"
 		captor.saw(ctx, e)
 		return e.Write(a.stdout, format)
 	}
 	verdict, err := system.Watch(ctx, request)
 	captor.wait()
 	switch {
+	case closedOutput(err) && diverged:
+		return errDiffers
+	case closedOutput(err):
+		return errors.New("the reader of the output went away before the watch had ended; nothing differed so far")
 	case err != nil:
 		return err
 	case verdict == report.Differs:

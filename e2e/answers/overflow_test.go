@@ -62,6 +62,24 @@ func TestTheCommandsAnAnswerEndsWithAskTheSame(t *testing.T) {
 	}
 }
 
+func TestAReaderThatHasSeenEnoughChangesNoStatus(t *testing.T) {
+	t.Parallel()
+	problem, bench := recorded.Unpack(t, "D_tp_rank1_nan"), recorded.Unpack(t, "B00_golden_mix")
+	for line, status := range map[string]int{"overflow " + problem: 1, "overflow " + bench: 0, "overflow -o csv " + problem: 1, "compare " + bench + " " + bench: 0} {
+		reader, writer, err := os.Pipe()
+		if err != nil || reader.Close() != nil {
+			t.Fatal(err)
+		}
+		cmd := program.Command(t, nothingStarts(t), strings.Fields(line)...)
+		cmd.Stdout = writer
+		err = cmd.Run()
+		_ = writer.Close()
+		if got := cmd.ProcessState.ExitCode(); got != status {
+			t.Errorf("%s: status %d, %v, want %d", line, got, err, status)
+		}
+	}
+}
+
 func TestOverflowLooksAtStepsWithGaps(t *testing.T) {
 	t.Parallel()
 	dir := recorded.Unpack(t, "B14_nan_l2_mlp_step1_mix")

@@ -79,6 +79,14 @@ func TestWrongCommandLinesAreErrors(t *testing.T) {
 		"publish msprobe d --run a --label b":  "name=value",
 		"publish msprobe d --run a --label =b": "name=value",
 		"runs":                                 "no system is running",
+		"report shapes --run a --limit abc":    `"abc" for "--limit" flag: want a whole number, 0 or more`,
+		"report divergence --problem a --bench b --rank abc": `"abc" for "--rank" flag: want a whole number, -1 or more`,
+		"report divergence --problem a --bench b --rank -5":  `"-5" for "--rank" flag: want a whole number, -1 or more`,
+		"compare a b --rank -5":                              `"-5" for "--rank" flag: want a whole number, -1 or more`,
+		"compare a b --steps=":                               `"" for "--steps" flag: want numbers and ranges`,
+		"run --run= -- true":                                 `--run "": it has 0 characters, want 1 to 200`,
+		"run --run a\x07b -- true":                           `it has a control character`,
+		"run --run " + strings.Repeat("x", 250) + " -- true": "it has 250 characters, want 1 to 200",
 	} {
 		out := program.Run(t, program.Setting{}, strings.Fields(line)...)
 		if out.Status != 2 || out.Stdout != "" || !strings.HasPrefix(out.Stderr, "tensortap: ") || !strings.Contains(out.Stderr, want) {

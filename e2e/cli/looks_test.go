@@ -21,14 +21,17 @@ func TestTextShowsTheColumnsThatAPersonNeeds(t *testing.T) {
 		first string // words of the first line
 		lines int
 	}{
-		{append(divergence, "--limit", "3"), shown, 4},
-		{append(divergence, "--limit", "3", "--columns", "op,error"), "op error", 4},
+		{append(divergence, "--limit", "3"), shown, 5},
+		{append(divergence, "--limit", "3", "--columns", "op,error"), "op error", 5},
 		{append(divergence, "--limit", "2", "--columns", "op,error", "-o", "csv"), "op,error", 3},
-		{append(divergence, "--limit", "1", "--columns", "op,error", "--vertical"), "row 1", 3},
+		{append(divergence, "--limit", "1", "--columns", "op,error", "--vertical"), "row 1", 4},
 		{[]string{"report", "run-differences", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "0"}, "property problem bench", -1},
-		{[]string{"report", "layers", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "2"}, "step direction layer_index layer paired_count differing_count not_finite_count greatest_error", 3},
-		{[]string{"query", "SELECT rank, step, op FROM tap.tensors ORDER BY rank, step, seq", "--limit", "2", "--columns", "op,step"}, "op step", 3},
+		{[]string{"report", "layers", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "2"}, "step direction layer_index layer paired_count differing_count not_finite_count greatest_error", 4},
+		{[]string{"query", "SELECT rank, step, op FROM tap.tensors ORDER BY rank, step, seq", "--limit", "2", "--columns", "op,step"}, "op step", 4},
 		{[]string{"runs", "--columns", "name,status"}, "name status", -1},
+		{[]string{"runs", "--columns", "name", "--limit", "1"}, "name", 3},
+		{append(divergence, "--limit", "0", "-o", "csv", "--columns", "op"), "op", 783},
+		{[]string{"report", "pairing", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "2", "--columns", "problem_op"}, "problem_op", 4},
 	} {
 		out := program.Run(t, u.Setting, c.args...)
 		lines := strings.Split(strings.TrimSuffix(out.Stdout, "\n"), "\n")
