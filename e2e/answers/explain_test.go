@@ -57,7 +57,7 @@ func TestExplainOfFoldersSaysWhatItSaysOfStoredRunsAndStartsNothing(t *testing.T
 		}
 	}
 	text := program.Run(t, nothingStarts(t), "explain", "--problem", bad, "--bench", good, "--op", "Functional.linear.20.forward")
-	if text.Status != 0 || !strings.Contains(text.Stdout, "compare "+bad+" "+good+" --output csv --rank 0 --steps 0\n") {
+	if text.Status != 0 || !strings.Contains(text.Stdout, "compare "+bad+" "+good+" --rank 0 --steps 0 --output csv\n") {
 		t.Errorf("explain of folders: %v, want what to type next", text)
 	}
 }
