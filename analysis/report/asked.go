@@ -108,7 +108,7 @@ func (w *flagWords) text(flag, value string) {
 	}
 }
 
-func (w *flagWords) set(flag string, is bool) {
+func (w *flagWords) set(flag string, is bool) { //nolint:revive // flag-parameter: it is a flag
 	if is {
 		w.words = append(w.words, flag)
 	}

@@ -63,7 +63,7 @@ func (n *fraction) String() string { return n.text }
 func (*fraction) Type() string { return "float" }
 
 // parameterFlag adds the flag of a parameter of a report, of the type that its SQL says.
-func parameterFlag(f *pflag.FlagSet, p sql.Parameter) pflag.Value {
+func parameterFlag(f *pflag.FlagSet, p sql.Parameter) *pflag.Flag {
 	name := strings.ReplaceAll(p.Name, "_", "-")
 	switch {
 	case strings.HasPrefix(p.Type, "Float"):
@@ -75,7 +75,7 @@ func parameterFlag(f *pflag.FlagSet, p sql.Parameter) pflag.Value {
 	default:
 		f.String(name, p.Default, p.Doc)
 	}
-	return f.Lookup(name).Value
+	return f.Lookup(name)
 }
 
 // leastOf is the least number that a parameter can mean: of a rank -1, where that is its default.

@@ -48,7 +48,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 	var wanted steps.Set
 	var judged judgedWords
 	ranged := takesSteps(r)
-	values := make(map[string]pflag.Value, len(r.Parameters))
+	values := make(map[string]*pflag.Flag, len(r.Parameters))
 	cmd := &cobra.Command{
 		Use:     strings.ReplaceAll(r.Name, "_", "-"),
 		Aliases: aliases(r),
@@ -59,7 +59,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parameters := map[string]string{}
 			for name, value := range values {
-				parameters[name] = value.String()
+				parameters[name] = value.Value.String()
 			}
 			if ranged {
 				if err := system.CheckRange(wanted); err != nil {
