@@ -18,18 +18,30 @@ ORDER BY
     name
 LIMIT 3`
 
-// noRun is the error of a name that no run has.
-func (d *Door) noRun(ctx context.Context, run string) error {
+// NearestRuns are the names of up to three runs most like a name.
+func (d *Door) NearestRuns(ctx context.Context, run string) ([]string, error) {
 	table, err := d.Table(ctx, nearestRuns, map[string]string{"run": run})
 	if err != nil {
-		return err
-	}
-	if len(table.Rows) == 0 {
-		return fmt.Errorf("no run is named %q: none is stored", run)
+		return nil, err
 	}
 	names := make([]string, len(table.Rows))
 	for i := range names {
-		names[i] = strconv.Quote(table.Get(i, "name").Exact)
+		names[i] = table.Get(i, "name").Exact
+	}
+	return names, nil
+}
+
+// noRun is the error of a name that no run has.
+func (d *Door) noRun(ctx context.Context, run string) error {
+	names, err := d.NearestRuns(ctx, run)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("no run is named %q: none is stored", run)
+	}
+	for i := range names {
+		names[i] = strconv.Quote(names[i])
 	}
 	return fmt.Errorf("no run is named %q; the nearest: %s; `tensortap runs` lists all", run, strings.Join(names, ", "))
 }

@@ -13,7 +13,8 @@ import (
 type WatchEvent struct {
 	Event        string   `json:"event"` // waiting, going_on, step, divergence or end
 	For          string   `json:"for,omitempty"`
-	Step         *int64   `json:"step,omitempty"` // of the end: of the first divergence
+	Nearest      []string `json:"nearest,omitempty"` // while waiting for a run: the runs of nearest names
+	Step         *int64   `json:"step,omitempty"`    // of the end: of the first divergence
 	Rank         *int64   `json:"rank,omitempty"`
 	State        string   `json:"state,omitempty"` // of a step: agree, differs or unknown; of the end: same, differs or unknown
 	Because      string   `json:"unknown_because,omitempty"`
@@ -70,11 +71,18 @@ func (e *WatchEvent) Write(to io.Writer, format Format) error {
 	return err
 }
 
+func (e *WatchEvent) nearest() string {
+	if len(e.Nearest) == 0 {
+		return ""
+	}
+	return "; the nearest names of stored runs: " + Printable(strings.Join(e.Nearest, ", "))
+}
+
 // String is the event as a line, or a few, for people.
 func (e *WatchEvent) String() string {
 	switch e.Event {
 	case "waiting":
-		return "waiting for " + Printable(e.For)
+		return "waiting for " + Printable(e.For) + e.nearest()
 	case "going_on":
 		return "going on: " + Printable(e.For) + " is there"
 	case "step":

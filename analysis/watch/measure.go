@@ -59,7 +59,7 @@ func newWatch(r Request) *watch {
 }
 
 // arrived says whether both runs exist, and reports the one that it waits for.
-func (w *watch) arrived() (bool, error) {
+func (w *watch) arrived(ctx context.Context) (bool, error) {
 	all := true
 	for i := range w.sides {
 		side := &w.sides[i]
@@ -68,7 +68,7 @@ func (w *watch) arrived() (bool, error) {
 		}
 		side.there = w.follower.Runs()[i].Exists()
 		all = all && side.there
-		if err := w.sayWaiting(side); err != nil {
+		if err := w.sayWaiting(ctx, side); err != nil {
 			return false, err
 		}
 	}
@@ -78,11 +78,16 @@ func (w *watch) arrived() (bool, error) {
 	return false, w.back()
 }
 
-func (w *watch) sayWaiting(side *side) error {
+// sayWaiting names the runs that may have been meant: one that was mistyped never comes.
+func (w *watch) sayWaiting(ctx context.Context, side *side) error {
 	switch {
 	case !side.there && !side.waited:
+		nearest, err := w.database.Nearest(ctx, side.name)
+		if err != nil {
+			return err
+		}
 		side.waited = true
-		return w.tell(&report.WatchEvent{Event: "waiting", For: "run " + side.name})
+		return w.tell(&report.WatchEvent{Event: "waiting", For: "run " + side.name, Nearest: nearest})
 	case side.there && side.waited:
 		return w.tell(&report.WatchEvent{Event: "going_on", For: "run " + side.name})
 	}

@@ -46,8 +46,9 @@ func newScene(t *testing.T, d *testbed.Database, name string) *scene {
 		no := func(context.Context) (bool, error) { return false, nil }
 		return &Database{
 			Source: store.Open(d.Conn), Close: func() {}, Living: no, Gaps: func(context.Context) ([]string, error) { return nil, nil },
-			Stored: func(context.Context) (bool, error) { return true, nil },
-			Refine: func(context.Context, *compare.Request) error { return nil },
+			Stored:  func(context.Context) (bool, error) { return true, nil },
+			Nearest: func(context.Context, string) ([]string, error) { return nil, nil },
+			Refine:  func(context.Context, *compare.Request) error { return nil },
 		}, nil
 	}
 	if err := r.Validate(); err != nil {

@@ -38,7 +38,9 @@ type Database struct {
 	Stored func(context.Context) (bool, error)               // whether all that was published is there
 	Living func(context.Context) (bool, error)               // whether either run is running
 	Gaps   func(context.Context) (missing []string, _ error) // of both runs
-	Close  func()
+	// Nearest are the runs whose names are most like this one.
+	Nearest func(ctx context.Context, run string) ([]string, error)
+	Close   func()
 }
 
 // DefaultRequest looks ten times a second. The caller sets runs and functions.
@@ -105,7 +107,7 @@ func (w *watch) look(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	there, err := w.arrived()
+	there, err := w.arrived(ctx)
 	if err != nil || !there {
 		return false, err
 	}

@@ -75,7 +75,7 @@ func TestExplainOfFoldersThatCannotBeIsAnError(t *testing.T) {
 	t.Parallel()
 	bad := recorded.Unpack(t, "B02_weight_mix")
 	for _, c := range [][3]string{
-		{bad, "good", "is a folder and another side a stored run"},
+		{bad, "good", "is a folder, and good is the name of a run"},
 		{bad, bad + "/nowhere", "no such folder"},
 		{bad, t.TempDir(), "no msProbe dump"},
 	} {

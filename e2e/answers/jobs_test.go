@@ -127,7 +127,7 @@ func TestAJobOfStoredRunsHasTheStatusOfTheWorst(t *testing.T) {
 	}{
 		{twin + folders, u.Setting, program.ExitSame, []string{"same  twin ", "same  folders "}},
 		{twin + weight, u.Setting, program.ExitDiffers, []string{"same ", "differs  weight", "Functional.linear.20.forward input 1"}},
-		{twin + "- {name: mixed, problem: B01_twin_mix, bench: " + folder + "}\n", u.Setting, program.ExitError, []string{"publish it first"}},
+		{twin + "- {name: mixed, problem: B01_twin_mix, bench: " + folder + "}\n", u.Setting, program.ExitError, []string{"publish the folder first"}},
 		{twin + folders, program.Setting{}, program.ExitError, []string{"error  twin", "no system is running", "same   folders"}},
 		{"- {name: none, problem: no such *, bench: B00_golden_*}\n", u.Setting, program.ExitError, []string{"no stored run fits no such *"}},
 	} {

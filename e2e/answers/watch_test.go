@@ -240,6 +240,19 @@ func TestWatchEndsWellWhenInterrupted(t *testing.T) {
 	}
 }
 
+func TestWatchOfAMistypedRunNamesTheNearest(t *testing.T) {
+	t.Parallel()
+	u := program.PublishOnce(t, "B00_golden_mix")
+	w := program.Watch(t, u, "B00_golden_mx", "B00_golden_mix")
+	if e := w.Next(t, "waiting"); len(e.Nearest) == 0 || e.Nearest[0] != "B00_golden_mix" {
+		t.Errorf("waits for %q, the nearest %q", e.For, e.Nearest)
+	}
+	if err := w.Cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	w.Status(t)
+}
+
 func TestWatchRefusesWhatItCannotMean(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -22,7 +22,7 @@ func TestAFolderIsWrittenWithASlash(t *testing.T) {
 		{"compare worse good", "worse is the name of a run; good is the name of a run; for the folder of that name write ./good; to compare stored runs: no system is running"},
 		{"compare ./worse ./good", "no such folder: ./worse"},
 		{"compare bad/ no/such", "no such folder: no/such"},
-		{"compare ./bad good", "./bad is a folder and another side a stored run: publish it first"},
+		{"compare ./bad good", "./bad is a folder, and good is the name of a run; for the folder of that name write ./good; to compare the folder with the run, publish the folder first"},
 		{"overflow bad", "bad is the name of a run; for the folder of that name write ./bad"},
 		{"compare team/bad team/good", "no such folder: team/bad, so it is the name of a run; no such folder: team/good, so it is the name of a run; to compare stored runs: no system is running"},
 		{"overflow no/such", "no such folder: no/such, so it is the name of a run; to look at a stored run: no system is running"},

@@ -42,8 +42,8 @@ func TestAFolderInTheWorkingDirectoryDoesNotHideARun(t *testing.T) {
 	}
 	for sides, want := range map[[2]string]string{
 		{"./bad", "./worse"}: "no such folder: ./worse",
-		{"./bad", "no/such"}: "no such folder: no/such; and as the name of a run it cannot be held against a folder: publish it first: tensortap publish msprobe ./bad",
-		{"./bad", "good"}:    "./bad is a folder and another side a stored run: publish it first",
+		{"./bad", "no/such"}: "no such folder: no/such; to compare ./bad with a run of that name, publish the folder first: tensortap publish msprobe ./bad",
+		{"./bad", "good"}:    "./bad is a folder, and good is the name of a run; for the folder of that name write ./good; to compare the folder with the run, publish the folder first",
 	} {
 		r.Problem, r.Benches[0] = sides[0], sides[1]
 		if err := r.CheckFolders(); err == nil || !strings.Contains(err.Error(), want) {

@@ -107,16 +107,16 @@ func (r CompareRequest) CheckFolders() error {
 				return err
 			}
 		case writtenAsPath(name):
-			return fmt.Errorf("no such folder: %s; and as the name of a run it cannot be held against a folder: %s", name, publishFirst(r.sides()[folder]))
+			return fmt.Errorf("no such folder: %s; to compare %s with a run of that name, %s", name, r.sides()[folder], publishFirst(r.sides()[folder]))
 		default:
-			return fmt.Errorf("%s is a folder and another side a stored run: %s", r.sides()[folder], publishFirst(r.sides()[folder]))
+			return fmt.Errorf("%s is a folder, and %s; to compare the folder with the run, %s", r.sides()[folder], NamesRun(name), publishFirst(r.sides()[folder]))
 		}
 	}
 	return nil
 }
 
 func publishFirst(folder string) string {
-	return "publish it first: tensortap publish msprobe " + report.Argument(folder) + " --run NAME (sglang-dumper instead of msprobe, if that wrote it)"
+	return "publish the folder first: tensortap publish msprobe " + report.Argument(folder) + " --run NAME (sglang-dumper instead of msprobe, if that wrote it)"
 }
 
 // Parameters are those of the comparing reports, for the runs of these names.

@@ -64,6 +64,7 @@ func (c *Client) watched(problem, bench string) *watch.Database {
 				map[string]string{"problem": problem, "bench": bench})
 			return err == nil && living.Get(0, "running").Number > 0, err
 		},
-		Gaps: func(ctx context.Context) ([]string, error) { return c.Gaps(ctx, problem, bench) },
+		Gaps:    func(ctx context.Context) ([]string, error) { return c.Gaps(ctx, problem, bench) },
+		Nearest: c.NearestRuns,
 	}
 }
