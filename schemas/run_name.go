@@ -3,8 +3,6 @@ package schemas
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -18,8 +16,6 @@ func CheckRunName(name string) error {
 		return errors.New("it is not UTF-8")
 	case n < 1 || n > longestRunName:
 		return fmt.Errorf("it has %d characters, want 1 to %d", n, longestRunName)
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return errors.New("it has a control character, such as a line break")
 	}
 	return nil
 }

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-func TestNamesOfRunsAreTextThatALineCanShow(t *testing.T) {
+func TestNamesOfRunsAreAnyTextOfABoundedLength(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"a", "team/bad 1", "läuft", strings.Repeat("ä", 200)} {
+	for _, good := range []string{"a", "team/bad 1", "läuft", "a\nb", "\x1b[31m", "a\x7f", strings.Repeat("ä", 200)} {
 		if err := CheckRunName(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", strings.Repeat("x", 201), "a\nb", "\x1b[31m", "\xff", "a\x7f"} {
+	for _, bad := range []string{"", strings.Repeat("x", 201), "\xff"} {
 		if err := CheckRunName(bad); err == nil {
 			t.Errorf("%q is taken for a name", bad)
 		}

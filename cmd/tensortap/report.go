@@ -281,7 +281,7 @@ func checkPlace(ctx context.Context, cmd *cobra.Command, client *system.Client, 
 	if cmd.Flags().Changed("rank") {
 		rank, err := strconv.ParseInt(parameters["rank"], 10, 64)
 		if err != nil {
-			return fmt.Errorf("--rank %s: want a whole number", strconv.Quote(parameters["rank"]))
+			return fmt.Errorf("--rank: %w", err)
 		}
 		if err := client.CheckRank(ctx, run, rank); err != nil {
 			return fmt.Errorf("--rank: %w", err)

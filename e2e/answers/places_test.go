@@ -14,7 +14,7 @@ func TestWhatIsNotThereIsNamedBesideWhatIs(t *testing.T) {
 		"compare D_ddp_rank1_weight D_ddp_golden --rank 7":                                                "run D_ddp_rank1_weight has no rank 7; its ranks: 0-1",
 		"overflow D_ddp_golden --rank 2":                                                                  "run D_ddp_golden has no rank 2; its ranks: 0-1",
 		"report divergence --problem D_ddp_rank1_weight --bench D_ddp_golden --rank 7":                    "--rank: run D_ddp_rank1_weight has no rank 7",
-		"report overflow --run D_ddp_golden --rank x":                                                     "--rank \"x\": want a whole number",
+		"report overflow --run D_ddp_golden --rank x":                                                     "\"x\" for \"--rank\" flag: want a whole number, -1 or more",
 		"explain --problem D_ddp_rank1_weight --bench D_ddp_golden --op linear.14.forward --rank 7":       "its ranks: 0-1",
 		"report op-msprobe --problem D_ddp_golden --bench D_ddp_golden --op Functional.linaer.14.forward": "no op of D_ddp_golden is named \"Functional.linaer.14.forward\"; the nearest are:\n  Functional.linear.",
 		"report op-msprobe --problem D_ddp_rank1_weight --bench D_ddp_golden --op nosuch":                 "no op of D_ddp_rank1_weight or D_ddp_golden is named \"nosuch\"",
