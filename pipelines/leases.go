@@ -76,7 +76,7 @@ func (l *Leases) Renew(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			l.release(context.WithoutCancel(ctx))
+			l.LetGo(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
 			for _, work := range l.names() {
@@ -96,7 +96,8 @@ func (l *Leases) names() []string {
 	return names
 }
 
-func (l *Leases) release(ctx context.Context) {
+// LetGo gives the held leases back, for who cannot do the work now.
+func (l *Leases) LetGo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, LeaseAge)
 	defer cancel()
 	for _, work := range l.names() {

@@ -39,6 +39,8 @@ func judgedCounts() []Column {
 		{Name: "paired_count", Type: Uint64, Unit: Count, Doc: "Pairs with one of the six verdicts from equal to structure."},
 		{Name: "only_problem_count", Type: Uint64, Unit: Count, Doc: "Tensors that only the problem has."},
 		{Name: "only_bench_count", Type: Uint64, Unit: Count, Doc: "Tensors that only the bench has."},
+		{Name: "only_problem_not_finite_count", Type: Uint64, Unit: Count, Doc: "Tensors without partner in the problem, be they unpaired or unknown, with NaN or infinity that is no known exception."},
+		{Name: "only_bench_not_finite_count", Type: Uint64, Unit: Count, Doc: "Those without partner in the bench."},
 		{Name: "unknown_count", Type: Uint64, Unit: Count, Doc: "Tensors and other arguments that could not be judged."},
 		{Name: "alone_unknown_count", Type: Uint64, Unit: Count, Doc: "Those of unknown_count without partner."},
 		{Name: "equal_count", Type: Uint64, Unit: Count, Doc: "Pairs with the verdict equal."},

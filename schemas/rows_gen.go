@@ -1514,54 +1514,56 @@ func (r *VerdictRow) load(c []arrow.Array, i int) {
 
 // JudgedStepRow is a row of judged_step. One row per judging of a step of a rank: the number of pairs with each verdict, and the first difference.
 type JudgedStepRow struct {
-	RunID              uint64   `parquet:"run_id"`                   // Run, as the hash of its name.
-	Rank               uint32   `parquet:"rank"`                     // Global rank of the process within the run.
-	Epoch              uint64   `parquet:"epoch"`                    // Start of the producer, or hash of the content of the file that the row was read from.
-	Batch              uint64   `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
-	EventTimeNs        int64    `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
-	ComparisonID       uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
-	Step               uint32   `parquet:"step"`                     // Step of the problem; for a tensor that only the bench has, the step of its missing partner.
-	Generation         uint32   `parquet:"generation"`               // Number of times that other content replaced the step, on both sides together; views keep the greatest.
-	Provisional        uint8    `parquet:"provisional"`              // 1 when the step was judged before it had ended in both runs, or while its rows were incomplete; views hide it once it is judged whole.
-	BenchRank          uint32   `parquet:"bench_rank"`               // Rank of the bench.
-	BenchStep          uint32   `parquet:"bench_step"`               // Step of the bench.
-	ProblemEpoch       uint64   `parquet:"problem_epoch"`            // Epoch of the end of the problem's step; 0 where the problem has no such step, or it had not ended.
-	BenchEpoch         uint64   `parquet:"bench_epoch"`              // Epoch of the end of the bench's step; 0 where the bench has no such step, or it had not ended.
-	ProblemRowCount    uint64   `parquet:"problem_row_count"`        // Rows of tensor that were there of the problem's step.
-	BenchRowCount      uint64   `parquet:"bench_row_count"`          // Rows of tensor that were there of the bench's step.
-	ProblemProgramID   uint64   `parquet:"problem_program_id"`       // Program of the problem's step; 0 when not known.
-	BenchProgramID     uint64   `parquet:"bench_program_id"`         // Program of the bench's step; 0 when not known.
-	PairedCount        uint64   `parquet:"paired_count"`             // Pairs with one of the six verdicts from equal to structure.
-	OnlyProblemCount   uint64   `parquet:"only_problem_count"`       // Tensors that only the problem has.
-	OnlyBenchCount     uint64   `parquet:"only_bench_count"`         // Tensors that only the bench has.
-	UnknownCount       uint64   `parquet:"unknown_count"`            // Tensors and other arguments that could not be judged.
-	AloneUnknownCount  uint64   `parquet:"alone_unknown_count"`      // Those of unknown_count without partner.
-	EqualCount         uint64   `parquet:"equal_count"`              // Pairs with the verdict equal.
-	WithinCount        uint64   `parquet:"within_count"`             // Pairs with the verdict within.
-	AgreesCount        uint64   `parquet:"agrees_count"`             // Pairs with the verdict agrees.
-	DivergedCount      uint64   `parquet:"diverged_count"`           // Pairs with the verdict diverged.
-	NotFiniteCount     uint64   `parquet:"not_finite_count"`         // Pairs with the verdict not_finite.
-	StructureCount     uint64   `parquet:"structure_count"`          // Pairs with the verdict structure.
-	MeasuredCount      uint64   `parquet:"measured_count"`           // Pairs with a verdict by numbers.
-	ProvedEqualCount   uint64   `parquet:"proved_equal_count"`       // Equal pairs that are no literals.
-	ArgumentCount      uint64   `parquet:"argument_count"`           // Arguments without numbers that differ in literal or type.
-	SameNotFiniteCount uint64   `parquet:"same_not_finite_count"`    // Pairs with NaN or infinity on both sides that make no difference.
-	BitsDifferCount    uint64   `parquet:"bits_differ_count"`        // Pairs with different bits under the same statistics.
-	UninitialisedCount uint64   `parquet:"uninitialised_count"`      // Pairs of memory that nobody wrote to.
-	DifferingCount     uint64   `parquet:"differing_count"`          // Those that make the runs differ.
-	UnknownReasons     []string `parquet:"unknown_reasons,list"`     // Reasons of the verdict unknown, each once, in order.
-	GreatestError      *float64 `parquet:"greatest_error,optional"`  // Greatest finite error of a pair; null when none is known.
-	FirstSeq           uint64   `parquet:"first_seq"`                // Place of the first difference; without one, this and all columns below are 0 or empty.
-	FirstMicroStep     uint16   `parquet:"first_micro_step"`         // Its micro step.
-	FirstSiteID        uint64   `parquet:"first_site_id"`            // Its site, as in verdict.
-	FirstVerdict       string   `parquet:"first_verdict"`            // Its verdict.
-	FirstEvidence      string   `parquet:"first_evidence"`           // Its evidence.
-	FirstError         *float64 `parquet:"first_error,optional"`     // Its error; null when not known.
-	FirstTolerance     *float64 `parquet:"first_tolerance,optional"` // The tolerance there; null when numbers were not judged.
-	FirstSide          string   `parquet:"first_side"`               // Run that has NaN or infinity.
-	FirstReason        string   `parquet:"first_reason"`             // Reason, if its verdict is unknown.
-	FirstErrorIn       *float64 `parquet:"first_error_in,optional"`  // Greatest error of the inputs of its op; null when none is known.
-	FirstErrorOut      *float64 `parquet:"first_error_out,optional"` // Greatest error of the outputs of its op; null when none is known.
+	RunID                     uint64   `parquet:"run_id"`                        // Run, as the hash of its name.
+	Rank                      uint32   `parquet:"rank"`                          // Global rank of the process within the run.
+	Epoch                     uint64   `parquet:"epoch"`                         // Start of the producer, or hash of the content of the file that the row was read from.
+	Batch                     uint64   `parquet:"batch"`                         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs               int64    `parquet:"event_time_ns"`                 // Time of the event by the rank's clock; of a file, its modification time when first published.
+	ComparisonID              uint64   `parquet:"comparison_id"`                 // The comparison (declared_comparison).
+	Step                      uint32   `parquet:"step"`                          // Step of the problem; for a tensor that only the bench has, the step of its missing partner.
+	Generation                uint32   `parquet:"generation"`                    // Number of times that other content replaced the step, on both sides together; views keep the greatest.
+	Provisional               uint8    `parquet:"provisional"`                   // 1 when the step was judged before it had ended in both runs, or while its rows were incomplete; views hide it once it is judged whole.
+	BenchRank                 uint32   `parquet:"bench_rank"`                    // Rank of the bench.
+	BenchStep                 uint32   `parquet:"bench_step"`                    // Step of the bench.
+	ProblemEpoch              uint64   `parquet:"problem_epoch"`                 // Epoch of the end of the problem's step; 0 where the problem has no such step, or it had not ended.
+	BenchEpoch                uint64   `parquet:"bench_epoch"`                   // Epoch of the end of the bench's step; 0 where the bench has no such step, or it had not ended.
+	ProblemRowCount           uint64   `parquet:"problem_row_count"`             // Rows of tensor that were there of the problem's step.
+	BenchRowCount             uint64   `parquet:"bench_row_count"`               // Rows of tensor that were there of the bench's step.
+	ProblemProgramID          uint64   `parquet:"problem_program_id"`            // Program of the problem's step; 0 when not known.
+	BenchProgramID            uint64   `parquet:"bench_program_id"`              // Program of the bench's step; 0 when not known.
+	PairedCount               uint64   `parquet:"paired_count"`                  // Pairs with one of the six verdicts from equal to structure.
+	OnlyProblemCount          uint64   `parquet:"only_problem_count"`            // Tensors that only the problem has.
+	OnlyBenchCount            uint64   `parquet:"only_bench_count"`              // Tensors that only the bench has.
+	OnlyProblemNotFiniteCount uint64   `parquet:"only_problem_not_finite_count"` // Tensors without partner in the problem, be they unpaired or unknown, with NaN or infinity that is no known exception.
+	OnlyBenchNotFiniteCount   uint64   `parquet:"only_bench_not_finite_count"`   // Those without partner in the bench.
+	UnknownCount              uint64   `parquet:"unknown_count"`                 // Tensors and other arguments that could not be judged.
+	AloneUnknownCount         uint64   `parquet:"alone_unknown_count"`           // Those of unknown_count without partner.
+	EqualCount                uint64   `parquet:"equal_count"`                   // Pairs with the verdict equal.
+	WithinCount               uint64   `parquet:"within_count"`                  // Pairs with the verdict within.
+	AgreesCount               uint64   `parquet:"agrees_count"`                  // Pairs with the verdict agrees.
+	DivergedCount             uint64   `parquet:"diverged_count"`                // Pairs with the verdict diverged.
+	NotFiniteCount            uint64   `parquet:"not_finite_count"`              // Pairs with the verdict not_finite.
+	StructureCount            uint64   `parquet:"structure_count"`               // Pairs with the verdict structure.
+	MeasuredCount             uint64   `parquet:"measured_count"`                // Pairs with a verdict by numbers.
+	ProvedEqualCount          uint64   `parquet:"proved_equal_count"`            // Equal pairs that are no literals.
+	ArgumentCount             uint64   `parquet:"argument_count"`                // Arguments without numbers that differ in literal or type.
+	SameNotFiniteCount        uint64   `parquet:"same_not_finite_count"`         // Pairs with NaN or infinity on both sides that make no difference.
+	BitsDifferCount           uint64   `parquet:"bits_differ_count"`             // Pairs with different bits under the same statistics.
+	UninitialisedCount        uint64   `parquet:"uninitialised_count"`           // Pairs of memory that nobody wrote to.
+	DifferingCount            uint64   `parquet:"differing_count"`               // Those that make the runs differ.
+	UnknownReasons            []string `parquet:"unknown_reasons,list"`          // Reasons of the verdict unknown, each once, in order.
+	GreatestError             *float64 `parquet:"greatest_error,optional"`       // Greatest finite error of a pair; null when none is known.
+	FirstSeq                  uint64   `parquet:"first_seq"`                     // Place of the first difference; without one, this and all columns below are 0 or empty.
+	FirstMicroStep            uint16   `parquet:"first_micro_step"`              // Its micro step.
+	FirstSiteID               uint64   `parquet:"first_site_id"`                 // Its site, as in verdict.
+	FirstVerdict              string   `parquet:"first_verdict"`                 // Its verdict.
+	FirstEvidence             string   `parquet:"first_evidence"`                // Its evidence.
+	FirstError                *float64 `parquet:"first_error,optional"`          // Its error; null when not known.
+	FirstTolerance            *float64 `parquet:"first_tolerance,optional"`      // The tolerance there; null when numbers were not judged.
+	FirstSide                 string   `parquet:"first_side"`                    // Run that has NaN or infinity.
+	FirstReason               string   `parquet:"first_reason"`                  // Reason, if its verdict is unknown.
+	FirstErrorIn              *float64 `parquet:"first_error_in,optional"`       // Greatest error of the inputs of its op; null when none is known.
+	FirstErrorOut             *float64 `parquet:"first_error_out,optional"`      // Greatest error of the outputs of its op; null when none is known.
 }
 
 // Table returns the declaration of judged_step.
@@ -1588,53 +1590,55 @@ func (r *JudgedStepRow) appendTo(c []column) {
 	c[17].uint64(r.PairedCount)
 	c[18].uint64(r.OnlyProblemCount)
 	c[19].uint64(r.OnlyBenchCount)
-	c[20].uint64(r.UnknownCount)
-	c[21].uint64(r.AloneUnknownCount)
-	c[22].uint64(r.EqualCount)
-	c[23].uint64(r.WithinCount)
-	c[24].uint64(r.AgreesCount)
-	c[25].uint64(r.DivergedCount)
-	c[26].uint64(r.NotFiniteCount)
-	c[27].uint64(r.StructureCount)
-	c[28].uint64(r.MeasuredCount)
-	c[29].uint64(r.ProvedEqualCount)
-	c[30].uint64(r.ArgumentCount)
-	c[31].uint64(r.SameNotFiniteCount)
-	c[32].uint64(r.BitsDifferCount)
-	c[33].uint64(r.UninitialisedCount)
-	c[34].uint64(r.DifferingCount)
-	c[35].strings(r.UnknownReasons)
+	c[20].uint64(r.OnlyProblemNotFiniteCount)
+	c[21].uint64(r.OnlyBenchNotFiniteCount)
+	c[22].uint64(r.UnknownCount)
+	c[23].uint64(r.AloneUnknownCount)
+	c[24].uint64(r.EqualCount)
+	c[25].uint64(r.WithinCount)
+	c[26].uint64(r.AgreesCount)
+	c[27].uint64(r.DivergedCount)
+	c[28].uint64(r.NotFiniteCount)
+	c[29].uint64(r.StructureCount)
+	c[30].uint64(r.MeasuredCount)
+	c[31].uint64(r.ProvedEqualCount)
+	c[32].uint64(r.ArgumentCount)
+	c[33].uint64(r.SameNotFiniteCount)
+	c[34].uint64(r.BitsDifferCount)
+	c[35].uint64(r.UninitialisedCount)
+	c[36].uint64(r.DifferingCount)
+	c[37].strings(r.UnknownReasons)
 	if r.GreatestError == nil {
-		c[36].null()
+		c[38].null()
 	} else {
-		c[36].float64(*r.GreatestError)
+		c[38].float64(*r.GreatestError)
 	}
-	c[37].uint64(r.FirstSeq)
-	c[38].uint16(r.FirstMicroStep)
-	c[39].uint64(r.FirstSiteID)
-	c[40].string(r.FirstVerdict)
-	c[41].string(r.FirstEvidence)
+	c[39].uint64(r.FirstSeq)
+	c[40].uint16(r.FirstMicroStep)
+	c[41].uint64(r.FirstSiteID)
+	c[42].string(r.FirstVerdict)
+	c[43].string(r.FirstEvidence)
 	if r.FirstError == nil {
-		c[42].null()
+		c[44].null()
 	} else {
-		c[42].float64(*r.FirstError)
+		c[44].float64(*r.FirstError)
 	}
 	if r.FirstTolerance == nil {
-		c[43].null()
+		c[45].null()
 	} else {
-		c[43].float64(*r.FirstTolerance)
+		c[45].float64(*r.FirstTolerance)
 	}
-	c[44].string(r.FirstSide)
-	c[45].string(r.FirstReason)
+	c[46].string(r.FirstSide)
+	c[47].string(r.FirstReason)
 	if r.FirstErrorIn == nil {
-		c[46].null()
+		c[48].null()
 	} else {
-		c[46].float64(*r.FirstErrorIn)
+		c[48].float64(*r.FirstErrorIn)
 	}
 	if r.FirstErrorOut == nil {
-		c[47].null()
+		c[49].null()
 	} else {
-		c[47].float64(*r.FirstErrorOut)
+		c[49].float64(*r.FirstErrorOut)
 	}
 }
 
@@ -1659,34 +1663,36 @@ func (r *JudgedStepRow) load(c []arrow.Array, i int) {
 	r.PairedCount = loadUint64(c[17], i)
 	r.OnlyProblemCount = loadUint64(c[18], i)
 	r.OnlyBenchCount = loadUint64(c[19], i)
-	r.UnknownCount = loadUint64(c[20], i)
-	r.AloneUnknownCount = loadUint64(c[21], i)
-	r.EqualCount = loadUint64(c[22], i)
-	r.WithinCount = loadUint64(c[23], i)
-	r.AgreesCount = loadUint64(c[24], i)
-	r.DivergedCount = loadUint64(c[25], i)
-	r.NotFiniteCount = loadUint64(c[26], i)
-	r.StructureCount = loadUint64(c[27], i)
-	r.MeasuredCount = loadUint64(c[28], i)
-	r.ProvedEqualCount = loadUint64(c[29], i)
-	r.ArgumentCount = loadUint64(c[30], i)
-	r.SameNotFiniteCount = loadUint64(c[31], i)
-	r.BitsDifferCount = loadUint64(c[32], i)
-	r.UninitialisedCount = loadUint64(c[33], i)
-	r.DifferingCount = loadUint64(c[34], i)
-	r.UnknownReasons = loadStrings(c[35], i)
-	r.GreatestError = loadNullable(c[36], i, loadFloat64)
-	r.FirstSeq = loadUint64(c[37], i)
-	r.FirstMicroStep = loadUint16(c[38], i)
-	r.FirstSiteID = loadUint64(c[39], i)
-	r.FirstVerdict = loadString(c[40], i)
-	r.FirstEvidence = loadString(c[41], i)
-	r.FirstError = loadNullable(c[42], i, loadFloat64)
-	r.FirstTolerance = loadNullable(c[43], i, loadFloat64)
-	r.FirstSide = loadString(c[44], i)
-	r.FirstReason = loadString(c[45], i)
-	r.FirstErrorIn = loadNullable(c[46], i, loadFloat64)
-	r.FirstErrorOut = loadNullable(c[47], i, loadFloat64)
+	r.OnlyProblemNotFiniteCount = loadUint64(c[20], i)
+	r.OnlyBenchNotFiniteCount = loadUint64(c[21], i)
+	r.UnknownCount = loadUint64(c[22], i)
+	r.AloneUnknownCount = loadUint64(c[23], i)
+	r.EqualCount = loadUint64(c[24], i)
+	r.WithinCount = loadUint64(c[25], i)
+	r.AgreesCount = loadUint64(c[26], i)
+	r.DivergedCount = loadUint64(c[27], i)
+	r.NotFiniteCount = loadUint64(c[28], i)
+	r.StructureCount = loadUint64(c[29], i)
+	r.MeasuredCount = loadUint64(c[30], i)
+	r.ProvedEqualCount = loadUint64(c[31], i)
+	r.ArgumentCount = loadUint64(c[32], i)
+	r.SameNotFiniteCount = loadUint64(c[33], i)
+	r.BitsDifferCount = loadUint64(c[34], i)
+	r.UninitialisedCount = loadUint64(c[35], i)
+	r.DifferingCount = loadUint64(c[36], i)
+	r.UnknownReasons = loadStrings(c[37], i)
+	r.GreatestError = loadNullable(c[38], i, loadFloat64)
+	r.FirstSeq = loadUint64(c[39], i)
+	r.FirstMicroStep = loadUint16(c[40], i)
+	r.FirstSiteID = loadUint64(c[41], i)
+	r.FirstVerdict = loadString(c[42], i)
+	r.FirstEvidence = loadString(c[43], i)
+	r.FirstError = loadNullable(c[44], i, loadFloat64)
+	r.FirstTolerance = loadNullable(c[45], i, loadFloat64)
+	r.FirstSide = loadString(c[46], i)
+	r.FirstReason = loadString(c[47], i)
+	r.FirstErrorIn = loadNullable(c[48], i, loadFloat64)
+	r.FirstErrorOut = loadNullable(c[49], i, loadFloat64)
 }
 
 // LayerErrorRow is a row of layer_error. One row per judged step of a rank, direction and layer of the model with a measurement on both sides.

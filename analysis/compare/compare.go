@@ -60,22 +60,21 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return job.Run(ctx, nil)
+	return job.Run(ctx, Recalled{}, nil)
 }
 
-// Run judges all steps and returns the result. Each, if it is not nil, gets the verdicts of a step once they are
-// collected; it keeps none of them, and may be called by several goroutines at a time.
-func (j *Job) Run(ctx context.Context, each func(at pair.Step, placed *result.Placed) error) (*Answer, error) {
+// Run judges all steps but those that are recalled, and returns the result. Of recalled ones it judges those again of which
+// reports show more than is stored. Each, if it is not nil, gets the verdicts of a step once they are collected; it keeps
+// none of them, and may be called by several goroutines at a time.
+func (j *Job) Run(ctx context.Context, recalled Recalled, each func(at pair.Step, placed *result.Placed) error) (*Answer, error) {
 	collected := j.Collector()
-	err := j.Judge(ctx, j.steps, func(at pair.Step, judged []judge.Judged) error {
-		placed := collected.Count(at, judged)
-		collected.Add(placed)
-		if each == nil {
-			return nil
-		}
-		return each(at, placed)
-	})
-	if err != nil {
+	if err := j.collect(ctx, collected, recalled.others(j.steps), each); err != nil {
+		return nil, err
+	}
+	if err := j.collect(ctx, collected, recalled.again(collected), each); err != nil {
+		return nil, err
+	}
+	if err := recalled.collect(ctx, collected); err != nil {
 		return nil, err
 	}
 	finishing, err := j.finishing(ctx, collected)
@@ -88,6 +87,17 @@ func (j *Job) Run(ctx context.Context, each func(at pair.Step, placed *result.Pl
 	}
 	answer.Parts, err = j.parts(ctx, answer.Origins)
 	return answer, err
+}
+
+func (j *Job) collect(ctx context.Context, collected *result.Collector, steps []pair.Step, each func(at pair.Step, placed *result.Placed) error) error {
+	return j.Judge(ctx, steps, func(at pair.Step, judged []judge.Judged) error {
+		placed := collected.Count(at, judged)
+		collected.Add(placed)
+		if each == nil {
+			return nil
+		}
+		return each(at, placed)
+	})
 }
 
 // Texts says of each row that differs whether it is an argument that is text, such as the id of a request, while rows

@@ -117,7 +117,7 @@ func TestAnOpThatOnlyTheBenchHasKeepsItsOwnModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	modules := map[string]string{}
-	_, err = job.Run(t.Context(), func(at pair.Step, placed *result.Placed) error {
+	_, err = job.Run(t.Context(), Recalled{}, func(at pair.Step, placed *result.Placed) error {
 		judged := placed.Judged()
 		for i := range judged {
 			if j := &judged[i]; at.Step == 0 && !j.InProblem {

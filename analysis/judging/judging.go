@@ -38,23 +38,31 @@ type Keeper struct {
 // Where nothing is missing, no tensor is read.
 func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 	id := c.ID()
-	var declared bool
-	var lacking uint64
-	var began beginning
+	var declared, done bool
 	group, askCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { declared, err = k.declare(askCtx, c); return err })
-	group.Go(func() (err error) { lacking, err = k.Lacking(askCtx, c); return err })
-	group.Go(func() (err error) { began, err = k.began(askCtx, id); return err })
+	group.Go(func() (err error) { done, err = k.isDone(askCtx, c); return err })
 	if err := group.Wait(); err != nil {
 		return id, err
 	}
-	if lacking == 0 && !began.stale() {
-		if declared {
-			return id, k.Stored(ctx)
-		}
-		return id, nil
+	if !done {
+		return id, k.bring(ctx, c, true, everything)
 	}
-	return id, k.bring(ctx, c, true, everything)
+	if declared {
+		return id, k.Stored(ctx)
+	}
+	return id, nil
+}
+
+// isDone says whether every step is judged as the database has it, and the origins rest on that.
+func (k *Keeper) isDone(ctx context.Context, c Comparison) (bool, error) {
+	var lacking uint64
+	var began beginning
+	group, askCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { lacking, err = k.Lacking(askCtx, c); return err })
+	group.Go(func() (err error) { began, err = k.began(askCtx, c.ID()); return err })
+	err := group.Wait()
+	return lacking == 0 && !began.stale(), err
 }
 
 // everything judges all that is there, be it whole or not.
@@ -91,7 +99,7 @@ func (k *Keeper) bring(ctx context.Context, c Comparison, all bool, ready func(*
 	return k.finish(ctx, c, job)
 }
 
-// Answer judges what the job is asked for, stores what is not stored yet, and gives the whole answer.
+// Answer gives the whole answer to what the job is asked for. It judges what was not judged before, and stores it.
 func (k *Keeper) Answer(ctx context.Context, c Comparison, job *compare.Job) (*compare.Answer, error) {
 	if err := k.Declare(ctx, c); err != nil {
 		return nil, err
@@ -100,7 +108,11 @@ func (k *Keeper) Answer(ctx context.Context, c Comparison, job *compare.Job) (*c
 	if err != nil {
 		return nil, err
 	}
-	answer, err := job.Run(ctx, func(at pair.Step, placed *result.Placed) error { return w.unit(ctx, at, placed) })
+	recalled, err := k.recalled(ctx, c, job, w)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := job.Run(ctx, recalled, func(at pair.Step, placed *result.Placed) error { return w.unit(ctx, at, placed) })
 	if err == nil {
 		err = w.flush(ctx)
 	}
@@ -162,8 +174,13 @@ func (k *Keeper) writer(ctx context.Context, c Comparison, job *compare.Job) (*w
 
 // known says whether the step was judged as it is now, and was whole.
 func (w *writer) known(at pair.Step) bool {
-	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
+	unit := w.unitOf(at)
 	return !unit.Provisional && w.has(unit.Epoch())
+}
+
+func (w *writer) unitOf(at pair.Step) *verdicts.Unit {
+	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
+	return &unit
 }
 
 func (w *writer) has(unit uint64) bool {
@@ -174,12 +191,12 @@ func (w *writer) has(unit uint64) bool {
 
 // unit publishes a step, unless it was published before. Its calls may overlap.
 func (w *writer) unit(ctx context.Context, at pair.Step, placed *result.Placed) error {
-	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
+	unit := w.unitOf(at)
 	unit.Seen(at)
 	if w.has(unit.Epoch()) || unit.Provisional && !w.all {
 		return nil
 	}
-	messages, err := verdicts.Messages(unit, placed)
+	messages, err := verdicts.Messages(*unit, placed)
 	if err != nil {
 		return err
 	}

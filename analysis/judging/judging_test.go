@@ -78,14 +78,35 @@ func TestReportsOfWhatIsStoredAnswerAsTheJobItself(t *testing.T) {
 		}
 		d.database.Write(t, d.published) // as after a lost acknowledgement
 		d.published = nil
-		for _, name := range []string{"divergence_summary", "judged_steps", "divergence", "first_divergence", "layers", "unpaired", "origin"} {
+		recalled := d.answer(t)
+		for _, name := range []string{"divergence_summary", "judged_steps", "divergence", "first_divergence", "layers", "unpaired", "origin", "jump"} {
 			want, _ := answer.Table(name)
+			if again, _ := recalled.Table(name); !slices.Equal(recordTexts(again), recordTexts(want)) {
+				t.Errorf("%s of %s, as recalled\n%s\nas judged\n%s", name, input, strings.Join(recordTexts(again), "\n"), strings.Join(recordTexts(want), "\n"))
+			}
+			if name == "jump" { // which no report shows
+				continue
+			}
 			got := stored(t, d.database, name)
 			if wanted := recordTexts(want); !slices.Equal(got, wanted) {
 				t.Errorf("%s of %s, as stored\n%s\nas judged\n%s", name, input, strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 			}
 		}
 	}
+}
+
+// answer is the answer to the comparison, of which all is judged.
+func (d *desk) answer(t *testing.T) *compare.Answer {
+	t.Helper()
+	job, err := d.Open(t.Context(), comparison().Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := d.Answer(t.Context(), comparison(), job)
+	if err != nil || len(d.published) > 0 {
+		t.Fatalf("%d messages more (%v), want none", len(d.published), err)
+	}
+	return answer
 }
 
 func TestWhatIsJudgedIsNotJudgedAgain(t *testing.T) {

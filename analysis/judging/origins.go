@@ -58,7 +58,7 @@ func (k *Keeper) originate(ctx context.Context, c Comparison, job *compare.Job) 
 	if err != nil {
 		return fmt.Errorf("look for the first step that differs: %w", err)
 	}
-	answer, err := job.At(began.step).Run(ctx, nil)
+	answer, err := job.At(began.step).Run(ctx, compare.Recalled{}, nil)
 	if err != nil {
 		return fmt.Errorf("look for where %s begins to differ: %w", c.Request.Problem, err)
 	}

@@ -24,7 +24,9 @@ type Standing struct {
 	Current func(ctx context.Context) error
 	// Mine says whether a piece of work is this judge's, until it is asked again.
 	Mine func(ctx context.Context, work string) (bool, error)
-	Log  zerolog.Logger
+	// LetGo leaves all work to others, until Mine is asked again.
+	LetGo func(ctx context.Context)
+	Log   zerolog.Logger
 
 	comparisons []standing
 	declared    map[uint64]bool // comparisons that a baseline asked for
@@ -69,6 +71,7 @@ func (s *Standing) Run(ctx context.Context) error {
 		wait.Reset(lookEvery)
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.Log.Warn().Err(err).Msg("standing comparisons could not be looked at, try again")
+			s.LetGo(ctx) // another judge may reach the database
 			s.listed = time.Time{}
 			wait.Reset(listEvery)
 		}
@@ -116,7 +119,10 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if err := s.Current(ctx); err != nil {
 		return err
 	}
-	err = s.Keeper.bring(ctx, c.Comparison, over, func(job *compare.Job, at pair.Step) bool { return over || ended(job, at) })
+	done, err := s.Keeper.isDone(ctx, c.Comparison) // as after a restart
+	if err == nil && !done {
+		err = s.Keeper.bring(ctx, c.Comparison, over, func(job *compare.Job, at pair.Step) bool { return over || ended(job, at) })
+	}
 	if err != nil && ctx.Err() == nil {
 		s.tell(c.id, err)
 		return nil // the others go on

@@ -22,7 +22,7 @@ func (d *desk) standing(t *testing.T) *judging.Standing {
 	t.Helper()
 	return &judging.Standing{
 		Keeper: &d.Keeper, Current: func(context.Context) error { return nil },
-		Mine: func(context.Context, string) (bool, error) { return true, nil }, Log: zerolog.New(zerolog.NewTestWriter(t)),
+		Mine: func(context.Context, string) (bool, error) { return true, nil }, LetGo: func(context.Context) {}, Log: zerolog.New(zerolog.NewTestWriter(t)),
 	}
 }
 
@@ -80,6 +80,21 @@ func (d *desk) rows(t *testing.T) []string {
 		all = append(all, strings.Split(answer, "\n")...)
 	}
 	return all
+}
+
+func TestAJudgeWithoutDatabaseLeavesTheWorkToOthers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if err := d.Door.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	judge := d.standing(t)
+	judge.LetGo = func(context.Context) { stop() }
+	if err := judge.Run(ctx); err != nil || !errors.Is(ctx.Err(), context.Canceled) {
+		t.Errorf("%v, %v; want that it lets go", err, ctx.Err())
+	}
 }
 
 func TestAComparisonThatFailsIsTriedOnceAList(t *testing.T) {

@@ -115,9 +115,6 @@ func worse(o *rows.Observation) bool {
 // look reads more of a place that differs.
 func (p *Placed) look() {
 	p.summary.First = p.names.difference(p.at, &p.judged[p.first])
-	if p.options.Differing != nil {
-		p.options.Differing(p.at, p.allDiffering())
-	}
 	for j := range p.allDiffering() {
 		if len(p.differing) >= p.wanted.rows {
 			break

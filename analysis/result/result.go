@@ -4,11 +4,8 @@
 package result
 
 import (
-	"iter"
-
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/origin"
-	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -20,9 +17,6 @@ type Options struct {
 	Texts         bool // arguments that are text, such as ids of requests, are among the rows that differ
 	// Excused says of a site whether NaN or infinity is known to be no fault there; nil where none is.
 	Excused func(site uint64) bool
-	// Differing gets the verdicts of a place that make the runs differ, in their order; it may be nil. Calls overlap
-	// where those of Place do. The verdicts are valid during the call.
-	Differing func(at pair.Step, verdicts iter.Seq[*judge.Judged])
 }
 
 // DefaultOptions keep as much as is stored with a comparison.

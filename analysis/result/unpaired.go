@@ -59,9 +59,14 @@ type unpairedRow struct {
 	at pair.Step
 }
 
+// wants says whether ops of that place can be among the first ones.
+func (t *topUnpaired) wants(at pair.Step) bool {
+	return len(t.rows) < t.limit || t.limit > 0 && at.Step <= t.rows[len(t.rows)-1].Step
+}
+
 // take adds the ops of a place.
 func (t *topUnpaired) take(at pair.Step, ops unpairedOps, names *names) {
-	if len(ops) == 0 || t.limit <= 0 || len(t.rows) >= t.limit && at.Step > t.rows[len(t.rows)-1].Step {
+	if len(ops) == 0 || !t.wants(at) {
 		return
 	}
 	for key, op := range maps.All(ops) {

@@ -35,6 +35,7 @@ func (u *Unit) step(id schemas.Identity, placed *result.Placed) *schemas.JudgedS
 		BenchRank: u.At.BenchRank, BenchStep: u.At.BenchStep, ProblemEpoch: u.ProblemEpoch, BenchEpoch: u.BenchEpoch,
 		ProblemRowCount: u.At.ProblemRows, BenchRowCount: u.At.BenchRows, ProblemProgramID: u.At.ProblemProgram, BenchProgramID: u.At.BenchProgram,
 		PairedCount: s.PairedCount, OnlyProblemCount: s.OnlyProblemCount, OnlyBenchCount: s.OnlyBenchCount,
+		OnlyProblemNotFiniteCount: s.BadAloneCounts[0], OnlyBenchNotFiniteCount: s.BadAloneCounts[1],
 		UnknownCount: s.UnknownCount, AloneUnknownCount: s.AloneUnknownCount, EqualCount: s.EqualCount, WithinCount: s.WithinCount,
 		AgreesCount: s.AgreesCount, DivergedCount: s.DivergedCount, NotFiniteCount: s.NotFiniteCount, StructureCount: s.StructureCount,
 		MeasuredCount: s.MeasuredCount, ProvedEqualCount: s.ProvedEqualCount, ArgumentCount: s.ArgumentCount,

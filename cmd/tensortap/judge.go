@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -20,9 +21,14 @@ verdict is lost or stored twice.`,
   tensortap judge --data /srv/tensortap`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.inRunning(cmd.Context(), "a judge works beside a running system", func(ctx context.Context, client *system.Client) error {
-				return client.Judge(ctx, a.logger())
-			})
+			for {
+				err := a.inRunning(cmd.Context(), "a judge works beside a running system", func(ctx context.Context, client *system.Client) error {
+					return client.JudgeBeside(ctx, a.logger())
+				})
+				if !errors.Is(err, system.ErrMoved) {
+					return err
+				}
+			}
 		},
 	}
 }

@@ -102,6 +102,9 @@ func TestComparisonsNameTheOpThatIsWrong(t *testing.T) {
 			u := program.PublishOnce(t, p.problem, p.bench)
 			out := program.Run(t, u.Setting, "compare", p.problem, p.bench, "--output", "json")
 			p.check(t, out)
+			if again := program.Run(t, u.Setting, "compare", p.problem, p.bench, "--output", "json"); again != out {
+				t.Errorf("asked again: %v, want %v", again, out)
+			}
 		})
 	}
 }

@@ -3,6 +3,8 @@ package delivery
 import (
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -131,11 +133,30 @@ func (j *judged) kill(t *testing.T, turn int) {
 		_, err = killEngineOf(j.Up)
 	default:
 		err = j.Kill()
+		occupy(t, []string{j.Endpoint.ClickHouse, j.Endpoint.NATS}[turn/3%2])
 		j.Up = program.StartUp(t, j.data)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// occupy takes the address of a system that is gone, as any other program may: the next one listens elsewhere.
+func occupy(t *testing.T, address string) {
+	t.Helper()
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listener net.Listener
+	err = program.Await(time.Minute, "the address of the system that was killed", func() bool {
+		listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", at.Host)
+		return err == nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
 }
 
 const judgedRows = `SELECT kind, row FROM (
@@ -150,20 +171,30 @@ ORDER BY kind, row`
 func (j *judged) settled(t *testing.T) []string {
 	t.Helper()
 	comparisons := j.bases * (len(judgedRuns)*4 - 1)
-	want := fmt.Sprint(comparisons, " ", 2*comparisons, " 0")
-	err := program.Await(5*time.Minute, "verdicts "+want, func() bool {
-		rows := j.Query(t, `SELECT (SELECT count() FROM tap.declared_comparisons), (SELECT count() FROM tap.judged_steps),
-			(SELECT uniqExact(comparison_id) FROM tap.judged_steps WHERE differing_count > 0) - (SELECT uniqExact(comparison_id) FROM tap.origins)`)
-		return strings.Join(rows[0], " ") == want
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, j.Stderr)
-	}
+	j.await(t, fmt.Sprint(comparisons, " ", 2*comparisons, " 0"))
 	var all []string
 	for _, row := range j.Query(t, judgedRows) {
 		all = append(all, strings.Join(row, " "))
 	}
 	return all
+}
+
+// await waits for so many comparisons, judged steps, and comparisons without origin, as long as something comes of it.
+func (j *judged) await(t *testing.T, want string) {
+	t.Helper()
+	const patience = 2 * time.Minute
+	have, since := "", time.Now()
+	for have != want {
+		rows := j.Query(t, `SELECT (SELECT count() FROM tap.declared_comparisons), (SELECT count() FROM tap.judged_steps),
+			(SELECT uniqExact(comparison_id) FROM tap.judged_steps WHERE differing_count > 0) - (SELECT uniqExact(comparison_id) FROM tap.origins)`)
+		if now := strings.Join(rows[0], " "); now != have {
+			have, since = now, time.Now()
+		}
+		if time.Since(since) > patience {
+			t.Fatalf("%s for %v, want %s\n%s%s", have, patience, want, j.Stderr, j.other.Stderr)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 func firstUnlike(got, want []string) string {

@@ -48,7 +48,7 @@ func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, a
 		c.raw.said(said)
 		job.Heed(said)
 	}
-	if answer, err = job.Run(ctx, nil); err != nil {
+	if answer, err = job.Run(ctx, compare.Recalled{}, nil); err != nil {
 		return c, nil, err
 	}
 	answer.Fill(&c.said)

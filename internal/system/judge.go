@@ -3,8 +3,10 @@ package system
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
@@ -12,6 +14,36 @@ import (
 	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/pipelines"
 )
+
+// ErrMoved says that the system of the folder was started again and listens elsewhere.
+var ErrMoved = errors.New("the system listens elsewhere by now")
+
+// lookWhere is how often a judge looks where the system listens.
+const lookWhere = time.Second
+
+// JudgeBeside is Judge in another process than the system's. It ends with ErrMoved where the system can no longer be
+// reached at its address.
+func (c *Client) JudgeBeside(ctx context.Context, log zerolog.Logger) error {
+	group, judgeCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.Judge(judgeCtx, log) })
+	group.Go(func() error { return c.untilMoved(judgeCtx) })
+	return group.Wait()
+}
+
+func (c *Client) untilMoved(ctx context.Context) error {
+	tick := time.NewTicker(lookWhere)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if last, err := c.Endpoint.Folder.Find(); err == nil && c.Endpoint.Folder != "" && (last.NATS != c.Endpoint.NATS || last.ClickHouse != c.Endpoint.ClickHouse) {
+				return ErrMoved
+			}
+		}
+	}
+}
 
 // Judge keeps standing comparisons judged until ctx ends, beside other judges of the same stream.
 func (c *Client) Judge(ctx context.Context, log zerolog.Logger) error {
@@ -27,7 +59,7 @@ func (c *Client) Judge(ctx context.Context, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	standing := judging.Standing{Keeper: keeper, Current: c.WaitCurrent, Mine: leases.Take, Log: log}
+	standing := judging.Standing{Keeper: keeper, Current: c.WaitCurrent, Mine: leases.Take, LetGo: leases.LetGo, Log: log}
 	group, judgeCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		leases.Renew(judgeCtx)

@@ -25,6 +25,8 @@ CREATE TABLE IF NOT EXISTS tap_store.judged_step
     `paired_count` UInt64 COMMENT 'Pairs with one of the six verdicts from equal to structure.' CODEC(T64, ZSTD(1)),
     `only_problem_count` UInt64 COMMENT 'Tensors that only the problem has.' CODEC(T64, ZSTD(1)),
     `only_bench_count` UInt64 COMMENT 'Tensors that only the bench has.' CODEC(T64, ZSTD(1)),
+    `only_problem_not_finite_count` UInt64 COMMENT 'Tensors without partner in the problem, be they unpaired or unknown, with NaN or infinity that is no known exception.' CODEC(T64, ZSTD(1)),
+    `only_bench_not_finite_count` UInt64 COMMENT 'Those without partner in the bench.' CODEC(T64, ZSTD(1)),
     `unknown_count` UInt64 COMMENT 'Tensors and other arguments that could not be judged.' CODEC(T64, ZSTD(1)),
     `alone_unknown_count` UInt64 COMMENT 'Those of unknown_count without partner.' CODEC(T64, ZSTD(1)),
     `equal_count` UInt64 COMMENT 'Pairs with the verdict equal.' CODEC(T64, ZSTD(1)),

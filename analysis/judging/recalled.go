@@ -1,0 +1,65 @@
+package judging
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/result"
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/analysis/verdicts"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// recalled are the steps of the job that were judged whole before. A step of one run only is not among them, as what it
+// lacks may be known by now; nor is any where three benches or more are the measure, as these may have gone on, or where
+// tensors are made of others.
+func (k *Keeper) recalled(ctx context.Context, c Comparison, job *compare.Job, w *writer) (compare.Recalled, error) {
+	recalled := compare.Recalled{Verdicts: func(ctx context.Context, places []result.Known) (map[rows.Place][]judge.Judged, error) {
+		return k.verdicts(ctx, c.ID(), w, places)
+	}}
+	const measure = 3
+	if len(w.units) == 0 || len(c.Request.Benches) >= measure || c.Request.Map != nil || len(job.Merges()) > 0 {
+		return recalled, nil
+	}
+	stored, err := ask.Rows[schemas.JudgedStepRow](ctx, k.Door, fmt.Sprintf("comparison_id = %d AND provisional = 0", c.ID()))
+	if err != nil {
+		return recalled, fmt.Errorf("read what was judged before: %w", err)
+	}
+	byUnit := make(map[uint64]*schemas.JudgedStepRow, len(stored))
+	for i := range stored {
+		byUnit[stored[i].Epoch] = &stored[i]
+	}
+	for _, at := range job.Steps() {
+		if row := byUnit[w.unitOf(at).Epoch()]; row != nil && at.InProblem && at.InBench {
+			recalled.Places = append(recalled.Places, verdicts.Known(at, row))
+		}
+	}
+	return recalled, nil
+}
+
+// verdicts are those of places that do not agree.
+func (k *Keeper) verdicts(ctx context.Context, comparison uint64, w *writer, places []result.Known) (map[rows.Place][]judge.Judged, error) {
+	steps, units := map[string]bool{}, make([]string, 0, len(places))
+	for i := range places {
+		steps[strconv.FormatUint(uint64(places[i].At.Step), 10)] = true
+		units = append(units, strconv.FormatUint(w.unitOf(places[i].At).Epoch(), 10))
+	}
+	stored, err := ask.Rows[schemas.VerdictRow](ctx, k.Door,
+		fmt.Sprintf("comparison_id = %d AND step IN (%s) AND epoch IN (%s)", comparison, strings.Join(slices.Collect(maps.Keys(steps)), ", "), strings.Join(units, ", ")))
+	if err != nil {
+		return nil, fmt.Errorf("read the verdicts of before: %w", err)
+	}
+	judged := make(map[rows.Place][]judge.Judged, len(places))
+	for i := range stored {
+		at := rows.Place{Rank: stored[i].Rank, Step: stored[i].Step}
+		judged[at] = append(judged[at], verdicts.Judged(&stored[i]))
+	}
+	return judged, nil
+}
