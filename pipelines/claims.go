@@ -32,7 +32,7 @@ type Claim struct {
 	RunID       uint64
 	Rank        uint32
 	Step        uint32
-	Epoch       uint64 // the content; when it replaced other content, mixed with the generation, since the same content may come back
+	Epoch       uint64 // of the content at that place and of that generation: other steps may hold the same, and it may come back
 	Generation  uint32 // 0, and one more each time that other content took its place; views show the highest
 	EventTimeNs int64  // as given when the content was first published
 	Done        bool   // all of it was acknowledged before: there is nothing to do
@@ -141,16 +141,10 @@ func (c Claim) finishedElsewhere(ctx context.Context, bucket jetstream.KeyValue,
 }
 
 func (r ClaimRequest) claim(s source, revision uint64) Claim {
-	c := Claim{
-		RunID: r.RunID, Rank: r.Rank, Step: r.Step, Epoch: r.Content, Generation: s.Generation,
-		EventTimeNs: s.EventTimeNs, Done: s.Done, content: r.Content, revision: revision,
+	return Claim{
+		RunID: r.RunID, Rank: r.Rank, Step: r.Step, Generation: s.Generation, EventTimeNs: s.EventTimeNs, Done: s.Done,
+		Epoch: xxh3.HashString(fmt.Sprintf("%s/%d/%d", s.Content, r.Step, s.Generation)), content: r.Content, revision: revision,
 	}
-	if s.Generation > 0 {
-		// A, then B, then A again: the sinks know the batches of A as stored and
-		// would not store them for the new generation under the same epoch.
-		c.Epoch = xxh3.HashString(fmt.Sprintf("%s/%d", s.Content, s.Generation))
-	}
-	return c
 }
 
 func (s source) bytes() []byte {

@@ -165,13 +165,18 @@ func TestClaimRefusesOtherContent(t *testing.T) {
 	ask := pipelines.ClaimRequest{RunID: 1, Rank: 2, Step: 3, Content: 10, EventTimeNs: 100}
 	first, err := pipelines.MakeClaim(t.Context(), s.js, ask)
 	must(t, err)
-	if first.Epoch != 10 || first.Generation != 0 || first.EventTimeNs != 100 || first.Done {
+	if first.Generation != 0 || first.EventTimeNs != 100 || first.Done {
 		t.Errorf("first claim %+v", first)
+	}
+	elsewhere := ask
+	elsewhere.Step++
+	if other, err := pipelines.MakeClaim(t.Context(), s.js, elsewhere); err != nil || other.Epoch == first.Epoch {
+		t.Errorf("the same content at another step %+v, %v, want an epoch of its own", other, err)
 	}
 	ask.EventTimeNs = 200
 	again, err := pipelines.MakeClaim(t.Context(), s.js, ask)
 	must(t, err)
-	if again.EventTimeNs != 100 || again.Done {
+	if again.EventTimeNs != 100 || again.Epoch != first.Epoch || again.Done {
 		t.Errorf("same content again %+v, want the time of the first", again)
 	}
 	must(t, again.Finish(t.Context(), s.js))

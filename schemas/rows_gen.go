@@ -89,7 +89,7 @@ func (r *RunRow) load(c []arrow.Array, i int) {
 type RankRow struct {
 	RunID         uint64 `parquet:"run_id"`                   // Run, as the hash of its name.
 	Rank          uint32 `parquet:"rank"`                     // Global rank.
-	Epoch         uint64 `parquet:"epoch"`                    // Start of the producer, or hash of a file's content.
+	Epoch         uint64 `parquet:"epoch"`                    // Start of the producer, or hash of a file's content and step.
 	Host          string `parquet:"host"`                     // Host name; empty when not known.
 	PID           *int64 `parquet:"pid,optional"`             // Process id; null when not known.
 	Device        string `parquet:"device"`                   // Device of the process, as cuda:0; empty when not known.
@@ -342,7 +342,7 @@ func (r *ProgramStackRow) load(c []arrow.Array, i int) {
 type StepRow struct {
 	RunID        uint64  `parquet:"run_id"`                 // Run, as the hash of its name.
 	Rank         uint32  `parquet:"rank"`                   // Global rank of the process within the run.
-	Epoch        uint64  `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch        uint64  `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch        uint64  `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs  int64   `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step         uint32  `parquet:"step"`                   // Step of the rank.
@@ -425,7 +425,7 @@ func (r *StepRow) load(c []arrow.Array, i int) {
 type TensorRow struct {
 	RunID                 uint64    `parquet:"run_id"`                  // Run, as the hash of its name.
 	Rank                  uint32    `parquet:"rank"`                    // Global rank of the process within the run.
-	Epoch                 uint64    `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch                 uint64    `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch                 uint64    `parquet:"batch"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs           int64     `parquet:"event_time_ns"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step                  uint32    `parquet:"step"`                    // Step of the rank.
@@ -516,7 +516,7 @@ func (r *TensorRow) load(c []arrow.Array, i int) {
 type PayloadRow struct {
 	RunID       uint64  `parquet:"run_id"`              // Run, as the hash of its name.
 	Rank        uint32  `parquet:"rank"`                // Global rank of the process within the run.
-	Epoch       uint64  `parquet:"epoch"`               // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch       uint64  `parquet:"epoch"`               // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch       uint64  `parquet:"batch"`               // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64   `parquet:"event_time_ns"`       // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32  `parquet:"step"`                // Step of the rank.
@@ -913,7 +913,7 @@ func (r *KnownExceptionRow) load(c []arrow.Array, i int) {
 type MemoryRow struct {
 	RunID             uint64  `parquet:"run_id"`                       // Run, as the hash of its name.
 	Rank              uint32  `parquet:"rank"`                         // Global rank of the process within the run.
-	Epoch             uint64  `parquet:"epoch"`                        // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch             uint64  `parquet:"epoch"`                        // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch             uint64  `parquet:"batch"`                        // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs       int64   `parquet:"event_time_ns"`                // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step              uint32  `parquet:"step"`                         // Step of the rank.
@@ -994,7 +994,7 @@ func (r *MemoryRow) load(c []arrow.Array, i int) {
 type FailureRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
@@ -1046,7 +1046,7 @@ func (r *FailureRow) load(c []arrow.Array, i int) {
 type UnseenRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
@@ -1086,7 +1086,7 @@ func (r *UnseenRow) load(c []arrow.Array, i int) {
 type HeartbeatRow struct {
 	RunID       uint64 `parquet:"run_id"`                 // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`                   // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch       uint64 `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch       uint64 `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
 	State       string `parquet:"state"`                  // running, ended (by itself) or died.
@@ -1133,7 +1133,7 @@ func (r *HeartbeatRow) load(c []arrow.Array, i int) {
 type RequestRow struct {
 	RunID            uint64  `parquet:"run_id"`                      // Run, as the hash of its name.
 	Rank             uint32  `parquet:"rank"`                        // Global rank of the process within the run.
-	Epoch            uint64  `parquet:"epoch"`                       // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch            uint64  `parquet:"epoch"`                       // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch            uint64  `parquet:"batch"`                       // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs      int64   `parquet:"event_time_ns"`               // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step             uint32  `parquet:"step"`                        // Step of the rank.
@@ -1253,7 +1253,7 @@ func (r *TallyRow) load(c []arrow.Array, i int) {
 type CallRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
@@ -1342,7 +1342,7 @@ func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
 type VerdictRow struct {
 	RunID                 uint64   `parquet:"run_id"`                   // Run, as the hash of its name.
 	Rank                  uint32   `parquet:"rank"`                     // Global rank of the process within the run.
-	Epoch                 uint64   `parquet:"epoch"`                    // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch                 uint64   `parquet:"epoch"`                    // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch                 uint64   `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs           int64    `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID          uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
@@ -1516,7 +1516,7 @@ func (r *VerdictRow) load(c []arrow.Array, i int) {
 type JudgedStepRow struct {
 	RunID                     uint64   `parquet:"run_id"`                        // Run, as the hash of its name.
 	Rank                      uint32   `parquet:"rank"`                          // Global rank of the process within the run.
-	Epoch                     uint64   `parquet:"epoch"`                         // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch                     uint64   `parquet:"epoch"`                         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch                     uint64   `parquet:"batch"`                         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs               int64    `parquet:"event_time_ns"`                 // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID              uint64   `parquet:"comparison_id"`                 // The comparison (declared_comparison).
@@ -1699,7 +1699,7 @@ func (r *JudgedStepRow) load(c []arrow.Array, i int) {
 type LayerErrorRow struct {
 	RunID          uint64   `parquet:"run_id"`                  // Run, as the hash of its name.
 	Rank           uint32   `parquet:"rank"`                    // Global rank of the process within the run.
-	Epoch          uint64   `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from.
+	Epoch          uint64   `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
 	Batch          uint64   `parquet:"batch"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs    int64    `parquet:"event_time_ns"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID   uint64   `parquet:"comparison_id"`           // The comparison (declared_comparison).
