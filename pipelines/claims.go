@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/zeebo/xxh3"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -143,7 +142,7 @@ func (c Claim) finishedElsewhere(ctx context.Context, bucket jetstream.KeyValue,
 func (r ClaimRequest) claim(s source, revision uint64) Claim {
 	return Claim{
 		RunID: r.RunID, Rank: r.Rank, Step: r.Step, Generation: s.Generation, EventTimeNs: s.EventTimeNs, Done: s.Done,
-		Epoch: xxh3.HashString(fmt.Sprintf("%s/%d/%d", s.Content, r.Step, s.Generation)), content: r.Content, revision: revision,
+		Epoch: schemas.FileEpoch(r.Content, r.Step, s.Generation), content: r.Content, revision: revision,
 	}
 }
 

@@ -80,9 +80,18 @@ func (l *Leases) Renew(ctx context.Context) {
 			return
 		case <-tick.C:
 			for _, work := range l.names() {
-				_, _ = l.Take(ctx, work) // a lost lease is noticed when it is taken again
+				l.keep(ctx, work)
 			}
 		}
+	}
+}
+
+// keep renews a lease that is still held; a lost one is noticed when it is taken again.
+func (l *Leases) keep(ctx context.Context, work string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if revision, held := l.held[work]; held {
+		_, _ = l.renew(ctx, work, revision)
 	}
 }
 
@@ -101,9 +110,15 @@ func (l *Leases) LetGo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, LeaseAge)
 	defer cancel()
 	for _, work := range l.names() {
-		l.mutex.Lock()
-		_ = l.bucket.Delete(ctx, work, jetstream.LastRevision(l.held[work])) // else it ends by its age
+		l.giveBack(ctx, work)
+	}
+}
+
+func (l *Leases) giveBack(ctx context.Context, work string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if revision, held := l.held[work]; held {
+		_ = l.bucket.Delete(ctx, work, jetstream.LastRevision(revision)) // else it ends by its age
 		delete(l.held, work)
-		l.mutex.Unlock()
 	}
 }

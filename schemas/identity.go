@@ -22,7 +22,7 @@ func identityColumns() []Column {
 	return []Column{
 		{Name: "run_id", Type: Uint64, Unit: Hash, Doc: "Run, as the hash of its name."},
 		{Name: "rank", Type: Uint32, Unit: Ordinal, Doc: "Global rank of the process within the run."},
-		{Name: "epoch", Type: Uint64, Unit: Hash, Doc: "Start of the producer, or hash of the content of the file that the row was read from, and of its step."},
+		{Name: "epoch", Type: Uint64, Unit: Hash, Doc: "Start of the producer, or hash of the content, step and generation of the file that the row was read from."},
 		{Name: "batch", Type: Uint64, Unit: Ordinal, Doc: "Batch within (run, rank, epoch) and kind, counted from 0 without gaps."},
 		{Name: "event_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "Time of the event by the rank's clock; of a file, its modification time when first published."},
 	}

@@ -50,6 +50,12 @@ func DescriptionID(row RunRow) uint64 {
 	return xxh3.Hash(text)
 }
 
+// FileEpoch is the epoch of the rows of a step of a rank that were read from files, by the hash of what these hold. Other
+// steps may hold the same, and after a replacement the same may come back.
+func FileEpoch(content uint64, step, generation uint32) uint64 {
+	return hashFields(FormatID(content), strconv.FormatUint(uint64(step), 10), strconv.FormatUint(uint64(generation), 10))
+}
+
 // ProgramHasher computes the id of a program op by op. The zero value is ready.
 type ProgramHasher struct {
 	hasher xxh3.Hasher

@@ -15,6 +15,7 @@ func JudgedStep() Table {
 			Column{Name: "bench_row_count", Type: Uint64, Unit: Count, Doc: "Rows of tensor that were there of the bench's step."},
 			Column{Name: "problem_program_id", Type: Uint64, Unit: Hash, Doc: "Program of the problem's step; 0 when not known."},
 			Column{Name: "bench_program_id", Type: Uint64, Unit: Hash, Doc: "Program of the bench's step; 0 when not known."},
+			Column{Name: "facts", Type: Uint64, Unit: Hash, Doc: "Hash of the programs, main dtypes and sources of both runs as they were known, on which the verdicts rest, too."},
 		), append(judgedCounts(),
 			Column{Name: "unknown_reasons", Type: Strings, Unit: None, Doc: "Reasons of the verdict unknown, each once, in order."},
 			Column{Name: "greatest_error", Type: Float64, Unit: None, Nullable: true, Doc: "Greatest finite error of a pair; null when none is known."},

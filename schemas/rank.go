@@ -9,7 +9,7 @@ func Rank() Table {
 		Columns: []Column{
 			{Name: "run_id", Type: Uint64, Unit: Hash, Doc: "Run, as the hash of its name."},
 			{Name: "rank", Type: Uint32, Unit: Ordinal, Doc: "Global rank."},
-			{Name: "epoch", Type: Uint64, Unit: Hash, Doc: "Start of the producer, or hash of a file's content and step."},
+			{Name: "epoch", Type: Uint64, Unit: Hash, Doc: "Start of the producer, or hash of a file's content, step and generation."},
 			{Name: "host", Type: String, Unit: None, Doc: "Host name; empty when not known."},
 			{Name: "pid", Type: Int64, Unit: None, Nullable: true, Doc: "Process id; null when not known."},
 			{Name: "device", Type: String, Unit: None, Doc: "Device of the process, as cuda:0; empty when not known."},

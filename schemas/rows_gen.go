@@ -89,7 +89,7 @@ func (r *RunRow) load(c []arrow.Array, i int) {
 type RankRow struct {
 	RunID         uint64 `parquet:"run_id"`                   // Run, as the hash of its name.
 	Rank          uint32 `parquet:"rank"`                     // Global rank.
-	Epoch         uint64 `parquet:"epoch"`                    // Start of the producer, or hash of a file's content and step.
+	Epoch         uint64 `parquet:"epoch"`                    // Start of the producer, or hash of a file's content, step and generation.
 	Host          string `parquet:"host"`                     // Host name; empty when not known.
 	PID           *int64 `parquet:"pid,optional"`             // Process id; null when not known.
 	Device        string `parquet:"device"`                   // Device of the process, as cuda:0; empty when not known.
@@ -342,7 +342,7 @@ func (r *ProgramStackRow) load(c []arrow.Array, i int) {
 type StepRow struct {
 	RunID        uint64  `parquet:"run_id"`                 // Run, as the hash of its name.
 	Rank         uint32  `parquet:"rank"`                   // Global rank of the process within the run.
-	Epoch        uint64  `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch        uint64  `parquet:"epoch"`                  // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch        uint64  `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs  int64   `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step         uint32  `parquet:"step"`                   // Step of the rank.
@@ -425,7 +425,7 @@ func (r *StepRow) load(c []arrow.Array, i int) {
 type TensorRow struct {
 	RunID                 uint64    `parquet:"run_id"`                  // Run, as the hash of its name.
 	Rank                  uint32    `parquet:"rank"`                    // Global rank of the process within the run.
-	Epoch                 uint64    `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch                 uint64    `parquet:"epoch"`                   // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch                 uint64    `parquet:"batch"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs           int64     `parquet:"event_time_ns"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step                  uint32    `parquet:"step"`                    // Step of the rank.
@@ -516,7 +516,7 @@ func (r *TensorRow) load(c []arrow.Array, i int) {
 type PayloadRow struct {
 	RunID       uint64  `parquet:"run_id"`              // Run, as the hash of its name.
 	Rank        uint32  `parquet:"rank"`                // Global rank of the process within the run.
-	Epoch       uint64  `parquet:"epoch"`               // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch       uint64  `parquet:"epoch"`               // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch       uint64  `parquet:"batch"`               // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64   `parquet:"event_time_ns"`       // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32  `parquet:"step"`                // Step of the rank.
@@ -913,7 +913,7 @@ func (r *KnownExceptionRow) load(c []arrow.Array, i int) {
 type MemoryRow struct {
 	RunID             uint64  `parquet:"run_id"`                       // Run, as the hash of its name.
 	Rank              uint32  `parquet:"rank"`                         // Global rank of the process within the run.
-	Epoch             uint64  `parquet:"epoch"`                        // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch             uint64  `parquet:"epoch"`                        // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch             uint64  `parquet:"batch"`                        // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs       int64   `parquet:"event_time_ns"`                // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step              uint32  `parquet:"step"`                         // Step of the rank.
@@ -994,7 +994,7 @@ func (r *MemoryRow) load(c []arrow.Array, i int) {
 type FailureRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
@@ -1046,7 +1046,7 @@ func (r *FailureRow) load(c []arrow.Array, i int) {
 type UnseenRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
@@ -1086,7 +1086,7 @@ func (r *UnseenRow) load(c []arrow.Array, i int) {
 type HeartbeatRow struct {
 	RunID       uint64 `parquet:"run_id"`                 // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`                   // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`                  // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch       uint64 `parquet:"epoch"`                  // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch       uint64 `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
 	State       string `parquet:"state"`                  // running, ended (by itself) or died.
@@ -1133,7 +1133,7 @@ func (r *HeartbeatRow) load(c []arrow.Array, i int) {
 type RequestRow struct {
 	RunID            uint64  `parquet:"run_id"`                      // Run, as the hash of its name.
 	Rank             uint32  `parquet:"rank"`                        // Global rank of the process within the run.
-	Epoch            uint64  `parquet:"epoch"`                       // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch            uint64  `parquet:"epoch"`                       // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch            uint64  `parquet:"batch"`                       // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs      int64   `parquet:"event_time_ns"`               // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step             uint32  `parquet:"step"`                        // Step of the rank.
@@ -1253,7 +1253,7 @@ func (r *TallyRow) load(c []arrow.Array, i int) {
 type CallRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        uint32 `parquet:"step"`          // Step of the rank.
@@ -1342,7 +1342,7 @@ func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
 type VerdictRow struct {
 	RunID                 uint64   `parquet:"run_id"`                   // Run, as the hash of its name.
 	Rank                  uint32   `parquet:"rank"`                     // Global rank of the process within the run.
-	Epoch                 uint64   `parquet:"epoch"`                    // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch                 uint64   `parquet:"epoch"`                    // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch                 uint64   `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs           int64    `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID          uint64   `parquet:"comparison_id"`            // The comparison (declared_comparison).
@@ -1516,7 +1516,7 @@ func (r *VerdictRow) load(c []arrow.Array, i int) {
 type JudgedStepRow struct {
 	RunID                     uint64   `parquet:"run_id"`                        // Run, as the hash of its name.
 	Rank                      uint32   `parquet:"rank"`                          // Global rank of the process within the run.
-	Epoch                     uint64   `parquet:"epoch"`                         // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch                     uint64   `parquet:"epoch"`                         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch                     uint64   `parquet:"batch"`                         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs               int64    `parquet:"event_time_ns"`                 // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID              uint64   `parquet:"comparison_id"`                 // The comparison (declared_comparison).
@@ -1531,6 +1531,7 @@ type JudgedStepRow struct {
 	BenchRowCount             uint64   `parquet:"bench_row_count"`               // Rows of tensor that were there of the bench's step.
 	ProblemProgramID          uint64   `parquet:"problem_program_id"`            // Program of the problem's step; 0 when not known.
 	BenchProgramID            uint64   `parquet:"bench_program_id"`              // Program of the bench's step; 0 when not known.
+	Facts                     uint64   `parquet:"facts"`                         // Hash of the programs, main dtypes and sources of both runs as they were known, on which the verdicts rest, too.
 	PairedCount               uint64   `parquet:"paired_count"`                  // Pairs with one of the six verdicts from equal to structure.
 	OnlyProblemCount          uint64   `parquet:"only_problem_count"`            // Tensors that only the problem has.
 	OnlyBenchCount            uint64   `parquet:"only_bench_count"`              // Tensors that only the bench has.
@@ -1587,58 +1588,59 @@ func (r *JudgedStepRow) appendTo(c []column) {
 	c[14].uint64(r.BenchRowCount)
 	c[15].uint64(r.ProblemProgramID)
 	c[16].uint64(r.BenchProgramID)
-	c[17].uint64(r.PairedCount)
-	c[18].uint64(r.OnlyProblemCount)
-	c[19].uint64(r.OnlyBenchCount)
-	c[20].uint64(r.OnlyProblemNotFiniteCount)
-	c[21].uint64(r.OnlyBenchNotFiniteCount)
-	c[22].uint64(r.UnknownCount)
-	c[23].uint64(r.AloneUnknownCount)
-	c[24].uint64(r.EqualCount)
-	c[25].uint64(r.WithinCount)
-	c[26].uint64(r.AgreesCount)
-	c[27].uint64(r.DivergedCount)
-	c[28].uint64(r.NotFiniteCount)
-	c[29].uint64(r.StructureCount)
-	c[30].uint64(r.MeasuredCount)
-	c[31].uint64(r.ProvedEqualCount)
-	c[32].uint64(r.ArgumentCount)
-	c[33].uint64(r.SameNotFiniteCount)
-	c[34].uint64(r.BitsDifferCount)
-	c[35].uint64(r.UninitialisedCount)
-	c[36].uint64(r.DifferingCount)
-	c[37].strings(r.UnknownReasons)
+	c[17].uint64(r.Facts)
+	c[18].uint64(r.PairedCount)
+	c[19].uint64(r.OnlyProblemCount)
+	c[20].uint64(r.OnlyBenchCount)
+	c[21].uint64(r.OnlyProblemNotFiniteCount)
+	c[22].uint64(r.OnlyBenchNotFiniteCount)
+	c[23].uint64(r.UnknownCount)
+	c[24].uint64(r.AloneUnknownCount)
+	c[25].uint64(r.EqualCount)
+	c[26].uint64(r.WithinCount)
+	c[27].uint64(r.AgreesCount)
+	c[28].uint64(r.DivergedCount)
+	c[29].uint64(r.NotFiniteCount)
+	c[30].uint64(r.StructureCount)
+	c[31].uint64(r.MeasuredCount)
+	c[32].uint64(r.ProvedEqualCount)
+	c[33].uint64(r.ArgumentCount)
+	c[34].uint64(r.SameNotFiniteCount)
+	c[35].uint64(r.BitsDifferCount)
+	c[36].uint64(r.UninitialisedCount)
+	c[37].uint64(r.DifferingCount)
+	c[38].strings(r.UnknownReasons)
 	if r.GreatestError == nil {
-		c[38].null()
+		c[39].null()
 	} else {
-		c[38].float64(*r.GreatestError)
+		c[39].float64(*r.GreatestError)
 	}
-	c[39].uint64(r.FirstSeq)
-	c[40].uint16(r.FirstMicroStep)
-	c[41].uint64(r.FirstSiteID)
-	c[42].string(r.FirstVerdict)
-	c[43].string(r.FirstEvidence)
+	c[40].uint64(r.FirstSeq)
+	c[41].uint16(r.FirstMicroStep)
+	c[42].uint64(r.FirstSiteID)
+	c[43].string(r.FirstVerdict)
+	c[44].string(r.FirstEvidence)
 	if r.FirstError == nil {
-		c[44].null()
-	} else {
-		c[44].float64(*r.FirstError)
-	}
-	if r.FirstTolerance == nil {
 		c[45].null()
 	} else {
-		c[45].float64(*r.FirstTolerance)
+		c[45].float64(*r.FirstError)
 	}
-	c[46].string(r.FirstSide)
-	c[47].string(r.FirstReason)
-	if r.FirstErrorIn == nil {
-		c[48].null()
+	if r.FirstTolerance == nil {
+		c[46].null()
 	} else {
-		c[48].float64(*r.FirstErrorIn)
+		c[46].float64(*r.FirstTolerance)
 	}
-	if r.FirstErrorOut == nil {
+	c[47].string(r.FirstSide)
+	c[48].string(r.FirstReason)
+	if r.FirstErrorIn == nil {
 		c[49].null()
 	} else {
-		c[49].float64(*r.FirstErrorOut)
+		c[49].float64(*r.FirstErrorIn)
+	}
+	if r.FirstErrorOut == nil {
+		c[50].null()
+	} else {
+		c[50].float64(*r.FirstErrorOut)
 	}
 }
 
@@ -1660,46 +1662,47 @@ func (r *JudgedStepRow) load(c []arrow.Array, i int) {
 	r.BenchRowCount = loadUint64(c[14], i)
 	r.ProblemProgramID = loadUint64(c[15], i)
 	r.BenchProgramID = loadUint64(c[16], i)
-	r.PairedCount = loadUint64(c[17], i)
-	r.OnlyProblemCount = loadUint64(c[18], i)
-	r.OnlyBenchCount = loadUint64(c[19], i)
-	r.OnlyProblemNotFiniteCount = loadUint64(c[20], i)
-	r.OnlyBenchNotFiniteCount = loadUint64(c[21], i)
-	r.UnknownCount = loadUint64(c[22], i)
-	r.AloneUnknownCount = loadUint64(c[23], i)
-	r.EqualCount = loadUint64(c[24], i)
-	r.WithinCount = loadUint64(c[25], i)
-	r.AgreesCount = loadUint64(c[26], i)
-	r.DivergedCount = loadUint64(c[27], i)
-	r.NotFiniteCount = loadUint64(c[28], i)
-	r.StructureCount = loadUint64(c[29], i)
-	r.MeasuredCount = loadUint64(c[30], i)
-	r.ProvedEqualCount = loadUint64(c[31], i)
-	r.ArgumentCount = loadUint64(c[32], i)
-	r.SameNotFiniteCount = loadUint64(c[33], i)
-	r.BitsDifferCount = loadUint64(c[34], i)
-	r.UninitialisedCount = loadUint64(c[35], i)
-	r.DifferingCount = loadUint64(c[36], i)
-	r.UnknownReasons = loadStrings(c[37], i)
-	r.GreatestError = loadNullable(c[38], i, loadFloat64)
-	r.FirstSeq = loadUint64(c[39], i)
-	r.FirstMicroStep = loadUint16(c[40], i)
-	r.FirstSiteID = loadUint64(c[41], i)
-	r.FirstVerdict = loadString(c[42], i)
-	r.FirstEvidence = loadString(c[43], i)
-	r.FirstError = loadNullable(c[44], i, loadFloat64)
-	r.FirstTolerance = loadNullable(c[45], i, loadFloat64)
-	r.FirstSide = loadString(c[46], i)
-	r.FirstReason = loadString(c[47], i)
-	r.FirstErrorIn = loadNullable(c[48], i, loadFloat64)
-	r.FirstErrorOut = loadNullable(c[49], i, loadFloat64)
+	r.Facts = loadUint64(c[17], i)
+	r.PairedCount = loadUint64(c[18], i)
+	r.OnlyProblemCount = loadUint64(c[19], i)
+	r.OnlyBenchCount = loadUint64(c[20], i)
+	r.OnlyProblemNotFiniteCount = loadUint64(c[21], i)
+	r.OnlyBenchNotFiniteCount = loadUint64(c[22], i)
+	r.UnknownCount = loadUint64(c[23], i)
+	r.AloneUnknownCount = loadUint64(c[24], i)
+	r.EqualCount = loadUint64(c[25], i)
+	r.WithinCount = loadUint64(c[26], i)
+	r.AgreesCount = loadUint64(c[27], i)
+	r.DivergedCount = loadUint64(c[28], i)
+	r.NotFiniteCount = loadUint64(c[29], i)
+	r.StructureCount = loadUint64(c[30], i)
+	r.MeasuredCount = loadUint64(c[31], i)
+	r.ProvedEqualCount = loadUint64(c[32], i)
+	r.ArgumentCount = loadUint64(c[33], i)
+	r.SameNotFiniteCount = loadUint64(c[34], i)
+	r.BitsDifferCount = loadUint64(c[35], i)
+	r.UninitialisedCount = loadUint64(c[36], i)
+	r.DifferingCount = loadUint64(c[37], i)
+	r.UnknownReasons = loadStrings(c[38], i)
+	r.GreatestError = loadNullable(c[39], i, loadFloat64)
+	r.FirstSeq = loadUint64(c[40], i)
+	r.FirstMicroStep = loadUint16(c[41], i)
+	r.FirstSiteID = loadUint64(c[42], i)
+	r.FirstVerdict = loadString(c[43], i)
+	r.FirstEvidence = loadString(c[44], i)
+	r.FirstError = loadNullable(c[45], i, loadFloat64)
+	r.FirstTolerance = loadNullable(c[46], i, loadFloat64)
+	r.FirstSide = loadString(c[47], i)
+	r.FirstReason = loadString(c[48], i)
+	r.FirstErrorIn = loadNullable(c[49], i, loadFloat64)
+	r.FirstErrorOut = loadNullable(c[50], i, loadFloat64)
 }
 
 // LayerErrorRow is a row of layer_error. One row per judged step of a rank, direction and layer of the model with a measurement on both sides.
 type LayerErrorRow struct {
 	RunID          uint64   `parquet:"run_id"`                  // Run, as the hash of its name.
 	Rank           uint32   `parquet:"rank"`                    // Global rank of the process within the run.
-	Epoch          uint64   `parquet:"epoch"`                   // Start of the producer, or hash of the content of the file that the row was read from, and of its step.
+	Epoch          uint64   `parquet:"epoch"`                   // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
 	Batch          uint64   `parquet:"batch"`                   // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
 	EventTimeNs    int64    `parquet:"event_time_ns"`           // Time of the event by the rank's clock; of a file, its modification time when first published.
 	ComparisonID   uint64   `parquet:"comparison_id"`           // The comparison (declared_comparison).

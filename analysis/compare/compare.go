@@ -5,10 +5,12 @@ package compare
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/judge"
@@ -64,8 +66,8 @@ func Run(ctx context.Context, source rows.Source, r Request) (*Answer, error) {
 }
 
 // Run judges all steps but those that are recalled, and returns the result. Of recalled ones it judges those again of which
-// reports show more than is stored. Each, if it is not nil, gets the verdicts of a step once they are collected; it keeps
-// none of them, and may be called by several goroutines at a time.
+// reports show more than is stored. Each, if it is not nil, gets the verdicts of a step that was judged once they are
+// collected; it keeps none of them, and may be called by several goroutines at a time.
 func (j *Job) Run(ctx context.Context, recalled Recalled, each func(at pair.Step, placed *result.Placed) error) (*Answer, error) {
 	collected := j.Collector()
 	if err := j.collect(ctx, collected, recalled.others(j.steps), each); err != nil {
@@ -183,6 +185,24 @@ func (j *Job) At(step uint32) *Job {
 
 // Runs are the problem and the bench that it is paired with.
 func (j *Job) Runs() (problem, bench *rows.Run) { return j.problem, j.benches[0] }
+
+// Facts is a hash of all that verdicts rest on beside the tensors and the rules: programs tell layers, callers and the
+// alignment, main dtypes and sources the tolerance. A run that goes on may change it.
+func (j *Job) Facts() uint64 {
+	var hasher xxh3.Hasher
+	for _, run := range []*rows.Run{j.problem, j.bench()} {
+		_, _ = hasher.WriteString(run.MainDtype + "\x1f" + run.Described.Source + "\x1f") // a hash never fails
+		var programs []uint64
+		for i := range run.Steps {
+			programs = append(programs, run.Steps[i].ProgramID)
+		}
+		slices.Sort(programs)
+		for _, id := range slices.Compact(programs) {
+			_, _ = hasher.Write(binary.LittleEndian.AppendUint64(nil, id))
+		}
+	}
+	return hasher.Sum64()
+}
 
 // Definitions are the definitions behind the ids of both runs.
 func (j *Job) Definitions() *rows.Definitions { return j.source.Definitions() }

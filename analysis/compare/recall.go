@@ -17,8 +17,11 @@ type Recalled struct {
 	Verdicts func(ctx context.Context, places []result.Known) (map[rows.Place][]judge.Judged, error)
 }
 
-// rowsAtOnce bounds the verdicts that are read at a time, unless a single place has more.
-const rowsAtOnce = 10_000
+// What is read at a time: so many verdicts, unless a single place has more, of so many places, which a query names.
+const (
+	rowsAtOnce   = 10_000
+	placesAtOnce = 1_000
+)
 
 // others are the steps that are not among the recalled places.
 func (r *Recalled) others(steps []pair.Step) []pair.Step {
@@ -68,10 +71,10 @@ func (r *Recalled) collect(ctx context.Context, collected *result.Collector) err
 	return nil
 }
 
-// next is how many of the places are collected next, and those of them of which verdicts may be shown.
+// next counts the places that are collected next. Verdicts of some of them may be shown.
 func next(places []result.Known, collected *result.Collector) (count int, shown []result.Known) {
 	var total uint64
-	for ; count < len(places); count++ {
+	for ; count < len(places) && len(shown) < placesAtOnce; count++ {
 		place := &places[count]
 		if !collected.Shows(place) {
 			continue

@@ -10,8 +10,7 @@ import (
 // Spread is how far benches lie apart at each site: the errors of all others against the first. Benches pair by the
 // numbers of ranks and steps and by the names of sites. Of fewer than three nothing is said.
 func Spread(ctx context.Context, source rows.Source, benches []*rows.Run) (map[uint64]judge.Band, error) {
-	const enough = 3
-	if len(benches) < enough {
+	if len(benches) < judge.BandRuns {
 		return nil, nil
 	}
 	spread := judge.NewSpread()

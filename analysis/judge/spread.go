@@ -21,7 +21,7 @@ func (b Band) tolerated() float64 { return greater(b.Mean+float64(3*b.Deviation)
 
 // zScore is the distance of an error from the mean, in deviations; NaN without a band.
 func (b Band) zScore(err float64) float64 {
-	if b.Runs < bandRuns {
+	if b.Runs < BandRuns {
 		return math.NaN()
 	}
 	return (err - b.Mean) / b.Deviation

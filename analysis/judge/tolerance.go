@@ -10,8 +10,10 @@ const (
 	roundoffsPerLayer = 4  // of the square root of the depth
 	usualLayers       = 32 // of a program without any
 	sumsInOwnDtype    = 1e-6
-	bandRuns          = 3 // benches that make a band
 )
+
+// BandRuns is the number of benches that make a band.
+const BandRuns = 3
 
 // ToleranceRule tolerates errors up to a number where op and dtype fit. In both, * stands for any text.
 type ToleranceRule struct {
@@ -42,7 +44,7 @@ func (r *Rules) tolerated(band Band, site *siteRule, layouts *layoutPair) float6
 	// A tensor of float32 that was computed from bfloat16 is no better than that.
 	unit := max(layouts.roundoff, r.mainRoundoff)
 	byDepth := toleratedByDepth(site.depth, unit)
-	if band.Runs >= bandRuns {
+	if band.Runs >= BandRuns {
 		return greater(band.tolerated(), byDepth) // more benches are never stricter than one
 	}
 	for i := range site.tolerances {

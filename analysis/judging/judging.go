@@ -41,7 +41,7 @@ func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 	var declared, done bool
 	group, askCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { declared, err = k.declare(askCtx, c); return err })
-	group.Go(func() (err error) { done, err = k.isDone(askCtx, c); return err })
+	group.Go(func() (err error) { done, err = k.upToDate(askCtx, c); return err })
 	if err := group.Wait(); err != nil {
 		return id, err
 	}
@@ -52,17 +52,6 @@ func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 		return id, k.Stored(ctx)
 	}
 	return id, nil
-}
-
-// isDone says whether every step is judged as the database has it, and the origins rest on that.
-func (k *Keeper) isDone(ctx context.Context, c Comparison) (bool, error) {
-	var lacking uint64
-	var began beginning
-	group, askCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { lacking, err = k.Lacking(askCtx, c); return err })
-	group.Go(func() (err error) { began, err = k.began(askCtx, c.ID()); return err })
-	err := group.Wait()
-	return lacking == 0 && !began.stale(), err
 }
 
 // everything judges all that is there, be it whole or not.
@@ -147,6 +136,7 @@ func (k *Keeper) finish(ctx context.Context, c Comparison, job *compare.Job) err
 type writer struct {
 	id             uint64
 	problem, bench *rows.Run
+	facts          uint64
 	publish        func(context.Context, ...schemas.Message) error
 	all            bool // units that are not whole are published, too
 
@@ -169,6 +159,7 @@ func (k *Keeper) writer(ctx context.Context, c Comparison, job *compare.Job) (*w
 	}
 	w := &writer{id: c.ID(), units: units, publish: k.Publish, all: true}
 	w.problem, w.bench = job.Runs()
+	w.facts = job.Facts()
 	return w, nil
 }
 
@@ -180,6 +171,7 @@ func (w *writer) known(at pair.Step) bool {
 
 func (w *writer) unitOf(at pair.Step) *verdicts.Unit {
 	unit := verdicts.UnitOf(w.id, w.problem, w.bench, at)
+	unit.Facts = w.facts
 	return &unit
 }
 

@@ -93,8 +93,7 @@ func (k *Keeper) Lacking(ctx context.Context, c Comparison) (uint64, error) {
 // Done says whether all steps that the request asks for are judged as the database has them. It reads no tensor.
 func (k *Keeper) Done(ctx context.Context, c Comparison) (bool, error) {
 	if c.Request.Rank < 0 && c.Request.Steps.All() {
-		lacking, err := k.Lacking(ctx, c)
-		return lacking == 0, err
+		return k.upToDate(ctx, c)
 	}
 	job, err := k.Open(ctx, c.Request)
 	if err != nil {

@@ -18,26 +18,29 @@ import (
 )
 
 // recalled are the steps of the job that were judged whole before. A step of one run only is not among them, as what it
-// lacks may be known by now; nor is any where three benches or more are the measure, as these may have gone on, or where
-// tensors are made of others.
+// lacks may be known by now; nor is any where three benches or more are the measure, as these may have gone on, where tensors are made of others, or
+// where ops of one run only count, of which nothing is stored.
 func (k *Keeper) recalled(ctx context.Context, c Comparison, job *compare.Job, w *writer) (compare.Recalled, error) {
 	recalled := compare.Recalled{Verdicts: func(ctx context.Context, places []result.Known) (map[rows.Place][]judge.Judged, error) {
 		return k.verdicts(ctx, c.ID(), w, places)
 	}}
-	const measure = 3
-	if len(w.units) == 0 || len(c.Request.Benches) >= measure || c.Request.Map != nil || len(job.Merges()) > 0 {
+	if len(w.units) == 0 || len(c.Request.Benches) >= judge.BandRuns || c.Request.Map != nil || len(job.Merges()) > 0 || c.Strict {
 		return recalled, nil
 	}
 	stored, err := ask.Rows[schemas.JudgedStepRow](ctx, k.Door, fmt.Sprintf("comparison_id = %d AND provisional = 0", c.ID()))
 	if err != nil {
 		return recalled, fmt.Errorf("read what was judged before: %w", err)
 	}
+	if err := k.Stored(ctx); err != nil { // a step is published after its verdicts, but may be stored before them
+		return recalled, err
+	}
 	byUnit := make(map[uint64]*schemas.JudgedStepRow, len(stored))
 	for i := range stored {
 		byUnit[stored[i].Epoch] = &stored[i]
 	}
 	for _, at := range job.Steps() {
-		if row := byUnit[w.unitOf(at).Epoch()]; row != nil && at.InProblem && at.InBench {
+		unit := w.unitOf(at)
+		if row := byUnit[unit.Epoch()]; row != nil && at.InProblem && at.InBench && verdicts.IsOf(row, unit) {
 			recalled.Places = append(recalled.Places, verdicts.Known(at, row))
 		}
 	}

@@ -119,7 +119,7 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if err := s.Current(ctx); err != nil {
 		return err
 	}
-	done, err := s.Keeper.isDone(ctx, c.Comparison) // as after a restart
+	done, err := s.Keeper.upToDate(ctx, c.Comparison) // as after a restart
 	if err == nil && !done {
 		err = s.Keeper.bring(ctx, c.Comparison, over, func(job *compare.Job, at pair.Step) bool { return over || ended(job, at) })
 	}

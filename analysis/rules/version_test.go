@@ -19,9 +19,10 @@ import (
 
 var update = flag.Bool("update", false, "write the version of the rules into version.go") //nolint:gochecknoglobals // a flag of the test binary
 
-// deciding are the folders whose code pairs tensors, judges them, and finds where a difference began.
+// deciding are the folders whose code pairs tensors, judges them, counts the verdicts, and finds where a difference began,
+// and the file that says by which facts a tensor without partner is judged.
 func deciding() []string {
-	return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge"}
+	return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge", "../result", "../compare/settings.go"}
 }
 
 func TestVersionIsThatOfTheRules(t *testing.T) {
@@ -54,7 +55,11 @@ func hashOf(t *testing.T, folders []string) uint64 {
 	t.Helper()
 	var all []byte
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		pattern := folder
+		if filepath.Ext(folder) == "" {
+			pattern = filepath.Join(folder, "*.go")
+		}
+		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no rules: %v", folder, err)
 		}

@@ -10,6 +10,14 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
+// IsOf says whether a stored row is the result of the unit as it would be judged now: of the same pair of steps, by the same
+// facts.
+func IsOf(row *schemas.JudgedStepRow, u *Unit) bool {
+	at := &u.At
+	return row.Epoch == u.Epoch() && row.Provisional == 0 && row.Facts == u.Facts && row.BenchRank == at.BenchRank && row.BenchStep == at.BenchStep &&
+		row.ProblemProgramID == at.ProblemProgram && row.BenchProgramID == at.BenchProgram
+}
+
 // Known is the result of a step as its stored row has it.
 func Known(at pair.Step, row *schemas.JudgedStepRow) result.Known {
 	at.ProblemRows, at.BenchRows = row.ProblemRowCount, row.BenchRowCount
@@ -35,8 +43,8 @@ func Known(at pair.Step, row *schemas.JudgedStepRow) result.Known {
 	return known
 }
 
-// Judged is a pair with its verdict as its stored row has it: without digest and sketch, and with all that is not finite
-// as NaN.
+// Judged is a pair with its verdict as its stored row has it. The row has neither digest nor sketch, one place for both runs,
+// and one count of all elements that are not finite, which is that of NaN here.
 func Judged(row *schemas.VerdictRow) judge.Judged {
 	return judge.Judged{
 		Pair: judge.Pair{
@@ -82,7 +90,7 @@ func number(v *float64) float64 {
 	return *v
 }
 
-// named is the one of a name, of values from 0 to the last.
+// named is the value of that name, from 0 to the last. Rows are of the same rules, which have no other names.
 func named[T interface {
 	~uint8
 	String() string

@@ -33,7 +33,7 @@ func (u *Unit) step(id schemas.Identity, placed *result.Placed) *schemas.JudgedS
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Batch: id.Batch, EventTimeNs: u.EventTimeNs,
 		ComparisonID: u.Comparison, Step: u.At.Step, Generation: u.Generation, Provisional: bit(u.Provisional),
 		BenchRank: u.At.BenchRank, BenchStep: u.At.BenchStep, ProblemEpoch: u.ProblemEpoch, BenchEpoch: u.BenchEpoch,
-		ProblemRowCount: u.At.ProblemRows, BenchRowCount: u.At.BenchRows, ProblemProgramID: u.At.ProblemProgram, BenchProgramID: u.At.BenchProgram,
+		ProblemRowCount: u.At.ProblemRows, BenchRowCount: u.At.BenchRows, ProblemProgramID: u.At.ProblemProgram, BenchProgramID: u.At.BenchProgram, Facts: u.Facts,
 		PairedCount: s.PairedCount, OnlyProblemCount: s.OnlyProblemCount, OnlyBenchCount: s.OnlyBenchCount,
 		OnlyProblemNotFiniteCount: s.BadAloneCounts[0], OnlyBenchNotFiniteCount: s.BadAloneCounts[1],
 		UnknownCount: s.UnknownCount, AloneUnknownCount: s.AloneUnknownCount, EqualCount: s.EqualCount, WithinCount: s.WithinCount,

@@ -25,6 +25,7 @@ type Unit struct {
 	Generation               uint32 // how often the step was replaced, of both sides together
 	EventTimeNs              int64  // when the later of both ended; 0 while neither has
 	Provisional              bool   // it was judged before it had ended, or while rows were missing
+	Facts                    uint64 // compare.Job.Facts; it does not tell units from each other
 
 	wholeProblem, wholeBench uint64 // tensors that the ends of the step promise
 	open                     bool   // a run has begun the step and not ended it

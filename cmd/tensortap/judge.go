@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -21,14 +22,38 @@ verdict is lost or stored twice.`,
   tensortap judge --data /srv/tensortap`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for {
-				err := a.inRunning(cmd.Context(), "a judge works beside a running system", func(ctx context.Context, client *system.Client) error {
-					return client.JudgeBeside(ctx, a.logger())
+			if a.nats != "" || a.clickhouse != "" {
+				return a.inRunning(cmd.Context(), "a judge works beside a running system", func(ctx context.Context, client *system.Client) error {
+					return client.Judge(ctx, a.logger())
 				})
-				if !errors.Is(err, system.ErrMoved) {
-					return err
-				}
 			}
+			return a.judgeBeside(cmd.Context())
 		},
 	}
+}
+
+// judgeBeside judges beside the system of the data folder and, where that was started anew and listens elsewhere, beside
+// the next one.
+func (a *app) judgeBeside(ctx context.Context) error {
+	folder, err := a.folder()
+	if err != nil {
+		return err
+	}
+	none := fmt.Errorf("a judge works beside a running system: %w on %s: start one with `tensortap up`, or name one with --nats and --clickhouse", system.ErrNotRunning, folder)
+	for {
+		err := a.shareFolder(ctx, folder, a.judgeUntilMoved, func(context.Context) error { return none })
+		if !errors.Is(err, system.ErrMoved) {
+			return err
+		}
+		none = fmt.Errorf("the system on %s %w", folder, system.ErrStarting) // the next one is waited for
+	}
+}
+
+func (a *app) judgeUntilMoved(ctx context.Context, endpoint system.Endpoint) error {
+	client, err := a.connect(ctx, endpoint)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return client.JudgeBeside(ctx, a.logger())
 }

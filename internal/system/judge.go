@@ -21,8 +21,8 @@ var ErrMoved = errors.New("the system listens elsewhere by now")
 // lookWhere is how often a judge looks where the system listens.
 const lookWhere = time.Second
 
-// JudgeBeside is Judge in another process than the system's. It ends with ErrMoved where the system can no longer be
-// reached at its address.
+// JudgeBeside is Judge in another process than the system of the client's folder. It ends with ErrMoved once another system
+// runs on the folder.
 func (c *Client) JudgeBeside(ctx context.Context, log zerolog.Logger) error {
 	group, judgeCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.Judge(judgeCtx, log) })
@@ -38,7 +38,7 @@ func (c *Client) untilMoved(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if last, err := c.Endpoint.Folder.Find(); err == nil && c.Endpoint.Folder != "" && (last.NATS != c.Endpoint.NATS || last.ClickHouse != c.Endpoint.ClickHouse) {
+			if now, err := c.Endpoint.Folder.Find(); err == nil && (now.NATS != c.Endpoint.NATS || now.ClickHouse != c.Endpoint.ClickHouse) {
 				return ErrMoved
 			}
 		}

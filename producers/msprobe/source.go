@@ -81,7 +81,7 @@ func Open(dump Dump, opt Options) (*Source, error) {
 		return nil, err
 	}
 	s.epoch = hasher.Sum64()
-	s.issue = s.epoch
+	s.issue = schemas.FileEpoch(s.epoch, s.dump.Step, 0)
 	return s, nil
 }
 

@@ -47,7 +47,7 @@ func Open(dump Dump, run string, progress func(bytesRead int64)) (*Source, error
 		}
 	}
 	s.epoch = hasher.Sum64()
-	s.issue = s.epoch
+	s.issue = schemas.FileEpoch(s.epoch, s.dump.Step, 0)
 	return s, nil
 }
 

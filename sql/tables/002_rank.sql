@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS tap_store.rank
 (
     `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),
     `rank` UInt32 COMMENT 'Global rank.' CODEC(Delta, ZSTD(1)),
-    `epoch` UInt64 COMMENT 'Start of the producer, or hash of a file''s content and step.' CODEC(ZSTD(1)),
+    `epoch` UInt64 COMMENT 'Start of the producer, or hash of a file''s content, step and generation.' CODEC(ZSTD(1)),
     `host` String COMMENT 'Host name; empty when not known.' CODEC(ZSTD(1)),
     `pid` Nullable(Int64) COMMENT 'Process id; null when not known.' CODEC(ZSTD(1)),
     `device` String COMMENT 'Device of the process, as cuda:0; empty when not known.' CODEC(ZSTD(1)),

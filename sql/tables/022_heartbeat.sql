@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS tap_store.heartbeat
 (
     `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),
     `rank` UInt32 COMMENT 'Global rank of the process within the run.' CODEC(Delta, ZSTD(1)),
-    `epoch` UInt64 COMMENT 'Start of the producer, or hash of the content of the file that the row was read from, and of its step.' CODEC(ZSTD(1)),
+    `epoch` UInt64 COMMENT 'Start of the producer, or hash of the content, step and generation of the file that the row was read from.' CODEC(ZSTD(1)),
     `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `state` String COMMENT 'running, ended (by itself) or died.' CODEC(ZSTD(1)),

@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS tap_store.judged_step
 (
     `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),
     `rank` UInt32 COMMENT 'Global rank of the process within the run.' CODEC(Delta, ZSTD(1)),
-    `epoch` UInt64 COMMENT 'Start of the producer, or hash of the content of the file that the row was read from, and of its step.' CODEC(ZSTD(1)),
+    `epoch` UInt64 COMMENT 'Start of the producer, or hash of the content, step and generation of the file that the row was read from.' CODEC(ZSTD(1)),
     `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `comparison_id` UInt64 COMMENT 'The comparison (declared_comparison).' CODEC(ZSTD(1)),
@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS tap_store.judged_step
     `bench_row_count` UInt64 COMMENT 'Rows of tensor that were there of the bench''s step.' CODEC(T64, ZSTD(1)),
     `problem_program_id` UInt64 COMMENT 'Program of the problem''s step; 0 when not known.' CODEC(ZSTD(1)),
     `bench_program_id` UInt64 COMMENT 'Program of the bench''s step; 0 when not known.' CODEC(ZSTD(1)),
+    `facts` UInt64 COMMENT 'Hash of the programs, main dtypes and sources of both runs as they were known, on which the verdicts rest, too.' CODEC(ZSTD(1)),
     `paired_count` UInt64 COMMENT 'Pairs with one of the six verdicts from equal to structure.' CODEC(T64, ZSTD(1)),
     `only_problem_count` UInt64 COMMENT 'Tensors that only the problem has.' CODEC(T64, ZSTD(1)),
     `only_bench_count` UInt64 COMMENT 'Tensors that only the bench has.' CODEC(T64, ZSTD(1)),

@@ -13,7 +13,8 @@ SELECT
     counts.4 AS bench_rank,
     counts.5 AS bench_step,
     counts.6 AS bench_epoch,
-    counts.7 AS bench_row_count
+    counts.7 AS bench_row_count,
+    counts.8 AS differing_count
 FROM
 (
     SELECT
@@ -21,7 +22,7 @@ FROM
         rank,
         step,
         argMax(
-            (epoch, problem_epoch, problem_row_count, bench_rank, bench_step, bench_epoch, bench_row_count),
+            (epoch, problem_epoch, problem_row_count, bench_rank, bench_step, bench_epoch, bench_row_count, differing_count),
             (provisional = 0, generation, problem_row_count + bench_row_count, epoch)) AS counts
     FROM tap_store.judged_step
     GROUP BY
