@@ -172,3 +172,37 @@ func (r *recalled) stored(i int) (*schemas.JudgedStepRow, []judge.Judged) {
 	slices.Reverse(judged)
 	return unit.step(schemas.Identity{}, placed), judged
 }
+
+// TestAResultIsOfItsPairOfStepsAndFacts moves a step beside another one of the bench, as requests that land later may, and
+// lets the runs go on.
+func TestAResultIsOfItsPairOfStepsAndFacts(t *testing.T) {
+	t.Parallel()
+	unit := Unit{Comparison: 1, Problem: 2, At: pair.Step{Step: 3, BenchStep: 4, ProblemProgram: 5, BenchProgram: 6}, ProblemEpoch: 7, BenchEpoch: 8, Facts: 9}
+	stored := func() *schemas.JudgedStepRow {
+		collected := result.New(result.DefaultOptions(), &rows.Run{}, &rows.Run{}, rows.NewDefinitions())
+		return unit.step(unit.identity(), collected.Count(unit.At, nil))
+	}
+	if !IsOf(stored(), &unit) {
+		t.Error("its own row is another's")
+	}
+	for name, change := range map[string]func(*Unit){
+		"bench step":    func(u *Unit) { u.At.BenchStep++ },
+		"bench rank":    func(u *Unit) { u.At.BenchRank++ },
+		"program":       func(u *Unit) { u.At.ProblemProgram++ },
+		"bench program": func(u *Unit) { u.At.BenchProgram++ },
+		"facts":         func(u *Unit) { u.Facts++ },
+		"bench epoch":   func(u *Unit) { u.BenchEpoch++ },
+		"generation":    func(u *Unit) { u.Generation++ },
+	} {
+		other := unit
+		change(&other)
+		if IsOf(stored(), &other) {
+			t.Errorf("with another %s the row is taken for the result", name)
+		}
+	}
+	row := stored()
+	row.Provisional = 1
+	if IsOf(row, &unit) {
+		t.Error("a provisional row is taken for the result")
+	}
+}
