@@ -58,7 +58,7 @@ type Dump struct {
 
 // Source is a dump whose content is known.
 type Source struct {
-	Epoch    uint64 // hash of the content
+	Digest   uint64 // hash of the content
 	Bytes    int64
 	Content  Content
 	Problems func() Problems // of the last reading

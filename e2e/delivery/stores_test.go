@@ -55,7 +55,7 @@ func (t *tally) addDump(ctx context.Context, dump msprobe.Dump, run string) erro
 	if err != nil {
 		return err
 	}
-	source.Reissue(source.Epoch(), 0, dump.ModTimeNs)
+	source.Reissue(schemas.FileEpoch(source.Digest(), source.Step(), 0), 0, dump.ModTimeNs)
 	for m, err := range source.Batches(ctx) {
 		if err := errors.Join(err, t.add(m)); err != nil {
 			return err

@@ -151,7 +151,7 @@ func (p *publishing) claim(ctx context.Context, dump producers.Dump) (producers.
 	}
 	want := pipelines.ClaimRequest{
 		RunID: schemas.RunID(p.request.Run), Rank: dump.Rank, Step: dump.Step,
-		Content: source.Epoch, EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace,
+		Content: source.Digest, EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace,
 	}
 	var claim pipelines.Claim
 	err = p.patiently(ctx, func() error {

@@ -32,26 +32,26 @@ func TestTheSameContentGivesTheSameMessagesAnywhere(t *testing.T) {
 	contiguous(t, a)
 }
 
-func TestTheEpochNamesTheContentOfEveryFile(t *testing.T) {
+func TestTheDigestNamesTheContentOfEveryFile(t *testing.T) {
 	t.Parallel()
 	dump := dumpOf(t, fmt.Sprintf(indented, `{}`))
 	seen := make(map[uint64]string)
-	epoch := func(what string) {
+	digest := func(what string) {
 		source, err := Open(dump, DefaultOptions("a run"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before, ok := seen[source.Epoch()]; ok {
-			t.Errorf("%s has the epoch of %s", what, before)
+		if before, ok := seen[source.Digest()]; ok {
+			t.Errorf("%s has the digest of %s", what, before)
 		}
-		seen[source.Epoch()] = what
+		seen[source.Digest()] = what
 	}
-	epoch("dump.json alone")
+	digest("dump.json alone")
 	for _, name := range []string{stackFile, constructFile, debugFile, errorLogFile} {
 		write(t, dump.Dir, name, "")
-		epoch("an empty " + name)
+		digest("an empty " + name)
 		write(t, dump.Dir, name, "{}")
-		epoch("a full " + name)
+		digest("a full " + name)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestAReissuedSourceCarriesTheEpochGenerationAndTimeItWasGiven(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := source.Epoch()
+	content := source.Digest()
 	source.Reissue(77, 3, 99)
 	var all rows
 	for m, err := range source.Batches(t.Context()) {
@@ -199,7 +199,7 @@ func TestAReissuedSourceCarriesTheEpochGenerationAndTimeItWasGiven(t *testing.T)
 		all.add(t, m)
 	}
 	s := all.steps[0]
-	if s.Generation != 3 || s.EventTimeNs != 99 || s.Epoch != 77 || all.ranks[0].Epoch != 77 || source.Epoch() != content {
+	if s.Generation != 3 || s.EventTimeNs != 99 || s.Epoch != 77 || all.ranks[0].Epoch != 77 || source.Digest() != content {
 		t.Errorf("step %+v, rank %+v; want epoch 77, generation 3, time 99", s, all.ranks[0])
 	}
 }

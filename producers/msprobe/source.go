@@ -51,8 +51,8 @@ type Source struct {
 	dump     Dump
 	opt      Options
 	files    []file
-	epoch    uint64 // of the content
-	issue    uint64 // of the rows
+	digest   uint64 // of the content
+	epoch    uint64 // of the rows
 	bytes    int64
 	problems Problems
 	header   Header
@@ -80,8 +80,8 @@ func Open(dump Dump, opt Options) (*Source, error) {
 	if err := s.someFile(); err != nil {
 		return nil, err
 	}
-	s.epoch = hasher.Sum64()
-	s.issue = schemas.FileEpoch(s.epoch, s.dump.Step, 0)
+	s.digest = hasher.Sum64()
+	s.epoch = schemas.FileEpoch(s.digest, s.dump.Step, 0)
 	return s, nil
 }
 
@@ -175,8 +175,8 @@ func (s *Source) file(name string) (file, bool) {
 	return file{}, false
 }
 
-// Epoch is the hash of the dump's content: the same wherever and whenever it is read.
-func (s *Source) Epoch() uint64 { return s.epoch }
+// Digest is the hash of the dump's content: the same wherever and whenever it is read.
+func (s *Source) Digest() uint64 { return s.digest }
 
 // Step is the dump's step.
 func (s *Source) Step() uint32 { return s.dump.Step }
@@ -187,7 +187,7 @@ func (s *Source) Rank() uint32 { return s.dump.Rank }
 // Reissue makes the next Batches carry another epoch, generation and time than Open gave them: those of the first
 // publication of the content, or of a replacement.
 func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
-	s.issue, s.opt.Generation, s.opt.EventTimeNs = epoch, generation, eventTimeNs
+	s.epoch, s.opt.Generation, s.opt.EventTimeNs = epoch, generation, eventTimeNs
 }
 
 // Bytes is the size of the dump's files, saved tensors aside.
@@ -222,7 +222,7 @@ func (s *Source) rows(ctx context.Context, to *producers.Rows, with *session) er
 }
 
 func (s *Source) identity() schemas.Identity {
-	return schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue}
+	return schemas.Identity{RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.epoch}
 }
 
 func (s *Source) reading(out *batch.Set, graph *graph) *reading {
@@ -275,7 +275,7 @@ func (s *Source) unchanged() error {
 
 func (s *Source) rankRow() schemas.RankRow {
 	row := schemas.RankRow{
-		RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.issue, SourceName: s.dump.SourceName,
+		RunID: schemas.RunID(s.opt.RunName), Rank: s.dump.Rank, Epoch: s.epoch, SourceName: s.dump.SourceName,
 		TP: -1, PP: -1, DP: -1, CP: -1, EP: -1, TPSize: -1, PPSize: -1, DPSize: -1, CPSize: -1, EPSize: -1,
 	}
 	if folder, ok := rankFolder(s.dump.SourceName); ok && folder.process {

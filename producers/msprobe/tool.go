@@ -41,7 +41,7 @@ func open(d Dump, run string, progress func(int64)) (producers.Source, error) {
 		return producers.Source{}, err
 	}
 	return producers.Source{
-		Epoch: opened.Epoch(), Bytes: opened.Bytes(), Content: opened,
+		Digest: opened.Digest(), Bytes: opened.Bytes(), Content: opened,
 		Problems: func() producers.Problems { return inFolder(d.Dir, opened.Problems()) },
 	}, nil
 }

@@ -54,7 +54,7 @@ func read(tb testing.TB, dump sglangdumper.Dump) rows {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	source.Reissue(source.Epoch(), 0, 7) // not the time at which the test unpacked the files
+	source.Reissue(source.Digest(), 0, 7) // not the time at which the test unpacked the files
 	all := rows{ops: map[uint64]schemas.OpRow{}, sites: map[uint64]schemas.SiteRow{}, layouts: map[uint64]schemas.LayoutRow{}}
 	for m, err := range source.Batches(tb.Context()) {
 		if err != nil {

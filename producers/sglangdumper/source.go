@@ -24,8 +24,8 @@ const rowsPerBatch = 8192
 type Source struct {
 	dump        Dump
 	run         string
-	epoch       uint64 // of the content
-	issue       uint64 // of the rows
+	digest      uint64 // of the content
+	epoch       uint64 // of the rows
 	generation  uint32
 	eventTimeNs int64
 	bytes       int64
@@ -46,8 +46,8 @@ func Open(dump Dump, run string, progress func(bytesRead int64)) (*Source, error
 			return nil, fmt.Errorf("open dump %s: read %s: %w", dump.Dir, f.name, err)
 		}
 	}
-	s.epoch = hasher.Sum64()
-	s.issue = schemas.FileEpoch(s.epoch, s.dump.Step, 0)
+	s.digest = hasher.Sum64()
+	s.epoch = schemas.FileEpoch(s.digest, s.dump.Step, 0)
 	return s, nil
 }
 
@@ -74,13 +74,13 @@ func (s *Source) hash(hasher *xxh3.Hasher, f file) error {
 	return err
 }
 
-// Epoch is the hash of the dump's content: the same wherever and whenever it is read.
-func (s *Source) Epoch() uint64 { return s.epoch }
+// Digest is the hash of the dump's content: the same wherever and whenever it is read.
+func (s *Source) Digest() uint64 { return s.digest }
 
 // Reissue makes the next Batches carry another epoch, generation and time than Open gave them: those of the first
 // publication of the content, or of a replacement.
 func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
-	s.issue, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
+	s.epoch, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
 }
 
 // Bytes is the size of the dump's files.
@@ -106,7 +106,7 @@ func (s *Source) rows(ctx context.Context, to *producers.Rows) error {
 }
 
 func (s *Source) identity() schemas.Identity {
-	return schemas.Identity{RunID: schemas.RunID(s.run), Rank: s.dump.Rank, Epoch: s.issue}
+	return schemas.Identity{RunID: schemas.RunID(s.run), Rank: s.dump.Rank, Epoch: s.epoch}
 }
 
 func (s *Source) read(ctx context.Context, out *batch.Set) error {
