@@ -46,7 +46,11 @@ func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 		return id, err
 	}
 	if !done {
-		return id, k.bring(ctx, c, true, everything)
+		job, w, err := k.open(ctx, c)
+		if err != nil {
+			return id, err
+		}
+		return id, k.bring(ctx, c, job, w, everything)
 	}
 	if declared {
 		return id, k.Stored(ctx)
@@ -57,26 +61,26 @@ func (k *Keeper) Judged(ctx context.Context, c Comparison) (uint64, error) {
 // everything judges all that is there, be it whole or not.
 func everything(*compare.Job, pair.Step) bool { return true }
 
-// bring judges the steps that lack a verdict and are ready for it, and says where the difference began. A step of which
-// rows are missing is judged only where all is judged, be it whole or not.
-func (k *Keeper) bring(ctx context.Context, c Comparison, all bool, ready func(*compare.Job, pair.Step) bool) error {
+// open reads all that is known of both runs, and of their verdicts; no tensor.
+func (k *Keeper) open(ctx context.Context, c Comparison) (*compare.Job, *writer, error) {
 	job, err := k.Open(ctx, c.Request)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	w, err := k.writer(ctx, c, job)
-	if err != nil {
-		return err
-	}
+	return job, w, err
+}
+
+// bring judges the steps that lack a verdict and are ready for it, and says where the difference began.
+func (k *Keeper) bring(ctx context.Context, c Comparison, job *compare.Job, w *writer, ready func(*compare.Job, pair.Step) bool) error {
 	var lacking []pair.Step
 	for _, at := range job.Steps() {
 		if !w.known(at) && ready(job, at) {
 			lacking = append(lacking, at)
 		}
 	}
-	w.all = all
 	collected := job.Collector()
-	err = job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error {
+	err := job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error {
 		return w.unit(ctx, at, collected.Count(at, judged))
 	})
 	if err == nil {

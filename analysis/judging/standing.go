@@ -52,8 +52,9 @@ const (
 	listEvery = time.Second
 )
 
-// restFor is how many times as long as it took to judge a comparison it is left alone while its runs go on. Each time all
-// that is known of both runs is read, which takes seconds where they have thousands of steps.
+// restFor is how many times as long as both runs were read for a comparison it is left alone while they go on: all that is
+// known of them is read each time, which takes seconds where they have thousands of steps. What waits for a stream that
+// has much to deliver does not count.
 const restFor = 3
 
 // Run judges until ctx ends. What goes wrong is logged and tried again.
@@ -108,8 +109,8 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if s.waiting[c.id] || s.seen[c.id] == state || there[problem] == "" || there[bench] == "" {
 		return nil
 	}
-	over, began := !s.running[problem] && !s.running[bench], s.Keeper.Now()
-	if !over && began.Before(s.rested[c.id]) {
+	over := !s.running[problem] && !s.running[bench]
+	if !over && s.Keeper.Now().Before(s.rested[c.id]) {
 		return nil
 	}
 	mine, err := s.Mine(ctx, "judge."+schemas.FormatID(c.id))
@@ -119,19 +120,30 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if err := s.Current(ctx); err != nil {
 		return err
 	}
-	done, err := s.Keeper.upToDate(ctx, c.Comparison) // as after a restart
-	if err == nil && !done {
-		err = s.Keeper.bring(ctx, c.Comparison, over, func(job *compare.Job, at pair.Step) bool { return over || ended(job, at) })
-	}
+	read, err := s.bring(ctx, c, over)
 	if err != nil && ctx.Err() == nil {
 		s.tell(c.id, err)
 		return nil // the others go on
 	}
 	delete(s.failed, c.id)
 	s.seen[c.id] = state
-	now := s.Keeper.Now()
-	s.rested[c.id] = now.Add(restFor * now.Sub(began))
+	s.rested[c.id] = s.Keeper.Now().Add(restFor * read)
 	return nil
+}
+
+// bring judges what is ready, or all where the runs are over, be it whole or not; and says for how long both were read.
+func (s *Standing) bring(ctx context.Context, c *standing, over bool) (read time.Duration, err error) {
+	began := s.Keeper.Now()
+	if done, err := s.Keeper.upToDate(ctx, c.Comparison); err != nil || done { // done as after a restart
+		return 0, err
+	}
+	job, w, err := s.Keeper.open(ctx, c.Comparison)
+	if err != nil {
+		return 0, err
+	}
+	read = s.Keeper.Now().Sub(began)
+	w.all = over
+	return read, s.Keeper.bring(ctx, c.Comparison, job, w, func(job *compare.Job, at pair.Step) bool { return over || ended(job, at) })
 }
 
 // tell says once why a comparison cannot be judged; it is tried again after the next list.
