@@ -31,11 +31,18 @@ type Comparison struct {
 	WarningCount    int
 	BadAlone        [2]uint64 // tensors of problem and bench without partner that hold NaN or infinity
 	Damage          []string  // of the warnings, what of the dumps is damaged, the first ones
-	PayloadPairs    int       // of raw tensors that were compared element by element
-	Failures        Table     // ops of the runs that raised; no columns where nobody asked
-	Stored          bool      // the runs stay stored, so that reports can be asked for
-	Merges          []Merge   // what was made of runs whose ranks had to be merged first
-	Parts           []Part    // of merged ranks, whose part each origin is
+	Raw             RawTensors
+	Failures        Table   // ops of the runs that raised; no columns where nobody asked
+	Stored          bool    // the runs stay stored, so that reports can be asked for
+	Merges          []Merge // what was made of runs whose ranks had to be merged first
+	Parts           []Part  // of merged ranks, whose part each origin is
+}
+
+// RawTensors counts the pairs of raw tensors that both runs kept; all 0 where nobody asked.
+type RawTensors struct {
+	Compared   int    `json:"compared"`   // element by element
+	Unreadable int    `json:"unreadable"` // a file of either run is missing or damaged
+	First      string `json:"-"`          // of the unreadable ones, with its place, file and reason
 }
 
 // Recorded is how a run was recorded; what is not known is empty.
@@ -72,6 +79,9 @@ func (c *Comparison) doubt() doubt {
 	if (d == noDoubt || d == mostStandAlone) && len(c.Damage) > 0 && min(tally.OnlyProblem, tally.OnlyBench) > 0 {
 		return notReadWhole
 	}
+	if d == noDoubt && c.Raw.Unreadable > 0 {
+		return rawNotRead
+	}
 	return d
 }
 
@@ -81,11 +91,14 @@ func (c *Comparison) unpaired() uint64 {
 
 // unknown is the reason of the verdict unknown.
 func (c *Comparison) unknown() string {
-	d := c.doubt()
-	if d == notReadWhole {
+	switch d := c.doubt(); d {
+	case notReadWhole:
 		return "a dump is damaged, and tensors of both runs have no partner: " + Printable(c.Damage[0])
+	case rawNotRead:
+		return fmt.Sprintf("%s of raw tensors could not be read, the first at %s", plural(c.Raw.Unreadable, "pair"), Printable(c.Raw.First))
+	default:
+		return c.Summary.Tally().because(d)
 	}
-	return c.Summary.Tally().because(d)
 }
 
 // Gaps describes each row of the completeness report that is not complete.

@@ -17,7 +17,7 @@ func (a *advice) complete() {
 		a.inCommon(&tally)
 	case nothingMeasured:
 		a.say("record both with statistics: of what is there, only names and shapes are known")
-	case notAllThere, notReadWhole:
+	case notAllThere, notReadWhole, rawNotRead:
 		a.whole()
 	case someStandAlone:
 		a.bothHave()

@@ -119,8 +119,11 @@ func (n *note) counts() {
 	n.line("compared", "%s tensors and other arguments, %s, %s, tolerance %s:", thousands(n.Summary.Sum("paired_count")),
 		plural(len(ranks), "rank"), plural(len(steps), "step"), Printable(n.Tolerance))
 	n.line("", "%s", n.judged())
-	if n.PayloadPairs > 0 {
-		n.line("", "%s of raw tensors were compared element by element", plural(n.PayloadPairs, "pair"))
+	if n.Raw.Compared > 0 {
+		n.line("", "%s of raw tensors were compared element by element", plural(n.Raw.Compared, "pair"))
+	}
+	if n.Raw.Unreadable > 0 {
+		n.line("", "%s of raw tensors could not be read", plural(n.Raw.Unreadable, "pair"))
 	}
 	if arguments := n.Summary.Sum("argument_count"); arguments > 0 {
 		n.line("", "%s of those of other structure are arguments without numbers, such as ids of requests", thousands(arguments))

@@ -73,6 +73,7 @@ const (
 	notAllThere
 	someStandAlone
 	notReadWhole
+	rawNotRead
 	mostStandAlone
 	onlyChecksumsDiffer
 	bothNotFinite
@@ -125,7 +126,7 @@ func (t Tally) because(d doubt) string {
 		return tensors(t.SameNotFinite) + " hold NaN or infinity on both sides, and what lies behind that cannot be compared"
 	case onlyChance:
 		return "all that is in both runs differs by chance, such as memory that nobody wrote"
-	case notReadWhole, noDoubt:
+	case notReadWhole, rawNotRead, noDoubt:
 	}
 	return ""
 }

@@ -56,3 +56,27 @@ func TestNothingIsTheSameWhereDamageMayHideAPartner(t *testing.T) {
 		t.Errorf("%s where all of the bench has a partner, want the same", verdict)
 	}
 }
+
+func TestNothingIsTheSameWhereRawTensorsCouldNotBeRead(t *testing.T) {
+	t.Parallel()
+	c := Comparison{Benches: []string{"good"}, WarningCount: 2}
+	c.Raw = RawTensors{Compared: 46, Unreadable: 2, First: "step 0 rank 3: unreadable: bench: openat a.pt: no such file"}
+	c.Summary = counted("paired_count", "measured_count", "equal_count")
+	c.Verdict = c.Judge()
+	if c.Verdict != Unknown || !strings.Contains(c.unknown(), "2 pairs of raw tensors could not be read, the first at "+c.Raw.First) {
+		t.Errorf("%s, %q, want unknown, because of the raw tensors", c.Verdict, c.unknown())
+	}
+	var text strings.Builder
+	if err := c.WriteNote(&text, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"46 pairs of raw tensors were compared", "2 pairs of raw tensors could not be read\n", "next         put right what the warnings name"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("want %q in\n%s", want, text.String())
+		}
+	}
+	c.Summary = counted("paired_count", "measured_count", "differing_count")
+	if verdict := c.Judge(); verdict != Differs {
+		t.Errorf("%s where something differs, want that it differs", verdict)
+	}
+}

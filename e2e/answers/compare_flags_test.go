@@ -201,7 +201,7 @@ func TestCompareCompletesRuns(t *testing.T) {
 
 func TestTheOnlyStepsOfTwoFoldersPairWhateverTheirNumbers(t *testing.T) {
 	t.Parallel()
-	tensors := recorded.Unpack(t, "B20_tensor_golden")
+	tensors := tensorDumps(t)[1]
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.CopyFS(filepath.Join(moved, "step9"), os.DirFS(filepath.Join(tensors, "step0"))); err != nil {
 		t.Fatal(err)

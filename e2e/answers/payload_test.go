@@ -168,6 +168,34 @@ func TestUnreadablePayloadsAreRows(t *testing.T) {
 	}
 }
 
+func TestRawTensorsThatCannotBeReadAreNotTheSame(t *testing.T) {
+	t.Parallel()
+	folder := tensorDumps(t)[1]
+	copied := filepath.Join(t.TempDir(), "copied")
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	compare := func() program.Outcome {
+		return program.Run(t, program.Setting{}, "compare", copied, folder, "--payload")
+	}
+	if out := compare(); out.Status != program.ExitSame || !strings.Contains(out.Stdout, "48 pairs of raw tensors were compared") {
+		t.Fatalf("compare of equal dumps: %v", out)
+	}
+	const lost = "Tensor.to.19.forward.input.0.pt"
+	if err := os.Remove(filepath.Join(copied, "step0/rank0/dump_tensor_data", lost)); err != nil {
+		t.Fatal(err)
+	}
+	out := compare()
+	if out.Status != program.ExitError || !strings.Contains(out.Stderr, lost+": no such file") {
+		t.Errorf("compare without one file: %v, want status %d, and its name", out, program.ExitError)
+	}
+	for _, want := range []string{"UNKNOWN", "47 pairs of raw tensors were compared", "1 pair of raw tensors could not be read\n"} {
+		if !strings.Contains(out.Stdout, want) {
+			t.Errorf("compare without one file lacks %q:\n%s", want, out.Stdout)
+		}
+	}
+}
+
 func TestPayloadsNeedTheirFolders(t *testing.T) {
 	t.Parallel()
 	u := program.Shared(t)

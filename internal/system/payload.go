@@ -102,7 +102,10 @@ func compareRaw(ctx context.Context, folders [2]string, kept keeper, job *compar
 	if raw.result.Pairs == 0 {
 		return nil, errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper; or captured, with tensortap capture --payload, in the same steps")
 	}
-	comparison.PayloadPairs = raw.result.Pairs
+	comparison.Raw = report.RawTensors{Compared: raw.result.Pairs - raw.result.Unreadable, Unreadable: raw.result.Unreadable}
+	if raw.result.Unreadable > 0 {
+		comparison.Raw.First = raw.result.Problems[0]
+	}
 	comparison.Warnings = append(comparison.Warnings, raw.result.Problems...)
 	comparison.WarningCount += raw.result.Unreadable
 	return raw, nil
