@@ -4,8 +4,11 @@ package producers
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"maps"
+	"math"
+	"time"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -71,6 +74,22 @@ type Content interface {
 	// Batches are the messages: definitions before the rows that refer to them, and the step last. An error
 	// ends them.
 	Batches(ctx context.Context) iter.Seq2[schemas.Message, error]
+}
+
+// FileTimeNs is the time of a file in UTC nanoseconds. A time that does not fit becomes the nearest one that does, and
+// the error names both.
+func FileTimeNs(t time.Time) (int64, error) {
+	nearest := t
+	if first := time.Unix(0, math.MinInt64); t.Before(first) {
+		nearest = first
+	} else if last := time.Unix(0, math.MaxInt64); t.After(last) {
+		nearest = last
+	}
+	if !nearest.Equal(t) {
+		const day = time.DateOnly
+		return nearest.UnixNano(), fmt.Errorf("its time, %s, does not fit 64 bits of nanoseconds; %s is taken", t.UTC().Format(day), nearest.UTC().Format(day))
+	}
+	return t.UnixNano(), nil
 }
 
 // Problems returns the first unreadable parts, and the number of all.

@@ -10,7 +10,7 @@ func Layout() Table {
 			{Name: "layout_id", Type: Uint64, Unit: Hash, Doc: "Hash of all other columns."},
 			{Name: "kind", Type: String, Unit: None, Doc: "tensor, int, float, bool, str, none, size, dtype, device, slice, group or other."},
 			{Name: "dtype", Type: String, Unit: None, Doc: "As the source spells it, as torch.float32; for kind other the type; else empty."},
-			{Name: "shape", Type: Int64s, Unit: None, Doc: "Sizes of the dimensions; empty for a scalar and for other arguments."},
+			{Name: "shape", Type: Int64s, Unit: None, Doc: "Sizes of the dimensions, -1 where one is not known; empty for a scalar and for other arguments."},
 			{Name: "stride_class", Type: String, Unit: None, Doc: "contiguous, channels_last, strided and so on; empty when not known."},
 			{Name: "device_kind", Type: String, Unit: None, Doc: "cpu, cuda, npu and so on; empty when not known."},
 			{Name: "requires_grad", Type: Uint8, Unit: None, Nullable: true, Doc: "1 when it does; null when not known."},

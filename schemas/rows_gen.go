@@ -230,7 +230,7 @@ type LayoutRow struct {
 	LayoutID     uint64  `parquet:"layout_id"`              // Hash of all other columns.
 	Kind         string  `parquet:"kind"`                   // tensor, int, float, bool, str, none, size, dtype, device, slice, group or other.
 	Dtype        string  `parquet:"dtype"`                  // As the source spells it, as torch.float32; for kind other the type; else empty.
-	Shape        []int64 `parquet:"shape,list"`             // Sizes of the dimensions; empty for a scalar and for other arguments.
+	Shape        []int64 `parquet:"shape,list"`             // Sizes of the dimensions, -1 where one is not known; empty for a scalar and for other arguments.
 	StrideClass  string  `parquet:"stride_class"`           // contiguous, channels_last, strided and so on; empty when not known.
 	DeviceKind   string  `parquet:"device_kind"`            // cpu, cuda, npu and so on; empty when not known.
 	RequiresGrad *uint8  `parquet:"requires_grad,optional"` // 1 when it does; null when not known.

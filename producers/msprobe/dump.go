@@ -268,6 +268,9 @@ func (d *dumpReader) commit(of *op, offset int64) error {
 		return nil
 	}
 	d.opCount++
+	for _, where := range d.values.oddShapes {
+		d.problem(Problem{What: "the shape of " + where + " is no list of sizes", File: d.file, Offset: offset, Op: of.row.Name})
+	}
 	if err := d.tell(of); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package msprobe
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -69,19 +68,24 @@ func (r *values) textField(to *string) error {
 func (r *values) shape(l *leaf) error {
 	t, err := r.scan.next()
 	if err != nil || t != tokenArray {
+		if t != tokenNull {
+			r.odd()
+		}
 		return firstError(err, r.scan.skip(t))
 	}
 	l.hasShape = true
 	l.shape = l.shape[:0]
+	isOdd := false
 	for {
 		t, err := r.scan.next()
-		if err != nil || t == tokenArrayEnd {
+		if err != nil {
 			return err
 		}
-		size := int64(-1) // a dimension that is no number was not known
-		if t == tokenNumber {
-			size = dimension(r.scan.text())
+		if t == tokenArrayEnd {
+			break
 		}
+		size, ok := r.dimension(t)
+		isOdd = isOdd || !ok
 		if err := r.scan.skip(t); err != nil {
 			return err
 		}
@@ -90,17 +94,31 @@ func (r *values) shape(l *leaf) error {
 			return r.scan.fail("a shape of too many dimensions")
 		}
 	}
+	if isOdd {
+		r.odd()
+	}
+	return nil
 }
 
-func dimension(text []byte) int64 {
-	n, err := strconv.ParseInt(view(text), 10, 64)
-	if err == nil || n != 0 {
-		return n // out of range is the nearest that fits
+// notKnown is the size of a dimension that is not known.
+const notKnown = -1
+
+// dimension is the size that begins with t, and whether it is one.
+func (r *values) dimension(t token) (size int64, ok bool) {
+	if t != tokenNumber {
+		return notKnown, false
 	}
-	if f := float(text); f > 0 && f < math.MaxInt64 {
-		return int64(f)
+	n, err := strconv.ParseInt(view(r.scan.text()), 10, 64)
+	if err != nil || n < notKnown {
+		return notKnown, false
 	}
-	return 0
+	return n, true
+}
+
+// odd notes that the shape of the present record is none.
+func (r *values) odd() {
+	r.bodies.unfit = true // each is told
+	r.oddShapes = append(r.oddShapes, r.role.String()+"."+string(r.path))
 }
 
 func (r *values) statistic(l *leaf, to *float64, bit uint32) error {

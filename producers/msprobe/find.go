@@ -1,12 +1,16 @@
 package msprobe
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tensortap/tensortap/producers"
 )
 
 // Find looks for dumps at path: a dump folder, or any folder with one up to two levels below; a step; a rank; or a
@@ -41,8 +45,14 @@ func Find(path string) (Found, error) {
 // root finds the folder that holds the steps: above a step or rank, at the path itself, or below it.
 func (f *Found) root(path string) error {
 	at := path
+	if text := tooGreat(filepath.Base(at)); text != "" {
+		return fmt.Errorf("%w: %s", ErrNoDump, text)
+	}
 	if _, ok := rankFolder(filepath.Base(at)); ok && !holdsParts(at) {
 		at = filepath.Dir(at)
+		if text := tooGreat(filepath.Base(at)); text != "" {
+			return fmt.Errorf("%w: %s", ErrNoDump, text)
+		}
 		if _, ok := stepFolder(filepath.Base(at)); !ok && !holdsFile(path) {
 			at = path
 		}
@@ -85,7 +95,7 @@ func holdsParts(dir string) bool {
 	return slices.ContainsFunc(folders(dir), func(name string) bool {
 		_, step := stepFolder(name)
 		_, rank := rankFolder(name)
-		return step || rank
+		return step || rank || tooGreat(name) != ""
 	})
 }
 
@@ -114,6 +124,17 @@ func folders(dir string) []string {
 	return names
 }
 
+// parts are the folders in dir, less those whose number is too great.
+func (f *Found) parts(dir string) []string {
+	return slices.DeleteFunc(folders(dir), func(name string) bool {
+		text := tooGreat(name)
+		if text != "" {
+			f.problem(filepath.Join(dir, name), text)
+		}
+		return text != ""
+	})
+}
+
 func (f *Found) problem(dir, text string) {
 	f.Problems.add(Problem{What: text, File: dir, Offset: -1})
 }
@@ -121,12 +142,14 @@ func (f *Found) problem(dir, text string) {
 // search lists the dumps of all steps under the root.
 func (f *Found) search() {
 	var steps []step
-	for _, name := range folders(f.Root) {
+	names := f.parts(f.Root)
+	for _, name := range names {
 		number, ok := stepFolder(name)
 		if !ok {
 			continue
 		}
-		s := readStep(filepath.Join(f.Root, name), number)
+		dir := filepath.Join(f.Root, name)
+		s := readStep(dir, number, f.parts(dir))
 		if len(s.ranks) == 0 {
 			f.problem(s.dir, "a step without a rank")
 			continue
@@ -134,7 +157,7 @@ func (f *Found) search() {
 		steps = append(steps, s)
 	}
 	if len(steps) == 0 {
-		steps = append(steps, readStep(f.Root, 0))
+		steps = append(steps, readStep(f.Root, 0, names))
 	}
 	numberRanks(steps)
 	for _, s := range steps {
@@ -158,15 +181,20 @@ func (f *Found) add(s step) {
 		}
 		f.RanksGuessed = f.RanksGuessed || r.guessed
 		f.Dumps = append(f.Dumps, Dump{
-			Step: s.number, Rank: r.number, Guessed: r.guessed, Dir: r.dir, SourceName: r.name, ModTimeNs: modTime(r.dir),
+			Step: s.number, Rank: r.number, Guessed: r.guessed, Dir: r.dir, SourceName: r.name, ModTimeNs: f.modTime(r.dir),
 		})
 	}
 }
 
-func modTime(dir string) int64 {
+func (f *Found) modTime(dir string) int64 {
 	for _, name := range []string{dumpFile, debugFile} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return info.ModTime().UnixNano()
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil {
+			ns, err := producers.FileTimeNs(info.ModTime())
+			if err != nil {
+				f.problem(path, err.Error())
+			}
+			return ns
 		}
 	}
 	return 0
@@ -212,4 +240,16 @@ func numbered(name, prefix string) (uint32, bool) {
 	digits, ok := strings.CutPrefix(name, prefix)
 	n, err := strconv.ParseUint(digits, 10, 32)
 	return uint32(n), ok && err == nil
+}
+
+// tooGreat says why the name of a folder is that of no step and no rank, though it looks like one: its number does not
+// fit. It is empty for other names.
+func tooGreat(name string) string {
+	for _, prefix := range []string{"step", "rank", "proc", "pid"} {
+		digits, ok := strings.CutPrefix(name, prefix)
+		if _, err := strconv.ParseUint(digits, 10, 32); ok && errors.Is(err, strconv.ErrRange) {
+			return fmt.Sprintf("the number in %.40q is above the greatest that is kept, %d", name, uint32(math.MaxUint32))
+		}
+	}
+	return ""
 }

@@ -3,11 +3,15 @@ package msprobe
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // tree makes the files, each an empty dump, in a folder of its own.
@@ -64,7 +68,14 @@ func TestFindNumbersStepsAndRanksOfEveryLayout(t *testing.T) {
 		"only debug.json":          {[]string{"step4/rank1/debug.json"}, ".", []string{"4/1=step4/rank1"}, 0},
 		"broken parts":             {[]string{"step0/rank0/dump.json", "step1/rank0/stack.json", "step2/notes.txt"}, ".", []string{"0/0=step0/rank0"}, 2},
 		"two of one rank":          {[]string{"step0/rank/dump.json", "step0/rank0/dump.json"}, ".", []string{"0/0=step0/rank"}, 1},
-		"a step of eleven digits":  {[]string{"step0/rank0/dump.json", "step99999999999/rank0/dump.json"}, ".", []string{"0/0=step0/rank0"}, 0},
+		"a step of eleven digits":  {[]string{"step0/rank0/dump.json", "step99999999999/rank0/dump.json"}, ".", []string{"0/0=step0/rank0"}, 1},
+		"the greatest step":        {[]string{"step4294967295/rank0/dump.json", "step4294967296/rank0/dump.json"}, ".", []string{"4294967295/0=step4294967295/rank0"}, 1},
+		"a rank above the greatest": {
+			[]string{"step0/rank4294967295/dump.json", "step0/rank4294967296/dump.json", "step0/proc4294967296/dump.json"},
+			".",
+			[]string{"0/4294967295=step0/rank4294967295"},
+			2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,13 +101,22 @@ func TestFindSaysWhatItLookedForAndWhatWasThere(t *testing.T) {
 		path  string
 		words []string
 	}{
-		"an empty folder":   {nil, ".", []string{"step<N>/rank<R>/dump.json", "empty"}},
-		"other things":      {[]string{"a.txt", "b.txt"}, ".", []string{"2 other entries", "a.txt"}},
-		"another file":      {[]string{"a.txt"}, "a.txt", []string{"neither dump.json"}},
-		"nothing":           {nil, "gone", []string{"no such file"}},
-		"an empty step":     {[]string{"step0/x"}, ".", []string{"step0", "without a rank"}},
-		"several dumps":     {[]string{"a/step0/rank0/dump.json", "b/step0/rank0/dump.json"}, ".", []string{"2 dumps are below", "choose one"}},
-		"a rank of no dump": {[]string{"step0/rank0/stack.json"}, "step0/rank0", []string{"rank0", "neither dump.json"}},
+		"an empty folder":                 {nil, ".", []string{"step<N>/rank<R>/dump.json", "empty"}},
+		"other things":                    {[]string{"a.txt", "b.txt"}, ".", []string{"2 other entries", "a.txt"}},
+		"another file":                    {[]string{"a.txt"}, "a.txt", []string{"neither dump.json"}},
+		"nothing":                         {nil, "gone", []string{"no such file"}},
+		"an empty step":                   {[]string{"step0/x"}, ".", []string{"step0", "without a rank"}},
+		"several dumps":                   {[]string{"a/step0/rank0/dump.json", "b/step0/rank0/dump.json"}, ".", []string{"2 dumps are below", "choose one"}},
+		"a step above the greatest":       {[]string{"step4294967296/rank0/dump.json"}, ".", []string{"step4294967296", "4294967295"}},
+		"a path to such a step":           {[]string{"step4294967296/rank0/dump.json"}, "step4294967296", []string{"step4294967296", "4294967295"}},
+		"a path to a rank of it":          {[]string{"step4294967296/rank0/dump.json"}, "step4294967296/rank0", []string{"step4294967296", "4294967295"}},
+		"a path to its dump.json":         {[]string{"step4294967296/dump.json"}, "step4294967296/dump.json", []string{"step4294967296", "4294967295"}},
+		"such a step two levels below":    {[]string{"a/b/step4294967296/rank0/dump.json"}, ".", []string{"step4294967296", "4294967295"}},
+		"a rank above the greatest":       {[]string{"step0/rank4294967296/dump.json"}, ".", []string{"rank4294967296", "4294967295"}},
+		"a path to such a rank":           {[]string{"step0/rank4294967296/dump.json"}, "step0/rank4294967296", []string{"rank4294967296", "4294967295"}},
+		"such a rank without a step":      {[]string{"rank4294967296/dump.json"}, ".", []string{"rank4294967296", "4294967295"}},
+		"a process id above the greatest": {[]string{"step0/proc99999999999/dump.json"}, ".", []string{"proc99999999999", "4294967295"}},
+		"a rank of no dump":               {[]string{"step0/rank0/stack.json"}, "step0/rank0", []string{"rank0", "neither dump.json"}},
 	} {
 		_, err := Find(filepath.Join(tree(t, c.files...), c.path))
 		if err == nil {
@@ -135,5 +155,26 @@ func TestFindIgnoresAFolderThatItMayNotRead(t *testing.T) {
 	found, err := Find(dir)
 	if err != nil || len(found.Dumps) == 0 {
 		t.Errorf("Find = %v, %v; want the readable step", list(found), err)
+	}
+}
+
+func TestATimeBeyondNanosecondsIsAProblem(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "step0/rank0/dump.json", "step1/rank0/dump.json")
+	late := filepath.Join(dir, "step1/rank0/dump.json")
+	at := time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+	times := []unix.Timespec{{Sec: at.Unix()}, {Sec: at.Unix()}} // os.Chtimes cannot say such a time either
+	if err := unix.UtimesNanoAt(unix.AT_FDCWD, late, times, 0); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(late); err != nil || !info.ModTime().Equal(at) {
+		t.Skipf("the file system keeps no such time: %v", err)
+	}
+	found, err := Find(dir)
+	if err != nil || len(found.Dumps) != 2 || found.Dumps[1].ModTimeNs != math.MaxInt64 {
+		t.Fatalf("Find = %+v, %v; want two dumps, the second at the last time that fits", found.Dumps, err)
+	}
+	if p := found.Problems; p.Count != 1 || p.First[0].File != late || !strings.Contains(p.First[0].What, "2300-01-01") {
+		t.Errorf("problems %v, want one that names the file and its time", p.First)
 	}
 }

@@ -38,11 +38,11 @@ func rankFolder(name string) (rank, bool) {
 	return rank{}, false
 }
 
-// readStep lists the ranks in a folder. A folder with the files themselves is rank 0, unless its own name says
-// otherwise.
-func readStep(dir string, number uint32) step {
+// readStep lists the ranks among the names of the folders in dir. A folder with the files themselves is rank 0, unless
+// its own name says otherwise.
+func readStep(dir string, number uint32, names []string) step {
 	s := step{number: number, dir: dir}
-	for _, name := range folders(dir) {
+	for _, name := range names {
 		if r, ok := rankFolder(name); ok {
 			r.dir = filepath.Join(dir, name)
 			s.ranks = append(s.ranks, r)

@@ -56,9 +56,10 @@ type values struct {
 	fresh   []schemas.LayoutRow
 	key     []byte
 
-	recompute bool  // the op ran again for its gradient's sake
-	indent    int   // of the op's name
-	from      int64 // where its entry begins in the file
+	oddShapes []string // the records of the op whose shape is no list of sizes
+	recompute bool     // the op ran again for its gradient's sake
+	indent    int      // of the op's name
+	from      int64    // where its entry begins in the file
 	bodies    *bodies
 	numbers   *decimals
 }
@@ -68,7 +69,7 @@ func newValues(s *scanner) *values {
 }
 
 func (r *values) reset() {
-	r.list, r.fresh = r.list[:0], r.fresh[:0]
+	r.list, r.fresh, r.oddShapes = r.list[:0], r.fresh[:0], r.oddShapes[:0]
 	r.path, r.bytes = r.path[:0], 0
 }
 
@@ -114,12 +115,13 @@ type opened struct {
 	path   int
 	values int
 	bytes  int
+	odd    int
 }
 
 // object reads a record if the object has a type that is text, and otherwise the values of its members. As the type
 // may come late, earlier members are taken back then.
 func (r *values) object() error {
-	begin := opened{place: r.scan.remember(), path: len(r.path), values: len(r.list), bytes: r.bytes}
+	begin := opened{place: r.scan.remember(), path: len(r.path), values: len(r.list), bytes: r.bytes, odd: len(r.oddShapes)}
 	defer r.scan.forget(begin.place)
 	for first := true; ; first = false {
 		t, err := r.scan.next()
@@ -169,7 +171,7 @@ func (r *values) takeBack(begin opened) bool {
 	if !r.scan.back(begin.place) {
 		return false
 	}
-	r.list, r.bytes = r.list[:begin.values], begin.bytes
+	r.list, r.bytes, r.oddShapes = r.list[:begin.values], begin.bytes, r.oddShapes[:begin.odd]
 	r.bodies.unfit = true
 	return true
 }

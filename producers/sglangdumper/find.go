@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/tensortap/tensortap/producers"
 )
 
 // Find looks for dumps at path: a folder of the dumper, or a folder with a single such folder.
@@ -22,12 +24,21 @@ func Find(path string) (Found, error) {
 		err = found.read(dir)
 	}
 	if err == nil && len(found.Dumps) == 0 {
-		err = fmt.Errorf("%w: no file step=N___rank=N___dump_index=N___name=NAME%s in it", ErrNoDump, extension)
+		err = found.nothing()
 	}
 	if err != nil {
 		return found, fmt.Errorf("find dumps at %s: %w", path, err)
 	}
 	return found, nil
+}
+
+// nothing says what Find looked for, and the first file that is named almost so.
+func (f *Found) nothing() error {
+	almost := ""
+	if f.Problems.Count > 0 {
+		almost = "; " + f.Problems.First[0]
+	}
+	return fmt.Errorf("%w: no file step=N___rank=N___dump_index=N___name=NAME%s in it%s", ErrNoDump, extension, almost)
 }
 
 // holder is the folder of the files: the path's own or, where it has none, the only one below.
@@ -76,7 +87,7 @@ func (f *Found) read(dir string) error {
 		}
 		dump := places[at]
 		dump.files = append(dump.files, file)
-		dump.ModTimeNs = max(dump.ModTimeNs, file.modTime.UnixNano())
+		dump.ModTimeNs = max(dump.ModTimeNs, f.timeOf(dir, file))
 	}
 	for _, dump := range places {
 		slices.SortFunc(dump.files, func(a, b file) int {
@@ -88,6 +99,14 @@ func (f *Found) read(dir string) error {
 		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank))
 	})
 	return nil
+}
+
+func (f *Found) timeOf(dir string, file file) int64 {
+	ns, err := producers.FileTimeNs(file.modTime)
+	if err != nil {
+		f.Problems.add(fmt.Sprintf("%s: %v", filepath.Join(dir, file.name), err))
+	}
+	return ns
 }
 
 // file reads an entry's name as that of a saved value. Entries that only end like one are reported.

@@ -1,6 +1,7 @@
 package sglangdumper
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -62,25 +63,23 @@ func (f *file) set(key, text string) (string, error) {
 	var err error
 	switch key {
 	case "step", "curr_step", "forward_pass_id": // the dumper has renamed it twice
-		f.step, err = number32(text)
+		f.step, err = whole[uint32](text, 32)
 		key = "step"
 	case "rank":
-		f.rank, err = number32(text)
+		f.rank, err = whole[uint32](text, 32)
 	case "dump_index":
-		f.index, err = strconv.ParseUint(text, 10, 64)
+		f.index, err = whole[uint64](text, 64)
 	case "name":
 		f.value = text
 	case "recompute_status":
 		f.recompute = text == "recompute"
 	case "layer_id":
-		var layer uint64
-		layer, err = strconv.ParseUint(text, 10, 31)
-		f.layer = int32(layer)
+		f.layer, err = whole[int32](text, 31)
 	default:
 		f.tag(key, text)
 	}
 	if err != nil {
-		return key, fmt.Errorf("%s=%.40q in its name is no number", key, text)
+		return key, fmt.Errorf("%s=%.40q in its name %w", key, text, err)
 	}
 	return key, nil
 }
@@ -96,7 +95,14 @@ func (f *file) tag(key, text string) {
 	f.tags += key + "=" + text
 }
 
-func number32(text string) (uint32, error) {
-	n, err := strconv.ParseUint(text, 10, 32)
-	return uint32(n), err
+// whole reads a whole number of so many bits.
+func whole[N uint32 | uint64 | int32](text string, bits int) (N, error) {
+	n, err := strconv.ParseUint(text, 10, bits)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("is above the greatest that is kept, %d", uint64(1)<<bits-1)
+	case err != nil:
+		return 0, errors.New("is no number")
+	}
+	return N(n), nil
 }

@@ -221,6 +221,30 @@ func TestNamesOfEveryAgeAreRead(t *testing.T) {
 	}
 }
 
+func TestNumbersThatDoNotFitAreCountedAndNamed(t *testing.T) {
+	t.Parallel()
+	dir, content := t.TempDir(), anyContent(t)
+	named(t, dir, content, "step=4294967296___rank=0___dump_index=1___name=a")
+	if _, err := sglangdumper.Find(dir); err == nil || !strings.Contains(err.Error(), `step="4294967296" in its name is above the greatest that is kept, 4294967295`) {
+		t.Errorf("Find = %v, want the file and the limit", err)
+	}
+	named(t, dir, content,
+		"step=4294967295___rank=4294967295___dump_index=18446744073709551615___name=a",
+		"step=0___rank=4294967296___dump_index=1___name=a",
+		"step=0___rank=0___dump_index=18446744073709551616___name=a",
+		"step=0___rank=0___dump_index=1___name=a___layer_id=2147483648")
+	found := find(t, dir)
+	if len(found.Dumps) != 1 || found.Dumps[0].Step != 4294967295 || found.Dumps[0].Rank != 4294967295 {
+		t.Errorf("dumps %+v, want the one of the greatest numbers", found.Dumps)
+	}
+	problems := strings.Join(found.Problems.First, "\n")
+	for _, want := range []string{"kept, 4294967295", "kept, 18446744073709551615", "kept, 2147483647"} {
+		if !strings.Contains(problems, want) || found.Problems.Count != 4 {
+			t.Errorf("%d problems, want 4, and %q in\n%s", found.Problems.Count, want, problems)
+		}
+	}
+}
+
 func TestFilesThatCannotBeReadAreCountedAndNamed(t *testing.T) {
 	t.Parallel()
 	dir, content := t.TempDir(), anyContent(t)

@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS tap_store.layout
     `layout_id` UInt64 COMMENT 'Hash of all other columns.' CODEC(ZSTD(1)),
     `kind` String COMMENT 'tensor, int, float, bool, str, none, size, dtype, device, slice, group or other.' CODEC(ZSTD(1)),
     `dtype` String COMMENT 'As the source spells it, as torch.float32; for kind other the type; else empty.' CODEC(ZSTD(1)),
-    `shape` Array(Int64) COMMENT 'Sizes of the dimensions; empty for a scalar and for other arguments.' CODEC(ZSTD(1)),
+    `shape` Array(Int64) COMMENT 'Sizes of the dimensions, -1 where one is not known; empty for a scalar and for other arguments.' CODEC(ZSTD(1)),
     `stride_class` String COMMENT 'contiguous, channels_last, strided and so on; empty when not known.' CODEC(ZSTD(1)),
     `device_kind` String COMMENT 'cpu, cuda, npu and so on; empty when not known.' CODEC(ZSTD(1)),
     `requires_grad` Nullable(UInt8) COMMENT '1 when it does; null when not known.' CODEC(ZSTD(1)),
