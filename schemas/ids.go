@@ -13,14 +13,24 @@ import (
 
 // Ids are xxh3-64 (seed 0) of canonical bytes: the fields in a fixed order,
 // each as UTF-8 with separator after it. They need no coordination and are the
-// same in every run, so problem and bench join on one integer.
-const separator = "\x1f"
+// same in every run, so problem and bench join on one integer. Separators
+// inside a field are escaped, so that other fields are other bytes. Only the
+// ids of a single name are plain, since SQL computes them too.
+const (
+	separator = '\x1f'
+	escape    = '\x1b'
+	// These stand behind an escape.
+	escapeItself = '0'
+	separatorIs  = '1'
+	between      = '2' // what separates the words of a list
+	emptyWord    = '3' // the only word of a list
+)
 
 // RunID is the id of the run of that name.
-func RunID(name string) uint64 { return hashFields(name) }
+func RunID(name string) uint64 { return hashName(name) }
 
 // OpID is the id of the op of that full name.
-func OpID(name string) uint64 { return hashFields(name) }
+func OpID(name string) uint64 { return hashName(name) }
 
 // SiteID is the id of one tensor of an op. Nested paths are joined by dots.
 func SiteID(opID uint64, role, path string) uint64 {
@@ -74,7 +84,7 @@ func (h *ProgramHasher) ID() uint64 { return h.hasher.Sum64() }
 
 // SignatureID is the id of an op with its inputs and outputs; its own SignatureID field is not looked at.
 func SignatureID(s *SignatureRow) uint64 {
-	return hashFields(s.OpName, strings.Join(s.Inputs, "\n"), strings.Join(s.Outputs, "\n"))
+	return hashFields(s.OpName, joined(s.Inputs, '\n'), joined(s.Outputs, '\n'))
 }
 
 // TallyID is the id of the calls of a step; it ignores the TallyID fields of the rows.
@@ -90,8 +100,9 @@ func TallyID(rows []TallyRow) uint64 {
 
 // DeclaredComparisonID is the id of a comparison by its question: it ignores the row's own ComparisonID and the time.
 func DeclaredComparisonID(c *DeclaredComparisonRow) uint64 {
-	return hashFields(c.Problem, strings.Join(c.Benches, "\x1e"), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
-		strings.Join(c.Tolerances, "\x1e"), strings.Join(c.Exceptions, "\x1e"), strconv.FormatInt(c.StepOffset, 10),
+	const between = '\x1e'
+	return hashFields(c.Problem, joined(c.Benches, between), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
+		joined(c.Tolerances, between), joined(c.Exceptions, between), strconv.FormatInt(c.StepOffset, 10),
 		c.Mapping, FormatID(c.Payloads), FormatID(c.Rules))
 }
 
@@ -114,6 +125,11 @@ func ParseID(text string) (uint64, error) {
 	return id, nil
 }
 
+func hashName(name string) uint64 {
+	var stack [256]byte
+	return xxh3.Hash(append(append(stack[:0], name...), separator))
+}
+
 func hashFields(fields ...string) uint64 {
 	var stack [256]byte
 	canonical := stack[:0]
@@ -124,15 +140,47 @@ func hashFields(fields ...string) uint64 {
 }
 
 func appendField(canonical []byte, field string) []byte {
-	canonical = append(canonical, field...)
-	return append(canonical, separator...)
+	return append(appendEscaped(canonical, field, separator, separatorIs), separator)
+}
+
+// appendEscaped appends text in which special is written as an escape and as.
+func appendEscaped(to []byte, text string, special, as byte) []byte {
+	if strings.IndexByte(text, escape) < 0 && strings.IndexByte(text, special) < 0 {
+		return append(to, text...)
+	}
+	for _, c := range []byte(text) {
+		switch c {
+		case escape:
+			to = append(to, escape, escapeItself)
+		case special:
+			to = append(to, escape, as)
+		default:
+			to = append(to, c)
+		}
+	}
+	return to
+}
+
+// joined is a list of words as one field; other words are another text.
+func joined(words []string, separator byte) string {
+	if len(words) == 1 && words[0] == "" {
+		return string([]byte{escape, emptyWord})
+	}
+	var text []byte
+	for i, word := range words {
+		if i > 0 {
+			text = append(text, separator)
+		}
+		text = appendEscaped(text, word, separator, between)
+	}
+	return string(text)
 }
 
 // appendID appends a field that FormatID would make.
 func appendID(canonical []byte, id uint64) []byte {
 	var bytes [8]byte
 	binary.BigEndian.PutUint64(bytes[:], id)
-	return append(hex.AppendEncode(canonical, bytes[:]), separator...)
+	return append(hex.AppendEncode(canonical, bytes[:]), separator)
 }
 
 func formatShape(shape []int64) string {
