@@ -16,6 +16,9 @@ import (
 type orders struct {
 	Library   string   `json:"library"`
 	Arguments []string `json:"arguments"`
+	// Apart says that the child has a network of its own, in which the engine listens on Port.
+	Apart bool `json:"apart"`
+	Port  int  `json:"port"`
 	// Writable and Readable are the folders that the engine may use; see confine.
 	Writable []string `json:"writable"`
 	Readable []string `json:"readable"`
@@ -29,6 +32,11 @@ func RunEngine(stdin io.Reader, stderr io.Writer) error {
 	var o orders
 	if err := decoder.Decode(&o); err != nil {
 		return fmt.Errorf("read the engine's orders from standard input (this command is run by tensortap itself): %w", err)
+	}
+	if o.Apart {
+		if err := openPassage(o.Port); err != nil {
+			return err
+		}
 	}
 	ended := make(chan error, 2)
 	// Two plain goroutines and no errgroup: neither can be waited for. The engine cannot be told to stop, and the

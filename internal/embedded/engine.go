@@ -31,12 +31,16 @@ type EngineConfig struct {
 	// ReadableDirs are further folders that SQL may read, such as the archive. Everything else but Dir is out of
 	// reach, where the kernel offers Landlock (Linux 5.19 and later).
 	ReadableDirs []string
+	// ShareNetwork has the engine listen on a port of the machine, as where the system forbids it a network of its own.
+	ShareNetwork bool
 	// MaxMemoryBytes is the engine's max_server_memory_usage.
 	MaxMemoryBytes int64
 	// Guard has the guard's port and limits. Empty passwords are replaced by random ones.
 	Guard guard.Config
 	// StartTimeout is the longest start until the first answer.
 	StartTimeout time.Duration
+	// HangTimeout is the longest time without an answer, after which the child is killed.
+	HangTimeout time.Duration
 	// LockTimeout is the longest wait for an engine of an earlier process to let go of Dir.
 	LockTimeout time.Duration
 	// Grace is the time that the child may take to end before it is killed.
@@ -56,6 +60,7 @@ func DefaultEngineConfig(library, dir string, command []string) EngineConfig {
 		MaxMemoryBytes: defaultMemory(machineMemory()),
 		Guard:          guard.DefaultConfig(),
 		StartTimeout:   time.Minute,
+		HangTimeout:    30 * time.Second,
 		LockTimeout:    10 * time.Second,
 		Grace:          5 * time.Second,
 		BackoffMin:     50 * time.Millisecond,
@@ -81,9 +86,9 @@ func (c EngineConfig) Validate() error {
 	if c.MaxMemoryBytes < 256<<20 {
 		return fmt.Errorf("the engine's memory limit is %d bytes, the least is %d", c.MaxMemoryBytes, 256<<20)
 	}
-	if c.StartTimeout <= 0 || c.LockTimeout <= 0 || c.Grace <= 0 || c.BackoffMin <= 0 || c.BackoffMax < c.BackoffMin {
-		return fmt.Errorf("the engine's times must be greater than zero: start %s, lock %s, grace %s, back-off %s to %s",
-			c.StartTimeout, c.LockTimeout, c.Grace, c.BackoffMin, c.BackoffMax)
+	if c.StartTimeout <= 0 || c.HangTimeout <= 0 || c.LockTimeout <= 0 || c.Grace <= 0 || c.BackoffMin <= 0 || c.BackoffMax < c.BackoffMin {
+		return fmt.Errorf("the engine's times must be greater than zero: start %s, hang %s, lock %s, grace %s, back-off %s to %s",
+			c.StartTimeout, c.HangTimeout, c.LockTimeout, c.Grace, c.BackoffMin, c.BackoffMax)
 	}
 	return c.Guard.Validate()
 }
@@ -99,6 +104,7 @@ type Engine struct {
 	port     int // the engine's last; only the supervising goroutine uses it
 	pid      atomic.Int64
 	restarts atomic.Int64
+	shared   atomic.Bool // the engine listens on a port of the machine
 }
 
 // NewEngine checks the configuration. It starts nothing and touches no file.
@@ -121,7 +127,9 @@ func NewEngine(cfg EngineConfig) (*Engine, error) {
 			return nil, fmt.Errorf("find the engine's folder: %w", err)
 		}
 	}
-	return &Engine{cfg: cfg, guard: door, ready: make(chan struct{})}, nil
+	e := &Engine{cfg: cfg, guard: door, ready: make(chan struct{})}
+	e.shared.Store(cfg.ShareNetwork)
+	return e, nil
 }
 
 // Run keeps the engine and its guard running until ctx ends; then requests under way may finish (Guard.Grace), the
@@ -184,6 +192,10 @@ func (e *Engine) DSN(user string) string {
 
 // PID returns the child's process id, 0 while there is none.
 func (e *Engine) PID() int { return int(e.pid.Load()) }
+
+// Apart says whether the engine has a network of its own, so that nobody else on the machine reaches its port. Valid after
+// Ready.
+func (e *Engine) Apart() bool { return !e.shared.Load() }
 
 // Restarts counts the starts after the first.
 func (e *Engine) Restarts() int64 { return e.restarts.Load() }

@@ -19,6 +19,11 @@ import (
 func TestMain(m *testing.M) {
 	testbed.ServeEngine()
 	if len(os.Args) > 3 && os.Args[1] == "parent" {
+		if len(os.Args) > 4 { // in a user namespace of its own: no more of them there
+			if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+				exitWith(err)
+			}
+		}
 		exitWith(runParent(os.Args[2], os.Args[3]))
 	}
 	os.Exit(m.Run())
@@ -34,7 +39,9 @@ func exitWith(err error) {
 
 // runParent runs an engine until it is killed, and prints the child's process id and the owner's DSN.
 func runParent(library, dir string) error {
-	engine, err := embedded.NewEngine(embedded.DefaultEngineConfig(library, dir, childCommand()))
+	cfg := embedded.DefaultEngineConfig(library, dir, childCommand())
+	cfg.Log = zerolog.New(os.Stderr)
+	engine, err := embedded.NewEngine(cfg)
 	if err != nil {
 		return err
 	}

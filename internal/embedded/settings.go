@@ -5,17 +5,19 @@ import (
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/tensortap/tensortap/internal/durable"
+	"github.com/tensortap/tensortap/internal/embedded/guard"
 )
 
 // usersText: `default` is the engine's own session, which logs in without a password from loopback, so its only right
-// is to open the port. Passwords are digests, since SQL can read this file. Reader's profile declares few settings
-// changeable: those that clients send unasked, and those for the format and the time limit of a result. Looking for
-// chains of comparisons, or for common parts of an OR, costs a large query half a second or a tenth of its plan, and
-// finds none in ours.
+// is to open the port; requests need the key of configText besides. Passwords are digests, since SQL can read this file.
+// Reader's profile declares few settings changeable: those that clients send unasked, and those for the format and the
+// time limit of a result. Looking for chains of comparisons, or for common parts of an OR, costs a large query half a
+// second or a tenth of its plan, and finds none in ours.
 const usersText = `<clickhouse>
   <profiles>
     <default>
@@ -52,7 +54,8 @@ const usersText = `<clickhouse>
 // configText: caches and pools for a machine that has other work; ClickHouse's defaults take half of it. Without the
 // sections for query_log and the like, it keeps none. One thread merges, so that merging never holds up more than
 // half of two cores. Parts stay in one file each up to that size: a file per column of 26 means 50 fsyncs an insert.
-// Column statistics serve the order of joins, which our queries state.
+// Column statistics serve the order of joins, which our queries state. Requests are answered by the listed handlers only,
+// which want the key: any user of the machine may reach the port where the engine shares its network.
 const configText = `<clickhouse>
   <users_config>%[1]s</users_config>
   <user_directories><users_xml><path>%[1]s</path></users_xml></user_directories>
@@ -70,6 +73,16 @@ const configText = `<clickhouse>
   <background_merges_mutations_concurrency_ratio>1</background_merges_mutations_concurrency_ratio>
   <background_schedule_pool_size>2</background_schedule_pool_size>
   <background_schedule_pool_initial_size>2</background_schedule_pool_initial_size>
+  <http_handlers>
+    <rule>
+      <url>/ping</url><headers><%[4]s>%[5]s</%[4]s></headers>
+      <handler><type>static</type><response_content>Ok.&#10;</response_content></handler>
+    </rule>
+    <rule>
+      <headers><%[4]s>%[5]s</%[4]s></headers>
+      <handler><type>dynamic_query_handler</type><query_param_name>query</query_param_name></handler>
+    </rule>
+  </http_handlers>
   <merge_tree>
     <min_bytes_for_wide_part>268435456</min_bytes_for_wide_part>
     <auto_statistics_types></auto_statistics_types>
@@ -98,17 +111,28 @@ func changeableByReader() []string {
 
 // writeSettings writes both files under the engine's folder, readable by this user alone, and returns the
 // configuration's path.
-func writeSettings(folder string, memoryBytes int64, ownerPassword, readerPassword string) (string, error) {
-	users, config := filepath.Join(folder, "users.xml"), filepath.Join(folder, "config.xml")
+func writeSettings(folder string, memoryBytes int64, engine guard.Engine) (string, error) {
+	users, config := filepath.Join(folder, "users.xml"), configFile(folder)
 	var changeable strings.Builder
 	for _, name := range changeableByReader() {
 		_, _ = fmt.Fprintf(&changeable, "<%s><changeable_in_readonly/></%[1]s>", name)
 	}
-	usersXML := fmt.Sprintf(usersText, changeable.String(), digest(ownerPassword), digest(readerPassword))
+	usersXML := fmt.Sprintf(usersText, changeable.String(), digest(engine.OwnerPassword), digest(engine.ReaderPassword))
 	if err := writePrivate(users, usersXML); err != nil {
 		return "", err
 	}
-	return config, writePrivate(config, fmt.Sprintf(configText, escape(users), escape(filepath.Join(folder, "files")), memoryBytes))
+	text := fmt.Sprintf(configText, escape(users), escape(filepath.Join(folder, "files")), memoryBytes, guard.KeyHeader, engine.Key)
+	return config, writePrivate(config, text)
+}
+
+func configFile(folder string) string { return filepath.Join(folder, "config.xml") }
+
+// hideKey removes the configuration of an engine that has read it, since SQL can read files.
+func hideKey(folder string) error {
+	if err := os.Remove(configFile(folder)); err != nil {
+		return fmt.Errorf("remove the engine's settings: %w", err)
+	}
+	return nil
 }
 
 func writePrivate(path, text string) error {

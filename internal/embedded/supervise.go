@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -36,6 +37,11 @@ func (e *Engine) supervise(ctx context.Context) error {
 		answered, err := e.runOnce(ctx)
 		if ctx.Err() != nil {
 			return nil // the child was told to stop; its answer no longer matters
+		}
+		if errors.Is(err, errNoNetwork) && e.Apart() {
+			e.shared.Store(true)
+			e.cfg.Log.Warn().Err(err).Msg("other users of this machine reach the engine's port: they need a password, but can make it restart")
+			continue
 		}
 		if !e.hasAnswered() {
 			return fmt.Errorf("start the ClickHouse engine in %s: %w", e.cfg.Dir, err)
@@ -66,14 +72,14 @@ func (e *Engine) runOnce(ctx context.Context) (bool, error) {
 	if err := e.awaitFolder(ctx); err != nil {
 		return false, err
 	}
-	port, err := e.freePort(ctx)
+	place, err := e.network(ctx)
 	if err != nil {
 		return false, err
 	}
-	e.port = port
+	defer place.close()
 	// New passwords each time: should another process have taken the port meanwhile, it learns nothing useful.
-	engine := guard.Engine{Address: "127.0.0.1:" + strconv.Itoa(port), OwnerPassword: rand.Text(), ReaderPassword: rand.Text()}
-	first, err := e.firstOrders(port, engine)
+	engine := guard.Engine{Dial: place.dial, OwnerPassword: rand.Text(), ReaderPassword: rand.Text(), Key: rand.Text()}
+	first, err := e.firstOrders(place, engine)
 	if err != nil {
 		return false, err
 	}
@@ -82,34 +88,35 @@ func (e *Engine) runOnce(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := command.Start(); err != nil {
-		return false, fmt.Errorf("start %s: %w", strings.Join(e.cfg.Command, " "), err)
+	if err := place.start(command); err != nil {
+		return false, err
 	}
 	e.pid.Store(int64(command.Process.Pid))
-	answered, err := e.attend(ctx, command, engine, func() error { _, err := stdin.Write(first); return err })
+	answered, err := e.attend(ctx, command, engine, func(ctx context.Context) error {
+		_, err := stdin.Write(first)
+		return errors.Join(err, place.opened(ctx))
+	})
 	return answered, errors.Join(err, said.err())
 }
 
-// attend waits for the child's end, and meanwhile for its first answer.
-func (e *Engine) attend(ctx context.Context, command *exec.Cmd, engine guard.Engine, order func() error) (bool, error) {
-	watchCtx, stopWatching := context.WithTimeoutCause(ctx, e.cfg.StartTimeout,
-		fmt.Errorf("it gave no answer within %s", e.cfg.StartTimeout))
+// attend waits for the child's end, and meanwhile kills it when it gives no answer.
+func (e *Engine) attend(ctx context.Context, command *exec.Cmd, engine guard.Engine, order func(context.Context) error) (bool, error) {
+	watchCtx, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	var watch errgroup.Group
 	answered := false
 	watch.Go(func() error {
-		err := order()
+		err := e.begin(watchCtx, engine, order)
 		if err == nil {
-			err = awaitAnswer(watchCtx, engine)
+			answered = true
+			e.guard.Point(&engine)
+			e.once.Do(func() { close(e.ready) })
+			err = e.listen(watchCtx, engine)
 		}
 		if err != nil {
 			_ = command.Process.Kill()
-			return err
 		}
-		answered = true
-		e.guard.Point(&engine)
-		e.once.Do(func() { close(e.ready) })
-		return nil
+		return err
 	})
 	ended := command.Wait()
 	e.pid.Store(0)
@@ -120,6 +127,37 @@ func (e *Engine) attend(ctx context.Context, command *exec.Cmd, engine guard.Eng
 		err = nil // the child ended first; that is the reason
 	}
 	return answered, errors.Join(ended, err)
+}
+
+// begin gives the child its orders and waits for its first answer.
+func (e *Engine) begin(ctx context.Context, engine guard.Engine, order func(context.Context) error) error {
+	ctx, cancel := e.silentFor(ctx, e.cfg.StartTimeout)
+	defer cancel()
+	if err := order(ctx); err != nil {
+		return err
+	}
+	if err := awaitAnswer(ctx, engine); err != nil {
+		return err
+	}
+	return hideKey(e.cfg.Dir)
+}
+
+// listen asks the engine from time to time until ctx ends. One that lives and does not answer is an error: whoever may
+// speak to it can have it close its port, and a process can be stopped.
+func (e *Engine) listen(ctx context.Context, engine guard.Engine) error {
+	for wait(ctx, e.cfg.HangTimeout/10) {
+		askCtx, cancel := e.silentFor(ctx, e.cfg.HangTimeout)
+		err := awaitAnswer(askCtx, engine)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (e *Engine) silentFor(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, most, fmt.Errorf("it gave no answer within %s", most))
 }
 
 // command prepares the child. Its standard input is a pipe whose only other end is here, so it closes
@@ -140,16 +178,18 @@ func (e *Engine) command(ctx context.Context, stderr io.Writer) (*exec.Cmd, io.W
 }
 
 // firstOrders writes this start's settings and returns the line that the child waits for.
-func (e *Engine) firstOrders(port int, engine guard.Engine) ([]byte, error) {
-	config, err := writeSettings(e.cfg.Dir, e.cfg.MaxMemoryBytes, engine.OwnerPassword, engine.ReaderPassword)
+func (e *Engine) firstOrders(place network, engine guard.Engine) ([]byte, error) {
+	config, err := writeSettings(e.cfg.Dir, e.cfg.MaxMemoryBytes, engine)
 	if err != nil {
 		return nil, err
 	}
 	line, err := json.Marshal(orders{
 		Library: e.cfg.Library,
+		Apart:   place.passage != nil,
+		Port:    place.port,
 		Arguments: []string{
 			"--config-file", config, "--path", e.dataDir(), "--listen_host", "127.0.0.1",
-			"--http_port", strconv.Itoa(port), "--query", keepAlive,
+			"--http_port", strconv.Itoa(place.port), "--query", keepAlive,
 		},
 		Writable: []string{e.cfg.Dir},
 		Readable: e.cfg.ReadableDirs,
@@ -186,7 +226,8 @@ func (e *Engine) awaitFolder(ctx context.Context) error {
 
 // awaitAnswer asks the engine itself, not through the guard, until its owner gets an answer.
 func awaitAnswer(ctx context.Context, engine guard.Engine) error {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return engine.Dial(ctx) }
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}, Timeout: 5 * time.Second}
 	for {
 		err := ask(ctx, client, engine)
 		if err == nil {
@@ -199,12 +240,11 @@ func awaitAnswer(ctx context.Context, engine guard.Engine) error {
 }
 
 func ask(ctx context.Context, client *http.Client, engine guard.Engine) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+engine.Address+"/", strings.NewReader("SELECT 1"))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://engine/", strings.NewReader("SELECT 1"))
 	if err != nil {
 		return err
 	}
-	request.Header.Set("X-Clickhouse-User", guard.Owner)
-	request.Header.Set("X-Clickhouse-Key", engine.OwnerPassword)
+	engine.LogIn(request)
 	response, err := client.Do(request)
 	if err != nil {
 		return err

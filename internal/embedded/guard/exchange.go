@@ -12,8 +12,13 @@ import (
 	"time"
 )
 
+// engineHost stands in URLs to the engine, which Dial finds without it.
+const engineHost = "engine"
+
+// errUnreached marks requests that were surely not sent.
+var errUnreached = errors.New("the engine cannot be reached")
+
 const (
-	dialTimeout = 5 * time.Second
 	bufferBytes = 64 << 10
 	// killInterval is the interval between kills of an abandoned query, until it has ended.
 	killInterval = 500 * time.Millisecond
@@ -32,15 +37,10 @@ type exchange struct {
 // RoundTrip sends the request and returns the answer's beginning. It waits for that, also when the request's context
 // ends. The URL must have a query_id.
 func (x exchange) RoundTrip(request *http.Request) (*http.Response, error) {
-	dialer := net.Dialer{Timeout: dialTimeout}
 	lasting := context.WithoutCancel(request.Context())
-	opened, err := dialer.DialContext(lasting, "tcp", x.engine.Address)
+	connection, err := x.engine.Dial(lasting)
 	if err != nil {
-		return nil, err
-	}
-	connection, ok := opened.(*net.TCPConn)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("connect to the engine: got a %T", opened), opened.Close())
+		return nil, fmt.Errorf("%w: %w", errUnreached, err)
 	}
 	left, leave := context.WithCancel(request.Context())
 	finished, finish := context.WithCancel(lasting)
@@ -75,12 +75,12 @@ func (x exchange) killUntil(finished context.Context, id string) {
 
 // tell runs a statement as the engine's owner. If that does not work, the caller's next attempt may.
 func (x exchange) tell(ctx context.Context, sql string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+x.engine.Address+"/", strings.NewReader(sql))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+engineHost+"/", strings.NewReader(sql))
 	if err != nil {
 		return
 	}
 	request.Close = true
-	logIn(request.Header, Owner, x.engine.OwnerPassword)
+	x.engine.LogIn(request)
 	if response, err := x.RoundTrip(request); err == nil {
 		_, _ = io.Copy(io.Discard, response.Body)
 		_ = response.Body.Close()

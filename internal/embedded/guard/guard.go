@@ -1,7 +1,7 @@
 // Package guard stands between the embedded ClickHouse engine and all its clients.
 //
 // The engine dies when a client breaks its connection off at the wrong moment (in the request header, or while an
-// answer ends), and its own `default` user needs no password. So only this package reaches its port. It is an HTTP
+// answer ends), and its own `default` user needs no password. So only this package reaches it. It is an HTTP
 // reverse proxy that reads the complete header first, knows its own two users, and speaks ClickHouse's HTTP interface
 // otherwise unchanged, streaming both ways. While the engine restarts, it answers 503 with Retry-After.
 package guard

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -11,12 +12,26 @@ import (
 	"strings"
 )
 
-// Engine says where the engine listens and how to log in to it.
+// Engine says how to reach the engine and how to log in to it.
 type Engine struct {
-	// Address is host:port.
-	Address string
+	// Dial opens a connection to the engine.
+	Dial func(ctx context.Context) (*net.TCPConn, error)
 	// OwnerPassword and ReaderPassword are the engine's own, and secret.
 	OwnerPassword, ReaderPassword string
+	// Key is the secret without which the engine answers nobody, whoever they say they are.
+	Key string
+}
+
+// KeyHeader is the header of a request to the engine that carries its key.
+const KeyHeader = "X-Tensortap-Key"
+
+// LogIn makes a request that of the engine's owner.
+func (e Engine) LogIn(request *http.Request) { e.logIn(request.Header, Owner, e.OwnerPassword) }
+
+func (e Engine) logIn(header http.Header, user, password string) {
+	header.Set(KeyHeader, e.Key)
+	header.Set("X-Clickhouse-User", user)
+	header.Set("X-Clickhouse-Key", password)
 }
 
 // upstream is one start of the engine, with a proxy for each of the guard's users.
@@ -41,20 +56,15 @@ func newProxy(engine Engine, user, password string) *httputil.ReverseProxy {
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler:  answerFailure,
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", engine.Address, engine.Address
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", engineHost, engineHost
 			r.Out.URL.RawQuery = withQueryID(withoutCredentials(r.In.URL.RawQuery))
 			r.Out.Close = true // see exchange
 			for _, name := range notForwarded() {
 				r.Out.Header.Del(name)
 			}
-			logIn(r.Out.Header, user, password)
+			engine.logIn(r.Out.Header, user, password)
 		},
 	}
-}
-
-func logIn(header http.Header, user, password string) {
-	header.Set("X-Clickhouse-User", user)
-	header.Set("X-Clickhouse-Key", password)
 }
 
 // withQueryID gives a query that has no id one, so that it can be killed.
@@ -77,8 +87,7 @@ func notForwarded() []string {
 // answerFailure separates requests that were surely not sent, which may be tried again, from doubtful
 // ones.
 func answerFailure(w http.ResponseWriter, _ *http.Request, err error) {
-	var failed *net.OpError
-	if errors.As(err, &failed) && failed.Op == "dial" {
+	if errors.Is(err, errUnreached) {
 		unavailable(w)
 		return
 	}
