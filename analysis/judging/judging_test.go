@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -181,4 +182,35 @@ func rowTexts(record arrow.RecordBatch) []string {
 		texts[i] = strings.Join(values, "|")
 	}
 	return texts
+}
+
+// Its clock stands still, and then goes back by an hour.
+func TestTheLastQuestionIsTheLatestWhateverTheClockSays(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	first, other := comparison(), comparison()
+	other.Request.Judge.Tolerance = 0.5
+	stands := first
+	stands.Standing = true
+	ids := map[string]bool{}
+	for i, asked := range []judging.Comparison{first, other, first, stands, other} {
+		if i == 3 {
+			now := d.Now().Add(-time.Hour)
+			d.Now = func() time.Time { return now }
+		}
+		if err := d.Declare(t.Context(), asked); err != nil {
+			t.Fatal(err)
+		}
+		if len(d.published) != i+1 || ids[d.published[i].ID()] {
+			t.Fatalf("question %d: %d messages, the last is %s; want one more, under an id of its own", i, len(d.published), d.published[i].ID())
+		}
+		ids[d.published[i].ID()] = true
+		table, err := d.Door.Table(t.Context(), "SELECT toString(argMax(comparison_id, declared_time_ns)) AS id, argMax(standing, declared_time_ns) AS standing FROM tap_store.declared_comparison", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := table.Get(0, "id").Exact; got != strconv.FormatUint(asked.ID(), 10) || table.Get(0, "standing").True() != asked.Standing {
+			t.Errorf("question %d: the latest is %s, standing %t; want %d, %t", i, got, table.Get(0, "standing").True(), asked.ID(), asked.Standing)
+		}
+	}
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// latestQuery says which comparison of the two runs was asked for last, and whether it stands.
+// latestQuery says which comparison of the two runs was asked for last, when, and whether it stands.
 const latestQuery = `SELECT
     argMax(comparison_id, declared_time_ns) = {comparison:UInt64} AS latest,
+    toString(max(declared_time_ns)) AS at,
     maxIf(standing, comparison_id = {comparison:UInt64}) AS standing
 FROM tap_store.declared_comparison
 WHERE problem = {problem:String} AND benches[1] = {bench:String}`
@@ -34,7 +35,11 @@ func (k *Keeper) declare(ctx context.Context, c Comparison) (published bool, err
 		return false, nil
 	}
 	c.Standing = c.Standing || stands
-	message, err := verdicts.Declared(c.row(k.Now().UnixNano()))
+	at, err := strconv.ParseInt(table.Get(0, "at").Exact, 10, 64)
+	if err != nil {
+		return false, fmt.Errorf("look for the comparison of %s: %w", c.Request.Problem, err)
+	}
+	message, err := verdicts.Declared(c.row(max(k.Now().UnixNano(), at+1))) // also where the other host's clock goes before
 	if err != nil {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,5 +82,22 @@ func TestAComparisonKeepsItsFirstFindings(t *testing.T) {
 	rows := u.Query(t, "SELECT count(), max(position) FROM tap.findings WHERE lower(hex(comparison_id)) = '"+strings.TrimLeft(id, "0")+"' OR leftPad(lower(hex(comparison_id)), 16, '0') = '"+id+"'")
 	if rows[0][0] != "10000" || rows[0][1] != "9999" {
 		t.Errorf("stored findings: %v, want %d", rows, system.MostFindings)
+	}
+}
+
+func TestTheLastAnswerIsTheLatestWhateverTheClockSays(t *testing.T) {
+	t.Parallel()
+	u := program.Shared(t)
+	const problem = "comparisons-clock"
+	for i, asked := range []struct {
+		op     string
+		timeNs int64
+	}{{"a", 2000}, {"b", 2000}, {"a", 2000}, {"b", 1000}, {"a", 2000}, {"a", 3000}} {
+		id := storeComparison(t, u, problem, asked.timeNs, nil, asked.op)
+		u.Settle(t)
+		rows := u.Query(t, "SELECT leftPad(lower(hex(argMax(comparison_id, created_time_ns))), 16, '0'), uniqExact(comparison_id) FROM tap.comparisons WHERE problem = '"+problem+"'")
+		if rows[0][0] != id || rows[0][1] != strconv.Itoa(min(i+1, 2)) {
+			t.Errorf("answer %d: the latest of %s is %s, want %s", i, rows[0][1], rows[0][0], id)
+		}
 	}
 }

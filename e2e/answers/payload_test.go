@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -193,6 +194,40 @@ func TestRawTensorsThatCannotBeReadAreNotTheSame(t *testing.T) {
 		if !strings.Contains(out.Stdout, want) {
 			t.Errorf("compare without one file lacks %q:\n%s", want, out.Stdout)
 		}
+	}
+}
+
+// The file is there, then gone, then there again.
+func TestAnErrorOfRawTensorsThatComesBackIsTheLatest(t *testing.T) {
+	t.Parallel()
+	u := program.Shared(t)
+	folders, runs := tensorDumps(t), [2]string{"payload-again-problem", "payload-again-bench"}
+	publishPair(t, u, folders, runs)
+	client := u.Client(t)
+	defer client.Close()
+	file := filepath.Join(folders[0], "step0/rank0/dump_tensor_data/Tensor.to.19.forward.input.0.pt")
+	for i, unreadable := range []int{0, 1, 0, 1, 0} {
+		from, to := file, file+".away"
+		if unreadable == 0 {
+			from, to = to, from
+		}
+		if i > 0 {
+			if err := os.Rename(from, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		result, err := client.ComparePayloads(t.Context(), system.PayloadRequest{Problem: runs[0], Bench: runs[1], Folders: folders, Rank: -1})
+		if err != nil || result.Pairs != 48 || result.Unreadable != unreadable {
+			t.Fatalf("ComparePayloads = %+v, %v, want %d of 48 unreadable", result, err, unreadable)
+		}
+		rows := u.Query(t, "SELECT countIf(message != ''), count() FROM tap.payload_errors WHERE problem_run_id = xxh3(concat('"+runs[0]+"', char(31)))")
+		if want := strconv.Itoa(unreadable) + " 48"; strings.Join(rows[0], " ") != want {
+			t.Errorf("time %d: rows with a message, and all: %s, want %s", i, strings.Join(rows[0], " "), want)
+		}
+	}
+	rows := u.Query(t, "SELECT count() <= 48 + 4 FROM tap_store.payload_error WHERE problem_run_id = xxh3(concat('"+runs[0]+"', char(31)))")
+	if rows[0][0] != "true" && rows[0][0] != "1" {
+		t.Errorf("more rows were stored than the 48 and the 4 that changed: %v", rows)
 	}
 }
 

@@ -38,13 +38,14 @@ func (c *Client) StoreComparison(ctx context.Context, made schemas.ComparisonRow
 	for i := range placed {
 		placed[i].ComparisonID = made.ComparisonID
 	}
-	latest, err := c.latestAnswer(ctx, &made)
+	latest, at, err := c.latestAnswer(ctx, &made)
 	if err != nil {
 		return 0, fmt.Errorf("look for the last comparison of %s: %w", made.Problem, err)
 	}
 	if latest == made.ComparisonID {
 		return latest, nil
 	}
+	made.CreatedTimeNs = max(made.CreatedTimeNs, at+1) // also where the other host's clock goes before
 	if err := c.publishComparison(ctx, &made, placed); err != nil {
 		return 0, fmt.Errorf("store the comparison of %s: %w", made.Problem, err)
 	}
@@ -59,20 +60,19 @@ func known(v *float64) *float64 {
 	return v
 }
 
-// latestAnswer is the id of the last comparison that was asked the same; 0 where there is none.
-func (c *Client) latestAnswer(ctx context.Context, made *schemas.ComparisonRow) (uint64, error) {
-	return c.latest(ctx, "SELECT toString(argMax(comparison_id, created_time_ns)) AS latest FROM tap_store.comparison "+
+// latestAnswer is the id of the last comparison that was asked the same, and its time; 0 where there is none.
+func (c *Client) latestAnswer(ctx context.Context, made *schemas.ComparisonRow) (id uint64, timeNs int64, err error) {
+	table, err := c.Table(ctx, "SELECT toString(argMax(comparison_id, created_time_ns)) AS latest, toString(max(created_time_ns)) AS at FROM tap_store.comparison "+
 		"WHERE problem = {problem:String} AND benches = {benches:Array(String)} AND question = {question:String}",
 		map[string]string{"problem": made.Problem, "benches": ask.Texts(made.Benches), "question": made.Question})
-}
-
-// latest is the only number of an answer.
-func (c *Client) latest(ctx context.Context, query string, parameters map[string]string) (uint64, error) {
-	table, err := c.Table(ctx, query, parameters)
 	if err != nil || len(table.Rows) == 0 {
-		return 0, err
+		return 0, 0, err
 	}
-	return strconv.ParseUint(table.Get(0, "latest").Exact, 10, 64)
+	if id, err = strconv.ParseUint(table.Get(0, "latest").Exact, 10, 64); err != nil {
+		return 0, 0, err
+	}
+	timeNs, err = strconv.ParseInt(table.Get(0, "at").Exact, 10, 64)
+	return id, timeNs, err
 }
 
 // comparisonID is the hash of the content, whenever it was made.

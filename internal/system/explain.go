@@ -120,7 +120,7 @@ func (c *Client) askMsprobe(ctx context.Context, r ExplainRequest, source *store
 	if problem.Described.Source != schemas.SourceMsprobe || bench.Described.Source != schemas.SourceMsprobe {
 		return nil
 	}
-	raw, err := c.rawErrors(ctx, e.Problem, e.Bench)
+	raw, err := c.rawErrors(ctx, runIDs(e.Problem, e.Bench))
 	if err != nil {
 		return err
 	}

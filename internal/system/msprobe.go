@@ -103,7 +103,7 @@ func (c *Client) MsprobeReport(ctx context.Context, r MsprobeRequest, to io.Writ
 }
 
 func (c *Client) openMsprobe(ctx context.Context, r CompareRequest) (*msprobecompare.Job, error) {
-	raw, err := c.rawErrors(ctx, r.Problem, r.Bench())
+	raw, err := c.rawErrors(ctx, runIDs(r.Problem, r.Bench()))
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +112,13 @@ func (c *Client) openMsprobe(ctx context.Context, r CompareRequest) (*msprobecom
 }
 
 // rawErrors are how far the raw tensors of two stored runs are apart.
-func (c *Client) rawErrors(ctx context.Context, problem, bench string) ([]schemas.PayloadErrorRow, error) {
-	condition := fmt.Sprintf("problem_run_id = %d AND bench_run_id = %d", schemas.RunID(problem), schemas.RunID(bench))
+func (c *Client) rawErrors(ctx context.Context, runs [2]uint64) ([]schemas.PayloadErrorRow, error) {
+	condition := fmt.Sprintf("problem_run_id = %d AND bench_run_id = %d", runs[0], runs[1])
 	return clickhouse.Latest[schemas.PayloadErrorRow](ctx, c.database, condition)
+}
+
+func runIDs(problem, bench string) [2]uint64 {
+	return [2]uint64{schemas.RunID(problem), schemas.RunID(bench)}
 }
 
 // msprobe is the request for runs of these names, of which raw tensors were compared.
