@@ -44,7 +44,15 @@ type deadLetter struct {
 	Location string
 }
 
-func (l deadLetter) digest() uint64 { return xxh3.Hash(l.Data) }
+// digest is a hash of the bytes. Messages that never got into the stream have no place in it that would tell those of the
+// same bytes apart, so their subject and id count, too.
+func (l deadLetter) digest() uint64 {
+	if l.Sequence > 0 {
+		return xxh3.Hash(l.Data)
+	}
+	head := fmt.Sprintf("%q %q ", l.Subject, l.Header.Get(jetstream.MsgIDHeader))
+	return xxh3.Hash(append([]byte(head), l.Data...))
+}
 
 // name is the same for the same letter, and safe in subjects and file names.
 func (l deadLetter) name() string {

@@ -158,6 +158,28 @@ func TestOversizeMessageIsSpilledAndDeadLettered(t *testing.T) {
 	}
 }
 
+func TestMessagesOfTheSameBytesAreTwoDeadLetters(t *testing.T) {
+	t.Parallel()
+	s, cfg := startStream(t), testConfig(t)
+	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
+	sink := newRecorder()
+	deliver(t, s, cfg, sink)
+	p := newPublisher(t, s, cfg)
+	large := noise(t, 1, 12<<20)
+	next, other := large, large
+	next.Header.Identity.Batch++
+	other.Header.Identity.RunID++
+	must(t, publishAll(t.Context(), p, list{large, next, other, large}))
+	eventually(t, "all stored", func() bool { return sink.len() >= 3 && settled(t, s)() })
+	files, digests := map[string]bool{}, map[uint64]bool{}
+	for _, letter := range sink.deadLetters(t) {
+		files[letter.Location], digests[letter.Digest] = true, true
+	}
+	if len(sink.deadLetters(t)) != 3 || len(files) != 3 || len(digests) != 3 {
+		t.Errorf("%d dead letters of %d digests in %d files, want 3 of each", len(sink.deadLetters(t)), len(digests), len(files))
+	}
+}
+
 func TestClaimRefusesOtherContent(t *testing.T) {
 	t.Parallel()
 	s, cfg := startStream(t), testConfig(t)

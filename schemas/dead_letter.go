@@ -13,7 +13,7 @@ func DeadLetter() Table {
 			{Name: "subject", Type: String, Unit: None, Doc: "Subject that it was published under."},
 			{Name: "headers", Type: StringMap, Unit: None, Doc: "Its headers; of a repeated header the first value."},
 			{Name: "reason", Type: String, Unit: None, Doc: "Why it was refused."},
-			{Name: "digest", Type: Uint64, Unit: Hash, Doc: "xxh3 of its bytes."},
+			{Name: "digest", Type: Uint64, Unit: Hash, Doc: "xxh3 of its bytes; with stream_seq 0 also of its subject and id."},
 			{Name: "size_bytes", Type: Uint64, Unit: Bytes, Doc: "Size of its bytes."},
 			{Name: "location", Type: String, Unit: None, Doc: "Where the bytes are kept: stream and sequence, or a file."},
 		},

@@ -573,7 +573,7 @@ type DeadLetterRow struct {
 	Subject      string            `parquet:"subject"`        // Subject that it was published under.
 	Headers      map[string]string `parquet:"headers"`        // Its headers; of a repeated header the first value.
 	Reason       string            `parquet:"reason"`         // Why it was refused.
-	Digest       uint64            `parquet:"digest"`         // xxh3 of its bytes.
+	Digest       uint64            `parquet:"digest"`         // xxh3 of its bytes; with stream_seq 0 also of its subject and id.
 	SizeBytes    uint64            `parquet:"size_bytes"`     // Size of its bytes.
 	Location     string            `parquet:"location"`       // Where the bytes are kept: stream and sequence, or a file.
 }

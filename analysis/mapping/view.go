@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -189,7 +190,7 @@ func (l *layouts) flatten() {
 // contentOf is the part of a layout that counts.
 func contentOf(row *schemas.LayoutRow, shape []int64) string {
 	var b strings.Builder
-	b.WriteString(row.Kind + "\x1f" + row.Dtype + "\x1f" + row.Literal + "\x1f")
+	fmt.Fprintf(&b, "%q %q %q ", row.Kind, row.Dtype, row.Literal)
 	if row.RequiresGrad != nil {
 		b.WriteString(strconv.Itoa(int(*row.RequiresGrad)))
 	}

@@ -105,6 +105,32 @@ func TestWhatProcessesPrintIsHandedOnAndKept(t *testing.T) {
 	}
 }
 
+func TestEqualLinesOfOneInstantAreAllKept(t *testing.T) {
+	t.Parallel()
+	run, instant := filepath.Join(t.TempDir(), "run"), time.Unix(1<<32, 0)
+	var out testbed.Buffer
+	for _, process := range []string{"7", "8"} { // each in a launch of its own, of the same instant
+		launch, err := logs.NewLaunch(run, instant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forward := logs.Forwarder{Launch: launch, Out: &out, Err: &out, Now: func() time.Time { return instant }}
+		err = forward.During(t.Context(), func() error {
+			prints(t, launch, process+".out", "same\nsame\n")
+			prints(t, launch, process+".err", "same\n")
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := lines(t, run)
+	slices.Sort(got)
+	if want := []string{"7 false same", "7 false same", "7 true same", "8 false same", "8 false same", "8 true same"}; !slices.Equal(got, want) {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+}
+
 func TestOfVeryMuchTheBeginningAndTheEndAreKept(t *testing.T) {
 	t.Parallel()
 	run, launch := launched(t)

@@ -150,6 +150,21 @@ func TestARunRowDependsOnItsContentAndNotOnTimes(t *testing.T) {
 	}
 }
 
+func TestADescriptionOfAnotherTimeIsAnotherMessage(t *testing.T) {
+	t.Parallel()
+	ids := map[string]bool{}
+	for _, at := range []int64{1, 2, 1} {
+		m, err := RunMessage(&schemas.RunRow{RunID: 5, Epoch: 7, FirstEventTimeNs: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[m.ID()] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("ids %v, want one for each time", ids)
+	}
+}
+
 func TestOldFilesWithoutFrameworkAreGuessedByTheirOps(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -32,11 +32,13 @@ func RunRow(found Found, name string, labels map[string]string) schemas.RunRow {
 	return row
 }
 
-// RunMessage packs the row as the only message that describes the run.
+// RunMessage packs the row as a message of its own. The same description of another time is another message, as others
+// may have come between.
 func RunMessage(row *schemas.RunRow) (schemas.Message, error) {
 	rows := schemas.NewBuilder[schemas.RunRow]()
 	rows.Append(row)
-	message, err := rows.Message(schemas.Identity{RunID: row.RunID, Epoch: row.Epoch})
+	id := schemas.Identity{RunID: row.RunID, Epoch: row.Epoch, Batch: uint64(row.FirstEventTimeNs)} //nolint:gosec // any number that is another at another time
+	message, err := rows.Message(id)
 	if err != nil {
 		return schemas.Message{}, fmt.Errorf("describe run %s: %w", row.Name, err)
 	}

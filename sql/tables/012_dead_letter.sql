@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS tap_store.dead_letter
     `subject` String COMMENT 'Subject that it was published under.' CODEC(ZSTD(1)),
     `headers` Map(String, String) COMMENT 'Its headers; of a repeated header the first value.' CODEC(ZSTD(1)),
     `reason` String COMMENT 'Why it was refused.' CODEC(ZSTD(1)),
-    `digest` UInt64 COMMENT 'xxh3 of its bytes.' CODEC(ZSTD(1)),
+    `digest` UInt64 COMMENT 'xxh3 of its bytes; with stream_seq 0 also of its subject and id.' CODEC(ZSTD(1)),
     `size_bytes` UInt64 COMMENT 'Size of its bytes.' CODEC(T64, ZSTD(1)),
     `location` String COMMENT 'Where the bytes are kept: stream and sequence, or a file.' CODEC(ZSTD(1))
 )
