@@ -135,7 +135,7 @@ func wantBatchesOnce(t *testing.T, w *Writer, kind string, last uint64) {
 	}
 }
 
-func TestFileWithoutALineIsRemoved(t *testing.T) {
+func TestFileWithoutALineIsAdopted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w, _ := open(t, dir)
@@ -146,10 +146,71 @@ func TestFileWithoutALineIsRemoved(t *testing.T) {
 	kill(t, w)
 	must(t, os.Truncate(filepath.Join(dir, "manifest"), before)) // killed between rename and manifest
 	w, r := open(t, dir)
-	if r != (Recovery{Files: 1, Removed: 1}) {
-		t.Errorf("Open = %+v, want 1 file kept, 1 removed", r)
+	if r != (Recovery{Files: 2, Adopted: 1}) {
+		t.Errorf("Open = %+v, want 2 files, 1 adopted", r)
 	}
 	must(t, w.Write(t.Context(), messages))
+	wantRows(t, w, b)
+	if damaged, err := w.Verify(t.Context()); damaged != 0 || err != nil {
+		t.Errorf("Verify() = %d, %v, want none damaged", damaged, err)
+	}
+}
+
+func TestALostOrShortManifestLosesNoFile(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(*testing.T, string){
+		"gone":  func(t *testing.T, path string) { t.Helper(); must(t, os.Remove(path)) },
+		"empty": func(t *testing.T, path string) { t.Helper(); must(t, os.Truncate(path, 0)) },
+		"short": func(t *testing.T, path string) { t.Helper(); must(t, os.Truncate(path, 700)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			w, _ := open(t, dir)
+			b, messages := batches(t, 30)
+			for i := range messages {
+				must(t, w.Write(t.Context(), messages[i:i+1]))
+			}
+			kill(t, w)
+			damage(t, filepath.Join(dir, "manifest"))
+			w, r := open(t, dir)
+			if r.Files != 30 || r.Adopted < 25 || r.Anew != (name != "short") || r.Quarantined+r.Lost+r.DamagedLines+r.Aside > 0 {
+				t.Errorf("Open = %+v, want 30 files, most of them adopted", r)
+			}
+			wantRows(t, w, b)
+			kill(t, w)
+			if _, r := open(t, dir); r != (Recovery{Files: 30}) {
+				t.Errorf("second Open = %+v, want 30 files", r)
+			}
+		})
+	}
+}
+
+func TestAFileWithoutALineThatIsNoneOfTheArchivesIsKeptAside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, _ := open(t, dir)
+	b, messages := batches(t, 2)
+	for i := range messages {
+		must(t, w.Write(t.Context(), messages[i:i+1]))
+	}
+	kill(t, w)
+	first := fileOf(t, dir, 0)
+	text, err := os.ReadFile(first)
+	must(t, err)
+	for name, content := range map[string][]byte{"copy.parquet": text, "cut.parquet": text[:len(text)/2], "notes.txt": nil} {
+		must(t, os.WriteFile(filepath.Join(filepath.Dir(first), name), content, 0o600))
+	}
+	w, r := open(t, dir)
+	if r != (Recovery{Files: 2, Aside: 2, Quarantined: 1}) {
+		t.Errorf("Open = %+v, want 2 files, a copy and a note aside, a cut one in quarantine", r)
+	}
+	if kept, err := os.ReadDir(filepath.Join(dir, "quarantine")); len(kept) != 3 || err != nil {
+		t.Errorf("quarantine has %v, %v, want the three", kept, err)
+	}
+	if missing := w.Missing(); len(missing) > 0 {
+		t.Errorf("Missing() = %v, want none", missing)
+	}
 	wantRows(t, w, b)
 }
 
@@ -167,8 +228,8 @@ func TestTornLastLineIsCutOff(t *testing.T) {
 			kill(t, w)
 			must(t, os.Truncate(filepath.Join(dir, "manifest"), before+left))
 			w, r := open(t, dir)
-			if r != (Recovery{Files: 1, Removed: 1}) {
-				t.Errorf("Open = %+v, want 1 file kept, 1 removed", r)
+			if r != (Recovery{Files: 2, Adopted: 1}) {
+				t.Errorf("Open = %+v, want 2 files, 1 adopted", r)
 			}
 			must(t, w.Write(t.Context(), messages))
 			kill(t, w)
@@ -241,7 +302,7 @@ func TestVerifyFindsAFlippedBit(t *testing.T) {
 	wantRows(t, w, b)
 }
 
-func TestDamagedManifestLineKeepsTheFileAside(t *testing.T) {
+func TestDamagedManifestLineLosesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w, _ := open(t, dir)
@@ -251,8 +312,8 @@ func TestDamagedManifestLineKeepsTheFileAside(t *testing.T) {
 	kill(t, w)
 	overwrite(t, filepath.Join(dir, "manifest"), 20, "#")
 	w, r := open(t, dir)
-	if r != (Recovery{Files: 1, Quarantined: 1, DamagedLines: 1}) || len(w.Missing()) != 1 {
-		t.Errorf("Open = %+v, Missing() = %+v, want one file in quarantine and its batches missing", r, w.Missing())
+	if r != (Recovery{Files: 2, Adopted: 1, DamagedLines: 1}) || len(w.Missing()) != 0 {
+		t.Errorf("Open = %+v, Missing() = %+v, want two files, one of them adopted", r, w.Missing())
 	}
 	must(t, w.Write(t.Context(), messages))
 	wantRows(t, w, b)

@@ -11,24 +11,27 @@ import (
 	"strconv"
 	"strings"
 
-	pq "github.com/parquet-go/parquet-go"
-
 	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // Recovery lists the findings and actions of Open.
 type Recovery struct {
-	Files        int // that belong to the archive
-	Removed      int // files that were never acknowledged
-	Quarantined  int // files moved to quarantine
-	Lost         int // files that the manifest names and that are not there
-	DamagedLines int // of the manifest
+	Files        int  // that belong to the archive, adopted ones among them
+	Adopted      int  // files that no line of the manifest named
+	Aside        int  // files moved to quarantine that the archive does not need: copies, and files of others
+	Quarantined  int  // damaged files moved to quarantine
+	Lost         int  // files that the manifest names and that are not there
+	DamagedLines int  // of the manifest
+	Anew         bool // there was no manifest, but files
 }
 
-// Open makes the archive ready for writing: it takes the lock, removes files that were never
-// acknowledged, and compares every file's size and end with the manifest (Verify reads all of
-// them). A file that does not match is quarantined, and its batches are Missing until they are
-// written again.
+// Damaged says whether batches may be gone that were acknowledged.
+func (r Recovery) Damaged() bool { return r.Quarantined+r.Lost+r.DamagedLines > 0 || r.Anew }
+
+// Open makes the archive ready for writing: it takes the lock, and compares every file's size and
+// end with the manifest (Verify reads all of them). A file that does not match is quarantined, and
+// its batches are Missing until they are written again. A file that the manifest does not name is
+// read and adopted. No file of the archive is ever removed.
 func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
 	if err := os.MkdirAll(w.cfg.Dir, 0o700); err != nil {
 		return r, fmt.Errorf("open archive: %w", err)
@@ -83,7 +86,8 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 			return r, err
 		}
 	}
-	return r, w.strays(files, &r)
+	r.Anew = len(entries) == 0
+	return r, w.strays(ctx, files, &r)
 }
 
 // current returns the files of the archive by its manifest, by name, and the batches of the lost
@@ -162,61 +166,6 @@ func (w *Writer) moveAway(name string) error {
 		return fmt.Errorf("quarantine %s: %w", name, err)
 	}
 	return errors.Join(durable.SyncFolder(w.path("quarantine")), durable.SyncFolder(filepath.Dir(w.path(name))))
-}
-
-// strays removes the files that no line of the manifest names. If the manifest
-// itself is damaged they may have been acknowledged, and are kept aside.
-func (w *Writer) strays(files map[string]entry, r *Recovery) error {
-	found, err := fs.Glob(os.DirFS(w.cfg.Dir), "event=*/run=*/*")
-	if err != nil {
-		return fmt.Errorf("list files: %w", err)
-	}
-	for _, name := range found {
-		w.next.Store(max(w.next.Load(), number(name)))
-		if _, known := files[name]; known {
-			continue
-		}
-		if r.DamagedLines > 0 && strings.HasSuffix(name, ".parquet") {
-			r.Quarantined++
-			err = w.quarantineStray(name)
-		} else {
-			r.Removed++
-			err = os.Remove(w.path(name))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// quarantineStray reads the batches of a file from the file itself.
-func (w *Writer) quarantineStray(name string) error {
-	e := entry{File: name}
-	kind, run, ok := placeOf(name)
-	batches, err := batchesOf(w.path(name))
-	if ok && err == nil {
-		e.Kind, e.Run = kind, id(run)
-		e.Batches = entrySpans(spansOf(kind, run, batches))
-	}
-	return w.quarantine(e, errors.New("its line of the manifest is damaged"))
-}
-
-func batchesOf(path string) (batches []batch, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	file, err := pq.OpenFile(f, info.Size(), pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	return readBatches(file)
 }
 
 // number is the number in a file's name, 0 if it has none.

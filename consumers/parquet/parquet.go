@@ -11,9 +11,9 @@
 // take them for columns of their own.
 //
 // A file is written under tmp, made durable, renamed to its place, and then named in the manifest
-// together with its batches. Only then is the write acknowledged. The manifest is the truth: a file
-// without a line in it was never acknowledged and is removed at the next start. A batch in the
-// manifest is not stored again, whoever sends it and however late.
+// together with its batches. Only then is the write acknowledged. A file without a line may have been
+// acknowledged by a line that was lost: the next start reads it and adopts it, or keeps it aside. A
+// batch in the manifest is not stored again, whoever sends it and however late.
 package parquet
 
 import (

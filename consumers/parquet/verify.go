@@ -68,17 +68,20 @@ func (w *Writer) expel(e entry, reason error) error {
 }
 
 func (w *Writer) checkAll(ctx context.Context, e entry) error {
+	hash, err := w.hash(ctx, e)
+	if err == nil && hash != e.Hash {
+		err = fmt.Errorf("checksum is %016x, want %016x", uint64(hash), uint64(e.Hash))
+	}
+	return err
+}
+
+func (w *Writer) hash(ctx context.Context, e entry) (id, error) {
 	f, err := os.Open(w.path(e.File))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close() //nolint:errcheck // only read
 	var hash xxh3.Hasher
-	if _, err := io.Copy(&hash, untilDone{ctx, f}); err != nil {
-		return err
-	}
-	if id(hash.Sum64()) != e.Hash {
-		return fmt.Errorf("checksum is %016x, want %016x", hash.Sum64(), uint64(e.Hash))
-	}
-	return nil
+	_, err = io.Copy(&hash, untilDone{ctx, f})
+	return id(hash.Sum64()), err
 }

@@ -123,7 +123,7 @@ func TestUpFetchesWhatTheArchiveLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	u = program.StartUp(t, data, "--archive-age", "100ms")
-	if !strings.Contains(u.Stderr.String(), "archive files are damaged") {
+	if !strings.Contains(u.Stderr.String(), "the archive is damaged") {
 		t.Errorf("up says nothing of the file that is gone: %s", u.Stderr)
 	}
 	requireEqual(t, u, sources)

@@ -127,12 +127,15 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	damaged := recovery.Quarantined+recovery.Lost+recovery.DamagedLines > 0
-	if damaged {
-		cfg.Log.Error().Int("quarantined", recovery.Quarantined).Int("lost", recovery.Lost).Int("damaged_lines", recovery.DamagedLines).
-			Msg("archive files are damaged, their events are fetched from the stream again")
+	if recovery.Adopted+recovery.Aside > 0 {
+		cfg.Log.Warn().Int("adopted", recovery.Adopted).Int("kept_aside", recovery.Aside).
+			Msg("the manifest of the archive lacked files, they were read: those of the archive are listed again, others are in its folder quarantine")
 	}
-	return &archive{writer: writer, damaged: damaged}, nil
+	if recovery.Damaged() {
+		cfg.Log.Error().Int("quarantined", recovery.Quarantined).Int("lost", recovery.Lost).Int("damaged_lines", recovery.DamagedLines).
+			Bool("manifest_lost", recovery.Anew).Msg("the archive is damaged, events that it lost are fetched from the stream again")
+	}
+	return &archive{writer: writer, damaged: recovery.Damaged()}, nil
 }
 
 // pipelines is the configuration of stream and deliveries.

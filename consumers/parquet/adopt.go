@@ -1,0 +1,115 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// strays looks after the files that no line of the manifest names: those of a crash between the
+// renaming of a file and its line, and all whose lines were lost.
+func (w *Writer) strays(ctx context.Context, files map[string]entry, r *Recovery) error {
+	found, err := fs.Glob(os.DirFS(w.cfg.Dir), "event=*/run=*/*")
+	if err != nil {
+		return fmt.Errorf("list files: %w", err)
+	}
+	r.Anew = r.Anew && len(found) > 0
+	for _, name := range found {
+		w.next.Store(max(w.next.Load(), number(name)))
+		if _, known := files[name]; known {
+			continue
+		}
+		if err := errors.Join(ctx.Err(), w.takeIn(ctx, name, r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeIn adopts a file, as long as all of it can be read and no other file has its batches.
+func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
+	kind, run, ok := placeOf(name)
+	if !ok || path.Ext(name) != ".parquet" {
+		r.Aside++
+		return w.moveAway(name)
+	}
+	e := entry{File: name, Kind: kind, Run: id(run)}
+	if reason := w.describe(ctx, &e); reason != nil {
+		r.Quarantined++
+		return w.quarantine(e, fmt.Errorf("the manifest does not name it, and it is damaged: %w", reason))
+	}
+	some, all := w.held(e)
+	if !some {
+		r.Files++
+		r.Adopted++
+		return w.adopt(e)
+	}
+	if all {
+		r.Aside++
+	} else {
+		r.Quarantined++
+	}
+	return w.quarantine(e, errors.New("the manifest does not name it, and other files have its batches"))
+}
+
+// describe reads all of a file.
+func (w *Writer) describe(ctx context.Context, e *entry) error {
+	f, err := os.Open(w.path(e.File))
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	file, err := pq.OpenFile(f, info.Size(), pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+	if err != nil {
+		return err
+	}
+	batches, err := readBatches(file)
+	if err != nil {
+		return err
+	}
+	e.Size, e.Rows, e.Batches = info.Size(), file.NumRows(), entrySpans(spansOf(e.Kind, uint64(e.Run), batches))
+	if e.Footer, err = footerBytes(w.path(e.File), e.Size); err != nil {
+		return err
+	}
+	if e.Hash, err = w.hash(ctx, *e); err != nil {
+		return err
+	}
+	rows := int64(0)
+	err = w.readFile(ctx, *e, func(m schemas.Message) bool { rows += int64(m.Header.Rows); return true })
+	if err == nil && rows != e.Rows {
+		err = fmt.Errorf("it has %d rows, its batches %d", e.Rows, rows)
+	}
+	return err
+}
+
+// held says whether other files have some of a file's batches, or all.
+func (w *Writer) held(e entry) (some, all bool) {
+	all = true
+	for _, span := range e.spans() {
+		lacks := w.ledger.lacks(span)
+		some = some || len(lacks) != 1 || lacks[0] != span
+		all = all && len(lacks) == 0
+	}
+	return some, all
+}
+
+func (w *Writer) adopt(e entry) error {
+	if err := w.manifest.add(e); err != nil {
+		return err
+	}
+	for _, span := range e.spans() {
+		w.ledger.add(span)
+	}
+	return nil
+}
