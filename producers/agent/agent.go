@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,6 +55,8 @@ type Config struct {
 	Root     string // folder of the processes' folders; need not exist yet
 	Payloads string // folder below which processes keep raw tensors when asked to; need not exist yet
 	Resume   bool   // ranks that have ended may be started again under the same run
+	Owner    Owner  // whom the root is taken for; nobody when it has no stream
+	Patient  bool   // while the root is taken for another, it is left alone; else that is an error
 	Stream   Stream
 	Tell     func(text string) // gets a line about each process served; calls may overlap
 	Now      func() time.Time
@@ -96,6 +99,8 @@ type Agent struct {
 	cfg    Config
 	counts Counts
 
+	taken *claim // of the root; only Take and Run look at it
+
 	mutex  sync.Mutex
 	served map[string]*served   // by the name of the folder
 	later  map[string]time.Time // folders that are left alone until then
@@ -110,9 +115,54 @@ func New(cfg Config) *Agent {
 // Counts returns the work so far.
 func (a *Agent) Counts() *Counts { return &a.counts }
 
+// Take makes the root unless it is there, and takes it for the owner. Its error is a RootError or a HeldError when the
+// root cannot be served. Run does the same.
+func (a *Agent) Take() error {
+	if err := os.MkdirAll(a.cfg.Root, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		a.trouble(a.cfg.Root, err)
+	}
+	root, err := a.enter()
+	if err == nil {
+		return root.Close()
+	}
+	held := (*HeldError)(nil)
+	if a.cfg.Patient && errors.As(err, &held) {
+		a.trouble(a.cfg.Root, err)
+		return nil
+	}
+	if missing(err) {
+		return nil
+	}
+	return err
+}
+
+// enter opens the root, which is then this agent's to serve.
+func (a *Agent) enter() (*os.Root, error) {
+	root, err := openRoot(a.cfg.Root)
+	if err != nil || a.cfg.Owner.Stream == "" || a.taken.is(root) {
+		return root, err
+	}
+	a.leave() // it was removed, and made anew
+	if a.taken, err = newClaim(root, a.cfg.Root, a.cfg.Owner); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+func (a *Agent) leave() {
+	if a.taken != nil {
+		_ = a.taken.file.Close() // nothing is written through it any more
+		a.taken = nil
+	}
+}
+
 // Run serves every process below the root until ctx ends. A folder that cannot be served is reported, and does not
 // stop the others.
 func (a *Agent) Run(ctx context.Context) error {
+	if err := a.Take(); err != nil {
+		return err
+	}
+	defer a.leave()
 	group, ctx := errgroup.WithContext(ctx)
 	ticker := time.NewTicker(a.cfg.ScanEvery)
 	defer ticker.Stop()
@@ -132,29 +182,33 @@ var folderName = regexp.MustCompile(`^[0-9]+-[0-9a-f]{16}$`)
 
 // scan begins to serve folders that are new, and shows the others that an agent is there.
 func (a *Agent) scan(ctx context.Context, group *errgroup.Group) error {
-	entries, err := os.ReadDir(a.cfg.Root)
+	root, err := a.enter()
 	if missing(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	defer root.Close() //nolint:errcheck // only read
+	names, err := namesIn(root)
+	if err != nil {
+		return err
+	}
 	now := a.cfg.Now()
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	for _, e := range entries {
-		name := e.Name()
-		if e.IsDir() && strings.HasSuffix(name, retiredSuffix) {
-			a.discard(name)
+	for _, name := range names {
+		if whole, ok := strings.CutSuffix(name, retiredSuffix); ok && folderName.MatchString(whole) {
+			a.discard(root, name)
 		}
-		if !e.IsDir() || !folderName.MatchString(name) || now.Before(a.later[name]) {
+		if !folderName.MatchString(name) || now.Before(a.later[name]) {
 			continue
 		}
 		if s, ok := a.served[name]; ok {
 			s.look(now)
 			continue
 		}
-		s := &served{agent: a, cfg: &a.cfg, counts: &a.counts, dir: filepath.Join(a.cfg.Root, name)}
+		s := &served{agent: a, cfg: &a.cfg, counts: &a.counts, name: name}
 		a.served[name] = s
 		group.Go(func() error {
 			a.serve(ctx, name, s)
@@ -166,8 +220,8 @@ func (a *Agent) scan(ctx context.Context, group *errgroup.Group) error {
 
 // discard removes the folder of a process that was published whole. Another agent may remove it at the
 // same time.
-func (a *Agent) discard(name string) {
-	if err := os.RemoveAll(filepath.Join(a.cfg.Root, name)); err != nil {
+func (a *Agent) discard(root *os.Root, name string) {
+	if err := root.RemoveAll(name); err != nil {
 		a.troubleLocked(name, err)
 	}
 }
@@ -197,7 +251,7 @@ func (a *Agent) serve(ctx context.Context, name string, s *served) {
 
 // isOld says whether the folder has been there for longer than a process needs to make it.
 func (a *Agent) isOld(name string) bool {
-	info, err := os.Stat(filepath.Join(a.cfg.Root, name))
+	info, err := os.Lstat(filepath.Join(a.cfg.Root, name))
 	return err == nil && a.cfg.Now().Sub(info.ModTime()) > time.Minute
 }
 

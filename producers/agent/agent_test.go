@@ -98,8 +98,12 @@ func config(tb testing.TB, root string, l *log) agent.Config {
 // serveUntil runs an agent until the condition holds.
 func serveUntil(tb testing.TB, cfg agent.Config, done func() bool) {
 	tb.Helper()
+	runUntil(tb, agent.New(cfg), done)
+}
+
+func runUntil(tb testing.TB, a *agent.Agent, done func() bool) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
-	a := agent.New(cfg)
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 	deadline := time.Now().Add(20 * time.Second)

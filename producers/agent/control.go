@@ -8,11 +8,9 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -220,21 +218,21 @@ func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
 	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step, head.CurrentTimeNs, head.HeartbeatNs
 	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano(), head.DroppedCount
 	if s.poked.op != head.CurrentOp || s.poked.name == "" {
-		s.poked.op, s.poked.name = head.CurrentOp, opName(s.dir, head.CurrentOp)
+		s.poked.op, s.poked.name = head.CurrentOp, opName(s.in, head.CurrentOp)
 	}
 	answer.Op = s.poked.name
 	asked, answered := s.header.control()
 	switch {
 	case answered.Poked == answer.Sequence:
-		answer.State, answer.Stacks = StateSeen, stacksOf(s.dir)
+		answer.State, answer.Stacks = StateSeen, stacksOf(s.in)
 	case asked.Poke != answer.Sequence:
 		s.header.poke(answer.Sequence)
 	}
 }
 
 // opName looks the op up in the file of definitions; empty when there is none of that number.
-func opName(dir string, op uint32) string {
-	definitions, err := openDefinitions(dir)
+func opName(in *os.Root, op uint32) string {
+	definitions, err := openDefinitions(in)
 	if err != nil || op == 0 {
 		return ""
 	}
@@ -255,9 +253,9 @@ func opName(dir string, op uint32) string {
 }
 
 // stacksOf reads the stacks that the process has written.
-func stacksOf(dir string) string {
+func stacksOf(in *os.Root) string {
 	const most = 64 << 10
-	file, err := os.OpenFile(filepath.Join(dir, stacksFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	file, err := openFile(in, stacksFile, os.O_RDONLY)
 	if err != nil {
 		return ""
 	}

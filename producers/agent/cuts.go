@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/tensortap/tensortap/internal/durable"
 )
@@ -40,7 +39,7 @@ type cutEntry struct {
 // windows since then. Each record has its length and checksum before it; the agent never acted on a torn one at the
 // end.
 type cuts struct {
-	dir      string
+	in       *os.Root
 	log      *os.File
 	size     int64
 	position *os.File
@@ -52,16 +51,16 @@ type cuts struct {
 // mostCuts is the size from which the file is begun anew at a checkpoint.
 const mostCuts = 1 << 20
 
-func openCuts(dir string) (*cuts, error) {
-	log, err := os.OpenFile(filepath.Join(dir, cutsFile), os.O_RDWR|os.O_CREATE, 0o600)
+func openCuts(in *os.Root) (*cuts, error) {
+	log, err := openFile(in, cutsFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
-	c := &cuts{dir: dir, log: log}
+	c := &cuts{in: in, log: log}
 	if err := c.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", cutsFile, err), log.Close())
 	}
-	if c.position, err = os.OpenFile(filepath.Join(dir, positionFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if c.position, err = openFile(in, positionFile, os.O_RDWR|os.O_CREATE); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
 	return c, nil
@@ -129,11 +128,10 @@ func (c *cuts) append(e *cutEntry) error {
 
 // renew begins the file anew with the checkpoint.
 func (c *cuts) renew(e *cutEntry, framed []byte) error {
-	path := filepath.Join(c.dir, cutsFile)
-	if err := durable.WriteFile(path, bytes.NewReader(framed)); err != nil {
+	if err := durable.Replace(c.in, cutsFile, bytes.NewReader(framed)); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(path, os.O_RDWR, 0)
+	log, err := openFile(c.in, cutsFile, os.O_RDWR)
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"syscall"
 )
 
 const (
@@ -55,9 +52,9 @@ type definitions struct {
 	buffer []byte // read behind them
 }
 
-func openDefinitions(dir string) (*definitions, error) {
-	file, err := os.OpenFile(filepath.Join(dir, definitionsFile), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+func openDefinitions(in *os.Root) (*definitions, error) {
+	file, err := openFile(in, definitionsFile, os.O_RDONLY)
+	if missing(err) {
 		return nil, errNotReady
 	}
 	if err != nil {

@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -34,34 +32,44 @@ const (
 var errNotReady = errors.New("its process has not finished making it, and never will if it is gone: remove it then")
 
 // header is the page that process and agent share.
-type header struct{ page []byte }
+type header struct {
+	file *os.File
+	page []byte
+}
 
 // openHeader maps the page. A folder without one, or with one half written, is not ready.
-func openHeader(dir string) (*header, error) {
-	file, err := os.OpenFile(filepath.Join(dir, headerFile), os.O_RDWR|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+func openHeader(in *os.Root) (*header, error) {
+	file, err := openFile(in, headerFile, os.O_RDWR)
+	if missing(err) {
 		return nil, errNotReady
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // the mapping outlives it
-	info, err := file.Stat()
+	h := &header{file: file}
+	err = h.open()
+	if err == nil {
+		err = h.check()
+	}
 	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() < schemas.SpoolHeaderBytes {
-		return nil, errNotReady
-	}
-	page, err := syscall.Mmap(int(file.Fd()), 0, schemas.SpoolHeaderBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", headerFile, err)
-	}
-	h := &header{page: page}
-	if err := h.check(); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
+}
+
+func (h *header) open() error {
+	info, err := h.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < schemas.SpoolHeaderBytes {
+		return errNotReady
+	}
+	h.page, err = syscall.Mmap(int(h.file.Fd()), 0, schemas.SpoolHeaderBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %s: %w", headerFile, err)
+	}
+	return nil
 }
 
 func (h *header) check() error {
@@ -86,6 +94,17 @@ func (h *header) load() schemas.SpoolHead {
 	return head
 }
 
+// isHeld says whether a process, stopped or not, holds the page's lock, which it does until it is gone. That of
+// another machine may not be seen from here.
+func (h *header) isHeld() bool {
+	file := int(h.file.Fd())
+	err := syscall.Flock(file, syscall.LOCK_SH|syscall.LOCK_NB)
+	if err == nil {
+		err = syscall.Flock(file, syscall.LOCK_UN)
+	}
+	return errors.Is(err, syscall.EWOULDBLOCK)
+}
+
 // look shows the process that an agent is there.
 func (h *header) look(now time.Time) {
 	binary.LittleEndian.PutUint64(h.page[schemas.SpoolAgentOffset:], uint64(now.UnixNano())) //nolint:gosec // after 1970
@@ -100,7 +119,7 @@ func (h *header) close() error {
 	page := h.page
 	h.page = nil
 	if page == nil {
-		return nil
+		return h.file.Close()
 	}
-	return syscall.Munmap(page)
+	return errors.Join(syscall.Munmap(page), h.file.Close())
 }

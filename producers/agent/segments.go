@@ -3,9 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -19,7 +17,7 @@ var errGone = errors.New("segment given up by its process")
 // segments reads records by their position, which counts from the first record of the process. One segment is mapped
 // at a time. It is not safe for use by several goroutines.
 type segments struct {
-	dir    string
+	in     *os.Root
 	rows   uint64 // of a segment
 	number uint64 // of the mapped one
 	memory []byte
@@ -52,8 +50,8 @@ func (s *segments) open(number uint64) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(filepath.Join(s.dir, segmentName(number)), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	file, err := openFile(s.in, segmentName(number), os.O_RDONLY)
+	if missing(err) {
 		return errGone
 	}
 	if err != nil {
@@ -66,7 +64,7 @@ func (s *segments) open(number uint64) error {
 	}
 	// A shorter one would end the agent by a signal when its missing part is read.
 	size := int64(s.rows) * schemas.SpoolRecordBytes //nolint:gosec // checked by the header
-	if !info.Mode().IsRegular() || info.Size() < size {
+	if info.Size() < size {
 		return fmt.Errorf("segment %s has %d bytes, want %d", segmentName(number), info.Size(), size)
 	}
 	s.memory, err = syscall.Mmap(int(file.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -27,8 +26,9 @@ type served struct {
 	agent  *Agent
 	cfg    *Config
 	counts *Counts
-	dir    string
+	name   string // of the folder
 
+	root, in    *os.Root // all folders, and this one
 	lock        *os.File
 	definitions *definitions
 	cuts        *cuts
@@ -55,7 +55,8 @@ type served struct {
 	signNs    int64     // and its own time
 	workedAt  time.Time // when something was published
 	aliveAt   time.Time // when the process was looked for
-	gone      bool      // it was not found
+	life      life
+	gone      bool // the process is over without a word
 }
 
 // stall is a record that is not written while others behind it are.
@@ -77,7 +78,7 @@ func (s *served) run(ctx context.Context) (err error) {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	s.tell("serving " + s.name())
+	s.tell("serving " + s.title())
 	for !s.t.Closed {
 		worked, err := s.turn(ctx)
 		if worked {
@@ -94,7 +95,7 @@ func (s *served) run(ctx context.Context) (err error) {
 
 func (s *served) tell(text string) { s.cfg.Tell(text) }
 
-func (s *served) name() string {
+func (s *served) title() string {
 	return fmt.Sprintf("run %s, rank %d, process %d", s.about.run.Name, s.about.rank.Rank, s.header.load().PID)
 }
 
@@ -149,7 +150,10 @@ func (s *served) setHeader(h *header) {
 
 // open takes the folder and finds out where it stands.
 func (s *served) open(ctx context.Context) error {
-	header, err := openHeader(s.dir)
+	if err := s.openFolder(); err != nil {
+		return err
+	}
+	header, err := openHeader(s.in)
 	if err != nil {
 		return err
 	}
@@ -157,7 +161,7 @@ func (s *served) open(ctx context.Context) error {
 	if err := s.takeLock(); err != nil {
 		return err
 	}
-	if s.definitions, err = openDefinitions(s.dir); err != nil {
+	if s.definitions, err = openDefinitions(s.in); err != nil {
 		return err
 	}
 	head := header.load()
@@ -167,26 +171,38 @@ func (s *served) open(ctx context.Context) error {
 	s.start = Start{RunID: s.about.run.RunID, Rank: s.about.rank.Rank, Epoch: head.Epoch, Resume: s.about.resume || s.cfg.Resume}
 	generation, err := s.cfg.Stream.Admit(ctx, s.start)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.name(), err)
+		return fmt.Errorf("%s: %w", s.title(), err)
 	}
 	header.look(s.cfg.Now())
 	s.setAdmitted()
 	if s.publisher, err = s.cfg.Stream.NewPublisher(); err != nil {
 		return err
 	}
-	if s.cuts, err = openCuts(s.dir); err != nil {
+	if s.cuts, err = openCuts(s.in); err != nil {
 		return err
 	}
 	id := schemas.Identity{RunID: s.start.RunID, Rank: s.start.Rank, Epoch: s.start.Epoch}
 	s.t = &translator{
 		state: &state{}, generation: generation, known: &catalogue{}, counts: s.counts,
-		out: newBatches(id, s.cfg.BatchRows), from: &segments{dir: s.dir, rows: uint64(head.SegmentRows)},
+		out: newBatches(id, s.cfg.BatchRows), from: &segments{in: s.in, rows: uint64(head.SegmentRows)},
 	}
 	return s.resume(ctx)
 }
 
+func (s *served) openFolder() error {
+	var err error
+	if s.root, err = openRoot(s.cfg.Root); err != nil {
+		return err
+	}
+	s.in, err = openOwn(s.root.Lstat, s.root.OpenRoot, s.name)
+	if missing(err) { // another agent has published it meanwhile
+		return errNotReady
+	}
+	return err
+}
+
 func (s *served) takeLock() error {
-	file, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := openFile(s.in, lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -216,6 +232,11 @@ func (s *served) close() error {
 	if s.lock != nil {
 		all = append(all, s.lock.Close())
 	}
+	for _, folder := range []*os.Root{s.in, s.root} {
+		if folder != nil {
+			all = append(all, folder.Close())
+		}
+	}
 	return errors.Join(all...)
 }
 
@@ -229,29 +250,29 @@ func (s *served) retire(ctx context.Context) error {
 	if head.State == stateEnded {
 		how = "ended"
 	}
-	text := fmt.Sprintf("%s %s; %d rows of tensor are published", s.name(), how, s.t.Tensors)
+	text := fmt.Sprintf("%s %s; %d rows of tensor are published", s.title(), how, s.t.Tensors)
 	if head.DroppedCount > 0 {
 		text += fmt.Sprintf(", %d records were dropped", head.DroppedCount)
 	}
 	s.tell(text)
 	// Renamed first: half removed, it would look like the folder of a process that has just begun.
-	if err := os.Rename(s.dir, s.dir+retiredSuffix); err != nil {
+	if err := s.root.Rename(s.name, s.name+retiredSuffix); err != nil {
 		return err
 	}
-	return os.RemoveAll(s.dir + retiredSuffix)
+	return s.root.RemoveAll(s.name + retiredSuffix)
 }
 
 // release removes the segments that will not be read again.
 func (s *served) release() error {
 	first := s.cuts.checkpoint.Position / s.t.from.rows
-	entries, err := os.ReadDir(s.dir)
+	names, err := namesIn(s.in)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		number, ok := segmentNumber(e.Name())
+	for _, name := range names {
+		number, ok := segmentNumber(name)
 		if ok && number < first {
-			if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil && !missing(err) {
+			if err := s.in.Remove(name); err != nil && !missing(err) {
 				return err
 			}
 		}

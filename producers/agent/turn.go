@@ -37,7 +37,7 @@ func (s *served) turn(ctx context.Context) (bool, error) {
 func (s *served) dead(head schemas.SpoolHead, now time.Time) bool {
 	if !s.gone && now.Sub(s.aliveAt) >= s.cfg.ScanEvery {
 		s.aliveAt = now
-		s.gone = !alive(head, now, s.cfg.DeadAfter)
+		s.gone = s.life.isOver(&head, s.header.isHeld(), now, s.cfg)
 	}
 	return s.gone
 }

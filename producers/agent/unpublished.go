@@ -3,28 +3,38 @@ package agent
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 )
 
 // Unpublished returns the folders below the root of processes of a run that no agent has published whole. It leaves
 // out a folder that its process is just making.
 func Unpublished(root, run string) ([]string, error) {
-	entries, err := os.ReadDir(root)
+	folders, err := openRoot(root)
 	if missing(err) {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer folders.Close() //nolint:errcheck // only read
+	names, err := namesIn(folders)
 	var found []string
-	for _, e := range entries {
-		if e.IsDir() && folderName.MatchString(e.Name()) && runOf(filepath.Join(root, e.Name())) == run {
-			found = append(found, e.Name())
+	for _, name := range names {
+		if folderName.MatchString(name) && runOf(folders, name) == run {
+			found = append(found, name)
 		}
 	}
 	return found, err
 }
 
-// runOf is the name of the run in a folder's first definition; empty when there is none yet, or the folder has gone.
-func runOf(dir string) string {
-	definitions, err := openDefinitions(dir)
+// runOf is the name of the run in a folder's first definition; empty when there is none yet, or the folder has gone or
+// is not this user's.
+func runOf(root *os.Root, name string) string {
+	folder, err := openOwn(root.Lstat, root.OpenRoot, name)
+	if err != nil {
+		return ""
+	}
+	defer folder.Close() //nolint:errcheck // only read
+	definitions, err := openDefinitions(folder)
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ type SpoolOptions struct {
 	PID         int
 	SegmentRows int
 	Started     time.Time      // now, when zero
+	Unlocked    bool           // it holds no lock, as a process that is dead or on another machine; so one of another PID
 	Fields      map[string]any // more of the definition of the run
 }
 
@@ -60,6 +62,7 @@ func NewSpool(tb testing.TB, root string, o SpoolOptions) *Spool {
 	s := &Spool{tb: tb, options: o, ids: map[string]uint32{}, count: map[string]uint32{}, faults: map[string]float32{}, Clock: o.Started.UnixNano()}
 	s.Dir = filepath.Join(root, fmt.Sprintf("%d-%016x", o.PID, o.Epoch))
 	s.must(os.MkdirAll(s.Dir, 0o700))
+	s.must(os.Chmod(root, 0o700)) //nolint:gosec // a folder, and no broader than it was
 	s.defs = s.create("definitions")
 	run := map[string]any{"d": "run", "name": o.Run, "framework": "pytorch", "level": "L0", "task": "statistics", "labels": map[string]string{}}
 	maps.Copy(run, o.Fields)
@@ -71,6 +74,9 @@ func NewSpool(tb testing.TB, root string, o SpoolOptions) *Spool {
 	}
 	s.header = s.create("header")
 	s.must(s.header.Truncate(schemas.SpoolHeaderBytes))
+	if !o.Unlocked && o.PID == os.Getpid() {
+		s.must(syscall.Flock(int(s.header.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	}
 	s.WriteHead()
 	return s
 }
@@ -322,4 +328,10 @@ func (s *Spool) Close() {
 	s.tb.Helper()
 	s.Head.State = 2
 	s.WriteHead()
+}
+
+// Die lets go of the lock, as the kernel does when it ends a process.
+func (s *Spool) Die() {
+	s.tb.Helper()
+	s.must(syscall.Flock(int(s.header.Fd()), syscall.LOCK_UN))
 }

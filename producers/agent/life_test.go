@@ -1,0 +1,100 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/dev/testbed"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// clocks are hours of a process's clock beside the agent's.
+func clocks() map[string]time.Duration {
+	return map[string]time.Duration{"an hour behind": -time.Hour, "the same": 0, "an hour ahead": time.Hour}
+}
+
+func TestAProcessIsServedToItsEndWhateverItsClockSays(t *testing.T) {
+	t.Parallel()
+	for name, off := range clocks() {
+		for _, unlocked := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				const steps, modules = 60, 3
+				root, l := t.TempDir(), newLog(t)
+				s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, Started: time.Now().Add(off), Unlocked: unlocked})
+				cfg := config(t, root, l)
+				if unlocked { // all that shows its life is what it writes, however slow this machine is
+					cfg.DeadAfter = 10 * time.Minute
+				}
+				step := uint32(0)
+				serveUntil(t, cfg, func() bool {
+					if step < steps {
+						s.Head.HeartbeatNs = time.Now().Add(off).UnixNano()
+						s.Step(step, modules)
+						step++
+						if step == steps {
+							s.Close()
+						}
+						return false
+					}
+					return empty(t, root)()
+				})
+				onceEach(t, l, 1, steps, 2*modules)
+			})
+		}
+	}
+}
+
+func TestAProcessThatDiedIsKnownToBeDeadWhateverItsClockSaid(t *testing.T) {
+	t.Parallel()
+	for name, off := range clocks() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, l := t.TempDir(), newLog(t)
+			s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, PID: deadPID(t), Started: time.Now().Add(off)})
+			s.Step(0, 2)
+			serveUntil(t, config(t, root, l), empty(t, root))
+			if beats := rows[schemas.HeartbeatRow](l); len(beats) == 0 || beats[len(beats)-1].State != "died" {
+				t.Errorf("signs of life %+v, want that it died", beats)
+			}
+			onceEach(t, l, 1, 1, 4)
+		})
+	}
+}
+
+func TestAProcessThatIsStoppedLivesAsLongAsItHoldsItsLock(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, Started: longAgo()})
+	cfg := config(t, root, l)
+	cfg.DeadAfter = time.Millisecond
+	var looked time.Time
+	looks := 0
+	serveUntil(t, cfg, func() bool {
+		if at, _ := s.Looked(); !at.Equal(looked) {
+			looked = at
+			looks++
+		}
+		return looks > 20
+	})
+	s.Step(0, 2)
+	s.Close()
+	serveUntil(t, cfg, empty(t, root))
+	onceEach(t, l, 1, 1, 4)
+}
+
+func TestAProcessThatLostItsLockIsDeadAtOnce(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1})
+	s.Step(0, 2)
+	cfg := config(t, root, l)
+	cfg.DeadAfter = time.Hour
+	serveUntil(t, cfg, func() bool {
+		if len(rows[schemas.StepRow](l)) > 0 {
+			s.Die()
+		}
+		return empty(t, root)()
+	})
+	onceEach(t, l, 1, 1, 4)
+}
