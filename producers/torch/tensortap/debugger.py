@@ -12,7 +12,7 @@ from tensortap.config import Settings, SettingsError, changed, environment_name
 from tensortap.msprobe_config import enabled, from_msprobe, load
 from tensortap.notices import Notices
 from tensortap.session import Session
-from tensortap.spool import SpoolError
+from tensortap.spool_folder import SpoolError
 
 ROUNDING = (
     "module gradients are taken as msProbe takes them, which changes the rounding of gradients; "

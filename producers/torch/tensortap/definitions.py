@@ -42,7 +42,7 @@ class Definitions:
     """An append-only file of definitions. Not thread-safe; for the process that made it only."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._bytes = 0
         self._known: dict[bytes, int] = {}
         self._last: dict[str, int] = {}

@@ -28,7 +28,7 @@ from tensortap.recorder import Recorder
 from tensortap.roots import Roots, compiled
 from tensortap.saved import Saver
 from tensortap.serving import Serving
-from tensortap.spool import Spool, SpoolError
+from tensortap.spool import Spool
 from tensortap.steps import Facts
 
 if TYPE_CHECKING:
@@ -260,11 +260,3 @@ class Process:
                 reading.host_resident_bytes,
                 reading.retries,
             )
-
-
-def make_root(settings: Settings) -> None:
-    """Make the folder of spools, so that one that cannot be made is told where the tap is made."""
-    try:
-        settings.spool.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise SpoolError(f"make the folder of spools {settings.spool}: {error}; set TENSORTAP_SPOOL to another") from error

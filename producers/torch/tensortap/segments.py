@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import mmap
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,12 +17,15 @@ _RETRY_S: Final = 1.0
 class Segment:
     """One file of rows, all zero at first, allocated so that a full disk is an error here and no signal later."""
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int, *, locked: bool = False) -> None:
+        """Make and map it. The lock is held as long as it is mapped, by this process or a child."""
         self.path = path
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(file, 0, size)
             self.bytes = _map(file, size)
+            if locked:
+                _lock(file)
         except OSError:
             os.unlink(path)
             raise
@@ -35,6 +40,12 @@ class Segment:
         self.words.release()
         del self._anchor
         self.bytes.close()
+
+
+def _lock(file: int) -> None:
+    """Where the file system has no locks, the agent knows a living process by its heartbeat alone."""
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _map(file: int, size: int) -> mmap.mmap:

@@ -15,11 +15,11 @@ from tensortap.config import Settings
 from tensortap.filters import Filter, stranger
 from tensortap.guard import Guard, unintercepted
 from tensortap.notices import Notices
-from tensortap.process import Process, make_root
+from tensortap.process import Process
 from tensortap.roots import FoundRoots, Models, Roots
 from tensortap.serving import Request
 from tensortap.signals import DetailSignal
-from tensortap.spool import SpoolError
+from tensortap.spool_folder import SpoolError, make_root
 from tensortap.steps import Boundaries, Facts
 from tensortap.under_way import called
 
@@ -35,7 +35,7 @@ class Session:
         Without forwards_begin nothing is recorded between step and the next start, whatever is called.
         """
         if settings.enabled:
-            make_root(settings)
+            make_root(settings.spool)
         self.settings = settings
         self.facts = Facts()  # of the step under way, as far as the application tells
         self._roots = models if isinstance(models, FoundRoots) else Roots(models)

@@ -14,6 +14,7 @@ from tensortap import layout
 from tensortap.control_page import ControlPage
 from tensortap.definitions import Definitions
 from tensortap.segments import Ring, Segment
+from tensortap.spool_folder import SpoolError, make_root
 
 MOST_ROWS: Final = 5  # of one tensor: its own and its extensions
 ROW: Final = layout.RECORD_BYTES
@@ -23,7 +24,7 @@ _CURRENT: Final = struct.Struct("<qII")
 _CURRENT_CALL: Final = layout.HEADER_CURRENT_CALL // 4
 _HEAD: Final = struct.Struct("<IIII")
 _U64: Final = struct.Struct("<Q")
-_AGENT_AWAY_NS: Final = 10_000_000_000
+_AGENT_AWAY_S: Final = 10.0
 _RUNNING: Final = 1
 _ENDED: Final = 2
 _NOT_FINITE: Final = struct.Struct("<QQQ")
@@ -46,10 +47,6 @@ def overflowed(written: Written) -> bool:
     return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
 
 
-class SpoolError(OSError):
-    """The spool cannot be made; raised where a tap is made, never inside a step."""
-
-
 class Spool:
     """Rows and definitions of one process. What finds no room is dropped and counted."""
 
@@ -57,9 +54,10 @@ class Spool:
         self._limit, self._rows_per_segment = segments, segment_rows
         self.epoch = int.from_bytes(os.urandom(8), "little") >> 1 | 1
         self.folder = root / f"{os.getpid()}-{self.epoch:016x}"
+        make_root(root)
         try:
-            self.folder.mkdir(parents=True, mode=0o700)
-            self._header = Segment(self.folder / "header", layout.HEADER_BYTES)
+            self.folder.mkdir(mode=0o700)
+            self._header = Segment(self.folder / "header", layout.HEADER_BYTES, locked=True)
         except OSError as error:
             raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error
         self.control = ControlPage(self._header)
@@ -70,6 +68,7 @@ class Spool:
         self._segment: Segment | None = None
         self._at = self._end = 0  # bytes within the segment
         self._thin = False
+        self._look_ns, self._looked_at = 0, -_AGENT_AWAY_S  # the agent's last look by its clock, and when it was new here by ours
         self.rows = self.dropped = self.tensors = 0
         self._write_header()
 
@@ -201,6 +200,7 @@ class Spool:
     def heartbeat(self) -> None:
         """The process lives. May be called by any thread until close."""
         self._store_u64(layout.HEADER_HEARTBEAT_NS, time.time_ns())
+        self._agent_looks()
 
     def close(self) -> None:
         """The process ends its spool in order; what is pending must be complete."""
@@ -250,9 +250,16 @@ class Spool:
 
     def _look_at_agent(self) -> bool:
         """Take in what the agent has released. Whether one has looked lately."""
-        looked_ns, released = _AGENT.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
+        _, released = _AGENT.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
         self._ring.released(released)
-        return bool(time.time_ns() - looked_ns < _AGENT_AWAY_NS)
+        return self._agent_looks()
+
+    def _agent_looks(self) -> bool:
+        """Whether an agent has looked lately. That its time has changed says so, since its clock may be hours from ours."""
+        (look_ns,) = _U64.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
+        if look_ns != self._look_ns:
+            self._look_ns, self._looked_at = look_ns, time.monotonic()
+        return bool(look_ns) and time.monotonic() - self._looked_at < _AGENT_AWAY_S
 
     def _pad(self, segment: Segment) -> None:
         for at in range(self._at, self._end, ROW):

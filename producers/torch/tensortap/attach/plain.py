@@ -20,7 +20,7 @@ from tensortap.attach.wanted import wanted
 from tensortap.config import SettingsError
 from tensortap.notices import Notices
 from tensortap.roots import FoundRoots, is_layer
-from tensortap.spool import SpoolError
+from tensortap.spool_folder import SpoolError
 from tensortap.under_way import called
 
 MOST_MODELS: Final = 64  # of a process: to find one takes a look at all objects, and its names stay defined

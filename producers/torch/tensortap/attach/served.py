@@ -16,7 +16,7 @@ from tensortap.config import SettingsError, changed
 from tensortap.notices import Notices
 from tensortap.serving import Request, UnreadableError
 from tensortap.session import Session
-from tensortap.spool import SpoolError
+from tensortap.spool_folder import SpoolError
 from tensortap.steps import Facts
 
 HEALTH_CHECK: Final = "health check"

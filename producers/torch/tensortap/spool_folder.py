@@ -1,0 +1,37 @@
+"""The folder of spools: made for this user alone, and refused where another user could change what is in it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+
+
+class SpoolError(OSError):
+    """The spool cannot be made; raised where a tap is made, never inside a step."""
+
+
+def make_root(root: Path) -> None:
+    """Make the folder unless it is there. Raises a SpoolError that says what is wrong with it, and what to do."""
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fault = _fault(os.lstat(root))
+    except OSError as error:
+        raise SpoolError(f"make the folder of spools {root}: {error}; set TENSORTAP_SPOOL to another") from error
+    if fault:
+        raise SpoolError(f"the folder of spools {root} {fault}, or set TENSORTAP_SPOOL to another")
+
+
+def _fault(found: os.stat_result) -> str:
+    """What lets another user change what is in a folder, and what to do about it; empty when nothing does."""
+    if stat.S_ISLNK(found.st_mode):
+        return "is a symbolic link: name the folder that it stands for, remove it"
+    if found.st_uid != os.geteuid():
+        return f"belongs to user {found.st_uid} and not to this one, {os.geteuid()}: remove it"
+    if found.st_mode & _OTHERS_WRITE:
+        mode = stat.S_IMODE(found.st_mode)
+        return f"may be written by other users (mode {mode:04o}): chmod go-w it if all in it is yours, remove it"
+    return ""
