@@ -36,6 +36,7 @@ machine only and keep their data in the data folder.`,
 			}
 			cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = port, streamBytes, archiveAge
 			cfg.Serve = a.serving(spool)
+			cfg.Serve.Patient = true
 			s, err := system.New(cfg)
 			if err != nil {
 				return err

@@ -3,7 +3,6 @@ package collector
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -137,7 +136,7 @@ func TestFaultsOfUsersAreNamed(t *testing.T) {
 	if err := training.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if err := program.Await(5*time.Minute, "the agent to publish all runs", func() bool { return isEmpty(root) }); err != nil {
+	if err := program.Await(5*time.Minute, "the agent to publish all runs", func() bool { return program.Published(root) }); err != nil {
 		t.Fatal(err)
 	}
 	u.Settle(t)
@@ -154,11 +153,6 @@ func TestFaultsOfUsersAreNamed(t *testing.T) {
 			})
 		}
 	}
-}
-
-func isEmpty(folder string) bool {
-	entries, err := os.ReadDir(folder)
-	return err == nil && len(entries) == 0
 }
 
 // trainFaults trains the bench, what equals it and all faults of a mode, one after the other in one process.

@@ -227,10 +227,7 @@ func serve(tb testing.TB, u *program.Up, root string, done func(said string) boo
 func TestARankThatIsStartedAgainTakesThePlaceOfItsOldSteps(t *testing.T) {
 	t.Parallel()
 	u, root := program.Shared(t), t.TempDir()
-	isEmpty := func(string) bool {
-		entries, err := os.ReadDir(root)
-		return err == nil && len(entries) == 0
-	}
+	isEmpty := func(string) bool { return program.Published(root) }
 	ended := exec.CommandContext(t.Context(), "true")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,9 @@ package system
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"os"
+	"strings"
 
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -13,6 +16,7 @@ type ServeRequest struct {
 	Spool    string            // root of the spools; need not exist yet
 	Payloads string            // folder of raw tensors that are asked for; need not exist yet
 	Resume   bool              // ranks that have ended may be started again under the same run
+	Patient  bool              // while agents of another system have the spools, they are left alone; else that is an error
 	Tell     func(text string) // told in a line what is served; calls may overlap
 	// Waiting is as in PublishRequest.
 	Waiting func(error)
@@ -20,9 +24,31 @@ type ServeRequest struct {
 
 // Serve publishes what the collectors of this host's processes write, until ctx ends.
 func (c *Client) Serve(ctx context.Context, r ServeRequest) error {
+	serving, err := c.newAgent(r)
+	if err != nil {
+		return err
+	}
+	return c.serve(ctx, r, serving)
+}
+
+// newAgent has taken the root of the spools, or nothing need be served.
+func (c *Client) newAgent(r ServeRequest) (*agent.Agent, error) {
 	cfg := agent.DefaultConfig(r.Spool, c.now)
 	cfg.Payloads, cfg.Resume, cfg.Tell, cfg.Stream = r.Payloads, r.Resume, r.Tell, c.agentStream(r.Waiting)
+	cfg.Patient, cfg.Owner = r.Patient, agent.Owner{PID: os.Getpid(), Data: string(c.Endpoint.Folder), Stream: withoutSecret(c.Endpoint.NATS)}
 	serving := agent.New(cfg)
+	return serving, serving.Take()
+}
+
+// withoutSecret is an address without what is needed to log in.
+func withoutSecret(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Host
+	}
+	return address[strings.LastIndexByte(address, '@')+1:]
+}
+
+func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent) error {
 	heard, err := c.listen(serving)
 	if err != nil {
 		return err

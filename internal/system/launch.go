@@ -20,10 +20,14 @@ func WithAgent(ctx context.Context, endpoint Endpoint, serve ServeRequest, now f
 		return err
 	}
 	defer client.Close()
+	served, err := client.newAgent(serve)
+	if err != nil {
+		return err
+	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	group, serving := errgroup.WithContext(serving)
-	group.Go(func() error { return client.Serve(serving, serve) })
+	group.Go(func() error { return client.serve(serving, serve, served) })
 	group.Go(func() error {
 		defer stop()
 		return job(serving, client)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
+	"github.com/tensortap/tensortap/producers/agent"
 )
 
 // System is the whole on one machine.
@@ -40,6 +41,11 @@ func (s *System) Budget() Budget { return s.budget }
 // calls ready once others can use it. Nobody else can use the folder meanwhile.
 func (s *System) Run(ctx context.Context, ready func(Endpoint) error) error {
 	s.started = s.cfg.Now()
+	if s.cfg.Serve.Spool != "" {
+		if err := agent.CheckRoot(s.cfg.Serve.Spool); err != nil { // before anything is started
+			return err
+		}
+	}
 	lock, err := s.cfg.Folder.lock(ctx, s.started)
 	if err != nil {
 		return err
@@ -148,14 +154,16 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
+	serve, err := s.server(client)
+	if err != nil {
+		return errors.Join(err, archive.close())
+	}
 	group, deliverCtx := errgroup.WithContext(ctx)
 	for _, d := range deliveries {
 		group.Go(func() error { return d.Run(deliverCtx) })
 	}
 	group.Go(func() error { return s.watch(deliverCtx, deliveries) })
-	if s.cfg.Serve.Spool != "" {
-		group.Go(func() error { return client.Serve(deliverCtx, s.cfg.Serve) })
-	}
+	group.Go(func() error { return serve(deliverCtx) })
 	if archive != nil && len(archive.writer.Missing()) > 0 { // also of a start before, which ended half-way
 		group.Go(func() error {
 			s.reportLost(deliverCtx, client, archive)
@@ -180,6 +188,15 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	err = errors.Join(group.Wait(), archive.close())
 	s.tell(zerolog.InfoLevel, deliveries)
 	return err
+}
+
+// server is what publishes the processes of this host. It has taken their spools, if it is to serve any.
+func (s *System) server(client *Client) (func(context.Context) error, error) {
+	if s.cfg.Serve.Spool == "" {
+		return func(context.Context) error { return nil }, nil
+	}
+	serving, err := client.newAgent(s.cfg.Serve)
+	return func(ctx context.Context) error { return client.serve(ctx, s.cfg.Serve, serving) }, err
 }
 
 // await waits until the servers answer. When one of them fails, serving ends and its own error is the one to report.

@@ -15,13 +15,15 @@ import (
 // Served waits until an agent has published everything below the root and removed it.
 func Served(tb testing.TB, root string) {
 	tb.Helper()
-	err := Await(60*time.Second, "an agent to publish all below "+root, func() bool {
-		entries, err := os.ReadDir(root)
-		return err == nil && len(entries) == 0
-	})
-	if err != nil {
+	if err := Await(60*time.Second, "an agent to publish all below "+root, func() bool { return Published(root) }); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Published says whether no process has a folder below the root.
+func Published(root string) bool {
+	folders, err := filepath.Glob(filepath.Join(root, "*-*"))
+	return err == nil && len(folders) == 0
 }
 
 // Await polls until holds.

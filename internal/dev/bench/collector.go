@@ -75,8 +75,8 @@ func (s *server) serveAll(ctx context.Context, root string) error {
 	})
 	var err error
 	for left := 1; left > 0 && err == nil && serving.Err() == nil; {
-		var spools []os.DirEntry
-		spools, err = os.ReadDir(root)
+		var spools []string
+		spools, err = filepath.Glob(filepath.Join(root, "*-*"))
 		left = len(spools)
 		err = errors.Join(err, rest(serving, 50*time.Millisecond))
 	}
