@@ -139,10 +139,44 @@ func (t *table) countsSQL(producers string, least, greatest uint64) string {
 // intervalsSQL joins neighbours: where batch minus its rank among all is the
 // same, batches follow each other.
 func (t *table) intervalsSQL(producers string) string {
+	return intervalsSQL(t.name, "(run_id, rank, epoch) IN ("+producers+")")
+}
+
+func intervalsSQL(table, condition string) string {
 	return fmt.Sprintf("SELECT run_id, rank, epoch, min(batch) AS first, max(batch) AS last FROM ("+
 		"SELECT run_id, rank, epoch, batch, batch - row_number() OVER (PARTITION BY run_id, rank, epoch ORDER BY batch) AS island FROM ("+
-		"SELECT run_id, rank, epoch, batch, count() FROM %s WHERE (run_id, rank, epoch) IN (%s) GROUP BY run_id, rank, epoch, batch)) "+
-		"GROUP BY run_id, rank, epoch, island ORDER BY run_id, rank, epoch, first", t.name, producers)
+		"SELECT run_id, rank, epoch, batch, count() FROM %s WHERE %s GROUP BY run_id, rank, epoch, batch)) "+
+		"GROUP BY run_id, rank, epoch, island ORDER BY run_id, rank, epoch, first", table, condition)
+}
+
+// Held is the set of batches of measurements that the tables have. Definitions carry no batch: the same row comes from
+// many.
+func Held(ctx context.Context, conn driver.Conn) (*schemas.Ledger, error) {
+	held := schemas.NewLedger()
+	for _, table := range schemas.Tables() {
+		if table.Class == schemas.Definition {
+			continue
+		}
+		rows, err := conn.Query(ctx, intervalsSQL("tap_store."+table.Name, "1"))
+		if err == nil {
+			err = addAll(held, table.Kind(), rows)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read which batches table %s holds: %w", table.Name, err)
+		}
+	}
+	return held, nil
+}
+
+func addAll(to *schemas.Ledger, kind string, rows driver.Rows) error {
+	for rows.Next() {
+		b := schemas.Batches{Kind: kind}
+		if err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &b.First, &b.Last); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		to.Add(b)
+	}
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 // ask runs a query over a list of producers, some at a time.

@@ -97,7 +97,7 @@ func (w *Writer) describe(ctx context.Context, e *entry) error {
 func (w *Writer) held(e entry) (some, all bool) {
 	all = true
 	for _, span := range e.spans() {
-		lacks := w.ledger.lacks(span)
+		lacks := w.ledger.Lacks(span)
 		some = some || len(lacks) != 1 || lacks[0] != span
 		all = all && len(lacks) == 0
 	}
@@ -109,7 +109,7 @@ func (w *Writer) adopt(e entry) error {
 		return err
 	}
 	for _, span := range e.spans() {
-		w.ledger.add(span)
+		w.ledger.Add(span)
 	}
 	return nil
 }

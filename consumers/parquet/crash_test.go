@@ -269,7 +269,7 @@ func TestDamageIsFoundReportedAndMended(t *testing.T) {
 			for range 2 { // the report outlives another restart
 				var r Recovery
 				w, r = open(t, dir)
-				if want := spanOf("tensor", messages[2].Header.Identity); len(w.Missing()) != 1 || w.Missing()[0].First != want.First || w.Missing()[0].Last != 3 {
+				if want := schemas.BatchOf("tensor", messages[2].Header.Identity); len(w.Missing()) != 1 || w.Missing()[0].First != want.First || w.Missing()[0].Last != 3 {
 					t.Errorf("Missing() = %+v, want batches 2 to 3; Open was %+v", w.Missing(), r)
 				}
 				kill(t, w)

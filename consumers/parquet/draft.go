@@ -158,3 +158,12 @@ func footerBytes(path string, size int64) (uint32, error) {
 	}
 	return binary.LittleEndian.Uint32(tail[:]), nil
 }
+
+// spansOf is the batches of one file, in as few ranges as they need.
+func spansOf(kind string, run uint64, batches []batch) []schemas.Batches {
+	l := schemas.NewLedger()
+	for _, b := range batches {
+		l.Add(schemas.BatchOf(kind, b.identity(run)))
+	}
+	return l.All()
+}

@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,25 +49,20 @@ func (i *id) UnmarshalText(text []byte) error {
 	return err
 }
 
-func (e entry) spans() []Span {
-	spans := make([]Span, len(e.Batches))
+func (e entry) spans() []schemas.Batches {
+	spans := make([]schemas.Batches, len(e.Batches))
 	for i, b := range e.Batches {
-		spans[i] = Span{Kind: e.Kind, RunID: uint64(e.Run), Rank: b.Rank, Epoch: uint64(b.Epoch), First: b.First, Last: b.Last}
+		spans[i] = schemas.Batches{Kind: e.Kind, RunID: uint64(e.Run), Rank: b.Rank, Epoch: uint64(b.Epoch), First: b.First, Last: b.Last}
 	}
 	return spans
 }
 
-func entrySpans(spans []Span) []entrySpan {
+func entrySpans(spans []schemas.Batches) []entrySpan {
 	out := make([]entrySpan, len(spans))
 	for i, s := range spans {
 		out[i] = entrySpan{Rank: s.Rank, Epoch: id(s.Epoch), First: s.First, Last: s.Last}
 	}
 	return out
-}
-
-func compareSpans(a, b Span) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.Rank, b.Rank),
-		cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.First, b.First))
 }
 
 // line is the entry as it stands in the manifest: CRC-32C of the JSON, the JSON.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/internal/durable"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Recovery lists the findings and actions of Open.
@@ -72,7 +73,7 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 		return r, err
 	}
 	r.DamagedLines = damaged
-	w.ledger = newLedger() // an earlier Open may have ended half-way
+	w.ledger = schemas.NewLedger() // an earlier Open may have ended half-way
 	files, lost := current(entries)
 	w.lost = lost
 	for _, e := range entries {
@@ -92,7 +93,7 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 
 // current returns the files of the archive by its manifest, by name, and the batches of the lost
 // ones.
-func current(entries []entry) (files map[string]entry, lost []Span) {
+func current(entries []entry) (files map[string]entry, lost []schemas.Batches) {
 	files = make(map[string]entry, len(entries))
 	for _, e := range entries {
 		if e.Lost == "" {
@@ -111,7 +112,7 @@ func (w *Writer) admit(e entry, r *Recovery) error {
 	if reason == nil {
 		r.Files++
 		for _, s := range e.spans() {
-			w.ledger.add(s)
+			w.ledger.Add(s)
 		}
 		return nil
 	}
@@ -177,16 +178,19 @@ func number(name string) uint64 {
 	return n
 }
 
+// Held is the set of batches in the archive, which goes on growing.
+func (w *Writer) Held() *schemas.Ledger { return w.ledger }
+
 // Missing is the batches that were acknowledged and that damage took away
 // since, less those that were written again. They can be fetched from the
 // stream as long as it keeps them.
-func (w *Writer) Missing() []Span {
+func (w *Writer) Missing() []schemas.Batches {
 	w.mu.Lock()
 	lost := w.lost
 	w.mu.Unlock()
-	var missing []Span
+	var missing []schemas.Batches
 	for _, s := range lost {
-		missing = append(missing, w.ledger.lacks(s)...)
+		missing = append(missing, w.ledger.Lacks(s)...)
 	}
 	return missing
 }

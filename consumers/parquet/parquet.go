@@ -34,15 +34,15 @@ type Writer struct {
 	cfg      Config
 	lock     *os.File
 	manifest *manifest
-	ledger   *ledger
+	ledger   *schemas.Ledger
 	shelves  map[string]*shelf
 	next     atomic.Uint64 // number of the next file
 	counters counters
 
 	mu     sync.Mutex
-	synced map[string]bool // folders whose entry in their parent is durable
-	stray  []string        // files that could not be removed, but do not count
-	lost   []Span          // batches of damaged files
+	synced map[string]bool   // folders whose entry in their parent is durable
+	stray  []string          // files that could not be removed, but do not count
+	lost   []schemas.Batches // batches of damaged files
 }
 
 // shelf is the place of one kind.
@@ -57,7 +57,7 @@ func New(cfg Config) (*Writer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configure archive: %w", err)
 	}
-	w := &Writer{cfg: cfg, ledger: newLedger(), shelves: make(map[string]*shelf), synced: make(map[string]bool)}
+	w := &Writer{cfg: cfg, ledger: schemas.NewLedger(), shelves: make(map[string]*shelf), synced: make(map[string]bool)}
 	for _, t := range schemas.Tables() {
 		w.shelves[t.Kind()] = &shelf{table: t, form: newForm(t)}
 	}
@@ -149,7 +149,7 @@ func (w *Writer) fill(ctx context.Context, d *draft, messages []schemas.Message,
 		if err := ctx.Err(); err != nil {
 			return 0, false, err
 		}
-		if d.seen[m.Header.Identity] || w.ledger.has(spanOf(d.kind, m.Header.Identity)) {
+		if d.seen[m.Header.Identity] || w.ledger.Has(schemas.BatchOf(d.kind, m.Header.Identity)) {
 			duplicates++
 			continue
 		}
@@ -192,7 +192,7 @@ func (w *Writer) commit(d *draft, number uint64) error {
 		return errors.Join(err, w.remove(w.path(e.File)))
 	}
 	for _, s := range e.spans() {
-		w.ledger.add(s)
+		w.ledger.Add(s)
 	}
 	w.counters.files.Add(1)
 	w.counters.rows.Add(uint64(e.Rows))

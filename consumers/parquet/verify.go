@@ -62,7 +62,7 @@ func (w *Writer) expel(e entry, reason error) error {
 		return err
 	}
 	for _, span := range e.spans() {
-		w.ledger.remove(span)
+		w.ledger.Remove(span)
 	}
 	return nil
 }

@@ -162,3 +162,58 @@ func purge(tb testing.TB, js jetstream.JetStream, before uint64) {
 		tb.Fatal(fmt.Errorf("purge the stream: %w", err))
 	}
 }
+
+func TestRebuildIsRefusedWhenTheStreamIsDamaged(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(*testing.T, string){
+		"a bit is flipped": func(t *testing.T, block string) {
+			t.Helper()
+			text, err := os.ReadFile(block)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[len(text)/2] ^= 1
+			if err := os.WriteFile(block, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"its end is gone": func(t *testing.T, block string) {
+			t.Helper()
+			info, err := os.Stat(block)
+			if err == nil {
+				err = os.Truncate(block, info.Size()/2)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		"it was lost": func(t *testing.T, block string) {
+			t.Helper()
+			if err := os.RemoveAll(filepath.Dir(filepath.Dir(block))); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			u := program.StartUp(t, data, "--archive-age", "100ms")
+			twoRuns(t, u)
+			want := sums(t, u)
+			mustStop(t, u)
+			blocks, err := filepath.Glob(filepath.Join(data, "nats", "jetstream", "$G", "streams", pipelines.StreamName, "msgs", "*.blk"))
+			if err != nil || len(blocks) == 0 {
+				t.Fatalf("blocks of the stream: %v, %v", blocks, err)
+			}
+			damage(t, blocks[0])
+			out := program.Run(t, u.Setting, "replay", "--rebuild")
+			if out.Status != program.ExitError || !strings.Contains(out.Stderr, "nothing was changed") {
+				t.Errorf("replay --rebuild: %v", out)
+			}
+			t.Log(out.Stderr)
+			u = program.StartUp(t, data)
+			requireSums(t, u, want)
+			mustStop(t, u)
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package system
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// mostNamed is how many of many runs an error names.
+const mostNamed = 10
+
+// describe says of which runs and kinds batches are.
+func (c *Client) describe(ctx context.Context, batches []schemas.Batches) string {
+	slices.SortFunc(batches, schemas.Batches.Compare)
+	names, err := c.namesByID(ctx)
+	if err != nil {
+		names = nil // ids say less, but enough
+	}
+	counts := map[string]map[string]uint64{} // by run, by kind
+	for _, b := range slices.Compact(batches) {
+		id := schemas.FormatID(b.RunID)
+		run := cmp.Or(names[id], id)
+		if counts[run] == nil {
+			counts[run] = map[string]uint64{}
+		}
+		counts[run][b.Kind] += b.Count()
+	}
+	var texts []string
+	for _, run := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, "run "+run+": "+describeKinds(counts[run]))
+	}
+	if more := len(texts) - mostNamed; more > 0 {
+		texts = append(texts[:mostNamed], fmt.Sprintf("%d more runs", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func describeKinds(counts map[string]uint64) string {
+	var texts []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, fmt.Sprintf("%s %d", kind, counts[kind]))
+	}
+	return "batches of " + strings.Join(texts, ", ")
+}
+
+// namesByID are the names of runs by their ids.
+func (c *Client) namesByID(ctx context.Context) (map[string]string, error) {
+	table, err := c.Table(ctx, "SELECT DISTINCT lower(leftPad(hex(run_id), 16, '0')) AS id, name FROM tap_store.run", nil)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(table.Rows))
+	for i := range table.Rows {
+		names[table.Get(i, "id").Exact] = table.Get(i, "name").Exact
+	}
+	return names, nil
+}
