@@ -1082,7 +1082,7 @@ func (r *UnseenRow) load(c []arrow.Array, i int) {
 	r.UnseenCount = loadUint64(c[8], i)
 }
 
-// HeartbeatRow is a row of heartbeat. One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign.
+// HeartbeatRow is a row of heartbeat. One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign, by the agent's clock where the rank's is off by a minute or more.
 type HeartbeatRow struct {
 	RunID       uint64 `parquet:"run_id"`                 // Run, as the hash of its name.
 	Rank        uint32 `parquet:"rank"`                   // Global rank of the process within the run.
@@ -1093,7 +1093,7 @@ type HeartbeatRow struct {
 	Step        uint32 `parquet:"step"`                   // Step under way, or the last one.
 	Seq         uint64 `parquet:"seq"`                    // Seq of the op's record at the rank; 0 when there was none.
 	OpID        uint64 `parquet:"op_id"`                  // The op under way, or the last one; 0 when there was none.
-	SinceTimeNs *int64 `parquet:"since_time_ns,optional"` // When that op began, by the rank's clock; null when there was none.
+	SinceTimeNs *int64 `parquet:"since_time_ns,optional"` // When that op began, by the same clock; null when there was none.
 }
 
 // Table returns the declaration of heartbeat.

@@ -68,7 +68,7 @@ type Answer struct {
 	Op          string `json:"op,omitempty"` // under way, or the last one; empty when there was none
 	SinceNs     int64  `json:"since_ns,omitempty"`
 	HeartbeatNs int64  `json:"heartbeat_ns,omitempty"`
-	NowNs       int64  `json:"now_ns,omitempty"` // the agent's clock, which is the process's, too
+	NowNs       int64  `json:"now_ns,omitempty"` // by the process's clock
 	Dropped     uint64 `json:"dropped,omitempty"`
 	Stacks      string `json:"stacks,omitempty"`
 }
@@ -216,7 +216,7 @@ func outcome(answered uint32) string {
 func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
 	answer.State = StateUntold
 	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step, head.CurrentTimeNs, head.HeartbeatNs
-	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano(), head.DroppedCount
+	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano()-s.behind.Load(), head.DroppedCount
 	if s.poked.op != head.CurrentOp || s.poked.name == "" {
 		s.poked.op, s.poked.name = head.CurrentOp, opName(s.in, head.CurrentOp)
 	}

@@ -88,6 +88,7 @@ type sign struct {
 	Seq     uint32 `json:"seq"`
 	SinceNs int64  `json:"since_ns"`
 	Call    uint32 `json:"call,omitempty"`
+	Behind  int64  `json:"behind_ns,omitempty"` // of these times behind the agent's clock
 }
 
 // States of heartbeat.state.
@@ -97,19 +98,21 @@ const (
 	heartDied    = "died"
 )
 
-func signOf(head *schemas.SpoolHead, state string) *sign {
-	return &sign{State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs, Call: head.CurrentCall}
+func (s *served) signOf(head *schemas.SpoolHead, state string) *sign {
+	return &sign{Behind: s.behind.Load(), State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs, Call: head.CurrentCall}
 }
 
 func (t *translator) heartbeat(s *sign) error {
 	row := schemas.HeartbeatRow{
-		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: s.TimeNs,
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: s.TimeNs + s.Behind,
 		State: s.State, Step: s.Step, Seq: uint64(s.Seq),
 	}
 	row.OpID, _ = at(t.known.ops, s.Op)
 	if row.OpID != 0 {
-		row.SinceTimeNs = &s.SinceNs
+		since := s.SinceNs + s.Behind
+		row.SinceTimeNs = &since
 	}
+	t.Behind = s.Behind
 	return measure(t.out, &t.out.heartbeat, &t.out.rows, row.EventTimeNs, &row.Batch, &row, 0)
 }
 

@@ -13,6 +13,7 @@ type life struct {
 	at      time.Time     // of the last look
 	silence time.Duration // in which the signs stayed the same
 	held    bool          // the lock was seen to be held: once it is not, the process is gone
+	behind  time.Duration // of the process's clock behind the agent's, if that is more than noise
 }
 
 // signs are the fields of the header that only a living process changes.
@@ -30,7 +31,23 @@ func (l *life) isOver(head *schemas.SpoolHead, held bool, now time.Time, cfg *Co
 		// An agent that was itself stopped heard nothing, and would take that for silence.
 		l.silence += min(now.Sub(l.at), 2*cfg.ScanEvery)
 	}
+	// A sign of life is fresh if it came since a look just now, and so, most likely, is that of a process just met.
+	if l.at.IsZero() && held || seen.heartbeatNs != l.signs.heartbeatNs && now.Sub(l.at) <= 2*cfg.ScanEvery {
+		l.compare(now.Sub(time.Unix(0, seen.heartbeatNs)))
+	}
 	wasHeld := l.held
 	l.signs, l.at, l.held = seen, now, held
 	return !held && (wasHeld || l.silence >= cfg.DeadAfter)
+}
+
+// compare takes in how far the process's clock was behind as it gave a sign of life. What is less than the noise changes
+// nothing, so that times that are corrected by it keep their order.
+func (l *life) compare(behind time.Duration) {
+	const noise = time.Minute
+	switch {
+	case behind.Abs() < noise:
+		l.behind = 0
+	case (behind - l.behind).Abs() >= noise:
+		l.behind = behind
+	}
 }

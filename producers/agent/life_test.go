@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/internal/dev/testbed"
+	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -97,4 +98,38 @@ func TestAProcessThatLostItsLockIsDeadAtOnce(t *testing.T) {
 		return empty(t, root)()
 	})
 	onceEach(t, l, 1, 1, 4)
+}
+
+func TestSignsOfLifeHaveTheAgentsTimeWhereTheProcesssIsFarOff(t *testing.T) {
+	t.Parallel()
+	for name, off := range clocks() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const doing = 10 * time.Second
+			root, l := t.TempDir(), newLog(t)
+			begin := time.Now()
+			s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, Started: begin.Add(off)})
+			s.Head.CurrentOp, s.Head.CurrentTimeNs = s.Op("Torch.a.0.forward"), begin.Add(off-doing).UnixNano()
+			s.WriteHead()
+			cfg := config(t, root, l)
+			cfg.HeartbeatEvery = time.Millisecond
+			serveUntil(t, cfg, func() bool {
+				s.Head.HeartbeatNs = time.Now().Add(off).UnixNano()
+				s.WriteHead()
+				return len(rows[schemas.HeartbeatRow](l)) > 3
+			})
+			again := agent.New(cfg) // which knows the offset from before
+			runUntil(t, again, func() bool {
+				answers := again.Ask(&agent.Request{RunID: schemas.RunID("bad"), Sequence: 5, Do: agent.DoPoke})
+				return len(answers) == 1 && time.Duration(answers[0].NowNs-answers[0].HeartbeatNs).Abs() < 2*time.Minute
+			})
+			s.Close()
+			serveUntil(t, cfg, empty(t, root))
+			for _, r := range rows[schemas.HeartbeatRow](l) {
+				if late := time.Unix(0, r.EventTimeNs).Sub(begin); late.Abs() > 2*time.Minute || r.SinceTimeNs == nil || r.EventTimeNs-*r.SinceTimeNs < doing.Nanoseconds() {
+					t.Errorf("sign of life %+v, %v after the beginning by the agent's clock, want it within minutes and an op of %v", r, late, doing)
+				}
+			}
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -56,7 +57,8 @@ type served struct {
 	workedAt  time.Time // when something was published
 	aliveAt   time.Time // when the process was looked for
 	life      life
-	gone      bool // the process is over without a word
+	behind    atomic.Int64 // of life, for others
+	gone      bool         // the process is over without a word
 }
 
 // stall is a record that is not written while others behind it are.
@@ -186,7 +188,12 @@ func (s *served) open(ctx context.Context) error {
 		state: &state{}, generation: generation, known: &catalogue{}, counts: s.counts,
 		out: newBatches(id, s.cfg.BatchRows), from: &segments{in: s.in, rows: uint64(head.SegmentRows)},
 	}
-	return s.resume(ctx)
+	if err := s.resume(ctx); err != nil {
+		return err
+	}
+	s.life.behind = time.Duration(s.t.Behind)
+	s.behind.Store(s.t.Behind)
+	return nil
 }
 
 func (s *served) openFolder() error {

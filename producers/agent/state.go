@@ -14,11 +14,12 @@ type state struct {
 	TimeNs      int64             `json:"time_ns"`  // of the last record that has one
 	Programs    []uint64          `json:"programs"` // handed over
 	Tallies     []uint64          `json:"tallies,omitempty"`
-	Dropped     uint64            `json:"dropped"`       // of the header's count, reported in rows of step
-	Adrift      bool              `json:"adrift"`        // records belong to a step without a known beginning
-	AdriftCount uint64            `json:"adrift_count"`  // of those
-	Closed      bool              `json:"closed"`        // the process's end is reported
-	Tensors     uint64            `json:"tensors_total"` // rows of tensor so far
+	Dropped     uint64            `json:"dropped"`             // of the header's count, reported in rows of step
+	Behind      int64             `json:"behind_ns,omitempty"` // of the process's clock, by the last sign of life
+	Adrift      bool              `json:"adrift"`              // records belong to a step without a known beginning
+	AdriftCount uint64            `json:"adrift_count"`        // of those
+	Closed      bool              `json:"closed"`              // the process's end is reported
+	Tensors     uint64            `json:"tensors_total"`       // rows of tensor so far
 }
 
 // sent says whether a program or tally is among those that were handed over before, and notes that it is now.

@@ -38,6 +38,7 @@ func (s *served) dead(head schemas.SpoolHead, now time.Time) bool {
 	if !s.gone && now.Sub(s.aliveAt) >= s.cfg.ScanEvery {
 		s.aliveAt = now
 		s.gone = s.life.isOver(&head, s.header.isHeld(), now, s.cfg)
+		s.behind.Store(int64(s.life.behind))
 	}
 	return s.gone
 }
@@ -114,13 +115,13 @@ func (s *served) due(head *schemas.SpoolHead, now time.Time, over bool) *window 
 	records := s.frontier - s.t.Position
 	age := now.Sub(s.since)
 	w := &window{Number: s.t.Window + 1, From: s.t.Position, To: s.frontier, Definitions: -1, Skipped: s.skipped}
-	beats := !over && now.Sub(s.signAt) >= s.cfg.HeartbeatEvery && head.HeartbeatNs != s.signNs
+	beats := !over && (s.behind.Load() != s.t.Behind || now.Sub(s.signAt) >= s.cfg.HeartbeatEvery && head.HeartbeatNs != s.signNs)
 	if beats {
-		w.Sign = signOf(head, heartRunning)
+		w.Sign = s.signOf(head, heartRunning)
 	}
 	switch {
 	case over && s.frontier >= s.end(head):
-		w.Closes, w.Dropped, w.Sign = true, head.DroppedCount, signOf(head, heartDied)
+		w.Closes, w.Dropped, w.Sign = true, head.DroppedCount, s.signOf(head, heartDied)
 		if head.State == stateEnded {
 			w.Sign.State = heartEnded
 		}

@@ -1,4 +1,4 @@
--- Question: One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign.
+-- Question: One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign, by the agent's clock where the rank's is off by a minute or more.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS tap_store.heartbeat
     `step` UInt32 COMMENT 'Step under way, or the last one.' CODEC(Delta, ZSTD(1)),
     `seq` UInt64 COMMENT 'Seq of the op''s record at the rank; 0 when there was none.' CODEC(Delta, ZSTD(1)),
     `op_id` UInt64 COMMENT 'The op under way, or the last one; 0 when there was none.' CODEC(ZSTD(1)),
-    `since_time_ns` Nullable(Int64) COMMENT 'When that op began, by the rank''s clock; null when there was none.' CODEC(ZSTD(1)),
+    `since_time_ns` Nullable(Int64) COMMENT 'When that op began, by the same clock; null when there was none.' CODEC(ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = MergeTree
