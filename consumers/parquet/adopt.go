@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 
@@ -16,9 +15,9 @@ import (
 // strays looks after the files that no line of the manifest names: those of a crash between the
 // renaming of a file and its line, and all whose lines were lost.
 func (w *Writer) strays(ctx context.Context, files map[string]entry, r *Recovery) error {
-	found, err := fs.Glob(os.DirFS(w.cfg.Dir), "event=*/run=*/*")
+	found, err := w.names()
 	if err != nil {
-		return fmt.Errorf("list files: %w", err)
+		return err
 	}
 	r.Anew = r.Anew && len(found) > 0
 	for _, name := range found {
@@ -60,8 +59,8 @@ func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
 }
 
 // describe reads all of a file.
-func (w *Writer) describe(ctx context.Context, e *entry) error {
-	f, err := os.Open(w.path(e.File))
+func (a folder) describe(ctx context.Context, e *entry) error {
+	f, err := os.Open(a.path(e.File))
 	if err != nil {
 		return err
 	}
@@ -79,14 +78,14 @@ func (w *Writer) describe(ctx context.Context, e *entry) error {
 		return err
 	}
 	e.Size, e.Rows, e.Batches = info.Size(), file.NumRows(), entrySpans(spansOf(e.Kind, uint64(e.Run), batches))
-	if e.Footer, err = footerBytes(w.path(e.File), e.Size); err != nil {
+	if e.Footer, err = footerBytes(a.path(e.File), e.Size); err != nil {
 		return err
 	}
-	if e.Hash, err = w.hash(ctx, *e); err != nil {
+	if e.Hash, err = a.hash(ctx, *e); err != nil {
 		return err
 	}
 	rows := int64(0)
-	err = w.readFile(ctx, *e, func(m schemas.Message) bool { rows += int64(m.Header.Rows); return true })
+	err = a.readFile(ctx, *e, func(m schemas.Message) bool { rows += int64(m.Header.Rows); return true })
 	if err == nil && rows != e.Rows {
 		err = fmt.Errorf("it has %d rows, its batches %d", e.Rows, rows)
 	}

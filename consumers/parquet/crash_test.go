@@ -119,7 +119,7 @@ func runChild(t *testing.T, dir string, lifetime time.Duration, acknowledged map
 func wantBatchesOnce(t *testing.T, w *Writer, kind string, last uint64) {
 	t.Helper()
 	count := map[uint64]int{}
-	for m, err := range w.Messages(t.Context(), kind) {
+	for m, err := range Saved(t.Context(), w.cfg.Dir, kind) {
 		must(t, err)
 		count[m.Header.Identity.Batch]++
 	}

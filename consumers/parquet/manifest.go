@@ -129,6 +129,11 @@ func (m *manifest) read() (entries []entry, damaged int, err error) {
 	if _, err := io.ReadFull(io.NewSectionReader(m.file, 0, m.size), text); err != nil {
 		return nil, 0, fmt.Errorf("read manifest: %w", err)
 	}
+	entries, damaged = parseLines(text)
+	return entries, damaged, nil
+}
+
+func parseLines(text []byte) (entries []entry, damaged int) {
 	for line := range bytes.Lines(text) {
 		e, err := parseLine(bytes.TrimSuffix(line, []byte("\n")))
 		if err != nil {
@@ -137,7 +142,7 @@ func (m *manifest) read() (entries []entry, damaged int, err error) {
 		}
 		entries = append(entries, e)
 	}
-	return entries, damaged, nil
+	return entries, damaged
 }
 
 // add appends lines and returns when they are durable. After an error none of them counts.

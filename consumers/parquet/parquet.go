@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -31,6 +30,7 @@ import (
 // Writer stores messages in the archive. Write may be called by several
 // goroutines at once; calls for one kind wait for each other.
 type Writer struct {
+	folder
 	cfg      Config
 	lock     *os.File
 	manifest *manifest
@@ -57,7 +57,7 @@ func New(cfg Config) (*Writer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configure archive: %w", err)
 	}
-	w := &Writer{cfg: cfg, ledger: schemas.NewLedger(), shelves: make(map[string]*shelf), synced: make(map[string]bool)}
+	w := &Writer{folder: folder(cfg.Dir), cfg: cfg, ledger: schemas.NewLedger(), shelves: make(map[string]*shelf), synced: make(map[string]bool)}
 	for _, t := range schemas.Tables() {
 		w.shelves[t.Kind()] = &shelf{table: t, form: newForm(t)}
 	}
@@ -210,5 +210,4 @@ func (w *Writer) Close() error {
 	return err
 }
 
-func (w *Writer) path(name string) string { return filepath.Join(w.cfg.Dir, filepath.FromSlash(name)) }
-func (w *Writer) tmp(name string) string  { return filepath.Join(w.cfg.Dir, "tmp", name) }
+func (w *Writer) tmp(name string) string { return w.path("tmp/" + name) }

@@ -70,7 +70,7 @@ func kill(t *testing.T, w *Writer) {
 func rowsOf(t *testing.T, w *Writer, kind string) []string {
 	t.Helper()
 	var rows []string
-	for m, err := range w.Messages(t.Context(), kind) {
+	for m, err := range Saved(t.Context(), w.cfg.Dir, kind) {
 		must(t, err)
 		record, err := m.Record()
 		must(t, err)

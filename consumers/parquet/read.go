@@ -1,14 +1,18 @@
 package parquet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,43 +21,86 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Messages reads the archive back as its original messages, with their identities, so that tables
-// can be filled again when the stream no longer has them. Without kinds it reads all. The rows are
-// the same; the bytes of a message may differ from the original. It ends after an error. Writing
-// may go on meanwhile. No command uses it yet: tests prove by it that the archive has all published
-// rows.
-func (w *Writer) Messages(ctx context.Context, kinds ...string) iter.Seq2[schemas.Message, error] {
+// folder is that of an archive.
+type folder string
+
+func (a folder) path(name string) string { return filepath.Join(string(a), filepath.FromSlash(name)) }
+
+// Saved reads the archive in a folder back as its original messages, with their identities, so that a
+// stream and tables can be made of it alone. Without kinds it reads all. The rows are the same; the
+// bytes of a message may differ from the original. An error names a file that is not as it was
+// written, of which it gives no message; the other files follow. It changes nothing in the folder,
+// and somebody may write to it meanwhile.
+func Saved(ctx context.Context, dir string, kinds ...string) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
-		entries, err := w.entries()
+		a := folder(dir)
+		files, err := a.saved()
 		if err != nil {
-			yield(schemas.Message{}, err)
+			yield(schemas.Message{}, fmt.Errorf("read archive %s: %w", dir, err))
 			return
 		}
-		for _, e := range entries {
+		for _, e := range files {
 			if len(kinds) > 0 && !slices.Contains(kinds, e.Kind) {
 				continue
 			}
-			err := w.readFile(ctx, e, func(m schemas.Message) bool { return yield(m, nil) })
-			if errors.Is(err, errStop) {
-				return
+			err := a.checkSaved(ctx, &e)
+			if err == nil {
+				err = a.readFile(ctx, e, func(m schemas.Message) bool { return yield(m, nil) })
 			}
-			if err != nil {
-				yield(schemas.Message{}, fmt.Errorf("read %s: %w", e.File, err))
+			if errors.Is(err, errStop) || err != nil && !yield(schemas.Message{}, fmt.Errorf("read %s: %w", a.path(e.File), err)) {
 				return
 			}
 		}
 	}
 }
 
+// saved are the files of the archive in the order in which they were written, those without a line of the manifest too.
+func (a folder) saved() ([]entry, error) {
+	text, err := os.ReadFile(a.path("manifest"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	lines, _ := parseLines(text)
+	listed, _ := current(lines)
+	names, err := a.names()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if kind, run, ok := placeOf(name); ok && listed[name].File == "" {
+			listed[name] = entry{File: name, Kind: kind, Run: id(run)}
+		}
+	}
+	return slices.SortedFunc(maps.Values(listed), func(a, b entry) int {
+		return cmp.Or(strings.Compare(path.Base(a.File), path.Base(b.File)), strings.Compare(a.File, b.File))
+	}), nil
+}
+
+func (a folder) names() ([]string, error) {
+	names, err := fs.Glob(os.DirFS(string(a)), "event=*/run=*/*")
+	if err != nil {
+		return nil, fmt.Errorf("list files: %w", err)
+	}
+	return names, nil
+}
+
+// checkSaved holds a file against its line, or describes it where it has none.
+func (a folder) checkSaved(ctx context.Context, e *entry) error {
+	if e.Size == 0 {
+		return a.describe(ctx, e)
+	}
+	return a.checkAll(ctx, *e)
+}
+
 // errStop says that the reader of messages wants no more: reading ends without an error.
 var errStop = errors.New("no more messages wanted")
 
-func (w *Writer) readFile(ctx context.Context, e entry, yield func(schemas.Message) bool) error {
+func (a folder) readFile(ctx context.Context, e entry, yield func(schemas.Message) bool) error {
 	read, known := readers()[e.Kind]
 	if !known {
 		return fmt.Errorf("unknown kind %s", e.Kind)
 	}
-	f, err := os.Open(w.path(e.File))
+	f, err := os.Open(a.path(e.File))
 	if err != nil {
 		return err
 	}

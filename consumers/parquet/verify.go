@@ -67,16 +67,16 @@ func (w *Writer) expel(e entry, reason error) error {
 	return nil
 }
 
-func (w *Writer) checkAll(ctx context.Context, e entry) error {
-	hash, err := w.hash(ctx, e)
+func (a folder) checkAll(ctx context.Context, e entry) error {
+	hash, err := a.hash(ctx, e)
 	if err == nil && hash != e.Hash {
 		err = fmt.Errorf("checksum is %016x, want %016x", uint64(hash), uint64(e.Hash))
 	}
 	return err
 }
 
-func (w *Writer) hash(ctx context.Context, e entry) (id, error) {
-	f, err := os.Open(w.path(e.File))
+func (a folder) hash(ctx context.Context, e entry) (id, error) {
+	f, err := os.Open(a.path(e.File))
 	if err != nil {
 		return 0, err
 	}

@@ -157,7 +157,7 @@ func tallyArchive(ctx context.Context, dir string) (*tally, error) {
 		err = errors.Join(err, fmt.Errorf("%d files of the archive are damaged", damaged))
 	}
 	t := newTally()
-	for m, readErr := range w.Messages(ctx) {
+	for m, readErr := range parquet.Saved(ctx, dir) {
 		if readErr == nil {
 			readErr = t.add(m)
 		}

@@ -1,0 +1,75 @@
+package delivery
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+)
+
+func TestArchiveAloneMakesTheStreamAndTheTablesAgain(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	u := program.StartUp(t, data, "--archive-age", "100ms")
+	sources := twoRuns(t, u)
+	want := sums(t, u)
+	mustStop(t, u)
+	for _, lost := range [][]string{{"engine"}, {"nats", "engine"}} {
+		t.Log(lost)
+		for _, name := range lost {
+			if err := os.RemoveAll(filepath.Join(data, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := program.Run(t, u.Setting, "restore")
+		if out.Status != 0 || !strings.Contains(out.Stdout, "restored ") {
+			t.Fatalf("restore: %v", out)
+		}
+		t.Log(out.Stdout)
+		u = program.StartUp(t, data, "--archive-age", "100ms")
+		requireSums(t, u, want)
+		mustStop(t, u)
+	}
+	elsewhere := t.TempDir()
+	out := program.Run(t, program.Setting{Data: elsewhere}, "restore", "--from", filepath.Join(data, "archive"))
+	if out.Status != 0 {
+		t.Fatalf("restore --from: %v", out)
+	}
+	u = program.StartUp(t, elsewhere, "--archive-age", "100ms")
+	requireSums(t, u, want)
+	requireEqual(t, u, sources)
+}
+
+func TestRestoreLeavesOutDamagedFilesAndNamesThem(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	u := program.StartUp(t, data, "--archive-age", "100ms")
+	twoRuns(t, u)
+	mustStop(t, u)
+	files, err := filepath.Glob(filepath.Join(data, "archive", "event=tensor", "run=*", "*.parquet"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("files of the archive: %v, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(files[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := program.Setting{Data: t.TempDir()}
+	out := program.Run(t, elsewhere, "restore", "--from", filepath.Join(data, "archive"))
+	if out.Status != program.ExitError || !strings.Contains(out.Stderr, filepath.Base(files[0])) || !strings.Contains(out.Stdout, "restored ") {
+		t.Errorf("restore of a damaged archive: %v", out)
+	}
+	if out := program.Run(t, elsewhere, "restore", "--from", filepath.Join(data, "missing")); out.Status != program.ExitError || !strings.Contains(out.Stderr, "no such file") {
+		t.Errorf("restore of no archive: %v", out)
+	}
+	u = program.StartUp(t, elsewhere.Data)
+	if got := u.Query(t, "SELECT uniqExact(run) FROM tap.tensors")[0][0]; got == "0" {
+		t.Errorf("%s runs were restored beside the damaged file", got)
+	}
+}
