@@ -42,7 +42,11 @@ machine only and keep their data in the data folder.`,
 				return err
 			}
 			return s.Run(cmd.Context(), func(e system.Endpoint) error {
-				return a.announce(e, s.Budget(), cfg.Serve.Spool, time.Since(begin))
+				spool := cfg.Serve.Spool
+				if !s.ReadsSpool() {
+					spool += ", not read: see above"
+				}
+				return a.announce(e, s.Budget(), spool, time.Since(begin))
 			})
 		},
 	}

@@ -49,6 +49,9 @@ func TestASecondSystemLeavesTheSpoolsOfTheFirstAlone(t *testing.T) {
 	if said := second.Stderr.String(); strings.Count(said, holder) != 1 || !strings.Contains(said, "--spool or TENSORTAP_SPOOL") {
 		t.Errorf("the second system says %s, want once %q", said, holder)
 	}
+	if said := second.Stdout.String(); !strings.Contains(said, root+", not read: see above\n") || strings.Contains(first.Stdout.String(), "not read") {
+		t.Errorf("the second system says %s, want that it does not read %s", said, root)
+	}
 	second.Query(t, "SELECT 1") // and goes on without
 
 	marker := filepath.Join(t.TempDir(), "marker")

@@ -24,6 +24,8 @@ type System struct {
 	started time.Time
 	nats    *embedded.NATS   // nil with a server elsewhere
 	engine  *embedded.Engine // nil with a server elsewhere
+
+	readsSpool bool
 }
 
 // New checks the configuration. It starts nothing and touches no file.
@@ -36,6 +38,10 @@ func New(cfg Config) (*System, error) {
 
 // Budget is how much disk the system may use; known once Run calls ready.
 func (s *System) Budget() Budget { return s.budget }
+
+// ReadsSpool says whether the processes of this host are published, or their spools are left to another system; known
+// once Run calls ready.
+func (s *System) ReadsSpool() bool { return s.readsSpool }
 
 // Run runs the system until ctx ends, and then stores what was received. It
 // calls ready once others can use it. Nobody else can use the folder meanwhile.
@@ -196,6 +202,7 @@ func (s *System) server(client *Client) (func(context.Context) error, error) {
 		return func(context.Context) error { return nil }, nil
 	}
 	serving, err := client.newAgent(s.cfg.Serve)
+	s.readsSpool = serving.HasTaken()
 	return func(ctx context.Context) error { return client.serve(ctx, s.cfg.Serve, serving) }, err
 }
 

@@ -136,6 +136,9 @@ func (a *Agent) Take() error {
 	return err
 }
 
+// HasTaken says after Take whether it took the root.
+func (a *Agent) HasTaken() bool { return a.taken != nil }
+
 // enter opens the root, which is then this agent's to serve.
 func (a *Agent) enter() (*os.Root, error) {
 	root, err := openRoot(a.cfg.Root)

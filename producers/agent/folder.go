@@ -88,7 +88,7 @@ func folderFault(info fs.FileInfo) error {
 	case owner != os.Geteuid():
 		return &faultError{
 			text:   fmt.Sprintf("belongs to user %d and not to this one, %d", owner, os.Geteuid()),
-			remedy: "remove it",
+			remedy: "run this as that user, remove it",
 		}
 	case info.Mode().Perm()&othersWrite != 0:
 		return &faultError{

@@ -30,7 +30,7 @@ def _fault(found: os.stat_result) -> str:
     if stat.S_ISLNK(found.st_mode):
         return "is a symbolic link: name the folder that it stands for, remove it"
     if found.st_uid != os.geteuid():
-        return f"belongs to user {found.st_uid} and not to this one, {os.geteuid()}: remove it"
+        return f"belongs to user {found.st_uid} and not to this one, {os.geteuid()}: run this as that user, remove it"
     if found.st_mode & _OTHERS_WRITE:
         mode = stat.S_IMODE(found.st_mode)
         return f"may be written by other users (mode {mode:04o}): chmod go-w it if all in it is yours, remove it"
