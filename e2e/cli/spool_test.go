@@ -3,8 +3,10 @@ package cli
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
@@ -63,5 +65,45 @@ func TestASecondSystemLeavesTheSpoolsOfTheFirstAlone(t *testing.T) {
 	}
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("the program ran, and would have been recorded by the other system")
+	}
+}
+
+// madeByAnother makes the folder for all to write, as a second user does who comes first; only root can be two users.
+func madeByAnother(tb testing.TB, folder string) (fault string) {
+	tb.Helper()
+	const nobody = 65534
+	cmd := exec.CommandContext(tb.Context(), "mkdir", "-m", "0777", folder)
+	fault = "may be written by other users (mode 0777)"
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		fault = "belongs to user 65534 and not to this one, 0"
+	} else {
+		tb.Log("not root: the folder is this user's own, and open to all")
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("make a folder as another: %v\n%s", err, out)
+	}
+	return fault
+}
+
+func TestTheDefaultSpoolsThatAnotherUserMadeFirstAreRefused(t *testing.T) {
+	t.Parallel()
+	shared, err := os.MkdirTemp("", "sticky-") //nolint:usetesting // others cannot enter the folders of a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(shared) })
+	if err := os.Chmod(shared, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(shared, fmt.Sprintf("tensortap-%d", os.Getuid()))
+	fault := madeByAnother(t, root)
+	s := program.Setting{Data: filepath.Join(t.TempDir(), "tap"), Env: []string{"TENSORTAP_SPOOL=", "XDG_RUNTIME_DIR=", "TMPDIR=" + shared}}
+	out := program.Run(t, s, "up")
+	if out.Status != 2 || !strings.Contains(out.Stderr, root) || !strings.Contains(out.Stderr, fault) {
+		t.Errorf("up: %v, want status 2 and that %s %s", out, root, fault)
+	}
+	if _, err := os.Stat(s.Data); err == nil {
+		t.Error("up has begun to make its data folder")
 	}
 }
