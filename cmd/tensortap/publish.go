@@ -173,6 +173,12 @@ func (a *app) tellPublished(request system.PublishRequest, r system.PublishResul
 	if r.Already < r.Dumps {
 		fmt.Fprintf(a.stdout, "run %s: published %d rows of %d steps of ranks in %d messages\n", run, r.Rows, r.Dumps-r.Already, r.Messages)
 	}
+	if r.Again > 0 {
+		fmt.Fprintf(a.stdout, "run %s: %d of these were published before, the tables had lost them\n", run, r.Again)
+	}
+	if r.Unchecked != nil {
+		fmt.Fprintf(a.stderr, "warning: it is not known whether the tables still hold the steps that were published before: %v\n", r.Unchecked)
+	}
 	if r.Already > 0 {
 		fmt.Fprintf(a.stdout, "run %s: %d of %d steps of ranks were published before, nothing changes\n", run, r.Already, r.Dumps)
 	}

@@ -128,7 +128,7 @@ func touch(tb testing.TB, dir string, at time.Time) {
 	}
 }
 
-// forget empties the bucket of sources and lets the stream's memory of message ids pass. It returns how many messages the stream holds.
+// forget empties the bucket of sources, and forgets ids.
 func forget(tb testing.TB, u *program.Up) uint64 {
 	tb.Helper()
 	js := program.ConnectStream(tb, u.Endpoint.NATS)
@@ -145,6 +145,13 @@ func forget(tb testing.TB, u *program.Up) uint64 {
 			tb.Fatal(err)
 		}
 	}
+	return forgetIDs(tb, u)
+}
+
+// forgetIDs lets the stream's memory of message ids pass. It returns how many messages the stream holds.
+func forgetIDs(tb testing.TB, u *program.Up) uint64 {
+	tb.Helper()
+	js := program.ConnectStream(tb, u.Endpoint.NATS)
 	stream, err := js.Stream(tb.Context(), pipelines.StreamName)
 	if err != nil {
 		tb.Fatal(err)

@@ -73,3 +73,27 @@ func TestRestoreLeavesOutDamagedFilesAndNamesThem(t *testing.T) {
 		t.Errorf("%s runs were restored beside the damaged file", got)
 	}
 }
+
+func TestPublishingAgainStoresWhatTheTablesLost(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	u := program.StartUp(t, data, "--archive-age", "100ms")
+	sources := twoRuns(t, u)
+	want := sums(t, u)
+	program.Execute(t, u, "TRUNCATE TABLE tap_store.tensor")
+	mustStop(t, u) // a running consumer remembers which batches it stored
+	u = program.StartUp(t, data, "--archive-age", "100ms")
+	out := program.Run(t, u.Setting, "publish", "msprobe", sources[0].dir, "--run", sources[0].run)
+	if out.Status != program.ExitError || !strings.Contains(out.Stderr, "tensortap replay") {
+		t.Errorf("publish of what the stream took a moment ago and the tables lost: %v", out)
+	}
+	forgetIDs(t, u)
+	for _, s := range sources {
+		u.Publish(t, s.dir, s.run)
+	}
+	u.Settle(t)
+	requireSums(t, u, want)
+	if out := program.Run(t, u.Setting, "publish", "msprobe", sources[0].dir, "--run", sources[0].run); out.Status != 0 || !publishedNothing(out) {
+		t.Errorf("publish of what is stored: %v", out)
+	}
+}

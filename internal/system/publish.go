@@ -44,7 +44,9 @@ func (r PublishRequest) validate() error {
 type PublishResult struct {
 	Run          string
 	Dumps        int   // steps of ranks that were found
-	Already      int   // of those, published before with the same content
+	Already      int   // of those, published before with the same content, and stored
+	Again        int   // of those, published before and lost by the tables since
+	Unchecked    error // why it is not known whether the tables hold those that were published before
 	Messages     int64 // acknowledged by the stream
 	Rows         int64
 	Oversized    int64    // messages that no stream takes, put aside as dead letters
@@ -123,23 +125,30 @@ func (p *publishing) run(ctx context.Context) error {
 	count := p.publisher.Metrics().Snapshot()
 	p.result.Messages, p.result.Rows = count.Published+count.Duplicates, p.rows.Load()
 	p.result.Oversized = count.DeadLetters
-	return err
+	if err != nil {
+		return err
+	}
+	return p.checkAgain(ctx)
 }
 
 // open claims every dump before a row of any is published, so that other
 // content is refused as a whole.
 func (p *publishing) open(ctx context.Context) error {
+	var before published
 	for _, dump := range p.found.Dumps {
 		source, claim, err := p.claim(ctx, dump)
 		if err != nil {
 			return err
 		}
 		if claim.Done {
-			p.result.Already++
+			before.sources, before.claims = append(before.sources, source), append(before.claims, claim)
 			continue
 		}
 		p.sources, p.claims = append(p.sources, source), append(p.claims, claim)
 		p.all += source.Bytes
+	}
+	if len(before.claims) > 0 {
+		p.again(ctx, before)
 	}
 	return nil
 }
