@@ -1,23 +1,32 @@
 package schemas
 
+import "hash/crc32"
+
 // The spool hands the events of a model's process to the agent: a folder of files, read while they
 // are written and readable after the process was killed. The layout stands here once; Go readers,
 // the Python writer's offsets and the C kernel's header are generated from it.
 
 // Sizes of the spool's files.
 const (
-	SpoolVersion       = 1
-	SpoolMagic         = "TAPSPOOL"
-	SpoolHeaderBytes   = 4096
-	SpoolRecordBytes   = 64
-	SpoolCommitOffset  = 60      // u32 of each record: 0 until the rest of the record is written, then its kind
-	SpoolSegmentRows   = 1 << 15 // records of a full-sized segment: 2 MiB
-	SpoolAgentOffset   = 1024    // of the header page: fields of the agent
-	SpoolControlOffset = 2048    // of the header page: request of the agent to the process
-	SpoolControlBytes  = 1776    // of the text behind that, at most
-	SpoolAnswerOffset  = 3840    // of the header page: answer of the process
-	SpoolAnswerBytes   = 224     // of the text behind that, at most
+	SpoolVersion          = 2
+	SpoolUncheckedVersion = 1 // its records have no checksum
+	SpoolMagic            = "TAPSPOOL"
+	SpoolHeaderBytes      = 4096
+	SpoolRecordBytes      = 64
+	SpoolCommitOffset     = 60      // u32 of each record: 0 until the rest of the record is written, then its kind and checksum
+	SpoolKindMask         = 0xff    // of the commit word; the other bits are those of the checksum, a CRC-32 that begins with the kind
+	SpoolSegmentRows      = 1 << 15 // records of a full-sized segment: 2 MiB
+	SpoolAgentOffset      = 1024    // of the header page: fields of the agent
+	SpoolControlOffset    = 2048    // of the header page: request of the agent to the process
+	SpoolControlBytes     = 1776    // of the text behind that, at most
+	SpoolAnswerOffset     = 3840    // of the header page: answer of the process
+	SpoolAnswerBytes      = 224     // of the text behind that, at most
 )
+
+// SpoolCommit returns the commit word of a record of that kind, by the bytes before the word.
+func SpoolCommit(kind uint32, record []byte) uint32 {
+	return kind | crc32.Update(kind, crc32.IEEETable, record[:SpoolCommitOffset])&^SpoolKindMask
+}
 
 // Answers of a process to a request.
 const (
@@ -83,7 +92,7 @@ type SpoolField struct {
 // SpoolRecord is one kind of record of 64 bytes; the last four bytes are the commit word.
 type SpoolRecord struct {
 	Name   string
-	Kind   uint32 // value of the commit word
+	Kind   uint32 // in the commit word
 	Doc    string
 	Fields []SpoolField
 }

@@ -1,6 +1,9 @@
 package schemas
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
+)
 
 func TestRecordsOfTheSpoolFitAndAreAligned(t *testing.T) {
 	t.Parallel()
@@ -30,6 +33,28 @@ func TestHeaderOfTheSpoolFitsBeforeTheAgentsPart(t *testing.T) {
 	for i, f := range header.Fields {
 		if at := len(SpoolMagic) + header.Offset(i); at%f.Type.Bytes() != 0 {
 			t.Errorf("%s lies at %d, not at a multiple of its width", f.Name, at)
+		}
+	}
+}
+
+func TestACommitWordShowsEveryFlippedBit(t *testing.T) {
+	t.Parallel()
+	for _, r := range SpoolRecords() {
+		record := make([]byte, SpoolRecordBytes)
+		for i := range record[:SpoolCommitOffset] {
+			record[i] = byte(i * int(r.Kind))
+		}
+		word := func() uint32 { return binary.LittleEndian.Uint32(record[SpoolCommitOffset:]) }
+		binary.LittleEndian.PutUint32(record[SpoolCommitOffset:], SpoolCommit(r.Kind, record))
+		if kind := word() & SpoolKindMask; kind != r.Kind || word() != SpoolCommit(kind, record) {
+			t.Errorf("%s: commit word %08x", r.Name, word())
+		}
+		for bit := range 8 * SpoolRecordBytes {
+			record[bit/8] ^= 1 << (bit % 8)
+			if word() == 0 || word() == SpoolCommit(word()&SpoolKindMask, record) {
+				t.Errorf("%s: bit %d is flipped and nothing shows it", r.Name, bit)
+			}
+			record[bit/8] ^= 1 << (bit % 8)
 		}
 	}
 }

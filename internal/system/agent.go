@@ -56,7 +56,7 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 	defer heard.Unsubscribe() //nolint:errcheck // the connection may be gone, and the subscription with it
 	err = serving.Run(ctx)
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {
-		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions could not be read",
+		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions and records could not be read",
 			counts.Rows.Load(), counts.Tensors.Load(), counts.Messages.Load(), counts.Damaged.Load()))
 	}
 	if err != nil && ctx.Err() == nil {

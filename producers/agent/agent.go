@@ -90,7 +90,7 @@ type Counts struct {
 	Rows      atomic.Uint64 // in those messages
 	Tensors   atomic.Uint64 // rows of tensor among them
 	Skipped   atomic.Uint64 // records that were reserved and never written
-	Damaged   atomic.Uint64 // definitions that could not be read
+	Damaged   atomic.Uint64 // definitions and records that could not be read
 	Failures  atomic.Uint64 // times that a folder could not be served
 }
 

@@ -77,8 +77,8 @@ func (h *header) check() error {
 		return errNotReady
 	}
 	head := h.load()
-	if head.Version != schemas.SpoolVersion {
-		return fmt.Errorf("the spool has version %d, this program reads %d: use a collector and an agent of the same release", head.Version, schemas.SpoolVersion)
+	if head.Version != schemas.SpoolVersion && head.Version != schemas.SpoolUncheckedVersion {
+		return fmt.Errorf("the spool has version %d, this program reads up to %d: use a collector and an agent of the same release", head.Version, schemas.SpoolVersion)
 	}
 	const mostRows = 1 << 24
 	if head.SegmentRows == 0 || head.SegmentRows > mostRows {

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -19,20 +20,29 @@ var errGone = errors.New("segment given up by its process")
 type segments struct {
 	in     *os.Root
 	rows   uint64 // of a segment
+	plain  bool   // records have no checksum
 	number uint64 // of the mapped one
 	memory []byte
 }
 
 func segmentName(number uint64) string { return fmt.Sprintf("%s%08d", segmentPrefix, number) }
 
-// kind is the commit word at the position: 0 while the record is not written.
+// damaged is the kind of a record whose checksum is not that of its content.
+const damaged = math.MaxUint32
+
+// kind is the kind of the record at the position: 0 while it is not written.
 func (s *segments) kind(position uint64) (uint32, error) {
 	record, err := s.record(position)
 	if err != nil {
 		return 0, err
 	}
 	// Fields before the commit word are written before it; the load keeps that order for the reader.
-	return atomic.LoadUint32((*uint32)(unsafe.Pointer(&record[schemas.SpoolCommitOffset]))), nil
+	word := atomic.LoadUint32((*uint32)(unsafe.Pointer(&record[schemas.SpoolCommitOffset])))
+	kind := word & schemas.SpoolKindMask
+	if word != 0 && !s.plain && word != schemas.SpoolCommit(kind, record) {
+		return damaged, nil
+	}
+	return kind, nil
 }
 
 // record is the memory of the record at the position, good until another segment is asked for.

@@ -186,7 +186,8 @@ func (s *served) open(ctx context.Context) error {
 	id := schemas.Identity{RunID: s.start.RunID, Rank: s.start.Rank, Epoch: s.start.Epoch}
 	s.t = &translator{
 		state: &state{}, generation: generation, known: &catalogue{}, counts: s.counts,
-		out: newBatches(id, s.cfg.BatchRows), from: &segments{in: s.in, rows: uint64(head.SegmentRows)},
+		out:  newBatches(id, s.cfg.BatchRows),
+		from: &segments{in: s.in, rows: uint64(head.SegmentRows), plain: head.Version == schemas.SpoolUncheckedVersion},
 	}
 	if err := s.resume(ctx); err != nil {
 		return err

@@ -38,8 +38,11 @@ func (t *translator) tensor(position uint64, memory []byte) (uint64, error) {
 	}
 	if r.Flags&schemas.SpoolLiteral != 0 {
 		t.literal(layout)
-	} else if err := t.statistics(&r, position, taken); err != nil {
+	} else if whole, err := t.statistics(&r, position, taken); err != nil {
 		return 0, err
+	} else if !whole {
+		t.damaged()
+		return taken, nil
 	}
 	step.Tensors++
 	t.Tensors++
@@ -67,17 +70,18 @@ func (t *translator) literal(layout layoutFacts) {
 	}
 }
 
-func (t *translator) statistics(r *schemas.SpoolTensor, position, taken uint64) error {
+// statistics fills in those of the record and its extensions, and says whether all of these could be read.
+func (t *translator) statistics(r *schemas.SpoolTensor, position, taken uint64) (whole bool, err error) {
 	row := &t.tensorRow
 	row.ValueMin, row.ValueMax = float64(r.ValueMin), float64(r.ValueMax)
 	row.ValueMean, row.ValueM2, row.ValueL1, row.ZeroCount = r.ValueMean, r.ValueM2, r.ValueL1, r.ZeroCount
 	for i := uint64(1); i < taken; i++ {
-		if err := t.extension(position + i); err != nil {
-			return err
+		if whole, err := t.extension(position + i); err != nil || !whole {
+			return false, err
 		}
 	}
 	onlyMeasured(row)
-	return nil
+	return true, nil
 }
 
 // onlyMeasured computes the norm, and clears statistics that the record did not measure.
@@ -94,15 +98,15 @@ func onlyMeasured(row *schemas.TensorRow) {
 	clearUnless(row.Measured&schemas.MeasuredZero, &row.ZeroCount)
 }
 
-// extension takes in a record that belongs to the tensor before it.
-func (t *translator) extension(position uint64) error {
+// extension takes in a record that belongs to the tensor before it, unless it is damaged.
+func (t *translator) extension(position uint64) (whole bool, err error) {
 	kind, err := t.from.kind(position)
-	if err != nil {
-		return err
+	if err != nil || kind == damaged {
+		return false, err
 	}
 	memory, err := t.from.record(position)
 	if err != nil {
-		return err
+		return false, err
 	}
 	row := &t.tensorRow
 	switch kind {
@@ -123,7 +127,7 @@ func (t *translator) extension(position uint64) error {
 		d.Load(memory)
 		row.Digest, row.DigestKind = d.Digest, uint8(d.DigestKind) //nolint:gosec // few kinds
 	}
-	return nil
+	return true, nil
 }
 
 // finiteNorm is the root of the sum of squares of elements of that mean.

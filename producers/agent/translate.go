@@ -10,6 +10,7 @@ import (
 const (
 	reasonFull      = "the spool was full, or a write to it failed"
 	reasonUndefined = "a definition could not be read"
+	reasonDamaged   = "the checksum of a record was wrong"
 	reasonAdrift    = "the record that their step begins was given up or dropped"
 	reasonUnwritten = "records were reserved and never written"
 	reasonGivenUp   = "records were given up, as no agent read them"
@@ -56,6 +57,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		t.tallied(memory)
 	case schemas.SpoolPayloadKind:
 		return 1, t.payload(memory)
+	case damaged:
+		t.damaged()
 	}
 	return 1, nil // padding; extensions of a tensor that was never written
 }
@@ -72,6 +75,14 @@ func (t *translator) step() *openStep {
 		t.Step = newStep(0)
 	}
 	return t.Step
+}
+
+// damaged counts a record whose checksum is wrong.
+func (t *translator) damaged() {
+	t.counts.Damaged.Add(1)
+	if step := t.step(); step != nil {
+		step.lose(1, reasonDamaged)
+	}
 }
 
 func (t *translator) op(memory []byte) {

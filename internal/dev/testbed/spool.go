@@ -247,7 +247,11 @@ func (s *Spool) Commit(position uint64, kind uint32, r Record) {
 	segment, at := s.segments[position/rows], int64(position%rows)*schemas.SpoolRecordBytes
 	_, err := segment.WriteAt(memory[:schemas.SpoolCommitOffset], at)
 	s.must(err)
-	binary.LittleEndian.PutUint32(memory[schemas.SpoolCommitOffset:], kind)
+	word := kind
+	if s.Head.Version > schemas.SpoolUncheckedVersion {
+		word = schemas.SpoolCommit(kind, memory)
+	}
+	binary.LittleEndian.PutUint32(memory[schemas.SpoolCommitOffset:], word)
 	_, err = segment.WriteAt(memory[schemas.SpoolCommitOffset:], at+schemas.SpoolCommitOffset)
 	s.must(err)
 }

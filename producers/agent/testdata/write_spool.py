@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from tensortap import layout
+from tensortap.records import commit_word
 from tensortap.spool import Spool
 
 
@@ -18,7 +19,8 @@ def tensor(spool: Spool, site: int, shape: int, seq: int, value: float) -> None:
     layout.COUNTS.pack_into(rows, layout.RECORD_BYTES, 1, 0, 0, 0, value, value)
     layout.TENSOR.pack_into(rows, 0, site, shape, seq, 2047, value, value, value, 0.0, abs(value), 0, 1)
     words = (ctypes.c_uint32 * 32).from_address(address)
-    words[31], words[15] = layout.COUNTS_KIND, layout.TENSOR_KIND
+    for word, kind in ((31, layout.COUNTS_KIND), (15, layout.TENSOR_KIND)):
+        words[word] = commit_word(kind, ctypes.string_at(address + 4 * word - layout.COMMIT_OFFSET, layout.COMMIT_OFFSET))
     spool.advance(2)
 
 

@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-#define TAP_VERSION 1u
+#define TAP_VERSION 2u
 #define TAP_HEADER_BYTES 4096u
 #define TAP_RECORD_BYTES 64u
 #define TAP_COMMIT_OFFSET 60u
+#define TAP_KIND_MASK 255u
 #define TAP_SEGMENT_ROWS 32768u
 #define TAP_AGENT_OFFSET 1024u
 #define TAP_CONTROL_OFFSET 2048u

@@ -148,7 +148,8 @@ static void repeat(part *p, uint64_t times) {
 }
 
 static void commit(void *record, uint32_t kind) {
-  atomic_store_explicit((_Atomic uint32_t *)((char *)record + TAP_COMMIT_OFFSET), kind, memory_order_release);
+  uint32_t word = kind | (crc32_add(kind, record, TAP_COMMIT_OFFSET) & ~TAP_KIND_MASK);
+  atomic_store_explicit((_Atomic uint32_t *)((char *)record + TAP_COMMIT_OFFSET), word, memory_order_release);
 }
 
 static int write_counts(tap_counts *r, const part *p) {

@@ -7,10 +7,11 @@ import struct
 from typing import Final
 
 MAGIC: Final = b"TAPSPOOL"
-VERSION: Final = 1
+VERSION: Final = 2
 HEADER_BYTES: Final = 4096
 RECORD_BYTES: Final = 64
 COMMIT_OFFSET: Final = 60
+KIND_MASK: Final = 255
 SEGMENT_ROWS: Final = 32768
 AGENT_OFFSET: Final = 1024
 CONTROL_OFFSET: Final = 2048

@@ -7,10 +7,12 @@ import math
 import struct
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+from zlib import crc32
 
 from tensortap import layout
 from tensortap.fallback import Statistics
 
+_CHECKSUM_MASK: Final = 0xFFFFFFFF ^ layout.KIND_MASK
 COUNTS_MEASURED: Final = (
     layout.MEASURED_NAN
     | layout.MEASURED_POSITIVE_INFINITY
@@ -38,10 +40,16 @@ class Name(NamedTuple):
     flags: int
 
 
+def commit_word(kind: int, content: bytes) -> int:
+    """The commit word of a record of that kind, by the bytes before the word."""
+    return kind | crc32(content, kind) & _CHECKSUM_MASK
+
+
 def store(address: int, kind: int, content: bytes) -> None:
     """Writes a record's fields, then its commit word."""
     ctypes.memmove(address, content, len(content))
-    ctypes.c_uint32.from_address(address + layout.COMMIT_OFFSET).value = kind
+    written = ctypes.string_at(address, layout.COMMIT_OFFSET)
+    ctypes.c_uint32.from_address(address + layout.COMMIT_OFFSET).value = commit_word(kind, written)
 
 
 def unsupported(address: int, name: Name) -> int:

@@ -13,6 +13,7 @@ from typing import Final
 from tensortap import layout
 from tensortap.control_page import ControlPage
 from tensortap.definitions import Definitions
+from tensortap.records import commit_word
 from tensortap.segments import Ring, Segment
 from tensortap.spool_folder import SpoolError, make_root
 
@@ -34,6 +35,11 @@ _OVERFLOWED: Final = struct.Struct("<QQ")  # the first two of those: NaN and +In
 Written = tuple[Segment, int, int]  # rows: the segment, where they begin in it, how many
 
 
+def _commit(segment: Segment, at: int, kind: int) -> None:
+    """Write the commit word of a row, whose other bytes are written."""
+    segment.words[(at >> 2) + _COMMIT_WORD] = commit_word(kind, segment.bytes[at : at + layout.COMMIT_OFFSET])
+
+
 def flags(written: Written) -> int:
     """The flags of a tensor's row."""
     segment, at, _ = written
@@ -43,7 +49,7 @@ def flags(written: Written) -> int:
 def overflowed(written: Written) -> bool:
     """Whether a tensor of several rows has a NaN or +Inf. -Inf alone is how models mask."""
     segment, at, _ = written
-    counted = segment.words[(at + ROW >> 2) + _COMMIT_WORD] == layout.COUNTS_KIND
+    counted = segment.bytes[at + ROW + layout.COMMIT_OFFSET] == layout.COUNTS_KIND
     return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
 
 
@@ -103,7 +109,8 @@ class Spool:
         segment = self._segment
         assert segment is not None
         layout.OP.pack_into(segment.bytes, at, op, parent, seq, stack, now, micro_step, flags)
-        segment.words[(at >> 2) + _COMMIT_WORD] = layout.OP_KIND
+        word = commit_word(layout.OP_KIND, segment.bytes[at : at + layout.COMMIT_OFFSET])
+        segment.words[(at >> 2) + _COMMIT_WORD] = word
         self._at = at + ROW
         return True
 
@@ -151,7 +158,7 @@ class Spool:
         segment = self._segment
         assert segment is not None
         _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, layout.LITERAL)
-        segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
+        _commit(segment, at, layout.TENSOR_KIND)
         self._at = at + ROW
         self.tensors += 1
 
@@ -172,7 +179,7 @@ class Spool:
         _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, flags)
         content = source.bytes[begin + _HEAD.size : begin + layout.COMMIT_OFFSET]
         segment.bytes[at + _HEAD.size : at + layout.COMMIT_OFFSET] = content
-        segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
+        _commit(segment, at, layout.TENSOR_KIND)
         self._at = at + size
         self.tensors += 1
 
@@ -184,7 +191,7 @@ class Spool:
         segment = self._segment
         assert segment is not None
         record.pack_into(segment.bytes, at, *values)
-        segment.words[(at >> 2) + _COMMIT_WORD] = kind
+        _commit(segment, at, kind)
         self._at = at + ROW
         return True
 
@@ -263,7 +270,7 @@ class Spool:
 
     def _pad(self, segment: Segment) -> None:
         for at in range(self._at, self._end, ROW):
-            segment.words[(at >> 2) + _COMMIT_WORD] = layout.PAD_KIND
+            _commit(segment, at, layout.PAD_KIND)
 
     def _reserve_thin(self, wait: bool) -> int:
         self._look_at_agent()
@@ -290,7 +297,7 @@ class Spool:
         at, size = self._at, rows * ROW
         segment.bytes[at + ROW : at + size] = written[ROW:size].tobytes()
         segment.bytes[at : at + layout.COMMIT_OFFSET] = written[: layout.COMMIT_OFFSET].tobytes()
-        segment.words[(at >> 2) + _COMMIT_WORD] = layout.TENSOR_KIND
+        _commit(segment, at, layout.TENSOR_KIND)
         return True
 
     def _write_header(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,9 +122,11 @@ def read_rows(folder: Path) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for segment in sorted(folder.glob("rows-*")):
         data = segment.read_bytes()
         for at in range(0, len(data), layout.RECORD_BYTES):
-            (kind,) = struct.unpack_from("<I", data, at + layout.COMMIT_OFFSET)
-            if kind == 0:
+            (word,) = struct.unpack_from("<I", data, at + layout.COMMIT_OFFSET)
+            if word == 0:
                 return
+            kind = word & layout.KIND_MASK
+            assert word == kind | zlib.crc32(data[at : at + layout.COMMIT_OFFSET], kind) & ~layout.KIND_MASK
             if kind != layout.PAD_KIND:
                 name, form = KINDS[kind]
                 yield name, form.unpack_from(data, at)

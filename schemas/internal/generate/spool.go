@@ -49,6 +49,7 @@ func spoolConstants() []constant {
 		{"MAGIC", fmt.Sprintf("b%q", schemas.SpoolMagic)},
 		number("VERSION", schemas.SpoolVersion), number("HEADER_BYTES", schemas.SpoolHeaderBytes),
 		number("RECORD_BYTES", schemas.SpoolRecordBytes), number("COMMIT_OFFSET", schemas.SpoolCommitOffset),
+		number("KIND_MASK", schemas.SpoolKindMask),
 		number("SEGMENT_ROWS", schemas.SpoolSegmentRows), number("AGENT_OFFSET", schemas.SpoolAgentOffset),
 		number("CONTROL_OFFSET", schemas.SpoolControlOffset), number("CONTROL_BYTES", schemas.SpoolControlBytes),
 		number("ANSWER_OFFSET", schemas.SpoolAnswerOffset), number("ANSWER_BYTES", schemas.SpoolAnswerBytes),
