@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -61,4 +62,36 @@ func TestAColumnThatIsNotThereIsAnErrorThatNamesThoseThatAre(t *testing.T) {
 	if err := table.WriteText(&got, Style{Columns: []string{"op"}}); err != nil || got.String() != "op\nlinear\nadd\n" {
 		t.Errorf("a table: %v, %q", err, got.String())
 	}
+}
+
+func TestTextOfALongAnswerIsWrittenAsItComes(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	before := 0
+	err := WriteRecords(&got, Style{Format: Text}, func(visit func(arrow.RecordBatch) error) error {
+		for i := range 5 {
+			if before = got.Len(); i > 1 && before == 0 {
+				t.Errorf("nothing is written after %d batches", i)
+			}
+			if err := visit(opsRecord(alignedRows-1, strings.Repeat("m", 2+i))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	lines := strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n")
+	if err != nil || len(lines) != 1+5*(alignedRows-1) || lines[0] != "op" || lines[len(lines)-1] != "mmmmmm" {
+		t.Errorf("%v, %d lines, from %q to %q", err, len(lines), lines[0], lines[len(lines)-1])
+	}
+}
+
+// opsRecord has that op in each of its rows.
+func opsRecord(rows int, op string) arrow.RecordBatch {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "op", Type: arrow.BinaryTypes.String}}, nil))
+	defer b.Release()
+	column := b.Field(0).(*array.StringBuilder) //nolint:forcetypeassert // as built
+	for range rows {
+		column.Append(op)
+	}
+	return b.NewRecordBatch()
 }

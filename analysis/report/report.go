@@ -113,11 +113,7 @@ func writeRecords(to io.Writer, s Style, answer records) error {
 		return writeCSV(to, answer)
 	case Text, Arrow, Parquet:
 	}
-	table, err := readTable(answer)
-	if err != nil {
-		return err
-	}
-	return table.write(to, s)
+	return writeText(to, s, answer)
 }
 
 func writeCSV(to io.Writer, answer records) error {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -162,7 +161,13 @@ func (t Table) WriteText(to io.Writer, style Style) error {
 	if err != nil {
 		return err
 	}
-	return some.write(to, style)
+	w := newTextWriter(to, style, some.Columns, some.numeric)
+	for _, row := range some.Rows {
+		if err := w.add(row); err != nil {
+			return err
+		}
+	}
+	return w.end()
 }
 
 // only is the table with those columns, all where there are none.
@@ -182,83 +187,4 @@ func (t Table) only(columns []string) (Table, error) {
 		}
 	}
 	return some, nil
-}
-
-// write writes the rows that were asked for, and says whether there are more.
-func (t Table) write(to io.Writer, style Style) error {
-	more := style.Limit > 0 && uint64(len(t.Rows)) > style.Limit
-	if more {
-		t.Rows = t.Rows[:style.Limit]
-	}
-	form := t.writeAligned
-	if style.Vertical {
-		form = t.writeVertical
-	}
-	if err := form(to); err != nil || !more {
-		return err
-	}
-	_, err := fmt.Fprintln(to, "and more; --limit 0 for all")
-	return err
-}
-
-// writeVertical writes a line for each value, and one before each row.
-func (t Table) writeVertical(to io.Writer) error {
-	widest := 0
-	for _, name := range t.Columns {
-		widest = max(widest, utf8.RuneCountInString(name))
-	}
-	for i, row := range t.Rows {
-		if _, err := fmt.Fprintf(to, "row %d\n", i+1); err != nil {
-			return err
-		}
-		for c, v := range row {
-			if _, err := fmt.Fprintf(to, "  %-*s  %s\n", widest, t.Columns[c], v.Text()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// writeAligned writes the table in aligned columns, numbers to the right.
-func (t Table) writeAligned(to io.Writer) error {
-	cells := make([][]string, 0, len(t.Rows)+1)
-	cells = append(cells, t.Columns)
-	for _, row := range t.Rows {
-		line := make([]string, len(row))
-		for c, v := range row {
-			line[c] = v.Text()
-		}
-		cells = append(cells, line)
-	}
-	widths := t.widths(cells)
-	for _, line := range cells {
-		if _, err := fmt.Fprintln(to, t.align(line, widths)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t Table) widths(cells [][]string) []int {
-	widths := make([]int, len(t.Columns))
-	for _, line := range cells {
-		for c, text := range line {
-			widths[c] = max(widths[c], utf8.RuneCountInString(text))
-		}
-	}
-	return widths
-}
-
-func (t Table) align(line []string, widths []int) string {
-	var b strings.Builder
-	for c, text := range line {
-		pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(text))
-		if t.numeric[c] {
-			b.WriteString(pad + text + "  ")
-		} else {
-			b.WriteString(text + pad + "  ")
-		}
-	}
-	return strings.TrimRight(b.String(), " ")
 }
