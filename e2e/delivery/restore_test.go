@@ -16,10 +16,14 @@ func TestArchiveAloneMakesTheStreamAndTheTablesAgain(t *testing.T) {
 	sources := twoRuns(t, u)
 	want := sums(t, u)
 	mustStop(t, u)
-	for _, lost := range [][]string{{"engine"}, {"nats", "engine"}} {
+	for _, lost := range [][]string{{"clickhouse"}, {"nats", "clickhouse"}} {
 		t.Log(lost)
 		for _, name := range lost {
-			if err := os.RemoveAll(filepath.Join(data, name)); err != nil {
+			folder := filepath.Join(data, name)
+			if _, err := os.Stat(folder); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(folder); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,10 +17,7 @@ const mostNamed = 10
 // describe says of which runs and kinds batches are.
 func (c *Client) describe(ctx context.Context, batches []schemas.Batches) string {
 	slices.SortFunc(batches, schemas.Batches.Compare)
-	names, err := c.namesByID(ctx)
-	if err != nil {
-		names = nil // ids say less, but enough
-	}
+	names := c.namesByID(ctx)
 	counts := map[string]map[string]uint64{} // by run, by kind
 	for _, b := range slices.Compact(batches) {
 		id := schemas.FormatID(b.RunID)
@@ -48,15 +45,17 @@ func describeKinds(counts map[string]uint64) string {
 	return "batches of " + strings.Join(texts, ", ")
 }
 
-// namesByID are the names of runs by their ids.
-func (c *Client) namesByID(ctx context.Context) (map[string]string, error) {
-	table, err := c.Table(ctx, "SELECT DISTINCT lower(leftPad(hex(run_id), 16, '0')) AS id, name FROM tap_store.run", nil)
-	if err != nil {
-		return nil, err
+// namesByID are the names of runs by their ids, as far as tables or archive know them: an id says less, but enough.
+func (c *Client) namesByID(ctx context.Context) map[string]string {
+	archived, _ := ArchivedRuns(c.Endpoint.Folder)
+	names := make(map[string]string, len(archived))
+	for _, name := range archived {
+		names[schemas.FormatID(schemas.RunID(name))] = name
 	}
-	names := make(map[string]string, len(table.Rows))
+	table, _ := c.Table(ctx, "SELECT DISTINCT name FROM tap_store.run", nil)
 	for i := range table.Rows {
-		names[table.Get(i, "id").Exact] = table.Get(i, "name").Exact
+		name := table.Get(i, "name").Exact
+		names[schemas.FormatID(schemas.RunID(name))] = name
 	}
-	return names, nil
+	return names
 }

@@ -28,6 +28,7 @@ const (
 type archive struct {
 	writer  *parquet.Writer
 	damaged bool // some of what it held is gone
+	atStart []schemas.Batches
 }
 
 func (a *archive) close() error {
@@ -135,7 +136,7 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 		cfg.Log.Error().Int("quarantined", recovery.Quarantined).Int("lost", recovery.Lost).Int("damaged_lines", recovery.DamagedLines).
 			Bool("manifest_lost", recovery.Anew).Msg("the archive is damaged, events that it lost are fetched from the stream again")
 	}
-	return &archive{writer: writer, damaged: recovery.Damaged()}, nil
+	return &archive{writer: writer, damaged: recovery.Damaged(), atStart: writer.Held().All()}, nil
 }
 
 // pipelines is the configuration of stream and deliveries.

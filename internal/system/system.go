@@ -69,7 +69,7 @@ func (s *System) Run(ctx context.Context, ready func(Endpoint) error) error {
 		defer stopServing()
 		return s.consume(ctx, serving, ready)
 	})
-	return group.Wait()
+	return s.remedy(group.Wait())
 }
 
 // prepare makes the parts that are embedded.
@@ -173,6 +173,12 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if archive != nil && len(archive.writer.Missing()) > 0 { // also of a start before, which ended half-way
 		group.Go(func() error {
 			s.reportLost(deliverCtx, client, archive)
+			return nil
+		})
+	}
+	if archive != nil && s.cfg.Replay == ReplayNothing {
+		group.Go(func() error {
+			s.holdAgainst(deliverCtx, client, archive)
 			return nil
 		})
 	}

@@ -1,0 +1,84 @@
+package delivery
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+)
+
+func TestUpSaysWhatTablesOrArchiveHaveLost(t *testing.T) {
+	t.Parallel()
+	for lost, want := range map[string]string{
+		"clickhouse": "the tables lack events that the archive has: stop `tensortap up` and run `tensortap restore`",
+		"archive":    "the archive lacks events that the tables have: stop `tensortap up` and run `tensortap replay`",
+	} {
+		t.Run(lost, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			u := program.StartUp(t, data, "--archive-age", "100ms")
+			sources := twoRuns(t, u)
+			rows := sums(t, u)
+			mustStop(t, u)
+			u = program.StartUp(t, data, "--archive-age", "100ms")
+			mustStop(t, u)
+			if strings.Contains(u.Stderr.String(), "lack") {
+				t.Errorf("up on whole stores says %s", u.Stderr)
+			}
+			if err := os.RemoveAll(filepath.Join(data, lost)); err != nil {
+				t.Fatal(err)
+			}
+			u = program.StartUp(t, data, "--archive-age", "100ms")
+			err := program.Await(time.Minute, "a word of what was lost", func() bool { return strings.Contains(u.Stderr.String(), want) })
+			if err != nil || !strings.Contains(u.Stderr.String(), "run bad: batches of") {
+				t.Errorf("%v: up says %s", err, u.Stderr)
+			}
+			mustStop(t, u)
+			_, remedy, _ := strings.Cut(want, "run `tensortap ")
+			if out := program.Run(t, u.Setting, strings.TrimSuffix(remedy, "`")); out.Status != 0 {
+				t.Errorf("%s: %v", remedy, out)
+			}
+			u = program.StartUp(t, data, "--archive-age", "100ms")
+			requireSums(t, u, rows)
+			requireEqual(t, u, sources)
+		})
+	}
+}
+
+func TestAStartThatDamagedFilesPreventSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	u := program.StartUp(t, data, "--archive-age", "100ms")
+	twoRuns(t, u)
+	want := sums(t, u)
+	mustStop(t, u)
+	for _, damaged := range []struct{ pattern, content, remedy, folder string }{
+		{"clickhouse/data/store/*/*/tensor.sql", "ATTACH TABLE _ UUID '9d", "run `tensortap restore`", "clickhouse"},
+		{"nats/jetstream/*/streams/TAP/obs/parquet/o.dat", "garbage", "start again", "nats/jetstream/*/streams/TAP/obs"},
+	} {
+		files, err := filepath.Glob(filepath.Join(data, damaged.pattern))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%s: %v, %v", damaged.pattern, files, err)
+		}
+		if err := os.WriteFile(files[0], []byte(damaged.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		folders, _ := filepath.Glob(filepath.Join(data, damaged.folder))
+		out := program.Run(t, u.Setting, "up")
+		if out.Status != program.ExitError || !strings.Contains(out.Stderr, filepath.Join(data, damaged.folder)) || !strings.Contains(out.Stderr, damaged.remedy) {
+			t.Errorf("up with a damaged %s: %v", damaged.pattern, out)
+		}
+		if err := os.RemoveAll(folders[0]); err != nil {
+			t.Fatal(err)
+		}
+		if out := program.Run(t, u.Setting, "restore"); out.Status != 0 {
+			t.Errorf("restore: %v", out)
+		}
+		u = program.StartUp(t, data, "--archive-age", "100ms")
+		requireSums(t, u, want)
+		mustStop(t, u)
+	}
+}
