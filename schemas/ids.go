@@ -84,7 +84,7 @@ func (h *ProgramHasher) ID() uint64 { return h.hasher.Sum64() }
 
 // SignatureID is the id of an op with its inputs and outputs; its own SignatureID field is not looked at.
 func SignatureID(s *SignatureRow) uint64 {
-	return hashFields(s.OpName, joined(s.Inputs, '\n'), joined(s.Outputs, '\n'))
+	return hashFields(s.OpName, JoinWords(s.Inputs, '\n'), JoinWords(s.Outputs, '\n'))
 }
 
 // TallyID is the id of the calls of a step; it ignores the TallyID fields of the rows.
@@ -101,8 +101,8 @@ func TallyID(rows []TallyRow) uint64 {
 // DeclaredComparisonID is the id of a comparison by its question: it ignores the row's own ComparisonID and the time.
 func DeclaredComparisonID(c *DeclaredComparisonRow) uint64 {
 	const between = '\x1e'
-	return hashFields(c.Problem, joined(c.Benches, between), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
-		joined(c.Tolerances, between), joined(c.Exceptions, between), strconv.FormatInt(c.StepOffset, 10),
+	return hashFields(c.Problem, JoinWords(c.Benches, between), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
+		JoinWords(c.Tolerances, between), JoinWords(c.Exceptions, between), strconv.FormatInt(c.StepOffset, 10),
 		c.Mapping, FormatID(c.Payloads), FormatID(c.Rules))
 }
 
@@ -161,8 +161,8 @@ func appendEscaped(to []byte, text string, special, as byte) []byte {
 	return to
 }
 
-// joined is a list of words as one field; other words are another text.
-func joined(words []string, separator byte) string {
+// JoinWords makes one text of words, which SplitWords takes apart again: other words are another text.
+func JoinWords(words []string, separator byte) string {
 	if len(words) == 1 && words[0] == "" {
 		return string([]byte{escape, emptyWord})
 	}
@@ -181,6 +181,22 @@ func appendID(canonical []byte, id uint64) []byte {
 	var bytes [8]byte
 	binary.BigEndian.PutUint64(bytes[:], id)
 	return append(hex.AppendEncode(canonical, bytes[:]), separator)
+}
+
+// SplitWords returns the words of a text of JoinWords.
+func SplitWords(text string, separator byte) []string {
+	switch text {
+	case "":
+		return nil
+	case string([]byte{escape, emptyWord}):
+		return []string{""}
+	}
+	plain := strings.NewReplacer(string([]byte{escape, escapeItself}), string(rune(escape)), string([]byte{escape, between}), string(rune(separator)))
+	words := strings.Split(text, string(rune(separator)))
+	for i := range words {
+		words[i] = plain.Replace(words[i])
+	}
+	return words
 }
 
 func formatShape(shape []int64) string {

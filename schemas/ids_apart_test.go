@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,5 +64,17 @@ func TestIDsOfOrdinaryNamesArePlain(t *testing.T) {
 	plain = RunID("op\x1f" + strings.Join(words, "\n") + "\x1f" + strings.Join(words[:2], "\n"))
 	if got := SignatureID(&row); got != plain {
 		t.Errorf("SignatureID(%q) = %s, want %s", words, FormatID(got), FormatID(plain))
+	}
+}
+
+func TestWordsAreTakenApartAsTheyWereJoined(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, words := range [][]string{nil, {""}, {"", ""}, {"a"}, {"a\tb"}, {"a", "b"}, {"\x1b"}, {"\x1b2", "\t"}, {"\x1b3"}, {"\x1b0\x1b"}, {"ü", "\n", ""}} {
+		text := JoinWords(words, '\t')
+		if got := SplitWords(text, '\t'); !slices.Equal(got, words) || seen[text] {
+			t.Errorf("%q became %q and then %q", words, text, got)
+		}
+		seen[text] = true
 	}
 }

@@ -45,7 +45,7 @@ func (c Comparison) row(now int64) schemas.DeclaredComparisonRow {
 		row.Tolerances = append(row.Tolerances, rule.Op+"\t"+rule.Dtype+"\t"+formatFloat(rule.Tolerance))
 	}
 	for _, e := range r.Judge.Exceptions {
-		row.Exceptions = append(row.Exceptions, strings.Join([]string{e.API, e.Role, e.Path, e.Sort, e.Why}, "\t"))
+		row.Exceptions = append(row.Exceptions, schemas.JoinWords([]string{e.API, e.Role, e.Path, e.Sort, e.Why}, '\t'))
 	}
 	if r.Map != nil {
 		row.Mapping = r.Map.Text
@@ -98,11 +98,11 @@ func Of(row *schemas.DeclaredComparisonRow) (Comparison, error) {
 		r.Judge.Rules = append(r.Judge.Rules, judge.ToleranceRule{Op: words[0], Dtype: words[1], Tolerance: tolerance})
 	}
 	for _, text := range row.Exceptions {
-		words := strings.SplitN(text, "\t", 5)
-		if len(words) != 5 {
+		words := schemas.SplitWords(text, '\t')
+		if len(words) < 5 {
 			return c, fmt.Errorf("read comparison %s: exception %q: want five columns", schemas.FormatID(row.ComparisonID), text)
 		}
-		r.Judge.Exceptions = append(r.Judge.Exceptions, judge.Exception{API: words[0], Role: words[1], Path: words[2], Sort: words[3], Why: words[4]})
+		r.Judge.Exceptions = append(r.Judge.Exceptions, judge.Exception{API: words[0], Role: words[1], Path: words[2], Sort: words[3], Why: strings.Join(words[4:], "\t")})
 	}
 	if row.Mapping == "" {
 		return c, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
@@ -212,5 +213,22 @@ func TestTheLastQuestionIsTheLatestWhateverTheClockSays(t *testing.T) {
 		if got := table.Get(0, "id").Exact; got != strconv.FormatUint(asked.ID(), 10) || table.Get(0, "standing").True() != asked.Standing {
 			t.Errorf("question %d: the latest is %s, standing %t; want %d, %t", i, got, table.Get(0, "standing").True(), asked.ID(), asked.Standing)
 		}
+	}
+}
+
+func TestExceptionsAreReadAsTheyWereDeclared(t *testing.T) {
+	t.Parallel()
+	exceptions := []judge.Exception{{API: "a\tb", Role: "c", Why: "as\tsaid"}, {API: "a", Role: "b\tc", Path: "\x1b"}}
+	asked := [2]judging.Comparison{comparison(), comparison()}
+	for i := range asked {
+		asked[i].Request.Judge.Exceptions = exceptions[i : i+1]
+		row := asked[i].Baseline("name", nil, 0)
+		read, err := judging.Of(&schemas.DeclaredComparisonRow{Problem: "p", Benches: []string{"b"}, Exceptions: row.Exceptions})
+		if err != nil || len(read.Request.Judge.Exceptions) != 1 || read.Request.Judge.Exceptions[0] != exceptions[i] {
+			t.Errorf("%q was read as %+v, %v; want %+v", row.Exceptions, read.Request.Judge.Exceptions, err, exceptions[i])
+		}
+	}
+	if asked[0].ID() == asked[1].ID() {
+		t.Error("both have one id")
 	}
 }
