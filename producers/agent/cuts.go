@@ -23,6 +23,8 @@ type window struct {
 	Definitions int64             `json:"definitions"`
 	Skipped     []uint64          `json:"skipped,omitempty"` // records within that were not written and were given up
 	Gap         bool              `json:"gap,omitempty"`     // its records are gone: the process gave them up
+	Missing     bool              `json:"missing,omitempty"` // or their file is, and nobody said so
+	Lost        uint64            `json:"lost,omitempty"`    // records that were missing, at least
 	Sign        *sign             `json:"sign,omitempty"`
 	Closes      bool              `json:"closes,omitempty"`
 	Dropped     uint64            `json:"dropped,omitempty"` // the header's count when it closes

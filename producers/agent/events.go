@@ -128,7 +128,7 @@ func (t *translator) close(last *sign, dropped uint64) error {
 		return err
 	}
 	if dropped > t.Dropped {
-		if err := t.droppedBetween(last.TimeNs, dropped-t.Dropped); err != nil {
+		if err := t.droppedBetween(last.TimeNs, dropped-t.Dropped, reasonFull); err != nil {
 			return err
 		}
 		t.Dropped = dropped
@@ -141,10 +141,10 @@ func (t *translator) close(last *sign, dropped uint64) error {
 }
 
 // droppedBetween reports lost records that no row of step counts.
-func (t *translator) droppedBetween(timeNs int64, count uint64) error {
+func (t *translator) droppedBetween(timeNs int64, count uint64, why string) error {
 	row := schemas.UnseenRow{
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: timeNs,
-		Step: t.stepNumber(), Reason: "dropped", Subject: reasonFull, UnseenCount: count,
+		Step: t.stepNumber(), Reason: "dropped", Subject: why, UnseenCount: count,
 	}
 	return measure(t.out, &t.out.unseen, &t.out.rows, timeNs, &row.Batch, &row, 0)
 }

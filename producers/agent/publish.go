@@ -135,15 +135,7 @@ func (s *served) defineUntil(limit int64) error {
 
 func (s *served) translate(w *window) error {
 	if w.Gap {
-		if s.t.Step != nil {
-			s.t.Step.lose(1, reasonGivenUp)
-			s.t.Step.Cut = true
-		}
-		if err := s.t.cutShort(); err != nil {
-			return err
-		}
-		s.t.Adrift = true
-		return nil
+		return s.t.gap(w)
 	}
 	skipped := map[uint64]bool{}
 	for _, position := range w.Skipped {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/tensortap/tensortap/schemas"
 )
 
 // resume restores the state of the last agent, and publishes once more whatever the stream may lack.
@@ -72,13 +70,30 @@ func (s *served) repeat(ctx context.Context, w *window, publish bool) error { //
 func (s *served) resumeBehind(ctx context.Context) error {
 	last := s.cuts.windows[len(s.cuts.windows)-1]
 	s.t.state = s.startState()
+	from := s.t.Position
 	s.t.forgetEnded(&last)
 	s.definitions.rewind(s.t.Definitions)
 	s.t.Position, s.t.Window, s.t.Numbers = last.To, last.Number, last.After
 	s.t.out = newBatches(s.t.out.id, s.cfg.BatchRows)
 	s.t.out.setNumbers(s.t.Numbers)
 	head := s.header.load()
-	return s.skipTo(ctx, max(s.t.Position, uint64(head.FirstSegment)*s.t.from.rows))
+	gone := &window{To: max(s.t.Position, uint64(head.FirstSegment)*s.t.from.rows), Missing: uint64(head.FirstSegment)*s.t.from.rows <= from}
+	if gone.Missing {
+		gone.Lost = s.unacknowledged()
+		s.tell(fmt.Sprintf("%s: segments of the spool are missing since they were read; %d of their records were not yet known to be in the stream, and count as lost", s.title(), gone.Lost))
+	}
+	return s.skip(ctx, gone)
+}
+
+// unacknowledged is the number of records in windows that may not be in the stream.
+func (s *served) unacknowledged() (records uint64) {
+	last := s.cuts.acknowledged()
+	for i := range s.cuts.windows {
+		if w := &s.cuts.windows[i]; w.Number > last {
+			records += w.To - w.From
+		}
+	}
+	return records
 }
 
 // forgetEnded drops the step under way if a later window has the row of its end: it must not be cut short, too. The
@@ -90,20 +105,51 @@ func (t *translator) forgetEnded(last *window) {
 	}
 }
 
-// gap goes on at the oldest record that the process has not given up.
-func (s *served) gap(ctx context.Context, head *schemas.SpoolHead) error {
-	to := uint64(head.FirstSegment) * s.t.from.rows
-	if to <= s.t.Position {
-		return fmt.Errorf("segment %s is missing", segmentName(s.frontier/s.t.from.rows))
+// gap goes on behind a segment that is not there, once what was read before it is published.
+func (s *served) gap(ctx context.Context) error {
+	head := s.header.load() // again: the process says what it gives up before it removes it
+	if to := uint64(head.FirstSegment) * s.t.from.rows; to > s.t.Position {
+		return s.skip(ctx, &window{To: to})
 	}
-	return s.skipTo(ctx, to)
+	if s.frontier > s.t.Position {
+		return s.publish(ctx, s.window())
+	}
+	gone, err := s.missing(uint64(head.NextSegment))
+	if err != nil {
+		return err
+	}
+	s.tell(fmt.Sprintf("%s: segment %s is missing, and its process has not given it up; at least %d records are lost, it goes on at record %d",
+		s.title(), segmentName(s.t.Position/s.t.from.rows), gone.Lost, gone.To))
+	return s.skip(ctx, gone)
 }
 
-// skipTo publishes that the records up to the position are gone.
-func (s *served) skipTo(ctx context.Context, position uint64) error {
+// missing is the window up to the next segment that is there. Segments before others were full. How much the very
+// last one held nobody knows: it counts as one record.
+func (s *served) missing(next uint64) (*window, error) {
+	names, err := namesIn(s.in)
+	if err != nil {
+		return nil, err
+	}
+	found := next
+	for _, name := range names {
+		if number, ok := segmentNumber(name); ok && number > s.t.Position/s.t.from.rows {
+			found = min(found, number)
+		}
+	}
+	w := &window{To: found * s.t.from.rows, Missing: true}
+	w.Lost = w.To - s.t.Position
+	if found == next {
+		w.Lost -= min(w.Lost, s.t.from.rows) - 1
+	}
+	return w, nil
+}
+
+// skip publishes that the records up to the window's end are gone.
+func (s *served) skip(ctx context.Context, w *window) error {
 	// The step under way must be known when this is repeated, and its records may be gone by then.
 	if err := s.checkpoint(); err != nil {
 		return err
 	}
-	return s.publish(ctx, &window{Number: s.t.Window + 1, From: s.t.Position, To: position, Definitions: -1, Gap: true})
+	w.Number, w.From, w.Definitions, w.Gap = s.t.Window+1, s.t.Position, -1, true
+	return s.publish(ctx, w)
 }

@@ -14,6 +14,7 @@ const (
 	reasonAdrift    = "the record that their step begins was given up or dropped"
 	reasonUnwritten = "records were reserved and never written"
 	reasonGivenUp   = "records were given up, as no agent read them"
+	reasonMissing   = "a segment of the spool was missing"
 	reasonTooMany   = "more ops in one step than a program holds"
 )
 
@@ -75,6 +76,26 @@ func (t *translator) step() *openStep {
 		t.Step = newStep(0)
 	}
 	return t.Step
+}
+
+// gap passes over records that are gone. The next ones belong to a step without a known beginning.
+func (t *translator) gap(w *window) error {
+	why := reasonGivenUp
+	if w.Missing {
+		why = reasonMissing
+	}
+	if t.Step != nil {
+		t.Step.lose(1, why)
+		t.Step.Cut = true
+	}
+	if err := t.cutShort(); err != nil {
+		return err
+	}
+	t.Adrift = true
+	if w.Lost == 0 {
+		return nil
+	}
+	return t.droppedBetween(t.TimeNs, w.Lost, why)
 }
 
 // damaged counts a record whose checksum is wrong.

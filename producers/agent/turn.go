@@ -21,7 +21,7 @@ func (s *served) turn(ctx context.Context) (bool, error) {
 	}
 	err := s.scan(&head, now, over)
 	if errors.Is(err, errGone) {
-		return true, s.gap(ctx, &head)
+		return true, s.gap(ctx)
 	}
 	if err != nil {
 		return false, err
@@ -109,12 +109,17 @@ func (s *served) givenUp(now time.Time, until uint64) bool {
 	return false
 }
 
+// window is all records up to the frontier.
+func (s *served) window() *window {
+	return &window{Number: s.t.Window + 1, From: s.t.Position, To: s.frontier, Definitions: -1, Skipped: s.skipped}
+}
+
 // due is the window to publish now, nil when it is better to wait for more records.
 func (s *served) due(head *schemas.SpoolHead, now time.Time, over bool) *window {
 	const few = 256
 	records := s.frontier - s.t.Position
 	age := now.Sub(s.since)
-	w := &window{Number: s.t.Window + 1, From: s.t.Position, To: s.frontier, Definitions: -1, Skipped: s.skipped}
+	w := s.window()
 	beats := !over && (s.behind.Load() != s.t.Behind || now.Sub(s.signAt) >= s.cfg.HeartbeatEvery && head.HeartbeatNs != s.signNs)
 	if beats {
 		w.Sign = s.signOf(head, heartRunning)

@@ -246,6 +246,7 @@ class Spool:
         if kept < self._limit:
             self._thin = False
         elif not looked:
+            self._header.words[layout.HEADER_FIRST_SEGMENT >> 2] = self._ring.first + 1  # before it is gone: else it counts as missing
             self._ring.give_up_oldest()
             self.dropped += self._rows_per_segment
             self._thin = False
