@@ -101,6 +101,15 @@ func (l *Ledger) All() []Batches {
 	return all
 }
 
+// Count is how many batches there are.
+func (l *Ledger) Count() uint64 {
+	count := uint64(0)
+	for _, b := range l.All() {
+		count += b.Count()
+	}
+	return count
+}
+
 // LacksOf are the batches of another ledger that are not in this one, in order.
 func (l *Ledger) LacksOf(other *Ledger) []Batches {
 	var lacks []Batches

@@ -54,6 +54,21 @@ func Saved(ctx context.Context, dir string, kinds ...string) iter.Seq2[schemas.M
 	}
 }
 
+// Listed is the set of batches that the manifest of the archive in a folder names.
+func Listed(dir string) (*schemas.Ledger, error) {
+	files, err := folder(dir).saved()
+	if err != nil {
+		return nil, fmt.Errorf("read archive %s: %w", dir, err)
+	}
+	listed := schemas.NewLedger()
+	for _, e := range files {
+		for _, b := range e.spans() {
+			listed.Add(b)
+		}
+	}
+	return listed, nil
+}
+
 // saved are the files of the archive in the order in which they were written, those without a line of the manifest too.
 func (a folder) saved() ([]entry, error) {
 	text, err := os.ReadFile(a.path("manifest"))

@@ -3,6 +3,7 @@ package delivery
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ func TestUpSaysWhatTablesOrArchiveHaveLost(t *testing.T) {
 			rows := sums(t, u)
 			mustStop(t, u)
 			u = program.StartUp(t, data, "--archive-age", "100ms")
+			if out := program.Run(t, u.Setting, "verify"); out.Status != 0 || !strings.HasSuffix(out.Stdout, "nothing is lost, nothing is damaged\n") {
+				t.Errorf("verify of whole stores: %v", out)
+			}
 			mustStop(t, u)
 			if strings.Contains(u.Stderr.String(), "lack") {
 				t.Errorf("up on whole stores says %s", u.Stderr)
@@ -37,6 +41,9 @@ func TestUpSaysWhatTablesOrArchiveHaveLost(t *testing.T) {
 				t.Errorf("%v: up says %s", err, u.Stderr)
 			}
 			mustStop(t, u)
+			if out := program.Run(t, u.Setting, "verify"); out.Status != program.ExitDiffers || !strings.Contains(out.Stdout, ": run bad: batches of") {
+				t.Errorf("verify: %v", out)
+			}
 			_, remedy, _ := strings.Cut(want, "run `tensortap ")
 			if out := program.Run(t, u.Setting, strings.TrimSuffix(remedy, "`")); out.Status != 0 {
 				t.Errorf("%s: %v", remedy, out)
@@ -80,5 +87,37 @@ func TestAStartThatDamagedFilesPreventSaysWhatToDo(t *testing.T) {
 		u = program.StartUp(t, data, "--archive-age", "100ms")
 		requireSums(t, u, want)
 		mustStop(t, u)
+	}
+}
+
+func TestVerifyNamesAFlippedBit(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	u := program.StartUp(t, data, "--archive-age", "100ms")
+	twoRuns(t, u)
+	mustStop(t, u)
+	for pattern, want := range map[string]string{
+		"archive/event=tensor/run=*/*.parquet":    "the archive is damaged: read ",
+		"nats/jetstream/*/streams/TAP/msgs/*.blk": "the stream is damaged: ",
+	} {
+		files, err := filepath.Glob(filepath.Join(data, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		whole, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := slices.Clone(whole)
+		damaged[len(damaged)/2] ^= 1
+		if err := os.WriteFile(files[0], damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := program.Run(t, u.Setting, "verify"); out.Status != program.ExitDiffers || !strings.Contains(out.Stdout, want) {
+			t.Errorf("verify with a bit flipped in %s: %v", pattern, out)
+		}
+		if err := os.WriteFile(files[0], whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

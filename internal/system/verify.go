@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -44,10 +45,8 @@ func differences(ctx context.Context, client *Client, store *archive) (tablesLac
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, b := range store.atStart {
-		if table, known := schemas.TableByKind(b.Kind); known && table.Class == schemas.Measurement {
-			tablesLack = append(tablesLack, tables.Lacks(b)...)
-		}
+	for _, b := range measurements(slices.Clone(store.atStart)) {
+		tablesLack = append(tablesLack, tables.Lacks(b)...)
 	}
 	// What came to the tables meanwhile may not be in the archive yet.
 	err = pipelines.WaitStored(ctx, client.stream, 0, caughtUpEvery, archiveConsumer)

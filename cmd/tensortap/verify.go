@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// filesNamed is how many damaged files are named.
+const filesNamed = 5
+
+func newVerify(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Hold stream, tables and archive against each other",
+		Long: `Hold stream, tables and archive against each other: every message of the stream and every file of
+the archive is read, with its checksum. What one of them lacks that another has is named by run and
+kind, with the command that brings it back. The status is 1 if something is lost or damaged.
+The system may be running; what it stores meanwhile is no difference.`,
+		Example: `  tensortap verify`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.share(cmd.Context(), func(ctx context.Context, endpoint system.Endpoint) error {
+				client, err := a.connect(ctx, endpoint)
+				if err != nil {
+					return err
+				}
+				defer client.Close()
+				return a.verify(ctx, client)
+			}, func(ctx context.Context) error { return a.inOwn(ctx, a.verify) })
+		},
+	}
+}
+
+func (a *app) verify(ctx context.Context, client *system.Client) error {
+	v, err := client.Verify(ctx, a.clickhouse != "")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "stream   %d batches\ntables   %d batches of measurements\narchive  %d batches\n", v.Stream, v.Tables, v.Archive)
+	if v.Whole() {
+		fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")
+		return nil
+	}
+	if v.StreamDamaged != nil {
+		fmt.Fprintf(a.stdout, "the stream is damaged: %s\n  what it lost: stop `%s up`, move the folder nats of the data folder away, and run `%[2]s restore`\n", printable(v.StreamDamaged), a.program())
+	}
+	for i, file := range v.FilesDamaged {
+		if i < filesNamed {
+			fmt.Fprintf(a.stdout, "the archive is damaged: %s\n", printable(file))
+		}
+	}
+	a.tellMissing("stream", v.StreamLacks, v.StreamCut, "restore")
+	a.tellMissing("tables", v.TablesLack, false, "restore")
+	a.tellMissing("archive", v.ArchiveLacks, false, "replay")
+	return errDiffers
+}
+
+func (a *app) tellMissing(store, what string, expected bool, remedy string) {
+	if what != "" && !expected {
+		fmt.Fprintf(a.stdout, "missing in the %s: %s\n  stop `%s up` and run `%[3]s %[4]s`\n", store, what, a.program(), remedy)
+	}
+}

@@ -1,0 +1,112 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/consumers/parquet"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Verification says how the stream, the tables and the archive stand to each other.
+type Verification struct {
+	Stream, Tables, Archive uint64 // batches; of the tables only measurements, since definitions carry no batch
+	// What each lacks that another has, by run and kind; empty where it lacks nothing. The stream may lack what is older
+	// than it keeps.
+	StreamLacks, TablesLack, ArchiveLacks string
+	StreamDamaged                         error // why the stream cannot be read whole
+	StreamCut                             bool  // the stream no longer has its first messages
+	FilesDamaged                          []error
+}
+
+// Whole says whether nothing is lost and nothing damaged.
+func (v *Verification) Whole() bool {
+	return v.TablesLack == "" && v.ArchiveLacks == "" && v.StreamDamaged == nil && (v.StreamLacks == "" || v.StreamCut) && len(v.FilesDamaged) == 0
+}
+
+// Verify reads the whole stream and the whole archive with their checksums, and holds the batches of both and of the tables
+// against each other. Events may land meanwhile: each store is read after what it must have. Of a database that others
+// write to, shared, it is not asked for what the archive lacks.
+func (c *Client) Verify(ctx context.Context, shared bool) (*Verification, error) {
+	var v Verification
+	listed, err := parquet.Listed(c.Endpoint.Archive)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := c.readStream(ctx, &v)
+	if err != nil {
+		return nil, err
+	}
+	before, err := c.heldTables(ctx, databaseConsumer, archiveConsumer)
+	if err != nil {
+		return nil, err
+	}
+	archive, err := c.readArchive(ctx, &v)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := c.heldTables(ctx, databaseConsumer)
+	if err != nil {
+		return nil, err
+	}
+	archiveLacks := archive.LacksOf(stream)
+	if !shared {
+		archiveLacks = append(archiveLacks, archive.LacksOf(before)...)
+	}
+	v.Stream, v.Tables, v.Archive = stream.Count(), tables.Count(), archive.Count()
+	v.StreamLacks = c.describe(ctx, stream.LacksOf(listed))
+	v.TablesLack = c.describe(ctx, measurements(append(tables.LacksOf(archive), tables.LacksOf(stream)...)))
+	v.ArchiveLacks = c.describe(ctx, archiveLacks)
+	return &v, nil
+}
+
+// readStream is the set of batches in the stream; empty where it cannot be read whole.
+func (c *Client) readStream(ctx context.Context, v *Verification) (*schemas.Ledger, error) {
+	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	if err != nil {
+		return nil, fmt.Errorf("look at the stream: %w", err)
+	}
+	v.StreamCut = stream.CachedInfo().State.FirstSeq > 1
+	held, err := pipelines.Held(ctx, c.stream)
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if v.StreamDamaged = err; err != nil {
+		held = schemas.NewLedger()
+	}
+	return held, nil
+}
+
+// heldTables is the set of batches in the tables, once those consumers have stored what the stream holds now.
+func (c *Client) heldTables(ctx context.Context, consumers ...string) (*schemas.Ledger, error) {
+	if err := pipelines.WaitStored(ctx, c.stream, 0, 10*waitEvery, consumers...); err != nil {
+		return nil, err
+	}
+	return clickhouse.Held(ctx, c.database)
+}
+
+func (c *Client) readArchive(ctx context.Context, v *Verification) (*schemas.Ledger, error) {
+	archive := schemas.NewLedger()
+	for message, err := range parquet.Saved(ctx, c.Endpoint.Archive) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			v.FilesDamaged = append(v.FilesDamaged, err)
+			continue
+		}
+		archive.Add(schemas.BatchOf(message.Header.Kind, message.Header.Identity))
+	}
+	return archive, nil
+}
+
+// measurements are those of the batches that tables know by their batch.
+func measurements(batches []schemas.Batches) []schemas.Batches {
+	return slices.DeleteFunc(batches, func(b schemas.Batches) bool {
+		table, known := schemas.TableByKind(b.Kind)
+		return !known || table.Class != schemas.Measurement
+	})
+}
