@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -36,9 +37,12 @@ The system may be running; what it stores meanwhile is no difference.`,
 }
 
 func (a *app) verify(ctx context.Context, client *system.Client) error {
-	v, err := client.Verify(ctx, a.clickhouse != "")
+	v, err := client.Verify(ctx)
 	if err != nil {
 		return err
+	}
+	if a.clickhouse != "" {
+		v.OnlyInTables = ""
 	}
 	fmt.Fprintf(a.stdout, "stream   %d batches\ntables   %d batches of measurements\narchive  %d batches\n", v.Stream, v.Tables, v.Archive)
 	if v.Whole() {
@@ -53,14 +57,16 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 			fmt.Fprintf(a.stdout, "the archive is damaged: %s\n", printable(file))
 		}
 	}
-	a.tellMissing("stream", v.StreamLacks, v.StreamCut, "restore")
-	a.tellMissing("tables", v.TablesLack, false, "restore")
-	a.tellMissing("archive", v.ArchiveLacks, false, "replay")
+	if !v.StreamCut {
+		a.tellMissing("stream", v.StreamLacks, "restore")
+	}
+	a.tellMissing("tables", v.TablesLack, "restore")
+	a.tellMissing("archive", cmp.Or(v.ArchiveLacks, v.OnlyInTables), "replay")
 	return errDiffers
 }
 
-func (a *app) tellMissing(store, what string, expected bool, remedy string) {
-	if what != "" && !expected {
+func (a *app) tellMissing(store, what, remedy string) {
+	if what != "" {
 		fmt.Fprintf(a.stdout, "missing in the %s: %s\n  stop `%s up` and run `%[3]s %[4]s`\n", store, what, a.program(), remedy)
 	}
 }

@@ -17,6 +17,7 @@ type Verification struct {
 	// What each lacks that another has, by run and kind; empty where it lacks nothing. The stream may lack what is older
 	// than it keeps.
 	StreamLacks, TablesLack, ArchiveLacks string
+	OnlyInTables                          string // what the archive lacks of them: also what others write to the same database
 	StreamDamaged                         error // why the stream cannot be read whole
 	StreamCut                             bool  // the stream no longer has its first messages
 	FilesDamaged                          []error
@@ -24,13 +25,12 @@ type Verification struct {
 
 // Whole says whether nothing is lost and nothing damaged.
 func (v *Verification) Whole() bool {
-	return v.TablesLack == "" && v.ArchiveLacks == "" && v.StreamDamaged == nil && (v.StreamLacks == "" || v.StreamCut) && len(v.FilesDamaged) == 0
+	return v.TablesLack == "" && v.ArchiveLacks+v.OnlyInTables == "" && v.StreamDamaged == nil && (v.StreamLacks == "" || v.StreamCut) && len(v.FilesDamaged) == 0
 }
 
 // Verify reads the whole stream and the whole archive with their checksums, and holds the batches of both and of the tables
-// against each other. Events may land meanwhile: each store is read after what it must have. Of a database that others
-// write to, shared, it is not asked for what the archive lacks.
-func (c *Client) Verify(ctx context.Context, shared bool) (*Verification, error) {
+// against each other. Events may land meanwhile: each store is read after what it must have.
+func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	var v Verification
 	listed, err := parquet.Listed(c.Endpoint.Archive)
 	if err != nil {
@@ -52,14 +52,11 @@ func (c *Client) Verify(ctx context.Context, shared bool) (*Verification, error)
 	if err != nil {
 		return nil, err
 	}
-	archiveLacks := archive.LacksOf(stream)
-	if !shared {
-		archiveLacks = append(archiveLacks, archive.LacksOf(before)...)
-	}
 	v.Stream, v.Tables, v.Archive = stream.Count(), tables.Count(), archive.Count()
 	v.StreamLacks = c.describe(ctx, stream.LacksOf(listed))
 	v.TablesLack = c.describe(ctx, measurements(append(tables.LacksOf(archive), tables.LacksOf(stream)...)))
-	v.ArchiveLacks = c.describe(ctx, archiveLacks)
+	v.ArchiveLacks = c.describe(ctx, archive.LacksOf(stream))
+	v.OnlyInTables = c.describe(ctx, archive.LacksOf(before))
 	return &v, nil
 }
 
