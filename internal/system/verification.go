@@ -18,8 +18,8 @@ type Verification struct {
 	// than it keeps.
 	StreamLacks, TablesLack, ArchiveLacks string
 	OnlyInTables                          string // what the archive lacks of them: also what others write to the same database
-	StreamDamaged                         error // why the stream cannot be read whole
-	StreamCut                             bool  // the stream no longer has its first messages
+	StreamDamaged                         error  // why the stream cannot be read whole
+	StreamCut                             bool   // the stream no longer has its first messages
 	FilesDamaged                          []error
 }
 
