@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,4 +96,49 @@ func documentedFields(t *testing.T, page, begin string) []string {
 		}
 	}
 	return names
+}
+
+func TestEveryTestThatTheDocsNameExists(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "docs", "damage.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := testsBelow(t, root)
+	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllSubmatch(text, -1)
+	for _, match := range named {
+		if !there[string(match[1])] {
+			t.Errorf("docs/damage.md names %s, which no file has", match[1])
+		}
+	}
+	if len(named) < 10 {
+		t.Errorf("docs/damage.md names %d tests", len(named))
+	}
+}
+
+// testsBelow are the names of the tests in the source tree.
+func testsBelow(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	declared, there := regexp.MustCompile(`(?m)^func (Test\w+)\(`), map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".") && entry.Name() != "..") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, match := range declared.FindAllSubmatch(text, -1) {
+			there[string(match[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return there
 }
