@@ -62,8 +62,7 @@ func (p *passage) lead(command *exec.Cmd) error {
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 	a.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN}
-	err := command.Start()
-	return errors.Join(err, p.theirs.Close())
+	return errors.Join(command.Start(), p.theirs.Close())
 }
 
 // opened waits until the child has set up its network.
@@ -74,7 +73,8 @@ func (p *passage) opened(ctx context.Context) error {
 	return err
 }
 
-func (p *passage) close() error { return p.ours.Close() }
+// close closes both ends; the child keeps its own.
+func (p *passage) close() error { return errors.Join(p.ours.Close(), p.theirs.Close()) }
 
 // dial has the child make a connection to the engine.
 func (p *passage) dial(ctx context.Context) (*net.TCPConn, error) {

@@ -136,18 +136,18 @@ func (e *Engine) begin(ctx context.Context, engine guard.Engine, order func(cont
 	if err := order(ctx); err != nil {
 		return err
 	}
-	if err := awaitAnswer(ctx, engine); err != nil {
+	if err := await(ctx, engine, func(err error) bool { return err == nil }); err != nil {
 		return err
 	}
 	return hideKey(e.cfg.Dir)
 }
 
 // listen asks the engine from time to time until ctx ends. One that lives and does not answer is an error: whoever may
-// speak to it can have it close its port, and a process can be stopped.
+// speak to it can have it close its port, and a process can be stopped. One that refuses, as for want of memory, answers.
 func (e *Engine) listen(ctx context.Context, engine guard.Engine) error {
 	for wait(ctx, e.cfg.HangTimeout/10) {
 		askCtx, cancel := e.silentFor(ctx, e.cfg.HangTimeout)
-		err := awaitAnswer(askCtx, engine)
+		err := await(askCtx, engine, func(err error) bool { return err == nil || errors.Is(err, errRefused) })
 		cancel()
 		if err != nil {
 			return err
@@ -224,13 +224,15 @@ func (e *Engine) awaitFolder(ctx context.Context) error {
 	}
 }
 
-// awaitAnswer asks the engine itself, not through the guard, until its owner gets an answer.
-func awaitAnswer(ctx context.Context, engine guard.Engine) error {
+var errRefused = errors.New("the engine refused a query")
+
+// await asks the engine itself, not through the guard, as its owner, until what came of it is enough.
+func await(ctx context.Context, engine guard.Engine, enough func(error) bool) error {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return engine.Dial(ctx) }
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}, Timeout: 5 * time.Second}
 	for {
 		err := ask(ctx, client, engine)
-		if err == nil {
+		if enough(err) {
 			return nil
 		}
 		if !wait(ctx, pollInterval) {
@@ -254,7 +256,7 @@ func ask(ctx context.Context, client *http.Client, engine guard.Engine) error {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the engine answered %s: %s", response.Status, bytes.TrimSpace(body))
+		return fmt.Errorf("%w: %s: %s", errRefused, response.Status, bytes.TrimSpace(body))
 	}
 	return nil
 }
