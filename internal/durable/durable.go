@@ -42,27 +42,3 @@ func SyncFolder(path string) error {
 	}
 	return nil
 }
-
-// Replace is WriteFile in a folder that is open, for a file with one writer at a time.
-func Replace(in *os.Root, name string, content io.Reader) error {
-	fresh := name + ".tmp"
-	file, err := in.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	_, err = io.Copy(file, content)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = in.Rename(fresh, name)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	folder, err := in.Open(".")
-	if err != nil {
-		return fmt.Errorf("sync folder of %s: %w", name, err)
-	}
-	return errors.Join(folder.Sync(), folder.Close())
-}

@@ -66,7 +66,11 @@ func newClaim(root *os.Root, path string, me Owner) (*claim, error) {
 func shared(file *os.File, me Owner) (Owner, error) {
 	lock := int(file.Fd())
 	if syscall.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-		if err := writeOwner(file, me); err != nil {
+		err := writeOwner(file, me)
+		if errors.Is(err, syscall.ENOSPC) { // held without a name: agents of others cannot read whose it is, and stay away
+			return me, syscall.Flock(lock, syscall.LOCK_SH)
+		}
+		if err != nil {
 			return Owner{}, err
 		}
 	}
@@ -84,10 +88,10 @@ func shared(file *os.File, me Owner) (Owner, error) {
 func writeOwner(file *os.File, me Owner) error {
 	text, err := json.Marshal(me)
 	if err == nil {
-		err = file.Truncate(0)
+		_, err = file.WriteAt(text, 0) // in the room that it has: a full disk would not give it again
 	}
 	if err == nil {
-		_, err = file.WriteAt(text, 0)
+		err = file.Truncate(int64(len(text)))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", ownerFile, err)

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,8 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"github.com/tensortap/tensortap/internal/durable"
+	"syscall"
 )
 
 // window is the records that are published together. It is on disk before the first of its messages leaves, so that a
@@ -31,62 +29,108 @@ type window struct {
 	After       map[string]uint64 `json:"after,omitempty"`   // next batch of every kind
 }
 
-// cutEntry is one record of the file of cuts.
+// cutEntry is one record of a file of cuts.
 type cutEntry struct {
+	Turn       uint64  `json:"turn,omitempty"` // grows each time that the other file is begun
 	Checkpoint *state  `json:"checkpoint,omitempty"`
 	Window     *window `json:"window,omitempty"`
 }
 
 // cuts is the agent's memory in a process's folder: the last state whose messages were all acknowledged, and the
 // windows since then. Each record has its length and checksum before it; the agent never acted on a torn one at the
-// end.
+// end. There are two files, each with room that is taken before it is needed: the state by which space comes back must
+// be written on a full disk, too, and not over the last one.
 type cuts struct {
-	in       *os.Root
-	log      *os.File
-	size     int64
+	logs     [2]*os.File
+	now      int    // the file in use, whose records have the greatest turn
+	turn     uint64 // of the records in it; others are of an earlier use
+	size     int64  // of these records
 	position *os.File
 
 	checkpoint *state   // the last
 	windows    []window // behind it
 }
 
-// mostCuts is the size from which the file is begun anew at a checkpoint.
-const mostCuts = 1 << 20
+const (
+	// cutsRoom is the room taken for each file of cuts: that of the largest state between two steps, and of as much again.
+	cutsRoom      = 512 << 10
+	positionBytes = 12
+	// mostCuts is the size from which the other file is begun at a checkpoint.
+	mostCuts = cutsRoom / 2
+)
+
+// errFull says that the disk has no room for a record, and that nothing has changed. A checkpoint can be left for later.
+var errFull = errors.New("the disk is full")
 
 func openCuts(in *os.Root) (*cuts, error) {
-	log, err := openFile(in, cutsFile, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return nil, err
-	}
-	c := &cuts{in: in, log: log}
-	if err := c.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", cutsFile, err), log.Close())
-	}
-	if c.position, err = openFile(in, positionFile, os.O_RDWR|os.O_CREATE); err != nil {
-		return nil, errors.Join(err, log.Close())
+	c := &cuts{}
+	if err := c.open(in); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-func (c *cuts) load() error {
-	data, err := io.ReadAll(c.log)
+func (c *cuts) open(in *os.Root) (err error) {
+	for i, name := range []string{cutsFile, otherCutsFile} {
+		if c.logs[i], err = openFile(in, name, os.O_RDWR|os.O_CREATE); err != nil {
+			return err
+		}
+		if err := c.load(i); err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	if c.position, err = openFile(in, positionFile, os.O_RDWR|os.O_CREATE); err != nil {
+		return err
+	}
+	return errors.Join(takeRoom(c.logs[0], cutsRoom), takeRoom(c.logs[1], cutsRoom), takeRoom(c.position, positionBytes))
+}
+
+// takeRoom fills the file with zeros up to the size, as far as the disk has room.
+func takeRoom(file *os.File, size int64) error {
+	info, err := file.Stat()
+	if err != nil || info.Size() >= size {
+		return err
+	}
+	if _, err = file.WriteAt(make([]byte, size-info.Size()), info.Size()); errors.Is(err, syscall.ENOSPC) {
+		return nil
+	}
+	return err
+}
+
+// load takes over the records of a file if they are the latest.
+func (c *cuts) load(file int) error {
+	data, err := io.ReadAll(c.logs[file])
 	if err != nil {
 		return err
 	}
+	entries, size, err := decodeEntries(data)
+	if err != nil || len(entries) == 0 || entries[0].Turn < c.turn {
+		return err
+	}
+	c.now, c.turn, c.size, c.checkpoint, c.windows = file, entries[0].Turn, size, nil, nil
+	for i := range entries {
+		c.note(&entries[i])
+	}
+	return nil
+}
+
+// decodeEntries are the records from the beginning that are whole and of one turn, and their size.
+func decodeEntries(data []byte) (entries []cutEntry, size int64, err error) {
 	for {
-		text, whole := firstDefinition(data)
+		text, whole := firstDefinition(data[size:])
 		if !whole {
-			break
+			return entries, size, nil
 		}
 		var e cutEntry
 		if err := json.Unmarshal(text, &e); err != nil {
-			return err
+			return nil, 0, err
 		}
-		c.note(&e)
-		data = data[definitionHead+len(text):]
-		c.size += definitionHead + int64(len(text))
+		if len(entries) > 0 && e.Turn != entries[0].Turn {
+			return entries, size, nil
+		}
+		entries = append(entries, e)
+		size += definitionHead + int64(len(text))
 	}
-	return c.log.Truncate(c.size)
 }
 
 func (c *cuts) note(e *cutEntry) {
@@ -108,39 +152,40 @@ func encodeEntry(e *cutEntry) ([]byte, error) {
 	return append(framed, text...), nil
 }
 
-// append writes the entry and returns when it is on disk.
+// append writes the entry and returns when it is on disk. With errFull it is not, and the one before is the last.
 func (c *cuts) append(e *cutEntry) error {
+	e.Turn = c.turn
 	framed, err := encodeEntry(e)
 	if err != nil {
 		return err
 	}
-	if e.Checkpoint != nil && c.size > mostCuts {
-		return c.renew(e, framed)
+	if e.Checkpoint != nil && (c.size > mostCuts || c.size+int64(len(framed)) > cutsRoom) {
+		return c.begin(e)
 	}
-	if _, err := c.log.WriteAt(framed, c.size); err != nil {
-		return fmt.Errorf("write %s: %w", cutsFile, err)
-	}
-	if err := c.log.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", cutsFile, err)
-	}
-	c.size += int64(len(framed))
-	c.note(e)
-	return nil
+	return c.write(c.now, c.size, e, framed)
 }
 
-// renew begins the file anew with the checkpoint.
-func (c *cuts) renew(e *cutEntry, framed []byte) error {
-	if err := durable.Replace(c.in, cutsFile, bytes.NewReader(framed)); err != nil {
-		return err
-	}
-	log, err := openFile(c.in, cutsFile, os.O_RDWR)
+// begin begins the other file with a checkpoint. What it had before has an earlier turn.
+func (c *cuts) begin(e *cutEntry) error {
+	e.Turn = c.turn + 1
+	framed, err := encodeEntry(e)
 	if err != nil {
 		return err
 	}
-	if err := c.log.Close(); err != nil {
-		return errors.Join(err, log.Close())
+	return c.write(1-c.now, 0, e, framed)
+}
+
+func (c *cuts) write(file int, at int64, e *cutEntry, framed []byte) error {
+	switch _, err := c.logs[file].WriteAt(framed, at); {
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("write %s: %w: %w", cutsFile, errFull, err)
+	case err != nil:
+		return fmt.Errorf("write %s: %w", cutsFile, err)
 	}
-	c.log, c.size = log, int64(len(framed))
+	if err := c.logs[file].Sync(); err != nil { // no errFull: the next agent may find it whole
+		return fmt.Errorf("sync %s: %w", cutsFile, err)
+	}
+	c.now, c.turn, c.size = file, e.Turn, at+int64(len(framed))
 	c.note(e)
 	return nil
 }
@@ -156,14 +201,22 @@ func (c *cuts) acknowledge(number uint64) error {
 
 // acknowledged is the last window known to be in the stream.
 func (c *cuts) acknowledged() uint64 {
-	note := make([]byte, 12)
+	note := make([]byte, positionBytes)
 	if _, err := c.position.ReadAt(note, 0); err != nil || crc32.ChecksumIEEE(note[:8]) != binary.LittleEndian.Uint32(note[8:]) {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(note)
 }
 
-func (c *cuts) close() error { return errors.Join(c.log.Close(), c.position.Close()) }
+func (c *cuts) close() error {
+	var all []error
+	for _, file := range []*os.File{c.logs[0], c.logs[1], c.position} {
+		if file != nil {
+			all = append(all, file.Close())
+		}
+	}
+	return errors.Join(all...)
+}
 
 // missing says whether a file of the folder is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

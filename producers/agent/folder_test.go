@@ -71,8 +71,9 @@ func trapped(tb testing.TB, root string) (victim string) {
 	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	for _, name := range []string{"cuts", "position"} {
-		if err := os.Symlink(victim, filepath.Join(s.Dir, name)); err != nil {
+	for _, name := range []string{"cuts", "cuts-other", "position"} {
+		file := filepath.Join(s.Dir, name)
+		if err := errors.Join(os.Remove(file), os.Symlink(victim, file)); err != nil {
 			tb.Fatal(err)
 		}
 	}

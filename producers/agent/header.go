@@ -18,6 +18,7 @@ const (
 	lockFile        = "lock"
 	positionFile    = "position"
 	cutsFile        = "cuts"
+	otherCutsFile   = "cuts-other"
 	stacksFile      = "stacks"
 	segmentPrefix   = "rows-"
 )

@@ -65,7 +65,16 @@ func (s *served) acknowledged(w *window) error {
 	records := s.t.Position - from
 	const atStepEnds = 4096
 	if records >= s.cfg.CheckpointRows || w.Gap || s.t.Step == nil && records >= atStepEnds {
-		return s.checkpoint()
+		return s.checkpointIfRoom()
+	}
+	return nil
+}
+
+// checkpointIfRoom leaves the checkpoint for later while a full disk has no room for it. That of an open step may be
+// large, and that of its end is small.
+func (s *served) checkpointIfRoom() error {
+	if err := s.checkpoint(); !errors.Is(err, errFull) {
+		return err
 	}
 	return nil
 }

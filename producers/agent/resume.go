@@ -27,6 +27,9 @@ func (s *served) resume(ctx context.Context) error {
 	s.t.out.muted = false
 	s.t.out.setNumbers(s.t.Numbers)
 	s.begun()
+	if s.cuts.size > mostCuts { // it may be this that the last agent found no room for
+		return s.checkpointIfRoom()
+	}
 	return nil
 }
 

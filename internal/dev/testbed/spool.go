@@ -63,6 +63,10 @@ func NewSpool(tb testing.TB, root string, o SpoolOptions) *Spool {
 	s.Dir = filepath.Join(root, fmt.Sprintf("%d-%016x", o.PID, o.Epoch))
 	s.must(os.MkdirAll(s.Dir, 0o700))
 	s.must(os.Chmod(root, 0o700)) //nolint:gosec // a folder, and no broader than it was
+	const cutsRoom, positionBytes = 512 << 10, 12
+	s.allocate("cuts", cutsRoom)
+	s.allocate("cuts-other", cutsRoom)
+	s.allocate("position", positionBytes)
 	s.defs = s.create("definitions")
 	run := map[string]any{"d": "run", "name": o.Run, "framework": "pytorch", "level": "L0", "task": "statistics", "labels": map[string]string{}}
 	maps.Copy(run, o.Fields)
@@ -93,6 +97,15 @@ func (s *Spool) create(name string) *os.File {
 	file, err := os.OpenFile(filepath.Join(s.Dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	s.must(err)
 	s.tb.Cleanup(func() { _ = file.Close() })
+	return file
+}
+
+// allocate makes a file of zeros that has its room on the disk.
+func (s *Spool) allocate(name string, size int) *os.File {
+	s.tb.Helper()
+	file := s.create(name)
+	_, err := file.Write(make([]byte, size))
+	s.must(err)
 	return file
 }
 
@@ -227,8 +240,7 @@ func (s *Spool) room() int {
 	s.tb.Helper()
 	rows := uint64(s.options.SegmentRows)
 	if s.at == uint64(s.Head.NextSegment)*rows {
-		segment := s.create(fmt.Sprintf("rows-%08d", s.Head.NextSegment))
-		s.must(segment.Truncate(int64(rows) * schemas.SpoolRecordBytes))
+		segment := s.allocate(fmt.Sprintf("rows-%08d", s.Head.NextSegment), s.options.SegmentRows*schemas.SpoolRecordBytes)
 		s.segments = append(s.segments, segment)
 		s.Head.NextSegment++
 		s.WriteHead()

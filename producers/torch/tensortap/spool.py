@@ -15,7 +15,7 @@ from tensortap.control_page import ControlPage
 from tensortap.definitions import Definitions
 from tensortap.records import commit_word
 from tensortap.segments import Ring, Segment
-from tensortap.spool_folder import SpoolError, make_root
+from tensortap.spool_folder import SpoolError, make_root, take_agents_room
 
 MOST_ROWS: Final = 5  # of one tensor: its own and its extensions
 ROW: Final = layout.RECORD_BYTES
@@ -63,6 +63,7 @@ class Spool:
         make_root(root)
         try:
             self.folder.mkdir(mode=0o700)
+            take_agents_room(self.folder)
             self._header = Segment(self.folder / "header", layout.HEADER_BYTES, locked=True)
         except OSError as error:
             raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error

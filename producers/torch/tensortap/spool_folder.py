@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+_AGENTS_ROOM: Final = {"cuts": 512 << 10, "cuts-other": 512 << 10, "position": 12}  # as the agent would take it
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -23,6 +25,17 @@ def make_root(root: Path) -> None:
         raise SpoolError(f"make the folder of spools {root}: {error}; set TENSORTAP_SPOOL to another") from error
     if fault:
         raise SpoolError(f"the folder of spools {root} {fault}, or set TENSORTAP_SPOOL to another")
+
+
+def take_agents_room(folder: Path) -> None:
+    """Take the room that the agent needs to publish the rest, and so to free the disk, once the disk is full."""
+    with suppress(OSError):  # on a disk that is full by now, no row finds room either
+        for name, size in _AGENTS_ROOM.items():
+            file = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            try:
+                os.posix_fallocate(file, 0, size)
+            finally:
+                os.close(file)
 
 
 def _fault(found: os.stat_result) -> str:
