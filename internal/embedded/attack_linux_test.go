@@ -90,6 +90,18 @@ func TestAnEngineThatCannotHaveANetworkSaysSo(t *testing.T) {
 	}
 }
 
+func TestAChildThatEndsAtOnceDoesNotCostTheNetwork(t *testing.T) {
+	t.Parallel()
+	cfg := embedded.DefaultEngineConfig(testbed.Library(t), t.TempDir(), []string{"true"})
+	engine, err := embedded.NewEngine(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Run(t.Context()); err == nil || !engine.Apart() {
+		t.Errorf("Run() = %v, Apart() = %t; want an error, and no other try on a port of the machine", err, engine.Apart())
+	}
+}
+
 func namespace(t *testing.T, pid int) string {
 	t.Helper()
 	name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
@@ -161,7 +173,11 @@ func TestAnEngineThatLivesAndDoesNotAnswerIsRestarted(t *testing.T) {
 	for name, silence := range map[string]func(*testing.T, *embedded.Engine){
 		"its process is stopped": func(t *testing.T, e *embedded.Engine) {
 			t.Helper()
-			if err := syscall.Kill(e.PID(), syscall.SIGSTOP); err != nil {
+			pid := e.PID()
+			if pid == 0 {
+				t.Fatal("the engine is between two starts")
+			}
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -174,7 +190,7 @@ func TestAnEngineThatLivesAndDoesNotAnswerIsRestarted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			engine, _ := startEngine(t, t.TempDir(), func(c *embedded.EngineConfig) { c.HangTimeout = time.Second })
+			engine, _ := startEngine(t, t.TempDir(), func(c *embedded.EngineConfig) { c.HangTimeout = 5 * time.Second })
 			silence(t, engine)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -185,6 +201,7 @@ func TestAnEngineThatLivesAndDoesNotAnswerIsRestarted(t *testing.T) {
 				if status, _ := query(t, engine, guard.Owner, "SELECT 1"); status == http.StatusOK {
 					return
 				}
+				<-time.After(10 * time.Millisecond)
 			}
 			t.Errorf("%d restarts, and no answer within a minute", engine.Restarts())
 		})

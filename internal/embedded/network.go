@@ -8,11 +8,12 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // ownPort is the engine's port where it has a network of its own.
-const ownPort = 8123
+const ownPort = 47923
 
 const dialTimeout = 5 * time.Second
 
@@ -48,11 +49,24 @@ func (n network) start(command *exec.Cmd) error {
 		}
 		return nil
 	}
-	if err := n.passage.lead(command); err != nil {
-		return fmt.Errorf("%w: start %s: %w", errNoNetwork, strings.Join(command.Args, " "), err)
+	err := n.passage.lead(command)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("start %s: %w", strings.Join(command.Args, " "), err)
+	for _, forbidden := range []error{syscall.EPERM, syscall.EACCES, syscall.EINVAL, syscall.ENOSPC, syscall.ENOSYS, syscall.EUSERS} {
+		if errors.Is(err, forbidden) {
+			return fmt.Errorf("%w: %w", errNoNetwork, err)
+		}
+	}
+	return err // such as for want of memory: the next start may have it
 }
+
+// toldError is why the child could not do what it was asked for.
+type toldError string
+
+// Error implements error.
+func (e toldError) Error() string { return string(e) }
 
 // opened waits until the child has set up its network.
 func (n network) opened(ctx context.Context) error {
@@ -60,10 +74,10 @@ func (n network) opened(ctx context.Context) error {
 		return nil
 	}
 	err := n.passage.opened(ctx)
-	if err == nil || errors.Is(err, errEnded) || ctx.Err() != nil {
-		return err
+	if told := toldError(""); errors.As(err, &told) {
+		return fmt.Errorf("%w: %w", errNoNetwork, err)
 	}
-	return fmt.Errorf("%w: %w", errNoNetwork, err)
+	return err
 }
 
 func (n network) close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -176,14 +177,14 @@ func send(to *net.UnixConn, file *os.File) error {
 func receive(from *net.UnixConn) (*os.File, error) {
 	text, rights := make([]byte, mostReason), make([]byte, unix.CmsgSpace(4))
 	n, m, _, _, err := from.ReadMsgUnix(text, rights)
+	if errors.Is(err, io.EOF) {
+		return nil, errEnded
+	}
 	if err != nil {
 		return nil, err
 	}
-	if n == 0 {
-		return nil, errEnded
-	}
 	if text[0] != 0 {
-		return nil, errors.New(string(text[:n]))
+		return nil, toldError(text[:n])
 	}
 	if m == 0 {
 		return nil, nil //nolint:nilnil // tell sends none

@@ -38,7 +38,7 @@ func (e *Engine) supervise(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil // the child was told to stop; its answer no longer matters
 		}
-		if errors.Is(err, errNoNetwork) && e.Apart() {
+		if errors.Is(err, errNoNetwork) && e.Apart() && !e.hasAnswered() {
 			e.shared.Store(true)
 			e.cfg.Log.Warn().Err(err).Msg("other users of this machine reach the engine's port: they need a password, but can make it restart")
 			continue
