@@ -17,6 +17,9 @@ const (
 	readPatience = 10 * time.Second
 )
 
+// ErrUnreadable says that the stream's server has messages that it does not give.
+var ErrUnreadable = errors.New("the server does not give all messages of the stream")
+
 // Held reads every message of the stream as it is at the call, and returns the batches of those that are as they were
 // published, by their checksums.
 func Held(ctx context.Context, js jetstream.JetStream) (*schemas.Ledger, error) {
@@ -36,8 +39,11 @@ func Held(ctx context.Context, js jetstream.JetStream) (*schemas.Ledger, error) 
 		if err == nil {
 			pending, err = hold(held, message)
 		}
+		if errors.Is(err, errSilent) && js.Conn().IsConnected() {
+			return nil, fmt.Errorf("%w: of %d messages %d", ErrUnreadable, all, pending)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("read stream %s, of whose %d messages %d can not be read: %w", StreamName, all, pending, err)
+			return nil, fmt.Errorf("read stream %s: %w", StreamName, err)
 		}
 	}
 	return held, nil

@@ -41,7 +41,7 @@ The system must not be running: stop ` + "`tensortap up`" + ` first.`,
 
 func (a *app) restore(ctx context.Context, client *system.Client, from string) error {
 	progress := a.progressIn("restore", false)
-	restored, err := client.Restore(ctx, from, progress.set)
+	restored, err := client.Restore(ctx, from, progress.set, a.waiting())
 	progress.finish()
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (a *app) restore(ctx context.Context, client *system.Client, from string) e
 	if _, err := client.WaitReplayed(ctx, func(_, _ int64) {}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "restored %d messages, %d rows, that the stream lacked; it had %d others\n", restored.Messages, restored.Rows, restored.Held)
+	_, err = fmt.Fprintf(a.stdout, "restored %d messages, %d rows, that stream and tables lacked; they had %d others\n", restored.Messages, restored.Rows, restored.Held)
 	if restored.Damaged > 0 {
 		err = errors.Join(err, fmt.Errorf("%d files of the archive are damaged and were left out, the first: %w", restored.Damaged, errors.Join(restored.First...)))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -50,18 +49,19 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 		return nil
 	}
 	if v.StreamDamaged != nil {
-		fmt.Fprintf(a.stdout, "the stream is damaged: %s\n  what it lost: stop `%s up`, move the folder nats of the data folder away, and run `%[2]s restore`\n", printable(v.StreamDamaged), a.program())
+		fmt.Fprintf(a.stdout, "the stream is damaged: %s\n  stop `%s up`, move the folder nats of the data folder away, but keep it, and run `%[2]s restore`\n", printable(v.StreamDamaged), a.program())
 	}
-	for i, file := range v.FilesDamaged {
-		if i < filesNamed {
-			fmt.Fprintf(a.stdout, "the archive is damaged: %s\n", printable(file))
-		}
+	for _, file := range v.FilesDamaged[:min(len(v.FilesDamaged), filesNamed)] {
+		fmt.Fprintf(a.stdout, "the archive is damaged: %s\n", printable(file))
 	}
-	if !v.StreamCut {
-		a.tellMissing("stream", v.StreamLacks, "restore")
+	if more := len(v.FilesDamaged) - filesNamed; more > 0 {
+		fmt.Fprintf(a.stdout, "the archive is damaged: %d more files\n", more)
 	}
 	a.tellMissing("tables", v.TablesLack, "restore")
-	a.tellMissing("archive", cmp.Or(v.ArchiveLacks, v.OnlyInTables), "replay")
+	a.tellMissing("archive", v.ArchiveLacks, "replay")
+	if v.ArchiveLacks == "" && v.OnlyInTables != "" {
+		fmt.Fprintf(a.stdout, "only the tables have: %s\n  neither stream nor archive can make these again\n", v.OnlyInTables)
+	}
 	return errDiffers
 }
 

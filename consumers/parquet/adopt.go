@@ -22,6 +22,8 @@ func (w *Writer) strays(ctx context.Context, files map[string]entry, r *Recovery
 	r.Anew = r.Anew && len(found) > 0
 	for _, name := range found {
 		w.next.Store(max(w.next.Load(), number(name)))
+	}
+	for _, name := range found {
 		if _, known := files[name]; known {
 			continue
 		}
@@ -32,7 +34,8 @@ func (w *Writer) strays(ctx context.Context, files map[string]entry, r *Recovery
 	return nil
 }
 
-// takeIn adopts a file, as long as all of it can be read and no other file has its batches.
+// takeIn adopts a file, as long as all of it can be read. Of one that shares batches with other files the rest is written
+// anew.
 func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
 	kind, run, ok := placeOf(name)
 	if !ok || path.Ext(name) != ".parquet" {
@@ -50,12 +53,22 @@ func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
 		r.Adopted++
 		return w.adopt(e)
 	}
-	if all {
-		r.Aside++
-	} else {
-		r.Quarantined++
+	r.Aside++
+	if !all {
+		if err := w.copyRest(ctx, e); err != nil {
+			return err
+		}
 	}
 	return w.quarantine(e, errors.New("the manifest does not name it, and other files have its batches"))
+}
+
+// copyRest writes those messages of a file that no other file has.
+func (w *Writer) copyRest(ctx context.Context, e entry) error {
+	var messages []schemas.Message
+	if err := w.readFile(ctx, e, func(m schemas.Message) bool { messages = append(messages, m); return true }); err != nil {
+		return err
+	}
+	return w.Write(ctx, messages)
 }
 
 // describe reads all of a file.

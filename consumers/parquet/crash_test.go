@@ -186,6 +186,28 @@ func TestALostOrShortManifestLosesNoFile(t *testing.T) {
 	}
 }
 
+func TestTheRestOfAFileThatSharesBatchesIsKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, _ := open(t, dir)
+	b, messages := batches(t, 6)
+	must(t, w.Write(t.Context(), messages))
+	kill(t, w)
+	whole := fileOf(t, dir, 0)
+	text, err := os.ReadFile(whole)
+	must(t, err)
+	must(t, os.Remove(whole))
+	w, _ = open(t, dir)
+	must(t, w.Write(t.Context(), messages[3:])) // all that the stream still has
+	kill(t, w)
+	must(t, os.WriteFile(whole, text, 0o600)) // from a backup
+	w, r := open(t, dir)
+	if r.Aside != 1 || len(w.Missing()) > 0 {
+		t.Errorf("Open = %+v, Missing() = %v, want the file aside and nothing missing", r, w.Missing())
+	}
+	wantRows(t, w, b)
+}
+
 func TestAFileWithoutALineThatIsNoneOfTheArchivesIsKeptAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

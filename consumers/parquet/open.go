@@ -163,10 +163,18 @@ func (w *Writer) moveAway(name string) error {
 		return fmt.Errorf("quarantine %s: %w", name, err)
 	}
 	to := w.path("quarantine/" + strings.ReplaceAll(name, "/", "."))
+	for n := 1; exists(to); n++ {
+		to = w.path(fmt.Sprintf("quarantine/%s.%d", strings.ReplaceAll(name, "/", "."), n))
+	}
 	if err := os.Rename(w.path(name), to); err != nil {
 		return fmt.Errorf("quarantine %s: %w", name, err)
 	}
 	return errors.Join(durable.SyncFolder(w.path("quarantine")), durable.SyncFolder(filepath.Dir(w.path(name))))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // number is the number in a file's name, 0 if it has none.

@@ -54,21 +54,6 @@ func Saved(ctx context.Context, dir string, kinds ...string) iter.Seq2[schemas.M
 	}
 }
 
-// Listed is the set of batches that the manifest of the archive in a folder names.
-func Listed(dir string) (*schemas.Ledger, error) {
-	files, err := folder(dir).saved()
-	if err != nil {
-		return nil, fmt.Errorf("read archive %s: %w", dir, err)
-	}
-	listed := schemas.NewLedger()
-	for _, e := range files {
-		for _, b := range e.spans() {
-			listed.Add(b)
-		}
-	}
-	return listed, nil
-}
-
 // saved are the files of the archive in the order in which they were written, those without a line of the manifest too.
 func (a folder) saved() ([]entry, error) {
 	text, err := os.ReadFile(a.path("manifest"))
@@ -77,14 +62,17 @@ func (a folder) saved() ([]entry, error) {
 	}
 	lines, _ := parseLines(text)
 	listed, _ := current(lines)
-	names, err := a.names()
-	if err != nil {
-		return nil, err
+	names, listErr := a.names()
+	if listErr != nil {
+		return nil, listErr
 	}
 	for _, name := range names {
 		if kind, run, ok := placeOf(name); ok && listed[name].File == "" {
 			listed[name] = entry{File: name, Kind: kind, Run: id(run)}
 		}
+	}
+	if err != nil && len(names) == 0 {
+		return nil, errors.New("it has neither a manifest nor files event=…/run=…/….parquet")
 	}
 	return slices.SortedFunc(maps.Values(listed), func(a, b entry) int {
 		return cmp.Or(strings.Compare(path.Base(a.File), path.Base(b.File)), strings.Compare(a.File, b.File))
@@ -92,11 +80,20 @@ func (a folder) saved() ([]entry, error) {
 }
 
 func (a folder) names() ([]string, error) {
-	names, err := fs.Glob(os.DirFS(string(a)), "event=*/run=*/*")
-	if err != nil {
-		return nil, fmt.Errorf("list files: %w", err)
-	}
-	return names, nil
+	var names []string
+	err := fs.WalkDir(os.DirFS(string(a)), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("list files: %w", err)
+		}
+		if place, _ := path.Match("event=*/run=*/*", name); place {
+			names = append(names, name)
+		}
+		if below := name == "." || strings.HasPrefix(name, "event="); entry.IsDir() && !below {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return names, err
 }
 
 // checkSaved holds a file against its line, or describes it where it has none.

@@ -69,6 +69,9 @@ func TestRestoreLeavesOutDamagedFilesAndNamesThem(t *testing.T) {
 	if out.Status != program.ExitError || !strings.Contains(out.Stderr, filepath.Base(files[0])) || !strings.Contains(out.Stdout, "restored ") {
 		t.Errorf("restore of a damaged archive: %v", out)
 	}
+	if out := program.Run(t, elsewhere, "restore", "--from", data); out.Status != program.ExitError || !strings.Contains(out.Stderr, "neither a manifest nor files") {
+		t.Errorf("restore of a folder that is no archive: %v", out)
+	}
 	if out := program.Run(t, elsewhere, "restore", "--from", filepath.Join(data, "missing")); out.Status != program.ExitError || !strings.Contains(out.Stderr, "no such file") {
 		t.Errorf("restore of no archive: %v", out)
 	}

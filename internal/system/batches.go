@@ -16,10 +16,13 @@ const mostNamed = 10
 
 // describe says of which runs and kinds batches are.
 func (c *Client) describe(ctx context.Context, batches []schemas.Batches) string {
-	slices.SortFunc(batches, schemas.Batches.Compare)
+	all := schemas.NewLedger() // names each once
+	for _, b := range batches {
+		all.Add(b)
+	}
 	names := c.namesByID(ctx)
 	counts := map[string]map[string]uint64{} // by run, by kind
-	for _, b := range slices.Compact(batches) {
+	for _, b := range all.All() {
 		id := schemas.FormatID(b.RunID)
 		run := cmp.Or(names[id], id)
 		if counts[run] == nil {

@@ -66,9 +66,11 @@ func (p *publishing) checkAgain(ctx context.Context) error {
 const storedQuery = `SELECT rank, toString(epoch) AS epoch
 FROM (SELECT rank, epoch, sum(tensor_count) AS row_count FROM tap_store.step WHERE run_id = {run:UInt64} GROUP BY rank, epoch) AS promised
 LEFT JOIN (SELECT rank, epoch, count() AS row_count FROM tap_store.tensor WHERE run_id = {run:UInt64} GROUP BY rank, epoch) AS kept USING (rank, epoch)
-WHERE promised.row_count = kept.row_count`
+WHERE promised.row_count = kept.row_count
+    OR (SELECT count() FROM tap_store.dead_letter WHERE position(subject, {subject:String}) > 0) > 0`
 
-// held are the steps of the run that the tables hold whole.
+// held are the steps of the run that the tables hold whole, or all of a run of which something was refused: nobody knows
+// which rows those were.
 func (p *publishing) held(ctx context.Context) (map[stored]bool, error) {
 	client, err := Connect(ctx, p.client.Endpoint, p.client.now)
 	if err != nil {
@@ -78,7 +80,9 @@ func (p *publishing) held(ctx context.Context) (map[stored]bool, error) {
 	if err := client.WaitCurrent(ctx); err != nil {
 		return nil, err
 	}
-	table, err := client.Table(ctx, storedQuery, map[string]string{"run": strconv.FormatUint(schemas.RunID(p.request.Run), 10)})
+	table, err := client.Table(ctx, storedQuery, map[string]string{
+		"run": strconv.FormatUint(schemas.RunID(p.request.Run), 10), "subject": "." + schemas.FormatID(schemas.RunID(p.request.Run)) + ".",
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look which steps are stored: %w", err)
 	}

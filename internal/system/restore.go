@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tensortap/tensortap/consumers/parquet"
 	"github.com/tensortap/tensortap/pipelines"
@@ -14,18 +15,20 @@ import (
 
 // Restored is what came of restoring an archive.
 type Restored struct {
-	Messages, Rows uint64 // that the stream lacked
-	Held           uint64 // messages that it had
+	Messages, Rows uint64 // that stream and tables lacked
+	Held           uint64 // messages that one of them had
 	Damaged        uint64 // files that could not be read
 	First          []error
+
+	stored []*schemas.Ledger // what the stream has, and the tables
 }
 
 // mostDamaged is how many of the damaged files are named.
 const mostDamaged = 5
 
-// Restore publishes what an archive has and the stream lacks. From is the archive's folder; empty for the system's own. It
+// Restore publishes what an archive has and neither the stream nor the tables. From is the archive's folder; empty for the system's own. It
 // changes nothing there. Stores that have the events leave them as they are.
-func (c *Client) Restore(ctx context.Context, from string, progress func(done, all int64)) (Restored, error) {
+func (c *Client) Restore(ctx context.Context, from string, progress func(done, all int64), waiting func(error)) (Restored, error) {
 	if from == "" {
 		from = c.Endpoint.Archive
 	}
@@ -33,17 +36,24 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 		return Restored{}, fmt.Errorf("restore archive: %w", err)
 	}
 	held, err := pipelines.Held(ctx, c.stream)
-	if err != nil {
-		return Restored{}, fmt.Errorf("%w; move %s away and restore again: the archive makes a new stream", err, filepath.Join(string(c.Endpoint.Folder), "nats"))
+	if errors.Is(err, pipelines.ErrUnreadable) {
+		err = fmt.Errorf("%w; move %s away, but keep it, and restore again: the archive makes a new stream", err, filepath.Join(string(c.Endpoint.Folder), "nats"))
 	}
-	publisher, err := (&publishing{client: c}).newPublisher()
 	if err != nil {
 		return Restored{}, err
 	}
-	var r Restored
+	tables, err := c.heldTables(ctx)
+	if err != nil {
+		return Restored{}, err
+	}
+	publisher, err := (&publishing{client: c, request: PublishRequest{Waiting: waiting}}).newPublisher()
+	if err != nil {
+		return Restored{}, err
+	}
+	r := Restored{stored: []*schemas.Ledger{held, tables}}
 	for message, err := range parquet.Saved(ctx, from) {
 		if err == nil {
-			err = r.publish(ctx, publisher, held, message)
+			err = r.publish(ctx, publisher, message)
 		} else if ctx.Err() == nil {
 			r.note(err)
 			continue
@@ -63,13 +73,13 @@ func (r *Restored) note(err error) {
 	}
 }
 
-func (r *Restored) publish(ctx context.Context, to *pipelines.Publisher, held *schemas.Ledger, message schemas.Message) error {
+func (r *Restored) publish(ctx context.Context, to *pipelines.Publisher, message schemas.Message) error {
 	batch := schemas.BatchOf(message.Header.Kind, message.Header.Identity)
-	if held.Has(batch) {
+	if slices.ContainsFunc(r.stored, func(l *schemas.Ledger) bool { return l.Has(batch) }) {
 		r.Held++
 		return nil
 	}
-	held.Add(batch)
+	r.stored[0].Add(batch)
 	r.Messages++
 	r.Rows += uint64(message.Header.Rows) //nolint:gosec // at least 1
 	return to.Publish(ctx, message)

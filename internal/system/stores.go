@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -127,6 +128,13 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 	recovery, err := writer.Open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Replay != ReplayNothing { // which is asked for where something is damaged
+		found, err := writer.Verify(ctx)
+		if err != nil {
+			return nil, errors.Join(err, writer.Close())
+		}
+		recovery.Quarantined += found
 	}
 	if recovery.Adopted+recovery.Aside > 0 {
 		cfg.Log.Warn().Int("adopted", recovery.Adopted).Int("kept_aside", recovery.Aside).

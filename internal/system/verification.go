@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,46 +15,43 @@ import (
 // Verification says how the stream, the tables and the archive stand to each other.
 type Verification struct {
 	Stream, Tables, Archive uint64 // batches; of the tables only measurements, since definitions carry no batch
-	// What each lacks that another has, by run and kind; empty where it lacks nothing. The stream may lack what is older
-	// than it keeps.
-	StreamLacks, TablesLack, ArchiveLacks string
-	OnlyInTables                          string // what the archive lacks of them: also what others write to the same database
-	StreamDamaged                         error  // why the stream cannot be read whole
-	StreamCut                             bool   // the stream no longer has its first messages
-	FilesDamaged                          []error
+	// What each lacks that another has, by run and kind; empty where it lacks nothing. The stream keeps all for some days
+	// only.
+	TablesLack, ArchiveLacks string
+	OnlyInTables             string // also what others write to the same database
+	StreamDamaged            error  // why the stream cannot be read whole
+	FilesDamaged             []error
 }
 
 // Whole says whether nothing is lost and nothing damaged.
 func (v *Verification) Whole() bool {
-	return v.TablesLack == "" && v.ArchiveLacks+v.OnlyInTables == "" && v.StreamDamaged == nil && (v.StreamLacks == "" || v.StreamCut) && len(v.FilesDamaged) == 0
+	return v.TablesLack == "" && v.ArchiveLacks+v.OnlyInTables == "" && v.StreamDamaged == nil && len(v.FilesDamaged) == 0
 }
 
 // Verify reads the whole stream and the whole archive with their checksums, and holds the batches of both and of the tables
 // against each other. Events may land meanwhile: each store is read after what it must have.
 func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	var v Verification
-	listed, err := parquet.Listed(c.Endpoint.Archive)
-	if err != nil {
-		return nil, err
-	}
 	stream, err := c.readStream(ctx, &v)
 	if err != nil {
 		return nil, err
 	}
-	before, err := c.heldTables(ctx, databaseConsumer, archiveConsumer)
+	before, err := c.heldTables(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := pipelines.WaitStored(ctx, c.stream, 0, 10*waitEvery, archiveConsumer); err != nil {
 		return nil, err
 	}
 	archive, err := c.readArchive(ctx, &v)
 	if err != nil {
 		return nil, err
 	}
-	tables, err := c.heldTables(ctx, databaseConsumer)
+	tables, err := c.heldTables(ctx)
 	if err != nil {
 		return nil, err
 	}
 	v.Stream, v.Tables, v.Archive = stream.Count(), tables.Count(), archive.Count()
-	v.StreamLacks = c.describe(ctx, stream.LacksOf(listed))
 	v.TablesLack = c.describe(ctx, measurements(append(tables.LacksOf(archive), tables.LacksOf(stream)...)))
 	v.ArchiveLacks = c.describe(ctx, archive.LacksOf(stream))
 	v.OnlyInTables = c.describe(ctx, archive.LacksOf(before))
@@ -66,20 +64,20 @@ func (c *Client) readStream(ctx context.Context, v *Verification) (*schemas.Ledg
 	if err != nil {
 		return nil, fmt.Errorf("look at the stream: %w", err)
 	}
-	v.StreamCut = stream.CachedInfo().State.FirstSeq > 1
+	if gone := stream.CachedInfo().State.NumDeleted; gone > 0 {
+		v.StreamDamaged = fmt.Errorf("%d messages are gone from its midst", gone)
+	}
 	held, err := pipelines.Held(ctx, c.stream)
-	if ctx.Err() != nil {
-		return nil, err
+	if errors.Is(err, pipelines.ErrUnreadable) {
+		v.StreamDamaged = errors.Join(v.StreamDamaged, err)
+		return schemas.NewLedger(), nil
 	}
-	if v.StreamDamaged = err; err != nil {
-		held = schemas.NewLedger()
-	}
-	return held, nil
+	return held, err
 }
 
-// heldTables is the set of batches in the tables, once those consumers have stored what the stream holds now.
-func (c *Client) heldTables(ctx context.Context, consumers ...string) (*schemas.Ledger, error) {
-	if err := pipelines.WaitStored(ctx, c.stream, 0, 10*waitEvery, consumers...); err != nil {
+// heldTables is the set of batches in the tables, once they have what the stream holds now.
+func (c *Client) heldTables(ctx context.Context) (*schemas.Ledger, error) {
+	if err := pipelines.WaitStored(ctx, c.stream, 0, 10*waitEvery, databaseConsumer); err != nil {
 		return nil, err
 	}
 	return clickhouse.Held(ctx, c.database)
