@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 func TestUpSaysWhatTablesOrArchiveHaveLost(t *testing.T) {
@@ -123,6 +124,28 @@ func TestVerifyNamesAFlippedBit(t *testing.T) {
 		}
 		if out := program.Run(t, u.Setting, "verify"); out.Status != 0 {
 			t.Errorf("verify of %s, mended: %v", pattern, out)
+		}
+	}
+}
+
+func TestVerifyBesideALiveRunCallsNothingLost(t *testing.T) {
+	t.Parallel()
+	u := program.StartUp(t, t.TempDir(), "--archive-age", "2s")
+	twoRuns(t, u)
+	dir := enlarged(t, recorded.Unpack(t, "D_tp_golden"), 100)
+	publisher := program.NewUp(u.Data, program.Command(t, u.Setting, "publish", "msprobe", dir, "--run", "live"))
+	if err := publisher.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = publisher.Kill() })
+	for over := false; !over; {
+		select {
+		case <-publisher.Ended:
+			over = true
+		default:
+		}
+		if out := program.Run(t, u.Setting, "verify"); out.Status != 0 {
+			t.Fatalf("verify beside a publisher: %v", out)
 		}
 	}
 }
