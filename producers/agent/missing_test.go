@@ -11,22 +11,28 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-const missingWhy = "a segment of the spool was missing"
+const missingWhy = "a segment of the spool was missing or cut short"
 
-// spoolOf is a spool of steps of 44 records in segments of 64, of which one was removed. Each has 20 tensors.
-func spoolOf(tb testing.TB, root string, steps, missing int) *testbed.Spool {
+// spoolOf is a spool of steps of 44 records in segments of 64, of which some were removed. Each has 20 tensors.
+func spoolOf(tb testing.TB, root string, steps int, missing ...int) *testbed.Spool {
 	tb.Helper()
 	s := testbed.NewSpool(tb, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, SegmentRows: 64})
 	for step := range uint32(steps) {
 		s.Step(step, 10)
 	}
-	removeSegment(tb, s, missing)
+	for _, number := range missing {
+		removeSegment(tb, s, number)
+	}
 	return s
+}
+
+func segmentPath(s *testbed.Spool, number int) string {
+	return filepath.Join(s.Dir, fmt.Sprintf("rows-%08d", number))
 }
 
 func removeSegment(tb testing.TB, s *testbed.Spool, number int) {
 	tb.Helper()
-	if err := os.Remove(filepath.Join(s.Dir, fmt.Sprintf("rows-%08d", number))); err != nil {
+	if err := os.Remove(segmentPath(s, number)); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -58,17 +64,62 @@ func TestAMissingSegmentIsCountedAndPassedOver(t *testing.T) {
 			cfg.Tell = told.add
 			serveUntil(t, cfg, empty(t, root))
 			contiguous(t, l)
-			whole := 0
-			for _, step := range rows[schemas.StepRow](l) {
-				if step.Complete == 1 && step.DroppedCount == 0 && step.TensorCount == 20 {
-					whole++
-				}
-			}
+			whole := wholeSteps(l)
 			if lost := lostRows(l); lost != want || whole < steps-3 || whole == steps {
 				t.Errorf("%d records are lost, want %d; %d steps are whole", lost, want, whole)
 			}
 			if n := told.count("is missing"); n != 1 {
 				t.Errorf("told %d times of the missing segment: %q", n, told.lines)
+			}
+		})
+	}
+}
+
+// wholeSteps is how many of the steps of spoolOf lack nothing.
+func wholeSteps(l *log) (whole int) {
+	l.tb.Helper()
+	for _, step := range rows[schemas.StepRow](l) {
+		if step.Complete == 1 && step.DroppedCount == 0 && step.TensorCount == 20 {
+			whole++
+		}
+	}
+	return whole
+}
+
+func TestASegmentThatWasCutShortIsPassedOverAsAMissingOne(t *testing.T) {
+	t.Parallel()
+	const steps, size = 12, 64 * schemas.SpoolRecordBytes
+	for _, c := range []struct {
+		name   string
+		cut    map[int]int64 // bytes that are left of a segment
+		lost   uint64
+		losing int // steps, at most
+	}{
+		{"the first, to nothing", map[int]int64{0: 0}, 64, 3},
+		{"one in the middle, by a byte", map[int]int64{3: size - 1}, 64, 3},
+		{"two in a row", map[int]int64{4: 64, 5: size / 2}, 128, 5},
+		{"the last", map[int]int64{8: 64}, 1, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root, l, told := t.TempDir(), newLog(t), &tellings{}
+			s := spoolOf(t, root, steps)
+			for number, left := range c.cut {
+				if err := os.Truncate(segmentPath(s, number), left); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.Close()
+			cfg := config(t, root, l)
+			cfg.Tell = told.add
+			serveUntil(t, cfg, empty(t, root))
+			contiguous(t, l)
+			whole := wholeSteps(l)
+			if lost := lostRows(l); lost != c.lost || whole < steps-c.losing || whole == steps {
+				t.Errorf("%d records are lost, want %d; %d steps are whole", lost, c.lost, whole)
+			}
+			if n, failed := told.count("cut short"), told.count("cannot serve"); n != 1 || failed != 0 {
+				t.Errorf("told %d times of what was cut short, %d times of a failure: %q", n, failed, told.lines)
 			}
 		})
 	}

@@ -83,7 +83,7 @@ func (s *served) resumeBehind(ctx context.Context) error {
 	gone := &window{To: max(s.t.Position, uint64(head.FirstSegment)*s.t.from.rows), Missing: uint64(head.FirstSegment)*s.t.from.rows <= from}
 	if gone.Missing {
 		gone.Lost = s.unacknowledged()
-		s.tell(fmt.Sprintf("%s: segments of the spool are missing since they were read; %d of their records were not yet known to be in the stream, and count as lost", s.title(), gone.Lost))
+		s.tell(fmt.Sprintf("%s: segments of the spool are missing or cut short since they were read; %d of their records were not yet known to be in the stream, and count as lost", s.title(), gone.Lost))
 	}
 	return s.skip(ctx, gone)
 }
@@ -108,7 +108,7 @@ func (t *translator) forgetEnded(last *window) {
 	}
 }
 
-// gap goes on behind a segment that is not there, once what was read before it is published.
+// gap goes on behind a segment that is not there or was cut short, once what was read before it is published.
 func (s *served) gap(ctx context.Context) error {
 	head := s.header.load() // again: the process says what it gives up before it removes it
 	if to := uint64(head.FirstSegment) * s.t.from.rows; to > s.t.Position {
@@ -121,12 +121,12 @@ func (s *served) gap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.tell(fmt.Sprintf("%s: segment %s is missing, and its process has not given it up; at least %d records are lost, it goes on at record %d",
+	s.tell(fmt.Sprintf("%s: segment %s is missing or cut short, and its process has not given it up; at least %d records are lost, it goes on at record %d",
 		s.title(), segmentName(s.t.Position/s.t.from.rows), gone.Lost, gone.To))
 	return s.skip(ctx, gone)
 }
 
-// missing is the window up to the next segment that is there. Segments before others were full. How much the very
+// missing is the window up to the next segment that is there and whole. Segments before others were full. How much the very
 // last one held nobody knows: it counts as one record.
 func (s *served) missing(next uint64) (*window, error) {
 	names, err := namesIn(s.in)
@@ -135,7 +135,7 @@ func (s *served) missing(next uint64) (*window, error) {
 	}
 	found := next
 	for _, name := range names {
-		if number, ok := segmentNumber(name); ok && number > s.t.Position/s.t.from.rows {
+		if number, ok := segmentNumber(name); ok && number > s.t.Position/s.t.from.rows && !s.t.from.isShort(name) {
 			found = min(found, number)
 		}
 	}

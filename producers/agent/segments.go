@@ -12,8 +12,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// errGone says that the process gave the segment up before it was read.
-var errGone = errors.New("segment given up by its process")
+// errGone says that the segment is not there to be read: its process gave it up, or somebody removed it or cut it short.
+var errGone = errors.New("segment given up by its process, or damaged")
 
 // segments reads records by their position, which counts from the first record of the process. One segment is mapped
 // at a time. It is not safe for use by several goroutines.
@@ -73,16 +73,26 @@ func (s *segments) open(number uint64) error {
 		return err
 	}
 	// A shorter one would end the agent by a signal when its missing part is read.
-	size := int64(s.rows) * schemas.SpoolRecordBytes //nolint:gosec // checked by the header
-	if info.Size() < size {
-		return fmt.Errorf("segment %s has %d bytes, want %d", segmentName(number), info.Size(), size)
+	if info.Size() < s.size() {
+		return errGone
 	}
-	s.memory, err = syscall.Mmap(int(file.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
+	s.memory, err = syscall.Mmap(int(file.Fd()), 0, int(s.size()), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return fmt.Errorf("map segment %s: %w", segmentName(number), err)
 	}
 	s.number = number
 	return nil
+}
+
+// size is the bytes of a whole segment.
+func (s *segments) size() int64 {
+	return int64(s.rows) * schemas.SpoolRecordBytes //nolint:gosec // checked by the header
+}
+
+// isShort says whether the segment of that name was cut short.
+func (s *segments) isShort(name string) bool {
+	info, err := s.in.Lstat(name)
+	return err == nil && info.Size() < s.size()
 }
 
 func (s *segments) close() error {

@@ -14,7 +14,7 @@ const (
 	reasonAdrift    = "the record that their step begins was given up or dropped"
 	reasonUnwritten = "records were reserved and never written"
 	reasonGivenUp   = "records were given up, as no agent read them"
-	reasonMissing   = "a segment of the spool was missing"
+	reasonMissing   = "a segment of the spool was missing or cut short"
 	reasonTooMany   = "more ops in one step than a program holds"
 )
 
