@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,8 @@ type Owner struct {
 	Stream string `json:"stream"` // address of the stream that gets the runs
 }
 
-// HeldError says that a folder of spools is served for another stream.
+// HeldError says that a folder of spools is served for another stream, or for nobody knows whom: the owner is empty then.
+// Its PID is 0 when that process has ended, and other agents of its stream still serve the folder.
 type HeldError struct {
 	Root  string
 	Owner Owner
@@ -25,8 +27,15 @@ type HeldError struct {
 
 // Error implements error.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("the folder of spools %s is read by process %d for the system on %s, which gets what is recorded there: "+
-		"stop that one, or choose another folder with --spool or TENSORTAP_SPOOL for this one and its programs", e.Root, e.Owner.PID, e.Owner.Data)
+	reader := fmt.Sprintf("process %d for the system on %s, which gets what is recorded there: stop that one", e.Owner.PID, e.Owner.Data)
+	switch {
+	case e.Owner.Stream == "":
+		reader = "another agent, and it is not known whose, as the file " + ownerFile + " there does not say: stop that agent"
+	case e.Owner.PID == 0:
+		reader = fmt.Sprintf("an agent for the system on %s, which gets what is recorded there: stop that system and its agents", e.Owner.Data)
+	}
+	return fmt.Sprintf("the folder of spools %s is read by %s, "+
+		"or choose another folder with --spool or TENSORTAP_SPOOL for this one and its programs", e.Root, reader)
 }
 
 const ownerFile = "owner"
@@ -54,6 +63,9 @@ func newClaim(root *os.Root, path string, me Owner) (*claim, error) {
 	}
 	owner, err := shared(file, me)
 	if err == nil && owner.Stream != me.Stream {
+		if !lives(owner.PID) {
+			owner.PID = 0
+		}
 		err = &HeldError{Root: path, Owner: owner}
 	}
 	if err != nil {
@@ -78,12 +90,22 @@ func shared(file *os.File, me Owner) (Owner, error) {
 	if err := syscall.Flock(lock, syscall.LOCK_SH); err != nil {
 		return Owner{}, fmt.Errorf("lock %s: %w", ownerFile, err)
 	}
-	var owner Owner
-	if err := json.NewDecoder(io.NewSectionReader(file, 0, 1<<16)).Decode(&owner); err != nil {
+	return readOwner(file)
+}
+
+// readOwner is who is in the file: an empty Owner when it does not say.
+func readOwner(file *os.File) (owner Owner, err error) {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<16))
+	if err != nil {
 		return Owner{}, fmt.Errorf("read %s: %w", ownerFile, err)
+	}
+	if json.NewDecoder(bytes.NewReader(text)).Decode(&owner) != nil {
+		owner = Owner{} // what was decoded of it says nothing
 	}
 	return owner, nil
 }
+
+func lives(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 func writeOwner(file *os.File, me Owner) error {
 	text, err := json.Marshal(me)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/dev/testbed"
@@ -53,6 +55,65 @@ func TestARootThatAnotherSystemReadsIsLeftToItAsLongAsThatRuns(t *testing.T) {
 	if n := told.count("is read by process"); n != 1 {
 		t.Errorf("told %d times that another system reads the root, want once: %q", n, told.lines)
 	}
+}
+
+func TestARootThatIsHeldWithoutANameIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{"empty": "", "cut short": `{"pid":1,"data":"/da`, "no owner": "{}"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, l, told := t.TempDir(), newLog(t), &tellings{}
+			s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1})
+			s.Step(0, 2)
+			s.Close()
+			letGo := holdAs(t, root, content)
+			cfg := ownedBy(t, root, l, "second", told)
+			if err, ok := errors.AsType[*agent.HeldError](agent.New(cfg).Run(t.Context())); !ok || err.Owner != (agent.Owner{}) || !strings.Contains(err.Error(), "not known whose") {
+				t.Fatalf("Run = %v, want that it is not known who holds the root", err)
+			}
+			cfg.Patient = true
+			serveUntil(t, cfg, func() bool {
+				if told.count("not known whose") > 0 {
+					letGo()
+				}
+				return processes(t, root) == 0
+			})
+			onceEach(t, l, 1, 1, 4)
+		})
+	}
+}
+
+// holdAs holds the root as an agent does, with that content in its file.
+func holdAs(tb testing.TB, root, content string) (letGo func()) {
+	tb.Helper()
+	file, err := os.OpenFile(filepath.Join(root, "owner"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		_, err = file.WriteString(content)
+	}
+	if err == nil {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = file.Close() })
+	return func() { _ = file.Close() }
+}
+
+func TestNobodyIsToldToStopAProcessThatHasEnded(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	cfg := ownedBy(t, root, newLog(t), "first", &tellings{})
+	cfg.Owner.PID = deadPID(t)
+	first := agent.New(cfg)
+	if err := first.Take(); err != nil {
+		t.Fatal(err)
+	}
+	err := agent.New(ownedBy(t, root, newLog(t), "second", &tellings{})).Run(t.Context())
+	if held, ok := errors.AsType[*agent.HeldError](err); !ok || held.Owner.PID != 0 || !strings.Contains(err.Error(), "an agent for the system on /data/first") {
+		t.Errorf("Run = %v, want that an agent of the system on /data/first reads the root, and no process", err)
+	}
+	runtime.KeepAlive(first) // its file holds the root
 }
 
 func TestAgentsOfOneStreamReadOneRootTogether(t *testing.T) {
