@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -103,20 +103,27 @@ func TestAgentsThatAreStoppedOnAFullDiskLoseAndDoubleNothing(t *testing.T) {
 	s, l, cfg, fill := onFullDisk(t, steps, modules)
 	s.Close()
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	var stop context.CancelFunc
+	left := 0 // messages until it is stopped
 	l.before = func(schemas.Message) error {
-		if random.IntN(200) == 0 {
-			return errors.New("the agent is gone")
+		if left--; left >= 0 {
+			return nil
 		}
-		return nil
+		stop()
+		return []error{nil, errors.New("the agent is gone")}[random.IntN(2)]
 	}
-	cfg.Tell, cfg.RetryAfter = func(string) {}, time.Millisecond
+	cfg.Tell = func(text string) {
+		if !strings.HasPrefix(text, "serving ") { // it has failed, or is done
+			stop()
+		}
+	}
 	gone := noSpools(t, cfg.Root)
-	starts := 0
-	for deadline := time.Now().Add(time.Minute); !gone(); starts++ {
-		if time.Now().After(deadline) {
+	for starts := 0; !gone(); starts++ {
+		if starts == 2000 {
 			t.Fatalf("not done after %d starts", starts)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(50+starts))*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		stop, left = cancel, random.IntN(50+starts/2)
 		if err := agent.New(cfg).Run(ctx); err != nil {
 			t.Error(err)
 		}
