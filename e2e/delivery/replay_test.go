@@ -166,17 +166,7 @@ func purge(tb testing.TB, js jetstream.JetStream, before uint64) {
 func TestRebuildIsRefusedWhenTheStreamIsDamaged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*testing.T, string){
-		"a bit is flipped": func(t *testing.T, block string) {
-			t.Helper()
-			text, err := os.ReadFile(block)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text[len(text)/2] ^= 1
-			if err := os.WriteFile(block, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		},
+		"a bit is flipped": flipBit,
 		"its end is gone": func(t *testing.T, block string) {
 			t.Helper()
 			info, err := os.Stat(block)
@@ -201,11 +191,7 @@ func TestRebuildIsRefusedWhenTheStreamIsDamaged(t *testing.T) {
 			twoRuns(t, u)
 			want := sums(t, u)
 			mustStop(t, u)
-			blocks, err := filepath.Glob(filepath.Join(data, "nats", "jetstream", "$G", "streams", pipelines.StreamName, "msgs", "*.blk"))
-			if err != nil || len(blocks) == 0 {
-				t.Fatalf("blocks of the stream: %v, %v", blocks, err)
-			}
-			damage(t, blocks[0])
+			damage(t, firstFile(t, data, blocksOfStream))
 			out := program.Run(t, u.Setting, "replay", "--rebuild")
 			if out.Status != program.ExitError || !strings.Contains(out.Stderr, "nothing was changed") {
 				t.Errorf("replay --rebuild: %v", out)

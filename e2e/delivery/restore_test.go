@@ -52,21 +52,11 @@ func TestRestoreLeavesOutDamagedFilesAndNamesThem(t *testing.T) {
 	u := program.StartUp(t, data, "--archive-age", "100ms")
 	twoRuns(t, u)
 	mustStop(t, u)
-	files, err := filepath.Glob(filepath.Join(data, "archive", "event=tensor", "run=*", "*.parquet"))
-	if err != nil || len(files) < 2 {
-		t.Fatalf("files of the archive: %v, %v", files, err)
-	}
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	text[len(text)/2] ^= 1
-	if err := os.WriteFile(files[0], text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	damaged := firstFile(t, data, filesOfTensors)
+	flipBit(t, damaged)
 	elsewhere := program.Setting{Data: t.TempDir()}
 	out := program.Run(t, elsewhere, "restore", "--from", filepath.Join(data, "archive"))
-	if out.Status != program.ExitError || !strings.Contains(out.Stderr, filepath.Base(files[0])) || !strings.Contains(out.Stdout, "restored ") {
+	if out.Status != program.ExitError || !strings.Contains(out.Stderr, filepath.Base(damaged)) || !strings.Contains(out.Stdout, "restored ") {
 		t.Errorf("restore of a damaged archive: %v", out)
 	}
 	if out := program.Run(t, elsewhere, "restore", "--from", data); out.Status != program.ExitError || !strings.Contains(out.Stderr, "neither a manifest nor files") {

@@ -3,7 +3,6 @@ package delivery
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,34 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
+
+// Files in the folder of data.
+const (
+	filesOfTensors = "archive/event=tensor/run=*/*.parquet"
+	blocksOfStream = "nats/jetstream/*/streams/TAP/msgs/*.blk"
+)
+
+func firstFile(tb testing.TB, data, pattern string) string {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(data, pattern))
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("%s: %v, %v", pattern, files, err)
+	}
+	return files[0]
+}
+
+// flipBit changes a bit in the midst of a file.
+func flipBit(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestUpSaysWhatTablesOrArchiveHaveLost(t *testing.T) {
 	t.Parallel()
@@ -64,11 +91,7 @@ func TestAStartThatDamagedFilesPreventSaysWhatToDo(t *testing.T) {
 		{"clickhouse/data/store/*/*/tensor.sql", "ATTACH TABLE _ UUID '9d", "run `tensortap restore`", "clickhouse"},
 		{"nats/jetstream/*/streams/TAP/obs/parquet/o.dat", "garbage", "start again", "nats/jetstream/*/streams/TAP/obs"},
 	} {
-		files, err := filepath.Glob(filepath.Join(data, damaged.pattern))
-		if err != nil || len(files) != 1 {
-			t.Fatalf("%s: %v, %v", damaged.pattern, files, err)
-		}
-		if err := os.WriteFile(files[0], []byte(damaged.content), 0o600); err != nil {
+		if err := os.WriteFile(firstFile(t, data, damaged.pattern), []byte(damaged.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		folders, _ := filepath.Glob(filepath.Join(data, damaged.folder))
@@ -94,33 +117,25 @@ func TestVerifyNamesAFlippedBit(t *testing.T) {
 	u := program.StartUp(t, data, "--archive-age", "100ms")
 	twoRuns(t, u)
 	mustStop(t, u)
-	const parquetFiles = "archive/event=tensor/run=*/*.parquet"
 	for pattern, want := range map[string]string{
-		parquetFiles: "the archive is damaged: read ",
-		"nats/jetstream/*/streams/TAP/msgs/*.blk": "the stream is damaged: ",
+		filesOfTensors: "the archive is damaged: read ",
+		blocksOfStream: "the stream is damaged: ",
 	} {
-		files, err := filepath.Glob(filepath.Join(data, pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %v, %v", pattern, files, err)
-		}
-		whole, err := os.ReadFile(files[0])
+		file := firstFile(t, data, pattern)
+		whole, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		damaged := slices.Clone(whole)
-		damaged[len(damaged)/2] ^= 1
-		if err := os.WriteFile(files[0], damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		flipBit(t, file)
 		if out := program.Run(t, u.Setting, "verify"); out.Status != program.ExitDiffers || !strings.Contains(out.Stdout, want) {
 			t.Errorf("verify with a bit flipped in %s: %v", pattern, out)
 		}
-		if pattern == parquetFiles {
-			if out := program.Run(t, u.Setting, "replay"); out.Status != 0 {
-				t.Errorf("replay: %v", out)
+		if pattern == blocksOfStream {
+			if err := os.WriteFile(file, whole, 0o600); err != nil {
+				t.Fatal(err)
 			}
-		} else if err := os.WriteFile(files[0], whole, 0o600); err != nil {
-			t.Fatal(err)
+		} else if out := program.Run(t, u.Setting, "replay"); out.Status != 0 {
+			t.Errorf("replay: %v", out)
 		}
 		if out := program.Run(t, u.Setting, "verify"); out.Status != 0 {
 			t.Errorf("verify of %s, mended: %v", pattern, out)

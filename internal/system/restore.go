@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/tensortap/tensortap/consumers/parquet"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -51,7 +50,7 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 		return Restored{}, err
 	}
 	r := Restored{stored: []*schemas.Ledger{held, tables}}
-	for message, err := range parquet.Saved(ctx, from) {
+	for message, err := range archived(ctx, from) {
 		if err == nil {
 			err = r.publish(ctx, publisher, message)
 		} else if ctx.Err() == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 
@@ -145,6 +146,11 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 			Bool("manifest_lost", recovery.Anew).Msg("the archive is damaged, events that it lost are fetched from the stream again")
 	}
 	return &archive{writer: writer, damaged: recovery.Damaged(), atStart: writer.Held().All()}, nil
+}
+
+// archived gives the messages of an archive.
+func archived(ctx context.Context, folder string) iter.Seq2[schemas.Message, error] {
+	return parquet.Saved(ctx, folder)
 }
 
 // pipelines is the configuration of stream and deliveries.

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/consumers/parquet"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -85,7 +84,7 @@ func (c *Client) heldTables(ctx context.Context) (*schemas.Ledger, error) {
 
 func (c *Client) readArchive(ctx context.Context, v *Verification) (*schemas.Ledger, error) {
 	archive := schemas.NewLedger()
-	for message, err := range parquet.Saved(ctx, c.Endpoint.Archive) {
+	for message, err := range archived(ctx, c.Endpoint.Archive) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
