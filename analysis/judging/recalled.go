@@ -17,9 +17,9 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// recalled are the steps of the job that were judged whole before. A step of one run only is not among them, as what it
-// lacks may be known by now; nor is any where three benches or more are the measure, as these may have gone on, where tensors are made of others, or
-// where ops of one run only count, of which nothing is stored.
+// recalled are the steps of the job that were judged whole before. A step of one run only is not among them: its partner may
+// be known by now. None is recalled where three benches or more are the measure, which may have gone on; where tensors are
+// made of others; and where ops of one run count, since no row tells them.
 func (k *Keeper) recalled(ctx context.Context, c Comparison, job *compare.Job, w *writer) (compare.Recalled, error) {
 	recalled := compare.Recalled{Verdicts: func(ctx context.Context, places []result.Known) (map[rows.Place][]judge.Judged, error) {
 		return k.verdicts(ctx, c.ID(), w, places)

@@ -21,13 +21,18 @@ type textWriter struct {
 	columns []string
 	numeric []bool
 
+	widest  int        // of the names of columns, in characters
 	pending [][]string // rows that wait for the widths
 	widths  []int      // once they are known
 	count   uint64     // rows that came
 }
 
 func newTextWriter(to io.Writer, style Style, columns []string, numeric []bool) *textWriter {
-	return &textWriter{to: to, style: style, columns: columns, numeric: numeric}
+	w := &textWriter{to: to, style: style, columns: columns, numeric: numeric}
+	for _, name := range columns {
+		w.widest = max(w.widest, utf8.RuneCountInString(name))
+	}
+	return w
 }
 
 func writeText(to io.Writer, style Style, answer records) error {
@@ -88,15 +93,11 @@ func (w *textWriter) end() error {
 
 // vertical writes a line for each value of a row, and one before them.
 func (w *textWriter) vertical(cells []string) error {
-	widest := 0
-	for _, name := range w.columns {
-		widest = max(widest, utf8.RuneCountInString(name))
-	}
 	if _, err := fmt.Fprintf(w.to, "row %d\n", w.count); err != nil {
 		return err
 	}
 	for c, text := range cells {
-		if _, err := fmt.Fprintf(w.to, "  %-*s  %s\n", widest, w.columns[c], text); err != nil {
+		if _, err := fmt.Fprintf(w.to, "  %-*s  %s\n", w.widest, w.columns[c], text); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the version of the rules into version.go") //nolint:gochecknoglobals // a flag of the test binary
 
 // deciding are the folders whose code pairs tensors, judges them, counts the verdicts, and finds where a difference began,
-// and the file that says by which facts a tensor without partner is judged.
+// and the settings of compare, which judge a tensor without partner, too.
 func deciding() []string {
 	return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge", "../result", "../compare/settings.go"}
 }

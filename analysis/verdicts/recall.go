@@ -43,8 +43,8 @@ func Known(at pair.Step, row *schemas.JudgedStepRow) result.Known {
 	return known
 }
 
-// Judged is a pair with its verdict as its stored row has it. The row has neither digest nor sketch, one place for both runs,
-// and one count of all elements that are not finite, which is that of NaN here.
+// Judged is a pair with its verdict as its stored row has it. The row has neither digest nor sketch, and one place for both
+// runs. It has one count of all elements that are not finite; Judged gives them as NaN.
 func Judged(row *schemas.VerdictRow) judge.Judged {
 	return judge.Judged{
 		Pair: judge.Pair{

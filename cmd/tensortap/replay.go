@@ -23,20 +23,26 @@ running: stop ` + "`tensortap up`" + ` first.`,
   tensortap replay --rebuild`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.config(a.data)
-			if err != nil {
-				return err
-			}
-			cfg.Replay = system.ReplayMissing
-			cfg.ArchiveAge = time.Second // the command waits for it
+			how := system.ReplayMissing
 			if rebuild {
-				cfg.Replay = system.ReplayRebuild
+				how = system.ReplayRebuild
 			}
-			return system.WithSystem(cmd.Context(), cfg, a.waitReplayed)
+			return a.replaying(cmd.Context(), how, a.waitReplayed)
 		},
 	}
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "empty the tables of the database first")
 	return cmd
+}
+
+// replaying runs job on a system that stores the stream again.
+func (a *app) replaying(ctx context.Context, how system.Replay, job func(context.Context, *system.Client) error) error {
+	cfg, err := a.config(a.data)
+	if err != nil {
+		return err
+	}
+	cfg.Replay = how
+	cfg.ArchiveAge = time.Second // the command waits for it
+	return system.WithSystem(ctx, cfg, job)
 }
 
 func (a *app) waitReplayed(ctx context.Context, client *system.Client) error {

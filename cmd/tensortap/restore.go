@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +23,8 @@ The system must not be running: stop ` + "`tensortap up`" + ` first.`,
   tensortap restore --from /backup/archive --data new`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.config(a.data)
-			if err != nil {
-				return err
-			}
-			cfg.Replay = system.ReplayMissing // what the stream has and the tables lost
-			cfg.ArchiveAge = time.Second      // the command waits for it
-			return system.WithSystem(cmd.Context(), cfg, func(ctx context.Context, client *system.Client) error {
+			// The stream may have what the tables lost.
+			return a.replaying(cmd.Context(), system.ReplayMissing, func(ctx context.Context, client *system.Client) error {
 				return a.restore(ctx, client, from)
 			})
 		},

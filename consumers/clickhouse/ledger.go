@@ -157,26 +157,17 @@ func Held(ctx context.Context, conn driver.Conn) (*schemas.Ledger, error) {
 		if table.Class == schemas.Definition {
 			continue
 		}
-		rows, err := conn.Query(ctx, intervalsSQL("tap_store."+table.Name, "1"))
-		if err == nil {
-			err = addAll(held, table.Kind(), rows)
-		}
+		err := eachRow(ctx, conn, intervalsSQL("tap_store."+table.Name, "1"), func(rows driver.Rows) error {
+			b := schemas.Batches{Kind: table.Kind()}
+			err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &b.First, &b.Last)
+			held.Add(b)
+			return err
+		})
 		if err != nil {
 			return nil, fmt.Errorf("read which batches table %s holds: %w", table.Name, err)
 		}
 	}
 	return held, nil
-}
-
-func addAll(to *schemas.Ledger, kind string, rows driver.Rows) error {
-	for rows.Next() {
-		b := schemas.Batches{Kind: kind}
-		if err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &b.First, &b.Last); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-		to.Add(b)
-	}
-	return errors.Join(rows.Err(), rows.Close())
 }
 
 // ask runs a query over a list of producers, some at a time.
@@ -195,10 +186,14 @@ func (t *table) ask(ctx context.Context, producers map[producer]schemas.BatchSet
 	return nil
 }
 
-func (t *table) scan(ctx context.Context, query string, each func(driver.Rows) error) (err error) {
+func (t *table) scan(ctx context.Context, query string, each func(driver.Rows) error) error {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.QueryTimeout)
 	defer cancel()
-	rows, err := t.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"max_query_size": 1 << 20})), query)
+	return eachRow(clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"max_query_size": 1 << 20})), t.conn, query, each)
+}
+
+func eachRow(ctx context.Context, conn driver.Conn, query string, each func(driver.Rows) error) (err error) {
+	rows, err := conn.Query(ctx, query)
 	if err != nil {
 		return err
 	}

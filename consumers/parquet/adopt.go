@@ -12,8 +12,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// strays looks after the files that no line of the manifest names: those of a crash between the
-// renaming of a file and its line, and all whose lines were lost.
+// strays looks after the files that no line of the manifest names. A crash came before the line, or
+// the line was lost.
 func (w *Writer) strays(ctx context.Context, files map[string]entry, r *Recovery) error {
 	found, err := w.names()
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
 	if !some {
 		r.Files++
 		r.Adopted++
-		return w.adopt(e)
+		return w.enter(e)
 	}
 	r.Aside++
 	if !all {
@@ -116,7 +116,8 @@ func (w *Writer) held(e entry) (some, all bool) {
 	return some, all
 }
 
-func (w *Writer) adopt(e entry) error {
+// enter makes a file part of the archive.
+func (w *Writer) enter(e entry) error {
 	if err := w.manifest.add(e); err != nil {
 		return err
 	}

@@ -188,11 +188,8 @@ func (w *Writer) commit(d *draft, number uint64) error {
 	if err := w.place(d.path, e.File); err != nil {
 		return errors.Join(err, w.remove(d.path), w.remove(w.path(e.File)))
 	}
-	if err := w.manifest.add(e); err != nil {
+	if err := w.enter(e); err != nil {
 		return errors.Join(err, w.remove(w.path(e.File)))
-	}
-	for _, s := range e.spans() {
-		w.ledger.Add(s)
 	}
 	w.counters.files.Add(1)
 	w.counters.rows.Add(uint64(e.Rows))

@@ -21,7 +21,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// folder is that of an archive.
+// folder is the folder of an archive.
 type folder string
 
 func (a folder) path(name string) string { return filepath.Join(string(a), filepath.FromSlash(name)) }
@@ -29,8 +29,8 @@ func (a folder) path(name string) string { return filepath.Join(string(a), filep
 // Saved reads the archive in a folder back as its original messages, with their identities, so that a
 // stream and tables can be made of it alone. Without kinds it reads all. The rows are the same; the
 // bytes of a message may differ from the original. An error names a file that is not as it was
-// written, of which it gives no message; the other files follow. It changes nothing in the folder,
-// and somebody may write to it meanwhile.
+// written: Saved leaves that file out and goes on with the next. It changes nothing in the folder.
+// A Writer may write there meanwhile.
 func Saved(ctx context.Context, dir string, kinds ...string) iter.Seq2[schemas.Message, error] {
 	return func(yield func(schemas.Message, error) bool) {
 		a := folder(dir)
@@ -74,9 +74,13 @@ func (a folder) saved() ([]entry, error) {
 	if err != nil && len(names) == 0 {
 		return nil, errors.New("it has neither a manifest nor files event=…/run=…/….parquet")
 	}
-	return slices.SortedFunc(maps.Values(listed), func(a, b entry) int {
+	return oldestFirst(listed), nil
+}
+
+func oldestFirst(files map[string]entry) []entry {
+	return slices.SortedFunc(maps.Values(files), func(a, b entry) int {
 		return cmp.Or(strings.Compare(path.Base(a.File), path.Base(b.File)), strings.Compare(a.File, b.File))
-	}), nil
+	})
 }
 
 func (a folder) names() ([]string, error) {

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/zeebo/xxh3"
 )
@@ -47,9 +44,7 @@ func (w *Writer) entries() ([]entry, error) {
 		return nil, err
 	}
 	files, _ := current(lines)
-	lines = slices.DeleteFunc(lines, func(e entry) bool { _, there := files[e.File]; return !there || e.Lost != "" })
-	slices.SortFunc(lines, func(a, b entry) int { return strings.Compare(path.Base(a.File), path.Base(b.File)) })
-	return lines, nil
+	return oldestFirst(files), nil
 }
 
 func (w *Writer) expel(e entry, reason error) error {

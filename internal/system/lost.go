@@ -33,7 +33,7 @@ func (s *System) reportLost(ctx context.Context, client *Client, store *archive)
 	var batches uint64
 	spans := zerolog.Arr()
 	for i, span := range missing {
-		batches += span.Last - span.First + 1
+		batches += span.Count()
 		if i < spansTold {
 			spans.Str(span.String())
 		}

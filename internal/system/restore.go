@@ -25,8 +25,8 @@ type Restored struct {
 // mostDamaged is how many of the damaged files are named.
 const mostDamaged = 5
 
-// Restore publishes what an archive has and neither the stream nor the tables. From is the archive's folder; empty for the system's own. It
-// changes nothing there. Stores that have the events leave them as they are.
+// Restore publishes what an archive has and neither the stream nor the tables have. From is the archive's folder; empty for
+// the system's own. It changes nothing there. Stores that have the events leave them as they are.
 func (c *Client) Restore(ctx context.Context, from string, progress func(done, all int64), waiting func(error)) (Restored, error) {
 	if from == "" {
 		from = c.Endpoint.Archive
@@ -41,7 +41,7 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 	if err != nil {
 		return Restored{}, err
 	}
-	tables, err := c.heldTables(ctx)
+	tables, err := c.heldTables(ctx, 10*waitEvery)
 	if err != nil {
 		return Restored{}, err
 	}

@@ -176,7 +176,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 			return nil
 		})
 	}
-	if archive != nil && s.cfg.Replay == ReplayNothing {
+	if archive != nil && s.cfg.Replay == ReplayNothing && !s.cfg.Unannounced { // not before each question
 		group.Go(func() error {
 			s.holdAgainst(deliverCtx, client, archive)
 			return nil

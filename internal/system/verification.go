@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/pipelines"
@@ -35,7 +36,7 @@ func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := c.heldTables(ctx)
+	before, err := c.heldTables(ctx, 10*waitEvery)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables, err := c.heldTables(ctx)
+	tables, err := c.heldTables(ctx, 10*waitEvery)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +75,9 @@ func (c *Client) readStream(ctx context.Context, v *Verification) (*schemas.Ledg
 	return held, err
 }
 
-// heldTables is the set of batches in the tables, once they have what the stream holds now.
-func (c *Client) heldTables(ctx context.Context) (*schemas.Ledger, error) {
-	if err := pipelines.WaitStored(ctx, c.stream, 0, 10*waitEvery, databaseConsumer); err != nil {
+// heldTables is the set of batches in the tables, once they have what the stream holds now. Every is how often it asks.
+func (c *Client) heldTables(ctx context.Context, every time.Duration) (*schemas.Ledger, error) {
+	if err := pipelines.WaitStored(ctx, c.stream, 0, every, databaseConsumer); err != nil {
 		return nil, err
 	}
 	return clickhouse.Held(ctx, c.database)

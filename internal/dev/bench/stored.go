@@ -40,7 +40,7 @@ func measureStored(ctx context.Context, e *env) (section, error) {
 	})
 	s.note("Two runs of %d tensors each, of 4 ranks with 5,000 tensors a step, in a running system. From the start of the process to its end. Each round judges by another tolerance, near %g and %g, so that nothing of it is stored.",
 		e.runRows(), fewDiffer, manyDiffer)
-	s.note("The peak is of the process that compares, of a round of its own, which comes first and reads from disk; that of the database is not in it.")
+	s.note("The peak is that of the comparing process alone, without the database. It was taken in a round of its own, which came first and read from disk.")
 	return s, err
 }
 

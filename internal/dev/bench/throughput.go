@@ -25,7 +25,7 @@ func measureThroughput(ctx context.Context, e *env) (section, error) {
 	r.figures(&s)
 	s.note("Rows of all %d columns of `tensor`, %d per message; from the first row made until both stores have acknowledged the last message. "+
 		"Producer, NATS server, both consumers in one process, the engine in its child.", len(schemas.Tensor().Columns), messageRows)
-	s.note("With the judge at work: a run of as many rows is stored before; steps of %d rows, one row in %d of which differs, are judged against it as they land, in the same process. Ends of steps and verdicts are published and stored beside the rows, which alone are counted.",
+	s.note("With the judge at work: another run of as many rows is stored before. The same process judges each step against it as it lands: %d rows, of which one in %d differs. The rate counts rows alone; ends of steps and verdicts are stored beside them.",
 		sitesPerStep, differsOnceIn)
 	s.note("Sketch and digest are empty, as in dumps of msProbe's statistics. The archive waits at most %v for a file to fill, so that the end counts.", archiveAge)
 	s.note("The naive way beside it: events published asynchronously, 4,096 at a time unacknowledged; a durable consumer that decodes JSON and inserts "+

@@ -10,7 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -38,10 +37,7 @@ func (s *System) holdAgainst(ctx context.Context, client *Client, store *archive
 
 // differences are the batches of measurements that one store has and the other lacks.
 func differences(ctx context.Context, client *Client, store *archive) (tablesLack, archiveLacks []schemas.Batches, err error) {
-	if err := pipelines.WaitStored(ctx, client.stream, 0, caughtUpEvery, databaseConsumer); err != nil {
-		return nil, nil, err
-	}
-	tables, err := clickhouse.Held(ctx, client.database)
+	tables, err := client.heldTables(ctx, caughtUpEvery)
 	if err != nil {
 		return nil, nil, err
 	}
