@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,6 +32,13 @@ _DIRECT: Final = frozenset(
 )
 
 
+class _Pending(NamedTuple):
+    address: int
+    name: Name
+    records: int  # that were promised
+    bytes: int
+
+
 class Deferred:
     """Tensors whose rows are still on their devices."""
 
@@ -43,7 +50,7 @@ class Deferred:
         self._sketched, self._digested = sketched, digested
         self._readings = Readings(ordered=sketched or digested)
         self._rows: dict[torch.device, Rows] = {}
-        self._pending: dict[torch.device, list[tuple[int, Name]]] = {}
+        self._pending: dict[torch.device, list[_Pending]] = {}
         self.overflowed: set[int] = set()  # the sites of a NaN or +Inf
 
     def add(self, tensor: Tensor, address: int, name: Name) -> int:
@@ -53,17 +60,22 @@ class Deferred:
             rows = self._rows[tensor.device] = self._new(tensor.device)
         if rows.full:
             self._write(tensor.device)
-        hashed = digest.word(tensor) if self._digested else None
+        hashed = digest.raw_bytes(tensor) if self._digested else None
         sums = sketch.sketch(fallback.numbers(tensor)) if self._sketched and tensor.is_complex() else None
         with torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext():
-            rows.add(self._numbers(tensor), fallback.least_normal(tensor), self._sketched, sums, hashed)
-        self._pending.setdefault(tensor.device, []).append((address, name))
-        return 2 + 2 * self._sketched + self._digested
+            rows.add(self._numbers(tensor), fallback.least_normal(tensor), self._sketched, sums, hashed, digest.page_bytes(tensor))
+        one = _Pending(address, name, 2 + 2 * self._sketched + self._digested, tensor.numel() * tensor.element_size())
+        self._pending.setdefault(tensor.device, []).append(one)
+        return one.records
 
     def flush(self) -> None:
-        """Writes the records of all that is pending, when the devices are done with it."""
-        for device in list(self._pending):
-            self._write(device)
+        """Writes the records of all that is pending, when the devices are done with it.
+
+        Raises RuntimeError where a device failed; its records say that they could not be read, those of others are whole.
+        """
+        with ExitStack() as each:
+            for device in self._pending:
+                each.callback(self._write, device)
 
     def _numbers(self, tensor: Tensor) -> Tensor:
         """Contiguous real numbers that a kernel can read, in row-major order where that counts."""
@@ -77,13 +89,18 @@ class Deferred:
 
     def _write(self, device: torch.device) -> None:
         pending = self._pending.pop(device, [])
-        found = self._rows[device].collect()
-        hashed = found.view(torch.int64)[:, -4].tolist()
-        for (address, name), row, word in zip(pending, found.tolist(), hashed, strict=True):
+        try:
+            found = self._rows[device].collect()
+        except RuntimeError:
+            for one in pending:
+                records.unread(one.address, one.name, one.records)
+            raise
+        pages = found.view(torch.int64)[:, -4].tolist()
+        for one, row, total in zip(pending, found.tolist(), pages, strict=True):
             if row[1] or row[2]:
-                self.overflowed.add(name.site)
-            taken = (word % (1 << 64), layout.DIGEST_TAP) if self._digested else None
-            records.measured(address, name, _statistics(row), row[12:28] if self._sketched else None, taken, counts=True)
+                self.overflowed.add(one.name.site)
+            hashed = (digest.of_pages(total, one.bytes), layout.DIGEST_TAP) if self._digested else None
+            records.measured(one.address, one.name, _statistics(row), row[12:28] if self._sketched else None, hashed, counts=True)
 
 
 def _statistics(row: Sequence[float]) -> fallback.Statistics:

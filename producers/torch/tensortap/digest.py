@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from tensortap.sketch import mix, shifted, signed
+from tensortap.sketch import MIX, mix, shifted, signed
 
 if TYPE_CHECKING:
     import torch
@@ -41,24 +41,32 @@ def raw_bytes(tensor: Tensor) -> Tensor:
     return tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
 
 
+def page_bytes(tensor: Tensor) -> int:
+    """The bytes of a whole page."""
+    return PAGE_ELEMENTS * tensor.element_size()
+
+
 def digest(tensor: Tensor) -> int:
     """The digest of a tensor, by torch operations."""
-    return int(word(tensor).item()) % (1 << 64)
-
-
-def word(tensor: Tensor) -> Tensor:
-    """The digest as an int64 on the tensor's device, not waited for."""
     import torch
 
     content = raw_bytes(tensor)
-    page = PAGE_ELEMENTS * tensor.element_size()
+    page = page_bytes(tensor)
     whole = content.numel() // page * page
-    total = torch.full((), signed(content.numel() * GOLDEN % (1 << 64)), dtype=torch.int64, device=content.device)
+    total = torch.zeros((), dtype=torch.int64, device=content.device)
     if whole:
         total = total + _pages(content[:whole].reshape(-1, page), 1)
     if whole < content.numel():
         total = total + _pages(content[whole:].reshape(1, -1), whole // page + 1)
-    return mix(total)
+    return of_pages(int(total.item()), content.numel())
+
+
+def of_pages(total: int, count: int) -> int:
+    """The digest of so many bytes, by the sum over their pages modulo 2^64."""
+    word = (total + count * GOLDEN) % (1 << 64)
+    for shift, factor in MIX:
+        word = (word ^ word >> shift) * factor % (1 << 64)
+    return word ^ word >> 31
 
 
 def _pages(pages: Tensor, first: int) -> Tensor:
@@ -75,7 +83,7 @@ def _hashes(pages: Tensor) -> Tensor:
     length = pages.shape[1]
     filled = torch.nn.functional.pad(pages, (0, -length % 64)).contiguous().view(torch.int64)
     stripes = filled.reshape(pages.shape[0], -1, 8)
-    chains = _start(pages.device).expand(pages.shape[0], 8)
+    chains = start(pages.device).expand(pages.shape[0], 8)
     for at in range(stripes.shape[1]):
         chains = _turned(chains + stripes[:, at] * signed(FACTOR)) * signed(STEP)
     hashes = mix(torch.full((pages.shape[0],), length, dtype=torch.int64, device=pages.device))
@@ -85,7 +93,7 @@ def _hashes(pages: Tensor) -> Tensor:
 
 
 @cache
-def _start(device: torch.device) -> Tensor:
+def start(device: torch.device) -> Tensor:
     import torch
 
     return torch.tensor([signed(start) for start in START], device=device)

@@ -13,8 +13,9 @@ INTERVAL_S: Final = 1.0
 class Heartbeat:
     """Calls beat about once a second between start and stop. After a fork the child's copy is silent until started."""
 
-    def __init__(self, beat: Callable[[], None], interval_s: float = INTERVAL_S) -> None:
-        self._beat = beat
+    def __init__(self, beat: Callable[[], None], failed: Callable[[Exception], None], interval_s: float = INTERVAL_S) -> None:
+        """Failed hears of what beat raises; the next beat comes all the same."""
+        self._beat, self._failed = beat, failed
         self._interval_s = interval_s
         self._ended: threading.Event | None = None
         self._thread: threading.Thread | None = None
@@ -39,4 +40,7 @@ class Heartbeat:
 
     def _run(self, ended: threading.Event) -> None:
         while not ended.wait(self._interval_s):
-            self._beat()
+            try:
+                self._beat()
+            except Exception as error:  # as in Guard: without beats the process counts as dead
+                self._failed(error)

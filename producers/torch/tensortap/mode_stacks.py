@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import torch
+from torch.utils._device import DeviceContext
 
 
 class ModeStack:
@@ -15,9 +16,10 @@ class ModeStack:
         self._size, self._at, self._pop, self._push = size, at, pop, push
 
     def enter(self, mode: Any) -> None:
-        """Put the mode below all others, which are left by those who entered them."""
+        """Put the mode below all others, which are left by those who entered them, but above a default device: that must be lowest."""
         above = [self._pop() for _ in range(self._size())]
-        self._put([*above, mode])
+        lowest = [above.pop()] if above and isinstance(above[-1], DeviceContext) else []
+        self._put([*above, mode, *lowest])
 
     def leave(self, mode: Any) -> bool:
         """Take the mode from wherever it is. Whether it was there."""

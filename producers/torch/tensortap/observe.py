@@ -137,6 +137,9 @@ class Observer:
             self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written
 
     def _measure(self, tensor: Tensor, site: int, known: _Layout, seq: int, remember: bool = True) -> None:
+        if tensor.is_cuda and torch.cuda.is_current_stream_capturing():  # a kernel of ours would run at each replay, too
+            self._unseen.count(unseen.CUDA_GRAPH, "capture")
+            return
         address = self._spool.reserve(known.on_cpu)
         if not address or not site or not known.number:
             self._spool.dropped += bool(address)

@@ -8,6 +8,8 @@ from typing import Final
 
 import torch
 
+from tensortap.local_variables import local_variable
+
 # Methods that operators call, too.
 METHODS: Final = (
     "add", "sub", "mul", "div", "remainder", "pow", "matmul", "floor_divide",
@@ -89,7 +91,7 @@ def _value(frame: FrameType, loads: list[dis.Instruction], nth: int) -> object:
         return loaded
     if name.startswith("LOAD_FAST") or name in ("LOAD_DEREF", "LOAD_NAME"):
         names = loaded if isinstance(loaded, tuple) else (loaded,)
-        return frame.f_locals.get(names[-1 - nth], _UNKNOWN)
+        return local_variable(frame, names[-1 - nth], _UNKNOWN)
     if name == "LOAD_GLOBAL":
         return frame.f_globals.get(loaded, _UNKNOWN)
     if name == "LOAD_ATTR" and len(loads) > 1:

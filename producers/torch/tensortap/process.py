@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +71,7 @@ class Process:
         self.serving = Serving(self._spool, self.recorder.observer, counts)
         self._optimizers = OptimizerHooks(self.recorder)
         self._graphs = GraphWatch(self.unseen)
-        self._heartbeat = Heartbeat(self._beat)
+        self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
         self._heartbeat.start()
         self._installed = False
         self._compiled: list[str] = []
@@ -97,29 +99,36 @@ class Process:
             self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
 
     def end_step(self, facts: Facts, *, trains: bool) -> None:
-        """The step under way is over."""
-        recorder, spool = self.recorder, self._spool
-        with recorder.lock:
-            recorder.observer.overflowed |= bool(recorder.measurer.flush() - recorder.observer.passed_over)
-            recorder.observer.forget()
-            recorder.observer.padding = None
+        """The step under way is over, whatever of it cannot be written."""
+        with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
+            ending.callback(self._write_end, facts, trains)
+            ending.callback(self._write_memory, None)
             if self._aten:
-                self._aten.end_step()
-            self._write_memory(None)
-            for part in self._compiled:
-                self.unseen.count(unseen.COMPILED, part)
-            now = (recorder.ops, spool.tensors, spool.dropped)
-            counts = [after - before for after, before in zip(now, self._before, strict=True)]
-            if counts[2]:
-                self.unseen.count(unseen.DROPPED, "", counts[2])
-            for kind, count in spool.refused():
-                self.unseen.count(unseen.UNDEFINED, kind, count)
-            self._write_unseen()
-            phase = spool.text(facts.phase or ("train" if trains else ""))
-            served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
-            spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
-            spool.settle()
-            self.step = -1
+                ending.callback(self._aten.end_step)
+            ending.callback(self._complete_rows)
+
+    def _complete_rows(self) -> None:
+        recorder = self.recorder
+        recorder.observer.forget()
+        recorder.observer.padding = None
+        recorder.observer.overflowed |= bool(recorder.measurer.flush() - recorder.observer.passed_over)
+
+    def _write_end(self, facts: Facts, trains: bool) -> None:
+        recorder, spool = self.recorder, self._spool
+        for part in self._compiled:
+            self.unseen.count(unseen.COMPILED, part)
+        now = (recorder.ops, spool.tensors, spool.dropped)
+        counts = [after - before for after, before in zip(now, self._before, strict=True)]
+        if counts[2]:
+            self.unseen.count(unseen.DROPPED, "", counts[2])
+        for kind, count in spool.refused():
+            self.unseen.count(unseen.UNDEFINED, kind, count)
+        self._write_unseen()
+        phase = spool.text(facts.phase or ("train" if trains else ""))
+        served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
+        spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
+        spool.settle()
+        self.step = -1
 
     def _observe_at(self, level: Level, each: bool) -> None:
         settings, recorder = self._settings, self.recorder

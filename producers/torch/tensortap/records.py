@@ -54,10 +54,17 @@ def store(address: int, kind: int, content: bytes) -> None:
 
 def unsupported(address: int, name: Name) -> int:
     """Writes the record of a tensor that cannot be read."""
-    flags = name.flags | layout.UNSUPPORTED
-    content = layout.TENSOR.pack(name.site, name.layout, name.seq, flags, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0)
-    store(address, layout.TENSOR_KIND, content)
+    unread(address, name, 1)
     return 1
+
+
+def unread(address: int, name: Name, count: int) -> None:
+    """Writes as many records as were promised of a tensor that could not be read after all."""
+    for at in range(1, count):
+        store(address + at * layout.RECORD_BYTES, layout.COUNTS_KIND, layout.COUNTS.pack(0, 0, 0, 0, 0.0, 0.0))
+    flags = name.flags | layout.UNSUPPORTED
+    content = layout.TENSOR.pack(name.site, name.layout, name.seq, flags, 0.0, 0.0, 0.0, 0.0, 0.0, 0, count - 1)
+    store(address, layout.TENSOR_KIND, content)
 
 
 def measured(

@@ -6,6 +6,7 @@ import atexit
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -255,7 +256,8 @@ class Session:
         process = self._process
         if process and process.step >= 0:
             process.recorder.live = False
-            process.end_step(self.facts, trains=self._boundaries.is_training())
+            facts, self.facts = self.facts, Facts()
+            self._safely("end of a step", partial(process.end_step, facts, trains=self._boundaries.is_training()))
             self._tell_unmatched()
         self.facts = Facts()
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BUCKETS: Final = 16
+MIX: Final = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)  # shifts and factors of the finaliser
 _PIECE: Final = 1 << 20
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 
@@ -25,7 +26,7 @@ def signed(word: int) -> int:
 
 def mix(word: Tensor) -> Tensor:
     """SplitMix64's finaliser, on int64 taken modulo 2^64."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+    for shift, factor in MIX:
         word = (word ^ shifted(word, shift)) * signed(factor)
     return word ^ shifted(word, 31)
 

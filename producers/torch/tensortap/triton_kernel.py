@@ -14,6 +14,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from tensortap import triton_digest
+from tensortap.triton_mix import mixed
+
 WORDS: Final = 32  # of a row, float64: the eleven statistics, from SKETCH on the sketch, DIGEST as an integer
 SKETCH: Final = 12
 DIGEST: Final = 28
@@ -23,17 +26,10 @@ _PROGRAMS: Final = 512
 
 
 @triton.jit
-def _mix(x):  # type: ignore[no-untyped-def]
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB
-    return x ^ (x >> 31)
-
-
-@triton.jit
 def _sketch_tile(data, start, count, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
     """The 16 sums of a tile: each group of 16 elements is read in the order of its buckets, and added up."""
     group = start // 16 + tl.arange(0, TILE // 16)
-    hashed = _mix((group.to(tl.uint64) + 1) * 0x9E3779B97F4A7C15)
+    hashed = mixed((group.to(tl.uint64) + 1) * 0x9E3779B97F4A7C15)
     bucket = tl.arange(0, 16).to(tl.int64)
     lane = bucket[None, :] ^ (hashed & 15).to(tl.int64)[:, None]
     place = group[:, None] * 16 + lane
@@ -104,7 +100,7 @@ def _partials(data, count, normal, out, TILE: tl.constexpr, SKETCHED: tl.constex
 
 
 @triton.jit
-def _total(partials, programs, row, MOST: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+def _total(partials, programs, row, MOST: tl.constexpr, WIDTH: tl.constexpr, DIGEST_AT: tl.constexpr):  # type: ignore[no-untyped-def]
     """One program makes the tensor's row of all partial ones."""
     part = tl.arange(0, MOST)
     there = part < programs
@@ -123,6 +119,7 @@ def _total(partials, programs, row, MOST: tl.constexpr, WIDTH: tl.constexpr):  #
     tl.store(row + 8, tl.sum(tl.load(at + 8, mask=there, other=0.0)))
     tl.store(row + 9, tl.min(tl.load(at + 9, mask=there, other=float("inf"))))
     tl.store(row + 10, tl.max(tl.load(at + 10, mask=there, other=float("-inf"))))
+    tl.store(row + DIGEST_AT, 0.0)  # the bits of the integer 0, to which a digest's pages are added
     bucket = tl.arange(0, 16)
     sums = tl.load(at[:, None] + 12 + bucket[None, :], mask=there[:, None], other=0.0)
     tl.store(row + 12 + bucket, tl.sum(sums, axis=0))
@@ -131,6 +128,7 @@ def _total(partials, programs, row, MOST: tl.constexpr, WIDTH: tl.constexpr):  #
 class Rows:
     """Rows of one step's tensors on one device."""
 
+    @torch.inference_mode(False)  # whose tensors cannot be written once it has ended
     def __init__(self, device: torch.device) -> None:
         """Takes 2 MiB of the device's memory and as much of pinned host memory."""
         self._rows = torch.zeros((_ROWS, WORDS), dtype=torch.float64, device=device)
@@ -143,20 +141,20 @@ class Rows:
         """Whether no further tensor fits."""
         return self._used == _ROWS
 
-    def add(self, numbers: Tensor, normal: float, sketched: bool, sums: Tensor | None, digest: Tensor | None) -> None:
-        """Enqueues the measuring of contiguous real numbers; a sketch and an int64 digest made otherwise are put beside."""
+    def add(self, numbers: Tensor, normal: float, sketched: bool, sums: Tensor | None, hashed: Tensor | None, page_bytes: int) -> None:
+        """Enqueues the measuring of contiguous real numbers, and the hashing of pages of bytes; a sketch made otherwise is put beside."""
         count, row = numbers.numel(), self._rows[self._used]
-        self._used += 1
         programs = max(1, min(_PROGRAMS, triton.cdiv(count, _TILE)))
         partials = self._partials_here()
         launch: Any = _partials[(programs,)]
         launch(numbers, count, normal, partials, TILE=_TILE, SKETCHED=sketched, WIDTH=WORDS)
         finish: Any = _total[(1,)]
-        finish(partials, programs, row, MOST=_PROGRAMS, WIDTH=WORDS)
+        finish(partials, programs, row, MOST=_PROGRAMS, WIDTH=WORDS, DIGEST_AT=DIGEST)
         if sums is not None:
             row[SKETCH:DIGEST].copy_(sums)
-        if digest is not None:
-            row.view(torch.int64)[DIGEST].copy_(digest)
+        if hashed is not None:
+            triton_digest.add_pages(hashed, page_bytes, row.view(torch.int64)[DIGEST:])
+        self._used += 1  # last: the row of a tensor that could not be measured is the next one's
 
     def collect(self) -> Tensor:
         """The rows so far, on the host, when all that was enqueued before on this stream is done; begins anew."""
@@ -166,6 +164,7 @@ class Rows:
             torch.cuda.current_stream(self._rows.device).synchronize()
         return self._host[:used]
 
+    @torch.inference_mode(False)
     def _partials_here(self) -> Tensor:
         stream = torch.cuda.current_stream(self._rows.device).cuda_stream if self._rows.is_cuda else 0
         found = self._partials.get(stream)

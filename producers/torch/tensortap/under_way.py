@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
+from tensortap.local_variables import local_variable
+
 _CALL: Final = "_call_impl"  # of torch's modules
 
 
@@ -13,5 +15,5 @@ def called(frame: FrameType | None) -> Iterator[object]:
     """The modules whose calls are under way at a frame, innermost first."""
     while frame is not None:
         if frame.f_code.co_name == _CALL:
-            yield frame.f_locals.get("self")
+            yield local_variable(frame, "self", None)
         frame = frame.f_back

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import reading
 import torch
 
+import tensortap
 from tensortap.graphs import GraphWatch
 from tensortap.unseen import Unseen
 
@@ -48,3 +51,20 @@ def test_a_wrap_above_ours_is_left_in_place(monkeypatch: pytest.MonkeyPatch) -> 
     assert torch.cuda.CUDAGraph.replay is theirs and counts.drain() == []
     monkeypatch.undo()
     setattr(torch.cuda.CUDAGraph, "replay", original)
+
+
+class _OfDevice(torch.Tensor):
+    """Says that it lies on a GPU."""
+
+    is_cuda = True
+
+
+def test_within_a_capture_nothing_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    model = torch.nn.Sequential(torch.nn.Identity())
+    with tensortap.tap(model, run="captured", level="L0", spool=tmp_path):
+        model(torch.ones(3).as_subclass(_OfDevice))
+        model(torch.ones(3))
+    captured, usual = reading.only(tmp_path).steps
+    assert captured.unseen == {("cuda graph", "capture"): 2} and not captured.values
+    assert not usual.unseen and len(usual.values) == 2

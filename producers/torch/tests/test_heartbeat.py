@@ -9,6 +9,8 @@ import time
 
 from tensortap.heartbeat import Heartbeat
 
+errors: list[Exception] = []
+
 
 def wait_for(beats: list[int], number: int) -> None:
     limit = time.monotonic() + 10
@@ -19,7 +21,7 @@ def wait_for(beats: list[int], number: int) -> None:
 
 def test_it_beats_until_it_is_stopped() -> None:
     beats: list[int] = []
-    heart = Heartbeat(lambda: beats.append(1), interval_s=0.01)
+    heart = Heartbeat(lambda: beats.append(1), errors.append, interval_s=0.01)
     heart.start()
     heart.start()
     wait_for(beats, 3)
@@ -35,7 +37,7 @@ def test_it_beats_until_it_is_stopped() -> None:
 
 def test_a_forked_child_is_silent_until_it_starts_its_own() -> None:
     beats: list[int] = []
-    heart = Heartbeat(lambda: beats.append(1), interval_s=0.01)
+    heart = Heartbeat(lambda: beats.append(1), errors.append, interval_s=0.01)
     heart.start()
     wait_for(beats, 1)
     child = os.fork()
@@ -55,7 +57,7 @@ def test_a_forked_child_is_silent_until_it_starts_its_own() -> None:
 def test_it_does_not_keep_the_process_alive_and_costs_next_to_nothing() -> None:
     code = (
         "import time; from tensortap.heartbeat import Heartbeat\n"
-        "Heartbeat(lambda: None, interval_s=0.1).start()\n"
+        "Heartbeat(lambda: None, print, interval_s=0.1).start()\n"
         "before = time.process_time(); time.sleep(1); print(time.process_time() - before)"
     )
     begun = time.monotonic()

@@ -34,6 +34,8 @@ TENSORS = {
     "nothing finite": torch.full((40,), float("nan")),
     "transposed": torch.randn(50, 60).t(),
     "expanded": torch.randn(50, 1).expand(50, 30),
+    "misaligned": torch.randn(5003).bfloat16()[1:],
+    "whole pages": torch.randn(2048),
     "huge mean": torch.randn(30_000) + 1e6,
 }
 
@@ -97,3 +99,53 @@ def test_a_full_buffer_is_written_in_between(interpreted: None, monkeypatch: pyt
         waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0))
     waiting.flush()
     assert [read(memory.raw, 2).mean for memory in memories] == list(range(8))
+
+
+def test_a_step_may_begin_in_inference_mode_and_end_outside(interpreted: None) -> None:
+    from tensortap.cuda import Deferred
+
+    waiting, memory = Deferred(True, True), ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
+    for value in (2.0, 3.0):
+        with torch.inference_mode():
+            rows = waiting.add(torch.full((5,), value), ctypes.addressof(memory), Name(7, 8, 9, 0))
+        waiting.flush()
+        assert read(memory.raw, rows).mean == value
+
+
+def test_a_failed_launch_shifts_no_other_row(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensortap import triton_kernel
+    from tensortap.cuda import Deferred
+
+    waiting, memories = Deferred(False, False), [ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES) for _ in range(3)]
+    whole = triton_kernel._total
+    for value, memory in enumerate(memories):
+        with monkeypatch.context() as failing:
+            if value == 1:
+                failing.setattr(triton_kernel, "_total", None)
+                with pytest.raises(TypeError):
+                    waiting.add(torch.full((5,), 1.0), ctypes.addressof(memory), Name(7, 8, 9, 0))
+                continue
+            assert triton_kernel._total is whole
+            waiting.add(torch.full((5,), float(value)), ctypes.addressof(memory), Name(7, 8, 9, 0))
+    waiting.flush()
+    assert [read(memories[at].raw, 2).mean for at in (0, 2)] == [0.0, 2.0]
+    assert not any(memories[1].raw)
+
+
+def test_rows_of_a_failed_device_say_so_and_are_complete(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensortap.cuda import Deferred
+    from tensortap.triton_kernel import Rows
+
+    waiting, memory = Deferred(True, True), ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
+
+    def collect(self: Rows) -> torch.Tensor:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    rows = waiting.add(torch.ones(5), ctypes.addressof(memory), Name(7, 8, 9, 0))
+    with monkeypatch.context() as failing:
+        failing.setattr(Rows, "collect", collect)
+        with pytest.raises(RuntimeError, match="illegal memory access"):
+            waiting.flush()
+    found = read(memory.raw, rows)
+    assert found.flags == layout.UNSUPPORTED and found.unusual == (0, 0, 0, 0)
+    waiting.flush()

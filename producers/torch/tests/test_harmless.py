@@ -1,0 +1,114 @@
+"""A tap does no harm to the program that it is a guest of."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import reading
+import torch
+from models import small, train
+
+import tensortap
+from tensortap.heartbeat import Heartbeat
+from tensortap.local_variables import local_variable
+
+
+@pytest.fixture
+def _no_default_device() -> Any:
+    yield
+    torch.set_default_device(None)
+
+
+class _Turns(torch.nn.Module):
+    """Sets the default device anew within its forward."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        torch.set_default_device("cpu")
+        return x * 2
+
+
+@pytest.mark.usefixtures("_no_default_device")
+@pytest.mark.parametrize("before", [True, False])
+def test_the_default_device_may_be_set_at_any_time(tmp_path: Path, before: bool) -> None:
+    if before:
+        torch.set_default_device("cpu")
+    with tensortap.tap(_Turns(), run="device", level="mix", spool=tmp_path) as tap:
+        model = next(iter(tap._roots))
+        model(torch.ones(2))
+        torch.set_default_device("meta")
+        assert torch.empty(1).is_meta
+        torch.set_default_device("cpu")
+        model(torch.ones(2))
+        with torch.device("meta"):
+            assert torch.empty(1).is_meta
+    assert [step.completed.count("Tensor.__mul__.0.forward") for step in reading.only(tmp_path).steps] == [1, 1]
+
+
+def test_what_a_function_lets_go_is_freed(tmp_path: Path) -> None:
+    """CPython before 3.13 keeps in a frame whatever f_locals once showed of it."""
+    model, batch = small()
+
+    def steps() -> list[weakref.ref[torch.Tensor]]:
+        freed = []
+        for _ in range(2):
+            loss = model(batch).square().mean()
+            doubled = 2 * loss
+            doubled.backward()
+            freed.append(weakref.ref(loss))
+            del loss, doubled
+            assert freed[-1]() is None
+        return freed
+
+    with tensortap.tap(model, run="freed", level="mix", spool=tmp_path):
+        assert len(steps()) == 2
+
+
+def test_a_dictionary_of_variables_that_others_hold_stays_as_it_is() -> None:
+    first, held = 1, locals()
+    assert local_variable(sys._getframe(), "first", None) == first
+    assert held["first"] == 1
+    assert local_variable(sys._getframe(), "nobody", 5) == 5
+    namespace: dict[str, Any] = {"read": local_variable, "sys": sys}
+    exec("value = 3\nfound = read(sys._getframe(), 'value', None)", namespace)  # noqa: S102 - as a module's own code runs
+    assert namespace["found"] == 3 and namespace["value"] == 3
+
+
+def test_the_heart_beats_on_after_an_error() -> None:
+    beats, errors, enough = 0, [], threading.Event()
+
+    def beat() -> None:
+        nonlocal beats
+        beats += 1
+        if beats == 1:
+            raise OSError("disk")
+        enough.set()
+
+    heart = Heartbeat(beat, errors.append, interval_s=0.001)
+    heart.start()
+    assert enough.wait(60)
+    heart.stop()
+    assert [str(error) for error in errors] == ["disk"]
+
+
+def test_a_step_ends_though_its_rows_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    from tensortap.measure import Measurer
+
+    model, batch = small()
+    whole, failed = Measurer.flush, []
+
+    def flush(self: Measurer) -> Any:
+        if not failed:
+            failed.append(True)
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        return whole(self)
+
+    monkeypatch.setattr(Measurer, "flush", flush)
+    with tensortap.tap(model, run="failing", level="mix", spool=tmp_path):
+        train(model, batch, steps=3)
+    assert "illegal memory access" in capfd.readouterr().err
+    assert [bool(step.ended) for step in reading.only(tmp_path).steps] == [True, True, True]
