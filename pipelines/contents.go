@@ -20,37 +20,46 @@ const (
 // ErrUnreadable says that the stream's server has messages that it does not give.
 var ErrUnreadable = errors.New("the server does not give all messages of the stream")
 
-// Held reads every message of the stream as it is at the call, and returns the batches of those that are as they were
-// published, by their checksums.
+// Held reads the stream and returns the batches of its messages, as Read gives them.
 func Held(ctx context.Context, js jetstream.JetStream) (*schemas.Ledger, error) {
+	held := schemas.NewLedger()
+	err := Read(ctx, js, func(m schemas.Message, _ uint64) error {
+		held.Add(schemas.BatchOf(m.Header.Kind, m.Header.Identity))
+		return nil
+	})
+	return held, err
+}
+
+// Read calls visit with every message of the stream as it is at the call, in order, that is as it was published, by its
+// checksum, and with the number of messages that are left. An error of visit ends it.
+func Read(ctx context.Context, js jetstream.JetStream, visit func(m schemas.Message, left uint64) error) error {
 	consumer, err := js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{})
 	if err != nil {
-		return nil, fmt.Errorf("read stream %s: %w", StreamName, err)
+		return fmt.Errorf("read stream %s: %w", StreamName, err)
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxBytes(readAheadBytes))
 	if err != nil {
-		return nil, fmt.Errorf("read stream %s: %w", StreamName, err)
+		return fmt.Errorf("read stream %s: %w", StreamName, err)
 	}
 	defer messages.Stop()
-	held := schemas.NewLedger()
 	all := consumer.CachedInfo().NumPending
-	for pending := all; pending > 0; {
+	for left := all; left > 0; {
 		message, err := next(ctx, messages, readPatience)
-		if err == nil {
-			pending, err = hold(held, message)
-		}
 		if errors.Is(err, errSilent) && js.Conn().IsConnected() {
-			return nil, fmt.Errorf("%w: of %d messages %d", ErrUnreadable, all, pending)
+			return fmt.Errorf("%w: of %d messages %d", ErrUnreadable, all, left)
+		}
+		if err == nil {
+			left, err = show(message, visit)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read stream %s: %w", StreamName, err)
+			return fmt.Errorf("read stream %s: %w", StreamName, err)
 		}
 	}
-	return held, nil
+	return nil
 }
 
-// hold returns how many messages are left.
-func hold(held *schemas.Ledger, message jetstream.Msg) (pending uint64, err error) {
+// show returns how many messages are left.
+func show(message jetstream.Msg, visit func(schemas.Message, uint64) error) (left uint64, err error) {
 	metadata, err := message.Metadata()
 	if err != nil {
 		return 0, err
@@ -62,6 +71,5 @@ func hold(held *schemas.Ledger, message jetstream.Msg) (pending uint64, err erro
 	if err != nil {
 		return 0, err
 	}
-	held.Add(schemas.BatchOf(parsed.Header.Kind, parsed.Header.Identity))
-	return metadata.NumPending, nil
+	return metadata.NumPending, visit(parsed, metadata.NumPending)
 }

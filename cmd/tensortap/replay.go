@@ -16,9 +16,10 @@ func newReplay(a *app) *cobra.Command {
 		Use:   "replay",
 		Short: "Store the events of the stream again",
 		Long: `Store the events of the stream again, in the database and in the archive. Stored events
-stay as they are, so this only fills gaps. With --rebuild the tables of the database are
-emptied first, if the stream still holds all their events. The system must not be
-running: stop ` + "`tensortap up`" + ` first.`,
+stay as they are, so this only fills gaps. With --rebuild new tables are filled beside those
+of the database, held against them row by row, and put in their place. If the stream lacks
+events that the tables have, that is refused, and nothing changes. It takes the room of
+both for as long as it runs. The system must not be running: stop ` + "`tensortap up`" + ` first.`,
 		Example: `  tensortap replay
   tensortap replay --rebuild`,
 		Args: cobra.NoArgs,
@@ -30,7 +31,7 @@ running: stop ` + "`tensortap up`" + ` first.`,
 			return a.replaying(cmd.Context(), how, a.waitReplayed)
 		},
 	}
-	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "empty the tables of the database first")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the tables of the database anew")
 	return cmd
 }
 
@@ -42,7 +43,13 @@ func (a *app) replaying(ctx context.Context, how system.Replay, job func(context
 	}
 	cfg.Replay = how
 	cfg.ArchiveAge = time.Second // the command waits for it
-	return system.WithSystem(ctx, cfg, job)
+	progress := a.progressIn("rebuild", false)
+	cfg.Rebuilding = progress.set
+	defer progress.finish()
+	return system.WithSystem(ctx, cfg, func(ctx context.Context, client *system.Client) error {
+		progress.finish()
+		return job(ctx, client)
+	})
 }
 
 func (a *app) waitReplayed(ctx context.Context, client *system.Client) error {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/zeebo/xxh3"
-
-	"github.com/tensortap/tensortap/schemas"
 )
 
 // The databases: one of tables, one of views for people.
@@ -162,7 +160,7 @@ func (s *state) applyTables(ctx context.Context, conn driver.Conn, scripts []scr
 	var applied []string
 	for _, file := range scripts {
 		checksum, found := s.applied[file.name]
-		if found && checksum == file.checksum && (!file.generated() || s.tables[tableOf(file)]) {
+		if found && checksum == file.checksum && !s.lacks(file) {
 			continue
 		}
 		if found && checksum != file.checksum && !file.generated() {
@@ -186,6 +184,20 @@ func (s *state) applyTables(ctx context.Context, conn driver.Conn, scripts []scr
 	return nil
 }
 
+// The database itself fills the one from the tables of events by the other (018_trend.sql).
+const (
+	derivedTable = "trend"
+	derivingView = "trend_fill"
+)
+
+// lacks says whether what the file makes is gone: an exchange of tables, for one, drops the view that reads them.
+func (s *state) lacks(file script) bool {
+	if file.generated() {
+		return !s.tables[tableOf(file)]
+	}
+	return tableOf(file) == derivedTable && !s.tables[derivingView]
+}
+
 // tableOf is the table that a generated file makes: of 010_tensor.sql, tensor.
 func tableOf(file script) string {
 	_, name, _ := strings.Cut(strings.TrimSuffix(file.name, ".sql"), "_")
@@ -201,24 +213,4 @@ func statements(text string) func(yield func(string) bool) {
 			}
 		}
 	}
-}
-
-// derivedTable is filled by the database itself from the tables of events (018_trend.sql).
-const derivedTable = "trend"
-
-// Empty removes all rows of every table of events, and of the derived table. Tables that users fill
-// keep their rows: no stream could bring them back. No Writer may run meanwhile.
-func Empty(ctx context.Context, conn driver.Conn) error {
-	names := []string{derivedTable}
-	for _, table := range schemas.Tables() {
-		if table.Kind() != schemas.KnownException().Kind() {
-			names = append(names, table.Kind())
-		}
-	}
-	for _, name := range names {
-		if err := conn.Exec(ctx, "TRUNCATE TABLE "+storeDatabase+".`"+name+"` SYNC"); err != nil {
-			return fmt.Errorf("empty table %s.%s: %w", storeDatabase, name, err)
-		}
-	}
-	return nil
 }

@@ -35,12 +35,12 @@ type table struct {
 	stored *memory
 }
 
-func newTable(cfg Config, conn driver.Conn, declared schemas.Table, start string, counts *counters) *table {
+func newTable(cfg Config, conn driver.Conn, database string, declared schemas.Table, start string, counts *counters) *table {
 	columns := make([]string, len(declared.Columns))
 	for i, c := range declared.Columns {
 		columns[i] = "`" + c.Name + "`"
 	}
-	name := storeDatabase + "." + declared.Kind()
+	name := database + "." + declared.Kind()
 	return &table{
 		cfg: cfg, conn: conn, declared: declared, counts: counts, name: name, start: start,
 		sql:    "INSERT INTO " + name + " (" + strings.Join(columns, ", ") + ")",

@@ -19,14 +19,16 @@ type Writer struct {
 
 // New returns a writer over a connection of protocol HTTP, which stays the
 // caller's to close. It does not touch the server.
-func New(cfg Config, conn driver.Conn) (*Writer, error) {
+func New(cfg Config, conn driver.Conn) (*Writer, error) { return newWriter(cfg, conn, storeDatabase) }
+
+func newWriter(cfg Config, conn driver.Conn, database string) (*Writer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	w := &Writer{tables: make(map[string]*table)}
 	start := rand.Text()
 	for _, declared := range schemas.Tables() {
-		w.tables[declared.Kind()] = newTable(cfg, conn, declared, start, &w.counts)
+		w.tables[declared.Kind()] = newTable(cfg, conn, database, declared, start, &w.counts)
 	}
 	return w, nil
 }

@@ -15,19 +15,20 @@ import (
 // Config says what a system is made of. Begin with DefaultConfig.
 type Config struct {
 	Folder      Folder
-	NATS        string        // URL of a NATS server with JetStream; empty for one in this process
-	ClickHouse  string        // DSN of a ClickHouse server; empty for the engine in a child process
-	Library     string        // the engine's library; not looked at with ClickHouse
-	Command     []string      // starts the engine's child: this executable with `engine serve`
-	GuardPort   int           // where the guard of the engine listens; 0 takes a free port
-	Temporary   bool          // thrown away afterwards: no archive, nothing made to survive a loss of power
-	Unannounced bool          // nobody else is told where it listens
-	BatchAge    time.Duration // longest wait of rows for the database
-	ArchiveAge  time.Duration // longest wait of rows for the archive
-	AckWait     time.Duration // how long the stream waits for a sign of life of a store before it sends events again
-	Replay      Replay        // what to store again at the start
-	StreamBytes int64         // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
-	Serve       ServeRequest  // which processes of this host are published; none when it names no spool
+	NATS        string                // URL of a NATS server with JetStream; empty for one in this process
+	ClickHouse  string                // DSN of a ClickHouse server; empty for the engine in a child process
+	Library     string                // the engine's library; not looked at with ClickHouse
+	Command     []string              // starts the engine's child: this executable with `engine serve`
+	GuardPort   int                   // where the guard of the engine listens; 0 takes a free port
+	Temporary   bool                  // thrown away afterwards: no archive, nothing made to survive a loss of power
+	Unannounced bool                  // nobody else is told where it listens
+	BatchAge    time.Duration         // longest wait of rows for the database
+	ArchiveAge  time.Duration         // longest wait of rows for the archive
+	AckWait     time.Duration         // how long the stream waits for a sign of life of a store before it sends events again
+	Replay      Replay                // what to store again at the start
+	Rebuilding  func(done, all int64) // is told how many messages a rebuild has stored; nil where nobody asks
+	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
+	Serve       ServeRequest          // which processes of this host are published; none when it names no spool
 	Log         zerolog.Logger
 	Now         func() time.Time
 }

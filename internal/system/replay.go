@@ -3,9 +3,7 @@ package system
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/pipelines"
 )
 
@@ -16,7 +14,7 @@ type Replay uint8
 const (
 	ReplayNothing Replay = iota
 	ReplayMissing        // deliver all again; what is stored is left as it is
-	ReplayRebuild        // empty the tables of the database first
+	ReplayRebuild        // fill new tables, and put them in the place of the old ones
 )
 
 // ErrStreamCut says that the stream no longer begins at its first message, so
@@ -28,14 +26,15 @@ var ErrStreamDamaged = errors.New("the stream lacks events that the tables or th
 
 // replay has the stream delivered again, where that was asked for or the archive lost something.
 func (s *System) replay(ctx context.Context, client *Client, store *archive) error {
-	if s.cfg.Replay == ReplayRebuild {
-		if err := s.mayEmpty(ctx, client, store); err != nil {
-			return fmt.Errorf("empty the tables: %w; nothing was changed; replay without --rebuild to fill what is missing", err)
-		}
-	}
 	var again []string
-	if s.cfg.Replay != ReplayNothing {
+	switch s.cfg.Replay {
+	case ReplayRebuild:
+		if err := s.rebuild(ctx, client, store); err != nil {
+			return err
+		}
+	case ReplayMissing:
 		again = append(again, databaseConsumer)
+	case ReplayNothing:
 	}
 	if store != nil && (store.damaged || s.cfg.Replay != ReplayNothing) {
 		again = append(again, archiveConsumer)
@@ -45,37 +44,5 @@ func (s *System) replay(ctx context.Context, client *Client, store *archive) err
 			return err
 		}
 	}
-	if s.cfg.Replay != ReplayRebuild {
-		return nil
-	}
-	// Only now: should this process end half-way, the next start fills the tables again.
-	return clickhouse.Empty(ctx, client.database)
-}
-
-// mayEmpty checks that the stream has all that the tables and the archive have.
-func (s *System) mayEmpty(ctx context.Context, client *Client, store *archive) error {
-	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
-	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
-	}
-	state := stream.CachedInfo().State
-	if state.FirstSeq > 1 || state.Msgs == 0 {
-		return fmt.Errorf("%w (it holds %d, from %d on)", ErrStreamCut, state.Msgs, state.FirstSeq)
-	}
-	held, err := pipelines.Held(ctx, client.stream)
-	if err != nil {
-		return err
-	}
-	tables, err := clickhouse.Held(ctx, client.database)
-	if err != nil {
-		return err
-	}
-	lost := held.LacksOf(tables)
-	if store != nil {
-		lost = append(lost, held.LacksOf(store.writer.Held())...)
-	}
-	if len(lost) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", ErrStreamDamaged, client.describe(ctx, lost))
+	return nil
 }

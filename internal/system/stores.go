@@ -46,11 +46,10 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 	group, setUpCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })
 	group.Go(func() error {
-		files, err := s.objects()
-		if err != nil {
+		if err := s.finishRebuild(setUpCtx, client); err != nil {
 			return err
 		}
-		return clickhouse.Migrate(s.unsynced(setUpCtx), client.database, files)
+		return s.migrate(s.unsynced(setUpCtx), client)
 	})
 	if !s.cfg.Temporary {
 		group.Go(func() error {
@@ -66,6 +65,15 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 		return nil, err
 	}
 	return store, nil
+}
+
+// migrate makes the tables and views.
+func (s *System) migrate(ctx context.Context, client *Client) error {
+	files, err := s.objects()
+	if err != nil {
+		return err
+	}
+	return clickhouse.Migrate(ctx, client.database, files)
 }
 
 // unsynced spares a temporary system the sync of each table and view that it makes.

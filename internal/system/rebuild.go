@@ -1,0 +1,143 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// finishRebuild ends a rebuild that was killed, before anything reads the tables.
+func (s *System) finishRebuild(ctx context.Context, client *Client) error {
+	if s.cfg.Temporary {
+		return nil
+	}
+	interrupted, err := clickhouse.FinishRebuild(ctx, client.database)
+	switch {
+	case err != nil:
+		return err
+	case interrupted == clickhouse.GaveUp:
+		s.cfg.Log.Warn().Msg("a rebuild of the tables was interrupted and is given up, they are as they were")
+	case interrupted == clickhouse.Finished:
+		s.cfg.Log.Warn().Msg("a rebuild of the tables was interrupted and is finished now")
+	}
+	return nil
+}
+
+// rebuild fills new tables from the stream, holds them against the old ones, and puts them in their place.
+func (s *System) rebuild(ctx context.Context, client *Client, store *archive) error {
+	next, err := s.refill(ctx, client, store)
+	if err != nil {
+		return fmt.Errorf("rebuild the tables: %w; nothing was changed; replay without --rebuild to fill what is missing", err)
+	}
+	if err := next.Exchange(ctx); err != nil {
+		return fmt.Errorf("rebuild the tables: %w; the next start ends it", err)
+	}
+	return s.migrate(ctx, client)
+}
+
+// dropPatience bounds the removal of new tables that are of no use. What it leaves, the next start removes.
+const dropPatience = 30 * time.Second
+
+// refill returns new tables that lack nothing that the old ones have.
+func (s *System) refill(ctx context.Context, client *Client, store *archive) (*clickhouse.Rebuild, error) {
+	if err := s.holdsAll(ctx, client, store); err != nil {
+		return nil, err
+	}
+	next, err := clickhouse.BeginRebuild(ctx, client.database)
+	if err != nil {
+		return nil, err
+	}
+	err = s.fill(ctx, client, next)
+	if err == nil {
+		err = s.compareTables(ctx, client, next)
+	}
+	if err != nil {
+		dropping, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropPatience)
+		defer cancel()
+		return nil, errors.Join(err, next.Drop(dropping))
+	}
+	return next, nil
+}
+
+// holdsAll checks that the stream has all batches that the tables and the archive have.
+func (s *System) holdsAll(ctx context.Context, client *Client, store *archive) error {
+	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
+	if err != nil {
+		return fmt.Errorf("look at the stream: %w", err)
+	}
+	state := stream.CachedInfo().State
+	if state.FirstSeq > 1 || state.Msgs == 0 {
+		return fmt.Errorf("%w (it holds %d, from %d on)", ErrStreamCut, state.Msgs, state.FirstSeq)
+	}
+	held, err := pipelines.Held(ctx, client.stream)
+	if err != nil {
+		return err
+	}
+	tables, err := clickhouse.Held(ctx, client.database)
+	if err != nil {
+		return err
+	}
+	lost := held.LacksOf(tables)
+	if store != nil {
+		lost = append(lost, held.LacksOf(store.writer.Held())...)
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrStreamDamaged, client.describe(ctx, lost))
+}
+
+// compareTables refuses new tables that lack what the old ones have, and says where else they differ.
+func (s *System) compareTables(ctx context.Context, client *Client, next *clickhouse.Rebuild) error {
+	differences, err := next.Differences(ctx)
+	if err != nil || len(differences) == 0 {
+		return err
+	}
+	names := client.namesByID(ctx)
+	if lost := describeDifferences(differences, names, func(d clickhouse.Difference) uint64 { return d.Lost }); lost != "" {
+		return fmt.Errorf("%w: %s", ErrStreamDamaged, lost)
+	}
+	if gained := describeDifferences(differences, names, func(d clickhouse.Difference) uint64 { return d.Gained }); gained != "" {
+		s.cfg.Log.Warn().Str("tables", gained).Msg("the tables lacked what the stream has, and get it")
+	}
+	if changed := describeDifferences(differences, names, func(d clickhouse.Difference) uint64 { return d.Changed }); changed != "" {
+		s.cfg.Log.Warn().Str("tables", changed).Msg("the tables say other than the stream, and are mended")
+	}
+	return nil
+}
+
+// describeDifferences names tables and runs; empty where the count is 0 in all.
+func describeDifferences(all []clickhouse.Difference, names map[string]string, count func(clickhouse.Difference) uint64) string {
+	var texts []string
+	for _, d := range all {
+		if count(d) > 0 {
+			texts = append(texts, describeDifference(d, names, count(d)))
+		}
+	}
+	if more := len(texts) - mostNamed; more > 0 {
+		texts = append(texts[:mostNamed], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func describeDifference(d clickhouse.Difference, names map[string]string, count uint64) string {
+	unit := "batches"
+	if d.Table.Class == schemas.Definition {
+		unit = "rows"
+	}
+	text := fmt.Sprintf("%d %s of %s", count, unit, d.Table.Kind())
+	if d.RunID == 0 {
+		return text
+	}
+	id := schemas.FormatID(d.RunID)
+	if name, known := names[id]; known {
+		id = name
+	}
+	return text + " of run " + id
+}
