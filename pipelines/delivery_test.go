@@ -31,7 +31,8 @@ func TestEveryMessageIsStoredOnceAndEveryPubAckIsRead(t *testing.T) {
 	d, _ := deliver(t, s, cfg, sink)
 	p := publishSteps(t, s, cfg, 0, 6000)
 	must(t, pipelines.WaitStored(t.Context(), s.js, p.Metrics().Snapshot().LastSequence, 5*time.Millisecond, "store"))
-	if got := p.Metrics().Snapshot(); got.Published != 6000 || got.Duplicates != 0 || got.LastSequence != 6000 {
+	// What a busy server acknowledges late is sent twice, and known the second time.
+	if got := p.Metrics().Snapshot(); got.Published+got.Duplicates != 6000 || got.Duplicates > got.PublishRetries || got.LastSequence != 6000 {
 		t.Errorf("published %+v, want 6000 messages", got)
 	}
 	if got := d.Metrics().Snapshot(); sink.len() != 6000 || got.WrittenRows != 12000 || got.Unconfirmed != 0 {
