@@ -1,6 +1,9 @@
 package schemas
 
-import "hash/crc32"
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
 
 // The spool hands the events of a model's process to the agent: a folder of files, read while they
 // are written and readable after the process was killed. The layout stands here once; Go readers,
@@ -8,13 +11,14 @@ import "hash/crc32"
 
 // Sizes of the spool's files.
 const (
-	SpoolVersion          = 2
+	SpoolVersion          = 3
 	SpoolUncheckedVersion = 1 // its records have no checksum
+	SpoolUnplacedVersion  = 2 // their checksum does not hold their place
 	SpoolMagic            = "TAPSPOOL"
 	SpoolHeaderBytes      = 4096
 	SpoolRecordBytes      = 64
 	SpoolCommitOffset     = 60      // u32 of each record: 0 until the rest of the record is written, then its kind and checksum
-	SpoolKindMask         = 0xff    // of the commit word; the other bits are those of the checksum, a CRC-32 that begins with the kind
+	SpoolKindMask         = 0xff    // of the commit word; the other bits are those of the checksum, a CRC-32 that begins with the kind and the place
 	SpoolSegmentRows      = 1 << 15 // records of a full-sized segment: 2 MiB
 	SpoolAgentOffset      = 1024    // of the header page: fields of the agent
 	SpoolControlOffset    = 2048    // of the header page: request of the agent to the process
@@ -23,9 +27,17 @@ const (
 	SpoolAnswerBytes      = 224     // of the text behind that, at most
 )
 
-// SpoolCommit returns the commit word of a record of that kind, by the bytes before the word.
-func SpoolCommit(kind uint32, record []byte) uint32 {
-	return kind | crc32.Update(kind, crc32.IEEETable, record[:SpoolCommitOffset])&^SpoolKindMask
+// SpoolPlace returns what the checksums of a segment's records begin with beside their kind: another for each segment
+// of each process, so that no segment passes for another.
+func SpoolPlace(epoch uint64, segment uint32) uint32 {
+	place := binary.LittleEndian.AppendUint64(nil, epoch)
+	place = binary.LittleEndian.AppendUint32(place, segment)
+	return crc32.ChecksumIEEE(place) &^ SpoolKindMask
+}
+
+// SpoolCommit returns the commit word of a record of that kind in that place, by the bytes before the word.
+func SpoolCommit(kind, place uint32, record []byte) uint32 {
+	return kind | crc32.Update(kind|place, crc32.IEEETable, record[:SpoolCommitOffset])&^SpoolKindMask
 }
 
 // Answers of a process to a request.

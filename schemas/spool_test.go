@@ -39,19 +39,20 @@ func TestHeaderOfTheSpoolFitsBeforeTheAgentsPart(t *testing.T) {
 
 func TestACommitWordShowsEveryFlippedBit(t *testing.T) {
 	t.Parallel()
+	place := SpoolPlace(7, 1)
 	for _, r := range SpoolRecords() {
 		record := make([]byte, SpoolRecordBytes)
 		for i := range record[:SpoolCommitOffset] {
 			record[i] = byte(i * int(r.Kind))
 		}
 		word := func() uint32 { return binary.LittleEndian.Uint32(record[SpoolCommitOffset:]) }
-		binary.LittleEndian.PutUint32(record[SpoolCommitOffset:], SpoolCommit(r.Kind, record))
-		if kind := word() & SpoolKindMask; kind != r.Kind || word() != SpoolCommit(kind, record) {
+		binary.LittleEndian.PutUint32(record[SpoolCommitOffset:], SpoolCommit(r.Kind, place, record))
+		if kind := word() & SpoolKindMask; kind != r.Kind || word() != SpoolCommit(kind, place, record) {
 			t.Errorf("%s: commit word %08x", r.Name, word())
 		}
 		for bit := range 8 * SpoolRecordBytes {
 			record[bit/8] ^= 1 << (bit % 8)
-			if word() == 0 || word() == SpoolCommit(word()&SpoolKindMask, record) {
+			if word() == 0 || word() == SpoolCommit(word()&SpoolKindMask, place, record) {
 				t.Errorf("%s: bit %d is flipped and nothing shows it", r.Name, bit)
 			}
 			record[bit/8] ^= 1 << (bit % 8)

@@ -100,16 +100,18 @@ func TestFlippedBitsCostTheirRecordsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestASpoolWithoutChecksumsIsRead(t *testing.T) {
+func TestASpoolOfAnEarlierLayoutIsRead(t *testing.T) {
 	t.Parallel()
-	root, l := t.TempDir(), newLog(t)
-	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1})
-	s.Head.Version = schemas.SpoolUncheckedVersion
-	s.WriteHead()
-	extended(s)
-	s.Close()
-	serveUntil(t, config(t, root, l), empty(t, root))
-	if got := readings(l); len(got) != damagedTensors {
-		t.Errorf("%d tensors, want %d", len(got), damagedTensors)
+	for version := uint32(schemas.SpoolUncheckedVersion); version <= schemas.SpoolVersion; version++ {
+		root, l := t.TempDir(), newLog(t)
+		s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1})
+		s.Head.Version = version
+		s.WriteHead()
+		extended(s)
+		s.Close()
+		serveUntil(t, config(t, root, l), empty(t, root))
+		if got := readings(l); len(got) != damagedTensors {
+			t.Errorf("layout %d: %d tensors, want %d", version, len(got), damagedTensors)
+		}
 	}
 }

@@ -78,7 +78,7 @@ func (h *header) check() error {
 		return errNotReady
 	}
 	head := h.load()
-	if head.Version != schemas.SpoolVersion && head.Version != schemas.SpoolUncheckedVersion {
+	if head.Version < schemas.SpoolUncheckedVersion || head.Version > schemas.SpoolVersion {
 		return fmt.Errorf("the spool has version %d, this program reads up to %d: use a collector and an agent of the same release", head.Version, schemas.SpoolVersion)
 	}
 	const mostRows = 1 << 24

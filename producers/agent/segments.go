@@ -20,14 +20,16 @@ var errGone = errors.New("segment given up by its process, or damaged")
 type segments struct {
 	in     *os.Root
 	rows   uint64 // of a segment
-	plain  bool   // records have no checksum
+	epoch  uint64 // of the process
+	layout uint32 // its version
 	number uint64 // of the mapped one
+	place  uint32 // of that one
 	memory []byte
 }
 
 func segmentName(number uint64) string { return fmt.Sprintf("%s%08d", segmentPrefix, number) }
 
-// damaged is the kind of a record whose checksum is not that of its content.
+// damaged is the kind of a record whose checksum is not that of its content in its place.
 const damaged = math.MaxUint32
 
 // kind is the kind of the record at the position: 0 while it is not written.
@@ -39,7 +41,7 @@ func (s *segments) kind(position uint64) (uint32, error) {
 	// Fields before the commit word are written before it; the load keeps that order for the reader.
 	word := atomic.LoadUint32((*uint32)(unsafe.Pointer(&record[schemas.SpoolCommitOffset])))
 	kind := word & schemas.SpoolKindMask
-	if word != 0 && !s.plain && word != schemas.SpoolCommit(kind, record) {
+	if word != 0 && s.layout > schemas.SpoolUncheckedVersion && word != schemas.SpoolCommit(kind, s.place, record) {
 		return damaged, nil
 	}
 	return kind, nil
@@ -81,6 +83,9 @@ func (s *segments) open(number uint64) error {
 		return fmt.Errorf("map segment %s: %w", segmentName(number), err)
 	}
 	s.number = number
+	if s.layout > schemas.SpoolUnplacedVersion {
+		s.place = schemas.SpoolPlace(s.epoch, uint32(number)) //nolint:gosec // the header's numbers of segments are no larger
+	}
 	return nil
 }
 

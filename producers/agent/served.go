@@ -187,7 +187,7 @@ func (s *served) open(ctx context.Context) error {
 	s.t = &translator{
 		state: &state{}, generation: generation, known: &catalogue{}, counts: s.counts,
 		out:  newBatches(id, s.cfg.BatchRows),
-		from: &segments{in: s.in, rows: uint64(head.SegmentRows), plain: head.Version == schemas.SpoolUncheckedVersion},
+		from: &segments{in: s.in, rows: uint64(head.SegmentRows), epoch: head.Epoch, layout: head.Version},
 	}
 	if err := s.resume(ctx); err != nil {
 		return err

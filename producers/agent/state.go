@@ -16,6 +16,7 @@ type state struct {
 	Tallies     []uint64          `json:"tallies,omitempty"`
 	Dropped     uint64            `json:"dropped"`             // of the header's count, reported in rows of step
 	Behind      int64             `json:"behind_ns,omitempty"` // of the process's clock, by the last sign of life
+	Damaged     bool              `json:"damaged,omitempty"`   // the record before the position is
 	Adrift      bool              `json:"adrift"`              // records belong to a step without a known beginning
 	AdriftCount uint64            `json:"adrift_count"`        // of those
 	Closed      bool              `json:"closed"`              // the process's end is reported

@@ -39,6 +39,10 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if kind == damaged {
+		return 1, t.damaged()
+	}
+	t.Damaged = false
 	switch kind {
 	case schemas.SpoolOpKind:
 		t.op(memory)
@@ -58,8 +62,6 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		t.tallied(memory)
 	case schemas.SpoolPayloadKind:
 		return 1, t.payload(memory)
-	case damaged:
-		t.damaged()
 	}
 	return 1, nil // padding; extensions of a tensor that was never written
 }
@@ -98,12 +100,22 @@ func (t *translator) gap(w *window) error {
 	return t.droppedBetween(t.TimeNs, w.Lost, why)
 }
 
-// damaged counts a record whose checksum is wrong.
-func (t *translator) damaged() {
+// damaged counts a record whose checksum is wrong. Where two follow each other, as in a segment that is not in its place,
+// the end of a step and the beginning of the next may be among them: nobody knows which step the next records belong to.
+func (t *translator) damaged() error {
 	t.counts.Damaged.Add(1)
-	if step := t.step(); step != nil {
-		step.lose(1, reasonDamaged)
+	second := t.Damaged
+	t.Damaged = true
+	step := t.step()
+	if step == nil {
+		return nil
 	}
+	step.lose(1, reasonDamaged)
+	if !second {
+		return nil
+	}
+	step.Cut, t.Adrift = true, true
+	return t.cutShort()
 }
 
 func (t *translator) op(memory []byte) {

@@ -259,13 +259,20 @@ func (s *Spool) Commit(position uint64, kind uint32, r Record) {
 	segment, at := s.segments[position/rows], int64(position%rows)*schemas.SpoolRecordBytes
 	_, err := segment.WriteAt(memory[:schemas.SpoolCommitOffset], at)
 	s.must(err)
-	word := kind
-	if s.Head.Version > schemas.SpoolUncheckedVersion {
-		word = schemas.SpoolCommit(kind, memory)
-	}
-	binary.LittleEndian.PutUint32(memory[schemas.SpoolCommitOffset:], word)
+	binary.LittleEndian.PutUint32(memory[schemas.SpoolCommitOffset:], s.word(kind, uint32(position/rows), memory))
 	_, err = segment.WriteAt(memory[schemas.SpoolCommitOffset:], at+schemas.SpoolCommitOffset)
 	s.must(err)
+}
+
+// word is the commit word of a record, as the version of the spool has it.
+func (s *Spool) word(kind, segment uint32, memory []byte) uint32 {
+	switch s.Head.Version {
+	case schemas.SpoolUncheckedVersion:
+		return kind
+	case schemas.SpoolUnplacedVersion:
+		return schemas.SpoolCommit(kind, 0, memory)
+	}
+	return schemas.SpoolCommit(kind, schemas.SpoolPlace(s.options.Epoch, segment), memory)
 }
 
 // Put writes a record behind the others.

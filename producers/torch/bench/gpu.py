@@ -13,6 +13,7 @@ import torch
 
 from tensortap import layout
 from tensortap.measure import MAX_ROWS, Measurer
+from tensortap.records import Name
 
 DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.bool, torch.complex64)
 COUNTS = (0, 1, 1000, 70_001, 3_000_000)
@@ -22,7 +23,7 @@ FIELDS = ("minimum", "maximum", "mean", "m2", "l1")
 def records(measurer: Measurer, tensor: torch.Tensor) -> tuple[tuple[float, ...], int, list[bytes]]:
     """A tensor's statistics, its zeros, and its sketch and digest."""
     memory = ctypes.create_string_buffer((MAX_ROWS + 1) * layout.RECORD_BYTES)
-    rows = measurer.measure(tensor, ctypes.addressof(memory), 1, 1, 1, 0)
+    rows = measurer.measure(tensor, ctypes.addressof(memory), Name(1, 1, 1, 0, 0))
     measurer.flush()
     content = [memory.raw[at : at + layout.RECORD_BYTES] for at in range(0, rows * layout.RECORD_BYTES, layout.RECORD_BYTES)]
     assert all(record[layout.COMMIT_OFFSET] for record in content), "a record was not committed"
@@ -66,7 +67,7 @@ def waits(measurer: Measurer, tensor: torch.Tensor) -> None:
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
     try:
-        measurer.measure(tensor, ctypes.addressof(memory), 1, 1, 1, 0)
+        measurer.measure(tensor, ctypes.addressof(memory), Name(1, 1, 1, 0, 0))
     finally:
         torch.cuda.set_sync_debug_mode("default")
     measurer.flush()
@@ -82,7 +83,7 @@ def price(measurer: Measurer, count: int) -> str:
     torch.cuda.synchronize()
     begun = time.perf_counter()
     for at in range(repeats):
-        measurer.measure(tensor, ctypes.addressof(memory) + at * step, 1, 1, 1, 0)
+        measurer.measure(tensor, ctypes.addressof(memory) + at * step, Name(1, 1, 1, 0, 0))
     enqueued = time.perf_counter() - begun
     torch.cuda.synchronize()
     done = time.perf_counter() - begun
@@ -98,7 +99,7 @@ def main() -> int:
     print(f"gpu-check: {torch.cuda.get_device_name()}, torch {torch.__version__}")
     found = check()
     plain = Measurer(1, False, False)
-    plain.measure(torch.ones(4, device="cuda"), ctypes.addressof(ctypes.create_string_buffer(320)), 1, 1, 1, 0)
+    plain.measure(torch.ones(4, device="cuda"), ctypes.addressof(ctypes.create_string_buffer(320)), Name(1, 1, 1, 0, 0))
     plain.flush()
     waits(plain, torch.randn(1000, 1000, device="cuda"))
     for wanted in ((False, False), (True, False), (True, True)):

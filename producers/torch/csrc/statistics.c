@@ -24,14 +24,15 @@ enum { WANT_SKETCH = 1 << 8, WANT_DIGEST = 1 << 9, WANT_CRC32 = 1 << 10 };
 
 /* What the caller asks for: arguments one by one would cost it more than a small tensor's statistics. */
 typedef struct {
-  const void *data; /* up to seq: another for each tensor; the rest is the same for all of one layout */
+  const void *data; /* up to place: another for each tensor; the rest is the same for all of one layout */
   void *rows;       /* zeroed records to write */
   uint32_t site, seq;
+  uint32_t place; /* of the segment: the checksums hold it */
+  uint32_t layout;
   int64_t count;
   const tap_view *view; /* NULL when the elements follow each other */
-  uint32_t layout, flags;
+  uint32_t flags;
   uint32_t options; /* type | what is wanted | threads << 16 */
-  uint32_t reserved;
 } tap_call;
 
 typedef struct {
@@ -147,12 +148,12 @@ static void repeat(part *p, uint64_t times) {
   p->l1 *= (double)times;
 }
 
-static void commit(void *record, uint32_t kind) {
-  uint32_t word = kind | (crc32_add(kind, record, TAP_COMMIT_OFFSET) & ~TAP_KIND_MASK);
+static void commit(void *record, uint32_t kind, uint32_t place) {
+  uint32_t word = kind | (crc32_add(kind | place, record, TAP_COMMIT_OFFSET) & ~TAP_KIND_MASK);
   atomic_store_explicit((_Atomic uint32_t *)((char *)record + TAP_COMMIT_OFFSET), word, memory_order_release);
 }
 
-static int write_counts(tap_counts *r, const part *p) {
+static int write_counts(tap_counts *r, uint32_t place, const part *p) {
   int exact = p->finite == 0 || ((float)p->min == p->min && (float)p->max == p->max);
   if (exact && !(p->nan | p->positive_infinity | p->negative_infinity | p->subnormal)) return 0;
   r->nan_count = p->nan;
@@ -161,32 +162,32 @@ static int write_counts(tap_counts *r, const part *p) {
   r->subnormal_count = p->subnormal;
   r->value_min = p->finite ? p->min : 0;
   r->value_max = p->finite ? p->max : 0;
-  commit(r, TAP_COUNTS_KIND);
+  commit(r, TAP_COUNTS_KIND, place);
   return 1;
 }
 
-static int write_sketch(tap_sketch *r, const part *p) {
+static int write_sketch(tap_sketch *r, uint32_t place, const part *p) {
   for (int half = 0; half < 2; half++, r++) {
     for (int b = 0; b < 8; b++) r->buckets[b] = (float)p->sketch[8 * half + b];
     r->first = 8u * (uint32_t)half;
-    commit(r, TAP_SKETCH_KIND);
+    commit(r, TAP_SKETCH_KIND, place);
   }
   return 2;
 }
 
-static int write_digest(tap_digest *r, const task *t, const part *p) {
+static int write_digest(tap_digest *r, uint32_t place, const task *t, const part *p) {
   uint64_t bytes = (uint64_t)t->from.count * (uint64_t)element_bytes(t->from.type);
   int ours = (t->options & WANT_DIGEST) != 0;
   r->digest = ours ? mix(bytes * GOLDEN + p->digest) : t->crc32;
   r->digest_kind = ours ? TAP_DIGEST_TAP : TAP_DIGEST_CRC32;
-  commit(r, TAP_DIGEST_KIND);
+  commit(r, TAP_DIGEST_KIND, place);
   return 1;
 }
 
-static int write_extensions(char *at, const task *t, const part *p) {
-  int rows = write_counts((tap_counts *)at, p);
-  if (t->options & WANT_SKETCH) rows += write_sketch((tap_sketch *)(at + rows * (int)TAP_RECORD_BYTES), p);
-  if (t->options & (WANT_DIGEST | WANT_CRC32)) rows += write_digest((tap_digest *)(at + rows * (int)TAP_RECORD_BYTES), t, p);
+static int write_extensions(char *at, uint32_t place, const task *t, const part *p) {
+  int rows = write_counts((tap_counts *)at, place, p);
+  if (t->options & WANT_SKETCH) rows += write_sketch((tap_sketch *)(at + rows * (int)TAP_RECORD_BYTES), place, p);
+  if (t->options & (WANT_DIGEST | WANT_CRC32)) rows += write_digest((tap_digest *)(at + rows * (int)TAP_RECORD_BYTES), place, t, p);
   return rows;
 }
 
@@ -202,8 +203,8 @@ static int write_records(const tap_call *call, const task *t, const part *p) {
   r->value_m2 = p->m2;
   r->value_l1 = p->l1;
   r->zero_count = p->zero;
-  r->extra = (uint32_t)write_extensions((char *)call->rows + TAP_RECORD_BYTES, t, p);
-  commit(r, TAP_TENSOR_KIND);
+  r->extra = (uint32_t)write_extensions((char *)call->rows + TAP_RECORD_BYTES, call->place, t, p);
+  commit(r, TAP_TENSOR_KIND, call->place);
   return 1 + (int)r->extra;
 }
 
@@ -248,6 +249,7 @@ EXPORT int tap_layout_version(void) { return (int)TAP_VERSION; }
 
 /* Where a call's members lie: a library that was built before a change of tap_call must not be called with the new one. */
 EXPORT const uint8_t tap_call_offsets[] = {
-    offsetof(tap_call, data), offsetof(tap_call, rows),   offsetof(tap_call, site),  offsetof(tap_call, seq),     offsetof(tap_call, count),
-    offsetof(tap_call, view), offsetof(tap_call, layout), offsetof(tap_call, flags), offsetof(tap_call, options), sizeof(tap_call),
+    offsetof(tap_call, data),   offsetof(tap_call, rows),  offsetof(tap_call, site), offsetof(tap_call, seq),   offsetof(tap_call, place),
+    offsetof(tap_call, layout), offsetof(tap_call, count), offsetof(tap_call, view), offsetof(tap_call, flags), offsetof(tap_call, options),
+    sizeof(tap_call),
 };

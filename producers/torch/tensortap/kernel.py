@@ -24,10 +24,10 @@ THREADS_SHIFT: Final = 16
 _FLAGS: Final = 6  # place in /proc/self/stat, behind the command
 _FORKED: Final = 0x40  # of the flags: forked, and no other program begun since
 
-# The kernel's tap_call: data, rows, site, seq; elements, view (0: none), layout, flags, options, 0.
-CALL: Final = struct.Struct("<QQIIqQIIII")
-_CALL_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 32, 40, 44, 48, CALL.size))  # of these but the 0, and where they end
-EACH: Final = struct.Struct("<QQII")  # of these, what is another for each tensor
+# The kernel's tap_call: data, rows, site, seq, place; layout, elements, view (0: none), flags, options.
+CALL: Final = struct.Struct("<QQIIIIqQII")
+_CALL_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 28, 32, 40, 48, 52, CALL.size))  # of these, and where they end
+EACH: Final = struct.Struct("<QQIII")  # of these, what is another for each tensor
 # A call's address -> records written, 0 when it cannot
 Measure: TypeAlias = Callable[[ctypes.c_void_p], int]
 # data, elements, options, view, index of the first element, 16 sums to add to -> whether it could

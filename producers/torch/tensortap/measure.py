@@ -30,11 +30,11 @@ class Plan:
         self._function, self._reading = function, reading  # kept for the view in it
         self._call = ctypes.create_string_buffer(kernel.CALL.size)
         self._argument = ctypes.c_void_p(ctypes.addressof(self._call))
-        kernel.CALL.pack_into(self._call, 0, 0, 0, 0, 0, reading.elements, reading.address, layout, flags, options, 0)
+        kernel.CALL.pack_into(self._call, 0, 0, 0, 0, 0, 0, layout, reading.elements, reading.address, flags, options)
 
-    def run(self, data: int, address: int, site: int, seq: int) -> int:
+    def run(self, data: int, address: int, site: int, seq: int, place: int) -> int:
         """As `Measurer.measure`, for a tensor whose elements begin at `data`, neither conjugated nor negated lazily."""
-        _PACK(self._call, 0, data, address, site, seq)
+        _PACK(self._call, 0, data, address, site, seq, place)
         return self._function(self._argument)
 
 
@@ -63,19 +63,19 @@ class Measurer:
             threads = max(1, min(threads, torch.get_num_threads()))
             self._options = _options(self._kernel.dtypes, wanted | threads << kernel.THREADS_SHIFT)
 
-    def measure(self, tensor: Tensor, address: int, site: int, layout: int, seq: int, flags: int) -> int:
+    def measure(self, tensor: Tensor, address: int, name: Name) -> int:
         """Writes the tensor's records at the address, where MAX_ROWS zeroed ones lie. Returns how many it used.
 
         To be called where torch functions are not intercepted (torch._C.DisableTorchFunction).
         """
         try:
             if type(tensor) in _PLAIN and tensor.is_cpu and not tensor.is_neg():
-                written = self._by_kernel(tensor, address, site, layout, seq, flags)
+                written = self._by_kernel(tensor, address, name)
                 if written:
                     return written
         except RuntimeError:  # from torch, for a tensor without storage; vmap's have one behind
             pass
-        return self._otherwise(tensor, address, Name(site, layout, seq, flags))
+        return self._otherwise(tensor, address, name)
 
     def plan(self, tensor: Tensor, layout: int, flags: int = 0) -> Plan | None:
         """How to measure CPU tensors of this dtype, shape and strides by the kernel alone; None when it takes `measure`."""
@@ -95,15 +95,15 @@ class Measurer:
         self._deferred.flush()
         return self._deferred.overflowed
 
-    def _by_kernel(self, tensor: Tensor, address: int, site: int, layout: int, seq: int, flags: int) -> int:
+    def _by_kernel(self, tensor: Tensor, address: int, name: Name) -> int:
         """0 when the kernel cannot read it."""
-        plan = self.plan(tensor, layout, flags)
+        plan = self.plan(tensor, name.layout, name.flags)
         if plan is None or (tensor.is_complex() and tensor.is_conj()):
             return 0
         data = tensor.data_ptr()
         if not data and tensor.numel():
             return 0
-        return plan.run(data, address, site, seq)
+        return plan.run(data, address, name.site, name.seq, name.place)
 
     def _otherwise(self, tensor: Tensor, address: int, name: Name) -> int:
         try:
@@ -111,7 +111,7 @@ class Measurer:
             if found is None:
                 return records.unsupported(address, name)
             if found.is_cpu:
-                written = self._by_kernel(found, address, *name) or self._by_kernel(found.contiguous(), address, *name)
+                written = self._by_kernel(found, address, name) or self._by_kernel(found.contiguous(), address, name)
                 if written:
                     return written
             deferred = self._on_device() if found.is_cuda else None

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tensortap import layout, spool, unseen
 from tensortap.measure import Measurer, Plan
+from tensortap.records import Name
 from tensortap.spool import Spool, Written
 
 _MOST_LAYOUTS: Final = 1 << 16
@@ -127,7 +128,7 @@ class Observer:
         address = self._spool.reserve()
         if not address:
             return
-        rows = plan.run(pointer, address, site, seq)
+        rows = plan.run(pointer, address, site, seq, self._spool.place)
         written = self._spool.advance(rows)
         if written is None:
             return
@@ -144,7 +145,7 @@ class Observer:
         if not address or not site or not known.number:
             self._spool.dropped += bool(address)
             return
-        rows = self._measurer.measure(tensor, address, site, known.number, seq, 0)
+        rows = self._measurer.measure(tensor, address, Name(site, known.number, seq, 0, self._spool.place))
         written = self._spool.advance(rows)
         if written is None:
             return

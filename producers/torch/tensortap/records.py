@@ -13,6 +13,7 @@ from tensortap import layout
 from tensortap.fallback import Statistics
 
 _CHECKSUM_MASK: Final = 0xFFFFFFFF ^ layout.KIND_MASK
+_PLACE: Final = struct.Struct("<QI")
 COUNTS_MEASURED: Final = (
     layout.MEASURED_NAN
     | layout.MEASURED_POSITIVE_INFINITY
@@ -38,18 +39,24 @@ class Name(NamedTuple):
     layout: int
     seq: int
     flags: int
+    place: int
 
 
-def commit_word(kind: int, content: bytes) -> int:
-    """The commit word of a record of that kind, by the bytes before the word."""
-    return kind | crc32(content, kind) & _CHECKSUM_MASK
+def place_of(epoch: int, segment: int) -> int:
+    """What the checksums of a segment's records begin with beside their kind."""
+    return crc32(_PLACE.pack(epoch, segment)) & _CHECKSUM_MASK
 
 
-def store(address: int, kind: int, content: bytes) -> None:
+def commit_word(kind: int, place: int, content: bytes) -> int:
+    """The commit word of a record of that kind in that place, by the bytes before the word."""
+    return kind | crc32(content, kind | place) & _CHECKSUM_MASK
+
+
+def store(address: int, kind: int, place: int, content: bytes) -> None:
     """Writes a record's fields, then its commit word."""
     ctypes.memmove(address, content, len(content))
     written = ctypes.string_at(address, layout.COMMIT_OFFSET)
-    ctypes.c_uint32.from_address(address + layout.COMMIT_OFFSET).value = commit_word(kind, written)
+    ctypes.c_uint32.from_address(address + layout.COMMIT_OFFSET).value = commit_word(kind, place, written)
 
 
 def unsupported(address: int, name: Name) -> int:
@@ -61,10 +68,10 @@ def unsupported(address: int, name: Name) -> int:
 def unread(address: int, name: Name, count: int) -> None:
     """Writes as many records as were promised of a tensor that could not be read after all."""
     for at in range(1, count):
-        store(address + at * layout.RECORD_BYTES, layout.COUNTS_KIND, layout.COUNTS.pack(0, 0, 0, 0, 0.0, 0.0))
+        store(address + at * layout.RECORD_BYTES, layout.COUNTS_KIND, name.place, layout.COUNTS.pack(0, 0, 0, 0, 0.0, 0.0))
     flags = name.flags | layout.UNSUPPORTED
     content = layout.TENSOR.pack(name.site, name.layout, name.seq, flags, 0.0, 0.0, 0.0, 0.0, 0.0, 0, count - 1)
-    store(address, layout.TENSOR_KIND, content)
+    store(address, layout.TENSOR_KIND, name.place, content)
 
 
 def measured(
@@ -80,11 +87,11 @@ def measured(
 
     Returns how many records.
     """
-    rows = _counts(address + layout.RECORD_BYTES, found, counts)
+    rows = _counts(address + layout.RECORD_BYTES, name.place, found, counts)
     if sketch is not None:
-        rows += _sketch(address + (1 + rows) * layout.RECORD_BYTES, sketch)
+        rows += _sketch(address + (1 + rows) * layout.RECORD_BYTES, name.place, sketch)
     if digest is not None:
-        store(address + (1 + rows) * layout.RECORD_BYTES, layout.DIGEST_KIND, layout.DIGEST.pack(*digest))
+        store(address + (1 + rows) * layout.RECORD_BYTES, layout.DIGEST_KIND, name.place, layout.DIGEST.pack(*digest))
         rows += 1
     _tensor(address, name, found, rows)
     return 1 + rows
@@ -106,10 +113,10 @@ def _tensor(address: int, name: Name, found: Statistics, extra: int) -> None:
         found.zero,
         extra,
     )
-    store(address, layout.TENSOR_KIND, content)
+    store(address, layout.TENSOR_KIND, name.place, content)
 
 
-def _counts(address: int, found: Statistics, always: bool) -> int:
+def _counts(address: int, place: int, found: Statistics, always: bool) -> int:
     least, greatest = (found.least, found.greatest) if found.finite else (0.0, 0.0)
     counted = found.nan or found.positive_infinity or found.negative_infinity or found.subnormal
     if not always and not counted and float32(least) == least and float32(greatest) == greatest:
@@ -117,14 +124,14 @@ def _counts(address: int, found: Statistics, always: bool) -> int:
     content = layout.COUNTS.pack(
         found.nan, found.positive_infinity, found.negative_infinity, found.subnormal, least, greatest
     )
-    store(address, layout.COUNTS_KIND, content)
+    store(address, layout.COUNTS_KIND, place, content)
     return 1
 
 
-def _sketch(address: int, sums: Sequence[float]) -> int:
+def _sketch(address: int, place: int, sums: Sequence[float]) -> int:
     for first in (0, 8):
         content = layout.SKETCH.pack(*map(float32, sums[first : first + 8]), first)
-        store(address + first // 8 * layout.RECORD_BYTES, layout.SKETCH_KIND, content)
+        store(address + first // 8 * layout.RECORD_BYTES, layout.SKETCH_KIND, place, content)
     return 2
 
 

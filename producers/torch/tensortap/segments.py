@@ -11,15 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from tensortap.records import place_of
+
 _RETRY_S: Final = 1.0
 
 
 class Segment:
     """One file of rows, all zero at first, allocated so that a full disk is an error here and no signal later."""
 
-    def __init__(self, path: Path, size: int, *, locked: bool = False) -> None:
+    def __init__(self, path: Path, size: int, *, place: int = 0, locked: bool = False) -> None:
         """Make and map it. The lock is held as long as it is mapped, by this process or a child."""
-        self.path = path
+        self.path, self.place = path, place
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(file, 0, size)
@@ -56,8 +58,8 @@ def _map(file: int, size: int) -> mmap.mmap:
 class Ring:
     """Makes segments and gives up the oldest. Not thread-safe."""
 
-    def __init__(self, folder: Path, rows: int, row_bytes: int) -> None:
-        self._folder, self._size = folder, rows * row_bytes
+    def __init__(self, folder: Path, epoch: int, rows: int, row_bytes: int) -> None:
+        self._folder, self._epoch, self._size = folder, epoch, rows * row_bytes
         self._retired: list[Segment] = []
         self._retry_at = 0.0
         self.first = self.next = 0
@@ -71,7 +73,7 @@ class Ring:
         if self._retry_at and time.monotonic() < self._retry_at:
             return None
         try:
-            segment = Segment(self.path(self.next), self._size)
+            segment = Segment(self.path(self.next), self._size, place=place_of(self._epoch, self.next))
         except OSError:
             self._retry_at = time.monotonic() + _RETRY_S
             return None

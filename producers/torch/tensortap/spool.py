@@ -37,7 +37,13 @@ Written = tuple[Segment, int, int]  # rows: the segment, where they begin in it,
 
 def _commit(segment: Segment, at: int, kind: int) -> None:
     """Write the commit word of a row, whose other bytes are written."""
-    segment.words[(at >> 2) + _COMMIT_WORD] = commit_word(kind, segment.bytes[at : at + layout.COMMIT_OFFSET])
+    segment.words[(at >> 2) + _COMMIT_WORD] = commit_word(kind, segment.place, segment.bytes[at : at + layout.COMMIT_OFFSET])
+
+
+def _commit_again(segment: Segment, begin: int, end: int) -> None:
+    """Write the commit words of rows that were written elsewhere."""
+    for at in range(begin, end, ROW):
+        _commit(segment, at, segment.bytes[at + layout.COMMIT_OFFSET])
 
 
 def flags(written: Written) -> int:
@@ -69,7 +75,7 @@ class Spool:
             raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error
         self.control = ControlPage(self._header)
         self._definitions = Definitions(self.folder / "definitions")
-        self._ring = Ring(self.folder, segment_rows, ROW)
+        self._ring = Ring(self.folder, self.epoch, segment_rows, ROW)
         self._scratch = (ctypes.c_char * (MOST_ROWS * ROW))()
         self._scratch_address = ctypes.addressof(self._scratch)
         self._segment: Segment | None = None
@@ -77,6 +83,7 @@ class Spool:
         self._thin = False
         self._look_ns, self._looked_at = 0, -_AGENT_AWAY_S  # the agent's last look by its clock, and when it was new here by ours
         self.rows = self.dropped = self.tensors = 0
+        self.place = 0  # of the rows reserved last
         self._write_header()
 
     def define(self, kind: str, fields: Mapping[str, object]) -> int:
@@ -110,7 +117,7 @@ class Spool:
         segment = self._segment
         assert segment is not None
         layout.OP.pack_into(segment.bytes, at, op, parent, seq, stack, now, micro_step, flags)
-        word = commit_word(layout.OP_KIND, segment.bytes[at : at + layout.COMMIT_OFFSET])
+        word = commit_word(layout.OP_KIND, segment.place, segment.bytes[at : at + layout.COMMIT_OFFSET])
         segment.words[(at >> 2) + _COMMIT_WORD] = word
         self._at = at + ROW
         return True
@@ -176,6 +183,8 @@ class Spool:
         assert segment is not None
         if rows > 1:
             segment.bytes[at + ROW : at + size] = source.bytes[begin + ROW : begin + size]
+            if segment is not source:
+                _commit_again(segment, at + ROW, at + size)
         flags = source.words[(begin >> 2) + 3] | layout.REUSED
         _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, flags)
         content = source.bytes[begin + _HEAD.size : begin + layout.COMMIT_OFFSET]
@@ -236,6 +245,7 @@ class Spool:
             self._pad(self._segment)
             self._ring.retire(self._segment)
         self._segment, self._at, self._end = segment, 0, self._rows_per_segment * ROW
+        self.place = segment.place
         self._header.words[layout.HEADER_FIRST_SEGMENT >> 2] = self._ring.first
         self._header.words[layout.HEADER_NEXT_SEGMENT >> 2] = self._ring.next
         self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
@@ -298,6 +308,7 @@ class Spool:
             return False
         at, size = self._at, rows * ROW
         segment.bytes[at + ROW : at + size] = written[ROW:size].tobytes()
+        _commit_again(segment, at + ROW, at + size)
         segment.bytes[at : at + layout.COMMIT_OFFSET] = written[: layout.COMMIT_OFFSET].tobytes()
         _commit(segment, at, layout.TENSOR_KIND)
         return True

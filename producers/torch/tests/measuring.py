@@ -10,6 +10,9 @@ import torch
 
 from tensortap import layout
 from tensortap.measure import MAX_ROWS, Measurer
+from tensortap.records import Name, place_of
+
+PLACE = place_of(5, 6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,7 @@ class Reading:
 def measure(measurer: Measurer, tensor: torch.Tensor, flags: int = 0) -> Reading:
     """Measures a tensor into memory of our own and reads the records."""
     memory = ctypes.create_string_buffer((MAX_ROWS + 1) * layout.RECORD_BYTES)
-    rows = measurer.measure(tensor, ctypes.addressof(memory), 7, 8, 9, flags)
+    rows = measurer.measure(tensor, ctypes.addressof(memory), Name(7, 8, 9, flags, PLACE))
     measurer.flush()
     return read(memory.raw, rows)
 
@@ -54,7 +57,7 @@ def kind_of(record: bytes) -> int:
     """The kind of a committed record, whose checksum must be right."""
     word = int.from_bytes(record[layout.COMMIT_OFFSET :], "little")
     kind = word & layout.KIND_MASK
-    assert word == kind | zlib.crc32(record[: layout.COMMIT_OFFSET], kind) & ~layout.KIND_MASK
+    assert word == kind | zlib.crc32(record[: layout.COMMIT_OFFSET], kind | PLACE) & ~layout.KIND_MASK
     return kind
 
 

@@ -92,7 +92,7 @@ def read(folder: Path) -> Spooled:
     """All that a process has committed."""
     header = read_header(folder)
     definitions = list(read_definitions(folder))
-    rows = list(read_rows(folder))
+    rows = list(read_rows(folder, header["epoch"]))
     spooled = Spooled(folder, header, definitions, rows, [])
     spooled.steps = _steps(spooled)
     return spooled
@@ -117,16 +117,17 @@ def read_definitions(folder: Path) -> Iterator[dict[str, Any]]:
         at += 8 + size
 
 
-def read_rows(folder: Path) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def read_rows(folder: Path, epoch: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Committed rows in order, up to the first that is not."""
     for segment in sorted(folder.glob("rows-*")):
         data = segment.read_bytes()
+        place = zlib.crc32(struct.pack("<QI", epoch, int(segment.name[-8:]))) & ~layout.KIND_MASK
         for at in range(0, len(data), layout.RECORD_BYTES):
             (word,) = struct.unpack_from("<I", data, at + layout.COMMIT_OFFSET)
             if word == 0:
                 return
             kind = word & layout.KIND_MASK
-            assert word == kind | zlib.crc32(data[at : at + layout.COMMIT_OFFSET], kind) & ~layout.KIND_MASK
+            assert word == kind | zlib.crc32(data[at : at + layout.COMMIT_OFFSET], kind | place) & ~layout.KIND_MASK
             if kind != layout.PAD_KIND:
                 name, form = KINDS[kind]
                 yield name, form.unpack_from(data, at)

@@ -14,7 +14,7 @@ import torch
 
 triton = pytest.importorskip("triton", reason="no Triton here")
 
-from measuring import Reading, measure, read
+from measuring import PLACE, Reading, measure, read
 from tensortap import layout
 from tensortap.measure import MAX_ROWS, Measurer
 from tensortap.records import Name
@@ -67,7 +67,7 @@ def deferred(tensors: list[torch.Tensor], sketched: bool, digested: bool) -> lis
     waiting = Deferred(sketched, digested)
     memories = [ctypes.create_string_buffer((MAX_ROWS + 1) * layout.RECORD_BYTES) for _ in tensors]
     rows = [
-        waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0))
+        waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
         for tensor, memory in zip(tensors, memories, strict=True)
     ]
     assert not any(any(memory.raw) for memory in memories)
@@ -96,7 +96,7 @@ def test_a_full_buffer_is_written_in_between(interpreted: None, monkeypatch: pyt
     waiting = Deferred(False, False)
     memories = [ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES) for _ in tensors]
     for tensor, memory in zip(tensors, memories, strict=True):
-        waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0))
+        waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
     waiting.flush()
     assert [read(memory.raw, 2).mean for memory in memories] == list(range(8))
 
@@ -107,7 +107,7 @@ def test_a_step_may_begin_in_inference_mode_and_end_outside(interpreted: None) -
     waiting, memory = Deferred(True, True), ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
     for value in (2.0, 3.0):
         with torch.inference_mode():
-            rows = waiting.add(torch.full((5,), value), ctypes.addressof(memory), Name(7, 8, 9, 0))
+            rows = waiting.add(torch.full((5,), value), ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
         waiting.flush()
         assert read(memory.raw, rows).mean == value
 
@@ -123,10 +123,10 @@ def test_a_failed_launch_shifts_no_other_row(interpreted: None, monkeypatch: pyt
             if value == 1:
                 failing.setattr(triton_kernel, "_total", None)
                 with pytest.raises(TypeError):
-                    waiting.add(torch.full((5,), 1.0), ctypes.addressof(memory), Name(7, 8, 9, 0))
+                    waiting.add(torch.full((5,), 1.0), ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
                 continue
             assert triton_kernel._total is whole
-            waiting.add(torch.full((5,), float(value)), ctypes.addressof(memory), Name(7, 8, 9, 0))
+            waiting.add(torch.full((5,), float(value)), ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
     waiting.flush()
     assert [read(memories[at].raw, 2).mean for at in (0, 2)] == [0.0, 2.0]
     assert not any(memories[1].raw)
@@ -141,7 +141,7 @@ def test_rows_of_a_failed_device_say_so_and_are_complete(interpreted: None, monk
     def collect(self: Rows) -> torch.Tensor:
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    rows = waiting.add(torch.ones(5), ctypes.addressof(memory), Name(7, 8, 9, 0))
+    rows = waiting.add(torch.ones(5), ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
     with monkeypatch.context() as failing:
         failing.setattr(Rows, "collect", collect)
         with pytest.raises(RuntimeError, match="illegal memory access"):
