@@ -37,42 +37,46 @@ func overwrite(tb testing.TB, path string, data []byte) {
 	}
 }
 
-// misplaced are the ways in which a segment comes to lie where another belongs, and how many of its records are wrong.
-var misplaced = []struct {
+// misplacement is a way in which a segment comes to lie where another belongs, and how many records are wrong by it.
+type misplacement struct {
 	name  string
-	put   func(tb testing.TB, s *testbed.Spool, other *testbed.Spool)
+	put   func(tb testing.TB, s, other *testbed.Spool)
 	wrong int
-}{
-	{"nothing", func(testing.TB, *testbed.Spool, *testbed.Spool) {}, 0},
-	{"two swapped", func(tb testing.TB, s, _ *testbed.Spool) {
-		tb.Helper()
-		exchange(tb, segmentPath(s, 2), segmentPath(s, 5))
-	}, 128},
-	{"neighbours swapped", func(tb testing.TB, s, _ *testbed.Spool) {
-		tb.Helper()
-		exchange(tb, segmentPath(s, 0), segmentPath(s, 1))
-	}, 128},
-	{"a copy of an earlier one", func(tb testing.TB, s, _ *testbed.Spool) {
-		tb.Helper()
-		overwrite(tb, segmentPath(s, 6), readFile(tb, segmentPath(s, 3)))
-	}, 64},
-	{"a part of an earlier one", func(tb testing.TB, s, _ *testbed.Spool) {
-		tb.Helper()
-		const half = 32 * schemas.SpoolRecordBytes
-		data := readFile(tb, segmentPath(s, 6))
-		copy(data[half:], readFile(tb, segmentPath(s, 3))[half:])
-		overwrite(tb, segmentPath(s, 6), data)
-	}, 32},
-	{"that of another process", func(tb testing.TB, s, other *testbed.Spool) {
-		tb.Helper()
-		overwrite(tb, segmentPath(s, 4), readFile(tb, segmentPath(other, 4)))
-	}, 64},
+}
+
+func misplacements() []misplacement {
+	return []misplacement{
+		{"nothing", func(testing.TB, *testbed.Spool, *testbed.Spool) {}, 0},
+		{"two swapped", func(tb testing.TB, s, _ *testbed.Spool) {
+			tb.Helper()
+			exchange(tb, segmentPath(s, 2), segmentPath(s, 5))
+		}, 128},
+		{"neighbours swapped", func(tb testing.TB, s, _ *testbed.Spool) {
+			tb.Helper()
+			exchange(tb, segmentPath(s, 0), segmentPath(s, 1))
+		}, 128},
+		{"a copy of an earlier one", func(tb testing.TB, s, _ *testbed.Spool) {
+			tb.Helper()
+			overwrite(tb, segmentPath(s, 6), readFile(tb, segmentPath(s, 3)))
+		}, 64},
+		{"a part of an earlier one", func(tb testing.TB, s, _ *testbed.Spool) {
+			tb.Helper()
+			const half = 32 * schemas.SpoolRecordBytes
+			data := readFile(tb, segmentPath(s, 6))
+			copy(data[half:], readFile(tb, segmentPath(s, 3))[half:])
+			overwrite(tb, segmentPath(s, 6), data)
+		}, 32},
+		{"that of another process", func(tb testing.TB, s, other *testbed.Spool) {
+			tb.Helper()
+			overwrite(tb, segmentPath(s, 4), readFile(tb, segmentPath(other, 4)))
+		}, 64},
+	}
 }
 
 func TestAMisplacedSegmentIsCountedAsLostAndTheRestIsPublished(t *testing.T) {
 	t.Parallel()
 	whole := map[string]string{}
-	for _, c := range misplaced {
+	for _, c := range misplacements() {
 		root, l := t.TempDir(), newLog(t)
 		other := testbed.NewSpool(t, t.TempDir(), testbed.SpoolOptions{Run: "bad", Epoch: 2, SegmentRows: 64})
 		for step := range uint32(placedSteps) {

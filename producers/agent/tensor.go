@@ -41,7 +41,8 @@ func (t *translator) tensor(position uint64, memory []byte) (uint64, error) {
 	} else if whole, err := t.statistics(&r, position, taken); err != nil {
 		return 0, err
 	} else if !whole {
-		t.damaged()
+		t.counts.Damaged.Add(1)
+		step.lose(1, reasonDamaged)
 		return taken, nil
 	}
 	step.Tensors++
