@@ -97,8 +97,7 @@ func (g *Guard) Listen(ctx context.Context) (string, error) {
 // Run serves until ctx ends, lets requests under way finish within Grace, and closes the port. Listen comes first.
 func (g *Guard) Run(ctx context.Context) error {
 	server := &http.Server{
-		// A browser that is logged in here must not be made to write by another site's page.
-		Handler:           http.NewCrossOriginProtection().Handler(http.HandlerFunc(g.serve)),
+		Handler:           fromOwnPages(http.HandlerFunc(g.serve)),
 		ReadHeaderTimeout: g.cfg.HeaderTimeout,
 		IdleTimeout:       g.cfg.IdleTimeout,
 		MaxHeaderBytes:    g.cfg.MaxHeaderBytes,
