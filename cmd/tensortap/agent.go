@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -35,6 +36,9 @@ replace the old ones. A rank that ended by itself may be started again only with
   tensortap agent --spool /local/disk/spool`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := embedded.CloseToOthers(); err != nil {
+				return err
+			}
 			client, err := a.connectStream()
 			if err != nil {
 				return err

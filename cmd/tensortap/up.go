@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -29,6 +30,9 @@ machine only and keep their data in the data folder.`,
   tensortap up --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := embedded.CloseToOthers(); err != nil {
+				return err
+			}
 			begin := time.Now()
 			cfg, err := a.config(a.data)
 			if err != nil {

@@ -33,6 +33,9 @@ func RunEngine(stdin io.Reader, stderr io.Writer) error {
 	if err := decoder.Decode(&o); err != nil {
 		return fmt.Errorf("read the engine's orders from standard input (this command is run by tensortap itself): %w", err)
 	}
+	if err := errors.Join(CloseToOthers(), closeMemory()); err != nil {
+		return err
+	}
 	if o.Apart {
 		if err := openPassage(o.Port); err != nil {
 			return err

@@ -18,3 +18,5 @@ func childAttributes() *syscall.SysProcAttr {
 
 // machineMemory is not asked for here.
 func machineMemory() int64 { return 0 }
+
+func closeMemory() error { return nil }

@@ -30,7 +30,7 @@ func Connect(ctx context.Context, e Endpoint, now func() time.Time) (*Client, er
 	if err != nil {
 		return nil, err
 	}
-	if client.database, err = connectDatabase(ctx, e.ClickHouse); err != nil {
+	if client.database, err = connectDatabase(ctx, e.Folder, e.ClickHouse); err != nil {
 		client.Close()
 		return nil, err
 	}
@@ -41,15 +41,19 @@ func Connect(ctx context.Context, e Endpoint, now func() time.Time) (*Client, er
 // ConnectStream reaches the stream alone, for a client that only publishes:
 // that needs no database. The caller closes it.
 func ConnectStream(e Endpoint, now func() time.Time) (*Client, error) {
-	stream, err := connectStream(e.NATS)
+	stream, err := connectStream(e.Folder, e.NATS)
 	if err != nil {
 		return nil, err
 	}
 	return &Client{Endpoint: e, stream: stream, now: now}, nil
 }
 
-func connectStream(url string) (jetstream.JetStream, error) {
-	conn, err := nats.Connect(url, nats.Name("tensortap"), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+func connectStream(folder Folder, url string) (jetstream.JetStream, error) {
+	options := []nats.Option{nats.Name("tensortap"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond)}
+	if own := folder.dialer(url); own != nil {
+		options = append(options, nats.SetCustomDialer(own))
+	}
+	conn, err := nats.Connect(url, options...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", redacted(url), err)
 	}
@@ -61,7 +65,7 @@ func connectStream(url string) (jetstream.JetStream, error) {
 	return stream, nil
 }
 
-func connectDatabase(ctx context.Context, dsn string) (driver.Conn, error) {
+func connectDatabase(ctx context.Context, folder Folder, dsn string) (driver.Conn, error) {
 	options, err := clickhouse.ParseDSN(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("read ClickHouse DSN %s: %w", redacted(dsn), err)
@@ -71,6 +75,9 @@ func connectDatabase(ctx context.Context, dsn string) (driver.Conn, error) {
 	}
 	// The consumer bounds its waiting itself: given up by the driver, an INSERT would still run.
 	options.ReadTimeout = 24 * time.Hour
+	if own := folder.dialer(dsn); own != nil {
+		options.DialContext = own.dialContext
+	}
 	database, err := clickhouse.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("connect to ClickHouse at %s: %w", redacted(dsn), err)
