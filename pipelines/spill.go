@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func (p *Publisher) putAside(ctx context.Context, e *outgoing, reason string) er
 // spill writes subject, headers, an empty line and the bytes to a file named
 // after the bytes. The file is on disk, under its name, once it returns.
 func (l deadLetter) spill(dir string) (path string, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MakeFolder(dir); err != nil {
 		return "", fmt.Errorf("spill message %s: %w", l.name(), err)
 	}
 	path = filepath.Join(dir, l.name()+".message")

@@ -1,4 +1,4 @@
-// Package durable makes files that are on the disk, under their names, once a
+// Package durable makes files and folders that are on the disk, under their names, once a
 // call returns.
 package durable
 
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -29,6 +30,31 @@ func WriteFile(path string, content io.Reader) error {
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
 	}
 	return SyncFolder(filepath.Dir(path))
+}
+
+// MakeFolder makes a folder for this user alone, and those above it that are missing. A folder that is there may have been
+// made by a process that was killed before its name was durable, so that is seen to in any case.
+func MakeFolder(path string) error {
+	parent := filepath.Dir(path)
+	wasThere := isFolder(path)
+	if !wasThere {
+		if err := MakeFolder(parent); err != nil {
+			return err
+		}
+		if err := os.Mkdir(path, 0o700); err != nil && !isFolder(path) {
+			return fmt.Errorf("make folder: %w", err)
+		}
+	}
+	err := SyncFolder(parent)
+	if wasThere && errors.Is(err, fs.ErrPermission) { // what another user keeps to himself he has made himself
+		return nil
+	}
+	return err
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // SyncFolder makes the names of the files in a folder durable.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 )
 
@@ -137,7 +137,7 @@ func NewEngine(cfg EngineConfig) (*Engine, error) {
 // answered, it is restarted for ever.
 func (e *Engine) Run(ctx context.Context) error {
 	for _, dir := range []string{e.cfg.Dir, e.dataDir()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := durable.MakeFolder(dir); err != nil {
 			return fmt.Errorf("make the engine's folder: %w", err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // NATSConfig says how to run the server. Begin with DefaultNATSConfig.
@@ -114,7 +115,7 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 // itself off. Run waits until there is room and restarts the server in the same place, where clients find it by
 // reconnecting (nats.MaxReconnects(-1)). Until then clients can still read the stored messages, if JetStream is on.
 func (n *NATS) Run(ctx context.Context) error {
-	if err := os.MkdirAll(n.cfg.Dir, 0o700); err != nil {
+	if err := durable.MakeFolder(n.cfg.Dir); err != nil {
 		return fmt.Errorf("make the NATS server's folder: %w", err)
 	}
 	current, err := n.start(ctx)

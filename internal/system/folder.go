@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/consumers/parquet"
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // Folder is where a system keeps everything, private to its user.
@@ -57,7 +58,7 @@ func (e *HeldError) Error() string {
 // lock takes the folder for this process until the file is closed. The lock
 // is the kernel's, so it ends with its process however that ends.
 func (f Folder) lock(ctx context.Context, now time.Time) (*os.File, error) {
-	if err := os.MkdirAll(string(f), 0o700); err != nil {
+	if err := durable.MakeFolder(string(f)); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
 	path := filepath.Join(string(f), "lock")
