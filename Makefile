@@ -81,6 +81,10 @@ check: lint test ## everything that CI runs
 soak: build engine ## at least 100 kills -9 each of publisher, whole system and engine, under load
 	TENSORTAP_SOAK_KILLS=100 go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./e2e/delivery/ ./consumers/...
 
+.PHONY: soak-crashes
+soak-crashes: build ## a kill and a loss of power at every single operation on the disk, where make test takes a sample
+	TENSORTAP_ALL_CRASHES=1 go test -count=1 -timeout 60m -v -run 'Power|Crash' ./internal/durable/ ./internal/embedded/ ./consumers/parquet/ ./producers/agent/
+
 # The commit that the bench holds this program against, by turns.
 BEFORE ?= d544c38
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 
 	pq "github.com/parquet-go/parquet-go"
 
@@ -51,6 +52,9 @@ func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
 	if !some {
 		r.Files++
 		r.Adopted++
+		if err := w.settle(name); err != nil {
+			return err
+		}
 		return w.enter(e)
 	}
 	r.Aside++
@@ -60,6 +64,18 @@ func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
 		}
 	}
 	return w.quarantine(e, errors.New("the manifest does not name it, and other files have its batches"))
+}
+
+// settle makes a file durable that a killed process, or somebody else, left at its place.
+func (w *Writer) settle(name string) error {
+	file, err := os.Open(w.path(name))
+	if err != nil {
+		return fmt.Errorf("adopt %s: %w", name, err)
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("adopt %s: %w", name, err)
+	}
+	return w.syncNames(filepath.Dir(w.path(name)))
 }
 
 // copyRest writes those messages of a file that no other file has.

@@ -17,11 +17,16 @@ func (w *Writer) place(from, name string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if err := w.syncParents(folder); err != nil {
-		return err
-	}
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("move file into the archive: %w", err)
+	}
+	return w.syncNames(folder)
+}
+
+// syncNames makes durable that a folder is in the archive, and the names in it.
+func (w *Writer) syncNames(folder string) error {
+	if err := w.syncParents(folder); err != nil {
+		return err
 	}
 	return durable.SyncFolder(folder)
 }

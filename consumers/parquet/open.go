@@ -34,7 +34,7 @@ func (r Recovery) Damaged() bool { return r.Quarantined+r.Lost+r.DamagedLines > 
 // its batches are Missing until they are written again. A file that the manifest does not name is
 // read and adopted. No file of the archive is ever removed.
 func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
-	if err := os.MkdirAll(w.cfg.Dir, 0o700); err != nil {
+	if err := durable.MakeFolder(w.cfg.Dir); err != nil {
 		return r, fmt.Errorf("open archive: %w", err)
 	}
 	if w.lock, err = lockFolder(w.cfg.Dir); err != nil {
@@ -159,7 +159,7 @@ func (w *Writer) quarantine(e entry, reason error) error {
 }
 
 func (w *Writer) moveAway(name string) error {
-	if err := os.MkdirAll(w.path("quarantine"), 0o700); err != nil {
+	if err := durable.MakeFolder(w.path("quarantine")); err != nil {
 		return fmt.Errorf("quarantine %s: %w", name, err)
 	}
 	to := w.path("quarantine/" + strings.ReplaceAll(name, "/", "."))
