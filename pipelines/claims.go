@@ -52,17 +52,26 @@ func sourceKey(runID uint64, rank, step uint32) string {
 	return fmt.Sprintf("%s.%d.%d", schemas.FormatID(runID), rank, step)
 }
 
-// MakeClaim claims the step for that content. Of several claims at the same
-// time for other content one wins; the others get ErrOtherContent. A rank that
-// was recorded live is refused with ErrRankTaken.
-func MakeClaim(ctx context.Context, js jetstream.JetStream, want ClaimRequest) (Claim, error) {
-	key := sourceKey(want.RunID, want.Rank, want.Step)
+// Claims is the bucket of claims. Its methods may be called at the same time: each waits for the server, which has
+// its answers to many claims on the disk in little more time than the answer to one.
+type Claims struct{ bucket jetstream.KeyValue }
+
+// OpenClaims finds the bucket.
+func OpenClaims(ctx context.Context, js jetstream.JetStream) (*Claims, error) {
 	bucket, err := js.KeyValue(ctx, SourceBucket)
 	if err != nil {
-		return Claim{}, fmt.Errorf("claim source %s: %w", key, err)
+		return nil, fmt.Errorf("open bucket %s: %w", SourceBucket, err)
 	}
+	return &Claims{bucket}, nil
+}
+
+// Make claims the step for that content. Of several claims at the same
+// time for other content one wins; the others get ErrOtherContent. A rank that
+// was recorded live is refused with ErrRankTaken.
+func (c *Claims) Make(ctx context.Context, want ClaimRequest) (Claim, error) {
+	key := sourceKey(want.RunID, want.Rank, want.Step)
 	for {
-		claim, err := tryClaim(ctx, bucket, key, want)
+		claim, err := tryClaim(ctx, c.bucket, key, want)
 		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			continue // another publisher was faster: read its claim
 		}
@@ -103,19 +112,15 @@ func tryClaim(ctx context.Context, bucket jetstream.KeyValue, key string, want C
 
 // Finish notes that all of the claimed content was acknowledged by the stream.
 // ErrOtherContent means that someone replaced it meanwhile.
-func (c Claim) Finish(ctx context.Context, js jetstream.JetStream) error {
-	if c.Done {
+func (c *Claims) Finish(ctx context.Context, claim Claim) error {
+	if claim.Done {
 		return nil
 	}
-	key := sourceKey(c.RunID, c.Rank, c.Step)
-	bucket, err := js.KeyValue(ctx, SourceBucket)
-	if err != nil {
-		return fmt.Errorf("finish source %s: %w", key, err)
-	}
-	done := source{Content: schemas.FormatID(c.content), Generation: c.Generation, EventTimeNs: c.EventTimeNs, Done: true}
-	_, err = bucket.Update(ctx, key, done.bytes(), c.revision)
+	key := sourceKey(claim.RunID, claim.Rank, claim.Step)
+	done := source{Content: schemas.FormatID(claim.content), Generation: claim.Generation, EventTimeNs: claim.EventTimeNs, Done: true}
+	_, err := c.bucket.Update(ctx, key, done.bytes(), claim.revision)
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-		return c.finishedElsewhere(ctx, bucket, key)
+		return claim.finishedElsewhere(ctx, c.bucket, key)
 	}
 	if err != nil {
 		return fmt.Errorf("finish source %s: %w", key, err)

@@ -11,8 +11,9 @@ func TestARankIsRecordedLiveOrReadFromFiles(t *testing.T) {
 	t.Parallel()
 	s := startStream(t)
 	must(t, pipelines.Prepare(t.Context(), s.js, testConfig(t)))
+	claims := openClaims(t, s)
 	claim := func(run uint64, rank, step uint32) error {
-		_, err := pipelines.MakeClaim(t.Context(), s.js, pipelines.ClaimRequest{RunID: run, Rank: rank, Step: step, Content: 1})
+		_, err := claims.Make(t.Context(), pipelines.ClaimRequest{RunID: run, Rank: rank, Step: step, Content: 1})
 		return err
 	}
 	admit := func(run uint64, rank uint32) error {

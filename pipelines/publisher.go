@@ -137,6 +137,10 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	return nil
 }
 
+// Close gives back what the connection keeps for the publisher: a connection that lives on would keep it for ever.
+// Messages without acknowledgement are given up. The publisher cannot be used after that.
+func (p *Publisher) Close() { p.js.CleanupPublisher() }
+
 func (p *Publisher) lock(ctx context.Context) error {
 	select {
 	case <-p.turn:

@@ -184,42 +184,43 @@ func TestClaimRefusesOtherContent(t *testing.T) {
 	t.Parallel()
 	s, cfg := startStream(t), testConfig(t)
 	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
+	claims := openClaims(t, s)
 	ask := pipelines.ClaimRequest{RunID: 1, Rank: 2, Step: 3, Content: 10, EventTimeNs: 100}
-	first, err := pipelines.MakeClaim(t.Context(), s.js, ask)
+	first, err := claims.Make(t.Context(), ask)
 	must(t, err)
 	if first.Generation != 0 || first.EventTimeNs != 100 || first.Done {
 		t.Errorf("first claim %+v", first)
 	}
 	elsewhere := ask
 	elsewhere.Step++
-	if other, err := pipelines.MakeClaim(t.Context(), s.js, elsewhere); err != nil || other.Epoch == first.Epoch {
+	if other, err := claims.Make(t.Context(), elsewhere); err != nil || other.Epoch == first.Epoch {
 		t.Errorf("the same content at another step %+v, %v, want an epoch of its own", other, err)
 	}
 	ask.EventTimeNs = 200
-	again, err := pipelines.MakeClaim(t.Context(), s.js, ask)
+	again, err := claims.Make(t.Context(), ask)
 	must(t, err)
 	if again.EventTimeNs != 100 || again.Epoch != first.Epoch || again.Done {
 		t.Errorf("same content again %+v, want the time of the first", again)
 	}
-	must(t, again.Finish(t.Context(), s.js))
-	must(t, first.Finish(t.Context(), s.js)) // another publisher of the same
-	if done, err := pipelines.MakeClaim(t.Context(), s.js, ask); err != nil || !done.Done {
+	must(t, claims.Finish(t.Context(), again))
+	must(t, claims.Finish(t.Context(), first)) // another publisher of the same
+	if done, err := claims.Make(t.Context(), ask); err != nil || !done.Done {
 		t.Errorf("finished content %+v, %v, want done", done, err)
 	}
 	ask.Content = 11
-	if _, err := pipelines.MakeClaim(t.Context(), s.js, ask); !isOther(err) {
+	if _, err := claims.Make(t.Context(), ask); !isOther(err) {
 		t.Errorf("other content: %v, want ErrOtherContent", err)
 	}
 	ask.Replace = true
-	second, err := pipelines.MakeClaim(t.Context(), s.js, ask)
+	second, err := claims.Make(t.Context(), ask)
 	must(t, err)
 	ask.Content = 10
-	third, err := pipelines.MakeClaim(t.Context(), s.js, ask)
+	third, err := claims.Make(t.Context(), ask)
 	must(t, err)
 	if second.Generation != 1 || third.Generation != 2 || third.Epoch == first.Epoch || second.Epoch == 11 {
 		t.Errorf("replaced twice: %+v, %+v, want generations 1 and 2 with epochs of their own", second, third)
 	}
-	if err := second.Finish(t.Context(), s.js); !isOther(err) {
+	if err := claims.Finish(t.Context(), second); !isOther(err) {
 		t.Errorf("finish replaced content: %v, want ErrOtherContent", err)
 	}
 }
@@ -228,11 +229,12 @@ func TestOneOfManyClaimsForOtherContentWins(t *testing.T) {
 	t.Parallel()
 	s, cfg := startStream(t), testConfig(t)
 	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
+	claims := openClaims(t, s)
 	won := make(chan uint64, 16)
 	var group errgroup.Group
 	for content := range uint64(16) {
 		group.Go(func() error {
-			c, err := pipelines.MakeClaim(t.Context(), s.js, pipelines.ClaimRequest{RunID: 1, Content: content})
+			c, err := claims.Make(t.Context(), pipelines.ClaimRequest{RunID: 1, Content: content})
 			if isOther(err) {
 				return nil
 			}
@@ -246,4 +248,27 @@ func TestOneOfManyClaimsForOtherContentWins(t *testing.T) {
 	}
 }
 
+func openClaims(tb testing.TB, s *stream) *pipelines.Claims {
+	tb.Helper()
+	claims, err := pipelines.OpenClaims(tb.Context(), s.js)
+	must(tb, err)
+	return claims
+}
+
 func isOther(err error) bool { return errors.Is(err, pipelines.ErrOtherContent) }
+
+func TestPublishersThatAreClosedLeaveNothingOnTheirConnection(t *testing.T) {
+	t.Parallel()
+	s, cfg := startStream(t), testConfig(t)
+	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
+	before := s.conn.NumSubscriptions()
+	for i := range 20 {
+		p := newPublisher(t, s, cfg)
+		must(t, p.Publish(t.Context(), steps(t, identity(i), 1)))
+		must(t, p.Flush(t.Context()))
+		p.Close()
+	}
+	if after := s.conn.NumSubscriptions(); after > before {
+		t.Errorf("%d subscriptions, before the publishers %d", after, before)
+	}
+}

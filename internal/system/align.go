@@ -30,6 +30,7 @@ func (c *Client) publishAlignments(ctx context.Context, job *compare.Job) error 
 	if err != nil {
 		return err
 	}
+	defer publisher.Close()
 	problem, _ := job.Runs()
 	for _, alignment := range alignments {
 		rows := alignment.Stored()

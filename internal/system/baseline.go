@@ -80,6 +80,7 @@ func (c *Client) publishBaseline(ctx context.Context, row schemas.BaselineRow) e
 	if err != nil {
 		return err
 	}
+	defer publisher.Close()
 	if err := errors.Join(publisher.Publish(ctx, message), publisher.Flush(ctx)); err != nil {
 		return fmt.Errorf("publish baseline %s: %w", row.Name, err)
 	}
@@ -132,6 +133,7 @@ func (c *Client) DeclareStanding(ctx context.Context, r CompareRequest) error {
 	if err != nil {
 		return err
 	}
+	defer publisher.Close()
 	keeper := judging.Keeper{Door: c.Door, Publish: publisher.PublishTogether, Now: c.now}
 	return errors.Join(keeper.Declare(ctx, declared), publisher.Flush(ctx))
 }

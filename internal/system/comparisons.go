@@ -108,6 +108,7 @@ func (c *Client) publishComparison(ctx context.Context, made *schemas.Comparison
 	if err != nil {
 		return err
 	}
+	defer publisher.Close()
 	id := schemas.Identity{RunID: schemas.RunID(made.Problem), Epoch: made.ComparisonID}
 	rows := schemas.NewBuilder[schemas.FindingRow]()
 	for i := range findings {

@@ -25,6 +25,8 @@ type nowhere struct{}
 func (nowhere) Publish(context.Context, schemas.Message) error { return nil }
 func (nowhere) Flush(context.Context) error                    { return nil }
 
+func (nowhere) Close() {}
+
 // connected is a client of a server whose messages are not larger than that.
 func connected(tb testing.TB, mostBytes int32) *Client {
 	tb.Helper()

@@ -28,6 +28,7 @@ func (c *Client) publishRaw(ctx context.Context, raw *rawTensors) error {
 	if err != nil {
 		return err
 	}
+	defer publisher.Close()
 	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
 	if err != nil {
 		return fmt.Errorf("look at the stream: %w", err)

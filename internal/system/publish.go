@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"unicode/utf8"
@@ -43,12 +42,12 @@ func (r PublishRequest) validate() error {
 // PublishResult is what came of it.
 type PublishResult struct {
 	Run          string
-	Dumps        int   // steps of ranks that were found
-	Already      int   // of those, published before with the same content, and stored
-	Again        int   // of those, published before and lost by the tables since
-	Unchecked    error // why it is not known whether the tables hold those that were published before
-	Messages     int64 // acknowledged by the stream
-	Rows         int64
+	Dumps        int      // steps of ranks that were found
+	Already      int      // of those, published before with the same content, and stored
+	Again        int      // of those, published before and lost by the tables since
+	Unchecked    error    // why it is not known whether the tables hold those that were published before
+	Messages     int64    // acknowledged by the stream
+	Rows         int64    // of the dumps; definitions that several of them share are sent once
 	Oversized    int64    // messages that no stream takes, put aside as dead letters
 	Problems     []string // what could not be read, the first ones
 	ProblemCount int
@@ -94,6 +93,8 @@ type publishing struct {
 	progress func(done, all int64)
 
 	publisher *pipelines.Publisher
+	bucket    *pipelines.Claims
+	parcel    *parcel
 	sources   []producers.Source
 	claims    []pipelines.Claim
 	rows      atomic.Int64
@@ -107,6 +108,8 @@ func (p *publishing) run(ctx context.Context) error {
 	if p.publisher, err = p.newPublisher(); err != nil {
 		return err
 	}
+	defer p.publisher.Close()
+	p.parcel = newParcel(p.publisher)
 	if err := p.open(ctx); err != nil {
 		return err
 	}
@@ -119,6 +122,9 @@ func (p *publishing) run(ctx context.Context) error {
 		group.Go(func() error { return p.publish(readCtx, i) })
 	}
 	err = group.Wait()
+	if err == nil {
+		err = p.finish(ctx, p.parcel.rest())
+	}
 	for _, s := range p.sources {
 		p.note(s.Problems())
 	}
@@ -129,54 +135,6 @@ func (p *publishing) run(ctx context.Context) error {
 		return err
 	}
 	return p.checkAgain(ctx)
-}
-
-// open claims every dump before a row of any is published, so that other
-// content is refused as a whole.
-func (p *publishing) open(ctx context.Context) error {
-	var before published
-	for _, dump := range p.found.Dumps {
-		source, claim, err := p.claim(ctx, dump)
-		if err != nil {
-			return err
-		}
-		if claim.Done {
-			before.sources, before.claims = append(before.sources, source), append(before.claims, claim)
-			continue
-		}
-		p.sources, p.claims = append(p.sources, source), append(p.claims, claim)
-		p.all += source.Bytes
-	}
-	if len(before.claims) > 0 {
-		p.again(ctx, before)
-	}
-	return nil
-}
-
-func (p *publishing) claim(ctx context.Context, dump producers.Dump) (producers.Source, pipelines.Claim, error) {
-	source, err := dump.Open(p.request.Run, p.reader())
-	if err != nil {
-		return source, pipelines.Claim{}, err
-	}
-	want := pipelines.ClaimRequest{
-		RunID: schemas.RunID(p.request.Run), Rank: dump.Rank, Step: dump.Step,
-		Content: source.Digest, EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace,
-	}
-	var claim pipelines.Claim
-	err = p.patiently(ctx, func() error {
-		var err error
-		claim, err = pipelines.MakeClaim(ctx, p.client.stream, want)
-		return err
-	})
-	if errors.Is(err, pipelines.ErrOtherContent) {
-		return source, claim, fmt.Errorf("step %d of rank %d holds other content: %s differs from what was published; "+
-			"choose another --run, or --replace what is there", dump.Step, dump.Rank, dump.Dir)
-	}
-	if err != nil || claim.Done {
-		return source, claim, err
-	}
-	source.Content.Reissue(claim.Epoch, claim.Generation, claim.EventTimeNs)
-	return source, claim, nil
 }
 
 // reader adds the progress of one source to that of all.
@@ -201,20 +159,18 @@ func (p *publishing) describe(ctx context.Context) error {
 	return p.publisher.Flush(ctx)
 }
 
+// publish reads a dump. What it becomes leaves with its parcel.
 func (p *publishing) publish(ctx context.Context, i int) error {
 	for message, err := range p.sources[i].Content.Batches(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := p.publisher.Publish(ctx, message); err != nil {
+		if err := p.parcel.add(ctx, message); err != nil {
 			return err
 		}
 		p.rows.Add(int64(message.Header.Rows))
 	}
-	if err := p.publisher.Flush(ctx); err != nil {
-		return err
-	}
-	return p.patiently(ctx, func() error { return p.claims[i].Finish(ctx, p.client.stream) })
+	return p.finish(ctx, p.parcel.whole(i, p.sources[i].Bytes))
 }
 
 func (p *publishing) note(problems producers.Problems) {

@@ -49,6 +49,7 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 	if err != nil {
 		return Restored{}, err
 	}
+	defer publisher.Close()
 	r := Restored{stored: []*schemas.Ledger{held, tables}}
 	for message, err := range archived(ctx, from) {
 		if err == nil {

@@ -30,6 +30,8 @@ type Publisher interface {
 	Publish(ctx context.Context, m schemas.Message) error
 	// Flush waits until the stream has acknowledged every message.
 	Flush(ctx context.Context) error
+	// Close gives up what is not acknowledged. Nothing else is called after it.
+	Close()
 }
 
 // Start is one start of a process, which asks to be published as a rank of a run.

@@ -54,6 +54,8 @@ func (l *log) Publish(_ context.Context, m schemas.Message) error {
 
 func (*log) Flush(context.Context) error { return nil }
 
+func (*log) Close() {}
+
 func (l *log) stream() agent.Stream {
 	return agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return l, nil },

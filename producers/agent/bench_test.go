@@ -17,6 +17,8 @@ type discard struct{}
 func (discard) Publish(context.Context, schemas.Message) error { return nil }
 func (discard) Flush(context.Context) error                    { return nil }
 
+func (discard) Close() {}
+
 // BenchmarkAgent measures the cost of a row of tensor on the host, from the spool to the message.
 func BenchmarkAgent(b *testing.B) {
 	const modules = 500

@@ -223,6 +223,9 @@ func (s *served) takeLock() error {
 
 func (s *served) close() error {
 	var all []error
+	if s.publisher != nil {
+		s.publisher.Close()
+	}
 	if s.t != nil {
 		all = append(all, s.t.from.close())
 	}

@@ -64,6 +64,7 @@ func benches() []bench {
 		{name: "latency", title: "Published to queryable", measure: measureLatency},
 		{name: "size", title: "Bytes per event", measure: measureSizes},
 		{name: "compare", title: "Two folders compared, from nothing to the answer", measure: measureCompare},
+		{name: "ranks", title: "One dump of many small ranks, published", measure: measureRanks},
 		{name: "up", title: "The whole system started, and idle", measure: measureUp},
 		{name: "stored", title: "Two stored runs compared for the first time, and again", measure: measureStored},
 		{name: "reports", title: "Reports over a stored comparison", measure: measureReports},
