@@ -20,7 +20,7 @@ def tensor(spool: Spool, site: int, shape: int, seq: int, value: float) -> None:
     layout.TENSOR.pack_into(rows, 0, site, shape, seq, 2047, value, value, value, 0.0, abs(value), 0, 1)
     words = (ctypes.c_uint32 * 32).from_address(address)
     for word, kind in ((31, layout.COUNTS_KIND), (15, layout.TENSOR_KIND)):
-        words[word] = commit_word(kind, ctypes.string_at(address + 4 * word - layout.COMMIT_OFFSET, layout.COMMIT_OFFSET))
+        words[word] = commit_word(kind, spool.place, ctypes.string_at(address + 4 * word - layout.COMMIT_OFFSET, layout.COMMIT_OFFSET))
     spool.advance(2)
 
 
