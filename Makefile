@@ -77,9 +77,18 @@ check: lint test ## everything that CI runs
 	$(MAKE) generate
 	git diff --exit-code -- schemas sql/tables docs/views.md THIRD_PARTY.md producers/torch/tensortap/layout.py producers/torch/csrc/layout.h
 
+# Of the soak: how long, how many kills in all, how long the database is away; WRITE=1 writes its figures into the document.
+MINUTES ?= 60
+KILLS   ?= 1000
+OUTAGE  ?= 10m
+WRITE   ?=
+
 .PHONY: soak
-soak: build engine ## at least 100 kills -9 each of publisher, whole system and engine, under load
-	TENSORTAP_SOAK_KILLS=100 go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./e2e/delivery/ ./consumers/...
+soak: build engine ## an hour under load: kills of every part, damage to every store, the database away: docs/RELIABILITY.md
+	@mkdir -p $(TOOLS)
+	TENSORTAP_SOAK_MINUTES=$(MINUTES) TENSORTAP_SOAK_TOTAL=$(KILLS) TENSORTAP_SOAK_OUTAGE=$(OUTAGE) TENSORTAP_SOAK_SAMPLES=$(TOOLS)/soak.csv \
+		$(if $(WRITE),TENSORTAP_SOAK_REPORT=$(CURDIR)/docs/RELIABILITY.md) go test -count=1 -timeout 24h -v ./e2e/soak/
+	TENSORTAP_SOAK_KILLS=$$(($(KILLS) / 10)) go test -count=1 -timeout 60m -v -run 'Soak|Killed' ./e2e/delivery/ ./consumers/...
 
 .PHONY: soak-crashes
 soak-crashes: build ## a kill and a loss of power at every single operation on the disk, where make test takes a sample

@@ -184,23 +184,10 @@ func (s *soak) attempt(ctx context.Context, dump published, after time.Duration)
 		return false, nil
 	case status.ExitStatus() == 0:
 		return true, nil
-	case status.ExitStatus() == program.ExitError && passing(said.String()), ctx.Err() != nil:
+	case status.ExitStatus() == program.ExitError && program.SystemAway(said.String()), ctx.Err() != nil:
 		return false, nil
 	}
 	return false, fmt.Errorf("%v: %s", cmd.ProcessState, &said)
-}
-
-// passing says whether a publisher ended because the system was just not there.
-func passing(said string) bool {
-	for _, reason := range []string{
-		"no system is running", "is still starting", "connection refused", "no responders", "deadline exceeded", "timeout",
-		"connection closed", "EOF", "no servers available", "jetstream not enabled", "connection reset",
-	} {
-		if strings.Contains(said, reason) {
-			return true
-		}
-	}
-	return false
 }
 
 // destroy kills the engine and the whole system until each was killed often enough, and leaves a running system.
