@@ -90,7 +90,7 @@ func (l *load) live(over <-chan struct{}, root, run string, fault float32, rest 
 		}
 		ranks = append(ranks, s)
 	}
-	for step := uint32(0); step < liveSteps && !closed(over); step++ {
+	for step := uint32(0); step < liveSteps && (step == 0 || !closed(over)); step++ {
 		l.calm.RLock()
 		for _, s := range ranks {
 			s.Step(step, modules)

@@ -142,7 +142,9 @@ func refuse(w http.ResponseWriter) {
 		http.StatusUnauthorized)
 }
 
+// unavailable ends the connection, too: a client that could not log in forgets it, open.
 func unavailable(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, "tensortap: the ClickHouse engine is restarting. Nothing was sent to it; try again.", http.StatusServiceUnavailable)
 }
