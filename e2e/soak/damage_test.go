@@ -39,7 +39,7 @@ func (s *soak) held(what string, damage func() error, heal ...string) error {
 	if out.Status != program.ExitDiffers {
 		return fmt.Errorf("verify after this: %s: %v", what, out)
 	}
-	s.note("%s: verify says: %s", what, findings(out.Stdout))
+	s.note("%s: verify says: %s", what, findings(strings.ReplaceAll(out.Stdout, s.data+"/", "")))
 	if what == flipped {
 		if err := os.RemoveAll(filepath.Join(s.data, "nats")); err != nil {
 			return err

@@ -71,7 +71,7 @@ func (l *load) run(work *crew) {
 		})
 	}
 	for publisher := range publishers {
-		work.begin(func() error { return l.publish(work.over, publisher) })
+		work.begin(func() error { return l.publish(work, publisher) })
 	}
 }
 
@@ -126,26 +126,26 @@ func (k *keeper) end() {
 }
 
 // publish stores dumps as new runs. Each publisher is asked again until it is through.
-func (l *load) publish(over <-chan struct{}, publisher int) error {
+func (l *load) publish(work *crew, publisher int) error {
 	names := []string{"D_ddp_golden", "B14_nan_l2_mlp_step1_mix", "A_llama_L1_md5"}
-	for i := 0; !closed(over); i++ {
+	for i := 0; !closed(work.over); i++ {
 		name := names[(i+publisher)%len(names)]
 		run := fmt.Sprintf("folder %d.%d", publisher, i)
 		l.calm.RLock()
-		err := l.untilWhole(name, run)
+		err := l.untilWhole(work, name, run)
 		l.calm.RUnlock()
 		if err != nil {
 			return err
 		}
-		pause(over, 2*time.Second)
+		pause(work.over, 2*time.Second)
 	}
 	return nil
 }
 
-func (l *load) untilWhole(name, run string) error {
+func (l *load) untilWhole(work *crew, name, run string) error {
 	l.account.published(run, name)
 	const patience = 15 * time.Minute
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline) && !work.failed.Load(); {
 		whole, err := l.attempt(l.dumps[name], run)
 		if whole || err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,9 +66,10 @@ func TestSoak(t *testing.T) {
 
 // crew is who works at the same time: until one fails, or all is over.
 type crew struct {
-	group errgroup.Group
-	once  sync.Once
-	over  chan struct{}
+	group  errgroup.Group
+	once   sync.Once
+	over   chan struct{}
+	failed atomic.Bool
 }
 
 func (c *crew) end() { c.once.Do(func() { close(c.over) }) }
@@ -76,6 +78,7 @@ func (c *crew) begin(job func() error) {
 	c.group.Go(func() error {
 		err := job()
 		if err != nil {
+			c.failed.Store(true)
 			c.end()
 		}
 		return err
