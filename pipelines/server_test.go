@@ -40,7 +40,7 @@ func startStream(tb testing.TB) *stream {
 func connect(tb testing.TB, s *stream) *stream {
 	tb.Helper()
 	s.start(tb)
-	conn, err := nats.Connect(s.server.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	conn, err := nats.Connect(s.server.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.Timeout(time.Minute))
 	must(tb, err)
 	tb.Cleanup(conn.Close)
 	s.conn = conn

@@ -55,6 +55,7 @@ func beNATS(dir, port string) error {
 	s, err := server.NewServer(&server.Options{
 		JetStream: true, StoreDir: dir, Host: "127.0.0.1", Port: number, NoSigs: true, NoLog: true, SyncAlways: true,
 		MaxPayload: 8<<20 + 64<<10, JetStreamMaxStore: 100 << 30, Username: "tap", Password: serverSecret,
+		AuthTimeout: 30,
 	})
 	if err != nil {
 		return err

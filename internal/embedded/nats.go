@@ -207,12 +207,16 @@ func (n *NATS) start(ctx context.Context) (running, error) {
 	return next, nil
 }
 
+// authTimeout is how long a client may take for its token. A busy machine may need more than the server's two seconds.
+const authTimeout = 30 * time.Second
+
 func (n *NATS) options() *server.Options {
 	return &server.Options{
 		ServerName:             "tensortap",
 		Host:                   n.host,
 		Port:                   n.port,
 		Authorization:          n.cfg.Token,
+		AuthTimeout:            authTimeout.Seconds(),
 		JetStream:              true,
 		StoreDir:               n.cfg.Dir,
 		SyncAlways:             n.cfg.SyncAlways,

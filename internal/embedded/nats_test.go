@@ -36,7 +36,7 @@ func startNATS(t *testing.T, dir string, change func(*embedded.NATSConfig)) (nat
 // connect returns JetStream of a client that never gives up, and its stream.
 func connect(t *testing.T, url string) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
-	connection, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	connection, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func (u *Up) Client(tb testing.TB) *system.Client {
 // ConnectStream is a client of the stream of its own, which is closed with the test.
 func ConnectStream(tb testing.TB, url string) jetstream.JetStream {
 	tb.Helper()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.Timeout(time.Minute))
 	if err != nil {
 		tb.Fatal(err)
 	}

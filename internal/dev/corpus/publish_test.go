@@ -83,7 +83,7 @@ func (b *bench) publish(ctx context.Context, c corpus.Case) error {
 
 // publishSketched publishes a dump as a collector that takes sketches would have.
 func (b *bench) publishSketched(ctx context.Context, side corpus.Side, dir string) error {
-	conn, err := nats.Connect(b.Endpoint.NATS)
+	conn, err := nats.Connect(b.Endpoint.NATS, nats.Timeout(time.Minute))
 	if err != nil {
 		return err
 	}
