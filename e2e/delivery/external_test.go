@@ -61,8 +61,8 @@ func beNATS(dir, port string) error {
 		return err
 	}
 	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		return errors.New("the NATS server is not ready after 10 s")
+	if !s.ReadyForConnections(time.Minute) {
+		return errors.New("the NATS server is not ready after a minute")
 	}
 	fmt.Fprintln(os.Stdout, "ready")
 	s.WaitForShutdown()
@@ -121,7 +121,7 @@ func (s *separate) start() {
 	if err := s.process.Begin(); err != nil {
 		s.tb.Fatal(err)
 	}
-	err = program.Await(30*time.Second, s.args[0], func() bool { return strings.Contains(s.process.Stdout.String(), "ready") })
+	err = program.Await(2*time.Minute, s.args[0], func() bool { return strings.Contains(s.process.Stdout.String(), "ready") })
 	if err != nil {
 		s.tb.Fatalf("%v\n%s", err, s.process.Stderr)
 	}

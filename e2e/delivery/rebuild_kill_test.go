@@ -18,9 +18,10 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// killing is a way to the engine that kills a process at one of its statements.
+// killing is a way to the engine that kills a process, or the engine, at one of its statements.
 type killing struct {
-	engine *httputil.ReverseProxy
+	way    *httputil.ReverseProxy
+	engine *separate
 
 	mu     sync.Mutex
 	victim *program.Up
@@ -33,12 +34,13 @@ type killPoint struct {
 	statement string
 	before    int
 	done      bool
+	engine    bool   // is killed, in place of the process
 	next      string // what the next start says of it
 }
 
 func startKilling(tb testing.TB, engine *separate) (k *killing, dsn string) {
 	tb.Helper()
-	k = &killing{engine: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: engine.address})}
+	k = &killing{engine: engine, way: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: engine.address})}
 	server := httptest.NewServer(k)
 	tb.Cleanup(server.Close)
 	return k, "http://" + guard.Owner + ":not%20a%20secret@" + strings.TrimPrefix(server.URL, "http://")
@@ -51,32 +53,37 @@ func (k *killing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the victim is dead
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	victim, done := k.strikes(r.URL.Query().Get("query") + string(body))
-	if victim == nil {
-		k.engine.ServeHTTP(w, r)
+	kill, done := k.strikes(r.URL.Query().Get("query") + string(body))
+	if kill == nil {
+		k.way.ServeHTTP(w, r)
 		return
 	}
 	if done {
-		k.engine.ServeHTTP(httptest.NewRecorder(), r)
+		k.way.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	_ = victim.Cmd.Process.Kill()
+	kill()
 	panic(http.ErrAbortHandler)
 }
 
-// strikes returns whom to kill, if this is the statement, and whether the engine still carries it out.
-func (k *killing) strikes(text string) (victim *program.Up, done bool) {
+// strikes returns how to kill, if this is the statement, and whether the engine still carries it out.
+func (k *killing) strikes(text string) (kill func(), done bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !strings.Contains(text, k.at.statement) {
+	if k.victim == nil || !strings.Contains(text, k.at.statement) {
 		return nil, false
 	}
 	if k.seen++; k.seen != k.at.before+1 {
 		return nil, false
 	}
-	return k.victim, k.at.done
+	if k.at.engine {
+		engine := k.engine.process
+		return func() { _ = engine.Kill() }, k.at.done
+	}
+	victim := k.victim
+	return func() { _ = victim.Cmd.Process.Kill() }, k.at.done
 }
 
-// replay runs `replay --rebuild` until it is killed at the point, and returns what it said.
+// replay runs `replay --rebuild` until it is killed at the point, or the engine is, and returns what it said.
 func (k *killing) replay(tb testing.TB, data, dsn string, at killPoint) string {
 	tb.Helper()
 	victim := program.NewUp(data, program.Command(tb, program.Setting{Data: data}, "replay", "--rebuild", "--clickhouse", dsn))
@@ -91,7 +98,12 @@ func (k *killing) replay(tb testing.TB, data, dsn string, at killPoint) string {
 	case <-time.After(3 * time.Minute):
 		tb.Fatalf("replay --rebuild did not come to %+v: %s", at, victim.Stderr)
 	}
-	if victim.Cmd.ProcessState.Exited() {
+	if at.engine {
+		k.mu.Lock()
+		k.engine.start()
+		k.mu.Unlock()
+	}
+	if victim.Cmd.ProcessState.Exited() != at.engine || victim.Cmd.ProcessState.Success() {
 		tb.Fatalf("replay --rebuild was not killed at %+v: %s", at, victim.Stderr)
 	}
 	return victim.Stderr.String()
@@ -135,6 +147,7 @@ func TestRebuildThatIsKilledAnywhereLeavesEachTableWhole(t *testing.T) {
 		{statement: "EXCHANGE TABLES tap_store.`tensor`", done: true},
 		{statement: "DROP DATABASE IF EXISTS tap_store_next", next: finished},
 		{statement: "DROP DATABASE IF EXISTS tap_store_next", before: 1, done: true},
+		{statement: "EXCHANGE TABLES", before: 9, done: true, engine: true, next: finished},
 	} {
 		program.Execute(t, &program.Up{Setting: u.Setting, Endpoint: system.Endpoint{ClickHouse: dsn}}, wrongRow)
 		bad := rowsOf(t, data, dsn)
@@ -152,8 +165,13 @@ func TestRebuildThatIsKilledAnywhereLeavesEachTableWhole(t *testing.T) {
 		said = at.next
 	}
 	out := program.Run(t, u.Setting, "replay", "--rebuild", "--clickhouse", dsn)
-	if out.Status != 0 {
+	if out.Status != 0 || !strings.Contains(out.Stderr, said) {
 		t.Fatal(out)
+	}
+	names := "SELECT groupArray(name) FROM (SELECT name FROM system.tables WHERE name = 'trend_fill' UNION ALL SELECT name FROM system.databases WHERE name LIKE 'tap_store%')"
+	left := program.Run(t, u.Setting, "query", names, "--output", "csv", "--clickhouse", dsn)
+	if left.Status != 0 || !strings.Contains(left.Stdout, "tap_store") || !strings.Contains(left.Stdout, "trend_fill") || strings.Contains(left.Stdout, "tap_store_next") {
+		t.Errorf("tables and databases at the end: %v", left)
 	}
 	for table, rows := range rowsOf(t, data, dsn) {
 		if rows != good[table] {
