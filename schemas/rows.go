@@ -1,13 +1,10 @@
 package schemas
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/klauspost/compress/s2"
 )
 
 // Row is one generated row type, as *TensorRow.
@@ -26,15 +23,13 @@ type Builder[R any, P Row[R]] struct {
 	schema  *arrow.Schema
 	columns []column
 	rows    int
-	ipc     bytes.Buffer
-	packed  []byte
-	timeCol int
+	packer  packer
 }
 
 // NewBuilder returns an empty builder, as NewBuilder[TensorRow]().
 func NewBuilder[R any, P Row[R]]() *Builder[R, P] {
 	table := P(new(R)).Table()
-	b := &Builder[R, P]{table: table, schema: table.ArrowSchema(), timeCol: table.Column("event_time_ns")}
+	b := &Builder[R, P]{table: table, schema: table.ArrowSchema()}
 	for _, c := range table.Columns {
 		b.columns = append(b.columns, newColumn(c))
 	}
@@ -79,41 +74,11 @@ func (b *Builder[R, P]) Record() arrow.RecordBatch {
 
 // Message packs the rows as the batch of that identity, and resets the builder.
 func (b *Builder[R, P]) Message(id Identity) (Message, error) {
-	b.ipc.Reset()
-	if err := writeStream(&b.ipc, b.schema, b.Record()); err != nil {
-		return Message{}, fmt.Errorf("encode %d rows of %s: %w", b.rows, b.table.Name, err)
+	m, err := b.packer.message(b.table, b.Record(), id)
+	if err == nil {
+		b.Reset()
 	}
-	header := Header{Kind: b.table.Kind(), Version: b.table.Version, Identity: id, Rows: b.rows, Encoding: EncodingArrowS2}
-	header.MinEventTimeNs, header.MaxEventTimeNs = b.eventTimes()
-	b.packed = s2.Encode(b.packed[:cap(b.packed)], b.ipc.Bytes())
-	data := bytes.Clone(b.packed) // of its own size: senders count memory by it
-	header.CRC = checksum(data)
-	b.Reset()
-	return Message{Header: header, Data: data}, nil
-}
-
-func (b *Builder[R, P]) eventTimes() (least, greatest int64) {
-	if b.timeCol < 0 || b.rows == 0 {
-		return 0, 0
-	}
-	times, ok := b.columns[b.timeCol].array().(*array.Int64)
-	if !ok {
-		return 0, 0
-	}
-	values := times.Int64Values()
-	least, greatest = values[0], values[0]
-	for _, v := range values {
-		least, greatest = min(least, v), max(greatest, v)
-	}
-	return least, greatest
-}
-
-func writeStream(to *bytes.Buffer, schema *arrow.Schema, record arrow.RecordBatch) error {
-	w := ipc.NewWriter(to, ipc.WithSchema(schema))
-	if err := w.Write(record); err != nil {
-		return err
-	}
-	return w.Close()
+	return m, err
 }
 
 // AppendRows adds the rows of a message to rows, with all columns of the table: a column that the

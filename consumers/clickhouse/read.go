@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/apache/arrow-go/v18/arrow"
@@ -48,11 +47,7 @@ func Latest[R any, P schemas.Row[R]](ctx context.Context, conn driver.Conn, cond
 func rowsOf[R any, P schemas.Row[R]](ctx context.Context, conn driver.Conn, modifier, condition string) ([]R, error) {
 	var found []R
 	table := P(new(R)).Table()
-	columns := make([]string, len(table.Columns))
-	for i, c := range table.Columns {
-		columns[i] = "`" + c.Name + "`"
-	}
-	query := "SELECT " + strings.Join(columns, ", ") + " FROM tap_store." + table.Name + modifier + " WHERE " + condition
+	query := "SELECT " + columnList(table) + " FROM tap_store." + table.Name + modifier + " WHERE " + condition
 	err := Each(ctx, conn, query, func(record arrow.RecordBatch) (err error) {
 		found, err = schemas.AppendRecord[R, P](found, record)
 		return err

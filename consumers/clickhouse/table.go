@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -36,14 +35,10 @@ type table struct {
 }
 
 func newTable(cfg Config, conn driver.Conn, database string, declared schemas.Table, start string, counts *counters) *table {
-	columns := make([]string, len(declared.Columns))
-	for i, c := range declared.Columns {
-		columns[i] = "`" + c.Name + "`"
-	}
 	name := database + "." + declared.Kind()
 	return &table{
 		cfg: cfg, conn: conn, declared: declared, counts: counts, name: name, start: start,
-		sql:    "INSERT INTO " + name + " (" + strings.Join(columns, ", ") + ")",
+		sql:    "INSERT INTO " + name + " (" + columnList(declared) + ")",
 		prefix: "tensortap/" + cfg.Name + "/" + declared.Kind() + "/",
 		doubt:  true, // a process before this one may have been killed with one running
 		stored: newMemory(cfg.Producers),

@@ -155,7 +155,7 @@ func TestFileWithoutALineIsAdopted(t *testing.T) {
 	}
 	must(t, w.Write(t.Context(), messages))
 	wantRows(t, w, b)
-	if damaged, err := w.Verify(t.Context()); damaged != 0 || err != nil {
+	if damaged, err := w.Verify(t.Context()); len(damaged) != 0 || err != nil {
 		t.Errorf("Verify() = %d, %v, want none damaged", damaged, err)
 	}
 }
@@ -318,11 +318,11 @@ func TestVerifyFindsAFlippedBit(t *testing.T) {
 	must(t, w.Write(t.Context(), messages[:2]))
 	must(t, w.Write(t.Context(), messages[2:]))
 	overwrite(t, fileOf(t, dir, 0), 300, "\x55")
-	if damaged, err := w.Verify(t.Context()); damaged != 1 || err != nil {
+	if damaged, err := w.Verify(t.Context()); len(damaged) != 1 || err != nil {
 		t.Errorf("Verify() = %d, %v, want 1 damaged file", damaged, err)
 	}
 	must(t, w.Write(t.Context(), messages))
-	if damaged, err := w.Verify(t.Context()); damaged != 0 || err != nil {
+	if damaged, err := w.Verify(t.Context()); len(damaged) != 0 || err != nil {
 		t.Errorf("second Verify() = %d, %v, want none damaged", damaged, err)
 	}
 	wantRows(t, w, b)

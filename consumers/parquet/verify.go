@@ -11,12 +11,11 @@ import (
 )
 
 // Verify reads every byte of the archive, as it was at the call, and quarantines files with a wrong
-// checksum. It returns their number; their batches are Missing afterwards. Writing may go on
-// meanwhile.
-func (w *Writer) Verify(ctx context.Context) (damaged int, err error) {
+// checksum. It names them; their batches are Missing afterwards. Writing may go on meanwhile.
+func (w *Writer) Verify(ctx context.Context) (damaged []error, err error) {
 	entries, err := w.entries()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, e := range entries {
 		reason := w.checkAll(ctx, e)
@@ -26,7 +25,7 @@ func (w *Writer) Verify(ctx context.Context) (damaged int, err error) {
 		if reason == nil {
 			continue
 		}
-		damaged++
+		damaged = append(damaged, fmt.Errorf("%s: %w", e.File, reason))
 		if err := w.expel(e, reason); err != nil {
 			return damaged, fmt.Errorf("verify archive: %w", err)
 		}

@@ -153,9 +153,7 @@ func tallyArchive(ctx context.Context, dir string) (*tally, error) {
 		return nil, err
 	}
 	damaged, err := w.Verify(ctx)
-	if damaged > 0 {
-		err = errors.Join(err, fmt.Errorf("%d files of the archive are damaged", damaged))
-	}
+	err = errors.Join(err, errors.Join(damaged...))
 	t := newTally()
 	for m, readErr := range parquet.Saved(ctx, dir) {
 		if readErr == nil {

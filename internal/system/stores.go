@@ -143,7 +143,7 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 		if err != nil {
 			return nil, errors.Join(err, writer.Close())
 		}
-		recovery.Quarantined += found
+		recovery.Quarantined += len(found)
 	}
 	if recovery.Adopted+recovery.Aside > 0 {
 		cfg.Log.Warn().Int("adopted", recovery.Adopted).Int("kept_aside", recovery.Aside).
