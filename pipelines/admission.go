@@ -36,7 +36,8 @@ type StartRequest struct {
 	Resume bool // the rank may have ended
 }
 
-func (r StartRequest) key() string { return fmt.Sprintf("%s.%d", schemas.FormatID(r.RunID), r.Rank) }
+// Key is where the bucket of sources has the starts of the rank.
+func (r StartRequest) Key() string { return fmt.Sprintf("%s.%d", schemas.FormatID(r.RunID), r.Rank) }
 
 // Admit returns the number of this start of the rank, from 0: steps that a later start repeats replace those of an
 // earlier one. A start that it knows has the same number again. A live rank is refused with ErrRankTaken, and so is
@@ -83,19 +84,39 @@ func FinishStart(ctx context.Context, js jetstream.JetStream, r StartRequest, en
 	})
 }
 
+// Started is a start of a rank of which rows are stored.
+type Started struct {
+	Epoch      uint64
+	State      string // StartLives, StartEnded or StartDied
+	Generation uint32 // its place among the starts, or 0 where that is not known
+}
+
+// Readmit makes the list of the starts of a rank again, in the order in which they are given, and says whether it was lost.
+func (c *Claims) Readmit(ctx context.Context, r StartRequest, all []Started) (lost bool, err error) {
+	var starts []start
+	for _, s := range all {
+		for uint32(len(starts)) < s.Generation { //nolint:gosec // few starts
+			starts = append(starts, start{Epoch: schemas.FormatID(0), State: StartDied}) // one that left no row
+		}
+		starts = append(starts, start{Epoch: schemas.FormatID(s.Epoch), State: s.State})
+	}
+	value, _ := json.Marshal(starts) //nolint:errchkjson // strings always encode
+	return c.create(ctx, r.Key(), value)
+}
+
 // changeStarts applies the change to the list of starts, again and again if someone else is faster.
 func changeStarts(ctx context.Context, js jetstream.JetStream, r StartRequest, change func([]start) ([]start, error)) error {
 	bucket, err := js.KeyValue(ctx, SourceBucket)
 	if err != nil {
-		return fmt.Errorf("admit rank %s: %w", r.key(), err)
+		return fmt.Errorf("admit rank %s: %w", r.Key(), err)
 	}
 	for {
-		err := tryChange(ctx, bucket, r.key(), change)
+		err := tryChange(ctx, bucket, r.Key(), change)
 		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("admit rank %s: %w", r.key(), err)
+			return fmt.Errorf("admit rank %s: %w", r.Key(), err)
 		}
 		return nil
 	}

@@ -42,11 +42,16 @@ type Claim struct {
 
 // source is a value in the bucket.
 type source struct {
-	Content     string `json:"content"` // 16 hex digits
+	Content string `json:"content"` // 16 hex digits
+	// Epoch stands in the place of Content where the claim was made again of stored rows.
+	Epoch       string `json:"epoch,omitempty"`
 	Generation  uint32 `json:"generation"`
 	EventTimeNs int64  `json:"event_time_ns"`
 	Done        bool   `json:"done"`
 }
+
+// Key is where the bucket of sources has the claim.
+func (c Claim) Key() string { return sourceKey(c.RunID, c.Rank, c.Step) }
 
 func sourceKey(runID uint64, rank, step uint32) string {
 	return fmt.Sprintf("%s.%d.%d", schemas.FormatID(runID), rank, step)
@@ -100,7 +105,7 @@ func tryClaim(ctx context.Context, bucket jetstream.KeyValue, key string, want C
 		return Claim{}, fmt.Errorf("read revision %d: %w", entry.Revision(), err)
 	}
 	switch {
-	case have.Content == next.Content:
+	case have.isOf(want):
 		return want.claim(have, entry.Revision()), nil
 	case !want.Replace:
 		return Claim{}, ErrOtherContent
@@ -116,7 +121,7 @@ func (c *Claims) Finish(ctx context.Context, claim Claim) error {
 	if claim.Done {
 		return nil
 	}
-	key := sourceKey(claim.RunID, claim.Rank, claim.Step)
+	key := claim.Key()
 	done := source{Content: schemas.FormatID(claim.content), Generation: claim.Generation, EventTimeNs: claim.EventTimeNs, Done: true}
 	_, err := c.bucket.Update(ctx, key, done.bytes(), claim.revision)
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
@@ -149,6 +154,32 @@ func (r ClaimRequest) claim(s source, revision uint64) Claim {
 		RunID: r.RunID, Rank: r.Rank, Step: r.Step, Generation: s.Generation, EventTimeNs: s.EventTimeNs, Done: s.Done,
 		Epoch: schemas.FileEpoch(r.Content, r.Step, s.Generation), content: r.Content, revision: revision,
 	}
+}
+
+// isOf says whether it is of that content.
+func (s source) isOf(want ClaimRequest) bool {
+	if s.Epoch != "" {
+		return s.Epoch == schemas.FormatID(schemas.FileEpoch(want.Content, want.Step, s.Generation))
+	}
+	return s.Content == schemas.FormatID(want.Content)
+}
+
+// Reclaim makes the claim of a step again whose rows are stored, and says whether it was lost.
+func (c *Claims) Reclaim(ctx context.Context, claim Claim) (lost bool, err error) {
+	value := source{Epoch: schemas.FormatID(claim.Epoch), Generation: claim.Generation, EventTimeNs: claim.EventTimeNs, Done: claim.Done}
+	return c.create(ctx, claim.Key(), value.bytes())
+}
+
+// create says whether the key was not there.
+func (c *Claims) create(ctx context.Context, key string, value []byte) (bool, error) {
+	_, err := c.bucket.Create(ctx, key, value)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("claim source %s again: %w", key, err)
+	}
+	return true, nil
 }
 
 func (s source) bytes() []byte {

@@ -28,19 +28,19 @@ func RanksOfFiles(ctx context.Context, js jetstream.JetStream, runID uint64) (in
 
 // refuseFiles is ErrRankTaken for a rank that was published from files.
 func refuseFiles(ctx context.Context, js jetstream.JetStream, r StartRequest) error {
-	steps, err := sourceKeys(ctx, js, r.key()+".*")
+	steps, err := sourceKeys(ctx, js, r.Key()+".*")
 	if err != nil {
-		return fmt.Errorf("admit rank %s: %w", r.key(), err)
+		return fmt.Errorf("admit rank %s: %w", r.Key(), err)
 	}
 	if len(steps) > 0 {
-		return fmt.Errorf("admit rank %s: %w: its rank %d was published from files; start under another name", r.key(), ErrRankTaken, r.Rank)
+		return fmt.Errorf("admit rank %s: %w: its rank %d was published from files; start under another name", r.Key(), ErrRankTaken, r.Rank)
 	}
 	return nil
 }
 
 // refuseLive is ErrRankTaken for a step of a rank that was recorded live.
 func refuseLive(ctx context.Context, bucket jetstream.KeyValue, want ClaimRequest) error {
-	_, err := bucket.Get(ctx, StartRequest{RunID: want.RunID, Rank: want.Rank}.key())
+	_, err := bucket.Get(ctx, StartRequest{RunID: want.RunID, Rank: want.Rank}.Key())
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		return nil
@@ -48,6 +48,19 @@ func refuseLive(ctx context.Context, bucket jetstream.KeyValue, want ClaimReques
 		return err
 	}
 	return fmt.Errorf("%w: its rank %d is recorded already, live; publish under another name", ErrRankTaken, want.Rank)
+}
+
+// Sources are the keys of all steps and ranks that were published.
+func Sources(ctx context.Context, js jetstream.JetStream) (map[string]bool, error) {
+	keys, err := sourceKeys(ctx, js, ">")
+	if err != nil {
+		return nil, fmt.Errorf("list what was published: %w", err)
+	}
+	known := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		known[key] = true
+	}
+	return known, nil
 }
 
 func sourceKeys(ctx context.Context, js jetstream.JetStream, filter string) ([]string, error) {

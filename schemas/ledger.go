@@ -101,6 +101,36 @@ func (l *Ledger) All() []Batches {
 	return all
 }
 
+// Kinds are those of which there are batches.
+func (l *Ledger) Kinds() []string {
+	var kinds []string
+	for _, b := range l.All() {
+		if len(kinds) == 0 || kinds[len(kinds)-1] != b.Kind {
+			kinds = append(kinds, b.Kind)
+		}
+	}
+	return kinds
+}
+
+// Clone is a set of its own of the same batches.
+func (l *Ledger) Clone() *Ledger { return NewLedger().With(l.All()...) }
+
+// With adds batches and returns the same set.
+func (l *Ledger) With(batches ...Batches) *Ledger {
+	for _, b := range batches {
+		l.Add(b)
+	}
+	return l
+}
+
+// Without takes the batches of another set out of this one, and returns it.
+func (l *Ledger) Without(other *Ledger) *Ledger {
+	for _, b := range other.All() {
+		l.Remove(b)
+	}
+	return l
+}
+
 // Count is how many batches there are.
 func (l *Ledger) Count() uint64 {
 	count := uint64(0)

@@ -78,6 +78,12 @@ func parseSchema(value string) (kind string, version int, err error) {
 	return kind, version, nil
 }
 
+// BatchOfID is the batch that a message's id names.
+func BatchOfID(id string) (Batches, error) {
+	identity, kind, err := parseID(id)
+	return BatchOf(kind, identity), err
+}
+
 func parseID(value string) (Identity, string, error) {
 	parts := strings.Split(value, "/")
 	if len(parts) != 5 {

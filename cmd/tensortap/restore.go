@@ -43,6 +43,9 @@ func (a *app) restore(ctx context.Context, client *system.Client, from string) e
 	if _, err := client.WaitReplayed(ctx, func(_, _ int64) {}); err != nil {
 		return err
 	}
+	if _, err := client.Reclaim(ctx); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(a.stdout, "restored %d messages, %d rows, that stream and tables lacked; they had %d others\n", restored.Messages, restored.Rows, restored.Held)
 	if restored.Damaged > 0 {
 		err = errors.Join(err, fmt.Errorf("%d files of the archive are damaged and were left out, the first: %w", restored.Damaged, errors.Join(restored.First...)))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -13,26 +14,58 @@ import (
 const filesNamed = 5
 
 func newVerify(a *app) *cobra.Command {
-	return &cobra.Command{
+	var heal bool
+	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Hold stream, tables and archive against each other",
 		Long: `Hold stream, tables and archive against each other: every message of the stream and every file of
 the archive is read, with its checksum. What one of them lacks that another has is named by run and
-kind, with the command that brings it back. The status is 1 if something is lost or damaged.
-The system may be running; what it stores meanwhile is no difference.`,
-		Example: `  tensortap verify`,
-		Args:    cobra.NoArgs,
+kind. With --heal the tables are filled from the archive and the stream, and the archive from the
+stream and the tables; damaged files of the archive are kept in its folder quarantine. Nothing is
+stored twice. The system may be running; what it stores meanwhile is no difference.
+
+Exit status: 0 all is whole, or was healed; 1 something is lost or damaged; 2 an error: not known.`,
+		Example: `  tensortap verify
+  tensortap verify --heal`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			do := a.verify
+			if heal {
+				do = a.heal
+			}
 			return a.share(cmd.Context(), func(ctx context.Context, endpoint system.Endpoint) error {
 				client, err := a.connect(ctx, endpoint)
 				if err != nil {
 					return err
 				}
 				defer client.Close()
-				return a.verify(ctx, client)
-			}, func(ctx context.Context) error { return a.inOwn(ctx, a.verify) })
+				return do(ctx, client)
+			}, func(ctx context.Context) error { return a.inOwn(ctx, do) })
 		},
 	}
+	cmd.Flags().BoolVar(&heal, "heal", false, "mend each of them from the others")
+	return cmd
+}
+
+func (a *app) heal(ctx context.Context, client *system.Client) error {
+	result, err := client.Heal(ctx)
+	if err != nil {
+		return err
+	}
+	for _, text := range result.Healed {
+		fmt.Fprintln(a.stdout, "healed:", report.Printable(text))
+	}
+	for _, text := range result.Left {
+		fmt.Fprintln(a.stdout, "not whole:", report.Printable(text))
+	}
+	switch {
+	case result.Error != "":
+		return fmt.Errorf("heal: %s", result.Error)
+	case len(result.Left) > 0:
+		return errDiffers
+	}
+	fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")
+	return nil
 }
 
 func (a *app) verify(ctx context.Context, client *system.Client) error {
@@ -43,7 +76,7 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	if a.clickhouse != "" {
 		v.OnlyInTables = ""
 	}
-	fmt.Fprintf(a.stdout, "stream   %d batches\ntables   %d batches of measurements\narchive  %d batches\n", v.Stream, v.Tables, v.Archive)
+	fmt.Fprintf(a.stdout, "stream   %d batches\ntables   %d batches\narchive  %d batches\n", v.Stream, v.Tables, v.Archive)
 	if v.Whole() {
 		fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")
 		return nil
@@ -57,16 +90,15 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	if more := len(v.FilesDamaged) - filesNamed; more > 0 {
 		fmt.Fprintf(a.stdout, "the archive is damaged: %d more files\n", more)
 	}
-	a.tellMissing("tables", v.TablesLack, "restore")
-	a.tellMissing("archive", v.ArchiveLacks, "replay")
-	if v.ArchiveLacks == "" && v.OnlyInTables != "" {
-		fmt.Fprintf(a.stdout, "only the tables have: %s\n  neither stream nor archive can make these again\n", v.OnlyInTables)
-	}
+	a.tellMissing("missing in the tables", v.TablesLack)
+	a.tellMissing("missing in the archive", v.ArchiveLacks)
+	a.tellMissing("only the tables have", v.OnlyInTables)
+	fmt.Fprintf(a.stdout, "to mend each from the others: %s verify --heal\n", a.program())
 	return errDiffers
 }
 
-func (a *app) tellMissing(store, what, remedy string) {
+func (a *app) tellMissing(where, what string) {
 	if what != "" {
-		fmt.Fprintf(a.stdout, "missing in the %s: %s\n  stop `%s up` and run `%[3]s %[4]s`\n", store, what, a.program(), remedy)
+		fmt.Fprintf(a.stdout, "%s: %s\n", where, what)
 	}
 }

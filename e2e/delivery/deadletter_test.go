@@ -155,6 +155,7 @@ func TestWhatCanNotBeStoredIsKeptAsideWithItsReason(t *testing.T) {
 	if want := 2*len(messages) + 1; len(letters) != want {
 		t.Errorf("%d dead letters, want %d: one for each of %d messages and 2 stores, and one of the publisher", len(letters), want, len(messages))
 	}
+	healed(t, u, program.ExitSame, "nothing is lost, nothing is damaged") // what was refused is not missing
 
 	mustStop(t, u)
 	u = program.StartUp(t, u.Data, "--archive-age", "100ms")

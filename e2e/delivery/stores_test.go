@@ -154,13 +154,8 @@ func tallyArchive(ctx context.Context, dir string) (*tally, error) {
 	}
 	damaged, err := w.Verify(ctx)
 	err = errors.Join(err, errors.Join(damaged...))
-	t := newTally()
-	for m, readErr := range parquet.Saved(ctx, dir) {
-		if readErr == nil {
-			readErr = t.add(m)
-		}
-		err = errors.Join(err, readErr)
-	}
+	t, readErr := tallyFiles(ctx, dir)
+	err = errors.Join(err, readErr)
 	if t.repeated > 0 {
 		err = errors.Join(err, fmt.Errorf("%d batches stand twice in the archive", t.repeated))
 	}
@@ -168,6 +163,19 @@ func tallyArchive(ctx context.Context, dir string) (*tally, error) {
 		err = errors.Join(err, fmt.Errorf("%d spans of batches are missing in the archive", n))
 	}
 	return t, errors.Join(err, w.Close())
+}
+
+// tallyFiles reads the Parquet files as anybody may.
+func tallyFiles(ctx context.Context, dir string) (*tally, error) {
+	var errs []error
+	t := newTally()
+	for m, err := range parquet.Saved(ctx, dir) {
+		if err == nil {
+			err = t.add(m)
+		}
+		errs = append(errs, err)
+	}
+	return t, errors.Join(errs...)
 }
 
 // awaitStored returns when every store holds all that is in the stream.

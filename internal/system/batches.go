@@ -14,11 +14,10 @@ import (
 // mostNamed is how many of many runs an error names.
 const mostNamed = 10
 
-// describe says of which runs and kinds batches are.
-func (c *Client) describe(ctx context.Context, batches []schemas.Batches) string {
-	all := schemas.NewLedger() // names each once
-	for _, b := range batches {
-		all.Add(b)
+// describe says of which runs and kinds batches are; empty where there are none.
+func (c *Client) describe(ctx context.Context, all *schemas.Ledger) string {
+	if all.Count() == 0 {
+		return ""
 	}
 	names := c.namesByID(ctx)
 	counts := map[string]map[string]uint64{} // by run, by kind

@@ -26,11 +26,11 @@ func (s *System) holdAgainst(ctx context.Context, client *Client, store *archive
 		return
 	}
 	if len(tablesLack) > 0 {
-		s.cfg.Log.Error().Str("lost", client.describe(ctx, tablesLack)).
+		s.cfg.Log.Error().Str("lost", client.describe(ctx, schemas.NewLedger().With(tablesLack...))).
 			Msg("the tables lack events that the archive has: stop `tensortap up` and run `tensortap restore`")
 	}
 	if len(archiveLacks) > 0 && s.engine != nil { // a server elsewhere may have runs of others
-		s.cfg.Log.Error().Str("lost", client.describe(ctx, archiveLacks)).
+		s.cfg.Log.Error().Str("lost", client.describe(ctx, schemas.NewLedger().With(archiveLacks...))).
 			Msg("the archive lacks events that the tables have: stop `tensortap up` and run `tensortap replay`, which fetches what the stream still has")
 	}
 }

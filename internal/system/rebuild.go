@@ -90,7 +90,7 @@ func (s *System) holdsAll(ctx context.Context, client *Client, store *archive) e
 	if len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", ErrStreamDamaged, client.describe(ctx, lost))
+	return fmt.Errorf("%w: %s", ErrStreamDamaged, client.describe(ctx, schemas.NewLedger().With(lost...)))
 }
 
 // compareTables refuses new tables that lack what the old ones have, and says where else they differ.

@@ -156,9 +156,9 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 	return &archive{writer: writer, damaged: recovery.Damaged(), atStart: writer.Held().All()}, nil
 }
 
-// archived gives the messages of an archive.
-func archived(ctx context.Context, folder string) iter.Seq2[schemas.Message, error] {
-	return parquet.Saved(ctx, folder)
+// archived gives the messages of an archive, without kinds all.
+func archived(ctx context.Context, folder string, kinds ...string) iter.Seq2[schemas.Message, error] {
+	return parquet.Saved(ctx, folder, kinds...)
 }
 
 // pipelines is the configuration of stream and deliveries.
@@ -175,11 +175,7 @@ func (s *System) pipelines() pipelines.Config {
 }
 
 // deliveries bring the stream to each store.
-func (s *System) deliveries(client *Client, store *archive) ([]delivery, error) {
-	writer, err := clickhouse.New(clickhouse.DefaultConfig(), client.database)
-	if err != nil {
-		return nil, err
-	}
+func (s *System) deliveries(client *Client, writer *clickhouse.Writer, store *archive) ([]delivery, error) {
 	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, watched{writer, s.cfg.Log}, s.cfg.Log, s.cfg.Now)
 	if err != nil {
 		return nil, fmt.Errorf("deliver to ClickHouse: %w", err)

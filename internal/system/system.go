@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -156,14 +157,27 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err := s.replay(ctx, client, archive); err != nil {
 		return errors.Join(err, archive.close())
 	}
-	deliveries, err := s.deliveries(client, archive)
+	tables, err := clickhouse.New(clickhouse.DefaultConfig(), client.database)
 	if err != nil {
+		return errors.Join(err, archive.close())
+	}
+	deliveries, err := s.deliveries(client, tables, archive)
+	if err != nil {
+		return errors.Join(err, archive.close())
+	}
+	if err := s.reclaimAtStart(ctx, client); err != nil {
 		return errors.Join(err, archive.close())
 	}
 	serve, err := s.server(client)
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
+	rounds := newRounds(&healer{client: client, archive: archive, tables: tables, alone: s.engine != nil})
+	heard, err := rounds.listen(client.stream.Conn())
+	if err != nil {
+		return errors.Join(err, archive.close())
+	}
+	defer heard.Unsubscribe() //nolint:errcheck // the connection ends with this function
 	group, deliverCtx := errgroup.WithContext(ctx)
 	for _, d := range deliveries {
 		group.Go(func() error { return d.Run(deliverCtx) })
@@ -183,6 +197,10 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 		})
 	}
 	if !s.cfg.Temporary {
+		group.Go(func() error {
+			rounds.run(deliverCtx)
+			return nil
+		})
 		group.Go(func() error {
 			s.mendTrend(deliverCtx, client)
 			return nil

@@ -1,0 +1,196 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// account is which batches each store has, by which it is known what one lacks. Definitions carry no batch in the tables:
+// these have one when they have all of its rows.
+type account struct {
+	stream, tables, archive *schemas.Ledger
+	before                  *schemas.Ledger            // what the tables had before the archive was looked at
+	refused                 map[string]*schemas.Ledger // by consumer, what became dead letters
+	keys                    map[schemas.Batches][]uint64
+	streamDamaged           error
+	filesDamaged            []error
+}
+
+func newAccount() *account {
+	return &account{
+		stream: schemas.NewLedger(), archive: schemas.NewLedger(), keys: map[schemas.Batches][]uint64{},
+		refused: map[string]*schemas.Ledger{databaseConsumer: schemas.NewLedger(), archiveConsumer: schemas.NewLedger()},
+	}
+}
+
+// reading notes what a store has.
+type reading func(ctx context.Context, a *account) error
+
+// take reads the stores. Events may land meanwhile: each store is read after what it must have. Every is how often the
+// stream is asked whether a store has come so far.
+func (c *Client) take(ctx context.Context, every time.Duration, stream, archive reading) (*account, error) {
+	a := newAccount()
+	if err := stream(ctx, a); err != nil {
+		return nil, err
+	}
+	var err error
+	if a.before, err = c.heldTables(ctx, every); err != nil {
+		return nil, err
+	}
+	if err := pipelines.WaitStored(ctx, c.stream, 0, every, archiveConsumer); err != nil {
+		return nil, err
+	}
+	if err := archive(ctx, a); err != nil {
+		return nil, err
+	}
+	if a.tables, err = c.heldTables(ctx, every); err != nil {
+		return nil, err
+	}
+	return a, errors.Join(c.addDefinitions(ctx, a), c.addRefused(ctx, a))
+}
+
+// add notes a message of the stream or of the archive.
+func (a *account) add(to *schemas.Ledger, m schemas.Message) error {
+	batch := schemas.BatchOf(m.Header.Kind, m.Header.Identity)
+	to.Add(batch)
+	table, _ := schemas.TableByKind(m.Header.Kind)
+	if table.Class != schemas.Definition || a.keys[batch] != nil {
+		return nil
+	}
+	record, err := m.Record()
+	if bad := (*schemas.MalformedError)(nil); errors.As(err, &bad) {
+		record, err = nil, nil // refused by the stores, as it must be
+	}
+	a.keys[batch] = []uint64{}
+	if record != nil {
+		a.keys[batch] = clickhouse.KeyHashes(table, record)
+	}
+	return err
+}
+
+// addDefinitions notes the batches of definitions all of whose rows the tables have.
+func (c *Client) addDefinitions(ctx context.Context, a *account) error {
+	stored := map[string]map[uint64]bool{}
+	for batch, keys := range a.keys {
+		if stored[batch.Kind] == nil {
+			table, _ := schemas.TableByKind(batch.Kind)
+			var err error
+			if stored[batch.Kind], err = clickhouse.Keys(ctx, c.database, table); err != nil {
+				return err
+			}
+		}
+		if hasAll(stored[batch.Kind], keys) {
+			a.tables.Add(batch)
+		}
+	}
+	return nil
+}
+
+func hasAll(stored map[uint64]bool, keys []uint64) bool {
+	for _, key := range keys {
+		if !stored[key] {
+			return false
+		}
+	}
+	return true
+}
+
+const refusedQuery = `SELECT DISTINCT origin, headers['Nats-Msg-Id'] AS id FROM tap_store.dead_letter`
+
+// addRefused notes what a store can never take: it is no loss.
+func (c *Client) addRefused(ctx context.Context, a *account) error {
+	table, err := c.Table(ctx, refusedQuery, nil)
+	if err != nil {
+		return fmt.Errorf("look which messages were refused: %w", err)
+	}
+	for i := range table.Rows {
+		batch, err := schemas.BatchOfID(table.Get(i, "id").Exact)
+		if refused := a.refused[table.Get(i, "origin").Exact]; refused != nil && err == nil {
+			refused.Add(batch)
+		}
+	}
+	return nil
+}
+
+// tablesLack is what the stream or the archive has. Where no definition was read, nothing is known of them.
+func (a *account) tablesLack() *schemas.Ledger {
+	lack := append(a.tables.LacksOf(a.archive), a.tables.LacksOf(a.stream)...)
+	if len(a.keys) == 0 {
+		lack = measurements(lack)
+	}
+	return schemas.NewLedger().With(lack...).Without(a.refused[databaseConsumer])
+}
+
+// measurements are those of the batches that tables know by their batch.
+func measurements(batches []schemas.Batches) []schemas.Batches {
+	return slices.DeleteFunc(batches, func(b schemas.Batches) bool {
+		table, known := schemas.TableByKind(b.Kind)
+		return !known || table.Class != schemas.Measurement
+	})
+}
+
+// archiveLacks is what the stream has.
+func (a *account) archiveLacks() *schemas.Ledger {
+	return schemas.NewLedger().With(a.archive.LacksOf(a.stream)...).Without(a.refused[archiveConsumer])
+}
+
+// onlyInTables is what neither of the others has; also what others write to the same database.
+func (a *account) onlyInTables() *schemas.Ledger {
+	return schemas.NewLedger().With(a.archive.LacksOf(a.before)...).Without(a.refused[archiveConsumer]).Without(a.stream)
+}
+
+// readStream notes what the stream has.
+func (c *Client) readStream(ctx context.Context, a *account) error {
+	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	if err != nil {
+		return fmt.Errorf("look at the stream: %w", err)
+	}
+	if gone := stream.CachedInfo().State.NumDeleted; gone > 0 {
+		a.streamDamaged = fmt.Errorf("%d messages are gone from its midst", gone)
+	}
+	for message, err := range pipelines.Kept(ctx, c.stream, 1, 0) {
+		switch {
+		case errors.Is(err, pipelines.ErrUnreadable):
+			a.streamDamaged = errors.Join(a.streamDamaged, err)
+		case err != nil:
+			return err
+		default:
+			if err := a.add(a.stream, message); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readArchive notes what the files have, with their checksums.
+func (c *Client) readArchive(ctx context.Context, a *account) error {
+	for message, err := range archived(ctx, c.Endpoint.Archive) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			a.filesDamaged = append(a.filesDamaged, err)
+			continue
+		}
+		if err := a.add(a.archive, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heldTables is the set of batches in the tables, once they have what the stream holds now. Every is how often it asks.
+func (c *Client) heldTables(ctx context.Context, every time.Duration) (*schemas.Ledger, error) {
+	if err := pipelines.WaitStored(ctx, c.stream, 0, every, databaseConsumer); err != nil {
+		return nil, err
+	}
+	return clickhouse.Held(ctx, c.database)
+}

@@ -1,0 +1,123 @@
+package system
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// healSubject is where a running system is asked to heal. No stream keeps what is said there.
+const healSubject = "tensortap.heal"
+
+// A question is repeated until the answer is there: a round takes as long as the stores are large.
+const (
+	askHealEvery = 200 * time.Millisecond
+	askHealFor   = time.Minute // without a word
+	healsAtOnce  = 16          // that wait
+)
+
+// ErrNobodyHeals says that no system is there that could mend its stores.
+var ErrNobodyHeals = errors.New("no running system answers")
+
+// rounds has one round after the other heal the stores.
+type rounds struct {
+	healer  *healer
+	waiting chan string
+
+	mu      sync.Mutex
+	answers map[string]*Healing // by question; nil while it waits
+}
+
+func newRounds(h *healer) *rounds {
+	return &rounds{healer: h, waiting: make(chan string, healsAtOnce), answers: map[string]*Healing{}}
+}
+
+// listen takes questions until the subscription is ended. Who asks the same again is told whether the answer is there.
+func (r *rounds) listen(connection *nats.Conn) (*nats.Subscription, error) {
+	heard, err := connection.Subscribe(healSubject, func(m *nats.Msg) {
+		if answer, err := json.Marshal(r.answer(string(m.Data))); err == nil {
+			_ = m.Respond(answer) // one that is lost is asked for again
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listen for who asks to heal: %w", err)
+	}
+	return heard, nil
+}
+
+// answer is nil while there is none.
+func (r *rounds) answer(question string) *Healing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if answer, known := r.answers[question]; known {
+		return answer
+	}
+	select {
+	case r.waiting <- question:
+		r.answers[question] = nil
+	default: // asked again, it may find room
+	}
+	return nil
+}
+
+// run heals as it is asked to, until ctx ends.
+func (r *rounds) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case question := <-r.waiting:
+			r.round(ctx, question)
+		}
+	}
+}
+
+func (r *rounds) round(ctx context.Context, question string) {
+	result, err := r.healer.heal(ctx)
+	if err != nil {
+		result = &Healing{Error: err.Error()}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answers[question] = result
+}
+
+// Heal has the running system hold its stores against each other and mend each from the others.
+func (c *Client) Heal(ctx context.Context) (*Healing, error) {
+	question, heard := []byte(rand.Text()), c.now()
+	for {
+		answer, err := c.askHeal(ctx, question)
+		if answer != nil || ctx.Err() != nil {
+			return answer, ctx.Err()
+		}
+		if err == nil {
+			heard = c.now()
+		}
+		if c.now().Sub(heard) > askHealFor {
+			return nil, fmt.Errorf("heal: %w: %w", ErrNobodyHeals, err)
+		}
+		select {
+		case <-time.After(askHealEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// askHeal is nil while there is no answer; an error says that nobody heard.
+func (c *Client) askHeal(ctx context.Context, question []byte) (*Healing, error) {
+	asking, cancel := context.WithTimeout(ctx, askHealFor)
+	defer cancel()
+	m, err := c.stream.Conn().RequestWithContext(asking, healSubject, question)
+	if err != nil {
+		return nil, err
+	}
+	var answer *Healing
+	err = json.Unmarshal(m.Data, &answer)
+	return answer, err
+}
