@@ -129,17 +129,17 @@ func (h *healer) tell(ctx context.Context, result *Healing, what string, p *pour
 
 // tellLeft says what is not whole.
 func (h *healer) tellLeft(ctx context.Context, a *account, result *Healing) {
-	note := func(what string, lack *schemas.Ledger, why string) {
+	note := func(what string, lack *schemas.Ledger) {
 		if text := h.client.describe(ctx, lack); text != "" {
-			result.Left = append(result.Left, what+text+why)
+			result.Left = append(result.Left, what+text)
 		}
 	}
-	note("the tables lack ", a.tablesLack(), "")
+	note("the tables lack ", a.tablesLack())
 	lost := schemas.NewLedger().With(h.archive.writer.Missing()...).Without(a.stream)
-	note("the archive lost, and neither stream nor tables can make again, ", lost, "")
-	note("the archive lacks ", a.archiveLacks(), "")
+	note("the archive lost, and neither stream nor tables can make again, ", lost)
+	note("the archive lacks ", a.archiveLacks())
 	if h.alone {
-		note("only the tables have ", a.onlyInTables().Without(lost), "")
+		note("only the tables have ", a.onlyInTables().Without(lost))
 	}
 	if a.streamDamaged != nil {
 		result.Left = append(result.Left, fmt.Sprintf("the stream is damaged, tables and archive keep what they have of it: %v", a.streamDamaged))

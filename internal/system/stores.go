@@ -174,24 +174,28 @@ func (s *System) pipelines() pipelines.Config {
 	return cfg
 }
 
-// deliveries bring the stream to each store.
-func (s *System) deliveries(client *Client, writer *clickhouse.Writer, store *archive) ([]delivery, error) {
+// deliveries bring the stream to each store, that to the tables by the writer.
+func (s *System) deliveries(client *Client, store *archive) (*clickhouse.Writer, []delivery, error) {
+	writer, err := clickhouse.New(clickhouse.DefaultConfig(), client.database)
+	if err != nil {
+		return nil, nil, err
+	}
 	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, watched{writer, s.cfg.Log}, s.cfg.Log, s.cfg.Now)
 	if err != nil {
-		return nil, fmt.Errorf("deliver to ClickHouse: %w", err)
+		return nil, nil, fmt.Errorf("deliver to ClickHouse: %w", err)
 	}
 	deliveries := []delivery{{database, databaseConsumer, func() any { return writer.Counts() }}}
 	if store == nil {
-		return deliveries, nil
+		return writer, deliveries, nil
 	}
 	cfg := s.pipelines()
 	cfg.Deliver.BatchAge = s.cfg.ArchiveAge
 	cfg.Deliver.BatchRows = archiveRows
 	files, err := pipelines.New(cfg, client.stream, archiveConsumer, store.writer, s.cfg.Log, s.cfg.Now)
 	if err != nil {
-		return nil, fmt.Errorf("deliver to the archive: %w", err)
+		return nil, nil, fmt.Errorf("deliver to the archive: %w", err)
 	}
-	return append(deliveries, delivery{files, archiveConsumer, func() any { return store.writer.Stats() }}), nil
+	return writer, append(deliveries, delivery{files, archiveConsumer, func() any { return store.writer.Stats() }}), nil
 }
 
 // watched is the database's writer, which says when it had to look what became of an insert.

@@ -12,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -157,11 +156,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err := s.replay(ctx, client, archive); err != nil {
 		return errors.Join(err, archive.close())
 	}
-	tables, err := clickhouse.New(clickhouse.DefaultConfig(), client.database)
-	if err != nil {
-		return errors.Join(err, archive.close())
-	}
-	deliveries, err := s.deliveries(client, tables, archive)
+	tables, deliveries, err := s.deliveries(client, archive)
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
