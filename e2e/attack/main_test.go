@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
 )
 
 // TestMain lets the test binary be the stranger, under the uid that it was started with.
@@ -16,7 +18,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	status := m.Run()
+	status := program.Main(m)
 	if err := common.end(); err != nil {
 		fmt.Fprintln(os.Stderr, "end the victim's system:", err)
 		status = max(status, 1)

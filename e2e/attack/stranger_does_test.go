@@ -86,7 +86,7 @@ func TestAnotherUserReachesNoFile(t *testing.T) {
 	if worked := tried(t, "files", []string{planted}); len(worked) < 3 {
 		t.Errorf("of a file that is open to all the stranger can only %q: this test cannot fail", worked)
 	}
-	spool := testbed.NewSpool(t, common.path("home/spool"), testbed.SpoolOptions{Run: "seen", Unlocked: true})
+	spool := testbed.NewSpool(t, common.path("home/spool"), testbed.SpoolOptions{Run: "seen", Epoch: uint64(time.Now().UnixNano()), Unlocked: true})
 	spool.Close()
 	var all []string
 	for _, root := range []string{u.Data, common.path("home")} {

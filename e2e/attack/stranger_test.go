@@ -60,7 +60,6 @@ func tryPath(path string) []string {
 		try(name, err)
 		_ = file.Close()
 	}
-	try("link", os.Link(path, fmt.Sprintf("/tmp/tensortap-planted-%d", os.Getpid())))
 	try("rename", os.Rename(path, path+".moved"))
 	try("truncate", os.Truncate(path, 0))
 	try("remove", os.Remove(path))
