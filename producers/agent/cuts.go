@@ -31,6 +31,7 @@ type window struct {
 
 // cutEntry is one record of a file of cuts.
 type cutEntry struct {
+	Epoch      uint64  `json:"epoch,omitempty"` // of the process; earlier agents wrote none
 	Turn       uint64  `json:"turn,omitempty"` // grows each time that the other file is begun
 	Checkpoint *state  `json:"checkpoint,omitempty"`
 	Window     *window `json:"window,omitempty"`
@@ -41,6 +42,7 @@ type cutEntry struct {
 // end. There are two files, each with room that is taken before it is needed: the state by which space comes back must
 // be written on a full disk, too, and not over the last one.
 type cuts struct {
+	epoch    uint64 // of the process
 	logs     [2]*os.File
 	now      int    // the file in use, whose records have the greatest turn
 	turn     uint64 // of the records in it; others are of an earlier use
@@ -62,8 +64,11 @@ const (
 // errFull says that the disk has no room for a record, and that nothing has changed. A checkpoint can be left for later.
 var errFull = errors.New("the disk is full")
 
-func openCuts(in *os.Root) (*cuts, error) {
-	c := &cuts{}
+// errUnknownCuts says that nobody knows which records were published, and in which messages.
+var errUnknownCuts = errors.New("what was published of it is not known, since its files cuts, cuts-other and position are damaged, lost or of another process: put them back, or remove the folder")
+
+func openCuts(in *os.Root, epoch uint64) (*cuts, error) {
+	c := &cuts{epoch: epoch}
 	if err := c.open(in); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -81,6 +86,9 @@ func (c *cuts) open(in *os.Root) (err error) {
 	}
 	if c.position, err = openFile(in, positionFile, os.O_RDWR|os.O_CREATE); err != nil {
 		return err
+	}
+	if c.acknowledged() > c.last() {
+		return errUnknownCuts
 	}
 	return errors.Join(takeRoom(c.logs[0], cutsRoom), takeRoom(c.logs[1], cutsRoom), takeRoom(c.position, positionBytes))
 }
@@ -109,6 +117,9 @@ func (c *cuts) load(file int) error {
 	}
 	c.now, c.turn, c.size, c.checkpoint, c.windows = file, entries[0].Turn, size, nil, nil
 	for i := range entries {
+		if of := entries[i].Epoch; of != 0 && of != c.epoch {
+			return errUnknownCuts
+		}
 		c.note(&entries[i])
 	}
 	return nil
@@ -142,6 +153,17 @@ func (c *cuts) note(e *cutEntry) {
 	}
 }
 
+// last is the last window that was noted.
+func (c *cuts) last() uint64 {
+	if n := len(c.windows); n > 0 {
+		return c.windows[n-1].Number
+	}
+	if c.checkpoint != nil {
+		return c.checkpoint.Window
+	}
+	return 0
+}
+
 func encodeEntry(e *cutEntry) ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -154,7 +176,7 @@ func encodeEntry(e *cutEntry) ([]byte, error) {
 
 // append writes the entry and returns when it is on disk. With errFull it is not, and the one before is the last.
 func (c *cuts) append(e *cutEntry) error {
-	e.Turn = c.turn
+	e.Epoch, e.Turn = c.epoch, c.turn
 	framed, err := encodeEntry(e)
 	if err != nil {
 		return err
@@ -167,7 +189,7 @@ func (c *cuts) append(e *cutEntry) error {
 
 // begin begins the other file with a checkpoint. What it had before has an earlier turn.
 func (c *cuts) begin(e *cutEntry) error {
-	e.Turn = c.turn + 1
+	e.Epoch, e.Turn = c.epoch, c.turn+1
 	framed, err := encodeEntry(e)
 	if err != nil {
 		return err
@@ -194,7 +216,7 @@ func (c *cuts) write(file int, at int64, e *cutEntry, framed []byte) error {
 // is published once more, and known to be a repetition by its ids.
 func (c *cuts) acknowledge(number uint64) error {
 	note := binary.LittleEndian.AppendUint64(nil, number)
-	note = binary.LittleEndian.AppendUint32(note, crc32.ChecksumIEEE(note))
+	note = binary.LittleEndian.AppendUint32(note, c.checksum(note))
 	_, err := c.position.WriteAt(note, 0)
 	return err
 }
@@ -202,10 +224,15 @@ func (c *cuts) acknowledge(number uint64) error {
 // acknowledged is the last window known to be in the stream.
 func (c *cuts) acknowledged() uint64 {
 	note := make([]byte, positionBytes)
-	if _, err := c.position.ReadAt(note, 0); err != nil || crc32.ChecksumIEEE(note[:8]) != binary.LittleEndian.Uint32(note[8:]) {
+	if _, err := c.position.ReadAt(note, 0); err != nil || c.checksum(note[:8]) != binary.LittleEndian.Uint32(note[8:]) {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(note)
+}
+
+// checksum of what position holds, which is this process's alone.
+func (c *cuts) checksum(number []byte) uint32 {
+	return crc32.Update(crc32.ChecksumIEEE(number), crc32.IEEETable, binary.LittleEndian.AppendUint64(nil, c.epoch))
 }
 
 func (c *cuts) close() error {

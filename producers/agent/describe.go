@@ -37,6 +37,7 @@ type runDefinition struct {
 
 // rankDefinition is the definition of kind rank. Coordinates that are null are not known.
 type rankDefinition struct {
+	Epoch         uint64 `json:"epoch"` // of the process; earlier collectors wrote none
 	Rank          uint32 `json:"rank"`
 	Host          string `json:"host"`
 	PID           *int64 `json:"pid"`
@@ -67,6 +68,9 @@ func readAbout(from *definitions, head schemas.SpoolHead) (about, error) {
 	}
 	if err := schemas.CheckRunName(run.Name); err != nil {
 		return about{}, fmt.Errorf("name of run %q: %w", run.Name, err)
+	}
+	if rank.Epoch != 0 && rank.Epoch != head.Epoch {
+		return about{}, fmt.Errorf("its definitions are those of another process, %016x: put its own back, or remove the folder", rank.Epoch)
 	}
 	a := about{run: run.row(head.StartedNs), rank: rank.row(head.Epoch), resume: run.Resume}
 	if a.run.WorldSize == nil || *a.run.WorldSize <= 1 {

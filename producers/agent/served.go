@@ -160,6 +160,9 @@ func (s *served) open(ctx context.Context) error {
 		return err
 	}
 	s.setHeader(header)
+	if epoch := header.load().Epoch; !strings.HasSuffix(s.name, fmt.Sprintf("-%016x", epoch)) {
+		return fmt.Errorf("its header is that of another process, %016x: put its own back, or remove the folder", epoch)
+	}
 	if err := s.takeLock(); err != nil {
 		return err
 	}
@@ -180,7 +183,7 @@ func (s *served) open(ctx context.Context) error {
 	if s.publisher, err = s.cfg.Stream.NewPublisher(); err != nil {
 		return err
 	}
-	if s.cuts, err = openCuts(s.in); err != nil {
+	if s.cuts, err = openCuts(s.in, header.load().Epoch); err != nil {
 		return err
 	}
 	id := schemas.Identity{RunID: s.start.RunID, Rank: s.start.Rank, Epoch: s.start.Epoch}

@@ -71,7 +71,7 @@ func NewSpool(tb testing.TB, root string, o SpoolOptions) *Spool {
 	run := map[string]any{"d": "run", "name": o.Run, "framework": "pytorch", "level": "L0", "task": "statistics", "labels": map[string]string{}}
 	maps.Copy(run, o.Fields)
 	s.define(run)
-	s.define(map[string]any{"d": "rank", "rank": o.Rank, "host": "here", "pid": o.PID, "tp": nil, "source_name": fmt.Sprintf("rank%d", o.Rank)})
+	s.define(map[string]any{"d": "rank", "rank": o.Rank, "epoch": o.Epoch, "host": "here", "pid": o.PID, "tp": nil, "source_name": fmt.Sprintf("rank%d", o.Rank)})
 	s.Head = schemas.SpoolHead{
 		Version: schemas.SpoolVersion, State: 1, PID: uint64(o.PID), Epoch: o.Epoch, StartedNs: o.Started.UnixNano(),
 		HeartbeatNs: o.Started.UnixNano(), SegmentRows: uint32(o.SegmentRows),

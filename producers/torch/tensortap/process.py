@@ -54,7 +54,7 @@ class Process:
         model = next(iter(roots), None)
         self._spool = Spool(settings.spool, segments=settings.segments)
         self._spool.define("run", about.run(settings, place, model))
-        self._spool.define("rank", about.rank(place, model))
+        self._spool.define("rank", about.rank(place, model) | {"epoch": self._spool.epoch})
         self.recorder = Recorder(settings, wanted, self.unseen, self._spool)
         self.saver = Saver(self.recorder)
         for difference in settings.differences:
