@@ -108,7 +108,7 @@ func runUntil(tb testing.TB, a *agent.Agent, done func() bool) {
 	ctx, cancel := context.WithCancel(tb.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
 			tb.Error("the agent is not done within 20 s")
