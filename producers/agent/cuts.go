@@ -32,7 +32,7 @@ type window struct {
 // cutEntry is one record of a file of cuts.
 type cutEntry struct {
 	Epoch      uint64  `json:"epoch,omitempty"` // of the process; earlier agents wrote none
-	Turn       uint64  `json:"turn,omitempty"` // grows each time that the other file is begun
+	Turn       uint64  `json:"turn,omitempty"`  // grows each time that the other file is begun
 	Checkpoint *state  `json:"checkpoint,omitempty"`
 	Window     *window `json:"window,omitempty"`
 }
