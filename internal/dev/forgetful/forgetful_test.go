@@ -94,6 +94,25 @@ func TestWhatIsNotSyncedIsForgotten(t *testing.T) {
 	}
 }
 
+func TestASyncedFileHasItsNameWhereThatIsAsked(t *testing.T) {
+	t.Parallel()
+	d := Mount(t)
+	path := filepath.Join(d.Dir, "a", "b", "file")
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte("one"), 0o600))
+	must(t, os.Rename(path, path+".new"))
+	flush(t, path+".new")
+	d.Mark("synced")
+	r := d.Recording()
+	if got := after(t, r)["synced"][Everything]; got != "" {
+		t.Errorf("by POSIX %q is left, want nothing", got)
+	}
+	r.Named = true
+	if got := after(t, r)["synced"][Everything]; got != "a/b/file.new=one" {
+		t.Errorf("%q is left, want a file that was synced", got)
+	}
+}
+
 func TestMappedMemoryComesToTheDiskWhenItIsSynced(t *testing.T) {
 	t.Parallel()
 	d := Mount(t)

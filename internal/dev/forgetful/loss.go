@@ -42,7 +42,7 @@ func (d *disk) layOut(dir string, loss Loss, random *rand.Rand) error {
 	if loss == Some {
 		for _, c := range d.changes {
 			if random.IntN(2) == 0 {
-				c.to(names)
+				c.to(names, d.last)
 			}
 		}
 		data = func(file *content) []byte { return file.torn(random) }

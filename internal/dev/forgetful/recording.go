@@ -15,7 +15,13 @@ import (
 const allEnv = "TENSORTAP_ALL_CRASHES"
 
 // Recording is all operations on a disk, in their order.
-type Recording struct{ operations []operation }
+type Recording struct {
+	// Named says that to sync a file makes its name durable, and those of the folders above it. POSIX promises nothing of
+	// the kind; ext4, XFS and Btrfs do it.
+	Named bool
+
+	operations []operation
+}
 
 // Moment is a disk after a loss at some moment of the recording.
 type Moment struct {
@@ -57,7 +63,8 @@ func Thorough() bool { return os.Getenv(allEnv) != "" }
 func (r *Recording) recover(tb testing.TB, check func(dir string, m *Moment), wanted func(i int) bool) {
 	tb.Helper()
 	disk, moments, dir := newDisk(), 0, filepath.Join(fastFolder(tb), "disk")
-	marks := []string(nil)
+	disk.named = r.Named
+	var marks []string
 	for i, op := range r.operations {
 		disk.apply(op)
 		if op.Kind == mark {
