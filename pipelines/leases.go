@@ -28,11 +28,11 @@ type Leases struct {
 
 // OpenLeases takes part under a name that no other worker has.
 func OpenLeases(ctx context.Context, js jetstream.JetStream, holder string) (*Leases, error) {
-	bucket, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+	bucket, err := openBucket(ctx, js, jetstream.KeyValueConfig{
 		Bucket: LeaseBucket, Description: "which worker does which work", TTL: LeaseAge, Storage: jetstream.FileStorage,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("prepare bucket %s: %w", LeaseBucket, err)
+		return nil, err
 	}
 	return &Leases{bucket: bucket, holder: holder, held: map[string]uint64{}}, nil
 }

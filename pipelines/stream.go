@@ -33,8 +33,8 @@ func Prepare(ctx context.Context, js jetstream.JetStream, cfg Config) error {
 	bucket := jetstream.KeyValueConfig{
 		Bucket: SourceBucket, Description: "content published for each step of a rank", Storage: jetstream.FileStorage,
 	}
-	if _, err := js.CreateOrUpdateKeyValue(ctx, bucket); err != nil {
-		return fmt.Errorf("prepare bucket %s: %w", SourceBucket, err)
+	if _, err := openBucket(ctx, js, bucket); err != nil {
+		return err
 	}
 	for _, name := range cfg.Stream.Consumers {
 		if _, err := prepareConsumer(ctx, js, cfg.Stream, name); err != nil {
@@ -42,6 +42,22 @@ func Prepare(ctx context.Context, js jetstream.JetStream, cfg Config) error {
 		}
 	}
 	return nil
+}
+
+// openBucket makes the bucket if it is not there. Settings of one that is there (replicas, placement …) are its
+// administrator's.
+func openBucket(ctx context.Context, js jetstream.JetStream, want jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	bucket, err := js.KeyValue(ctx, want.Bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = js.CreateKeyValue(ctx, want)
+	}
+	if errors.Is(err, jetstream.ErrBucketExists) { // made by another program meanwhile
+		bucket, err = js.KeyValue(ctx, want.Bucket)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prepare bucket %s: %w", want.Bucket, err)
+	}
+	return bucket, nil
 }
 
 func (c StreamConfig) stream() jetstream.StreamConfig {

@@ -73,3 +73,22 @@ func TestValidateNamesEverySettingThatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestPrepareLeavesTheSettingsOfABucketToItsAdministrator(t *testing.T) {
+	t.Parallel()
+	s, cfg := startStream(t), testConfig(t)
+	for _, name := range []string{pipelines.SourceBucket, pipelines.LeaseBucket} {
+		_, err := s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: name, Storage: jetstream.FileStorage, MaxBytes: 1 << 20, TTL: pipelines.LeaseAge})
+		must(t, err)
+	}
+	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
+	_, err := pipelines.OpenLeases(t.Context(), s.js, "someone")
+	must(t, err)
+	for _, name := range []string{pipelines.SourceBucket, pipelines.LeaseBucket} {
+		stream, err := s.js.Stream(t.Context(), "KV_"+name)
+		must(t, err)
+		if got := stream.CachedInfo().Config.MaxBytes; got != 1<<20 { // replicas are kept or lost in the same way
+			t.Errorf("bucket %s has a limit of %d bytes, want the one that was set", name, got)
+		}
+	}
+}
