@@ -19,6 +19,7 @@ type window struct {
 	From        uint64            `json:"from"`
 	To          uint64            `json:"to"` // position after its last record
 	Definitions int64             `json:"definitions"`
+	Sum         uint32            `json:"sum,omitempty"`     // of its records and definitions; 0 when an earlier release cut it
 	Skipped     []uint64          `json:"skipped,omitempty"` // records within that were not written and were given up
 	Gap         bool              `json:"gap,omitempty"`     // its records are gone: the process gave them up
 	Missing     bool              `json:"missing,omitempty"` // or their file is, and nobody said so
@@ -90,7 +91,19 @@ func (c *cuts) open(in *os.Root) (err error) {
 	if c.acknowledged() > c.last() {
 		return errUnknownCuts
 	}
-	return errors.Join(takeRoom(c.logs[0], cutsRoom), takeRoom(c.logs[1], cutsRoom), takeRoom(c.position, positionBytes))
+	err = errors.Join(takeRoom(c.logs[0], cutsRoom), takeRoom(c.logs[1], cutsRoom), takeRoom(c.position, positionBytes))
+	return errors.Join(err, c.settle(in))
+}
+
+// settle makes durable what the next windows build on: the names of the files, which nobody else syncs, and a last record
+// that an agent was killed over.
+func (c *cuts) settle(in *os.Root) error {
+	if c.size > 0 {
+		if err := c.logs[c.now].Sync(); err != nil {
+			return fmt.Errorf("sync %s: %w", cutsFile, err)
+		}
+	}
+	return syncNames(in)
 }
 
 // takeRoom fills the file with zeros up to the size, as far as the disk has room.

@@ -126,6 +126,15 @@ func openFile(in *os.Root, name string, flag int) (*os.File, error) {
 	return in.OpenFile(name, flag&^os.O_CREATE, 0)
 }
 
+// syncNames makes the names in a folder durable.
+func syncNames(folder *os.Root) error {
+	opened, err := folder.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Sync(), opened.Close())
+}
+
 // namesIn are the names in a folder.
 func namesIn(folder *os.Root) ([]string, error) {
 	opened, err := folder.Open(".")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -90,12 +91,17 @@ func (s *served) checkpoint() error {
 
 // make turns the records of the window into messages. It changes the state and nothing else.
 func (s *served) make(w *window) ([]schemas.Message, error) {
+	s.sum = 0
 	if err := s.define(w); err != nil {
 		return nil, err
 	}
 	if err := s.translate(w); err != nil {
 		return nil, err
 	}
+	if w.Sum != 0 && w.Sum != s.sum {
+		return nil, fmt.Errorf("window %d is not what it was: %w", w.Number, errGone)
+	}
+	w.Sum = s.sum
 	if w.Closes {
 		if err := s.t.close(w.Sign, w.Dropped); err != nil {
 			return nil, err
@@ -118,8 +124,12 @@ func (s *served) define(w *window) error {
 			return err
 		}
 	}
-	if err := s.defineUntil(w.Definitions); err != nil {
+	until := w.Definitions
+	if err := s.defineUntil(until); err != nil {
 		return err
+	}
+	if until >= 0 && s.definitions.at != until {
+		return fmt.Errorf("window %d lacks definitions: %w", w.Number, errGone)
 	}
 	w.Definitions = s.definitions.at
 	s.t.Definitions = s.definitions.at
@@ -132,6 +142,7 @@ func (s *served) defineUntil(limit int64) error {
 		if err != nil || !whole {
 			return err
 		}
+		s.add(text)
 		d, err := parseDefinition(text)
 		if err == nil {
 			err = s.t.known.define(&d, s.t.out)
@@ -160,10 +171,24 @@ func (s *served) translate(w *window) error {
 			continue
 		}
 		taken, err := s.t.record(position, kind)
+		for i := uint64(0); err == nil && i < taken; i++ {
+			err = s.addRecord(position + i)
+		}
 		if err != nil {
 			return fmt.Errorf("record %d: %w", position, err)
 		}
 		position += taken
 	}
 	return nil
+}
+
+// add adds to the sum of what the window is made of.
+func (s *served) add(data []byte) {
+	s.sum = crc32.Update(s.sum, crc32.MakeTable(crc32.Castagnoli), data)
+}
+
+func (s *served) addRecord(position uint64) error {
+	record, err := s.t.from.record(position)
+	s.add(record)
+	return err
 }

@@ -83,7 +83,7 @@ func (s *served) resumeBehind(ctx context.Context) error {
 	gone := &window{To: max(s.t.Position, uint64(head.FirstSegment)*s.t.from.rows), Missing: uint64(head.FirstSegment)*s.t.from.rows <= from}
 	if gone.Missing {
 		gone.Lost = s.unacknowledged()
-		s.tell(fmt.Sprintf("%s: segments of the spool are missing or cut short since they were read; %d of their records were not yet known to be in the stream, and count as lost", s.title(), gone.Lost))
+		s.tell(fmt.Sprintf("%s: segments of the spool are missing, cut short or changed since they were read; %d of their records were not yet known to be in the stream, and count as lost", s.title(), gone.Lost))
 	}
 	return s.skip(ctx, gone)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// errGone says that the segment is not there to be read: its process gave it up, or somebody removed it or cut it short.
+// errGone says that the segment is not there to be read: its process gave it up, or somebody removed it or cut it short, or
+// a loss of power left something else in its place.
 var errGone = errors.New("segment given up by its process, or damaged")
 
 // segments reads records by their position, which counts from the first record of the process. One segment is mapped

@@ -47,6 +47,7 @@ type served struct {
 		name string
 	}
 
+	sum       uint32    // of the records and definitions of the window that is being made
 	frontier  uint64    // records before it are written, or given up
 	skipped   []uint64  // given up between the position and the frontier
 	since     time.Time // when the first record behind the position was seen
@@ -271,6 +272,9 @@ func (s *served) retire(ctx context.Context) error {
 	s.tell(text)
 	// Renamed first: half removed, it would look like the folder of a process that has just begun.
 	if err := s.root.Rename(s.name, s.name+retiredSuffix); err != nil {
+		return err
+	}
+	if err := syncNames(s.root); err != nil { // a loss of power must not leave it half removed under its old name
 		return err
 	}
 	return s.root.RemoveAll(s.name + retiredSuffix)
