@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/dev/forgetful"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
@@ -18,6 +19,9 @@ import (
 // TestMain lets the test binary be its own engine, as the real binary is, and a parent that a test can kill.
 func TestMain(m *testing.M) {
 	testbed.ServeEngine()
+	if forgetful.Serve() {
+		return
+	}
 	if len(os.Args) > 3 && os.Args[1] == "parent" {
 		if len(os.Args) > 4 { // in a user namespace of its own: no more of them there
 			if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {

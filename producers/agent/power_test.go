@@ -13,13 +13,6 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-func TestMain(m *testing.M) {
-	if forgetful.Serve() {
-		return
-	}
-	os.Exit(m.Run())
-}
-
 // The collector syncs nothing, so a loss of power may take any of its records. It must not make an agent publish other
 // rows under the ids of rows that the stream has.
 func TestALossOfPowerPublishesNothingElseUnderAnOldID(t *testing.T) {
