@@ -92,6 +92,9 @@ func afterPowerLoss(t *testing.T, root string, l *log) {
 	cfg.Tell, cfg.DeadAfter, cfg.ScanEvery = told.add, 10*time.Millisecond, 5*time.Millisecond
 	cfg.Now = func() time.Time { return time.Now().Add(time.Hour) } // no process is still making its folder
 	serveUntil(t, cfg, func() bool { return processes(t, root) == 0 || told.count("cannot serve") > 0 })
+	if told.count("not known") > 0 { // nobody but a person could help
+		t.Errorf("told %q", told.lines)
+	}
 }
 
 // onceAtMost fails the test if a record came twice.
