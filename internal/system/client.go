@@ -48,8 +48,8 @@ func ConnectStream(e Endpoint, now func() time.Time) (*Client, error) {
 	return &Client{Endpoint: e, stream: stream, now: now}, nil
 }
 
-// connectTimeout is for a machine with far more processes than cores, on which the library's two seconds are too short.
-const connectTimeout = 10 * time.Second
+// connectTimeout is for a machine with far more processes than cores, or hundreds that connect at the same time: the library gives two seconds.
+const connectTimeout = 20 * time.Second
 
 func connectStream(folder Folder, url string) (jetstream.JetStream, error) {
 	options := []nats.Option{nats.Name("tensortap"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.Timeout(connectTimeout)}
