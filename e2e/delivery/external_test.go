@@ -40,6 +40,8 @@ func beServer(args []string) {
 		err = beNATS(args[1], args[2])
 	case engineServer:
 		err = beEngine(args[1], args[2], args[3], args[4])
+	case daysServer:
+		err = beDays(args[1], args[2], args[3])
 	default:
 		return
 	}
