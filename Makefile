@@ -94,6 +94,15 @@ soak: build engine ## an hour under load: kills of every part, damage to every s
 soak-crashes: build ## a kill and a loss of power at every single operation on the disk, where make test takes a sample
 	TENSORTAP_ALL_CRASHES=1 go test -count=1 -timeout 60m -v -run 'Power|Crash' ./internal/durable/ ./internal/embedded/ ./consumers/parquet/ ./producers/agent/
 
+# Minutes that `make fuzz` gives each target.
+FUZZ_MINUTES ?= 1
+
+.PHONY: fuzz
+fuzz: ## every decoder under random input, FUZZ_MINUTES each
+	set -e; git grep -E '^func Fuzz' -- '*_test.go' | sed -E 's/^([^:]*)\/[^\/]*:func (Fuzz[A-Za-z]*).*/\1 \2/' | while read -r folder target; do \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ_MINUTES)m ./$$folder; \
+	done
+
 # The commit that the bench holds this program against, by turns.
 BEFORE ?= d544c38
 
