@@ -16,6 +16,7 @@ func newUp(a *app) *cobra.Command {
 		port        int
 		streamBytes int64
 		archiveAge  time.Duration
+		checkEvery  time.Duration
 		spool       string
 	)
 	cmd := &cobra.Command{
@@ -39,6 +40,7 @@ machine only and keep their data in the data folder.`,
 				return err
 			}
 			cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = port, streamBytes, archiveAge
+			cfg.CheckEvery = checkEvery
 			cfg.Serve = a.serving(spool)
 			cfg.Serve.Patient = true
 			s, err := system.New(cfg)
@@ -57,6 +59,7 @@ machine only and keep their data in the data folder.`,
 	cmd.Flags().IntVar(&port, "clickhouse-port", 0, "port for ClickHouse clients such as Grafana; 0 takes a free one")
 	cmd.Flags().Int64Var(&streamBytes, "stream-bytes", 0, "greatest size of the stream; 0 for a tenth of the disk, 50 GB at most")
 	cmd.Flags().DurationVar(&archiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
+	cmd.Flags().DurationVar(&checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	return cmd
 }

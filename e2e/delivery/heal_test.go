@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/pipelines"
@@ -161,4 +162,28 @@ func alteredPart(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return part
+}
+
+func TestUpMendsInTheBackground(t *testing.T) {
+	t.Parallel()
+	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "1s")
+	twoRuns(t, u)
+	want := sums(t, u)
+	said := func(words string) {
+		t.Helper()
+		if err := program.Await(3*time.Minute, words, func() bool { return strings.Contains(u.Stderr.String(), words) }); err != nil {
+			t.Errorf("%v: up says %s", err, u.Stderr)
+		}
+	}
+	remove(t, firstFile(t, u.Data, filesOfSteps))
+	said("the archive has again, from the stream: run ")
+	for _, table := range []string{"tensor", "site"} {
+		program.Execute(t, u, "TRUNCATE TABLE tap_store."+table)
+	}
+	said("the tables have again, from the archive: run bad: batches of ")
+	flipBit(t, firstFile(t, u.Data, filesOfTensors))
+	said("was moved to its folder quarantine: event=tensor/")
+	healed(t, u, program.ExitSame, "nothing is lost, nothing is damaged")
+	requireSums(t, u, want)
+	requireArchive(t, u)
 }

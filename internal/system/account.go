@@ -19,6 +19,7 @@ type account struct {
 	before                  *schemas.Ledger            // what the tables had before the archive was looked at
 	refused                 map[string]*schemas.Ledger // by consumer, what became dead letters
 	keys                    map[schemas.Batches][]uint64
+	definitions             bool // all of the archive's and of the stream's were read
 	streamDamaged           error
 	filesDamaged            []error
 }
@@ -119,10 +120,10 @@ func (c *Client) addRefused(ctx context.Context, a *account) error {
 	return nil
 }
 
-// tablesLack is what the stream or the archive has. Where no definition was read, nothing is known of them.
+// tablesLack is what the stream or the archive has; of definitions where all were read.
 func (a *account) tablesLack() *schemas.Ledger {
 	lack := append(a.tables.LacksOf(a.archive), a.tables.LacksOf(a.stream)...)
-	if len(a.keys) == 0 {
+	if !a.definitions {
 		lack = measurements(lack)
 	}
 	return schemas.NewLedger().With(lack...).Without(a.refused[databaseConsumer])
@@ -155,7 +156,12 @@ func (c *Client) readStream(ctx context.Context, a *account) error {
 	if gone := stream.CachedInfo().State.NumDeleted; gone > 0 {
 		a.streamDamaged = fmt.Errorf("%d messages are gone from its midst", gone)
 	}
-	for message, err := range pipelines.Kept(ctx, c.stream, 1, 0) {
+	return c.readBetween(ctx, a, 1, 0)
+}
+
+// readBetween notes what the stream has from one place to another.
+func (c *Client) readBetween(ctx context.Context, a *account, from, to uint64) error {
+	for message, err := range pipelines.Kept(ctx, c.stream, from, to) {
 		switch {
 		case errors.Is(err, pipelines.ErrUnreadable):
 			a.streamDamaged = errors.Join(a.streamDamaged, err)
@@ -172,6 +178,7 @@ func (c *Client) readStream(ctx context.Context, a *account) error {
 
 // readArchive notes what the files have, with their checksums.
 func (c *Client) readArchive(ctx context.Context, a *account) error {
+	a.definitions = true
 	for message, err := range archived(ctx, c.Endpoint.Archive) {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -25,6 +25,7 @@ type Config struct {
 	BatchAge    time.Duration         // longest wait of rows for the database
 	ArchiveAge  time.Duration         // longest wait of rows for the archive
 	AckWait     time.Duration         // how long the stream waits for a sign of life of a store before it sends events again
+	CheckEvery  time.Duration         // how often the stores are held against each other and mended, one day's rounds read all checksums; 0 for never
 	Replay      Replay                // what to store again at the start
 	Rebuilding  func(done, all int64) // is told how many messages a rebuild has stored; nil where nobody asks
 	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most

@@ -31,7 +31,7 @@ type healer struct {
 // heal reads all of the stream and of the archive, and mends.
 func (h *healer) heal(ctx context.Context) (*Healing, error) {
 	result := &Healing{}
-	if err := h.setAside(ctx, result); err != nil {
+	if err := h.setAside(ctx, part{0, 1}, result); err != nil {
 		return nil, err
 	}
 	a, err := h.client.take(ctx, 10*waitEvery, h.client.readStream, h.client.readArchive)
@@ -57,9 +57,65 @@ func (h *healer) heal(ctx context.Context) (*Healing, error) {
 	return result, nil
 }
 
-// setAside takes damaged files out of the archive.
-func (h *healer) setAside(ctx context.Context, result *Healing) error {
-	damaged, err := h.archive.writer.Verify(ctx)
+// part is one of several parts of a store.
+type part struct{ index, of uint64 }
+
+// check holds tables and archive against each other, reads that part of the archive and of the stream with checksums, and
+// mends what lacks.
+func (h *healer) check(ctx context.Context, p part) (*Healing, error) {
+	result := &Healing{}
+	if err := h.setAside(ctx, p, result); err != nil {
+		return nil, err
+	}
+	a, err := h.client.take(ctx, caughtUpEvery, h.readPart(p), h.listArchive)
+	if err != nil {
+		return nil, err
+	}
+	if a.tablesLack().Count() > 0 { // then they may lack definitions, too, which only a whole reading tells
+		whole, err := h.heal(ctx)
+		if err == nil {
+			whole.Healed = append(result.Healed, whole.Healed...)
+		}
+		return whole, err
+	}
+	if err := h.mend(ctx, a, result); err != nil {
+		return nil, err
+	}
+	if len(result.Healed) > 0 {
+		if a, err = h.client.take(ctx, caughtUpEvery, h.readPart(p), h.listArchive); err != nil {
+			return nil, err
+		}
+	}
+	h.tellLeft(ctx, a, result)
+	return result, nil
+}
+
+// readPart notes what cannot be read of a part of the stream, and what can.
+func (h *healer) readPart(p part) reading {
+	return func(ctx context.Context, a *account) error {
+		stream, err := h.client.stream.Stream(ctx, pipelines.StreamName)
+		if err != nil {
+			return fmt.Errorf("look at the stream: %w", err)
+		}
+		state := stream.CachedInfo().State
+		width := (state.LastSeq-state.FirstSeq)/p.of + 1
+		from := state.FirstSeq + p.index*width
+		if state.Msgs == 0 || from > state.LastSeq {
+			return nil
+		}
+		return h.client.readBetween(ctx, a, from, min(from+width-1, state.LastSeq))
+	}
+}
+
+// listArchive notes what the archive has by its manifest.
+func (h *healer) listArchive(_ context.Context, a *account) error {
+	a.archive = h.archive.writer.Held().Clone()
+	return nil
+}
+
+// setAside takes damaged files out of the archive, of which it reads a part.
+func (h *healer) setAside(ctx context.Context, p part, result *Healing) error {
+	damaged, err := h.archive.writer.VerifyPart(ctx, p.index, p.of)
 	for _, file := range damaged {
 		what := "a damaged file of the archive was moved to its folder quarantine"
 		if errors.Is(file, fs.ErrNotExist) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
 )
 
 // healSubject is where a running system is asked to heal. No stream keeps what is said there.
@@ -25,17 +26,26 @@ const (
 // ErrNobodyHeals says that no system is there that could mend its stores.
 var ErrNobodyHeals = errors.New("no running system answers")
 
+// mostParts is how many rounds read all checksums, one an hour all in a day.
+const mostParts = 24
+
 // rounds has one round after the other heal the stores.
 type rounds struct {
 	healer  *healer
+	every   time.Duration // between two by itself; never where it is 0
+	log     zerolog.Logger
+	now     func() time.Time
 	waiting chan string
 
 	mu      sync.Mutex
 	answers map[string]*Healing // by question; nil while it waits
 }
 
-func newRounds(h *healer) *rounds {
-	return &rounds{healer: h, waiting: make(chan string, healsAtOnce), answers: map[string]*Healing{}}
+func newRounds(h *healer, cfg Config) *rounds {
+	return &rounds{
+		healer: h, every: cfg.CheckEvery, log: cfg.Log, now: cfg.Now,
+		waiting: make(chan string, healsAtOnce), answers: map[string]*Healing{},
+	}
 }
 
 // listen takes questions until the subscription is ended. Who asks the same again is told whether the answer is there.
@@ -66,15 +76,44 @@ func (r *rounds) answer(question string) *Healing {
 	return nil
 }
 
-// run heals as it is asked to, until ctx ends.
+// run heals as it is asked to, and checks from time to time by itself, until ctx ends.
 func (r *rounds) run(ctx context.Context) {
+	var due <-chan time.Time
+	next := part{of: mostParts}
+	if r.every > 0 {
+		tick := time.NewTicker(r.every)
+		defer tick.Stop()
+		due = tick.C
+		next.index = uint64(r.now().UnixNano()/int64(r.every)) % next.of //nolint:gosec // a system that is started often reads other parts each time
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case question := <-r.waiting:
 			r.round(ctx, question)
+		case <-due:
+			r.check(ctx, next)
+			next.index = (next.index + 1) % next.of
 		}
+	}
+}
+
+// check is a round that nobody asked for: it says what it finds.
+func (r *rounds) check(ctx context.Context, p part) {
+	result, err := r.healer.check(ctx, p)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		r.log.Warn().Err(err).Msg("not known whether stream, tables and archive are whole")
+		return
+	}
+	for _, text := range result.Healed {
+		r.log.Error().Str("mended", text).Msg("events were lost or damaged in one place, and are there again")
+	}
+	for _, text := range result.Left {
+		r.log.Error().Str("lost", text).Msg("events are lost or damaged in one place: see `tensortap verify --heal`")
 	}
 }
 

@@ -167,7 +167,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
-	rounds := newRounds(&healer{client: client, archive: archive, tables: tables, alone: s.engine != nil})
+	rounds := newRounds(&healer{client: client, archive: archive, tables: tables, alone: s.engine != nil}, s.cfg)
 	heard, err := rounds.listen(client.stream.Conn())
 	if err != nil {
 		return errors.Join(err, archive.close())
