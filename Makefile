@@ -30,7 +30,7 @@ build: $(KERNEL) ## build bin/tensortap, with the collector in it
 engine: $(ENGINE) ## fetch the ClickHouse engine, pinned by its hash
 $(ENGINE): $(LIB)/package-lock.json
 	npm ci --ignore-scripts --no-audit --no-fund --prefix $(LIB)
-	@touch $@
+	@chmod go-w $@ && touch $@
 
 .PHONY: kernel
 kernel: $(KERNEL) ## the collector's statistics in C, for a model's process

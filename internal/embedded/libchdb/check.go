@@ -21,6 +21,9 @@ func Check(path string) error {
 		return fmt.Errorf("the ClickHouse engine library %s is damaged or of another version: %d bytes, version %s has %d; %s",
 			path, info.Size(), Version, Size, remedy)
 	}
+	if err := closed(path, info); err != nil {
+		return err
+	}
 	if stamped(path, info) {
 		return nil
 	}
@@ -56,6 +59,10 @@ func stampText(info os.FileInfo) string {
 }
 
 func stamped(library string, info os.FileInfo) bool {
+	stamp, err := os.Stat(stampPath(library))
+	if err != nil || !ownedBy(stamp, 0, os.Geteuid()) || closed(stampPath(library), stamp) != nil {
+		return false // another user may have written it
+	}
 	text, err := os.ReadFile(stampPath(library))
 	return err == nil && string(text) == stampText(info)
 }

@@ -71,9 +71,13 @@ func Locate(places Places) (string, error) {
 		return places.Explicit, Check(places.Explicit)
 	}
 	for _, path := range places.candidates() {
-		if _, err := os.Stat(path); err == nil {
-			return path, Check(path)
+		if _, err := os.Stat(path); err != nil {
+			continue
 		}
+		if err := places.trusted(path); err != nil {
+			return "", err
+		}
+		return path, Check(path)
 	}
 	return "", fmt.Errorf("find the ClickHouse engine library %s: it is not installed; %s", Version, remedy)
 }

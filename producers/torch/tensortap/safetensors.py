@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import struct
 import zlib
 from collections.abc import Mapping
@@ -55,7 +56,7 @@ def write(path: Path, tensor: Tensor, head: bytes) -> int:
     elements = raw_bytes(tensor.cpu())
     # Not by numpy, which a process with torch need not have.
     content = (ctypes.c_char * elements.numel()).from_address(elements.data_ptr()) if elements.numel() else b""
-    with path.open("xb") as file:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
         try:
             file.write(head)
             file.write(content)

@@ -164,6 +164,7 @@ def test_every_dtype_is_read_by_the_format_s_own_reader(dtype: torch.dtype, shap
     tensor = torch.randint(0, 2, shape).to(dtype).t() if len(shape) == 2 else torch.ones(shape).to(dtype)
     path = tmp_path / "one.safetensors"
     safetensors.write(path, tensor, safetensors.header(tensor, {"op": "α/β"}))
+    assert path.stat().st_mode & 0o777 == 0o600  # a tensor is its user's alone
     read = load_file(path)["tensor"]
     assert read.dtype == dtype and read.shape == tensor.shape
     assert torch.equal(raw_bytes(read), raw_bytes(tensor))
