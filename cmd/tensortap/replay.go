@@ -43,11 +43,14 @@ func (a *app) replaying(ctx context.Context, how system.Replay, job func(context
 	}
 	cfg.Replay = how
 	cfg.ArchiveAge = time.Second // the command waits for it
-	progress := a.progressIn("rebuild", false)
-	cfg.Rebuilding = progress.set
-	defer progress.finish()
+	bar := &progress{}
+	if how == system.ReplayRebuild {
+		bar = a.progressIn("rebuild", false)
+	}
+	cfg.Rebuilding = bar.set
+	defer bar.finish()
 	return system.WithSystem(ctx, cfg, func(ctx context.Context, client *system.Client) error {
-		progress.finish()
+		bar.finish()
 		return job(ctx, client)
 	})
 }
