@@ -103,6 +103,12 @@ fuzz: ## every decoder under random input, FUZZ_MINUTES each
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ_MINUTES)m ./$$folder; \
 	done
 
+SEEDS ?= 1000000
+
+.PHONY: simulation
+simulation: ## SEEDS worlds, a million if not given, of publishers, stream, writer and database in one process: two hours; -seed N repeats one
+	go test -count=1 -timeout 0 ./e2e/simulation -seeds $(SEEDS)
+
 # The commit that the bench holds this program against, by turns.
 BEFORE ?= d544c38
 

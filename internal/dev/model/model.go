@@ -7,7 +7,8 @@
 // turn, and the search must find a rule broken: a guard that can be left out is none, and a rule that nothing can
 // break says nothing.
 //
-// A model is not the program. What holds here holds there as long as the program does these steps in this order.
+// A model is not the program. What holds here holds there as long as the program does these steps in this order;
+// e2e/simulation runs the program itself.
 package model
 
 import "slices"

@@ -1,0 +1,211 @@
+// Package simulation runs the program's own publishers, claims, delivery and writer in one process, over a simulated
+// clock, a simulated NATS server behind the real client, and a simulated database. Each world comes from a seed, which
+// decides what goes wrong and when: connections that break in the middle of a message, answers that are lost, requests
+// that are executed late, kills of every process, a stream that forgets acknowledgements, messages that cannot be stored.
+// In each world everything is stored exactly once in the end, and nothing is acknowledged before.
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/e2e/internal/simulated"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+const (
+	trouble  = 3 * time.Minute  // faults come for so long
+	patience = 30 * time.Minute // and then all work has to end within that
+	rank     = 3
+)
+
+// world is one run of the program.
+type world struct {
+	fate     *simulated.Fate
+	dice     *simulated.Dice
+	server   *simulated.Server
+	database *simulated.Database
+	ctx      context.Context //nolint:containedctx // of the test
+	work     sync.WaitGroup
+
+	mutex    sync.Mutex
+	failures []string
+	stream   map[string]bool // ids of messages
+	dead     map[string]bool // sequences of messages with a dead letter
+	claims   map[string]source
+	finished map[string]schemas.Message // of jobs that were finished
+	busy     int                        // publishers
+}
+
+// source is a claim, as the bucket has it.
+type source struct {
+	Content    string `json:"content"`
+	Generation uint32 `json:"generation"`
+	Done       bool   `json:"done"`
+}
+
+func newWorld(ctx context.Context, seed uint64) *world {
+	fate := &simulated.Fate{Seed: seed, Calm: time.Now().Add(trouble)}
+	w := &world{
+		fate: fate, dice: fate.Of("world"), server: simulated.NewServer(fate), database: simulated.NewDatabase(fate), ctx: ctx,
+		stream: map[string]bool{}, dead: map[string]bool{}, claims: map[string]source{}, finished: map[string]schemas.Message{},
+	}
+	w.server.OnStore, w.server.OnAck = w.stored, w.acknowledged
+	return w
+}
+
+func (w *world) fail(format string, args ...any) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.failures = append(w.failures, fmt.Sprintf(format, args...))
+}
+
+// connect is what a process does first.
+func (w *world) connect(ctx context.Context, door *simulated.Door) (*nats.Conn, jetstream.JetStream) {
+	for ctx.Err() == nil {
+		conn, err := nats.Connect("nats://simulated:4222", nats.InProcessServer(door), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond),
+			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+		if err != nil {
+			time.Sleep(time.Second)
+			continue
+		}
+		js, err := jetstream.New(conn)
+		if err != nil {
+			w.fail("%v", err)
+		}
+		return conn, js
+	}
+	return nil, nil
+}
+
+// process runs a program until it ends by itself, and again after each kill.
+func (w *world) process(name string, kills int, run func(ctx context.Context, life string, door *simulated.Door)) {
+	dice := w.fate.Of(name)
+	for life := 0; w.ctx.Err() == nil; life++ {
+		ctx, cancel := context.WithCancel(w.ctx)
+		id := fmt.Sprintf("%s %d", name, life)
+		door := w.server.Door(id)
+		ended := make(chan struct{})
+		w.work.Go(func() { defer close(ended); run(ctx, id, door) })
+		var killed <-chan time.Time
+		if life < kills {
+			killed = time.After(dice.Upto(trouble / 2))
+		}
+		select {
+		case <-ended:
+			cancel()
+			return
+		case <-killed:
+			door.Kill()
+			cancel()
+			time.Sleep(dice.Upto(10 * time.Second))
+		}
+	}
+}
+
+// write runs the writer of the database.
+func (w *world) write(ctx context.Context, life string, door *simulated.Door) {
+	client := w.database.Client(life)
+	stop := context.AfterFunc(ctx, client.Kill)
+	defer stop()
+	conn, js := w.connect(ctx, door)
+	if conn == nil {
+		return
+	}
+	defer conn.Close()
+	writer, err := clickhouse.New(clickhouse.DefaultConfig(), client)
+	if err == nil {
+		var delivery *pipelines.Delivery
+		delivery, err = pipelines.New(config(), js, "clickhouse", writer, zerolog.Nop(), time.Now)
+		if err == nil {
+			err = delivery.Run(ctx)
+		}
+	}
+	if err != nil {
+		w.fail("writer: %v", err)
+	}
+}
+
+func config() pipelines.Config {
+	cfg := pipelines.DefaultConfig()
+	cfg.Publish.SpillDir = "none"
+	return cfg
+}
+
+// kills of a part that is no process of ours.
+func (w *world) outages(name string, kill func(time.Duration)) {
+	dice := w.fate.Of(name)
+	for range dice.Below(3) {
+		time.Sleep(dice.Upto(trouble / 2))
+		if !time.Now().Before(w.fate.Calm) {
+			return
+		}
+		kill(dice.Upto(20 * time.Second))
+	}
+}
+
+// run lets the world go through its trouble and then to its end.
+func (w *world) run() {
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.ctx = ctx
+	stop := make(chan struct{})
+	w.work.Go(func() { w.server.Run(stop) })
+	w.work.Go(func() { w.outages("server", w.server.Kill) })
+	w.work.Go(func() { w.outages("database", w.database.Kill) })
+	w.work.Go(func() { w.process("writer", w.dice.Below(3), w.write) })
+	for i := range 2 {
+		w.busy++
+		jobs := w.jobs()
+		kills := w.dice.Below(3)
+		w.work.Go(func() {
+			w.process(fmt.Sprintf("publisher %d", i), kills, jobs.run)
+			w.mutex.Lock()
+			defer w.mutex.Unlock()
+			w.busy--
+		})
+	}
+	if w.dice.Below(3) == 0 {
+		w.work.Go(w.poison)
+	}
+	w.await()
+	cancel()
+	close(stop)
+	w.work.Wait()
+	w.server.Close()
+	time.Sleep(10 * time.Minute) // whatever was late has come
+}
+
+// await waits until all work has ended.
+func (w *world) await() {
+	deadline := w.fate.Calm.Add(patience)
+	for !w.idle() {
+		if time.Now().After(deadline) {
+			w.fail("after %v of calm %d publishers work, and %d messages are not acknowledged", patience, w.busy, w.server.Pending())
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func (w *world) idle() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.busy == 0 && !time.Now().Before(w.fate.Calm) && w.server.Pending() == 0
+}
+
+// see runs the world of a seed, and returns what is wrong with it. It must be called in a bubble.
+func see(t *testing.T, seed uint64) []string {
+	t.Helper()
+	w := newWorld(context.WithoutCancel(t.Context()), seed)
+	w.run()
+	return w.check()
+}
