@@ -45,3 +45,10 @@ func (a *abandoned) ended(ctx context.Context, patience time.Duration) bool {
 	}
 	return true
 }
+
+// none says whether there are none that might still begin.
+func (a *abandoned) none() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.left) == 0
+}

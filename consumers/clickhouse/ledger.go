@@ -25,15 +25,17 @@ func (t *table) settle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.QueryTimeout)
 	defer cancel()
-	for {
+	for ended := t.abandoned.none(); ; {
 		if err := t.conn.Exec(ctx, "KILL QUERY WHERE startsWith(query_id, '"+t.prefix+"') SYNC"); err != nil {
 			return fmt.Errorf("end unfinished inserts into %s: %w", t.name, err)
 		}
-		// An INSERT that the server had not begun yet is not killed, but begins later.
-		if t.abandoned.ended(ctx, killEvery) {
+		if ended {
 			t.doubt = false
 			return nil
 		}
+		// An INSERT that the server had not begun yet is not killed, but begins later. Once its caller has an answer it
+		// has begun, and may run on where that answer is that the connection broke: so the last kill comes after.
+		ended = t.abandoned.ended(ctx, killEvery)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("end unfinished inserts into %s: %w", t.name, err)
 		}
