@@ -54,10 +54,11 @@ func (j *jobs) run(ctx context.Context, _ string, door *simulated.Door) {
 		j.world.fail("publisher: %v", err)
 		return
 	}
+	claims := j.claims(ctx, js)
 	for j.next < len(j.list) && ctx.Err() == nil {
 		now := j.list[j.next]
 		time.Sleep(now.after)
-		for ctx.Err() == nil && !j.publish(ctx, js, publisher, now) {
+		for ctx.Err() == nil && !j.publish(ctx, claims, publisher, now) {
 			time.Sleep(time.Second)
 		}
 		if ctx.Err() == nil {
@@ -66,9 +67,20 @@ func (j *jobs) run(ctx context.Context, _ string, door *simulated.Door) {
 	}
 }
 
+// claims opens the bucket of claims, as soon as that is possible.
+func (j *jobs) claims(ctx context.Context, js jetstream.JetStream) *pipelines.Claims {
+	for ctx.Err() == nil {
+		if claims, err := pipelines.OpenClaims(ctx, js); err == nil {
+			return claims
+		}
+		time.Sleep(time.Second)
+	}
+	return nil
+}
+
 // publish does what the command does for one step of one rank. It says whether that came to an end.
-func (j *jobs) publish(ctx context.Context, js jetstream.JetStream, publisher *pipelines.Publisher, now job) bool {
-	claim, err := pipelines.MakeClaim(ctx, js, pipelines.ClaimRequest{
+func (j *jobs) publish(ctx context.Context, claims *pipelines.Claims, publisher *pipelines.Publisher, now job) bool {
+	claim, err := claims.Make(ctx, pipelines.ClaimRequest{
 		RunID: run, Rank: rank, Step: now.step, Content: now.content, EventTimeNs: 1, Replace: now.replace,
 	})
 	if errors.Is(err, pipelines.ErrOtherContent) || err == nil && claim.Done {
@@ -87,7 +99,7 @@ func (j *jobs) publish(ctx context.Context, js jetstream.JetStream, publisher *p
 		return false
 	}
 	for ctx.Err() == nil {
-		if err = claim.Finish(ctx, js); err == nil || errors.Is(err, pipelines.ErrOtherContent) {
+		if err = claims.Finish(ctx, claim); err == nil || errors.Is(err, pipelines.ErrOtherContent) {
 			j.world.finish(messages)
 			return true
 		}
