@@ -328,6 +328,25 @@ func TestVerifyFindsAFlippedBit(t *testing.T) {
 	wantRows(t, w, b)
 }
 
+func TestTheRoundsOfADayReadEveryFileOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, _ := open(t, dir)
+	_, messages := batches(t, 4)
+	must(t, w.Write(t.Context(), messages[:2]))
+	must(t, w.Write(t.Context(), messages[2:]))
+	overwrite(t, fileOf(t, dir, 0), 300, "\x55")
+	found := 0
+	for part := range uint64(24) {
+		damaged, err := w.VerifyPart(t.Context(), part, 24)
+		must(t, err)
+		found += len(damaged)
+	}
+	if found != 1 {
+		t.Errorf("%d damaged files were found, want 1", found)
+	}
+}
+
 func TestDamagedManifestLineLosesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
