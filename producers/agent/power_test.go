@@ -26,6 +26,9 @@ func TestALossOfPowerPublishesNothingElseUnderAnOldID(t *testing.T) {
 		}
 		afterPowerLoss(t, filepath.Join(dir, "spools"), l)
 		onceAtMost(t, l)
+		if m.Loss == forgetful.Nothing {
+			noGaps(t, l)
+		}
 	})
 }
 
@@ -94,6 +97,22 @@ func afterPowerLoss(t *testing.T, root string, l *log) {
 	serveUntil(t, cfg, func() bool { return processes(t, root) == 0 || told.count("cannot serve") > 0 })
 	if told.count("not known") > 0 { // nobody but a person could help
 		t.Errorf("told %q", told.lines)
+	}
+}
+
+// noGaps fails the test unless the stream has all batches of each kind: a kill takes none.
+func noGaps(t *testing.T, l *log) {
+	t.Helper()
+	count, last := map[string]uint64{}, map[string]uint64{}
+	for _, m := range l.messages {
+		kind := m.Header.Kind
+		count[kind]++
+		last[kind] = max(last[kind], m.Header.Identity.Batch)
+	}
+	for kind, n := range count {
+		if n != last[kind]+1 {
+			t.Errorf("%d batches of %s, the last has number %d", n, kind, last[kind])
+		}
 	}
 }
 
