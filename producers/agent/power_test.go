@@ -19,7 +19,7 @@ func TestALossOfPowerPublishesNothingElseUnderAnOldID(t *testing.T) {
 	t.Parallel()
 	d := forgetful.Mount(t)
 	sent := recordAgent(t, d)
-	d.Recording().Recover(t, 23, func(dir string, m *forgetful.Moment) {
+	d.Recording().Recover(t, 11, func(dir string, m *forgetful.Moment) {
 		l := newLog(t)
 		for _, mark := range m.Marks {
 			l.messages[mark] = sent.messages[mark]
@@ -64,6 +64,9 @@ func recordAgent(t *testing.T, d *forgetful.Disk) *log {
 		}
 		failures.Store(-1 << 40)
 		s.Step(uint32(step)+100, 1) // the next window would have more records than this one had
+		if step%2 == 0 {
+			writeBack(t, s.Dir)
+		}
 		serveUntil(t, cfg, ended(2*step+1))
 	}
 	s.Close()
@@ -71,14 +74,14 @@ func recordAgent(t *testing.T, d *forgetful.Disk) *log {
 	return l
 }
 
-// writeBack syncs what there is, as the system does when it likes.
+// writeBack syncs what the process wrote, as the system does when it likes. The names are left to the agent.
 func writeBack(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "[dhr]*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range append(files, dir, filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))) {
+	for _, path := range append(files, filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))) {
 		file, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
