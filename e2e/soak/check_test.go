@@ -78,7 +78,7 @@ func (s *soak) check() {
 	if out.Status != 0 {
 		s.t.Errorf("verify: %v", out)
 	}
-	s.note("verify: %s", program.LastLine(out.Stdout))
+	s.note("verify: %s", strings.Join(strings.Fields(out.Stdout), " "))
 	s.checkArchive(tensors)
 }
 

@@ -25,38 +25,36 @@ const (
 	blocksOfStream = "nats/jetstream/*/streams/TAP/msgs/*.blk"
 )
 
-// held stops all work, lets the stores catch up, stops the system, damages it, and starts it healed.
-func (s *soak) held(what string, damage func() error, heal ...string) error {
+// alive damages a store while the system runs, at a moment when nobody works, and has it healed.
+func (s *soak) alive(what string, damage func() error) error {
 	s.load.calm.Lock()
 	defer s.load.calm.Unlock()
-	if err := errors.Join(s.stored(), s.parts.up.Stop()); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if err := damage(); err != nil {
+	if err := errors.Join(s.stored(), damage()); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	out := program.Run(s.t, s.parts.setting, "verify")
-	if out.Status != program.ExitDiffers && what != flipped {
+	if out.Status != program.ExitDiffers {
 		return fmt.Errorf("verify after this: %s: %v", what, out)
 	}
-	s.note("%s: verify says: %s", what, findings(strings.ReplaceAll(out.Stdout, s.data+"/", "")))
-	if what == flipped {
-		if err := os.RemoveAll(filepath.Join(s.data, "nats")); err != nil {
-			return err
-		}
-	}
+	s.note("%s: verify says: %s", what, s.findings(out.Stdout))
+	return s.whole("verify", "--heal")
+}
+
+// whole heals by a command, after which nothing is lost.
+func (s *soak) whole(heal ...string) error {
 	if out := program.Run(s.t, s.parts.setting, heal...); out.Status != 0 {
-		return fmt.Errorf("%s, then %q: %v", what, heal, out)
+		return fmt.Errorf("%q: %v", heal, out)
 	}
 	if out := program.Run(s.t, s.parts.setting, "verify"); out.Status != 0 {
 		return fmt.Errorf("verify after %q: %v", heal, out)
 	}
 	s.note("healed by %s", strings.Join(heal, " "))
-	return s.parts.startUp()
+	return nil
 }
 
 // findings are the lines of verify that name a fault.
-func findings(said string) string {
+func (s *soak) findings(said string) string {
+	said = strings.ReplaceAll(said, s.data+"/", "")
 	var found []string
 	for line := range strings.Lines(said) {
 		if strings.HasPrefix(line, "the ") || strings.HasPrefix(line, "missing ") || strings.HasPrefix(line, "only ") {
@@ -95,7 +93,7 @@ func (s *soak) anyFile(pattern string) (string, error) {
 
 // damageArchive deletes a file and flips a bit of another.
 func (s *soak) damageArchive(<-chan struct{}) error {
-	return s.held("archive: a file deleted, a bit flipped in another", func() error {
+	return s.alive("archive: a file deleted, a bit flipped in another", func() error {
 		file, err := s.anyFile(filesOfTensors)
 		if err == nil {
 			err = os.Remove(file)
@@ -105,15 +103,12 @@ func (s *soak) damageArchive(<-chan struct{}) error {
 			return err
 		}
 		return flipBit(other)
-	}, "replay")
+	})
 }
 
 // damageTables deletes the rows of some runs.
 func (s *soak) damageTables(<-chan struct{}) error {
-	return s.held("tables: the tensors of a third of the runs deleted", func() error {
-		if err := s.parts.startUp(); err != nil {
-			return err
-		}
+	return s.alive("tables: the tensors of a third of the runs deleted", func() error {
 		options, err := driver.ParseDSN(s.parts.up.Endpoint.ClickHouse)
 		if err != nil {
 			return err
@@ -123,14 +118,12 @@ func (s *soak) damageTables(<-chan struct{}) error {
 			return err
 		}
 		err = conn.Exec(s.t.Context(), "ALTER TABLE tap_store.tensor DELETE WHERE run_id % 3 = 0 SETTINGS mutations_sync = 2")
-		return errors.Join(err, conn.Close(), s.parts.up.Stop())
-	}, "restore")
+		return errors.Join(err, conn.Close())
+	})
 }
 
-const flipped = "stream: a bit flipped in a block"
-
-// damageStream flips a bit between live runs: their starts are known to the stream alone. Where the server cuts the damage
-// off as it starts, and tables and archive have what it cut, verify does not name it.
+// damageStream flips a bit while the system is stopped, between live runs; then the stream is made again. Where the server
+// cuts the damage off as it starts, and tables and archive have what it cut, verify does not name it.
 func (s *soak) damageStream(<-chan struct{}) error {
 	s.load.runs.Lock()
 	defer s.load.runs.Unlock()
@@ -139,13 +132,26 @@ func (s *soak) damageStream(<-chan struct{}) error {
 			return err
 		}
 	}
-	return s.held(flipped, func() error {
-		block, err := s.anyFile(blocksOfStream)
-		if err != nil {
-			return err
-		}
-		return flipBit(block)
-	}, "restore")
+	s.load.calm.Lock()
+	defer s.load.calm.Unlock()
+	if err := s.stored(); err != nil {
+		return err
+	}
+	before := program.Run(s.t, s.parts.setting, "verify")
+	s.note("before a bit flips, verify says: %s", strings.Join(strings.Fields(before.Stdout), " "))
+	block, err := s.anyFile(blocksOfStream)
+	if err = errors.Join(err, s.parts.up.Stop()); err != nil {
+		return err
+	}
+	if err := flipBit(block); err != nil {
+		return err
+	}
+	out := program.Run(s.t, s.parts.setting, "verify")
+	s.note("stream: a bit flipped in a block: verify says: %s", s.findings(out.Stdout))
+	if err := os.RemoveAll(filepath.Join(s.data, "nats")); err != nil {
+		return err
+	}
+	return errors.Join(s.whole("restore"), s.parts.startUp())
 }
 
 // flipBit changes a bit in the midst of a file.
