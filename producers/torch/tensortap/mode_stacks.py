@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import torch
-from torch.utils._device import DeviceContext
 
 
 class ModeStack:
@@ -18,7 +17,7 @@ class ModeStack:
     def enter(self, mode: Any) -> None:
         """Put the mode below all others, which are left by those who entered them, but above a default device: that must be lowest."""
         above = [self._pop() for _ in range(self._size())]
-        lowest = [above.pop()] if above and isinstance(above[-1], DeviceContext) else []
+        lowest = [above.pop()] if above and above[-1] is _default_device() else []
         self._put([*above, mode, *lowest])
 
     def leave(self, mode: Any) -> bool:
@@ -40,6 +39,11 @@ class ModeStack:
     def _put(self, modes: Iterable[Any]) -> None:
         for mode in reversed([*modes]):
             self._push(mode)
+
+
+def _default_device() -> Any:
+    """The mode of torch.set_default_device in this thread; `with torch.device` enters others, which are taken from the top."""
+    return getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
 
 
 FUNCTIONS: Final = ModeStack(
