@@ -20,7 +20,7 @@ type Difference struct {
 	Changed uint64 // both have them, with other content
 }
 
-// Differences holds all rows of the new tables against those of the old ones.
+// Differences compares all rows of the new tables with the rows of the old ones.
 func (r *Rebuild) Differences(ctx context.Context) ([]Difference, error) {
 	var all []Difference
 	for _, table := range fromStream() {

@@ -58,9 +58,9 @@ func storedBatch(ctx context.Context, conn driver.Conn, b schemas.Batches, batch
 func columnList(table schemas.Table) string {
 	columns := make([]string, len(table.Columns))
 	for i, c := range table.Columns {
-		columns[i] = "`" + c.Name + "`"
+		columns[i] = c.Name
 	}
-	return strings.Join(columns, ", ")
+	return quoted(columns)
 }
 
 // Keys are the keys of all rows of a table of definitions, as KeyHashes has them.

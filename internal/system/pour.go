@@ -15,17 +15,16 @@ const pouredBytes = 16 << 20
 
 // pour brings messages to a store.
 type pour struct {
-	to      func(context.Context, []schemas.Message) error
+	into    together
 	wanted  *schemas.Ledger // less what was stored
 	stored  *schemas.Ledger
 	refused []string
-
-	held  map[string][]schemas.Message // by kind
-	bytes int
 }
 
 func newPour(to func(context.Context, []schemas.Message) error, wanted *schemas.Ledger) *pour {
-	return &pour{to: to, wanted: wanted, stored: schemas.NewLedger(), held: map[string][]schemas.Message{}}
+	p := &pour{wanted: wanted, stored: schemas.NewLedger()}
+	p.into = together{to: to, most: pouredBytes, told: p.note}
+	return p
 }
 
 // whole leaves out the files that cannot be read: who took the account has named them.
@@ -54,34 +53,20 @@ func (p *pour) fill(ctx context.Context, from iter.Seq2[schemas.Message, error])
 		if !p.wanted.Has(schemas.BatchOf(m.Header.Kind, m.Header.Identity)) {
 			continue
 		}
-		p.held[m.Header.Kind] = append(p.held[m.Header.Kind], m)
-		if p.bytes += len(m.Data); p.bytes > pouredBytes {
-			if err := p.flush(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return p.flush(ctx)
-}
-
-func (p *pour) flush(ctx context.Context) error {
-	for kind, messages := range p.held {
-		err := p.to(ctx, messages)
-		rejected := new(schemas.RejectedError)
-		if err != nil && !errors.As(err, &rejected) {
+		if err := p.into.add(ctx, m); err != nil {
 			return err
 		}
-		for i, m := range messages {
-			batch := schemas.BatchOf(kind, m.Header.Identity)
-			if reason, bad := rejected.Reasons[i]; bad {
-				p.refused = append(p.refused, fmt.Sprintf("%v was refused: %s", batch, reason))
-				continue
-			}
-			p.stored.Add(batch)
-			p.wanted.Remove(batch)
-		}
 	}
-	clear(p.held)
-	p.bytes = 0
-	return nil
+	return p.into.flush(ctx)
+}
+
+// note keeps in mind what became of a message.
+func (p *pour) note(m schemas.Message, refusal string) {
+	batch := schemas.BatchOf(m.Header.Kind, m.Header.Identity)
+	if refusal != "" {
+		p.refused = append(p.refused, fmt.Sprintf("%v was refused: %s", batch, refusal))
+		return
+	}
+	p.stored.Add(batch)
+	p.wanted.Remove(batch)
 }

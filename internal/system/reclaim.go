@@ -3,18 +3,14 @@ package system
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/pipelines"
 )
 
 // Claims and starts that the stream's server lost are made again of the rows that are stored: a folder that was published is
 // not published once more, and a start of a live rank keeps its number.
-
-// reclaimsAtOnce bounds how many are on their way at a time.
-const reclaimsAtOnce = 32
 
 // A rank with signs of life was recorded live. A step is done when all of its tensors are stored.
 const claimsQuery = `SELECT run_id, rank, step, claimed.epoch AS epoch, claimed.generation AS generation, claimed.event_time_ns AS event_time_ns,
@@ -95,26 +91,22 @@ func (c *Client) reclaimSteps(ctx context.Context, claims *pipelines.Claims, kno
 	if err := c.database.Select(ctx, &rows, claimsQuery); err != nil {
 		return 0, fmt.Errorf("read which steps are stored: %w", err)
 	}
+	rows = slices.DeleteFunc(rows, func(r claimRow) bool { return known[r.claim().Key()] })
 	var made atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(reclaimsAtOnce)
-	for _, row := range rows {
-		claim := pipelines.Claim{
-			RunID: row.RunID, Rank: row.Rank, Step: row.Step, Epoch: row.Epoch, Generation: row.Generation, EventTimeNs: row.EventTimeNs, Done: row.Done == 1,
+	err := claimEach(len(rows), func(i int) error {
+		lost, err := claims.Reclaim(ctx, rows[i].claim())
+		if lost {
+			made.Add(1)
 		}
-		if known[claim.Key()] {
-			continue
-		}
-		group.Go(func() error {
-			lost, err := claims.Reclaim(ctx, claim)
-			if lost {
-				made.Add(1)
-			}
-			return err
-		})
-	}
-	err := group.Wait()
+		return err
+	})
 	return made.Load(), err
+}
+
+func (r claimRow) claim() pipelines.Claim {
+	return pipelines.Claim{
+		RunID: r.RunID, Rank: r.Rank, Step: r.Step, Epoch: r.Epoch, Generation: r.Generation, EventTimeNs: r.EventTimeNs, Done: r.Done == 1,
+	}
 }
 
 func (c *Client) readmitRanks(ctx context.Context, claims *pipelines.Claims, known map[string]bool) (made int64, err error) {
