@@ -18,7 +18,7 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
-// Two users, of whom the machine need not know.
+// The two users of these tests. The machine needs no accounts for them.
 const (
 	victimID   = 47110
 	strangerID = 47111

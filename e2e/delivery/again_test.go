@@ -131,6 +131,13 @@ func touch(tb testing.TB, dir string, at time.Time) {
 // forget empties the bucket of sources, and forgets ids.
 func forget(tb testing.TB, u *program.Up) uint64 {
 	tb.Helper()
+	forgetClaims(tb, u)
+	return forgetIDs(tb, u)
+}
+
+// forgetClaims empties the bucket of sources.
+func forgetClaims(tb testing.TB, u *program.Up) {
+	tb.Helper()
 	js := program.ConnectStream(tb, u.Endpoint.NATS)
 	bucket, err := js.KeyValue(tb.Context(), pipelines.SourceBucket)
 	if err != nil {
@@ -145,7 +152,6 @@ func forget(tb testing.TB, u *program.Up) uint64 {
 			tb.Fatal(err)
 		}
 	}
-	return forgetIDs(tb, u)
 }
 
 // forgetIDs lets the stream's memory of message ids pass. It returns how many messages the stream holds.

@@ -128,19 +128,7 @@ func TestClaimsThatWereLostWithTheStreamAreMadeAgain(t *testing.T) {
 		u.Settle(t)
 		requireSums(t, u, want)
 	}
-	bucket, err := program.ConnectStream(t, u.Endpoint.NATS).KeyValue(t.Context(), pipelines.SourceBucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := bucket.Keys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range keys {
-		if err := bucket.Purge(t.Context(), key); err != nil {
-			t.Fatal(err)
-		}
-	}
+	forgetClaims(t, u)
 	healed(t, u, program.ExitSame, "healed: the stream's server knows again, from the tables: which content was published as 6 steps of ranks")
 	again()
 	mustStop(t, u)

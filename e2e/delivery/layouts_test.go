@@ -76,7 +76,7 @@ func answersAre(t *testing.T, u *program.Up, answers string) {
 	}
 }
 
-// wholeLiveRun checks the run of which the earlier program's agent had published the half when it was killed.
+// wholeLiveRun checks a live run. The earlier program's agent was killed when half of it was published.
 func wholeLiveRun(t *testing.T, u *program.Up) {
 	t.Helper()
 	got := u.Query(t, "SELECT step, complete, dropped_count FROM tap.steps AS s INNER JOIN tap.runs AS r ON r.run_id = s.run_id WHERE r.name = 'live' ORDER BY step")

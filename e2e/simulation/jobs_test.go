@@ -25,7 +25,7 @@ type job struct {
 	after   time.Duration
 }
 
-// jobs are those of one publisher. What it has done is known to whoever starts it again.
+// jobs lists the work of one publisher, and the parts that are done. Whoever starts the publisher again knows both.
 type jobs struct {
 	world *world
 	list  []job

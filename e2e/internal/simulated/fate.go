@@ -19,7 +19,7 @@ type Fate struct {
 	Calm time.Time // nothing goes wrong from then on
 }
 
-// Dice are those of one part of the world. They may be thrown by several goroutines.
+// Dice decide the fate of one part of the world. Several goroutines may throw them.
 type Dice struct {
 	fate  *Fate
 	mutex sync.Mutex

@@ -108,7 +108,7 @@ func (s *Server) Run(stop <-chan struct{}) {
 	}
 }
 
-// Messages are those of a stream.
+// Messages returns the messages of a stream.
 func (s *Server) Messages(stream string) []Stored {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
