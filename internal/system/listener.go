@@ -93,7 +93,7 @@ func (d *ownDialer) checkListener(address string) error {
 		return nil
 	}
 	if err == nil && len(users) == 0 {
-		err = fmt.Errorf("nobody listens on %s any more", address)
+		err = fmt.Errorf("nobody listens on %s any more: %w", address, syscall.ECONNREFUSED)
 	}
 	for _, user := range users {
 		if !slices.Contains(d.trusted, user) {
