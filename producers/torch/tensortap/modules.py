@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tensortap import layout, unseen
 from tensortap.full import FullCall
 from tensortap.names import Op
-from tensortap.recorder import Frame, Recorder
+from tensortap.recorder import Frame, Recorder, backward_run
 from tensortap.roots import Part
 from tensortap.walk import leaves
 
@@ -162,13 +162,13 @@ class ModuleHooks:
 
 
 class BackwardCall:
-    """The backward of one call of a module: one op, with a gradient of each output as it comes."""
+    """The backwards of one call of a module: one op for each run of its graph, with a gradient of each output as it comes."""
 
-    __slots__ = ("_op", "_parent", "_recorder", "_seq", "path")
+    __slots__ = ("_op", "_parent", "_recorder", "_run", "_seq", "path")
 
     def __init__(self, recorder: Recorder, op: Op, parent: Op | None, path: str) -> None:
         self._recorder, self._op, self._parent, self.path = recorder, op, parent, path
-        self._seq = 0
+        self._run, self._seq = -1, 0
 
     def given(self, place: str, output: int, gradients: tuple[Tensor | None, ...]) -> None:
         """The gradients of the outputs of a node, one of which is the module's."""
@@ -177,7 +177,8 @@ class BackwardCall:
             return
         with recorder.lock:
             op = recorder.names.backward(self._op)
-            if not self._seq:
+            if self._run != (run := backward_run()):
+                self._run = run
                 parent = recorder.names.backward(self._parent).id if self._parent else 0
                 self._seq = recorder.begin(op, parent, self.path, wanted=True)
             recorder.given(op, self._seq, place, gradients[output])

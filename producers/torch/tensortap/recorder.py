@@ -189,6 +189,11 @@ class Recorder:
         self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op, seq, *texts, stack, time.time_ns(), self.spool.text(path))
 
 
+def backward_run() -> int:
+    """Which run of autograd's engine calls a hook: a graph may be run several times, and each has a number of its own."""
+    return torch._C._current_graph_task_id()
+
+
 def _threads(of_torch: int) -> int:
     """How many measure a large tensor: one core reads nearly as fast as a few can, and waits for no other."""
     return of_torch if of_torch >= _FEWEST_THREADS else 1

@@ -8,7 +8,7 @@ from typing import Final
 from torch import Tensor
 
 from tensortap.names import Op
-from tensortap.recorder import Recorder
+from tensortap.recorder import Recorder, backward_run
 from tensortap.walk import OUTPUT, leaves
 
 _END: Final = ".debug"
@@ -39,10 +39,11 @@ class Saver:
 
 
 class SavedGradient:
-    """The gradients of one saved variable: one op, which begins with the first of them."""
+    """The gradients of one saved variable: one op for each run of its graph, which begins with the first of them."""
 
     def __init__(self, recorder: Recorder, op: Op) -> None:
-        self._recorder, self._op, self._seq = recorder, op, 0
+        self._recorder, self._op = recorder, op
+        self._run, self._seq = -1, 0
         self._step = recorder.names.step
 
     def given(self, path: str, gradient: Tensor) -> None:
@@ -51,7 +52,8 @@ class SavedGradient:
         if not recorder.live or recorder.names.step != self._step:
             return
         with recorder.lock:
-            self._seq = self._seq or _begin(recorder, self._op)
+            if self._run != (run := backward_run()):
+                self._run, self._seq = run, _begin(recorder, self._op)
             _write(recorder, self._op, self._seq, path, gradient)
 
 
