@@ -11,11 +11,11 @@ import (
 // TestAServerThatEndsWhileItIsCheckedCountsAsGone: whoever reconnects goes on then, as where the connection is refused.
 func TestAServerThatEndsWhileItIsCheckedCountsAsGone(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	connection, err := net.Dial("tcp", listener.Addr().String())
+	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
