@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,24 +34,29 @@ func (c *Client) exec(ctx context.Context, statement string) error {
 	return c.database.Exec(ctx, statement)
 }
 
-// removeWrongTrend removes the steps that would be wrong, run by run.
+// mostWrongSteps are removed by one statement: each rewrites the parts of the table that have them.
+const mostWrongSteps = 10_000
+
+// removeWrongTrend removes the steps that would be wrong.
 func (c *Client) removeWrongTrend(ctx context.Context) (int, error) {
 	var wrong []struct {
-		RunID uint64   `ch:"run_id"`
-		Steps []uint32 `ch:"steps"`
+		Step string `ch:"step"`
 	}
-	err := c.database.Select(ctx, &wrong, "SELECT run_id, groupArray(step) AS steps FROM tap.trend_steps WHERE state = 'wrong' GROUP BY run_id")
+	err := c.database.Select(ctx, &wrong, "SELECT toString((run_id, step)) AS step FROM tap.trend_steps WHERE state = 'wrong'")
 	if err != nil {
 		return 0, fmt.Errorf("look for wrong steps in tap_store.trend: %w", err)
 	}
 	removed := 0
-	for _, run := range wrong {
-		steps := strings.ReplaceAll(strings.Trim(fmt.Sprint(run.Steps), "[]"), " ", ", ")
-		statement := fmt.Sprintf("ALTER TABLE tap_store.trend DELETE WHERE run_id = %d AND step IN (%s) SETTINGS mutations_sync = 1, max_query_size = 67108864", run.RunID, steps)
-		if err := c.exec(ctx, statement); err != nil {
-			return removed, fmt.Errorf("remove %d wrong steps of run %016x from tap_store.trend: %w", len(run.Steps), run.RunID, err)
+	for some := range slices.Chunk(wrong, mostWrongSteps) {
+		steps := make([]string, len(some))
+		for i := range some {
+			steps[i] = some[i].Step
 		}
-		removed += len(run.Steps)
+		statement := "ALTER TABLE tap_store.trend DELETE WHERE (run_id, step) IN (" + strings.Join(steps, ", ") + ") SETTINGS mutations_sync = 1, max_query_size = 67108864"
+		if err := c.exec(ctx, statement); err != nil {
+			return removed, fmt.Errorf("remove %d wrong steps from tap_store.trend: %w", len(some), err)
+		}
+		removed += len(some)
 	}
 	return removed, nil
 }
