@@ -1,6 +1,6 @@
--- Question: which ids do stored measurements refer to that nothing defines?
--- Grain: one row per run, rank, kind of definition, id
--- Reads: tap_store.tensor, tap_store.step, tap_store.site, tap_store.layout, tap_store.program
+-- Question: which ids do stored measurements refer to, themselves or through a definition, that nothing defines?
+-- Grain: one row per run, rank, kind of definition, id; of a missing rank the id is its number
+-- Reads: tap.undefined_references, tap_store.tensor, tap_store.site, tap_store.layout
 -- Empty when: every definition has arrived
 SELECT DISTINCT
     run_id,
@@ -24,13 +24,9 @@ WHERE layout_id NOT IN (
     FROM tap_store.layout
 )
 UNION ALL
-SELECT DISTINCT
+SELECT
     run_id,
     rank,
-    'program' AS kind,
-    program_id AS id
-FROM tap_store.step
-WHERE program_id != 0 AND program_id NOT IN (
-    SELECT program_id
-    FROM tap_store.program
-)
+    kind,
+    id
+FROM tap.undefined_references

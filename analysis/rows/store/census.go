@@ -97,9 +97,26 @@ func (s *Source) unseen(ctx context.Context, run uint64) ([]unseen, error) {
 
 // refused counts the dead letters of each rank. Subjects are tap.KIND.RUN.RANK.
 func (s *Source) refused(ctx context.Context, run uint64) (map[uint32]uint64, error) {
+	found, err := s.perRank(ctx, fmt.Sprintf(`SELECT toUInt32OrZero(splitByChar('.', subject)[4]) AS rank, count() FROM tap_store.dead_letter FINAL
+		WHERE match(subject, '^tap\\.[a-z0-9_]+\\.%s\\.[0-9]+$') GROUP BY rank`, schemas.FormatID(run)))
+	if err != nil {
+		return nil, fmt.Errorf("count dead letters: %w", err)
+	}
+	return found, nil
+}
+
+// undefined counts the ids of each rank that nothing defines, in one of two views: undefined_references is quick, and leaves
+// out those of sites and layouts.
+func (s *Source) undefined(ctx context.Context, run uint64, view string) (map[uint32]uint64, error) {
+	found, err := s.perRank(ctx, fmt.Sprintf("SELECT rank, count() FROM tap.%s WHERE run_id = %d GROUP BY rank", view, run))
+	if err != nil {
+		return nil, fmt.Errorf("count undefined ids: %w", err)
+	}
+	return found, nil
+}
+
+func (s *Source) perRank(ctx context.Context, query string) (map[uint32]uint64, error) {
 	found := map[uint32]uint64{}
-	query := fmt.Sprintf(`SELECT toUInt32OrZero(splitByChar('.', subject)[4]) AS rank, count() FROM tap_store.dead_letter FINAL
-		WHERE match(subject, '^tap\\.[a-z0-9_]+\\.%s\\.[0-9]+$') GROUP BY rank`, schemas.FormatID(run))
 	err := s.each(ctx, query, func(record arrow.RecordBatch) error {
 		rank, count := uint32s(record, 0), uint64s(record, 1)
 		for i := range rank {
@@ -107,8 +124,5 @@ func (s *Source) refused(ctx context.Context, run uint64) (map[uint32]uint64, er
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count dead letters: %w", err)
-	}
-	return found, nil
+	return found, err
 }

@@ -28,7 +28,7 @@ func (l ledgers) of(rank uint32) *ledger {
 
 // balance holds what each rank promised against what is stored. Rows are held against each other epoch by epoch, as one
 // epoch's surplus does not make up for another's loss. An epoch all of whose steps were replaced counts for nothing.
-func balance(a *asked, e epochs, run *rows.Run, undefined map[uint32]uint64) []rows.Completeness {
+func balance(a *asked, e epochs, run *rows.Run) []rows.Completeness {
 	all := ledgers{}
 	for _, r := range run.Ranks {
 		all.of(r.Rank)
@@ -46,7 +46,7 @@ func balance(a *asked, e epochs, run *rows.Run, undefined map[uint32]uint64) []r
 	all.addUnseen(a.unseen, e)
 	missing := make([]rows.Completeness, 0, len(all))
 	for _, rank := range slices.Sorted(maps.Keys(all)) {
-		all[rank].UndefinedIDs = undefined[rank]
+		all[rank].UndefinedIDs = a.undefined[rank]
 		missing = append(missing, all[rank].explained())
 	}
 	return missing

@@ -3,14 +3,12 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -21,21 +19,14 @@ import (
 // idsAtOnce bounds how many ids stand in one query, whose text the database limits to 256 KiB.
 const idsAtOnce = 8_000
 
-// missing are ids that nothing defines.
-type missing struct{ sites, layouts, programs []uint64 }
-
 // define adds the definitions of a run to the known ones. Those of sites outside of its programs are asked for here,
 // and those of layouts: their ids are known by now.
-func (s *Source) define(ctx context.Context, a *asked) (*rows.Definitions, missing, error) {
+func (s *Source) define(ctx context.Context, a *asked) (*rows.Definitions, error) {
 	sites, layouts := idsOf(a.census)
 	for i := range a.sites {
 		delete(sites, a.sites[i].SiteID)
 	}
-	defined, err := s.learnIDs(ctx, a, sites, layouts)
-	if err != nil {
-		return nil, missing{}, err
-	}
-	return defined, undefined(defined, a), nil
+	return s.learnIDs(ctx, a, sites, layouts)
 }
 
 // learnIDs adds what was answered to the known definitions, and sites and layouts of those ids with the ops of sites.
@@ -163,47 +154,12 @@ func programs(positions []schemas.ProgramRow) map[uint64][]schemas.ProgramRow {
 	return found
 }
 
-// undefined is what the run refers to and nothing defines.
-func undefined(d *rows.Definitions, a *asked) missing {
-	sites, layouts := idsOf(a.census)
-	removeKnown(sites, d.Sites)
-	removeKnown(layouts, d.Layouts)
-	programs := map[uint64]bool{}
-	for _, step := range a.steps {
-		programs[step.ProgramID] = true
-	}
-	delete(programs, 0)
-	removeKnown(programs, d.Programs)
-	return missing{slices.Collect(maps.Keys(sites)), slices.Collect(maps.Keys(layouts)), slices.Collect(maps.Keys(programs))}
-}
-
-// lacking counts, rank by rank, the ids that nothing defines. There are none, normally.
-func (s *Source) lacking(ctx context.Context, run uint64, m missing, steps []schemas.StepRow) (map[uint32]uint64, error) {
-	found := map[uint32]uint64{}
-	seen := map[rows.Call]bool{}
-	for _, step := range steps {
-		call := rows.Call{Program: step.ProgramID, Position: step.Rank}
-		if slices.Contains(m.programs, step.ProgramID) && !seen[call] {
-			seen[call] = true
-			found[step.Rank]++
-		}
-	}
-	for column, ids := range map[string][]uint64{"site_id": m.sites, "layout_id": m.layouts} {
-		for some := range slices.Chunk(ids, idsAtOnce) {
-			query := fmt.Sprintf("SELECT rank, uniqExact(%s) FROM tap_store.tensor WHERE run_id = %d AND %s IN (%s) GROUP BY rank", column, run, column, list(some))
-			err := s.each(ctx, query, func(record arrow.RecordBatch) error {
-				ranks, counts := uint32s(record, 0), uint64s(record, 1)
-				for i := range ranks {
-					found[ranks[i]] += counts[i]
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, fmt.Errorf("count undefined ids: %w", err)
-			}
-		}
-	}
-	return found, nil
+// lacksAny says whether nothing defines some site or layout of the tensors.
+func lacksAny(census []counted, d *rows.Definitions) bool {
+	return slices.ContainsFunc(census, func(c counted) bool {
+		_, isSite := d.Sites[c.site]
+		return !isSite || d.Layouts[c.layout] == nil
+	})
 }
 
 // floating finds the dtypes of floating-point numbers, as tap.main_dtypes does.

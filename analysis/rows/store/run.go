@@ -24,6 +24,7 @@ type asked struct {
 	census    []counted
 	unseen    []unseen
 	refused   map[uint32]uint64 // dead letters of each rank
+	undefined map[uint32]uint64 // ids of each rank that nothing defines
 	programs  []schemas.ProgramRow
 	ops       []schemas.OpRow
 	sites     []schemas.SiteRow
@@ -64,6 +65,7 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 	ask(ctx, s, a, &a.requests, ofRun)
 	group.Go(func() (err error) { a.unseen, err = s.unseen(ctx, id); return err })
 	group.Go(func() (err error) { a.refused, err = s.refused(ctx, id); return err })
+	group.Go(func() (err error) { a.undefined, err = s.undefined(ctx, id, "undefined_references"); return err })
 	return a, group.Wait()
 }
 
@@ -92,7 +94,7 @@ func askStacks(ctx context.Context, s *Source, a *asked, run uint64) {
 // assemble makes of the answers what a comparison reads; it asks again for what only they tell that it is needed.
 func (s *Source) assemble(ctx context.Context, a *asked, name string, id uint64) (*rows.Run, error) {
 	run := &rows.Run{Name: name, ID: id, Ranks: latestStarts(a.ranks), Stacks: stacksOf(a.calls), Described: latest(a.runs)}
-	defined, undefined, err := s.define(ctx, a)
+	defined, err := s.define(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +107,12 @@ func (s *Source) assemble(ctx context.Context, a *asked, name string, id uint64)
 	run.Steps, run.Open, run.Replaced = e.kept, e.open, e.replaced
 	run.Requests = visibleRequests(a.requests, e)
 	run.Unseen = visibleUnseen(id, a.unseen, e)
-	ranksLacking, err := s.lacking(ctx, id, undefined, a.steps)
-	if err != nil {
-		return nil, err
+	if lacksAny(a.census, defined) {
+		if a.undefined, err = s.undefined(ctx, id, "undefined_ids"); err != nil {
+			return nil, err
+		}
 	}
-	run.Missing = balance(a, e, run, ranksLacking)
+	run.Missing = balance(a, e, run)
 	return run, nil
 }
 

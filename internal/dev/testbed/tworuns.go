@@ -45,10 +45,11 @@ func fillDefinitions() []string {
 	}
 }
 
-// fillSteps are a run's description and its steps, so many of each rank.
+// fillSteps are a run's description, its ranks and its steps, so many of each rank.
 func fillSteps() []string {
 	return []string{
 		`INSERT INTO tap_store.run (run_id, epoch, name, event_time_source) SELECT xxh3(concat({run:String}, char(31))), 7, {run:String}, 'file'`,
+		`INSERT INTO tap_store.rank (run_id, rank, epoch) SELECT xxh3(concat({run:String}, char(31))), number, 7 FROM numbers(4)`,
 		`INSERT INTO tap_store.step (run_id, rank, epoch, event_time_ns, step, program_id, op_count, tensor_count, complete)
 		SELECT xxh3(concat({run:String}, char(31))), intDiv(number, {steps:UInt64}), 7, 1760000000000000000, number % {steps:UInt64}, 77, 1250, 5000, 1 FROM numbers(4 * {steps:UInt64})`,
 	}
