@@ -108,15 +108,3 @@ func (d *Door) CheckRun(ctx context.Context, run string) error {
 	}
 	return nil
 }
-
-// Gaps lists, rank by rank, the missing parts of these runs; empty when all is stored.
-func (d *Door) Gaps(ctx context.Context, runs ...string) ([]string, error) {
-	if len(runs) == 0 {
-		return nil, nil
-	}
-	table, err := d.Report(ctx, "completeness", map[string]string{"run": runs[0], "others": Texts(runs[1:])})
-	if err != nil {
-		return nil, err
-	}
-	return table.Gaps(), nil
-}

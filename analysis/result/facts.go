@@ -49,6 +49,7 @@ func CompletenessTable(runs []*rows.Run) arrow.RecordBatch {
 		column.Uint64s("missing_batch_count", func(r *rankOfRun) uint64 { return r.MissingBatches }),
 		column.Uint64s("dead_letter_count", func(r *rankOfRun) uint64 { return r.DeadLetters }),
 		column.Uint64s("undefined_id_count", func(r *rankOfRun) uint64 { return r.UndefinedIDs }),
+		column.Uint64s("unstored_step_count", func(r *rankOfRun) uint64 { return r.UnstoredSteps }),
 		column.Int64s("last_event_time_ns", func(r *rankOfRun) *int64 { return r.LastEventTimeNs }),
 	}, ranks)
 }

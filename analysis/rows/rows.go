@@ -53,6 +53,7 @@ type Completeness struct {
 	DropReasons, Unseen       []string
 	Batches, MissingBatches   uint64
 	DeadLetters, UndefinedIDs uint64
+	UnstoredSteps             uint64 // published, and none of them is stored
 	LastEventTimeNs           *int64
 }
 

@@ -81,7 +81,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		},
 	}
 	for _, p := range r.Parameters {
-		if ranged && (p.Name == firstStep || p.Name == lastStep) {
+		if p.Name == unstored || ranged && (p.Name == firstStep || p.Name == lastStep) {
 			continue
 		}
 		if p.Name == "limit" {
@@ -200,8 +200,17 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, param
 	})
 }
 
+// unstored is a parameter that the stream knows, and no flag.
+const unstored = "unstored"
+
 // prepareReport finds the gaps of the answer, while missing verdicts are judged.
 func (a *app) prepareReport(ctx context.Context, client *system.Client, words *judgedWords, r sql.Report, parameters map[string]string) error {
+	if slices.ContainsFunc(r.Parameters, func(p sql.Parameter) bool { return p.Name == unstored }) {
+		var err error
+		if parameters[unstored], err = client.Unstored(ctx, named(parameters)...); err != nil {
+			return err
+		}
+	}
 	var gaps []string
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {

@@ -16,7 +16,7 @@ import (
 func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
 	declared := judging.Comparison{Request: r.analysis(comparison.Runs()), Strict: r.Strict}
 	declared.Request.Keep.Limit = max(declared.Request.Keep.Limit, rememberedRows)
-	source := store.Open(c.database)
+	source := c.source()
 	job, err := c.openStored(ctx, source, &declared.Request)
 	if err != nil {
 		return nil, err

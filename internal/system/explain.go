@@ -103,7 +103,7 @@ func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanat
 		}
 	}
 	request := r.analysis(r.Compare.sides())
-	source := store.Open(c.database)
+	source := c.source()
 	job, err := c.openStored(ctx, source, &request)
 	if err != nil {
 		return e, err

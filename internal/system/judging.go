@@ -8,7 +8,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judging"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -71,7 +70,7 @@ func (c *Client) keeper() (*judging.Keeper, error) {
 
 // openJob prepares a comparison of stored runs.
 func (c *Client) openJob(ctx context.Context, r compare.Request) (*compare.Job, error) {
-	job, err := compare.Open(ctx, store.Open(c.database), r)
+	job, err := compare.Open(ctx, c.source(), r)
 	return job, ask.AsStored(err)
 }
 

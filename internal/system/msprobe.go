@@ -13,7 +13,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/msprobe/msprobecsv"
 	"github.com/tensortap/tensortap/analysis/msprobe/msprobeoverflow"
 	"github.com/tensortap/tensortap/analysis/report"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/schemas"
@@ -107,7 +106,7 @@ func (c *Client) openMsprobe(ctx context.Context, r CompareRequest) (*msprobecom
 	if err != nil {
 		return nil, err
 	}
-	job, err := msprobecompare.Open(ctx, store.Open(c.database), r.msprobe(r.Problem, r.Bench(), raw))
+	job, err := msprobecompare.Open(ctx, c.source(), r.msprobe(r.Problem, r.Bench(), raw))
 	return job, ask.AsStored(err)
 }
 
@@ -148,6 +147,6 @@ func OverflowFolderAsMsprobe(ctx context.Context, r OverflowRequest, to io.Write
 // WriteMsprobeOverflow writes where NaN or infinity began in a stored run as msProbe's overflow_check does, of the first
 // step where its rules find anything, and says whether they do: if not, it writes nothing, as msProbe then has no file.
 func (c *Client) WriteMsprobeOverflow(ctx context.Context, to io.Writer, run string, wanted steps.Set) (found bool, err error) {
-	found, err = msprobeoverflow.Run(ctx, store.Open(c.database), run, wanted, to)
+	found, err = msprobeoverflow.Run(ctx, c.source(), run, wanted, to)
 	return found, ask.AsStored(err)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/overflow"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/steps"
 )
 
@@ -76,7 +75,7 @@ func (c *Client) Overflow(ctx context.Context, r OverflowRequest) (report.Overfl
 	if err != nil {
 		return said, nil, err
 	}
-	answer, err := overflow.Run(ctx, store.Open(c.database), r.analysis(said.Run, exceptions))
+	answer, err := overflow.Run(ctx, c.source(), r.analysis(said.Run, exceptions))
 	if err != nil {
 		return said, nil, ask.AsStored(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/analysis/compare"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 )
 
 // Pairing says how the ops of two stored runs were paired, and which line of a mapping file did. Without a map it stores
@@ -18,7 +17,7 @@ func (c *Client) Pairing(ctx context.Context, r CompareRequest) ([]compare.Paire
 			return nil, err
 		}
 	}
-	job, err := compare.Open(ctx, store.Open(c.database), r.analysis(r.sides()))
+	job, err := compare.Open(ctx, c.source(), r.analysis(r.sides()))
 	if err != nil {
 		return nil, fmt.Errorf("pair the ops of %s with those of %s: %w", r.Problem, r.Bench(), err)
 	}

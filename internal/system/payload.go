@@ -13,7 +13,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -51,7 +50,7 @@ const mostPayloadProblems = 20
 // (tap.payload_errors). A tensor that cannot be read is a row that says why,
 // and no error. Comparing the same files again changes nothing.
 func (c *Client) ComparePayloads(ctx context.Context, r PayloadRequest) (PayloadResult, error) {
-	raw, err := compareKept(ctx, store.Open(c.database), r)
+	raw, err := compareKept(ctx, c.source(), r)
 	if err != nil {
 		return raw.result, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/rows/folders"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 )
 
 // SuggestMapOfFolders writes a mapping file for dumps on disk; it is empty where there is nothing to map.
@@ -26,5 +25,5 @@ func (c *Client) SuggestMap(ctx context.Context, r CompareRequest) (string, erro
 			return "", err
 		}
 	}
-	return compare.SuggestMap(ctx, store.Open(c.database), r.analysis(r.sides()))
+	return compare.SuggestMap(ctx, c.source(), r.analysis(r.sides()))
 }

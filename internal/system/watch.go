@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/analysis/report"
-	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/analysis/watch"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/pipelines"
@@ -54,7 +53,7 @@ func Watch(ctx context.Context, r WatchRequest) (report.Verdict, error) {
 // watched is what a watch of two runs asks.
 func (c *Client) watched(problem, bench string) *watch.Database {
 	return &watch.Database{
-		Source: store.Open(c.database), Refine: c.refine, Close: c.Close,
+		Source: c.source(), Refine: c.refine, Close: c.Close,
 		Stored: func(ctx context.Context) (bool, error) {
 			stored, err := pipelines.ConsumerProgress(ctx, c.stream, databaseConsumer)
 			return err == nil && stored.CaughtUp(), err

@@ -60,6 +60,7 @@ func add(sum, part *rows.Completeness) {
 	sum.MissingBatches += part.MissingBatches
 	sum.DeadLetters += part.DeadLetters
 	sum.UndefinedIDs += part.UndefinedIDs
+	sum.UnstoredSteps += part.UnstoredSteps
 	sum.DropReasons = union(sum.DropReasons, part.DropReasons)
 	sum.Unseen = union(sum.Unseen, part.Unseen)
 	sum.LastEventTimeNs = greatest(sum.LastEventTimeNs, part.LastEventTimeNs)

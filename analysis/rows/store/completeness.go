@@ -41,6 +41,9 @@ func balance(a *asked, e epochs, run *rows.Run) []rows.Completeness {
 	for rank, count := range a.refused {
 		all.of(rank).DeadLetters = count
 	}
+	for rank, count := range a.unstored {
+		all.of(rank).UnstoredSteps = count
+	}
 	all.addEpochs(a, e.dropped())
 	all.addSteps(e)
 	all.addUnseen(a.unseen, e)
@@ -155,6 +158,7 @@ func (l *ledger) explained() rows.Completeness {
 	say(l.IncompleteSteps, "# steps were cut short")
 	say(l.surplusRows, "# rows are of steps that have not ended")
 	say(l.UndefinedIDs, "# ids are not defined")
+	say(l.UnstoredSteps, "# steps that were published are not stored")
 	l.Explanation = strings.Join(parts, ", ")
 	l.Complete = l.Explanation == ""
 	return l.Completeness

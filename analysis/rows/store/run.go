@@ -25,6 +25,7 @@ type asked struct {
 	unseen    []unseen
 	refused   map[uint32]uint64 // dead letters of each rank
 	undefined map[uint32]uint64 // ids of each rank that nothing defines
+	unstored  map[uint32]uint64 // steps of each rank that were published and are not stored
 	programs  []schemas.ProgramRow
 	ops       []schemas.OpRow
 	sites     []schemas.SiteRow
@@ -66,6 +67,9 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 	group.Go(func() (err error) { a.unseen, err = s.unseen(ctx, id); return err })
 	group.Go(func() (err error) { a.refused, err = s.refused(ctx, id); return err })
 	group.Go(func() (err error) { a.undefined, err = s.undefined(ctx, id, "undefined_references"); return err })
+	if s.Unstored != nil {
+		group.Go(func() (err error) { a.unstored, err = s.Unstored(ctx, id); return err })
+	}
 	return a, group.Wait()
 }
 

@@ -15,6 +15,10 @@ import (
 
 // Source reads runs from the database. Its methods may be called at the same time.
 type Source struct {
+	// Unstored counts, rank by rank, the steps of a run that were published and are not stored: who published them knows.
+	// Without it none are counted.
+	Unstored func(ctx context.Context, run uint64) (map[uint32]uint64, error)
+
 	database driver.Conn
 	mutex    sync.Mutex
 	known    *rows.Definitions // is replaced, not changed

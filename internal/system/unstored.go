@@ -1,0 +1,91 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/rows/store"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Of a step that the tables lost whole they cannot tell. The stream's claims can: they say what was published, and stand in
+// another store.
+
+// source reads the runs of the database.
+func (c *Client) source() *store.Source {
+	source := store.Open(c.database)
+	source.Unstored = c.unstored
+	return source
+}
+
+// unstored counts, rank by rank, the steps of a run that were published from files and are not stored.
+func (c *Client) unstored(ctx context.Context, run uint64) (map[uint32]uint64, error) {
+	lost, err := c.lostSteps(ctx, run)
+	if err != nil || len(lost) == 0 {
+		return nil, err
+	}
+	// They may have been published since the tables were looked at. What is behind for longer is not stored, indeed.
+	if err := c.WaitCurrent(ctx); err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	if lost, err = c.lostSteps(ctx, run); err != nil {
+		return nil, err
+	}
+	counts := map[uint32]uint64{}
+	for _, at := range lost {
+		counts[at.Rank]++
+	}
+	return counts, nil
+}
+
+func (c *Client) lostSteps(ctx context.Context, run uint64) ([]pipelines.StepOfRank, error) {
+	var rows []struct {
+		Rank uint32 `ch:"rank"`
+		Step uint32 `ch:"step"`
+	}
+	if err := c.database.Select(ctx, &rows, fmt.Sprintf("SELECT DISTINCT rank, step FROM tap_store.step WHERE run_id = %d", run)); err != nil {
+		return nil, fmt.Errorf("read which steps are stored: %w", err)
+	}
+	stored := make(map[pipelines.StepOfRank]bool, len(rows))
+	for _, r := range rows {
+		stored[pipelines.StepOfRank(r)] = true
+	}
+	return pipelines.Finished(ctx, c.stream, run, stored)
+}
+
+// Unstored are the counts of some runs as the report completeness takes them.
+func (c *Client) Unstored(ctx context.Context, runs ...string) (string, error) {
+	var counted []string
+	for _, run := range runs {
+		id := schemas.RunID(run)
+		counts, err := c.unstored(ctx, id)
+		if err != nil {
+			return "", fmt.Errorf("look which steps of run %s are stored: %w", run, err)
+		}
+		for _, rank := range slices.Sorted(maps.Keys(counts)) {
+			counted = append(counted, fmt.Sprintf("(%d,%d,%d)", id, rank, counts[rank]))
+		}
+	}
+	return "[" + strings.Join(counted, ",") + "]", nil
+}
+
+// Gaps lists, rank by rank, the missing parts of these runs; empty when all is stored.
+func (c *Client) Gaps(ctx context.Context, runs ...string) ([]string, error) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	unstored, err := c.Unstored(ctx, runs...)
+	if err != nil {
+		return nil, err
+	}
+	table, err := c.Report(ctx, "completeness", map[string]string{"run": runs[0], "others": ask.Texts(runs[1:]), "unstored": unstored})
+	if err != nil {
+		return nil, err
+	}
+	return table.Gaps(), nil
+}
