@@ -23,38 +23,6 @@ const (
 // ErrUnreadable says that the stream's server has messages that it does not give.
 var ErrUnreadable = errors.New("the server does not give all messages of the stream")
 
-// Held reads every message of the stream as it is at the call, and returns the batches of those that are as they were
-// published, by their checksums. The others are an ErrUnreadable.
-func Held(ctx context.Context, js jetstream.JetStream) (*schemas.Ledger, error) {
-	held := schemas.NewLedger()
-	for message, err := range Kept(ctx, js, 1, 0) {
-		if err != nil {
-			return nil, err
-		}
-		held.Add(schemas.BatchOf(message.Header.Kind, message.Header.Identity))
-	}
-	return held, nil
-}
-
-// Read calls visit with every message of the stream as it is at the call, in order, that is as it was published, by its
-// checksum, and with the number of places that are left. An error of visit ends it, and an ErrUnreadable.
-func Read(ctx context.Context, js jetstream.JetStream, visit func(m schemas.Message, left uint64) error) error {
-	stream, err := js.Stream(ctx, StreamName)
-	if err != nil {
-		return fmt.Errorf("read stream %s: %w", StreamName, err)
-	}
-	last := stream.CachedInfo().State.LastSeq
-	for m, err := range Kept(ctx, js, 1, last) {
-		if err == nil {
-			err = visit(m, last-m.Sequence)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Kept gives the messages of the stream from one place to another, or where that is 0 to its end as it is at the call.
 // What is no message of ours is left out: it became a dead letter. Messages that the server has and does not give are an
 // ErrUnreadable, behind which Kept goes on; any other error is the last.

@@ -91,6 +91,7 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 		fmt.Fprintf(a.stdout, "the archive is damaged: %d more files\n", more)
 	}
 	a.tellMissing("missing in the tables", v.TablesLack)
+	a.tellMissing("other rows than were stored in the tables", v.TablesDiffer)
 	a.tellMissing("missing in the archive", v.ArchiveLacks)
 	a.tellMissing("only the tables have", v.OnlyInTables)
 	fmt.Fprintf(a.stdout, "to mend each from the others: %s verify --heal\n", a.program())

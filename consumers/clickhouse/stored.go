@@ -79,6 +79,17 @@ func Keys(ctx context.Context, conn driver.Conn, table schemas.Table) (map[uint6
 	return keys, nil
 }
 
+// KeysSum tells one set of keys of a table of definitions from others.
+func KeysSum(ctx context.Context, conn driver.Conn, table schemas.Table) (uint64, error) {
+	keys := strings.Join(table.Key, ", ")
+	var sum uint64
+	query := fmt.Sprintf("SELECT groupBitXor(cityHash64(%s)) FROM (SELECT DISTINCT %s FROM %s.%s)", keys, keys, storeDatabase, table.Kind())
+	if err := conn.QueryRow(ctx, query).Scan(&sum); err != nil {
+		return 0, fmt.Errorf("sum up the keys of table %s: %w", table.Name, err)
+	}
+	return sum, nil
+}
+
 // KeyHashes is a hash of the key of each row.
 func KeyHashes(table schemas.Table, record arrow.RecordBatch) []uint64 {
 	var columns []arrow.Array

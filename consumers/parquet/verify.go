@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Verify reads every byte of the archive, as it was at the call, and quarantines files with a wrong
@@ -39,6 +41,15 @@ func (w *Writer) VerifyPart(ctx context.Context, part, parts uint64) (damaged []
 		}
 	}
 	return damaged, nil
+}
+
+// Listed calls visit with the batches of each file of the archive and how many rows it has, as the manifest lists them now.
+func (w *Writer) Listed(visit func(batches []schemas.Batches, rows uint64)) error {
+	entries, err := w.entries()
+	for _, e := range entries {
+		visit(e.spans(), uint64(e.Rows)) //nolint:gosec // a count
+	}
+	return err
 }
 
 // entries is the files of the archive now, oldest first.

@@ -122,6 +122,7 @@ func TestUpFetchesWhatTheArchiveLost(t *testing.T) {
 	data := t.TempDir()
 	u := program.StartUp(t, data, "--archive-age", "100ms")
 	sources := twoRuns(t, u)
+	want := sums(t, u)
 	mustStop(t, u)
 	files, err := filepath.Glob(filepath.Join(u.Endpoint.Archive, "event=tensor", "run=*", "*.parquet"))
 	if err != nil || len(files) == 0 {
@@ -134,6 +135,7 @@ func TestUpFetchesWhatTheArchiveLost(t *testing.T) {
 	if !strings.Contains(u.Stderr.String(), "the archive is damaged") {
 		t.Errorf("up says nothing of the file that is gone: %s", u.Stderr)
 	}
+	mends(t, u, want, "the archive has again, from the stream: run ")
 	requireEqual(t, u, sources)
 }
 

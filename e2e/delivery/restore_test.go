@@ -78,8 +78,8 @@ func TestPublishingAgainStoresWhatTheTablesLost(t *testing.T) {
 	sources := twoRuns(t, u)
 	want := sums(t, u)
 	program.Execute(t, u, "TRUNCATE TABLE tap_store.tensor")
-	mustStop(t, u) // a running consumer remembers which batches it stored
-	u = program.StartUp(t, data, "--archive-age", "100ms")
+	mustStop(t, u)                                                               // a running consumer remembers which batches it stored
+	u = program.StartUp(t, data, "--archive-age", "100ms", "--check-every", "0") // else the start mends them
 	out := program.Run(t, u.Setting, "publish", "msprobe", sources[0].dir, "--run", sources[0].run)
 	if out.Status != program.ExitError || !strings.Contains(out.Stderr, "tensortap replay") {
 		t.Errorf("publish of what the stream took a moment ago and the tables lost: %v", out)

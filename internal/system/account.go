@@ -19,7 +19,10 @@ type account struct {
 	before                  *schemas.Ledger            // what the tables had before the archive was looked at
 	refused                 map[string]*schemas.Ledger // by consumer, what became dead letters
 	keys                    map[schemas.Batches][]uint64
-	definitions             bool // all of the archive's and of the stream's were read
+	definitions             bool                 // all of the archive's and of what was read of the stream
+	rows                    map[runOfKind]uint64 // in the archive
+	partial                 *schemas.Ledger      // batches of which the tables have another number of rows than the archive
+	defined                 string               // the healer's fingerprint of definitions
 	streamDamaged           error
 	filesDamaged            []error
 }
@@ -27,6 +30,7 @@ type account struct {
 func newAccount() *account {
 	return &account{
 		stream: schemas.NewLedger(), archive: schemas.NewLedger(), keys: map[schemas.Batches][]uint64{},
+		rows: map[runOfKind]uint64{}, partial: schemas.NewLedger(),
 		refused: map[string]*schemas.Ledger{databaseConsumer: schemas.NewLedger(), archiveConsumer: schemas.NewLedger()},
 	}
 }
@@ -54,12 +58,15 @@ func (c *Client) take(ctx context.Context, every time.Duration, stream, archive 
 	if a.tables, err = c.heldTables(ctx, every); err != nil {
 		return nil, err
 	}
-	return a, errors.Join(c.addDefinitions(ctx, a), c.addRefused(ctx, a))
+	return a, errors.Join(c.addDefinitions(ctx, a), c.addPartial(ctx, a), c.addRefused(ctx, a))
 }
 
 // add notes a message of the stream or of the archive.
 func (a *account) add(to *schemas.Ledger, m schemas.Message) error {
 	batch := schemas.BatchOf(m.Header.Kind, m.Header.Identity)
+	if to == a.archive && !to.Has(batch) {
+		a.rows[runOf(batch)] += uint64(m.Header.Rows) //nolint:gosec // at least 1
+	}
 	to.Add(batch)
 	table, _ := schemas.TableByKind(m.Header.Kind)
 	if table.Class != schemas.Definition || a.keys[batch] != nil {
@@ -157,6 +164,12 @@ func (c *Client) readStream(ctx context.Context, a *account) error {
 		a.streamDamaged = fmt.Errorf("%d messages are gone from its midst", gone)
 	}
 	return c.readBetween(ctx, a, 1, 0)
+}
+
+// readWhole notes what the stream has, and fails where it is damaged.
+func (c *Client) readWhole(ctx context.Context, a *account) error {
+	err := c.readBetween(ctx, a, 1, 0)
+	return errors.Join(err, a.streamDamaged)
 }
 
 // readBetween notes what the stream has from one place to another.

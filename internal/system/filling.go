@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/pipelines"
@@ -19,16 +20,23 @@ func (s *System) fill(ctx context.Context, client *Client, next *clickhouse.Rebu
 			rejected++
 		}
 	}}
-	done := int64(0)
-	err := pipelines.Read(ctx, client.stream, func(m schemas.Message, left uint64) error {
-		if done++; s.cfg.Rebuilding != nil {
-			s.cfg.Rebuilding(done, done+int64(left)) //nolint:gosec // a count of messages
-		}
-		return into.add(ctx, m)
-	})
-	if err == nil {
-		err = into.flush(ctx)
+	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
+	if err != nil {
+		return fmt.Errorf("look at the stream: %w", err)
 	}
+	done, last := int64(0), stream.CachedInfo().State.LastSeq
+	for m, err := range pipelines.Kept(ctx, client.stream, 1, last) {
+		if err != nil {
+			return err
+		}
+		if done++; s.cfg.Rebuilding != nil {
+			s.cfg.Rebuilding(done, done+int64(last-m.Sequence)) //nolint:gosec // a count of messages
+		}
+		if err := into.add(ctx, m); err != nil {
+			return err
+		}
+	}
+	err = into.flush(ctx)
 	if rejected > 0 {
 		s.cfg.Log.Warn().Int("messages", rejected).Msg("the tables cannot hold some messages of the stream, which are among the dead letters")
 	}

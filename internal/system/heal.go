@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/pipelines"
@@ -25,7 +29,9 @@ type healer struct {
 	client  *Client
 	archive *archive
 	tables  *clickhouse.Writer
-	alone   bool // nobody else writes to the tables
+	alone   bool     // nobody else writes to the tables
+	left    []string // of the last time: to read all once more mends none of it
+	defined string   // how tables and archive were when they had the same definitions
 }
 
 // heal reads all of the stream and of the archive, and mends.
@@ -54,45 +60,52 @@ func (h *healer) heal(ctx context.Context) (*Healing, error) {
 		}
 	}
 	h.tellLeft(ctx, a, result)
+	h.left = result.Left
 	return result, nil
 }
 
-// part is one of several parts of a store.
+// part is one of several parts of a store; the zero value is none of it.
 type part struct{ index, of uint64 }
 
-// check holds tables and archive against each other, reads that part of the archive and of the stream with checksums, and
-// mends what lacks.
+// check holds the ledgers of tables and archive against each other, reads that part of the archive and of the stream with
+// checksums, and the definitions where they are others than at the last check. Where anything lacks that the last healing did not leave, it heals.
 func (h *healer) check(ctx context.Context, p part) (*Healing, error) {
 	result := &Healing{}
 	if err := h.setAside(ctx, p, result); err != nil {
 		return nil, err
 	}
-	a, err := h.client.take(ctx, caughtUpEvery, h.readPart(p), h.listArchive)
+	a, err := h.client.take(ctx, caughtUpEvery, h.readPart(p), h.listArchive(p))
 	if err != nil {
 		return nil, err
 	}
-	if a.tablesLack().Count() > 0 { // then they may lack definitions, too, which only a whole reading tells
-		whole, err := h.heal(ctx)
-		if err == nil {
-			whole.Healed = append(result.Healed, whole.Healed...)
-		}
-		return whole, err
-	}
-	if err := h.mend(ctx, a, result); err != nil {
-		return nil, err
-	}
-	if len(result.Healed) > 0 {
-		if a, err = h.client.take(ctx, caughtUpEvery, h.readPart(p), h.listArchive); err != nil {
-			return nil, err
-		}
-	}
 	h.tellLeft(ctx, a, result)
-	return result, nil
+	if len(result.Left) == 0 {
+		h.defined = a.defined
+	}
+	if len(result.Left) == 0 || slices.Equal(result.Left, h.left) {
+		return result, nil
+	}
+	whole, err := h.heal(ctx)
+	if err == nil {
+		whole.Healed = append(result.Healed, whole.Healed...)
+	}
+	return whole, err
+}
+
+// start is the first check: quick, by ledgers alone, unless the archive is known to be damaged.
+func (h *healer) start(ctx context.Context) (*Healing, error) {
+	if h.archive.damaged {
+		return h.heal(ctx)
+	}
+	return h.check(ctx, part{})
 }
 
 // readPart notes what cannot be read of a part of the stream, and what can.
 func (h *healer) readPart(p part) reading {
 	return func(ctx context.Context, a *account) error {
+		if p.of == 0 {
+			return nil
+		}
 		stream, err := h.client.stream.Stream(ctx, pipelines.StreamName)
 		if err != nil {
 			return fmt.Errorf("look at the stream: %w", err)
@@ -107,14 +120,69 @@ func (h *healer) readPart(p part) reading {
 	}
 }
 
-// listArchive notes what the archive has by its manifest.
-func (h *healer) listArchive(_ context.Context, a *account) error {
-	a.archive = h.archive.writer.Held().Clone()
-	return nil
+// listArchive notes what the archive has by its manifest, and which definitions these are.
+func (h *healer) listArchive(p part) reading {
+	return func(ctx context.Context, a *account) error {
+		err := h.archive.writer.Listed(func(batches []schemas.Batches, rows uint64) {
+			a.archive.With(batches...)
+			a.rows[runOf(batches[0])] += rows
+		})
+		if err != nil || p.of == 0 {
+			return err
+		}
+		if a.defined, err = h.fingerprint(ctx, a); err != nil || a.defined == h.defined {
+			return err
+		}
+		a.definitions = true
+		for message, err := range archived(ctx, h.client.Endpoint.Archive, definitionKinds()...) {
+			if err != nil {
+				continue // of a damaged file the tables seem to lack the batches, so that all is read
+			}
+			if err := a.add(a.archive, message); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
+}
+
+// fingerprint tells one state of the definitions in tables and archive from others.
+func (h *healer) fingerprint(ctx context.Context, a *account) (string, error) {
+	var state []string
+	for _, table := range schemas.Tables() {
+		if table.Class != schemas.Definition {
+			continue
+		}
+		sum, err := clickhouse.KeysSum(ctx, h.client.database, table)
+		if err != nil {
+			return "", err
+		}
+		state = append(state, schemas.FormatID(sum))
+	}
+	for _, batches := range a.archive.All() {
+		if table, known := schemas.TableByKind(batches.Kind); known && table.Class == schemas.Definition {
+			state = append(state, batches.String())
+		}
+	}
+	return schemas.FormatID(xxh3.HashString(strings.Join(state, "\n"))), nil
+}
+
+// definitionKinds are those of which the tables keep no batches.
+func definitionKinds() []string {
+	var kinds []string
+	for _, table := range schemas.Tables() {
+		if table.Class == schemas.Definition {
+			kinds = append(kinds, table.Kind())
+		}
+	}
+	return kinds
 }
 
 // setAside takes damaged files out of the archive, of which it reads a part.
 func (h *healer) setAside(ctx context.Context, p part, result *Healing) error {
+	if p.of == 0 {
+		return nil
+	}
 	damaged, err := h.archive.writer.VerifyPart(ctx, p.index, p.of)
 	for _, file := range damaged {
 		what := "a damaged file of the archive was moved to its folder quarantine"
@@ -128,7 +196,10 @@ func (h *healer) setAside(ctx context.Context, p part, result *Healing) error {
 
 // mend fills each store from the others.
 func (h *healer) mend(ctx context.Context, a *account, result *Healing) error {
-	if err := h.mendTables(ctx, a.tablesLack(), result); err != nil {
+	if err := h.removePartial(ctx, a, result); err != nil {
+		return err
+	}
+	if err := h.mendTables(ctx, a.tablesLack().With(a.partial.All()...), result); err != nil {
 		return err
 	}
 	lack := a.archiveLacks().With(h.archive.writer.Missing()...)
@@ -136,6 +207,15 @@ func (h *healer) mend(ctx context.Context, a *account, result *Healing) error {
 		lack.With(a.onlyInTables().All()...)
 	}
 	return h.mendArchive(ctx, lack, result)
+}
+
+// removePartial makes room in the tables for batches whose rows are not those that were stored.
+func (h *healer) removePartial(ctx context.Context, a *account, result *Healing) error {
+	if a.partial.Count() == 0 {
+		return nil
+	}
+	result.Healed = append(result.Healed, "the tables had other rows of batches than were stored, which are written anew: "+h.client.describe(ctx, a.partial))
+	return clickhouse.Remove(ctx, h.client.database, a.partial.All())
 }
 
 // mendTables stores what the tables lack, as the archive has it, and else the stream.
@@ -191,6 +271,7 @@ func (h *healer) tellLeft(ctx context.Context, a *account, result *Healing) {
 		}
 	}
 	note("the tables lack ", a.tablesLack())
+	note("the tables have other rows than were stored of ", a.partial)
 	lost := schemas.NewLedger().With(h.archive.writer.Missing()...).Without(a.stream)
 	note("the archive lost, and neither stream nor tables can make again, ", lost)
 	note("the archive lacks ", a.archiveLacks())

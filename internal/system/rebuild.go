@@ -75,17 +75,17 @@ func (s *System) holdsAll(ctx context.Context, client *Client, store *archive) e
 	if state.FirstSeq > 1 || state.Msgs == 0 {
 		return fmt.Errorf("%w (it holds %d, from %d on)", ErrStreamCut, state.Msgs, state.FirstSeq)
 	}
-	held, err := pipelines.Held(ctx, client.stream)
-	if err != nil {
+	a := newAccount()
+	if err := client.readWhole(ctx, a); err != nil {
 		return err
 	}
 	tables, err := clickhouse.Held(ctx, client.database)
 	if err != nil {
 		return err
 	}
-	lost := held.LacksOf(tables)
+	lost := a.stream.LacksOf(tables)
 	if store != nil {
-		lost = append(lost, held.LacksOf(store.writer.Held())...)
+		lost = append(lost, a.stream.LacksOf(store.writer.Held())...)
 	}
 	if len(lost) == 0 {
 		return nil

@@ -24,7 +24,7 @@ var ErrStreamCut = errors.New("the stream no longer holds its first messages")
 // ErrStreamDamaged says that the stream lacks batches that the tables or the archive have.
 var ErrStreamDamaged = errors.New("the stream lacks events that the tables or the archive have")
 
-// replay has the stream delivered again, where that was asked for or the archive lost something.
+// replay has the stream delivered again, where that was asked for.
 func (s *System) replay(ctx context.Context, client *Client, store *archive) error {
 	var again []string
 	switch s.cfg.Replay {
@@ -36,7 +36,7 @@ func (s *System) replay(ctx context.Context, client *Client, store *archive) err
 		again = append(again, databaseConsumer)
 	case ReplayNothing:
 	}
-	if store != nil && (store.damaged || s.cfg.Replay != ReplayNothing) {
+	if store != nil && s.cfg.Replay != ReplayNothing {
 		again = append(again, archiveConsumer)
 	}
 	for _, consumer := range again {

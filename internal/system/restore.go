@@ -34,7 +34,8 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 	if _, err := os.Stat(from); err != nil {
 		return Restored{}, fmt.Errorf("restore archive: %w", err)
 	}
-	held, err := pipelines.Held(ctx, c.stream)
+	a := newAccount()
+	err := c.readWhole(ctx, a)
 	if errors.Is(err, pipelines.ErrUnreadable) {
 		err = fmt.Errorf("%w; move %s away, but keep it, and restore again: the archive makes a new stream", err, filepath.Join(string(c.Endpoint.Folder), "nats"))
 	}
@@ -50,7 +51,7 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 		return Restored{}, err
 	}
 	defer publisher.Close()
-	r := Restored{stored: []*schemas.Ledger{held, tables}}
+	r := Restored{stored: []*schemas.Ledger{a.stream, tables}}
 	for message, err := range archived(ctx, from) {
 		if err == nil {
 			err = r.publish(ctx, publisher, message)

@@ -18,9 +18,10 @@ const healSubject = "tensortap.heal"
 
 // A question is repeated until the answer is there: a round takes as long as the stores are large.
 const (
-	askHealEvery = 200 * time.Millisecond
-	askHealFor   = time.Minute // without a word
-	healsAtOnce  = 16          // that wait
+	askHealEvery  = 200 * time.Millisecond
+	askHealFor    = time.Minute // without a word
+	healsAtOnce   = 16          // that wait, and answers that are kept
+	caughtUpEvery = time.Second // to ask how far a store is, for what nobody waits for
 )
 
 // ErrNobodyHeals says that no system is there that could mend its stores.
@@ -33,17 +34,19 @@ const mostParts = 24
 type rounds struct {
 	healer  *healer
 	every   time.Duration // between two by itself; never where it is 0
+	first   bool          // it checks at once, too
 	log     zerolog.Logger
 	now     func() time.Time
 	waiting chan string
 
-	mu      sync.Mutex
-	answers map[string]*Healing // by question; nil while it waits
+	mu       sync.Mutex
+	answers  map[string]*Healing // by question; nil while it waits
+	answered []string            // questions in the order of their answers, of which the oldest are forgotten
 }
 
 func newRounds(h *healer, cfg Config) *rounds {
 	return &rounds{
-		healer: h, every: cfg.CheckEvery, log: cfg.Log, now: cfg.Now,
+		healer: h, every: cfg.CheckEvery, first: cfg.Replay == ReplayNothing && !cfg.Unannounced, log: cfg.Log, now: cfg.Now,
 		waiting: make(chan string, healsAtOnce), answers: map[string]*Healing{},
 	}
 }
@@ -84,6 +87,9 @@ func (r *rounds) run(ctx context.Context) {
 		tick := time.NewTicker(r.every)
 		defer tick.Stop()
 		due = tick.C
+		if r.first {
+			r.check(ctx, r.healer.start)
+		}
 		next.index = uint64(r.now().UnixNano()/int64(r.every)) % next.of //nolint:gosec // a system that is started often reads other parts each time
 	}
 	for {
@@ -93,15 +99,15 @@ func (r *rounds) run(ctx context.Context) {
 		case question := <-r.waiting:
 			r.round(ctx, question)
 		case <-due:
-			r.check(ctx, next)
+			r.check(ctx, func(ctx context.Context) (*Healing, error) { return r.healer.check(ctx, next) })
 			next.index = (next.index + 1) % next.of
 		}
 	}
 }
 
 // check is a round that nobody asked for: it says what it finds.
-func (r *rounds) check(ctx context.Context, p part) {
-	result, err := r.healer.check(ctx, p)
+func (r *rounds) check(ctx context.Context, how func(context.Context) (*Healing, error)) {
+	result, err := how(ctx)
 	if ctx.Err() != nil {
 		return
 	}
@@ -122,9 +128,18 @@ func (r *rounds) round(ctx context.Context, question string) {
 	if err != nil {
 		result = &Healing{Error: err.Error()}
 	}
+	r.keep(question, result)
+}
+
+// keep has the answer there for who asks again, until it is old.
+func (r *rounds) keep(question string, result *Healing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers[question] = result
+	if r.answered = append(r.answered, question); len(r.answered) > healsAtOnce {
+		delete(r.answers, r.answered[0])
+		r.answered = r.answered[1:]
+	}
 }
 
 // Heal has the running system hold its stores against each other and mend each from the others.

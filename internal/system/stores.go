@@ -30,7 +30,6 @@ const (
 type archive struct {
 	writer  *parquet.Writer
 	damaged bool // some of what it held is gone
-	atStart []schemas.Batches
 }
 
 func (a *archive) close() error {
@@ -151,9 +150,9 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 	}
 	if recovery.Damaged() {
 		cfg.Log.Error().Int("quarantined", recovery.Quarantined).Int("lost", recovery.Lost).Int("damaged_lines", recovery.DamagedLines).
-			Bool("manifest_lost", recovery.Anew).Msg("the archive is damaged, events that it lost are fetched from the stream again")
+			Bool("manifest_lost", recovery.Anew).Msg("the archive is damaged, events that it lost are fetched from stream and tables again")
 	}
-	return &archive{writer: writer, damaged: recovery.Damaged(), atStart: writer.Held().All()}, nil
+	return &archive{writer: writer, damaged: recovery.Damaged()}, nil
 }
 
 // archived gives the messages of an archive, without kinds all.

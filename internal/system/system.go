@@ -179,18 +179,6 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	}
 	group.Go(func() error { return s.watch(deliverCtx, deliveries) })
 	group.Go(func() error { return serve(deliverCtx) })
-	if archive != nil && len(archive.writer.Missing()) > 0 { // also of a start before, which ended half-way
-		group.Go(func() error {
-			s.reportLost(deliverCtx, client, archive)
-			return nil
-		})
-	}
-	if archive != nil && s.cfg.Replay == ReplayNothing && !s.cfg.Unannounced { // not before each question
-		group.Go(func() error {
-			s.holdAgainst(deliverCtx, client, archive)
-			return nil
-		})
-	}
 	if !s.cfg.Temporary {
 		group.Go(func() error {
 			rounds.run(deliverCtx)

@@ -10,6 +10,7 @@ type Verification struct {
 	// What each lacks that another has, by run and kind; empty where it lacks nothing. The stream keeps all for some days
 	// only.
 	TablesLack, ArchiveLacks string
+	TablesDiffer             string // batches of which the tables have another number of rows than the archive
 	OnlyInTables             string // also what others write to the same database
 	StreamDamaged            error  // why the stream cannot be read whole
 	FilesDamaged             []error
@@ -17,7 +18,7 @@ type Verification struct {
 
 // Whole says whether nothing is lost and nothing damaged.
 func (v *Verification) Whole() bool {
-	return v.TablesLack == "" && v.ArchiveLacks+v.OnlyInTables == "" && v.StreamDamaged == nil && len(v.FilesDamaged) == 0
+	return v.TablesLack+v.TablesDiffer == "" && v.ArchiveLacks+v.OnlyInTables == "" && v.StreamDamaged == nil && len(v.FilesDamaged) == 0
 }
 
 // Verify reads the whole stream and the whole archive with their checksums, and holds the batches of both and of the tables
@@ -30,6 +31,7 @@ func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	return &Verification{
 		Stream: a.stream.Count(), Tables: a.tables.Count(), Archive: a.archive.Count(),
 		TablesLack: c.describe(ctx, a.tablesLack()), ArchiveLacks: c.describe(ctx, a.archiveLacks()),
+		TablesDiffer: c.describe(ctx, a.partial),
 		OnlyInTables: c.describe(ctx, a.onlyInTables()), StreamDamaged: a.streamDamaged, FilesDamaged: a.filesDamaged,
 	}, nil
 }

@@ -1,0 +1,77 @@
+package system
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// runOfKind is a run's share of a table.
+type runOfKind struct {
+	kind string
+	run  uint64
+}
+
+func runOf(b schemas.Batches) runOfKind { return runOfKind{b.Kind, b.RunID} }
+
+// addPartial notes the batches of which the tables have another number of rows than the archive. Sums tell where to look:
+// only there the rows of each batch are counted.
+func (c *Client) addPartial(ctx context.Context, a *account) error {
+	for _, kind := range measuredKinds(a.rows) {
+		stored, err := clickhouse.RowCounts(ctx, c.database, kind)
+		if err != nil {
+			return err
+		}
+		for of, count := range a.rows {
+			if of.kind != kind || stored[of.run] == count {
+				continue
+			}
+			if err := c.addPartialOf(ctx, a, of); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func measuredKinds(rows map[runOfKind]uint64) []string {
+	kinds := map[string]bool{}
+	for of := range rows {
+		if table, known := schemas.TableByKind(of.kind); known && table.Class == schemas.Measurement {
+			kinds[of.kind] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(kinds))
+}
+
+func (c *Client) addPartialOf(ctx context.Context, a *account, of runOfKind) error {
+	stored, err := clickhouse.BatchRows(ctx, c.database, of.kind, of.run)
+	if err != nil {
+		return err
+	}
+	sum := uint64(0)
+	for batch, count := range stored {
+		if a.archive.Has(batch) { // others came since
+			sum += count
+		}
+	}
+	if sum == a.rows[of] {
+		return nil
+	}
+	for message, err := range archived(ctx, c.Endpoint.Archive, of.kind) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || message.Header.Identity.RunID != of.run {
+			continue // who reads the checksums names damaged files
+		}
+		batch := schemas.BatchOf(of.kind, message.Header.Identity)
+		if count := stored[batch]; count > 0 && count != uint64(message.Header.Rows) { //nolint:gosec // at least 1
+			a.partial.Add(batch)
+		}
+	}
+	return nil
+}
