@@ -59,8 +59,9 @@ func (h *healer) heal(ctx context.Context) (*Healing, error) {
 			return nil, err
 		}
 	}
+	refused := len(result.Left)
 	h.tellLeft(ctx, a, result)
-	h.left = result.Left
+	h.left = slices.Clone(result.Left[refused:])
 	return result, nil
 }
 
@@ -68,7 +69,8 @@ func (h *healer) heal(ctx context.Context) (*Healing, error) {
 type part struct{ index, of uint64 }
 
 // check holds the ledgers of tables and archive against each other, reads that part of the archive and of the stream with
-// checksums, and the definitions where they are others than at the last check. Where anything lacks that the last healing did not leave, it heals.
+// checksums, and the definitions where they are others than at the last check. Where more lacks than the last healing left,
+// it heals.
 func (h *healer) check(ctx context.Context, p part) (*Healing, error) {
 	result := &Healing{}
 	if err := h.setAside(ctx, p, result); err != nil {
@@ -82,7 +84,7 @@ func (h *healer) check(ctx context.Context, p part) (*Healing, error) {
 	if len(result.Left) == 0 {
 		h.defined = a.defined
 	}
-	if len(result.Left) == 0 || slices.Equal(result.Left, h.left) {
+	if !slices.ContainsFunc(result.Left, func(text string) bool { return !slices.Contains(h.left, text) }) {
 		return result, nil
 	}
 	whole, err := h.heal(ctx)

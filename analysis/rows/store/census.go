@@ -105,10 +105,9 @@ func (s *Source) refused(ctx context.Context, run uint64) (map[uint32]uint64, er
 	return found, nil
 }
 
-// undefined counts the ids of each rank that nothing defines, in one of two views: undefined_references is quick, and leaves
-// out those of sites and layouts.
-func (s *Source) undefined(ctx context.Context, run uint64, view string) (map[uint32]uint64, error) {
-	found, err := s.perRank(ctx, fmt.Sprintf("SELECT rank, count() FROM tap.%s WHERE run_id = %d GROUP BY rank", view, run))
+// undefined counts the ids of each rank that nothing defines.
+func (s *Source) undefined(ctx context.Context, run uint64) (map[uint32]uint64, error) {
+	found, err := s.perRank(ctx, fmt.Sprintf("SELECT rank, count() FROM tap.undefined_ids WHERE run_id = %d GROUP BY rank", run))
 	if err != nil {
 		return nil, fmt.Errorf("count undefined ids: %w", err)
 	}

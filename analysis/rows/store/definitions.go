@@ -154,14 +154,6 @@ func programs(positions []schemas.ProgramRow) map[uint64][]schemas.ProgramRow {
 	return found
 }
 
-// lacksAny says whether nothing defines some site or layout of the tensors.
-func lacksAny(census []counted, d *rows.Definitions) bool {
-	return slices.ContainsFunc(census, func(c counted) bool {
-		_, isSite := d.Sites[c.site]
-		return !isSite || d.Layouts[c.layout] == nil
-	})
-}
-
 // floating finds the dtypes of floating-point numbers, as tap.main_dtypes does.
 func floating() *regexp.Regexp { return regexp.MustCompile(`(?i)float|half|double`) }
 

@@ -66,7 +66,6 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 	ask(ctx, s, a, &a.requests, ofRun)
 	group.Go(func() (err error) { a.unseen, err = s.unseen(ctx, id); return err })
 	group.Go(func() (err error) { a.refused, err = s.refused(ctx, id); return err })
-	group.Go(func() (err error) { a.undefined, err = s.undefined(ctx, id, "undefined_references"); return err })
 	if s.Unstored != nil {
 		group.Go(func() (err error) { a.unstored, err = s.Unstored(ctx, id); return err })
 	}
@@ -111,8 +110,8 @@ func (s *Source) assemble(ctx context.Context, a *asked, name string, id uint64)
 	run.Steps, run.Open, run.Replaced = e.kept, e.open, e.replaced
 	run.Requests = visibleRequests(a.requests, e)
 	run.Unseen = visibleUnseen(id, a.unseen, e)
-	if lacksAny(a.census, defined) {
-		if a.undefined, err = s.undefined(ctx, id, "undefined_ids"); err != nil {
+	if mayLack(a, defined) {
+		if a.undefined, err = s.undefined(ctx, id); err != nil {
 			return nil, err
 		}
 	}

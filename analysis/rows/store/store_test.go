@@ -132,6 +132,7 @@ func (d *database) publish(t *testing.T, dump, run string, epoch uint64, generat
 func (d *database) holdAgainstViews(t *testing.T, file, name string) {
 	t.Helper()
 	source := store.Open(d.Conn)
+	source.Unstored = func(context.Context, uint64) (map[uint32]uint64, error) { return unstored(name), nil }
 	run, err := source.Run(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +174,14 @@ func (d *database) holdAgainstViews(t *testing.T, file, name string) {
 	same("followed", followedTexts(t, source.Follow(name)), []string{runText(run)})
 }
 
+// unstored are the steps of a run that the stream is said to know and the tables not; of rank 7 these have nothing at all.
+func unstored(name string) map[uint32]uint64 {
+	if name != "cut" {
+		return nil
+	}
+	return map[uint32]uint64{0: 2, 7: 1}
+}
+
 func texts[R any](of []R, text func(R) string) []string {
 	all := make([]string, len(of))
 	for i, r := range of {
@@ -206,11 +215,15 @@ func (d *database) completeness(t *testing.T, name string) []string {
 		t.Fatal(err)
 	}
 	query := `SELECT concat(toString(rank), '|', if(complete, 'true', 'false'), '|', explanation, '|', toString([step_count, incomplete_step_count,
-		produced_row_count, stored_row_count, dropped_count, batch_count, missing_batch_count, dead_letter_count, undefined_id_count]), '|',
+		produced_row_count, stored_row_count, dropped_count, batch_count, missing_batch_count, dead_letter_count, undefined_id_count, unstored_step_count]), '|',
 		arrayStringConcat(drop_reasons, ';'), '|', arrayStringConcat(unseen, ';'), '|', ifNull(toString(last_event_time_ns), ''))
 		FROM (` + report.Query + `) FORMAT TSVRaw`
 	escaped := strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\t", "\\t").Replace(name)
-	text := d.Query(t, query, "", map[string]string{"run": escaped, "others": "[]"})
+	lost := []string{}
+	for rank, count := range unstored(name) {
+		lost = append(lost, fmt.Sprintf("(%d,%d,%d)", schemas.RunID(name), rank, count))
+	}
+	text := d.Query(t, query, "", map[string]string{"run": escaped, "others": "[]", "unstored": "[" + strings.Join(lost, ",") + "]"})
 	if text == "" {
 		return nil
 	}
@@ -222,7 +235,7 @@ func completenessText(c rows.Completeness) string {
 	if c.LastEventTimeNs != nil {
 		last = fmt.Sprint(*c.LastEventTimeNs)
 	}
-	numbers := fmt.Sprint([]uint64{c.Steps, c.IncompleteSteps, c.Produced, c.Stored, c.Dropped, c.Batches, c.MissingBatches, c.DeadLetters, c.UndefinedIDs})
+	numbers := fmt.Sprint([]uint64{c.Steps, c.IncompleteSteps, c.Produced, c.Stored, c.Dropped, c.Batches, c.MissingBatches, c.DeadLetters, c.UndefinedIDs, c.UnstoredSteps})
 	return fmt.Sprintf("%d|%t|%s|%s|%s|%s|%s", c.Rank, c.Complete, c.Explanation, strings.ReplaceAll(numbers, " ", ","),
 		strings.Join(c.DropReasons, ";"), strings.Join(c.Unseen, ";"), last)
 }
