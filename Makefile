@@ -94,6 +94,10 @@ soak: build engine ## an hour under load: kills of every part, damage to every s
 soak-crashes: build ## a kill and a loss of power at every single operation on the disk, where make test takes a sample
 	TENSORTAP_ALL_CRASHES=1 go test -count=1 -timeout 60m -v -run 'Power|Crash' ./internal/durable/ ./internal/embedded/ ./consumers/parquet/ ./producers/agent/
 
+.PHONY: soak-damage
+soak-damage: build engine ## every kind of file damaged in every way, while up is stopped and while it runs, where make test takes a sample: docs/damage.md
+	TENSORTAP_ALL_DAMAGE=1 go test -count=1 -timeout 60m -v -run 'TestEveryDamageIsNamedAndMended' ./e2e/delivery/
+
 # Minutes that `make fuzz` gives each target.
 FUZZ_MINUTES ?= 1
 

@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,4 +78,31 @@ func sourceKeys(ctx context.Context, js jetstream.JetStream, filter string) ([]s
 		keys = append(keys, key)
 	}
 	return keys, nil
+}
+
+// Finished are the steps of ranks all of whose rows the stream has acknowledged, as they were published from files: by key,
+// the greatest generation. Runs is an id as text, or * for all.
+func Finished(ctx context.Context, js jetstream.JetStream, runs string) (map[string]uint32, error) {
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list what was published: %w", err)
+	}
+	watcher, err := bucket.Watch(ctx, runs+".*.*", jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list what was published: %w", err)
+	}
+	finished := map[string]uint32{}
+	for entry := range watcher.Updates() {
+		if entry == nil { // these were all
+			break
+		}
+		var s source
+		if err := json.Unmarshal(entry.Value(), &s); err == nil && s.Done {
+			finished[entry.Key()] = s.Generation
+		}
+	}
+	return finished, errors.Join(ctx.Err(), watcher.Stop())
 }

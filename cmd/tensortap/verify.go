@@ -10,19 +10,19 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// filesNamed is how many damaged files are named.
-const filesNamed = 5
+// mostNamed is how many damaged files or parts are named.
+const mostNamed = 5
 
 func newVerify(a *app) *cobra.Command {
 	var heal bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Hold stream, tables and archive against each other",
-		Long: `Hold stream, tables and archive against each other: every message of the stream and every file of
-the archive is read, with its checksum. What one of them lacks that another has is named by run and
+		Long: `Hold stream, tables and archive against each other: every message of the stream, every file of the
+archive and every part of a table is read, with its checksum. What one of them lacks that another has is named by run and
 kind. With --heal the tables are filled from the archive and the stream, and the archive from the
-stream and the tables; damaged files of the archive are kept in its folder quarantine. Nothing is
-stored twice. The system may be running; what it stores meanwhile is no difference.
+stream and the tables; damaged files of the archive are kept in its folder quarantine, damaged parts
+of a table in its folder detached. Nothing is stored twice. The system may be running; what it stores meanwhile is no difference.
 
 Exit status: 0 all is whole, or was healed; 1 something is lost or damaged; 2 an error: not known.`,
 		Example: `  tensortap verify
@@ -84,18 +84,24 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	if v.StreamDamaged != nil {
 		fmt.Fprintf(a.stdout, "the stream is damaged: %s\n  stop `%s up`, move the folder nats of the data folder away, but keep it, and run `%[2]s restore`\n", printable(v.StreamDamaged), a.program())
 	}
-	for _, file := range v.FilesDamaged[:min(len(v.FilesDamaged), filesNamed)] {
-		fmt.Fprintf(a.stdout, "the archive is damaged: %s\n", printable(file))
-	}
-	if more := len(v.FilesDamaged) - filesNamed; more > 0 {
-		fmt.Fprintf(a.stdout, "the archive is damaged: %d more files\n", more)
-	}
+	a.tellDamaged("the archive is damaged", "files", v.FilesDamaged)
+	a.tellDamaged("the tables are damaged", "parts", v.PartsDamaged)
 	a.tellMissing("missing in the tables", v.TablesLack)
 	a.tellMissing("other rows than were stored in the tables", v.TablesDiffer)
 	a.tellMissing("missing in the archive", v.ArchiveLacks)
 	a.tellMissing("only the tables have", v.OnlyInTables)
+	a.tellMissing("published, and lost before any store had it, publish it again", v.Vanished)
 	fmt.Fprintf(a.stdout, "to mend each from the others: %s verify --heal\n", a.program())
 	return errDiffers
+}
+
+func (a *app) tellDamaged(what, unit string, damaged []error) {
+	for _, d := range damaged[:min(len(damaged), mostNamed)] {
+		fmt.Fprintf(a.stdout, "%s: %s\n", what, printable(d))
+	}
+	if more := len(damaged) - mostNamed; more > 0 {
+		fmt.Fprintf(a.stdout, "%s: %d more %s\n", what, more, unit)
+	}
 }
 
 func (a *app) tellMissing(where, what string) {

@@ -11,11 +11,11 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// RowCounts is how many rows of measurements of one kind each run has.
-func RowCounts(ctx context.Context, conn driver.Conn, kind string) (map[uint64]uint64, error) {
+// RowCounts is how many rows of measurements of one kind each run has outside of damaged parts.
+func RowCounts(ctx context.Context, conn driver.Conn, kind string, damaged ...Damage) (map[uint64]uint64, error) {
 	counts := map[uint64]uint64{}
 	err := eachRow(ctx, conn, fmt.Sprintf("SELECT run_id, sum(row_count) FROM (SELECT run_id, rank, epoch, batch, count() AS row_count "+
-		"FROM %s.%s GROUP BY run_id, rank, epoch, batch) GROUP BY run_id", storeDatabase, kind), func(rows driver.Rows) error {
+		"FROM %s.%s WHERE %s GROUP BY run_id, rank, epoch, batch) GROUP BY run_id", storeDatabase, kind, outside(damaged, kind)), func(rows driver.Rows) error {
 		var run, count uint64
 		err := rows.Scan(&run, &count)
 		counts[run] = count
@@ -27,11 +27,11 @@ func RowCounts(ctx context.Context, conn driver.Conn, kind string) (map[uint64]u
 	return counts, nil
 }
 
-// BatchRows is how many rows each batch of one kind and run has.
-func BatchRows(ctx context.Context, conn driver.Conn, kind string, run uint64) (map[schemas.Batches]uint64, error) {
+// BatchRows is how many rows each batch of one kind and run has outside of damaged parts.
+func BatchRows(ctx context.Context, conn driver.Conn, kind string, run uint64, damaged ...Damage) (map[schemas.Batches]uint64, error) {
 	counts := map[schemas.Batches]uint64{}
-	err := eachRow(ctx, conn, fmt.Sprintf("SELECT run_id, rank, epoch, batch, count() FROM %s.%s WHERE run_id = %d GROUP BY run_id, rank, epoch, batch",
-		storeDatabase, kind, run), func(rows driver.Rows) error {
+	err := eachRow(ctx, conn, fmt.Sprintf("SELECT run_id, rank, epoch, batch, count() FROM %s.%s WHERE run_id = %d AND %s GROUP BY run_id, rank, epoch, batch",
+		storeDatabase, kind, run, outside(damaged, kind)), func(rows driver.Rows) error {
 		var id schemas.Identity
 		var count uint64
 		err := rows.Scan(&id.RunID, &id.Rank, &id.Epoch, &id.Batch, &count)

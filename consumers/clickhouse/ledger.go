@@ -152,14 +152,14 @@ func intervalsSQL(table, condition string) string {
 }
 
 // Held is the set of batches of measurements that the tables have. Definitions carry no batch: the same row comes from
-// many.
-func Held(ctx context.Context, conn driver.Conn) (*schemas.Ledger, error) {
+// many. What lies in damaged parts does not count.
+func Held(ctx context.Context, conn driver.Conn, damaged ...Damage) (*schemas.Ledger, error) {
 	held := schemas.NewLedger()
 	for _, table := range schemas.Tables() {
 		if table.Class == schemas.Definition {
 			continue
 		}
-		err := eachRow(ctx, conn, intervalsSQL("tap_store."+table.Name, "1"), func(rows driver.Rows) error {
+		err := eachRow(ctx, conn, intervalsSQL("tap_store."+table.Name, outside(damaged, table.Kind())), func(rows driver.Rows) error {
 			b := schemas.Batches{Kind: table.Kind()}
 			err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &b.First, &b.Last)
 			held.Add(b)

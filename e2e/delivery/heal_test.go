@@ -169,6 +169,8 @@ func TestUpMendsInTheBackground(t *testing.T) {
 		program.Execute(t, u, "TRUNCATE TABLE tap_store."+table)
 	}
 	said("the tables have again, from the archive: run bad: batches of ")
+	flipBit(t, filepath.Join(largestParts("tensor")(t, u)[0], "data.bin"))
+	said("a damaged part was moved to the folder detached of its table: part ")
 	healed(t, u, program.ExitSame, "nothing is lost, nothing is damaged")
 	requireSums(t, u, want)
 	requireArchive(t, u)

@@ -54,7 +54,8 @@ const usersText = `<clickhouse>
 // configText: caches and pools for a machine that has other work; ClickHouse's defaults take half of it. Without the
 // sections for query_log and the like, it keeps none. One thread merges, so that merging never holds up more than
 // half of two cores. Parts stay in one file each up to that size: a file per column of 26 means 50 fsyncs an insert.
-// Column statistics serve the order of joins, which our queries state. Requests are answered by the listed handlers only,
+// Column statistics serve the order of joins, which our queries state. However many parts are broken, the engine starts without
+// them: the start names them, and they are filled from archive and stream. Requests are answered by the listed handlers only,
 // which want the key: any user of the machine may reach the port where the engine shares its network.
 const configText = `<clickhouse>
   <users_config>%[1]s</users_config>
@@ -86,6 +87,8 @@ const configText = `<clickhouse>
   <merge_tree>
     <min_bytes_for_wide_part>268435456</min_bytes_for_wide_part>
     <auto_statistics_types></auto_statistics_types>
+    <max_suspicious_broken_parts>1000000000</max_suspicious_broken_parts>
+    <max_suspicious_broken_parts_bytes>1000000000000000000</max_suspicious_broken_parts_bytes>
   </merge_tree>
   <tables_loader_foreground_pool_size>2</tables_loader_foreground_pool_size>
   <asynchronous_metrics_update_period_s>30</asynchronous_metrics_update_period_s>

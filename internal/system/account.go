@@ -25,6 +25,9 @@ type account struct {
 	defined                 string               // the healer's fingerprint of definitions
 	streamDamaged           error
 	filesDamaged            []error
+	finished                map[string]uint32                      // what was published of files, as pipelines.Finished has it
+	vanished                []string                               // of these, what no store has
+	partsDamaged            []clickhouse.Damage                    // of tables; what lies in them does not count
 }
 
 func newAccount() *account {
@@ -46,7 +49,7 @@ func (c *Client) take(ctx context.Context, every time.Duration, stream, archive 
 		return nil, err
 	}
 	var err error
-	if a.before, err = c.heldTables(ctx, every); err != nil {
+	if a.before, err = c.heldTables(ctx, every, a.partsDamaged...); err != nil {
 		return nil, err
 	}
 	if err := pipelines.WaitStored(ctx, c.stream, 0, every, archiveConsumer); err != nil {
@@ -55,10 +58,10 @@ func (c *Client) take(ctx context.Context, every time.Duration, stream, archive 
 	if err := archive(ctx, a); err != nil {
 		return nil, err
 	}
-	if a.tables, err = c.heldTables(ctx, every); err != nil {
+	if a.tables, err = c.heldTables(ctx, every, a.partsDamaged...); err != nil {
 		return nil, err
 	}
-	return a, errors.Join(c.addDefinitions(ctx, a), c.addPartial(ctx, a), c.addRefused(ctx, a))
+	return a, errors.Join(c.addDefinitions(ctx, a), c.addPartial(ctx, a), c.addRefused(ctx, a), c.addVanished(ctx, a))
 }
 
 // add notes a message of the stream or of the archive.
@@ -90,7 +93,7 @@ func (c *Client) addDefinitions(ctx context.Context, a *account) error {
 		if stored[batch.Kind] == nil {
 			table, _ := schemas.TableByKind(batch.Kind)
 			var err error
-			if stored[batch.Kind], err = clickhouse.Keys(ctx, c.database, table); err != nil {
+			if stored[batch.Kind], err = clickhouse.Keys(ctx, c.database, table, a.partsDamaged...); err != nil {
 				return err
 			}
 		}
@@ -156,12 +159,8 @@ func (a *account) onlyInTables() *schemas.Ledger {
 
 // readStream notes what the stream has.
 func (c *Client) readStream(ctx context.Context, a *account) error {
-	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
-	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
-	}
-	if gone := stream.CachedInfo().State.NumDeleted; gone > 0 {
-		a.streamDamaged = fmt.Errorf("%d messages are gone from its midst", gone)
+	if _, err := c.lookAtStream(ctx, a); err != nil {
+		return err
 	}
 	return c.readBetween(ctx, a, 1, 0)
 }
@@ -207,10 +206,21 @@ func (c *Client) readArchive(ctx context.Context, a *account) error {
 	return nil
 }
 
+// readParts notes which parts of tables are damaged, before another reading.
+func (c *Client) readParts(then reading) reading {
+	return func(ctx context.Context, a *account) error {
+		var err error
+		if a.partsDamaged, err = clickhouse.Damaged(ctx, c.database, 0, 1); err != nil {
+			return err
+		}
+		return then(ctx, a)
+	}
+}
+
 // heldTables is the set of batches in the tables, once they have what the stream holds now. Every is how often it asks.
-func (c *Client) heldTables(ctx context.Context, every time.Duration) (*schemas.Ledger, error) {
+func (c *Client) heldTables(ctx context.Context, every time.Duration, damaged ...clickhouse.Damage) (*schemas.Ledger, error) {
 	if err := pipelines.WaitStored(ctx, c.stream, 0, every, databaseConsumer); err != nil {
 		return nil, err
 	}
-	return clickhouse.Held(ctx, c.database)
+	return clickhouse.Held(ctx, c.database, damaged...)
 }

@@ -2,14 +2,10 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"slices"
-	"strings"
-
-	"github.com/zeebo/xxh3"
+	"time"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/pipelines"
@@ -32,12 +28,17 @@ type healer struct {
 	alone   bool     // nobody else writes to the tables
 	left    []string // of the last time: to read all once more mends none of it
 	defined string   // how tables and archive were when they had the same definitions
+	since   time.Time
+	told    map[string]bool // parts of tables that the engine moved away since then
 }
 
 // heal reads all of the stream and of the archive, and mends.
 func (h *healer) heal(ctx context.Context) (*Healing, error) {
 	result := &Healing{}
 	if err := h.setAside(ctx, part{0, 1}, result); err != nil {
+		return nil, err
+	}
+	if err := h.setPartsAside(ctx, part{0, 1}, result); err != nil {
 		return nil, err
 	}
 	a, err := h.client.take(ctx, 10*waitEvery, h.client.readStream, h.client.readArchive)
@@ -59,141 +60,9 @@ func (h *healer) heal(ctx context.Context) (*Healing, error) {
 			return nil, err
 		}
 	}
-	refused := len(result.Left)
 	h.tellLeft(ctx, a, result)
-	h.left = slices.Clone(result.Left[refused:])
+	h.left = slices.Clone(result.Left)
 	return result, nil
-}
-
-// part is one of several parts of a store; the zero value is none of it.
-type part struct{ index, of uint64 }
-
-// check holds the ledgers of tables and archive against each other, reads that part of the archive and of the stream with
-// checksums, and the definitions where they are others than at the last check. Where more lacks than the last healing left,
-// it heals.
-func (h *healer) check(ctx context.Context, p part) (*Healing, error) {
-	result := &Healing{}
-	if err := h.setAside(ctx, p, result); err != nil {
-		return nil, err
-	}
-	a, err := h.client.take(ctx, caughtUpEvery, h.readPart(p), h.listArchive(p))
-	if err != nil {
-		return nil, err
-	}
-	h.tellLeft(ctx, a, result)
-	if len(result.Left) == 0 {
-		h.defined = a.defined
-	}
-	if !slices.ContainsFunc(result.Left, func(text string) bool { return !slices.Contains(h.left, text) }) {
-		return result, nil
-	}
-	whole, err := h.heal(ctx)
-	if err == nil {
-		whole.Healed = append(result.Healed, whole.Healed...)
-	}
-	return whole, err
-}
-
-// start is the first check: quick, by ledgers alone, unless the archive is known to be damaged.
-func (h *healer) start(ctx context.Context) (*Healing, error) {
-	if h.archive.damaged {
-		return h.heal(ctx)
-	}
-	return h.check(ctx, part{})
-}
-
-// readPart notes what cannot be read of a part of the stream, and what can.
-func (h *healer) readPart(p part) reading {
-	return func(ctx context.Context, a *account) error {
-		if p.of == 0 {
-			return nil
-		}
-		stream, err := h.client.stream.Stream(ctx, pipelines.StreamName)
-		if err != nil {
-			return fmt.Errorf("look at the stream: %w", err)
-		}
-		state := stream.CachedInfo().State
-		width := (state.LastSeq-state.FirstSeq)/p.of + 1
-		from := state.FirstSeq + p.index*width
-		if state.Msgs == 0 || from > state.LastSeq {
-			return nil
-		}
-		return h.client.readBetween(ctx, a, from, min(from+width-1, state.LastSeq))
-	}
-}
-
-// listArchive notes what the archive has by its manifest, and which definitions these are.
-func (h *healer) listArchive(p part) reading {
-	return func(ctx context.Context, a *account) error {
-		err := h.archive.writer.Listed(func(batches []schemas.Batches, rows uint64) {
-			a.archive.With(batches...)
-			a.rows[runOf(batches[0])] += rows
-		})
-		if err != nil || p.of == 0 {
-			return err
-		}
-		if a.defined, err = h.fingerprint(ctx, a); err != nil || a.defined == h.defined {
-			return err
-		}
-		a.definitions = true
-		for message, err := range archived(ctx, h.client.Endpoint.Archive, definitionKinds()...) {
-			if err != nil {
-				continue // of a damaged file the tables seem to lack the batches, so that all is read
-			}
-			if err := a.add(a.archive, message); err != nil {
-				return err
-			}
-		}
-		return ctx.Err()
-	}
-}
-
-// fingerprint tells one state of the definitions in tables and archive from others.
-func (h *healer) fingerprint(ctx context.Context, a *account) (string, error) {
-	var state []string
-	for _, table := range schemas.Tables() {
-		if table.Class != schemas.Definition {
-			continue
-		}
-		sum, err := clickhouse.KeysSum(ctx, h.client.database, table)
-		if err != nil {
-			return "", err
-		}
-		state = append(state, schemas.FormatID(sum))
-	}
-	for _, batches := range a.archive.All() {
-		if table, known := schemas.TableByKind(batches.Kind); known && table.Class == schemas.Definition {
-			state = append(state, batches.String())
-		}
-	}
-	return schemas.FormatID(xxh3.HashString(strings.Join(state, "\n"))), nil
-}
-
-// definitionKinds are those of which the tables keep no batches.
-func definitionKinds() []string {
-	var kinds []string
-	for _, table := range schemas.Tables() {
-		if table.Class == schemas.Definition {
-			kinds = append(kinds, table.Kind())
-		}
-	}
-	return kinds
-}
-
-// setAside takes damaged files out of the archive, of which it reads a part.
-func (h *healer) setAside(ctx context.Context, p part, result *Healing) error {
-	if p.of == 0 {
-		return nil
-	}
-	damaged, err := h.archive.writer.VerifyPart(ctx, p.index, p.of)
-	for _, file := range damaged {
-		what := "a damaged file of the archive was moved to its folder quarantine"
-		if errors.Is(file, fs.ErrNotExist) {
-			what = "a file of the archive was gone"
-		}
-		result.Healed = append(result.Healed, fmt.Sprintf("%s: %v", what, file))
-	}
-	return err
 }
 
 // mend fills each store from the others.
@@ -279,6 +148,9 @@ func (h *healer) tellLeft(ctx context.Context, a *account, result *Healing) {
 	note("the archive lacks ", a.archiveLacks())
 	if h.alone {
 		note("only the tables have ", a.onlyInTables().Without(lost))
+	}
+	if text := h.client.describeVanished(ctx, a); text != "" {
+		result.Left = append(result.Left, "published, and lost before any store had it, publish it again: "+text)
 	}
 	if a.streamDamaged != nil {
 		result.Left = append(result.Left, fmt.Sprintf("the stream is damaged, tables and archive keep what they have of it: %v", a.streamDamaged))

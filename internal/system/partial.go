@@ -21,7 +21,7 @@ func runOf(b schemas.Batches) runOfKind { return runOfKind{b.Kind, b.RunID} }
 // only there the rows of each batch are counted.
 func (c *Client) addPartial(ctx context.Context, a *account) error {
 	for _, kind := range measuredKinds(a.rows) {
-		stored, err := clickhouse.RowCounts(ctx, c.database, kind)
+		stored, err := clickhouse.RowCounts(ctx, c.database, kind, a.partsDamaged...)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func measuredKinds(rows map[runOfKind]uint64) []string {
 }
 
 func (c *Client) addPartialOf(ctx context.Context, a *account, of runOfKind) error {
-	stored, err := clickhouse.BatchRows(ctx, c.database, of.kind, of.run)
+	stored, err := clickhouse.BatchRows(ctx, c.database, of.kind, of.run, a.partsDamaged...)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -160,14 +161,14 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
-	if err := s.reclaimAtStart(ctx, client); err != nil {
+	if err := errors.Join(s.reclaimAtStart(ctx, client), s.tellCut(ctx, client)); err != nil {
 		return errors.Join(err, archive.close())
 	}
 	serve, err := s.server(client)
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
-	rounds := newRounds(&healer{client: client, archive: archive, tables: tables, alone: s.engine != nil}, s.cfg)
+	rounds := newRounds(s.healer(client, archive, tables), s.cfg)
 	heard, err := rounds.listen(client.stream.Conn())
 	if err != nil {
 		return errors.Join(err, archive.close())
@@ -184,10 +185,8 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 			rounds.run(deliverCtx)
 			return nil
 		})
-		group.Go(func() error {
-			s.mendTrend(deliverCtx, client)
-			return nil
-		})
+		group.Go(func() error { return s.keepMark(deliverCtx, client) })
+		group.Go(func() error { return s.mendTrend(deliverCtx, client) })
 		group.Go(func() error { return client.Judge(deliverCtx, s.cfg.Log) })
 	}
 	group.Go(func() error {
@@ -201,6 +200,10 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	err = errors.Join(group.Wait(), archive.close())
 	s.tell(zerolog.InfoLevel, deliveries)
 	return err
+}
+
+func (s *System) healer(client *Client, archive *archive, tables *clickhouse.Writer) *healer {
+	return &healer{client: client, archive: archive, tables: tables, alone: s.engine != nil, since: s.started, told: map[string]bool{}}
 }
 
 // server is what publishes the processes of this host. It has taken their spools, if it is to serve any.

@@ -93,14 +93,14 @@ func (c *Client) trendSteps(ctx context.Context) (uint64, error) {
 
 // mendTrend rebuilds what needs it, at the start and from time to time, until
 // ctx ends. That it cannot is no reason to stop: answers are right without it.
-func (s *System) mendTrend(ctx context.Context, client *Client) {
+func (s *System) mendTrend(ctx context.Context, client *Client) error {
 	tick := time.NewTicker(mendTrendEvery)
 	defer tick.Stop()
 	for {
 		removed, err := client.RebuildTrend(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return
+			return nil
 		case err != nil:
 			s.cfg.Log.Warn().Err(err).Msg("trends are read from the tensors themselves, which is slow")
 		case removed > 0:
@@ -109,7 +109,7 @@ func (s *System) mendTrend(ctx context.Context, client *Client) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return
+			return nil
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/ask"
@@ -33,29 +34,30 @@ func (c *Client) unstored(ctx context.Context, run uint64) (map[uint32]uint64, e
 	if err := c.WaitCurrent(ctx); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	if lost, err = c.lostSteps(ctx, run); err != nil {
-		return nil, err
-	}
-	counts := map[uint32]uint64{}
-	for _, at := range lost {
-		counts[at.Rank]++
-	}
-	return counts, nil
+	return c.lostSteps(ctx, run)
 }
 
-func (c *Client) lostSteps(ctx context.Context, run uint64) ([]pipelines.StepOfRank, error) {
-	var rows []struct {
-		Rank uint32 `ch:"rank"`
-		Step uint32 `ch:"step"`
-	}
-	if err := c.database.Select(ctx, &rows, fmt.Sprintf("SELECT DISTINCT rank, step FROM tap_store.step WHERE run_id = %d", run)); err != nil {
+func (c *Client) lostSteps(ctx context.Context, run uint64) (map[uint32]uint64, error) {
+	var stored []claimRow
+	if err := c.database.Select(ctx, &stored, fmt.Sprintf("SELECT DISTINCT run_id, rank, step FROM tap_store.step WHERE run_id = %d", run)); err != nil {
 		return nil, fmt.Errorf("read which steps are stored: %w", err)
 	}
-	stored := make(map[pipelines.StepOfRank]bool, len(rows))
-	for _, r := range rows {
-		stored[pipelines.StepOfRank(r)] = true
+	lost, err := pipelines.Finished(ctx, c.stream, schemas.FormatID(run))
+	if err != nil {
+		return nil, err
 	}
-	return pipelines.Finished(ctx, c.stream, run, stored)
+	for _, row := range stored {
+		delete(lost, row.claim().Key())
+	}
+	counts := map[uint32]uint64{}
+	for key := range lost {
+		rank, err := strconv.ParseUint(strings.Split(key, ".")[1], 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("key %q of bucket %s: %w", key, pipelines.SourceBucket, err)
+		}
+		counts[uint32(rank)]++
+	}
+	return counts, nil
 }
 
 // Unstored are the counts of some runs as the report completeness takes them.

@@ -2,6 +2,10 @@ package system
 
 import (
 	"context"
+	"errors"
+	"time"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 )
 
 // Verification says how the stream, the tables and the archive stand to each other.
@@ -12,26 +16,39 @@ type Verification struct {
 	TablesLack, ArchiveLacks string
 	TablesDiffer             string // batches of which the tables have another number of rows than the archive
 	OnlyInTables             string // also what others write to the same database
+	Vanished                 string // what was published of files, and no store has
 	StreamDamaged            error  // why the stream cannot be read whole
 	FilesDamaged             []error
+	PartsDamaged             []error // of tables; TablesLack has what lies in them
 }
 
 // Whole says whether nothing is lost and nothing damaged.
 func (v *Verification) Whole() bool {
-	return v.TablesLack+v.TablesDiffer == "" && v.ArchiveLacks+v.OnlyInTables == "" && v.StreamDamaged == nil && len(v.FilesDamaged) == 0
+	return v.TablesLack+v.TablesDiffer == "" && v.ArchiveLacks+v.OnlyInTables+v.Vanished == "" && v.StreamDamaged == nil && len(v.FilesDamaged)+len(v.PartsDamaged) == 0
 }
 
-// Verify reads the whole stream and the whole archive with their checksums, and holds the batches of both and of the tables
+// Verify reads the whole stream, the whole archive and all parts of the tables with their checksums, and holds the batches of both and of the tables
 // against each other. Events may land meanwhile.
 func (c *Client) Verify(ctx context.Context) (*Verification, error) {
-	a, err := c.take(ctx, 10*waitEvery, c.readStream, c.readArchive)
+	a, err := c.take(ctx, 10*waitEvery, c.readParts(c.readStream), c.readArchive)
 	if err != nil {
 		return nil, err
 	}
-	return &Verification{
+	v := &Verification{
 		Stream: a.stream.Count(), Tables: a.tables.Count(), Archive: a.archive.Count(),
 		TablesLack: c.describe(ctx, a.tablesLack()), ArchiveLacks: c.describe(ctx, a.archiveLacks()),
 		TablesDiffer: c.describe(ctx, a.partial),
-		OnlyInTables: c.describe(ctx, a.onlyInTables()), StreamDamaged: a.streamDamaged, FilesDamaged: a.filesDamaged,
-	}, nil
+		OnlyInTables: c.describe(ctx, a.onlyInTables()), Vanished: c.describeVanished(ctx, a), StreamDamaged: a.streamDamaged, FilesDamaged: a.filesDamaged,
+	}
+	if v.TablesLack != "" { // those of which other parts have the rows again are of no interest
+		detached, err := clickhouse.DetachedByEngine(ctx, c.database, time.Unix(0, 0))
+		if err != nil {
+			return nil, err
+		}
+		a.partsDamaged = append(a.partsDamaged, detached...)
+	}
+	for _, d := range a.partsDamaged {
+		v.PartsDamaged = append(v.PartsDamaged, errors.New(d.String()))
+	}
+	return v, nil
 }

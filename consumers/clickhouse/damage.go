@@ -1,0 +1,181 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Damage is a part of a table that cannot be read, or has rows that it must not have.
+type Damage struct{ Table, Part, Reason string }
+
+// String names table and part.
+func (d Damage) String() string {
+	return fmt.Sprintf("part %s of table %s: %s", d.Part, d.Table, d.Reason)
+}
+
+// Filled says whether other places have the rows of the table: users fill that of known exceptions.
+func (d Damage) Filled() bool { return d.Table != schemas.KnownException().Kind() }
+
+// Damaged reads that one of so many shares of the parts of all tables with their checksums, and looks at all of them for
+// columns of other tables and for batches that several have. Parts may be merged meanwhile.
+func Damaged(ctx context.Context, conn driver.Conn, share, shares uint64) ([]Damage, error) {
+	damaged, err := foreign(ctx, conn)
+	if err == nil {
+		damaged, err = appendUnreadable(ctx, conn, damaged, share, shares)
+	}
+	for _, table := range schemas.Tables() {
+		if err == nil && table.Class == schemas.Measurement {
+			damaged, err = appendDoubled(ctx, conn, damaged, table.Kind())
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the parts of the tables: %w", err)
+	}
+	return damaged, nil
+}
+
+// foreign are parts of other tables. The engine takes them, with defaults for the columns that they lack. While a table is
+// being altered, its own parts may have columns that it no longer has.
+func foreign(ctx context.Context, conn driver.Conn) ([]Damage, error) {
+	return parts(ctx, conn, "it has columns of another table", "SELECT DISTINCT table, name FROM system.parts_columns "+
+		"WHERE database = '"+storeDatabase+"' AND active AND (table, column) NOT IN ("+
+		"SELECT table, name FROM system.columns WHERE database = '"+storeDatabase+"') AND table NOT IN ("+
+		"SELECT table FROM system.mutations WHERE database = '"+storeDatabase+"' AND NOT is_done) ORDER BY table, name")
+}
+
+// parts are those that a query returns, with their tables.
+func parts(ctx context.Context, conn driver.Conn, reason, sql string) ([]Damage, error) {
+	var found []Damage
+	err := eachRow(ctx, conn, sql, func(rows driver.Rows) error {
+		d := Damage{Reason: reason}
+		err := rows.Scan(&d.Table, &d.Part)
+		found = append(found, d)
+		return err
+	})
+	return found, err
+}
+
+// appendUnreadable has the engine hold parts and their projections against the checksums that lie beside them.
+func appendUnreadable(ctx context.Context, conn driver.Conn, damaged []Damage, share, shares uint64) ([]Damage, error) {
+	all, err := parts(ctx, conn, "", fmt.Sprintf("SELECT table, name FROM system.parts WHERE database = '%s' AND active "+
+		"AND cityHash64(table, name) %% %d = %d ORDER BY table, name", storeDatabase, shares, share))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range all {
+		sql := "CHECK TABLE " + storeDatabase + ".`" + d.Table + "` PART " + quote(d.Part)
+		err := eachRow(checking(ctx), conn, sql, func(rows driver.Rows) error {
+			var passed uint8
+			err := rows.Scan(&d.Part, &passed, &d.Reason)
+			if passed == 0 {
+				d.Reason, _, _ = strings.Cut(d.Reason, ", Stack trace")
+				damaged = append(damaged, d)
+			}
+			return err
+		})
+		if err != nil && !merged(err) {
+			return nil, err
+		}
+	}
+	return damaged, nil
+}
+
+func checking(ctx context.Context) context.Context {
+	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"check_query_single_value_result": 0}))
+}
+
+// merged says whether a query failed since the part is no longer there.
+func merged(err error) bool {
+	const noSuchDataPart = 232
+	var exception *clickhouse.Exception
+	return errors.As(err, &exception) && exception.Code == noSuchDataPart
+}
+
+// appendDoubled finds copies: one INSERT makes a batch part of one part, and merges leave it in one. Of several the one with
+// the most batches stays.
+func appendDoubled(ctx context.Context, conn driver.Conn, damaged []Damage, table string) ([]Damage, error) {
+	copies, err := parts(ctx, conn, "another part has its batches, too", fmt.Sprintf("SELECT DISTINCT '%[1]s', "+
+		"arrayJoin(arrayPopBack(arrayMap(p -> p.2, arraySort(groupArray((batches, _part)))))) AS part FROM ("+
+		"SELECT _part, run_id, rank, epoch, batch, count(), count() OVER (PARTITION BY _part) AS batches FROM %[2]s.`%[1]s` WHERE %[3]s "+
+		"GROUP BY _part, run_id, rank, epoch, batch) GROUP BY run_id, rank, epoch, batch HAVING count() > 1 ORDER BY part",
+		table, storeDatabase, outside(damaged, table)))
+	return append(damaged, copies...), err
+}
+
+// outside is the condition that a row lies in none of the damaged parts.
+func outside(damaged []Damage, table string) string {
+	var names []string
+	for _, d := range damaged {
+		if d.Table == table {
+			names = append(names, quote(d.Part))
+		}
+	}
+	if len(names) == 0 {
+		return "1"
+	}
+	return "_part NOT IN (" + strings.Join(names, ", ") + ")"
+}
+
+// Detach takes a part out of its table and keeps it in the table's folder detached. One that is no longer there is no error.
+func Detach(ctx context.Context, conn driver.Conn, d Damage) error {
+	err := conn.Exec(ctx, "ALTER TABLE "+storeDatabase+".`"+d.Table+"` DETACH PART "+quote(d.Part))
+	if err != nil && !merged(err) {
+		return fmt.Errorf("detach %v: %w", d, err)
+	}
+	return nil
+}
+
+// DetachedByEngine are the parts that the engine has taken out of the tables by itself since then, as it could not load them.
+func DetachedByEngine(ctx context.Context, conn driver.Conn, since time.Time) ([]Damage, error) {
+	found, err := parts(ctx, conn, "the engine could not load it, and moved it to the table's folder detached", fmt.Sprintf(
+		"SELECT table, name FROM system.detached_parts WHERE database = '%s' AND (reason LIKE '%%broken%%' OR reason = 'unexpected') "+
+			"AND toUnixTimestamp(modification_time) >= %d ORDER BY table, name", storeDatabase, since.Unix()))
+	if err != nil {
+		return nil, fmt.Errorf("look which parts the engine could not load: %w", err)
+	}
+	return found, nil
+}
+
+// Content is how many batches there are of one producer and kind, and how many rows these have.
+type Content struct{ Batches, Rows uint64 }
+
+// Contents are what the tables of measurements have of each producer, by its batches from 0 to 0.
+func Contents(ctx context.Context, conn driver.Conn, damaged ...Damage) (map[schemas.Batches]Content, error) {
+	contents := map[schemas.Batches]Content{}
+	for _, table := range schemas.Tables() {
+		if table.Class != schemas.Measurement {
+			continue
+		}
+		sql := fmt.Sprintf("SELECT run_id, rank, epoch, count(), sum(row_count) FROM ("+
+			"SELECT run_id, rank, epoch, batch, count() AS row_count FROM %s.`%s` WHERE %s GROUP BY run_id, rank, epoch, batch) "+
+			"GROUP BY run_id, rank, epoch", storeDatabase, table.Kind(), outside(damaged, table.Kind()))
+		err := eachRow(ctx, conn, sql, func(rows driver.Rows) error {
+			b, c := schemas.Batches{Kind: table.Kind()}, Content{}
+			err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &c.Batches, &c.Rows)
+			contents[b] = c
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("count the rows of table %s: %w", table.Kind(), err)
+		}
+	}
+	return contents, nil
+}
+
+// PartsOf are the parts that have rows of a producer, for that reason.
+func PartsOf(ctx context.Context, conn driver.Conn, b schemas.Batches, reason string) ([]Damage, error) {
+	found, err := parts(ctx, conn, reason, fmt.Sprintf("SELECT DISTINCT '%[1]s', _part FROM %[2]s.`%[1]s` "+
+		"WHERE run_id = %[3]d AND rank = %[4]d AND epoch = %[5]d ORDER BY _part", b.Kind, storeDatabase, b.RunID, b.Rank, b.Epoch))
+	if err != nil {
+		return nil, fmt.Errorf("find the parts of %v: %w", b, err)
+	}
+	return found, nil
+}

@@ -1,0 +1,63 @@
+package system
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// What the stream lost with its end before any store had it is known by the claims, which the server keeps apart from it.
+
+// stepsQuery is which steps are stored.
+const stepsQuery = `SELECT run_id, rank, step, max(tap_store.step.generation) AS generation FROM tap_store.step GROUP BY run_id, rank, step`
+
+// addVanished notes what was published before the tables were looked at, and is not there. Of a run of which something was
+// refused, or is lost and can be made again, nobody knows which.
+func (c *Client) addVanished(ctx context.Context, a *account) error {
+	var rows []claimRow
+	if err := c.database.Select(ctx, &rows, stepsQuery); err != nil {
+		return fmt.Errorf("read which steps are stored: %w", err)
+	}
+	for _, r := range rows {
+		if key := r.claim().Key(); a.finished[key] <= r.Generation {
+			delete(a.finished, key)
+		}
+	}
+	known := map[string]bool{}
+	for _, b := range append(a.tablesLack().All(), a.refused[databaseConsumer].All()...) {
+		known[schemas.FormatID(b.RunID)] = true
+	}
+	for key := range a.finished {
+		run, _, _ := strings.Cut(key, ".")
+		if !known[run] {
+			a.vanished = append(a.vanished, key)
+		}
+	}
+	slices.Sort(a.vanished)
+	return nil
+}
+
+// describeVanished names runs, and how many steps of ranks of each.
+func (c *Client) describeVanished(ctx context.Context, a *account) string {
+	if len(a.vanished) == 0 {
+		return ""
+	}
+	names, counts := c.namesByID(ctx), map[string]int{}
+	var texts []string
+	for _, key := range a.vanished {
+		run, _, _ := strings.Cut(key, ".")
+		counts[cmp.Or(names[run], run)]++
+	}
+	for run, count := range counts {
+		texts = append(texts, fmt.Sprintf("run %s: %d steps of ranks", run, count))
+	}
+	slices.Sort(texts)
+	if more := len(texts) - mostNamed; more > 0 {
+		texts = append(texts[:mostNamed], fmt.Sprintf("%d more runs", more))
+	}
+	return strings.Join(texts, "; ")
+}
