@@ -106,12 +106,12 @@ func appendDoubled(ctx context.Context, conn driver.Conn, damaged []Damage, tabl
 		"arrayJoin(arrayPopBack(arrayMap(p -> p.2, arraySort(groupArray((batches, _part)))))) AS part FROM ("+
 		"SELECT _part, run_id, rank, epoch, batch, count(), count() OVER (PARTITION BY _part) AS batches FROM %[2]s.`%[1]s` WHERE %[3]s "+
 		"GROUP BY _part, run_id, rank, epoch, batch) GROUP BY run_id, rank, epoch, batch HAVING count() > 1 ORDER BY part",
-		table, storeDatabase, outside(damaged, table)))
+		table, storeDatabase, Outside(damaged, table)))
 	return append(damaged, copies...), err
 }
 
-// outside is the condition that a row lies in none of the damaged parts.
-func outside(damaged []Damage, table string) string {
+// Outside is the condition that a row lies in none of the damaged parts.
+func Outside(damaged []Damage, table string) string {
 	var names []string
 	for _, d := range damaged {
 		if d.Table == table {
@@ -156,7 +156,7 @@ func Contents(ctx context.Context, conn driver.Conn, damaged ...Damage) (map[sch
 		}
 		sql := fmt.Sprintf("SELECT run_id, rank, epoch, count(), sum(row_count) FROM ("+
 			"SELECT run_id, rank, epoch, batch, count() AS row_count FROM %s.`%s` WHERE %s GROUP BY run_id, rank, epoch, batch) "+
-			"GROUP BY run_id, rank, epoch", storeDatabase, table.Kind(), outside(damaged, table.Kind()))
+			"GROUP BY run_id, rank, epoch", storeDatabase, table.Kind(), Outside(damaged, table.Kind()))
 		err := eachRow(ctx, conn, sql, func(rows driver.Rows) error {
 			b, c := schemas.Batches{Kind: table.Kind()}, Content{}
 			err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &c.Batches, &c.Rows)

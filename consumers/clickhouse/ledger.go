@@ -159,7 +159,7 @@ func Held(ctx context.Context, conn driver.Conn, damaged ...Damage) (*schemas.Le
 		if table.Class == schemas.Definition {
 			continue
 		}
-		err := eachRow(ctx, conn, intervalsSQL("tap_store."+table.Name, outside(damaged, table.Kind())), func(rows driver.Rows) error {
+		err := eachRow(ctx, conn, intervalsSQL("tap_store."+table.Name, Outside(damaged, table.Kind())), func(rows driver.Rows) error {
 			b := schemas.Batches{Kind: table.Kind()}
 			err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &b.First, &b.Last)
 			held.Add(b)

@@ -66,7 +66,7 @@ func columnList(table schemas.Table) string {
 // Keys are the keys of all rows of a table of definitions, as KeyHashes has them. What lies in damaged parts does not count.
 func Keys(ctx context.Context, conn driver.Conn, table schemas.Table, damaged ...Damage) (map[uint64]bool, error) {
 	keys := map[uint64]bool{}
-	sql := "SELECT DISTINCT " + strings.Join(table.Key, ", ") + " FROM " + storeDatabase + "." + table.Kind() + " WHERE " + outside(damaged, table.Kind())
+	sql := "SELECT DISTINCT " + strings.Join(table.Key, ", ") + " FROM " + storeDatabase + "." + table.Kind() + " WHERE " + Outside(damaged, table.Kind())
 	err := Each(ctx, conn, sql, func(record arrow.RecordBatch) error {
 		for _, key := range KeyHashes(table, record) {
 			keys[key] = true

@@ -113,11 +113,11 @@ func hasAll(stored map[uint64]bool, keys []uint64) bool {
 	return true
 }
 
-const refusedQuery = `SELECT DISTINCT origin, headers['Nats-Msg-Id'] AS id FROM tap_store.dead_letter`
+const refusedQuery = `SELECT DISTINCT origin, headers['Nats-Msg-Id'] AS id FROM tap_store.dead_letter WHERE `
 
 // addRefused notes what a store can never take: it is no loss.
 func (c *Client) addRefused(ctx context.Context, a *account) error {
-	table, err := c.Table(ctx, refusedQuery, nil)
+	table, err := c.Table(ctx, refusedQuery+clickhouse.Outside(a.partsDamaged, schemas.DeadLetter().Kind()), nil)
 	if err != nil {
 		return fmt.Errorf("look which messages were refused: %w", err)
 	}

@@ -7,19 +7,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // What the stream lost with its end before any store had it is known by the claims, which the server keeps apart from it.
 
 // stepsQuery is which steps are stored.
-const stepsQuery = `SELECT run_id, rank, step, max(tap_store.step.generation) AS generation FROM tap_store.step GROUP BY run_id, rank, step`
+const stepsQuery = `SELECT run_id, rank, step, max(tap_store.step.generation) AS generation FROM tap_store.step WHERE %s GROUP BY run_id, rank, step`
 
 // addVanished notes what was published before the tables were looked at, and is not there. Of a run of which something was
 // refused, or is lost and can be made again, nobody knows which.
 func (c *Client) addVanished(ctx context.Context, a *account) error {
 	var rows []claimRow
-	if err := c.database.Select(ctx, &rows, stepsQuery); err != nil {
+	if err := c.database.Select(ctx, &rows, fmt.Sprintf(stepsQuery, clickhouse.Outside(a.partsDamaged, schemas.Step().Kind()))); err != nil {
 		return fmt.Errorf("read which steps are stored: %w", err)
 	}
 	for _, r := range rows {
