@@ -4,26 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/dev/network"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 const nodes = 3
 
-// cluster is NATS servers that keep replicas for each other.
+// cluster is NATS servers that keep replicas for each other, each a process of its own. What the others send the first one passes
+// through a network, so that it can be split off.
 type cluster struct {
-	options [nodes]*server.Options
-	servers [nodes]*server.Server
+	nodes [nodes]*node
+	first *network.Link
+	url   [nodes]string
 }
 
 // startCluster starts them one after the other. Each has as many routes as the others are, though those of the first lead nowhere:
@@ -31,62 +34,60 @@ type cluster struct {
 func startCluster(tb testing.TB) (*cluster, *stream) {
 	tb.Helper()
 	c := &cluster{}
+	var err error
 	var addresses []string
 	for i := range nodes {
-		routes := []*url.URL{}
-		for j := range nodes - 1 {
-			routes = append(routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", 1+j)})
+		n := &node{Name: fmt.Sprint("node", i), Dir: tb.TempDir(), Port: freePort(tb), ClusterPort: freePort(tb), Routes: []string{"127.0.0.1:1", "127.0.0.1:2"}}
+		if i == 0 {
+			c.first, err = network.Open(context.WithoutCancel(tb.Context()), fmt.Sprintf("127.0.0.1:%d", n.ClusterPort))
+			must(tb, err)
 		}
-		for j, before := range c.servers[:i] {
-			routes[j].Host = before.ClusterAddr().String()
-		}
-		c.options[i] = &server.Options{
-			ServerName: fmt.Sprint("node", i), JetStream: true, StoreDir: tb.TempDir(), Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true,
-			MaxPayload: schemas.MaxMessageBytes + 64<<10, JetStreamMaxStore: 8 << 30, Routes: routes,
-			Cluster: server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: -1},
-		}
-		c.start(tb, i)
-		c.options[i].Port, c.options[i].Cluster.Port = port(c.servers[i].Addr().String()), c.servers[i].ClusterAddr().Port
-		addresses = append(addresses, c.servers[i].ClientURL())
+		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", n.ClusterPort))
+		addresses[0] = c.first.Address()
+		copy(n.Routes, addresses[:i])
+		c.nodes[i], c.url[i] = n, fmt.Sprintf("nats://127.0.0.1:%d", n.Port)
+		n.start(tb)
 	}
 	tb.Cleanup(func() {
-		for _, s := range c.servers {
-			s.Shutdown()
+		for _, n := range c.nodes {
+			n.end(tb, os.Kill)
 		}
+		must(tb, c.first.Close())
 	})
-	conn, err := nats.Connect(strings.Join(addresses, ","), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.Timeout(time.Minute))
+	return c, c.connect(tb, c.url[:]...)
+}
+
+// connect is a client of some of the nodes.
+func (c *cluster) connect(tb testing.TB, urls ...string) *stream {
+	tb.Helper()
+	conn, err := nats.Connect(strings.Join(urls, ","), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.Timeout(time.Minute), nats.IgnoreDiscoveredServers())
 	must(tb, err)
 	tb.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	must(tb, err)
-	return c, &stream{conn: conn, js: js}
+	return &stream{conn: conn, js: js}
 }
 
-func port(address string) (number int) {
-	_, _ = fmt.Sscan(address[strings.LastIndexByte(address, ':')+1:], &number)
-	return number
-}
-
-func (c *cluster) start(tb testing.TB, i int) {
-	tb.Helper()
-	made, err := server.NewServer(c.options[i].Clone())
-	must(tb, err)
-	made.Start()
-	if !made.ReadyForConnections(time.Minute) {
-		tb.Fatalf("%s is not ready after a minute", c.options[i].ServerName)
-	}
-	c.servers[i] = made
-}
-
-// restartLeader stops the server that leads the stream, and starts it again once another one leads.
-func (c *cluster) restartLeader(tb testing.TB, s *stream) {
+// restartLeader ends the server that leads the stream by the signal, and starts it again once another one leads.
+func (c *cluster) restartLeader(tb testing.TB, s *stream, by os.Signal) {
 	tb.Helper()
 	leader := c.leader(tb, s, -1)
-	c.servers[leader].Shutdown()
-	c.servers[leader].WaitForShutdown()
+	c.nodes[leader].end(tb, by)
 	c.leader(tb, s, leader)
-	c.start(tb, leader)
+	c.nodes[leader].start(tb)
 	eventually(tb, "the stream is whole on every server", func() bool { return isWhole(tb, s, pipelines.StreamName) })
+}
+
+// lead has the first server lead the stream.
+func (c *cluster) lead(tb testing.TB, s *stream) {
+	tb.Helper()
+	eventually(tb, "the first server leads", func() bool {
+		if c.leader(tb, s, -1) == 0 {
+			return true
+		}
+		_, _ = s.conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+pipelines.StreamName, []byte(`{"placement":{"preferred":"node0"}}`), 5*time.Second)
+		return c.leader(tb, s, -1) == 0
+	})
 }
 
 // leader is the server that leads the stream, when that is another than the one that did.
@@ -178,41 +179,91 @@ func TestReplicasThatAnAdministratorSetAreKept(t *testing.T) {
 
 func TestALeaderThatEndsTwiceCostsNothingAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	const messages = 400
-	c, s := startCluster(t)
-	cfg := testConfig(t)
-	prepare(t, s, cfg)
-	replicate(t, s)
-	sink := newRecorder()
-	_, stop := deliver(t, s, cfg, sink)
-	p := newPublisher(t, s, cfg)
-	var group errgroup.Group
-	group.Go(func() error {
-		for i := range messages {
-			if err := p.Publish(t.Context(), steps(t, identity(i), 3)); err != nil {
-				return err
+	for name, by := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, s := startCluster(t)
+			load := c.load(t, s, s)
+			for n := range 2 {
+				eventually(t, "messages are stored", func() bool { return load.sink.len() > (n+1)*load.messages/4 })
+				c.restartLeader(t, s, by)
 			}
-			if i%8 == 0 {
-				if err := p.Flush(t.Context()); err != nil {
+			load.requireAllOnce(t, s)
+		})
+	}
+}
+
+// TestTheSmallerSideOfASplitClusterAcknowledgesNothing splits the leader off while messages are published on both sides.
+func TestTheSmallerSideOfASplitClusterAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
+	c, all := startCluster(t)
+	smaller, larger := c.connect(t, c.url[0]), c.connect(t, c.url[1:]...)
+	load := c.load(t, larger, larger, smaller)
+	eventually(t, "messages are stored", func() bool { return load.sink.len() > load.messages/4 })
+	c.lead(t, all)
+	must(t, c.first.Down())
+	c.leader(t, larger, 0)
+	stored := load.sink.len()
+	eventually(t, "the larger side goes on", func() bool { return load.sink.len() > stored+10 })
+	asked, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	refused := steps(t, schemas.Identity{RunID: schemas.RunID("refused"), Epoch: 1}, 1)
+	if ack, err := smaller.js.PublishMsg(asked, &nats.Msg{Subject: refused.Subject(), Header: refused.NATSHeader(), Data: refused.Data}); err == nil {
+		t.Errorf("the smaller side acknowledges: %+v", ack)
+	}
+	must(t, c.first.Up(context.WithoutCancel(t.Context())))
+	load.requireAllOnce(t, larger)
+}
+
+// load is messages that are published and delivered.
+type load struct {
+	messages int
+	sink     *recorder
+	cfg      pipelines.Config
+	stop     func() error
+	group    errgroup.Group
+}
+
+// load publishes to a cluster by several clients, and delivers by one.
+func (c *cluster) load(tb testing.TB, s *stream, publishers ...*stream) *load {
+	tb.Helper()
+	const each = 400
+	l := &load{messages: each * len(publishers), sink: newRecorder(), cfg: testConfig(tb)}
+	prepare(tb, s, l.cfg)
+	replicate(tb, s)
+	_, l.stop = deliver(tb, s, l.cfg, l.sink)
+	for rank, from := range publishers {
+		p := newPublisher(tb, from, l.cfg)
+		var messages []schemas.Message
+		for i := range each {
+			id := identity(i)
+			id.Rank = uint32(rank)
+			messages = append(messages, steps(tb, id, 3))
+		}
+		l.group.Go(func() error {
+			for some := range slices.Chunk(messages, 8) {
+				if err := publishAll(tb.Context(), p, list(some)); err != nil {
 					return err
 				}
 			}
-		}
-		return p.Flush(t.Context())
-	})
-	for n := range 2 {
-		eventually(t, "messages are stored", func() bool { return sink.len() > (n+1)*messages/4 })
-		c.restartLeader(t, s)
+			return nil
+		})
 	}
-	must(t, group.Wait())
-	eventually(t, "all is stored", func() bool { return sink.len() == messages })
-	eventually(t, "all is acknowledged", settled(t, s))
-	if err := stop(); err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	return l
+}
+
+// requireAllOnce waits until the publishers have ended, and checks that each message is stored, and in the stream once.
+func (l *load) requireAllOnce(tb testing.TB, s *stream) {
+	tb.Helper()
+	must(tb, l.group.Wait())
+	eventually(tb, "all is stored", func() bool { return l.sink.len() == l.messages })
+	eventually(tb, "all is acknowledged", settled(tb, s))
+	if err := l.stop(); err != nil && !errors.Is(err, context.Canceled) {
+		tb.Error(err)
 	}
-	kept, err := s.js.Stream(t.Context(), pipelines.StreamName)
-	must(t, err)
-	if n := kept.CachedInfo().State.Msgs; n != messages {
-		t.Errorf("the stream has %d messages, want %d", n, messages)
+	kept, err := s.js.Stream(tb.Context(), pipelines.StreamName)
+	must(tb, err)
+	if n := kept.CachedInfo().State.Msgs; n != uint64(l.messages) {
+		tb.Errorf("the stream has %d messages, want %d", n, l.messages)
 	}
 }
