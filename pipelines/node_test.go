@@ -56,7 +56,9 @@ func beNode(text string) error {
 	if !made.ReadyForConnections(time.Minute) {
 		return fmt.Errorf("%s is not ready after a minute", n.Name)
 	}
-	fmt.Fprintln(os.Stdout, "ready")
+	if _, err := fmt.Fprintln(os.Stdout, "ready"); err != nil {
+		return err
+	}
 	made.WaitForShutdown()
 	return nil
 }

@@ -74,10 +74,10 @@ const writersModules = 50
 
 func newTwoWriters(tb testing.TB, run string) *twoWriters {
 	tb.Helper()
-	root := tb.TempDir()
+	root, now := tb.TempDir(), time.Now() // of both, so that both tell the same of the run
 	return &twoWriters{root: root, writers: []*testbed.Spool{
-		testbed.NewSpool(tb, root, testbed.SpoolOptions{Run: run, Rank: 0, Epoch: 1}),
-		testbed.NewSpool(tb, root, testbed.SpoolOptions{Run: run, Rank: 1, Epoch: 2, SegmentRows: 700}),
+		testbed.NewSpool(tb, root, testbed.SpoolOptions{Run: run, Rank: 0, Epoch: 1, Started: now}),
+		testbed.NewSpool(tb, root, testbed.SpoolOptions{Run: run, Rank: 1, Epoch: 2, SegmentRows: 700, Started: now}),
 	}}
 }
 
@@ -102,7 +102,7 @@ func (p *twoWriters) requireAll(tb testing.TB, u *program.Up, run string) {
 	u.Settle(tb)
 	tensors := int(p.step) * writersModules * 2
 	want := fmt.Sprintf("[[0 %d %d %d] [1 %d %d %d]]", tensors, tensors, p.step, tensors, tensors, p.step)
-	got := fmt.Sprint(u.Query(tb, "SELECT rank, count(), uniqExact(seq), uniqExact(step) FROM tap_store.tensor GROUP BY rank ORDER BY rank"))
+	got := fmt.Sprint(u.Query(tb, "SELECT rank, count(), uniqExact(seq), uniqExact(step) FROM tap_store.tensor WHERE run_id IN (SELECT run_id FROM tap.runs WHERE name = '"+run+"') GROUP BY rank ORDER BY rank"))
 	if got != want {
 		tb.Errorf("rank, tensors, distinct ones, steps: %s, want %s", got, want)
 	}

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -10,25 +11,36 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // forgotten is for how long the stream knows a message at least.
 const forgotten = 100 * time.Millisecond
 
-// TestAStormOfDuplicatesIsStoredOnce publishes each message of two runs twenty times more, to a
-// stream that forgets at once which messages it has: only the sinks know.
+// TestAStormOfDuplicatesIsStoredOnce publishes each message of three runs twenty times more, one time after the other and then twenty
+// publishers at once, to a stream that forgets at once which messages it has: only the sinks know.
 func TestAStormOfDuplicatesIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	const times = 20
 	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms")
 	twoRuns(t, u)
-	want := sums(t, u)
+	u.Publish(t, recorded.Unpack(t, "D_ddp_golden"), "third")
 	js := program.ConnectStream(t, u.Endpoint.NATS)
+	awaitStored(t, js, "clickhouse", "parquet")
+	want := sums(t, u)
 	forgets(t, js)
 	messages := keptMessages(t, js)
 	for range times {
 		publishAgain(t, js, messages)
 		time.Sleep(forgotten + forgotten/2)
+	}
+	var atOnce errgroup.Group
+	for range times {
+		own := program.ConnectStream(t, u.Endpoint.NATS)
+		atOnce.Go(func() error { return publishEach(t.Context(), own, messages) })
+	}
+	if err := atOnce.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	awaitStored(t, js, "clickhouse", "parquet")
 	requireSums(t, u, want)
@@ -43,7 +55,7 @@ func TestAStormOfDuplicatesIsStoredOnce(t *testing.T) {
 	if delivered < 4*len(messages) {
 		t.Errorf("the stream took %d messages, of which %d are different: it was no storm", delivered, len(messages))
 	}
-	t.Logf("%d messages, %d in the stream", len(messages), delivered)
+	t.Logf("%d messages, published %d times; %d in the stream", len(messages), (2*times+1)*len(messages), delivered)
 }
 
 // forgets sets for how long the stream knows which messages it has, to as little as it takes.
@@ -86,14 +98,20 @@ func keptMessages(tb testing.TB, js jetstream.JetStream) (messages []*nats.Msg) 
 // publishAgain sends all of them at once.
 func publishAgain(tb testing.TB, js jetstream.JetStream, messages []*nats.Msg) {
 	tb.Helper()
+	if err := publishEach(tb.Context(), js, messages); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func publishEach(ctx context.Context, js jetstream.JetStream, messages []*nats.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, program.Patience) // for each answer; else it is five seconds
+	defer cancel()
 	var group errgroup.Group
 	for _, m := range messages {
 		group.Go(func() error {
-			_, err := js.PublishMsg(tb.Context(), &nats.Msg{Subject: m.Subject, Data: m.Data, Header: m.Header})
+			_, err := js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Data: m.Data, Header: m.Header})
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		tb.Fatal(err)
-	}
+	return group.Wait()
 }

@@ -25,9 +25,9 @@ type account struct {
 	defined                 string               // the healer's fingerprint of definitions
 	streamDamaged           error
 	filesDamaged            []error
-	finished                map[string]uint32                      // what was published of files, as pipelines.Finished has it
-	vanished                []string                               // of these, what no store has
-	partsDamaged            []clickhouse.Damage                    // of tables; what lies in them does not count
+	finished                map[string]uint32   // what was published of files, as pipelines.Finished has it
+	vanished                []string            // of these, what no store has
+	partsDamaged            []clickhouse.Damage // of tables; what lies in them does not count
 }
 
 func newAccount() *account {

@@ -51,8 +51,12 @@ func ConnectStream(e Endpoint, now func() time.Time) (*Client, error) {
 // connectTimeout is for a machine with far more processes than cores, or hundreds that connect at the same time: the library gives two seconds.
 const connectTimeout = 20 * time.Second
 
+// pingEvery finds out within a minute that the other end of a connection is gone without a word: the third ping without an answer replaces
+// it. The library takes six minutes. A narrow network needs its time too: an answer comes behind all that was sent before.
+const pingEvery = 20 * time.Second
+
 func connectStream(folder Folder, url string) (jetstream.JetStream, error) {
-	options := []nats.Option{nats.Name("tensortap"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.Timeout(connectTimeout)}
+	options := []nats.Option{nats.Name("tensortap"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.Timeout(connectTimeout), nats.PingInterval(pingEvery)}
 	if own := folder.dialer(url); own != nil {
 		options = append(options, nats.SetCustomDialer(own))
 	}

@@ -92,9 +92,9 @@ func (w *way) start(group *errgroup.Group, end func()) {
 		w.broken.Store(err == nil && !w.heard.Load())
 		end()
 		// Let go of whoever still sends: first of what happens to the bytes, then of the sender.
-		for range w.out { //nolint:revive // what comes is lost
+		for range w.out {
 		}
-		for range w.in { //nolint:revive // what comes is lost
+		for range w.in {
 		}
 		return nil
 	})
