@@ -15,7 +15,7 @@ import (
 func RowCounts(ctx context.Context, conn driver.Conn, kind string, damaged ...Damage) (map[uint64]uint64, error) {
 	counts := map[uint64]uint64{}
 	err := eachRow(ctx, conn, fmt.Sprintf("SELECT run_id, sum(row_count) FROM (SELECT run_id, rank, epoch, batch, count() AS row_count "+
-		"FROM %s.%s WHERE %s GROUP BY run_id, rank, epoch, batch) GROUP BY run_id", storeDatabase, kind, outside(damaged, kind)), func(rows driver.Rows) error {
+		"FROM %s.%s WHERE %s GROUP BY run_id, rank, epoch, batch) GROUP BY run_id", storeDatabase, kind, Outside(damaged, kind)), func(rows driver.Rows) error {
 		var run, count uint64
 		err := rows.Scan(&run, &count)
 		counts[run] = count
@@ -31,7 +31,7 @@ func RowCounts(ctx context.Context, conn driver.Conn, kind string, damaged ...Da
 func BatchRows(ctx context.Context, conn driver.Conn, kind string, run uint64, damaged ...Damage) (map[schemas.Batches]uint64, error) {
 	counts := map[schemas.Batches]uint64{}
 	err := eachRow(ctx, conn, fmt.Sprintf("SELECT run_id, rank, epoch, batch, count() FROM %s.%s WHERE run_id = %d AND %s GROUP BY run_id, rank, epoch, batch",
-		storeDatabase, kind, run, outside(damaged, kind)), func(rows driver.Rows) error {
+		storeDatabase, kind, run, Outside(damaged, kind)), func(rows driver.Rows) error {
 		var id schemas.Identity
 		var count uint64
 		err := rows.Scan(&id.RunID, &id.Rank, &id.Epoch, &id.Batch, &count)

@@ -143,39 +143,3 @@ func DetachedByEngine(ctx context.Context, conn driver.Conn, since time.Time) ([
 	}
 	return found, nil
 }
-
-// Content is how many batches there are of one producer and kind, and how many rows these have.
-type Content struct{ Batches, Rows uint64 }
-
-// Contents are what the tables of measurements have of each producer, by its batches from 0 to 0.
-func Contents(ctx context.Context, conn driver.Conn, damaged ...Damage) (map[schemas.Batches]Content, error) {
-	contents := map[schemas.Batches]Content{}
-	for _, table := range schemas.Tables() {
-		if table.Class != schemas.Measurement {
-			continue
-		}
-		sql := fmt.Sprintf("SELECT run_id, rank, epoch, count(), sum(row_count) FROM ("+
-			"SELECT run_id, rank, epoch, batch, count() AS row_count FROM %s.`%s` WHERE %s GROUP BY run_id, rank, epoch, batch) "+
-			"GROUP BY run_id, rank, epoch", storeDatabase, table.Kind(), Outside(damaged, table.Kind()))
-		err := eachRow(ctx, conn, sql, func(rows driver.Rows) error {
-			b, c := schemas.Batches{Kind: table.Kind()}, Content{}
-			err := rows.Scan(&b.RunID, &b.Rank, &b.Epoch, &c.Batches, &c.Rows)
-			contents[b] = c
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("count the rows of table %s: %w", table.Kind(), err)
-		}
-	}
-	return contents, nil
-}
-
-// PartsOf are the parts that have rows of a producer, for that reason.
-func PartsOf(ctx context.Context, conn driver.Conn, b schemas.Batches, reason string) ([]Damage, error) {
-	found, err := parts(ctx, conn, reason, fmt.Sprintf("SELECT DISTINCT '%[1]s', _part FROM %[2]s.`%[1]s` "+
-		"WHERE run_id = %[3]d AND rank = %[4]d AND epoch = %[5]d ORDER BY _part", b.Kind, storeDatabase, b.RunID, b.Rank, b.Epoch))
-	if err != nil {
-		return nil, fmt.Errorf("find the parts of %v: %w", b, err)
-	}
-	return found, nil
-}
