@@ -68,7 +68,7 @@ func (w *Writer) takeIn(ctx context.Context, name string, r *Recovery) error {
 
 // settle makes a file durable that a killed process, or somebody else, left at its place.
 func (w *Writer) settle(name string) error {
-	file, err := os.Open(w.path(name))
+	file, err := w.cfg.Disk.OpenFile(w.path(name), os.O_RDONLY)
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", name, err)
 	}

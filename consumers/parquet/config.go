@@ -3,14 +3,17 @@ package parquet
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // Config says where the archive is and how its files are cut.
 type Config struct {
-	Dir           string // folder of the archive, made when it is not there
-	RowGroupRows  int    // rows after which a row group is closed
-	RowGroupBytes int64  // bytes in memory after which a row group is closed
-	PageBytes     int    // bytes of one column before encoding after which a page is closed
+	Dir           string       // folder of the archive, made when it is not there
+	RowGroupRows  int          // rows after which a row group is closed
+	RowGroupBytes int64        // bytes in memory after which a row group is closed
+	PageBytes     int          // bytes of one column before encoding after which a page is closed
+	Disk          durable.Disk // where Dir is: the system's, unless a test watches it
 }
 
 // DefaultConfig suits an archive of any size on a laptop or a server.

@@ -11,6 +11,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/zeebo/xxh3"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -35,7 +36,7 @@ type draft struct {
 	kind    string
 	run     uint64
 	path    string
-	file    *os.File
+	file    *durable.File
 	size    int64
 	hash    xxh3.Hasher
 	writer  *pq.GenericWriter[any]
@@ -52,7 +53,7 @@ type draft struct {
 
 // newDraft starts a file at path.
 func newDraft(cfg Config, path string, form *form, run uint64) (*draft, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := cfg.Disk.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
@@ -134,9 +135,9 @@ func (d *draft) finish() (entry, error) {
 // discard removes the file.
 func (d *draft) discard() error {
 	if err := d.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return errors.Join(fmt.Errorf("close %s: %w", d.path, err), os.Remove(d.path))
+		return errors.Join(fmt.Errorf("close %s: %w", d.path, err), d.cfg.Disk.Remove(d.path))
 	}
-	return os.Remove(d.path)
+	return d.cfg.Disk.Remove(d.path)
 }
 
 // footerBytes is the length of the footer, from the last 8 bytes of a whole file.

@@ -4,20 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-
-	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // place renames a durable file to its name in the archive, durably.
 func (w *Writer) place(from, name string) error {
 	to := w.path(name)
 	folder := filepath.Dir(to)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := w.cfg.Disk.MkdirAll(folder); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if err := os.Rename(from, to); err != nil {
+	if err := w.cfg.Disk.Rename(from, to); err != nil {
 		return fmt.Errorf("move file into the archive: %w", err)
 	}
 	return w.syncNames(folder)
@@ -28,7 +25,7 @@ func (w *Writer) syncNames(folder string) error {
 	if err := w.syncParents(folder); err != nil {
 		return err
 	}
-	return durable.SyncFolder(folder)
+	return w.cfg.Disk.SyncFolder(folder)
 }
 
 // syncParents makes durable that folder is in the archive, once per process.
@@ -36,7 +33,7 @@ func (w *Writer) syncParents(folder string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ; folder != filepath.Clean(w.cfg.Dir) && !w.synced[folder]; folder = filepath.Dir(folder) {
-		if err := durable.SyncFolder(filepath.Dir(folder)); err != nil {
+		if err := w.cfg.Disk.SyncFolder(filepath.Dir(folder)); err != nil {
 			return err
 		}
 		w.synced[folder] = true
@@ -47,7 +44,7 @@ func (w *Writer) syncParents(folder string) error {
 // remove removes a file that does not count. If that is not possible now, no
 // write succeeds until it is: readers take every file in the folders for rows.
 func (w *Writer) remove(path string) error {
-	err := os.Remove(path)
+	err := w.cfg.Disk.Remove(path)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

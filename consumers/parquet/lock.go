@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // ErrInUse says that another process has the archive open. Its reader tells the user, and does not
@@ -14,8 +16,8 @@ import (
 var ErrInUse = errors.New("archive is in use by another process")
 
 // lockFolder keeps every other process out until the file is closed, or this process ends.
-func lockFolder(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+func lockFolder(disk durable.Disk, dir string) (*durable.File, error) {
+	f, err := disk.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}

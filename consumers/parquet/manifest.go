@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -92,14 +93,14 @@ func parseLine(line []byte) (entry, error) {
 // manifest lists the files of the archive. Lines are only ever added.
 type manifest struct {
 	mu   sync.Mutex
-	file *os.File
+	file *durable.File
 	size int64 // of the lines that are known to be whole
 	torn bool  // there may be bytes behind size
 }
 
 // openManifest opens the manifest for reading and adding.
-func openManifest(path string) (*manifest, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+func openManifest(disk durable.Disk, path string) (*manifest, error) {
+	f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open manifest: %w", err)
 	}

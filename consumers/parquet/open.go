@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -34,10 +33,10 @@ func (r Recovery) Damaged() bool { return r.Quarantined+r.Lost+r.DamagedLines > 
 // its batches are Missing until they are written again. A file that the manifest does not name is
 // read and adopted. No file of the archive is ever removed.
 func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
-	if err := durable.MakeFolder(w.cfg.Dir); err != nil {
+	if err := w.cfg.Disk.MakeFolder(w.cfg.Dir); err != nil {
 		return r, fmt.Errorf("open archive: %w", err)
 	}
-	if w.lock, err = lockFolder(w.cfg.Dir); err != nil {
+	if w.lock, err = lockFolder(w.cfg.Disk, w.cfg.Dir); err != nil {
 		return r, fmt.Errorf("open archive: %w", err)
 	}
 	if r, err = w.recover(ctx); err != nil {
@@ -47,14 +46,14 @@ func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
 }
 
 func (w *Writer) recover(ctx context.Context) (Recovery, error) {
-	if err := errors.Join(os.RemoveAll(w.tmp("")), os.Mkdir(w.tmp(""), 0o700)); err != nil {
+	if err := errors.Join(w.cfg.Disk.RemoveAll(w.tmp("")), w.cfg.Disk.Mkdir(w.tmp(""))); err != nil {
 		return Recovery{}, err
 	}
-	m, err := openManifest(w.path("manifest"))
+	m, err := openManifest(w.cfg.Disk, w.path("manifest"))
 	if err != nil {
 		return Recovery{}, err
 	}
-	if err := durable.SyncFolder(w.cfg.Dir); err != nil {
+	if err := w.cfg.Disk.SyncFolder(w.cfg.Dir); err != nil {
 		return Recovery{}, errors.Join(err, m.close())
 	}
 	w.manifest = m
@@ -159,17 +158,17 @@ func (w *Writer) quarantine(e entry, reason error) error {
 }
 
 func (w *Writer) moveAway(name string) error {
-	if err := durable.MakeFolder(w.path("quarantine")); err != nil {
+	if err := w.cfg.Disk.MakeFolder(w.path("quarantine")); err != nil {
 		return fmt.Errorf("quarantine %s: %w", name, err)
 	}
 	to := w.path("quarantine/" + strings.ReplaceAll(name, "/", "."))
 	for n := 1; exists(to); n++ {
 		to = w.path(fmt.Sprintf("quarantine/%s.%d", strings.ReplaceAll(name, "/", "."), n))
 	}
-	if err := os.Rename(w.path(name), to); err != nil {
+	if err := w.cfg.Disk.Rename(w.path(name), to); err != nil {
 		return fmt.Errorf("quarantine %s: %w", name, err)
 	}
-	return errors.Join(durable.SyncFolder(w.path("quarantine")), durable.SyncFolder(filepath.Dir(w.path(name))))
+	return errors.Join(w.cfg.Disk.SyncFolder(w.path("quarantine")), w.cfg.Disk.SyncFolder(filepath.Dir(w.path(name))))
 }
 
 func exists(path string) bool {

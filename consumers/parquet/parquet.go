@@ -20,10 +20,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -32,7 +32,7 @@ import (
 type Writer struct {
 	folder
 	cfg      Config
-	lock     *os.File
+	lock     *durable.File
 	manifest *manifest
 	ledger   *schemas.Ledger
 	shelves  map[string]*shelf

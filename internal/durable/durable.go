@@ -34,18 +34,21 @@ func WriteFile(path string, content io.Reader) error {
 
 // MakeFolder makes a folder for this user alone, and those above it that are missing. A folder that is there may have been
 // made by a process that was killed before its name was durable, so that is seen to in any case.
-func MakeFolder(path string) error {
+func MakeFolder(path string) error { return Disk{}.MakeFolder(path) }
+
+// MakeFolder is the same on this disk.
+func (d Disk) MakeFolder(path string) error {
 	parent := filepath.Dir(path)
 	wasThere := isFolder(path)
 	if !wasThere {
-		if err := MakeFolder(parent); err != nil {
+		if err := d.MakeFolder(parent); err != nil {
 			return err
 		}
-		if err := os.Mkdir(path, 0o700); err != nil && !isFolder(path) {
+		if err := d.Mkdir(path); err != nil && !isFolder(path) {
 			return fmt.Errorf("make folder: %w", err)
 		}
 	}
-	err := SyncFolder(parent)
+	err := d.SyncFolder(parent)
 	if wasThere && errors.Is(err, fs.ErrPermission) { // what another user keeps to himself he has made himself
 		return nil
 	}
@@ -58,7 +61,13 @@ func isFolder(path string) bool {
 }
 
 // SyncFolder makes the names of the files in a folder durable.
-func SyncFolder(path string) error {
+func SyncFolder(path string) error { return Disk{}.SyncFolder(path) }
+
+// SyncFolder is the same on this disk.
+func (d Disk) SyncFolder(path string) error {
+	if err := d.before(Change{Kind: Sync, Path: path}); err != nil {
+		return fmt.Errorf("sync folder %s: %w", path, err)
+	}
 	folder, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("sync folder: %w", err)
