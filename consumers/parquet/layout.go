@@ -18,8 +18,7 @@ type form struct {
 	columns *columns
 }
 
-func newForm(table schemas.Table) *form {
-	codec := &zstd.Codec{Level: zstd.SpeedFastest}
+func newForm(table schemas.Table, codec *zstd.Codec) *form {
 	return &form{kind: table.Kind(), schema: layout(table, codec), columns: newColumns()}
 }
 

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
 	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -49,7 +51,7 @@ type Writer struct {
 type shelf struct {
 	mu    sync.Mutex
 	table schemas.Table
-	form  *form
+	form  func() *form // made when it is needed first
 }
 
 // New returns a writer for the archive that cfg names. It touches nothing until Open.
@@ -58,8 +60,9 @@ func New(cfg Config) (*Writer, error) {
 		return nil, fmt.Errorf("configure archive: %w", err)
 	}
 	w := &Writer{folder: folder(cfg.Dir), cfg: cfg, ledger: schemas.NewLedger(), shelves: make(map[string]*shelf), synced: make(map[string]bool)}
+	codec := &zstd.Codec{Level: zstd.SpeedFastest} // one for all, since each of its encoders has much memory
 	for _, t := range schemas.Tables() {
-		w.shelves[t.Kind()] = &shelf{table: t, form: newForm(t)}
+		w.shelves[t.Kind()] = &shelf{table: t, form: sync.OnceValue(func() *form { return newForm(t, codec) })}
 	}
 	return w, nil
 }
@@ -124,7 +127,7 @@ func runs(messages []schemas.Message) []uint64 {
 func (w *Writer) writeRun(ctx context.Context, s *shelf, run uint64, messages []schemas.Message, rejected map[int]string) error {
 	for {
 		number := w.next.Add(1)
-		d, err := newDraft(w.cfg, w.tmp(fmt.Sprintf("%012d.parquet", number)), s.form, run)
+		d, err := newDraft(w.cfg, w.tmp(fmt.Sprintf("%012d.parquet", number)), s.form(), run)
 		if err != nil {
 			return err
 		}

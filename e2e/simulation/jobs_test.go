@@ -12,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/tensortap/tensortap/e2e/internal/simulated"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -43,8 +42,8 @@ func (w *world) jobs() *jobs {
 	return j
 }
 
-func (j *jobs) run(ctx context.Context, _ string, door *simulated.Door) {
-	conn, js := j.world.connect(ctx, door)
+func (j *jobs) run(ctx context.Context, l *life) {
+	conn, js := j.world.connect(ctx, l.door)
 	if conn == nil {
 		return
 	}

@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 
@@ -18,7 +19,7 @@ func (w *world) stored(stream string, m simulated.Stored) {
 	case "TAP":
 		w.stream[m.Header.Get(nats.MsgIdHdr)] = true
 	case "TAP_DEAD":
-		w.dead[m.Header.Get("Tap-Stream-Seq")] = true
+		w.dead[strings.TrimPrefix(m.Subject, "dead.")+" "+m.Header.Get("Tap-Stream-Seq")] = true
 	default:
 		w.claimed(m)
 	}
@@ -46,18 +47,22 @@ func (w *world) claimed(m simulated.Stored) {
 }
 
 // acknowledged holds each acknowledgement against what is stored.
-func (w *world) acknowledged(m simulated.Stored, verb string) {
+func (w *world) acknowledged(consumer string, m simulated.Stored, verb string) {
 	if verb == "+TERM" {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
-		if !w.dead[fmt.Sprint(m.Sequence)] {
-			w.failures = append(w.failures, fmt.Sprintf("message %d is ended without a dead letter", m.Sequence))
+		if !w.dead[fmt.Sprint(consumer, " ", m.Sequence)] {
+			w.failures = append(w.failures, fmt.Sprintf("message %d is ended by %s without a dead letter", m.Sequence, consumer))
 		}
 		return
 	}
 	message, err := schemas.ParseMessage(m.Subject, m.Header, m.Data, m.Sequence)
 	if err != nil {
 		w.fail("message %d is acknowledged, though %v", m.Sequence, err)
+		return
+	}
+	if consumer == archive {
+		w.archived(message)
 		return
 	}
 	if definition(message) {
@@ -77,7 +82,7 @@ func (w *world) check() []string {
 	for _, m := range w.server.Messages("TAP") {
 		message, err := schemas.ParseMessage(m.Subject, m.Header, m.Data, m.Sequence)
 		if err != nil {
-			if !w.dead[fmt.Sprint(m.Sequence)] {
+			if !w.dead[fmt.Sprint(tables, " ", m.Sequence)] {
 				w.fail("message %d has no dead letter: %v", m.Sequence, err)
 			}
 			continue
@@ -108,5 +113,6 @@ func (w *world) check() []string {
 			w.fail("%s was published, and is not stored", id)
 		}
 	}
+	w.checkArchive()
 	return w.failures
 }

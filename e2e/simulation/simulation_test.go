@@ -2,11 +2,15 @@ package simulation
 
 import (
 	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/tensortap/tensortap/e2e/internal/simulated"
+	"github.com/tensortap/tensortap/internal/dev/forgetful"
 )
 
 //nolint:gochecknoglobals // flags are
@@ -17,21 +21,25 @@ var (
 
 //nolint:paralleltest // only one world may be at work at a time, see simulated.Forget
 func TestEverythingIsStoredOnceInEverySimulatedWorld(t *testing.T) {
+	dir := forgetful.FastFolder(t)
 	if *oneSeed > 0 {
-		try(t, *oneSeed)
+		try(t, *oneSeed, dir)
 		return
 	}
 	for seed := uint64(1); seed <= uint64(*seeds) && !t.Failed(); seed++ {
-		try(t, seed)
+		try(t, seed, dir)
 	}
 }
 
-// try runs the world of a seed.
-func try(t *testing.T, seed uint64) {
+// try runs the world of a seed. Its files are below a folder.
+func try(t *testing.T, seed uint64, below string) {
 	t.Helper()
 	simulated.Forget()
+	dir := filepath.Join(below, fmt.Sprint(seed))
+	must(t, os.Mkdir(dir, 0o700))
+	defer func() { must(t, os.RemoveAll(dir)) }()
 	synctest.Test(t, func(t *testing.T) {
-		if failures := see(t, seed); len(failures) > 0 {
+		if failures := see(t, seed, dir); len(failures) > 0 {
 			t.Errorf("go test ./e2e/simulation -seed %d:\n%s", seed, strings.Join(failures, "\n"))
 		}
 	})
@@ -41,12 +49,20 @@ func try(t *testing.T, seed uint64) {
 //
 //nolint:paralleltest // likewise
 func TestSeedsThatFoundFaults(t *testing.T) {
+	dir := forgetful.FastFolder(t)
 	for fault, seed := range map[string]uint64{
 		"an insert that waited for long began after the writer had ended all inserts, and its connection broke: it was stored after the look": 2390,
 	} {
 		t.Log(fault)
 		for range 20 {
-			try(t, seed)
+			try(t, seed, dir)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

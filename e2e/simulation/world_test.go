@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,19 +29,27 @@ const (
 	rank     = 3
 )
 
+// Consumers of the stream.
+const (
+	tables  = "clickhouse"
+	archive = "parquet"
+)
+
 // world is one run of the program.
 type world struct {
 	fate     *simulated.Fate
 	dice     *simulated.Dice
 	server   *simulated.Server
 	database *simulated.Database
+	disk     *simulated.Disk // of the archive, if there is one
 	ctx      context.Context //nolint:containedctx // of the test
 	work     sync.WaitGroup
 
 	mutex    sync.Mutex
 	failures []string
-	stream   map[string]bool // ids of messages
-	dead     map[string]bool // sequences of messages with a dead letter
+	stream   map[string]bool          // ids of messages
+	dead     map[string]bool          // consumers and sequences of messages with a dead letter
+	kept     map[schemas.Batches]bool // acknowledged by the archive
 	claims   map[string]source
 	finished map[string]schemas.Message // of jobs that were finished
 	busy     int                        // publishers
@@ -53,12 +62,18 @@ type source struct {
 	Done       bool   `json:"done"`
 }
 
-func newWorld(ctx context.Context, seed uint64) *world {
+func newWorld(ctx context.Context, seed uint64, dir string) *world {
 	fate := &simulated.Fate{Seed: seed, Calm: time.Now().Add(trouble)}
 	w := &world{
-		fate: fate, dice: fate.Of("world"), server: simulated.NewServer(fate), database: simulated.NewDatabase(fate), ctx: ctx,
+		fate: fate, dice: fate.Of("world"), database: simulated.NewDatabase(fate), ctx: ctx, kept: map[schemas.Batches]bool{},
 		stream: map[string]bool{}, dead: map[string]bool{}, claims: map[string]source{}, finished: map[string]schemas.Message{},
 	}
+	consumers := []string{tables}
+	if parts := fate.Of("parts"); parts.Below(2) == 0 {
+		w.disk = simulated.NewDisk(fate, archive, dir)
+		consumers = append(consumers, archive)
+	}
+	w.server = simulated.NewServer(fate, consumers...)
 	w.server.OnStore, w.server.OnAck = w.stored, w.acknowledged
 	return w
 }
@@ -87,51 +102,71 @@ func (w *world) connect(ctx context.Context, door *simulated.Door) (*nats.Conn, 
 	return nil, nil
 }
 
+// life is a process from its start to its end.
+type life struct {
+	name  string
+	door  *simulated.Door
+	crash func() // ends it at once
+	fell  atomic.Bool
+}
+
 // process runs a program until it ends by itself, and again after each kill.
-func (w *world) process(name string, kills int, run func(ctx context.Context, life string, door *simulated.Door)) {
+func (w *world) process(name string, kills int, run func(ctx context.Context, l *life)) {
 	dice := w.fate.Of(name)
-	for life := 0; w.ctx.Err() == nil; life++ {
+	for number := 0; w.ctx.Err() == nil; number++ {
 		ctx, cancel := context.WithCancel(w.ctx)
-		id := fmt.Sprintf("%s %d", name, life)
-		door := w.server.Door(id)
+		l := &life{name: fmt.Sprintf("%s %d", name, number)}
+		l.door = w.server.Door(l.name)
+		l.crash = func() {
+			l.fell.Store(true)
+			l.door.Kill()
+			cancel()
+		}
 		ended := make(chan struct{})
-		w.work.Go(func() { defer close(ended); run(ctx, id, door) })
+		w.work.Go(func() { defer close(ended); run(ctx, l) })
 		var killed <-chan time.Time
-		if life < kills {
+		if number < kills {
 			killed = time.After(dice.Upto(trouble / 2))
 		}
 		select {
 		case <-ended:
 			cancel()
-			return
+			if !l.fell.Load() {
+				return
+			}
 		case <-killed:
-			door.Kill()
-			cancel()
-			time.Sleep(dice.Upto(10 * time.Second))
+			l.crash()
 		}
+		time.Sleep(dice.Upto(10 * time.Second))
 	}
 }
 
 // write runs the writer of the database.
-func (w *world) write(ctx context.Context, life string, door *simulated.Door) {
-	client := w.database.Client(life)
+func (w *world) write(ctx context.Context, l *life) {
+	client := w.database.Client(l.name)
 	stop := context.AfterFunc(ctx, client.Kill)
 	defer stop()
-	conn, js := w.connect(ctx, door)
+	writer, err := clickhouse.New(clickhouse.DefaultConfig(), client)
+	if err != nil {
+		w.fail("writer: %v", err)
+		return
+	}
+	w.deliver(ctx, l, tables, writer)
+}
+
+// deliver brings the stream to a sink.
+func (w *world) deliver(ctx context.Context, l *life, consumer string, sink pipelines.Sink) {
+	conn, js := w.connect(ctx, l.door)
 	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	writer, err := clickhouse.New(clickhouse.DefaultConfig(), client)
+	delivery, err := pipelines.New(config(), js, consumer, sink, zerolog.Nop(), time.Now)
 	if err == nil {
-		var delivery *pipelines.Delivery
-		delivery, err = pipelines.New(config(), js, "clickhouse", writer, zerolog.Nop(), time.Now)
-		if err == nil {
-			err = delivery.Run(ctx)
-		}
+		err = delivery.Run(ctx)
 	}
 	if err != nil {
-		w.fail("writer: %v", err)
+		w.fail("%s: %v", l.name, err)
 	}
 }
 
@@ -162,6 +197,9 @@ func (w *world) run() {
 	w.work.Go(func() { w.outages("server", w.server.Kill) })
 	w.work.Go(func() { w.outages("database", w.database.Kill) })
 	w.work.Go(func() { w.process("writer", w.dice.Below(3), w.write) })
+	if w.disk != nil {
+		w.work.Go(func() { w.process(archive, w.fate.Of("archive").Below(3), w.archive) })
+	}
 	for i := range 2 {
 		w.busy++
 		jobs := w.jobs()
@@ -203,9 +241,9 @@ func (w *world) idle() bool {
 }
 
 // see runs the world of a seed, and returns what is wrong with it. It must be called in a bubble.
-func see(t *testing.T, seed uint64) []string {
+func see(t *testing.T, seed uint64, dir string) []string {
 	t.Helper()
-	w := newWorld(context.WithoutCancel(t.Context()), seed)
+	w := newWorld(context.WithoutCancel(t.Context()), seed, dir)
 	w.run()
 	return w.check()
 }

@@ -15,6 +15,7 @@ const ackWait = time.Minute
 
 // consumer is the durable consumer of the stream. The server's mutex guards it.
 type consumer struct {
+	name    string
 	server  *Server
 	log     *log
 	next    uint64 // delivered so far
@@ -107,7 +108,7 @@ func (c *consumer) deliver(sequence uint64, now time.Time) bool {
 		}
 		m := c.log.messages[sequence-1]
 		c.tries[sequence]++
-		reply := fmt.Sprintf("$JS.ACK.TAP.clickhouse.%d.%d.%d.%d.%d", c.tries[sequence], sequence, c.number+1, m.Time.UnixNano(), uint64(len(c.log.messages))-sequence)
+		reply := fmt.Sprintf("$JS.ACK.TAP.%s.%d.%d.%d.%d.%d", c.name, c.tries[sequence], sequence, c.number+1, m.Time.UnixNano(), uint64(len(c.log.messages))-sequence)
 		sent := p.link.deliverAs(p.inbox, m.Subject, reply, m.Header, m.Data)
 		if !sent {
 			p.expired = true // nobody listens there any more
@@ -137,7 +138,7 @@ func (c *consumer) acknowledge(m *nats.Msg) {
 		delete(c.pending, sequence)
 		c.done[sequence] = true
 		c.history = append(c.history, event{at: time.Now(), done: sequence})
-		c.server.OnAck(c.log.messages[sequence-1], verb)
+		c.server.OnAck(c.name, c.log.messages[sequence-1], verb)
 	}
 }
 

@@ -18,13 +18,13 @@ type Server struct {
 
 	// OnStore is told each message that a stream keeps, and OnAck each that a consumer is done with.
 	OnStore func(stream string, m Stored)
-	OnAck   func(m Stored, verb string)
+	OnAck   func(consumer string, m Stored, verb string)
 
-	mutex    sync.Mutex
-	down     bool
-	links    map[*link]bool
-	logs     map[string]*log
-	consumer *consumer
+	mutex     sync.Mutex
+	down      bool
+	links     map[*link]bool
+	logs      map[string]*log
+	consumers []*consumer
 }
 
 // Stored is a message of a stream.
@@ -46,13 +46,17 @@ type log struct {
 
 const duplicateWindow = 10 * time.Minute
 
-// NewServer makes a server whose streams are there, and empty.
-func NewServer(fate *Fate) *Server {
+// NewServer makes a server whose streams and consumers are there, and empty.
+func NewServer(fate *Fate, consumers ...string) *Server {
 	s := &Server{fate: fate, dice: fate.Of("server"), links: map[*link]bool{}, logs: map[string]*log{}}
 	for _, name := range []string{"TAP", "TAP_DEAD", "KV_tap_sources"} {
 		s.logs[name] = &log{name: name, last: map[string]uint64{}, ids: map[string]uint64{}}
 	}
-	s.consumer = &consumer{server: s, log: s.logs["TAP"], pending: map[uint64]time.Time{}, done: map[uint64]bool{}, tries: map[uint64]int{}}
+	for _, name := range consumers {
+		s.consumers = append(s.consumers, &consumer{
+			name: name, server: s, log: s.logs["TAP"], pending: map[uint64]time.Time{}, done: map[uint64]bool{}, tries: map[uint64]int{},
+		})
+	}
 	return s
 }
 
@@ -72,7 +76,9 @@ func (s *Server) remove(l *link) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	delete(s.links, l)
-	s.consumer.leave(l)
+	for _, c := range s.consumers {
+		c.leave(l)
+	}
 }
 
 // Kill ends the server, which starts again after a while. A consumer's state is synced now and then, not each time: some
@@ -81,7 +87,9 @@ func (s *Server) Kill(away time.Duration) {
 	s.mutex.Lock()
 	links := s.links
 	s.down, s.links = true, map[*link]bool{}
-	s.consumer.restore(s.dice.Upto(3 * time.Second))
+	for _, c := range s.consumers {
+		c.restore(s.dice.Upto(3 * time.Second))
+	}
 	s.mutex.Unlock()
 	for l := range links {
 		l.cut()
@@ -102,7 +110,9 @@ func (s *Server) Run(stop <-chan struct{}) {
 			return
 		case <-tick.C:
 			s.mutex.Lock()
-			s.consumer.tick()
+			for _, c := range s.consumers {
+				c.tick()
+			}
 			s.mutex.Unlock()
 		}
 	}
@@ -115,11 +125,31 @@ func (s *Server) Messages(stream string) []Stored {
 	return append([]Stored(nil), s.logs[stream].messages...)
 }
 
-// Pending is the number of messages that the consumer is not done with.
+// Pending is the number of messages that the consumers are not done with.
 func (s *Server) Pending() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return len(s.consumer.log.messages) - len(s.consumer.done)
+	pending := 0
+	for _, c := range s.consumers {
+		pending += len(c.log.messages) - len(c.done)
+	}
+	return pending
+}
+
+// consumer is the one of that name.
+func (s *Server) consumer(name string) *consumer {
+	for _, c := range s.consumers {
+		if c.name == name {
+			return c
+		}
+	}
+	return &consumer{log: &log{}} // nobody's: what it is told has no effect
+}
+
+func (s *Server) push() {
+	for _, c := range s.consumers {
+		c.push()
+	}
 }
 
 func (s *Server) handle(l *link, m *nats.Msg) {
@@ -128,9 +158,9 @@ func (s *Server) handle(l *link, m *nats.Msg) {
 	answer := ""
 	switch {
 	case strings.HasPrefix(m.Subject, "$JS.ACK."):
-		s.consumer.acknowledge(m)
+		s.consumer(strings.Split(m.Subject, ".")[3]).acknowledge(m)
 	case strings.HasPrefix(m.Subject, "$JS.API.CONSUMER.MSG.NEXT."):
-		s.consumer.ask(l, m)
+		s.consumer(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]).ask(l, m)
 		return
 	case strings.HasPrefix(m.Subject, "$JS.API."):
 		answer = s.api(m)
@@ -140,7 +170,7 @@ func (s *Server) handle(l *link, m *nats.Msg) {
 	if m.Reply != "" {
 		l.deliver(m.Reply, nil, "", []byte(answer))
 	}
-	s.consumer.push()
+	s.push()
 }
 
 func (s *Server) logOf(subject string) *log {
@@ -184,10 +214,10 @@ func (s *Server) api(m *nats.Msg) string {
 	case "STREAM.MSG":
 		return s.lastOf(words[3], m.Data)
 	case "CONSUMER.RESET":
-		s.consumer.reset()
-		return `{"stream_name":"TAP","name":"clickhouse","created":"2026-01-01T00:00:00Z","config":{},"reset_seq":1}`
+		s.consumer(words[3]).reset()
+		return fmt.Sprintf(`{"stream_name":"TAP","name":%q,"created":"2026-01-01T00:00:00Z","config":{},"reset_seq":1}`, words[3])
 	case "CONSUMER.CREATE":
-		return `{"stream_name":"TAP","name":"clickhouse","created":"2026-01-01T00:00:00Z","config":{}}`
+		return fmt.Sprintf(`{"stream_name":"TAP","name":%q,"created":"2026-01-01T00:00:00Z","config":{}}`, words[3])
 	}
 	return `{"error":{"code":404,"err_code":10000,"description":"not simulated"}}`
 }
@@ -210,7 +240,7 @@ func (s *Server) Inject(m *nats.Msg) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.store(m)
-	s.consumer.push()
+	s.push()
 }
 
 // Close ends all connections.

@@ -62,7 +62,7 @@ func Thorough() bool { return os.Getenv(allEnv) != "" }
 
 func (r *Recording) recover(tb testing.TB, check func(dir string, m *Moment), wanted func(i int) bool) {
 	tb.Helper()
-	disk, moments, dir := newDisk(), 0, filepath.Join(fastFolder(tb), "disk")
+	disk, moments, dir := newDisk(), 0, filepath.Join(FastFolder(tb), "disk")
 	disk.named = r.Named
 	var marks []string
 	for i, op := range r.operations {
@@ -87,8 +87,8 @@ func (r *Recording) recover(tb testing.TB, check func(dir string, m *Moment), wa
 	tb.Logf("recovered %d times from %d operations", moments, len(r.operations))
 }
 
-// fastFolder is one in memory if there is some: what recovers syncs a lot, and that is tried elsewhere.
-func fastFolder(tb testing.TB) string {
+// FastFolder is one in memory if there is some: what recovers syncs a lot, and that is tried elsewhere.
+func FastFolder(tb testing.TB) string {
 	tb.Helper()
 	const memory, least = "/dev/shm", 32 << 20
 	var disk unix.Statfs_t
