@@ -7,7 +7,10 @@
 // repository.
 package schemas
 
-import "strconv"
+import (
+	"strconv"
+	"sync"
+)
 
 // Class tells how rows of a table are kept exactly once.
 type Class uint8
@@ -119,10 +122,17 @@ func Tables() []Table {
 
 // TableByKind returns the table of that kind, and whether there is one.
 func TableByKind(kind string) (Table, bool) {
-	for _, t := range Tables() {
-		if t.Kind() == kind {
-			return t, true
-		}
-	}
-	return Table{}, false
+	t, known := byKind()[kind]
+	return t, known
 }
+
+// byKind is asked for each message; to make all tables takes longer than to look at one.
+//
+//nolint:gochecknoglobals // what it holds is the same for all
+var byKind = sync.OnceValue(func() map[string]Table {
+	tables := map[string]Table{}
+	for _, t := range Tables() {
+		tables[t.Kind()] = t
+	}
+	return tables
+})
