@@ -22,22 +22,29 @@ func (w *Writer) place(from, name string) error {
 
 // syncNames makes durable that a folder is in the archive, and the names in it.
 func (w *Writer) syncNames(folder string) error {
-	if err := w.syncParents(folder); err != nil {
+	w.mu.Lock()
+	err := w.syncParents(folder)
+	w.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	return w.cfg.Disk.SyncFolder(folder)
 }
 
-// syncParents makes durable that folder is in the archive, once per process.
+// syncParents makes durable that folder is in the archive, once per process. Those above it come first: if one of them
+// fails, the next call begins there again. The mutex is held.
 func (w *Writer) syncParents(folder string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for ; folder != filepath.Clean(w.cfg.Dir) && !w.synced[folder]; folder = filepath.Dir(folder) {
-		if err := w.cfg.Disk.SyncFolder(filepath.Dir(folder)); err != nil {
-			return err
-		}
-		w.synced[folder] = true
+	if folder == filepath.Clean(w.cfg.Dir) || w.synced[folder] {
+		return nil
 	}
+	parent := filepath.Dir(folder)
+	if err := w.syncParents(parent); err != nil {
+		return err
+	}
+	if err := w.cfg.Disk.SyncFolder(parent); err != nil {
+		return err
+	}
+	w.synced[folder] = true
 	return nil
 }
 
