@@ -102,6 +102,13 @@ func (s *holding) waitBelow(ctx context.Context, limit int) {
 	}
 }
 
+// count is the number of messages.
+func (s *holding) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.items)
+}
+
 // replies are the addresses of the messages of that life held since before.
 func (s *holding) replies(life int64, before time.Time) []string {
 	s.mu.Lock()

@@ -52,6 +52,16 @@ func (d *Delivery) rewind(ctx context.Context) {
 	}
 }
 
+// fetchMissed makes the server deliver at once what it has sent and this process never got. It would do so after AckWait, which
+// it measures by its time of day: set back by hours, it would wait for as long.
+func (d *Delivery) fetchMissed(ctx context.Context, consumer jetstream.Consumer) {
+	info, err := consumer.Info(ctx)
+	if err == nil && info.NumAckPending > d.holding.count() {
+		d.log.Warn().Int("missed_messages", info.NumAckPending-d.holding.count()).Msg("messages that were sent did not come, asking for them again")
+		d.rewind(ctx)
+	}
+}
+
 // drink reads until there is no room for more or nothing came for long, which
 // is nil, or until the subscription fails.
 func (d *Delivery) drink(ctx context.Context, sub *subscription, to chan<- *held, again *backoff) error {
@@ -63,6 +73,7 @@ func (d *Delivery) drink(ctx context.Context, sub *subscription, to chan<- *held
 	for d.holding.size() < d.cfg.Deliver.HeldBytes {
 		msg, err := next(ctx, messages, idle)
 		if errors.Is(err, errSilent) {
+			d.fetchMissed(ctx, sub.consumer)
 			break
 		}
 		if err != nil {

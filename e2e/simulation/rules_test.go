@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -86,6 +87,10 @@ func (w *world) check() []string {
 				w.fail("message %d has no dead letter: %v", m.Sequence, err)
 			}
 			continue
+		}
+		const day = int64(24 * time.Hour)
+		if h := message.Header; h.MinEventTimeNs/day != h.MaxEventTimeNs/day {
+			w.fail("message %s spans two days, from %d to %d", message.ID(), h.MinEventTimeNs, h.MaxEventTimeNs)
 		}
 		if definition(message) {
 			continue

@@ -42,6 +42,7 @@ type world struct {
 	server   *simulated.Server
 	database *simulated.Database
 	disk     *simulated.Disk // of the archive, if there is one
+	jumps    bool            // clocks do
 	ctx      context.Context //nolint:containedctx // of the test
 	work     sync.WaitGroup
 
@@ -69,11 +70,16 @@ func newWorld(ctx context.Context, seed uint64, dir string) *world {
 		stream: map[string]bool{}, dead: map[string]bool{}, claims: map[string]source{}, finished: map[string]schemas.Message{},
 	}
 	consumers := []string{tables}
-	if parts := fate.Of("parts"); parts.Below(2) == 0 {
+	parts := fate.Of("parts")
+	if parts.Below(2) == 0 {
 		w.disk = simulated.NewDisk(fate, archive, dir)
 		consumers = append(consumers, archive)
 	}
 	w.server = simulated.NewServer(fate, consumers...)
+	w.jumps = parts.Below(2) == 0
+	if w.jumps {
+		w.server.Now = fate.Clock("server", 10*time.Minute).Now
+	}
 	w.server.OnStore, w.server.OnAck = w.stored, w.acknowledged
 	return w
 }
@@ -82,6 +88,14 @@ func (w *world) fail(format string, args ...any) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.failures = append(w.failures, fmt.Sprintf(format, args...))
+}
+
+// clock is that of a process.
+func (w *world) clock(name string) func() time.Time {
+	if !w.jumps {
+		return time.Now
+	}
+	return w.fate.Clock(name, 100*time.Hour).Now
 }
 
 // connect is what a process does first.
@@ -161,7 +175,7 @@ func (w *world) deliver(ctx context.Context, l *life, consumer string, sink pipe
 		return
 	}
 	defer conn.Close()
-	delivery, err := pipelines.New(config(), js, consumer, sink, zerolog.Nop(), time.Now)
+	delivery, err := pipelines.New(config(), frugal{js}, consumer, sink, zerolog.Nop(), w.clock(l.name))
 	if err == nil {
 		err = delivery.Run(ctx)
 	}

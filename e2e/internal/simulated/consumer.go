@@ -83,7 +83,7 @@ func (c *consumer) tick() {
 
 // push gives to the pulls what there is: first what is to be delivered again.
 func (c *consumer) push() {
-	now := time.Now()
+	now := c.server.Now().Round(0)
 	for sequence := uint64(1); sequence <= c.next; sequence++ {
 		deadline, pending := c.pending[sequence]
 		if c.done[sequence] || pending && now.Before(deadline) {
@@ -114,11 +114,11 @@ func (c *consumer) deliver(sequence uint64, now time.Time) bool {
 			p.expired = true // nobody listens there any more
 			continue
 		}
-		c.history = append(c.history, event{at: now, next: sequence, from: c.number})
+		c.history = append(c.history, event{at: time.Now(), next: sequence, from: c.number})
 		c.number++
 		c.pending[sequence] = now.Add(ackWait)
 		p.left--
-		p.last = now
+		p.last = time.Now()
 		return true
 	}
 	return false
@@ -133,7 +133,7 @@ func (c *consumer) acknowledge(m *nats.Msg) {
 	}
 	switch verb := string(m.Data); verb {
 	case "+WPI":
-		c.pending[sequence] = time.Now().Add(ackWait)
+		c.pending[sequence] = c.server.Now().Round(0).Add(ackWait)
 	case "+ACK", "+TERM":
 		delete(c.pending, sequence)
 		c.done[sequence] = true

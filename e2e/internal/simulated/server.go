@@ -16,6 +16,8 @@ type Server struct {
 	fate *Fate
 	dice *Dice
 
+	// Now is the server's time of day, by which it remembers ids and waits for acknowledgements.
+	Now func() time.Time
 	// OnStore is told each message that a stream keeps, and OnAck each that a consumer is done with.
 	OnStore func(stream string, m Stored)
 	OnAck   func(consumer string, m Stored, verb string)
@@ -48,7 +50,7 @@ const duplicateWindow = 10 * time.Minute
 
 // NewServer makes a server whose streams and consumers are there, and empty.
 func NewServer(fate *Fate, consumers ...string) *Server {
-	s := &Server{fate: fate, dice: fate.Of("server"), links: map[*link]bool{}, logs: map[string]*log{}}
+	s := &Server{fate: fate, dice: fate.Of("server"), Now: time.Now, links: map[*link]bool{}, logs: map[string]*log{}}
 	for _, name := range []string{"TAP", "TAP_DEAD", "KV_tap_sources"} {
 		s.logs[name] = &log{name: name, last: map[string]uint64{}, ids: map[string]uint64{}}
 	}
@@ -191,14 +193,14 @@ func (s *Server) store(m *nats.Msg) string {
 	if l == nil {
 		return ""
 	}
-	id := m.Header.Get(nats.MsgIdHdr)
-	if known := l.ids[id]; id != "" && known > 0 && time.Since(l.messages[known-1].Time) < duplicateWindow {
+	id, now := m.Header.Get(nats.MsgIdHdr), s.Now().Round(0)
+	if known := l.ids[id]; id != "" && known > 0 && now.Sub(l.messages[known-1].Time) < duplicateWindow {
 		return fmt.Sprintf(`{"stream":%q,"seq":%d,"duplicate":true}`, l.name, known)
 	}
 	if want := m.Header.Get(nats.ExpectedLastSubjSeqHdr); want != "" && want != strconv.FormatUint(l.last[m.Subject], 10) {
 		return fmt.Sprintf(`{"stream":%q,"seq":0,"error":{"code":400,"err_code":10071,"description":"wrong last sequence: %d"}}`, l.name, l.last[m.Subject])
 	}
-	kept := Stored{Subject: m.Subject, Header: m.Header, Data: m.Data, Sequence: uint64(len(l.messages) + 1), Time: time.Now()}
+	kept := Stored{Subject: m.Subject, Header: m.Header, Data: m.Data, Sequence: uint64(len(l.messages) + 1), Time: now}
 	l.messages = append(l.messages, kept)
 	l.last[m.Subject], l.ids[id] = kept.Sequence, kept.Sequence
 	s.OnStore(l.name, kept)
@@ -213,6 +215,8 @@ func (s *Server) api(m *nats.Msg) string {
 		return fmt.Sprintf(`{"type":"io.nats.jetstream.api.v1.stream_info_response","config":{"name":%q,"max_msgs_per_subject":1,"allow_atomic":false},"created":"2026-01-01T00:00:00Z","state":{}}`, words[2])
 	case "STREAM.MSG":
 		return s.lastOf(words[3], m.Data)
+	case "CONSUMER.INFO":
+		return fmt.Sprintf(`{"stream_name":"TAP","name":%q,"created":"2026-01-01T00:00:00Z","config":{},"num_ack_pending":%d}`, words[3], len(s.consumer(words[3]).pending))
 	case "CONSUMER.RESET":
 		s.consumer(words[3]).reset()
 		return fmt.Sprintf(`{"stream_name":"TAP","name":%q,"created":"2026-01-01T00:00:00Z","config":{},"reset_seq":1}`, words[3])
