@@ -75,7 +75,10 @@ func (w *world) acknowledged(consumer string, m simulated.Stored, verb string) {
 }
 
 // definition says whether the message carries no identity into its table.
-func definition(m schemas.Message) bool { return m.Header.Kind == schemas.DeadLetter().Kind() }
+func definition(m schemas.Message) bool {
+	table, _ := schemas.TableByKind(m.Header.Kind)
+	return table.Class == schemas.Definition
+}
 
 // check holds the tables against the stream, and against what publishers were told.
 func (w *world) check() []string {
@@ -119,5 +122,6 @@ func (w *world) check() []string {
 		}
 	}
 	w.checkArchive()
+	w.checkTapped()
 	return w.failures
 }

@@ -8,6 +8,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,6 +44,8 @@ type world struct {
 	database *simulated.Database
 	disk     *simulated.Disk // of the archive, if there is one
 	jumps    bool            // clocks do
+	spools   string          // folder of the spools, if there is an agent
+	tapped   *tapped
 	ctx      context.Context //nolint:containedctx // of the test
 	work     sync.WaitGroup
 
@@ -77,6 +80,9 @@ func newWorld(ctx context.Context, seed uint64, dir string) *world {
 	}
 	w.server = simulated.NewServer(fate, consumers...)
 	w.jumps = parts.Below(2) == 0
+	if parts.Below(4) == 0 {
+		w.spools = filepath.Join(dir, "spools")
+	}
 	if w.jumps {
 		w.server.Now = fate.Clock("server", 10*time.Minute).Now
 	}
@@ -203,7 +209,8 @@ func (w *world) outages(name string, kill func(time.Duration)) {
 }
 
 // run lets the world go through its trouble and then to its end.
-func (w *world) run() {
+func (w *world) run(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.ctx = ctx
 	stop := make(chan struct{})
@@ -213,6 +220,9 @@ func (w *world) run() {
 	w.work.Go(func() { w.process("writer", w.dice.Below(3), w.write) })
 	if w.disk != nil {
 		w.work.Go(func() { w.process(archive, w.fate.Of("archive").Below(3), w.archive) })
+	}
+	if w.spools != "" {
+		w.tap(t)
 	}
 	for i := range 2 {
 		w.busy++
@@ -258,6 +268,6 @@ func (w *world) idle() bool {
 func see(t *testing.T, seed uint64, dir string) []string {
 	t.Helper()
 	w := newWorld(context.WithoutCancel(t.Context()), seed, dir)
-	w.run()
+	w.run(t)
 	return w.check()
 }

@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -62,6 +63,7 @@ type Config struct {
 	Stream   Stream
 	Tell     func(text string) // gets a line about each process served; calls may overlap
 	Now      func() time.Time
+	Disk     durable.Disk // what is written down goes there: to the system's, unless a test watches it
 
 	ScanEvery      time.Duration // interval of looking for new processes, and of the agent's own signs of life
 	PollEvery      time.Duration // how often a process's records are looked at

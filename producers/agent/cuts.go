@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // window is the records that are published together. It is on disk before the first of its messages leaves, so that a
@@ -44,11 +46,11 @@ type cutEntry struct {
 // be written on a full disk, too, and not over the last one.
 type cuts struct {
 	epoch    uint64 // of the process
-	logs     [2]*os.File
+	logs     [2]*durable.File
 	now      int    // the file in use, whose records have the greatest turn
 	turn     uint64 // of the records in it; others are of an earlier use
 	size     int64  // of these records
-	position *os.File
+	position *durable.File
 
 	checkpoint *state   // the last
 	windows    []window // behind it
@@ -68,24 +70,24 @@ var errFull = errors.New("the disk is full")
 // errUnknownCuts says that nobody knows which records were published, and in which messages.
 var errUnknownCuts = errors.New("what was published of it is not known, since its files cuts, cuts-other and position are damaged, lost or of another process: put them back, or remove the folder")
 
-func openCuts(in *os.Root, epoch uint64) (*cuts, error) {
+func openCuts(disk durable.Disk, in *os.Root, epoch uint64) (*cuts, error) {
 	c := &cuts{epoch: epoch}
-	if err := c.open(in); err != nil {
+	if err := c.open(disk, in); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-func (c *cuts) open(in *os.Root) (err error) {
+func (c *cuts) open(disk durable.Disk, in *os.Root) (err error) {
 	for i, name := range []string{cutsFile, otherCutsFile} {
-		if c.logs[i], err = openFile(in, name, os.O_RDWR|os.O_CREATE); err != nil {
+		if c.logs[i], err = openOn(disk, in, name); err != nil {
 			return err
 		}
 		if err := c.load(i); err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 	}
-	if c.position, err = openFile(in, positionFile, os.O_RDWR|os.O_CREATE); err != nil {
+	if c.position, err = openOn(disk, in, positionFile); err != nil {
 		return err
 	}
 	if c.acknowledged() > c.last() {
@@ -93,6 +95,11 @@ func (c *cuts) open(in *os.Root) (err error) {
 	}
 	err = errors.Join(takeRoom(c.logs[0], cutsRoom), takeRoom(c.logs[1], cutsRoom), takeRoom(c.position, positionBytes))
 	return errors.Join(err, c.settle(in))
+}
+
+func openOn(disk durable.Disk, in *os.Root, name string) (*durable.File, error) {
+	const flag = os.O_RDWR | os.O_CREATE
+	return disk.Open(name, flag, func() (*os.File, error) { return openFile(in, name, flag) })
 }
 
 // settle makes durable what the next windows build on: the names of the files, which nobody else syncs, and a last record
@@ -107,7 +114,7 @@ func (c *cuts) settle(in *os.Root) error {
 }
 
 // takeRoom fills the file with zeros up to the size, as far as the disk has room.
-func takeRoom(file *os.File, size int64) error {
+func takeRoom(file *durable.File, size int64) error {
 	info, err := file.Stat()
 	if err != nil || info.Size() >= size {
 		return err
@@ -250,7 +257,7 @@ func (c *cuts) checksum(number []byte) uint32 {
 
 func (c *cuts) close() error {
 	var all []error
-	for _, file := range []*os.File{c.logs[0], c.logs[1], c.position} {
+	for _, file := range []*durable.File{c.logs[0], c.logs[1], c.position} {
 		if file != nil {
 			all = append(all, file.Close())
 		}

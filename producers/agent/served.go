@@ -184,7 +184,7 @@ func (s *served) open(ctx context.Context) error {
 	if s.publisher, err = s.cfg.Stream.NewPublisher(); err != nil {
 		return err
 	}
-	if s.cuts, err = openCuts(s.in, header.load().Epoch); err != nil {
+	if s.cuts, err = openCuts(s.cfg.Disk, s.in, header.load().Epoch); err != nil {
 		return err
 	}
 	id := schemas.Identity{RunID: s.start.RunID, Rank: s.start.Rank, Epoch: s.start.Epoch}
