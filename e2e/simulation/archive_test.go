@@ -31,7 +31,7 @@ func (w *world) archive(ctx context.Context, l *life) {
 // open opens the archive as soon as the disk allows, and holds it against what was acknowledged.
 func (w *world) open(ctx context.Context, mount *simulated.Mount) *parquet.Writer {
 	cfg := parquet.DefaultConfig()
-	cfg.Dir, cfg.Disk = mount.Dir, mount.Disk()
+	cfg.Dir, cfg.Disk, cfg.PageBytes = mount.Dir, mount.Disk(), 4<<10 // each column has a buffer of that size
 	for ctx.Err() == nil {
 		writer, err := parquet.New(cfg)
 		if err != nil {

@@ -51,7 +51,7 @@ type world struct {
 
 	mutex    sync.Mutex
 	failures []string
-	stream   map[string]bool          // ids of messages
+	stream   map[string][]byte        // what has which id
 	dead     map[string]bool          // consumers and sequences of messages with a dead letter
 	kept     map[schemas.Batches]bool // acknowledged by the archive
 	claims   map[string]source
@@ -70,17 +70,17 @@ func newWorld(ctx context.Context, seed uint64, dir string) *world {
 	fate := &simulated.Fate{Seed: seed, Calm: time.Now().Add(trouble)}
 	w := &world{
 		fate: fate, dice: fate.Of("world"), database: simulated.NewDatabase(fate), ctx: ctx, kept: map[schemas.Batches]bool{},
-		stream: map[string]bool{}, dead: map[string]bool{}, claims: map[string]source{}, finished: map[string]schemas.Message{},
+		stream: map[string][]byte{}, dead: map[string]bool{}, claims: map[string]source{}, finished: map[string]schemas.Message{},
 	}
 	consumers := []string{tables}
 	parts := fate.Of("parts")
-	if parts.Below(2) == 0 {
+	if parts.Below(3) == 0 {
 		w.disk = simulated.NewDisk(fate, archive, dir)
 		consumers = append(consumers, archive)
 	}
 	w.server = simulated.NewServer(fate, consumers...)
 	w.jumps = parts.Below(2) == 0
-	if parts.Below(4) == 0 {
+	if parts.Below(8) == 0 {
 		w.spools = filepath.Join(dir, "spools")
 	}
 	if w.jumps {
