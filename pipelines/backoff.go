@@ -10,6 +10,7 @@ import (
 // and is jittered so that many waiters do not come back at once.
 type backoff struct {
 	least, most time.Duration
+	jitter      Jitter
 	failures    int
 }
 
@@ -20,7 +21,10 @@ func (b *backoff) next() time.Duration {
 		pause = min(pause, doubled)
 	}
 	b.failures++
-	return pause/2 + rand.N(pause/2+1)
+	if b.jitter == nil {
+		return pause/2 + rand.N(pause/2+1)
+	}
+	return pause/2 + b.jitter(pause/2+1)
 }
 
 // reset is for after a success.

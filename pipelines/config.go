@@ -55,6 +55,7 @@ type PublishConfig struct {
 	RetryMin       time.Duration // first pause after a failure
 	RetryMax       time.Duration // longest pause
 	SpillDir       string        // folder for messages that no stream takes
+	Jitter         Jitter        // of the pauses
 }
 
 // DeliverConfig has the limits of a Delivery.
@@ -68,7 +69,11 @@ type DeliverConfig struct {
 	RetryMin   time.Duration // first pause after a failed write
 	RetryMax   time.Duration // longest pause
 	LogEvery   time.Duration // least time between two log lines about the same outage
+	Jitter     Jitter        // of the pauses
 }
+
+// Jitter is a random time below a limit, so that many who wait for the same do not all come at once. Nil is chance.
+type Jitter func(below time.Duration) time.Duration
 
 // DefaultConfig suits one machine. Publish.SpillDir is empty: the caller knows the data folder.
 func DefaultConfig() Config {

@@ -21,7 +21,7 @@ const (
 // delivered them again anyway.
 func (d *Delivery) confirm(ctx context.Context, items []*held, verb string) {
 	until := d.now().Add(d.cfg.Stream.AckWait)
-	again := backoff{least: d.cfg.Deliver.RetryMin, most: d.cfg.Deliver.RetryMax}
+	again := backoff{least: d.cfg.Deliver.RetryMin, most: d.cfg.Deliver.RetryMax, jitter: d.cfg.Deliver.Jitter}
 	for {
 		replies := d.current(items)
 		d.metrics.unconfirmed.Add(int64(len(items) - len(replies)))

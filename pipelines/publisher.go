@@ -65,7 +65,7 @@ func NewPublisher(cfg PublishConfig, js jetstream.JetStream, now func() time.Tim
 	}
 	p := &Publisher{
 		cfg: cfg, js: own, now: now, onState: onState, metrics: &Metrics{},
-		turn: make(chan struct{}, 1), retry: backoff{least: cfg.RetryMin, most: cfg.RetryMax},
+		turn: make(chan struct{}, 1), retry: backoff{least: cfg.RetryMin, most: cfg.RetryMax, jitter: cfg.Jitter},
 	}
 	p.turn <- struct{}{}
 	return p, nil

@@ -25,7 +25,7 @@ type subscription struct {
 func (d *Delivery) receive(ctx context.Context, to chan<- *held) error {
 	d.rewind(ctx)
 	var sub subscription
-	again := backoff{least: d.cfg.Deliver.RetryMin, most: d.cfg.Deliver.RetryMax}
+	again := backoff{least: d.cfg.Deliver.RetryMin, most: d.cfg.Deliver.RetryMax, jitter: d.cfg.Deliver.Jitter}
 	for ctx.Err() == nil {
 		err := d.drink(ctx, &sub, to, &again)
 		switch {

@@ -22,7 +22,7 @@ func (p *Publisher) putAside(ctx context.Context, e *outgoing, reason string) er
 		Origin: originPublisher, Subject: e.wire.Subject, Header: e.wire.Header, Data: e.wire.Data,
 		Reason: reason, TimeNs: p.now().UnixNano(),
 	}
-	again := backoff{least: p.cfg.RetryMin, most: p.cfg.RetryMax}
+	again := backoff{least: p.cfg.RetryMin, most: p.cfg.RetryMax, jitter: p.cfg.Jitter}
 	for {
 		path, err := letter.spill(p.cfg.SpillDir)
 		if err == nil {

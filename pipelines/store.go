@@ -123,7 +123,7 @@ func (d *Delivery) newOutage(log zerolog.Logger) *outage {
 	cfg := d.cfg.Deliver
 	return &outage{
 		log: log, now: d.now, metrics: d.metrics, every: cfg.LogEvery,
-		again: backoff{least: cfg.RetryMin, most: cfg.RetryMax},
+		again: backoff{least: cfg.RetryMin, most: cfg.RetryMax, jitter: cfg.Jitter},
 	}
 }
 

@@ -80,7 +80,7 @@ func (w *world) agent(ctx context.Context, l *life) {
 	cfg.Disk, cfg.PollEvery, cfg.CheckpointRows, cfg.BatchRows = hand.Disk(), 200*time.Millisecond, 40, 8
 	cfg.Stream = agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) {
-			return pipelines.NewPublisher(config().Publish, js, now, nil)
+			return pipelines.NewPublisher(w.config(l).Publish, js, now, nil)
 		},
 		Admit:  func(context.Context, agent.Start) (uint32, error) { return 0, nil },
 		Finish: func(context.Context, agent.Start, bool) error { return nil },

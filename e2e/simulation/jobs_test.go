@@ -48,7 +48,7 @@ func (j *jobs) run(ctx context.Context, l *life) {
 		return
 	}
 	defer conn.Close()
-	publisher, err := pipelines.NewPublisher(config().Publish, js, j.world.clock(l.name), nil)
+	publisher, err := pipelines.NewPublisher(j.world.config(l).Publish, js, j.world.clock(l.name), nil)
 	if err != nil {
 		j.world.fail("publisher: %v", err)
 		return

@@ -17,6 +17,7 @@ import (
 func (w *world) stored(stream string, m simulated.Stored) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	_, _ = fmt.Fprintln(w.history, time.Now().UnixNano(), stream, m.Sequence, m.Subject)
 	switch stream {
 	case "TAP":
 		id := m.Header.Get(nats.MsgIdHdr)
@@ -55,6 +56,9 @@ func (w *world) claimed(m simulated.Stored) {
 
 // acknowledged holds each acknowledgement against what is stored.
 func (w *world) acknowledged(consumer string, m simulated.Stored, verb string) {
+	w.mutex.Lock()
+	_, _ = fmt.Fprintln(w.history, time.Now().UnixNano(), consumer, m.Sequence, verb)
+	w.mutex.Unlock()
 	if verb == "+TERM" {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()

@@ -8,6 +8,8 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"hash"
+	"hash/fnv"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -51,6 +53,7 @@ type world struct {
 
 	mutex    sync.Mutex
 	failures []string
+	history  hash.Hash64              // of what was stored and acknowledged, and when
 	stream   map[string][]byte        // what has which id
 	dead     map[string]bool          // consumers and sequences of messages with a dead letter
 	kept     map[schemas.Batches]bool // acknowledged by the archive
@@ -70,11 +73,11 @@ func newWorld(ctx context.Context, seed uint64, dir string) *world {
 	fate := &simulated.Fate{Seed: seed, Calm: time.Now().Add(trouble)}
 	w := &world{
 		fate: fate, dice: fate.Of("world"), database: simulated.NewDatabase(fate), ctx: ctx, kept: map[schemas.Batches]bool{},
-		stream: map[string][]byte{}, dead: map[string]bool{}, claims: map[string]source{}, finished: map[string]schemas.Message{},
+		history: fnv.New64a(), stream: map[string][]byte{}, dead: map[string]bool{}, claims: map[string]source{}, finished: map[string]schemas.Message{},
 	}
 	consumers := []string{tables}
 	parts := fate.Of("parts")
-	if parts.Below(3) == 0 {
+	if parts.Below(2) == 0 {
 		w.disk = simulated.NewDisk(fate, archive, dir)
 		consumers = append(consumers, archive)
 	}
@@ -107,7 +110,7 @@ func (w *world) clock(name string) func() time.Time {
 // connect is what a process does first.
 func (w *world) connect(ctx context.Context, door *simulated.Door) (*nats.Conn, jetstream.JetStream) {
 	for ctx.Err() == nil {
-		conn, err := nats.Connect("nats://simulated:4222", nats.InProcessServer(door), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond),
+		conn, err := nats.Connect("nats://simulated:4222", nats.InProcessServer(door), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0, 0),
 			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 		if err != nil {
 			time.Sleep(time.Second)
@@ -181,7 +184,7 @@ func (w *world) deliver(ctx context.Context, l *life, consumer string, sink pipe
 		return
 	}
 	defer conn.Close()
-	delivery, err := pipelines.New(config(), frugal{js}, consumer, sink, zerolog.Nop(), w.clock(l.name))
+	delivery, err := pipelines.New(w.config(l), frugal{js}, consumer, sink, zerolog.Nop(), w.clock(l.name))
 	if err == nil {
 		err = delivery.Run(ctx)
 	}
@@ -190,8 +193,11 @@ func (w *world) deliver(ctx context.Context, l *life, consumer string, sink pipe
 	}
 }
 
-func config() pipelines.Config {
+// config is that of a process.
+func (w *world) config(l *life) pipelines.Config {
 	cfg := pipelines.DefaultConfig()
+	cfg.Deliver.Jitter = w.fate.Of("pauses of " + l.name).Upto
+	cfg.Publish.Jitter = cfg.Deliver.Jitter
 	cfg.Publish.SpillDir = "none"
 	return cfg
 }
@@ -264,10 +270,11 @@ func (w *world) idle() bool {
 	return w.busy == 0 && !time.Now().Before(w.fate.Calm) && w.server.Pending() == 0
 }
 
-// see runs the world of a seed, and returns what is wrong with it. It must be called in a bubble.
-func see(t *testing.T, seed uint64, dir string) []string {
+// see runs the world of a seed, and returns the sum of its history, and what is wrong with it. It must be called in a bubble.
+func see(t *testing.T, seed uint64, dir string) (history uint64, failures []string) {
 	t.Helper()
 	w := newWorld(context.WithoutCancel(t.Context()), seed, dir)
 	w.run(t)
-	return w.check()
+	failures = w.check()
+	return w.history.Sum64(), failures
 }
