@@ -110,7 +110,7 @@ fuzz: ## every decoder under random input, FUZZ_MINUTES each
 SEEDS ?= 1000000
 
 .PHONY: simulation
-simulation: ## SEEDS worlds, a million if not given, of publishers, stream, writer and database in one process: two hours; -seed N repeats one
+simulation: ## SEEDS worlds, a million if not given, of publishers, agent, stream, writers, database and disk in one process: hours; -seed N repeats one
 	go test -count=1 -timeout 0 ./e2e/simulation -seeds $(SEEDS)
 
 # The commit that the bench holds this program against, by turns.

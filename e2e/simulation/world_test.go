@@ -1,7 +1,8 @@
-// Package simulation runs the program's own publishers, claims, delivery and writer in one process, over a simulated
-// clock, a simulated NATS server behind the real client, and a simulated database. Each world comes from a seed, which
-// decides what goes wrong and when: connections that break in the middle of a message, answers that are lost, requests
-// that are executed late, kills of every process, a stream that forgets acknowledgements, messages that cannot be stored.
+// Package simulation runs the program's own publishers, claims, agent, delivery and the writers of tables and archive in one
+// process, over a simulated clock, a simulated NATS server behind the real client, a simulated database and a simulated
+// disk. Each world comes from a seed, which decides what takes part, and what goes wrong and when: connections that break
+// in the middle of a message, answers that are lost, requests that are executed late, kills of every process, a stream
+// that forgets acknowledgements, messages that cannot be stored, a disk that refuses, tears and forgets, clocks that jump.
 // In each world everything is stored exactly once in the end, and nothing is acknowledged before.
 package simulation
 

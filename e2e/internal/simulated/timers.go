@@ -17,5 +17,5 @@ var timers struct{ pool sync.Pool } //nolint:gochecknoglobals // it is the clien
 // bubble may be at work at a time.
 func Forget() {
 	timers.pool = sync.Pool{}
-	parquet.Zstd = zstd.Codec{} //nolint:reassign // it is the only way to its decoders
+	parquet.Zstd = zstd.Codec{}
 }

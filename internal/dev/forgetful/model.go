@@ -59,7 +59,7 @@ func (m *Model) find(path string) uint64 {
 	return node
 }
 
-func (m *Model) add(path string, folder bool) { //nolint:revive // flag-parameter: two kinds of nodes
+func (m *Model) add(path string, folder bool) {
 	above := m.find(filepath.Dir(path))
 	if above == 0 || m.find(path) != 0 {
 		return
