@@ -11,5 +11,6 @@ import (
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(1000)
+	debug.SetMemoryLimit(256 << 20)
 	os.Exit(m.Run())
 }
