@@ -138,7 +138,7 @@ func (s *soak) damageStream(<-chan struct{}) error {
 	if err := s.stored(); err != nil {
 		return err
 	}
-	if err := program.Await(2*time.Minute, "the stream to hold all batches that tables and archive hold", s.storesAgree); err != nil {
+	if err := program.Await(30*time.Minute, "the stream to hold all batches that tables and archive hold", s.storesAgree); err != nil {
 		return err
 	}
 	block, err := s.anyFile(blocksOfStream)

@@ -55,7 +55,7 @@ func (p *parts) process(args ...string) *program.Up {
 }
 
 func (p *parts) startUp() error {
-	up := p.process("up", "--archive-age", "500ms")
+	up := p.process("up", "--archive-age", "5s")
 	err := up.Start()
 	p.set(&p.up, up)
 	return err
