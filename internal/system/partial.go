@@ -18,20 +18,24 @@ type runOfKind struct {
 func runOf(b schemas.Batches) runOfKind { return runOfKind{b.Kind, b.RunID} }
 
 // addPartial notes the batches of which the tables have another number of rows than the archive. Sums tell where to look:
-// only there the rows of each batch are counted.
+// only there the rows of each batch are counted, and the archive is read once for all runs.
 func (c *Client) addPartial(ctx context.Context, a *account) error {
 	for _, kind := range measuredKinds(a.rows) {
 		stored, err := clickhouse.RowCounts(ctx, c.database, kind, a.partsDamaged...)
 		if err != nil {
 			return err
 		}
+		counts := map[schemas.Batches]uint64{}
 		for of, count := range a.rows {
-			if of.kind != kind || stored[of.run] == count {
+			if of.kind != kind || stored[of.run] == count || stored[of.run] == 0 {
 				continue
 			}
-			if err := c.addPartialOf(ctx, a, of); err != nil {
+			if err := c.countBatches(ctx, a, of, counts); err != nil {
 				return err
 			}
+		}
+		if err := c.addPartialOf(ctx, a, kind, counts); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -47,7 +51,8 @@ func measuredKinds(rows map[runOfKind]uint64) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-func (c *Client) addPartialOf(ctx context.Context, a *account, of runOfKind) error {
+// countBatches adds how many rows the tables have of each batch of a run, unless together they are those of the archive.
+func (c *Client) countBatches(ctx context.Context, a *account, of runOfKind, counts map[schemas.Batches]uint64) error {
 	stored, err := clickhouse.BatchRows(ctx, c.database, of.kind, of.run, a.partsDamaged...)
 	if err != nil {
 		return err
@@ -58,18 +63,25 @@ func (c *Client) addPartialOf(ctx context.Context, a *account, of runOfKind) err
 			sum += count
 		}
 	}
-	if sum == a.rows[of] {
+	if sum != a.rows[of] {
+		maps.Copy(counts, stored)
+	}
+	return nil
+}
+
+func (c *Client) addPartialOf(ctx context.Context, a *account, kind string, counts map[schemas.Batches]uint64) error {
+	if len(counts) == 0 {
 		return nil
 	}
-	for message, err := range archived(ctx, c.Endpoint.Archive, of.kind) {
+	for message, err := range archived(ctx, c.Endpoint.Archive, kind) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil || message.Header.Identity.RunID != of.run {
+		if err != nil {
 			continue // who reads the checksums names damaged files
 		}
-		batch := schemas.BatchOf(of.kind, message.Header.Identity)
-		if count := stored[batch]; count > 0 && count != uint64(message.Header.Rows) { //nolint:gosec // at least 1
+		batch := schemas.BatchOf(kind, message.Header.Identity)
+		if count := counts[batch]; count > 0 && count != uint64(message.Header.Rows) { //nolint:gosec // at least 1
 			a.partial.Add(batch)
 		}
 	}
