@@ -26,31 +26,28 @@ func (c *Client) source() *store.Source {
 
 // unstored counts, rank by rank, the steps of a run that were published from files and are not stored.
 func (c *Client) unstored(ctx context.Context, run uint64) (map[uint32]uint64, error) {
-	lost, err := c.lostSteps(ctx, run)
-	if err != nil || len(lost) == 0 {
-		return nil, err
-	}
-	// They may have been published since the tables were looked at. What is behind for longer is not stored, indeed.
-	if err := c.WaitCurrent(ctx); err != nil && ctx.Err() != nil {
-		return nil, err
-	}
-	return c.lostSteps(ctx, run)
-}
-
-func (c *Client) lostSteps(ctx context.Context, run uint64) (map[uint32]uint64, error) {
-	var stored []claimRow
-	if err := c.database.Select(ctx, &stored, fmt.Sprintf("SELECT DISTINCT run_id, rank, step FROM tap_store.step WHERE run_id = %d", run)); err != nil {
-		return nil, fmt.Errorf("read which steps are stored: %w", err)
-	}
 	lost, err := pipelines.Finished(ctx, c.stream, schemas.FormatID(run))
 	if err != nil {
 		return nil, err
 	}
-	for _, row := range stored {
-		delete(lost, row.claim().Key())
+	ofRun := fmt.Sprintf("run_id = %d", run)
+	if err := c.removeStored(ctx, lost, ofRun); err != nil || len(lost) == 0 {
+		return nil, err
 	}
+	// They may be on their way. What is behind for longer is not stored, indeed.
+	if err := c.WaitCurrent(ctx); err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	if err := c.removeStored(ctx, lost, ofRun); err != nil {
+		return nil, err
+	}
+	return countRanks(lost)
+}
+
+// countRanks counts the keys of each rank.
+func countRanks(keys map[string]uint32) (map[uint32]uint64, error) {
 	counts := map[uint32]uint64{}
-	for key := range lost {
+	for key := range keys {
 		rank, err := strconv.ParseUint(strings.Split(key, ".")[1], 10, 32)
 		if err != nil {
 			return nil, fmt.Errorf("key %q of bucket %s: %w", key, pipelines.SourceBucket, err)

@@ -19,14 +19,8 @@ const stepsQuery = `SELECT run_id, rank, step, max(tap_store.step.generation) AS
 // addVanished notes what was published before the tables were looked at, and is not there. Of a run of which something was
 // refused, or is lost and can be made again, nobody knows which.
 func (c *Client) addVanished(ctx context.Context, a *account) error {
-	var rows []claimRow
-	if err := c.database.Select(ctx, &rows, fmt.Sprintf(stepsQuery, clickhouse.Outside(a.partsDamaged, schemas.Step().Kind()))); err != nil {
-		return fmt.Errorf("read which steps are stored: %w", err)
-	}
-	for _, r := range rows {
-		if key := r.claim().Key(); a.finished[key] <= r.Generation {
-			delete(a.finished, key)
-		}
+	if err := c.removeStored(ctx, a.finished, clickhouse.Outside(a.partsDamaged, schemas.Step().Kind())); err != nil {
+		return err
 	}
 	known := map[string]bool{}
 	for _, b := range append(a.tablesLack().All(), a.refused[databaseConsumer].All()...) {
@@ -39,6 +33,24 @@ func (c *Client) addVanished(ctx context.Context, a *account) error {
 		}
 	}
 	slices.Sort(a.vanished)
+	return nil
+}
+
+// removeStored leaves of what was published, by key with the greatest generation, what no row of the tables under that
+// condition has.
+func (c *Client) removeStored(ctx context.Context, published map[string]uint32, where string) error {
+	if len(published) == 0 {
+		return nil
+	}
+	var rows []claimRow
+	if err := c.database.Select(ctx, &rows, fmt.Sprintf(stepsQuery, where)); err != nil {
+		return fmt.Errorf("read which steps are stored: %w", err)
+	}
+	for _, r := range rows {
+		if key := r.claim().Key(); published[key] <= r.Generation {
+			delete(published, key)
+		}
+	}
 	return nil
 }
 
