@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,8 @@ func (d Damage) String() string {
 	return fmt.Sprintf("part %s of table %s: %s", d.Part, d.Table, d.Reason)
 }
 
-// Filled says whether other places have the rows of the table: users fill that of known exceptions.
-func (d Damage) Filled() bool { return d.Table != schemas.KnownException().Kind() }
+// Filled says whether other places have the rows of a table: users fill that of known exceptions.
+func Filled(table string) bool { return table != schemas.KnownException().Kind() }
 
 // Damaged reads that one of so many shares of the parts of all tables with their checksums, and looks at all of them for
 // columns of other tables and for batches that several have. Parts may be merged meanwhile.
@@ -90,6 +91,17 @@ func appendUnreadable(ctx context.Context, conn driver.Conn, damaged []Damage, s
 
 func checking(ctx context.Context) context.Context {
 	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"check_query_single_value_result": 0}))
+}
+
+// Unreadable says whether a query failed over damaged files of a table.
+func Unreadable(err error) bool {
+	var exception *clickhouse.Exception
+	return errors.As(err, &exception) && slices.Contains([]int32{
+		32, 33, // ATTEMPT_TO_READ_AFTER_EOF, CANNOT_READ_ALL_DATA
+		40, 246, 271, 432, // CHECKSUM_DOESNT_MATCH, CORRUPTED_DATA, CANNOT_DECOMPRESS, UNKNOWN_CODEC
+		76, 107, 226, 227, // CANNOT_OPEN_FILE, FILE_DOESNT_EXIST, NO_FILE_IN_DATA_PART, BAD_SIZE_OF_FILE_IN_DATA_PART
+		117, // INCORRECT_DATA
+	}, exception.Code)
 }
 
 // merged says whether a query failed since the part is no longer there.

@@ -172,6 +172,10 @@ func damagedParts() []damage {
 		{name: "table, bit flipped", files: largestParts("tensor", "site"), spoil: each("data.bin", flipBit), verify: found, heal: again, always: true},
 		{name: "table, bit flipped while stopped", stopped: true, files: largestParts("step"), spoil: each("data.bin", flipBit), verify: found, heal: again},
 		{name: "table, projection, bit flipped", files: largestParts("tensor"), spoil: each("ledger.proj/data.bin", flipBit), verify: found, heal: again},
+		{
+			name: "table, projection, bit flipped while stopped", stopped: true, files: largestParts("tensor"), spoil: each("ledger.proj/data.bin", flipBit),
+			start: "a damaged part was moved to the folder detached of its table: part ",
+		},
 		{name: "table, cut short", files: largestParts("op"), spoil: each("data.bin", cutInHalf), verify: found, heal: moved},
 		{
 			name: "table, cut short while stopped", stopped: true, files: largestParts("tensor", "run"), spoil: each("data.bin", cutInHalf),

@@ -43,7 +43,7 @@ func (h *healer) setPartsAside(ctx context.Context, p part, result *Healing) err
 // detach moves parts away that other places have the rows of, and names the others.
 func (h *healer) detach(ctx context.Context, damaged []clickhouse.Damage, result *Healing) error {
 	for _, d := range damaged {
-		if !h.alone || !d.Filled() {
+		if !h.alone || !clickhouse.Filled(d.Table) {
 			result.Left = append(result.Left, fmt.Sprintf("the tables are damaged: %v", d))
 			continue
 		}

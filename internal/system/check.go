@@ -16,40 +16,49 @@ type part struct{ index, of uint64 }
 
 // check holds the ledgers of tables and archive against each other, reads that part of the archive and of the stream with
 // checksums, and the definitions where they are others than at the last check. Where more lacks than the last healing left,
-// it heals.
+// or damage to a part that it did not read keeps it from an answer, it heals. Beside an error stands what was done before it.
 func (h *healer) check(ctx context.Context, p part) (*Healing, error) {
 	result := &Healing{}
+	wanting, err := h.look(ctx, p, result)
+	if err != nil {
+		wanting = h.alone && clickhouse.Unreadable(err)
+	}
+	if !wanting {
+		return result, err
+	}
+	whole, err := h.heal(ctx)
+	whole.Healed = append(result.Healed, whole.Healed...)
+	return whole, err
+}
+
+// look takes away what is damaged, and says what is not whole, and whether a healing may mend some of that.
+func (h *healer) look(ctx context.Context, p part, result *Healing) (bool, error) {
 	if err := h.setAside(ctx, p, result); err != nil {
-		return nil, err
+		return false, err
 	}
-	moved := len(result.Healed)
+	files := len(result.Healed)
 	if err := h.setPartsAside(ctx, p, result); err != nil {
-		return nil, err
+		return false, err
 	}
-	moved = len(result.Healed) - moved
+	moved := len(result.Healed) > files
 	a, err := h.client.take(ctx, caughtUpEvery, h.readPart(p), h.listArchive(p))
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	h.tellLeft(ctx, a, result)
+	h.tellLack(ctx, a, result)
+	wanting := moved || slices.ContainsFunc(result.Left, func(text string) bool { return !slices.Contains(h.left, text) })
+	h.tellLost(ctx, a, result)
 	if len(result.Left) == 0 {
 		h.defined = a.defined
 	}
-	if moved == 0 && !slices.ContainsFunc(result.Left, func(text string) bool { return !slices.Contains(h.left, text) }) {
-		return result, nil
-	}
-	whole, err := h.heal(ctx)
-	if err == nil {
-		whole.Healed = append(result.Healed, whole.Healed...)
-	}
-	return whole, err
+	return wanting, nil
 }
 
 // start is the first check: quick, by ledgers alone, unless archive or tables are known to be damaged.
 func (h *healer) start(ctx context.Context) (*Healing, error) {
 	detached, err := clickhouse.DetachedByEngine(ctx, h.client.database, h.since)
 	if err != nil {
-		return nil, err
+		return &Healing{}, err
 	}
 	if h.archive.damaged || len(detached) > 0 {
 		return h.heal(ctx)
@@ -106,7 +115,7 @@ func (h *healer) listArchive(p part) reading {
 func (h *healer) fingerprint(ctx context.Context, a *account) (string, error) {
 	var state []string
 	for _, table := range schemas.Tables() {
-		if table.Class != schemas.Definition {
+		if table.Class != schemas.Definition || !clickhouse.Filled(table.Kind()) {
 			continue
 		}
 		sum, err := clickhouse.KeysSum(ctx, h.client.database, table)

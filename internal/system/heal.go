@@ -32,37 +32,42 @@ type healer struct {
 	told    map[string]bool // parts of tables that the engine moved away since then
 }
 
-// heal reads all of the stream and of the archive, and mends.
+// heal reads all of the stream and of the archive, and mends. Beside an error stands what was done before it.
 func (h *healer) heal(ctx context.Context) (*Healing, error) {
 	result := &Healing{}
+	return result, h.healAll(ctx, result)
+}
+
+func (h *healer) healAll(ctx context.Context, result *Healing) error {
 	if err := h.setAside(ctx, part{0, 1}, result); err != nil {
-		return nil, err
+		return err
 	}
 	if err := h.setPartsAside(ctx, part{0, 1}, result); err != nil {
-		return nil, err
+		return err
 	}
 	a, err := h.client.take(ctx, 10*waitEvery, h.client.readStream, h.client.readArchive)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := h.mend(ctx, a, result); err != nil {
-		return nil, err
+		return err
 	}
 	reclaimed, err := h.client.Reclaim(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if text := reclaimed.String(); text != "" {
 		result.Healed = append(result.Healed, "the stream's server knows again, from the tables: "+text)
 	}
 	if len(result.Healed) > 0 {
 		if a, err = h.client.take(ctx, 10*waitEvery, h.client.readStream, h.client.readArchive); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	h.tellLeft(ctx, a, result)
+	h.tellLack(ctx, a, result)
+	h.tellLost(ctx, a, result)
 	h.left = slices.Clone(result.Left)
-	return result, nil
+	return nil
 }
 
 // mend fills each store from the others.
@@ -134,8 +139,8 @@ func (h *healer) tell(ctx context.Context, result *Healing, what string, p *pour
 	result.Left = append(result.Left, p.refused...)
 }
 
-// tellLeft says what is not whole.
-func (h *healer) tellLeft(ctx context.Context, a *account, result *Healing) {
+// tellLack says what one store lacks, or has otherwise, that another may have.
+func (h *healer) tellLack(ctx context.Context, a *account, result *Healing) {
 	note := func(what string, lack *schemas.Ledger) {
 		if text := h.client.describe(ctx, lack); text != "" {
 			result.Left = append(result.Left, what+text)
@@ -149,6 +154,10 @@ func (h *healer) tellLeft(ctx context.Context, a *account, result *Healing) {
 	if h.alone {
 		note("only the tables have ", a.onlyInTables().Without(lost))
 	}
+}
+
+// tellLost says what no healing mends, however often.
+func (h *healer) tellLost(ctx context.Context, a *account, result *Healing) {
 	if text := h.client.describeVanished(ctx, a); text != "" {
 		result.Left = append(result.Left, "published, and lost before any store had it, publish it again: "+text)
 	}

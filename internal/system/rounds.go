@@ -113,7 +113,6 @@ func (r *rounds) check(ctx context.Context, how func(context.Context) (*Healing,
 	}
 	if err != nil {
 		r.log.Warn().Err(err).Msg("not known whether stream, tables and archive are whole")
-		return
 	}
 	for _, text := range result.Healed {
 		r.log.Error().Str("mended", text).Msg("events were lost or damaged in one place, and are there again")
@@ -126,7 +125,7 @@ func (r *rounds) check(ctx context.Context, how func(context.Context) (*Healing,
 func (r *rounds) round(ctx context.Context, question string) {
 	result, err := r.healer.heal(ctx)
 	if err != nil {
-		result = &Healing{Error: err.Error()}
+		result.Error = err.Error()
 	}
 	r.keep(question, result)
 }

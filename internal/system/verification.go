@@ -27,7 +27,7 @@ func (v *Verification) Whole() bool {
 	return v.TablesLack+v.TablesDiffer == "" && v.ArchiveLacks+v.OnlyInTables+v.Vanished == "" && v.StreamDamaged == nil && len(v.FilesDamaged)+len(v.PartsDamaged) == 0
 }
 
-// Verify reads the whole stream, the whole archive and all parts of the tables with their checksums, and holds the batches of both and of the tables
+// Verify reads the whole stream, the whole archive and all parts of the tables with their checksums, and holds their batches
 // against each other. Events may land meanwhile.
 func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	a, err := c.take(ctx, 10*waitEvery, c.readParts(c.readStream), c.readArchive)
