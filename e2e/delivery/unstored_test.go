@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// loseStep takes every row of the last step of the last rank of a run out of the tables, and returns that rank.
+// loseStep takes every row of a step out of the tables, of the greatest generation that of the last rank, and returns the rank.
 func loseStep(t *testing.T, u *program.Up, run string) string {
 	t.Helper()
-	last := u.Query(t, fmt.Sprintf("SELECT toString(run_id), toString(rank), toString(epoch) FROM tap_store.step WHERE run_id = %d ORDER BY rank DESC, step DESC LIMIT 1", schemas.RunID(run)))[0]
+	last := u.Query(t, fmt.Sprintf("SELECT toString(run_id), toString(rank), toString(epoch) FROM tap_store.step WHERE run_id = %d ORDER BY generation DESC, rank DESC, step DESC LIMIT 1", schemas.RunID(run)))[0]
 	for _, table := range schemas.Tables() {
 		if !slices.ContainsFunc(table.Columns, func(c schemas.Column) bool { return c.Name == "epoch" }) {
 			continue
@@ -45,5 +46,23 @@ func TestAStepThatTheTablesLostWholeIsCountedAsLost(t *testing.T) {
 		if first, _, _ := strings.Cut(out.Stdout, "\n"); !strings.HasPrefix(first, "INCOMPLETE ") || !strings.Contains(out.Stdout, lost) {
 			t.Errorf("compare with a run that lost a step: %v", out)
 		}
+	}
+}
+
+func TestTheLostGenerationOfAStepIsCountedAsLost(t *testing.T) {
+	t.Parallel()
+	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "0") // nothing mends
+	dir := recorded.Unpack(t, "D_tp_golden")
+	u.Publish(t, dir, "good")
+	if out := program.Run(t, u.Setting, "publish", "msprobe", program.Altered(t, dir, alteredPart(t, dir)), "--run", "good", "--replace"); out.Status != 0 {
+		t.Fatalf("publish --replace: %v", out)
+	}
+	u.Settle(t)
+	if out := program.Run(t, u.Setting, "report", "completeness", "--run", "good"); out.Status != 0 || out.Stderr != "" {
+		t.Errorf("completeness of a whole run: %v", out)
+	}
+	loseStep(t, u, "good")
+	if out := program.Run(t, u.Setting, "report", "completeness", "--run", "good"); !strings.Contains(out.Stderr, "1 steps that were published are not stored") {
+		t.Errorf("completeness where the step has its rows of before alone: %v", out)
 	}
 }
