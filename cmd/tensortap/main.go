@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/system"
 )
 
 // version is set by the build.
@@ -70,6 +71,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 		err = fmt.Errorf("stopped: %w", cause) // the error of the interrupted work says less
 	}
 	fmt.Fprintln(stderr, "tensortap:", printable(err))
+	if system.TablesDamaged(err) {
+		fmt.Fprintln(stderr, "files of a table are damaged or gone: `tensortap verify --heal` stores its rows again")
+	}
 	return exitError
 }
 

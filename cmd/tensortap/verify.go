@@ -82,7 +82,7 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 		return nil
 	}
 	if v.StreamDamaged != nil {
-		fmt.Fprintf(a.stdout, "the stream is damaged: %s\n  stop `%s up`, move the folder nats of the data folder away, but keep it, and run `%[2]s restore`\n", printable(v.StreamDamaged), a.program())
+		fmt.Fprintf(a.stdout, "the stream is damaged: %s\n  tables and archive keep what they have of it; to begin a new one, stop `%s up`, move the folder nats of the data folder away, but keep it, and run `%[2]s restore`\n", printable(v.StreamDamaged), a.program())
 	}
 	a.tellDamaged("the archive is damaged", "files", v.FilesDamaged)
 	a.tellDamaged("the tables are damaged", "parts", v.PartsDamaged)
@@ -91,7 +91,9 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	a.tellMissing("missing in the archive", v.ArchiveLacks)
 	a.tellMissing("only the tables have", v.OnlyInTables)
 	a.tellMissing("published, and lost before any store had it, publish it again", v.Vanished)
-	fmt.Fprintf(a.stdout, "to mend each from the others: %s verify --heal\n", a.program())
+	if v.Mendable() {
+		fmt.Fprintf(a.stdout, "to mend each from the others: %s verify --heal\n", a.program())
+	}
 	return errDiffers
 }
 

@@ -26,28 +26,23 @@ func (d Damage) String() string {
 func Filled(table string) bool { return table != schemas.KnownException().Kind() }
 
 // Damaged reads that one of so many shares of the parts of all tables with their checksums, and looks at all of them for
-// columns of other tables and for batches that several have. Parts may be merged meanwhile.
+// columns of other tables. Parts may be merged meanwhile. On a server that does not let its user look at parts there are none.
 func Damaged(ctx context.Context, conn driver.Conn, share, shares uint64) ([]Damage, error) {
 	damaged, err := foreign(ctx, conn)
 	if err == nil {
 		damaged, err = appendUnreadable(ctx, conn, damaged, share, shares)
 	}
-	for _, table := range schemas.Tables() {
-		if err == nil && table.Class == schemas.Measurement {
-			damaged, err = appendDoubled(ctx, conn, damaged, table.Kind())
-		}
-	}
-	if err != nil {
+	if err != nil && !forbidden(err) {
 		return nil, fmt.Errorf("read the parts of the tables: %w", err)
 	}
 	return damaged, nil
 }
 
 // foreign are parts of other tables. The engine takes them, with defaults for the columns that they lack. While a table is
-// being altered, its own parts may have columns that it no longer has.
+// being altered, its own parts may have columns that it no longer has, and where rows were deleted a mask of those.
 func foreign(ctx context.Context, conn driver.Conn) ([]Damage, error) {
 	return parts(ctx, conn, "it has columns of another table", "SELECT DISTINCT table, name FROM system.parts_columns "+
-		"WHERE database = '"+storeDatabase+"' AND active AND (table, column) NOT IN ("+
+		"WHERE database = '"+storeDatabase+"' AND active AND column != '_row_exists' AND (table, column) NOT IN ("+
 		"SELECT table, name FROM system.columns WHERE database = '"+storeDatabase+"') AND table NOT IN ("+
 		"SELECT table FROM system.mutations WHERE database = '"+storeDatabase+"' AND NOT is_done) ORDER BY table, name")
 }
@@ -104,22 +99,18 @@ func Unreadable(err error) bool {
 	}, exception.Code)
 }
 
+// forbidden says whether a query failed since its user lacks the right.
+func forbidden(err error) bool {
+	const accessDenied = 497
+	var exception *clickhouse.Exception
+	return errors.As(err, &exception) && exception.Code == accessDenied
+}
+
 // merged says whether a query failed since the part is no longer there.
 func merged(err error) bool {
 	const noSuchDataPart = 232
 	var exception *clickhouse.Exception
 	return errors.As(err, &exception) && exception.Code == noSuchDataPart
-}
-
-// appendDoubled finds copies: one INSERT makes a batch part of one part, and merges leave it in one. Of several the one with
-// the most batches stays.
-func appendDoubled(ctx context.Context, conn driver.Conn, damaged []Damage, table string) ([]Damage, error) {
-	copies, err := parts(ctx, conn, "another part has its batches, too", fmt.Sprintf("SELECT DISTINCT '%[1]s', "+
-		"arrayJoin(arrayPopBack(arrayMap(p -> p.2, arraySort(groupArray((batches, _part)))))) AS part FROM ("+
-		"SELECT _part, run_id, rank, epoch, batch, count(), count() OVER (PARTITION BY _part) AS batches FROM %[2]s.`%[1]s` WHERE %[3]s "+
-		"GROUP BY _part, run_id, rank, epoch, batch) GROUP BY run_id, rank, epoch, batch HAVING count() > 1 ORDER BY part",
-		table, storeDatabase, Outside(damaged, table)))
-	return append(damaged, copies...), err
 }
 
 // Outside is the condition that a row lies in none of the damaged parts.
@@ -150,7 +141,7 @@ func DetachedByEngine(ctx context.Context, conn driver.Conn, since time.Time) ([
 	found, err := parts(ctx, conn, "the engine could not load it, and moved it to the table's folder detached", fmt.Sprintf(
 		"SELECT table, name FROM system.detached_parts WHERE database = '%s' AND (reason LIKE '%%broken%%' OR reason = 'unexpected') "+
 			"AND toUnixTimestamp(modification_time) >= %d ORDER BY table, name", storeDatabase, since.Unix()))
-	if err != nil {
+	if err != nil && !forbidden(err) {
 		return nil, fmt.Errorf("look which parts the engine could not load: %w", err)
 	}
 	return found, nil

@@ -200,7 +200,7 @@ func damagedParts() []damage {
 		},
 		{
 			name: "table, a copy of a part", stopped: true, files: largestParts("tensor"), spoil: copied,
-			start: "another part has its batches, too", always: true,
+			start: "the tables had other rows of batches than were stored", always: true,
 		},
 		{
 			name: "table, a copy of a part that was merged with it", verify: "other rows than were stored in the tables: run ", heal: again, always: true,

@@ -55,6 +55,13 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is held by %s; stop it, or choose another folder with --data", e.Folder, e.Holder)
 }
 
+// open says whether other users may rename and remove what lies in the folder.
+func (f Folder) open() bool {
+	const others = 0o022
+	info, err := os.Stat(string(f))
+	return err == nil && info.Mode().Perm()&others != 0 && info.Mode()&fs.ModeSticky == 0
+}
+
 // lock takes the folder for this process until the file is closed. The lock
 // is the kernel's, so it ends with its process however that ends.
 func (f Folder) lock(ctx context.Context, now time.Time) (*os.File, error) {

@@ -70,12 +70,16 @@ func (h *healer) healAll(ctx context.Context, result *Healing) error {
 	return nil
 }
 
-// mend fills each store from the others.
+// mend fills each store from the others. Where others write to the tables, they may be mending the same, so nothing is removed.
 func (h *healer) mend(ctx context.Context, a *account, result *Healing) error {
-	if err := h.removePartial(ctx, a, result); err != nil {
-		return err
+	tablesLack := a.tablesLack()
+	if h.alone {
+		if err := h.removePartial(ctx, a, result); err != nil {
+			return err
+		}
+		tablesLack.With(a.partial.All()...)
 	}
-	if err := h.mendTables(ctx, a.tablesLack().With(a.partial.All()...), result); err != nil {
+	if err := h.mendTables(ctx, tablesLack, result); err != nil {
 		return err
 	}
 	lack := a.archiveLacks().With(h.archive.writer.Missing()...)

@@ -57,6 +57,14 @@ func (m mark) cut(info *jetstream.StreamInfo) error {
 	return fmt.Errorf("%w: it ends at message %d, and the stores have had messages up to %d", errStreamCut, info.State.LastSeq, m.sequence)
 }
 
+// lacking is an error where the stream lost its end, or messages before that.
+func (m mark) lacking(info *jetstream.StreamInfo) error {
+	if gone := info.State.NumDeleted; gone > 0 {
+		return errors.Join(fmt.Errorf("%d of its messages are gone", gone), m.cut(info))
+	}
+	return m.cut(info)
+}
+
 // lookAtStream says how far the stream goes, and notes what it lacks and what was published.
 func (c *Client) lookAtStream(ctx context.Context, a *account) (jetstream.StreamState, error) {
 	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
@@ -64,10 +72,7 @@ func (c *Client) lookAtStream(ctx context.Context, a *account) (jetstream.Stream
 		return jetstream.StreamState{}, fmt.Errorf("look at the stream: %w", err)
 	}
 	info := stream.CachedInfo()
-	if gone := info.State.NumDeleted; gone > 0 {
-		a.streamDamaged = fmt.Errorf("%d messages are gone from its midst", gone)
-	}
-	a.streamDamaged = errors.Join(a.streamDamaged, readMark(c.Endpoint.Folder).cut(info))
+	a.streamDamaged = errors.Join(a.streamDamaged, readMark(c.Endpoint.Folder).lacking(info))
 	a.finished, err = pipelines.Finished(ctx, c.stream, "*")
 	return info.State, err
 }
@@ -114,14 +119,18 @@ func (s *System) keepMark(ctx context.Context, client *Client) error {
 	}
 }
 
-// tellCut says at the start that the stream lost its end.
+// tellCut says at the start that the stream lost messages, or is another than the stores have had.
 func (s *System) tellCut(ctx context.Context, client *Client) error {
 	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
 	if err != nil {
 		return fmt.Errorf("look at the stream: %w", err)
 	}
-	if err := readMark(s.cfg.Folder).cut(stream.CachedInfo()); err != nil {
+	last, info := readMark(s.cfg.Folder), stream.CachedInfo()
+	if err := last.lacking(info); err != nil {
 		s.cfg.Log.Error().Err(err).Msg("the stream is damaged: tables and archive keep what they had of it, see `tensortap verify`")
+	}
+	if last.sequence > 0 && last.made != info.Created.UnixNano() {
+		s.cfg.Log.Warn().Uint64("messages", last.sequence).Msg("the stream is a new one: tables and archive keep what they had of the one before, see `tensortap verify`")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *System) finishRebuild(ctx context.Context, client *Client) error {
 func (s *System) rebuild(ctx context.Context, client *Client, store *archive) error {
 	next, err := s.refill(ctx, client, store)
 	if err != nil {
-		return fmt.Errorf("rebuild the tables: %w; nothing was changed; replay without --rebuild to fill what is missing", err)
+		return fmt.Errorf("rebuild the tables: %w; nothing was changed; replay without --rebuild, or restore, to fill what the tables lack", err)
 	}
 	if err := next.Exchange(ctx); err != nil {
 		return fmt.Errorf("rebuild the tables: %w; the next start ends it", err)

@@ -87,10 +87,10 @@ func (r *rounds) run(ctx context.Context) {
 		tick := time.NewTicker(r.every)
 		defer tick.Stop()
 		due = tick.C
-		if r.first {
-			r.check(ctx, r.healer.start)
-		}
 		next.index = uint64(r.now().UnixNano()/int64(r.every)) % next.of //nolint:gosec // a system that is started often reads other parts each time
+	}
+	if r.first {
+		r.check(ctx, func(ctx context.Context) (*Healing, error) { return r.healer.start(ctx, r.every > 0) })
 	}
 	for {
 		select {

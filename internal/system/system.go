@@ -58,6 +58,9 @@ func (s *System) Run(ctx context.Context, ready func(Endpoint) error) error {
 		return err
 	}
 	defer lock.Close() //nolint:errcheck // gives the folder back; nothing is written through it
+	if s.cfg.Folder.open() {
+		s.cfg.Log.Warn().Str("folder", string(s.cfg.Folder)).Msg("other users may rename and remove what lies in the data folder: chmod go-w")
+	}
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}

@@ -27,6 +27,14 @@ func (v *Verification) Whole() bool {
 	return v.TablesLack+v.TablesDiffer == "" && v.ArchiveLacks+v.OnlyInTables+v.Vanished == "" && v.StreamDamaged == nil && len(v.FilesDamaged)+len(v.PartsDamaged) == 0
 }
 
+// Mendable says whether a store lacks or has damaged what another may have.
+func (v *Verification) Mendable() bool {
+	return v.TablesLack+v.TablesDiffer+v.ArchiveLacks+v.OnlyInTables != "" || len(v.FilesDamaged)+len(v.PartsDamaged) > 0
+}
+
+// TablesDamaged says whether a question failed over damaged files of a table.
+func TablesDamaged(err error) bool { return clickhouse.Unreadable(err) }
+
 // Verify reads the whole stream, the whole archive and all parts of the tables with their checksums, and holds their batches
 // against each other. Events may land meanwhile.
 func (c *Client) Verify(ctx context.Context) (*Verification, error) {
