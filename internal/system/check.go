@@ -54,19 +54,10 @@ func (h *healer) look(ctx context.Context, p part, result *Healing) (bool, error
 	return wanting, nil
 }
 
-// start is the first check: quick, by ledgers alone and where that is wanted, unless archive or tables are known to be damaged.
-func (h *healer) start(ctx context.Context, ledgers bool) (*Healing, error) {
+// knowsDamage says whether the start found damage to archive or tables.
+func (h *healer) knowsDamage(ctx context.Context) (bool, error) {
 	detached, err := clickhouse.DetachedByEngine(ctx, h.client.database, h.since)
-	if err != nil {
-		return &Healing{}, err
-	}
-	if h.archive.damaged || len(detached) > 0 {
-		return h.heal(ctx)
-	}
-	if !ledgers {
-		return &Healing{}, nil
-	}
-	return h.check(ctx, part{})
+	return h.archive.damaged || len(detached) > 0, err
 }
 
 // readPart notes what cannot be read of a part of the stream, and what can.

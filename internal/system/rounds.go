@@ -90,7 +90,7 @@ func (r *rounds) run(ctx context.Context) {
 		next.index = uint64(r.now().UnixNano()/int64(r.every)) % next.of //nolint:gosec // a system that is started often reads other parts each time
 	}
 	if r.first {
-		r.check(ctx, func(ctx context.Context) (*Healing, error) { return r.healer.start(ctx, r.every > 0) })
+		r.check(ctx, r.start)
 	}
 	for {
 		select {
@@ -103,6 +103,20 @@ func (r *rounds) run(ctx context.Context) {
 			next.index = (next.index + 1) % next.of
 		}
 	}
+}
+
+// start is the first check: by ledgers alone, unless archive or tables are known to be damaged.
+func (r *rounds) start(ctx context.Context) (*Healing, error) {
+	damaged, err := r.healer.knowsDamage(ctx)
+	switch {
+	case err != nil:
+		return &Healing{}, err
+	case damaged:
+		return r.healer.heal(ctx)
+	case r.every > 0:
+		return r.healer.check(ctx, part{})
+	}
+	return &Healing{}, nil
 }
 
 // check is a round that nobody asked for: it says what it finds.
