@@ -53,8 +53,8 @@ install: build engine ## copy the program to PREFIX/bin, ~/.local/bin if not giv
 
 .PHONY: test
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
-	go test -timeout 25m ./...
-	go test -race -timeout 15m $(RACED)
+	go test -timeout 40m ./...
+	go test -race -timeout 30m $(RACED)
 	$(MAKE) test-torch
 
 .PHONY: lint
