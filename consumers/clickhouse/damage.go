@@ -2,9 +2,7 @@ package clickhouse
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +20,7 @@ func (d Damage) String() string {
 	return fmt.Sprintf("part %s of table %s: %s", d.Part, d.Table, d.Reason)
 }
 
-// Filled says whether other places have the rows of a table: users fill that of known exceptions.
+// Filled says whether archive and stream have the rows of a table. Users fill the table of known exceptions, which neither has.
 func Filled(table string) bool { return table != schemas.KnownException().Kind() }
 
 // Damaged reads that one of so many shares of the parts of all tables with their checksums, and looks at all of them for
@@ -32,7 +30,7 @@ func Damaged(ctx context.Context, conn driver.Conn, share, shares uint64) ([]Dam
 	if err == nil {
 		damaged, err = appendUnreadable(ctx, conn, damaged, share, shares)
 	}
-	if err != nil && !forbidden(err) {
+	if err != nil && !hasCode(err, accessDenied) {
 		return nil, fmt.Errorf("read the parts of the tables: %w", err)
 	}
 	return damaged, nil
@@ -77,7 +75,7 @@ func appendUnreadable(ctx context.Context, conn driver.Conn, damaged []Damage, s
 			}
 			return err
 		})
-		if err != nil && !merged(err) {
+		if err != nil && !hasCode(err, noSuchDataPart) {
 			return nil, err
 		}
 	}
@@ -90,27 +88,12 @@ func checking(ctx context.Context) context.Context {
 
 // Unreadable says whether a query failed over damaged files of a table.
 func Unreadable(err error) bool {
-	var exception *clickhouse.Exception
-	return errors.As(err, &exception) && slices.Contains([]int32{
+	return hasCode(err,
 		32, 33, // ATTEMPT_TO_READ_AFTER_EOF, CANNOT_READ_ALL_DATA
 		40, 246, 271, 432, // CHECKSUM_DOESNT_MATCH, CORRUPTED_DATA, CANNOT_DECOMPRESS, UNKNOWN_CODEC
 		76, 107, 226, 227, // CANNOT_OPEN_FILE, FILE_DOESNT_EXIST, NO_FILE_IN_DATA_PART, BAD_SIZE_OF_FILE_IN_DATA_PART
 		117, // INCORRECT_DATA
-	}, exception.Code)
-}
-
-// forbidden says whether a query failed since its user lacks the right.
-func forbidden(err error) bool {
-	const accessDenied = 497
-	var exception *clickhouse.Exception
-	return errors.As(err, &exception) && exception.Code == accessDenied
-}
-
-// merged says whether a query failed since the part is no longer there.
-func merged(err error) bool {
-	const noSuchDataPart = 232
-	var exception *clickhouse.Exception
-	return errors.As(err, &exception) && exception.Code == noSuchDataPart
+	)
 }
 
 // Outside is the condition that a row lies in none of the damaged parts.
@@ -130,7 +113,7 @@ func Outside(damaged []Damage, table string) string {
 // Detach takes a part out of its table and keeps it in the table's folder detached. One that is no longer there is no error.
 func Detach(ctx context.Context, conn driver.Conn, d Damage) error {
 	err := conn.Exec(ctx, "ALTER TABLE "+storeDatabase+".`"+d.Table+"` DETACH PART "+quote(d.Part))
-	if err != nil && !merged(err) {
+	if err != nil && !hasCode(err, noSuchDataPart) {
 		return fmt.Errorf("detach %v: %w", d, err)
 	}
 	return nil
@@ -141,7 +124,7 @@ func DetachedByEngine(ctx context.Context, conn driver.Conn, since time.Time) ([
 	found, err := parts(ctx, conn, "the engine could not load it, and moved it to the table's folder detached", fmt.Sprintf(
 		"SELECT table, name FROM system.detached_parts WHERE database = '%s' AND (reason LIKE '%%broken%%' OR reason = 'unexpected') "+
 			"AND toUnixTimestamp(modification_time) >= %d ORDER BY table, name", storeDatabase, since.Unix()))
-	if err != nil && !forbidden(err) {
+	if err != nil && !hasCode(err, accessDenied) {
 		return nil, fmt.Errorf("look which parts the engine could not load: %w", err)
 	}
 	return found, nil

@@ -72,11 +72,7 @@ func (t *table) attend(ctx context.Context, id string, c *call, of []int) error 
 // idTaken says whether the server refused a query for its id. It does when
 // the driver opened a connection for the INSERT: the driver's own first query
 // goes by the same id, and may not have quite ended. Nothing was executed.
-func idTaken(err error) bool {
-	const queryWithSameIDIsAlreadyRunning = 216
-	var exception *clickhouse.Exception
-	return errors.As(err, &exception) && exception.Code == queryWithSameIDIsAlreadyRunning
-}
+func idTaken(err error) bool { return hasCode(err, queryWithSameIDIsAlreadyRunning) }
 
 func (t *table) insertAs(ctx context.Context, id string, c *call, of []int) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithQueryID(id), clickhouse.WithSettings(insertSettings()))

@@ -10,9 +10,19 @@ import (
 // refused says whether the server's error is about the rows, so that the same rows would be refused
 // again. All other errors mean that the server, the way to it, or the table has to be mended first.
 // A column that the table lacks is such an error: the rows are not at fault.
-func refused(err error) bool {
+func refused(err error) bool { return hasCode(err, refusals()...) }
+
+// Codes of ClickHouse's ErrorCodes.cpp that stand for one thing each.
+const (
+	queryWithSameIDIsAlreadyRunning = 216
+	noSuchDataPart                  = 232
+	accessDenied                    = 497
+)
+
+// hasCode says whether the server answered with an error of one of these codes.
+func hasCode(err error, codes ...int32) bool {
 	var exception *clickhouse.Exception
-	return errors.As(err, &exception) && slices.Contains(refusals(), exception.Code)
+	return errors.As(err, &exception) && slices.Contains(codes, exception.Code)
 }
 
 // refusals are codes of ClickHouse's ErrorCodes.cpp.
