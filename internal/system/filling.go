@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/pipelines"
@@ -20,11 +19,11 @@ func (s *System) fill(ctx context.Context, client *Client, next *clickhouse.Rebu
 			rejected++
 		}
 	}}
-	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
+	stream, err := client.streamInfo(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
+		return err
 	}
-	done, last := int64(0), stream.CachedInfo().State.LastSeq
+	done, last := int64(0), stream.State.LastSeq
 	for m, err := range pipelines.Kept(ctx, client.stream, 1, last) {
 		if err != nil {
 			return err

@@ -28,9 +28,6 @@ const (
 	markPatience = 10 * time.Second // at the end
 )
 
-// errStreamCut says that the stream ends before what the stores have had of it.
-var errStreamCut = errors.New("the end of the stream was lost")
-
 func (f Folder) mark() string { return filepath.Join(string(f), "stored") }
 
 // line is the mark as it stands in its file, with a checksum.
@@ -54,7 +51,7 @@ func (m mark) cut(info *jetstream.StreamInfo) error {
 	if m.made != info.Created.UnixNano() || info.State.LastSeq >= m.sequence {
 		return nil
 	}
-	return fmt.Errorf("%w: it ends at message %d, and the stores have had messages up to %d", errStreamCut, info.State.LastSeq, m.sequence)
+	return fmt.Errorf("the end of the stream was lost: it ends at message %d, and the stores have had messages up to %d", info.State.LastSeq, m.sequence)
 }
 
 // lacking is an error where the stream lost its end, or messages before that.
@@ -67,11 +64,10 @@ func (m mark) lacking(info *jetstream.StreamInfo) error {
 
 // lookAtStream says how far the stream goes, and notes what it lacks and what was published.
 func (c *Client) lookAtStream(ctx context.Context, a *account) (jetstream.StreamState, error) {
-	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	info, err := c.streamInfo(ctx)
 	if err != nil {
-		return jetstream.StreamState{}, fmt.Errorf("look at the stream: %w", err)
+		return jetstream.StreamState{}, err
 	}
-	info := stream.CachedInfo()
 	a.streamDamaged = errors.Join(a.streamDamaged, readMark(c.Endpoint.Folder).lacking(info))
 	a.finished, err = pipelines.Finished(ctx, c.stream, "*")
 	return info.State, err
@@ -79,11 +75,11 @@ func (c *Client) lookAtStream(ctx context.Context, a *account) (jetstream.Stream
 
 // moveMark notes how far the stores have come. It never goes back, so that a cut is told until the stream is longer again.
 func (s *System) moveMark(ctx context.Context, client *Client) error {
-	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
+	info, err := client.streamInfo(ctx)
 	if err != nil {
 		return err
 	}
-	last, next := readMark(s.cfg.Folder), mark{made: stream.CachedInfo().Created.UnixNano()}
+	last, next := readMark(s.cfg.Folder), mark{made: info.Created.UnixNano()}
 	if last.made == next.made {
 		next.sequence = last.sequence
 	}
@@ -121,11 +117,11 @@ func (s *System) keepMark(ctx context.Context, client *Client) error {
 
 // tellCut says at the start that the stream lost messages, or is another than the stores have had.
 func (s *System) tellCut(ctx context.Context, client *Client) error {
-	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
+	info, err := client.streamInfo(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
+		return err
 	}
-	last, info := readMark(s.cfg.Folder), stream.CachedInfo()
+	last := readMark(s.cfg.Folder)
 	if err := last.lacking(info); err != nil {
 		s.cfg.Log.Error().Err(err).Msg("the stream is damaged: tables and archive keep what they had of it, see `tensortap verify`")
 	}

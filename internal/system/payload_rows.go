@@ -6,7 +6,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -29,12 +28,12 @@ func (c *Client) publishRaw(ctx context.Context, raw *rawTensors) error {
 		return err
 	}
 	defer publisher.Close()
-	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	stream, err := c.streamInfo(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
+		return err
 	}
 	// An answer may come back after another: the place in the stream tells them apart.
-	id := schemas.Identity{RunID: raw.runs[0], Epoch: contentOf(changed, stream.CachedInfo().State.LastSeq)}
+	id := schemas.Identity{RunID: raw.runs[0], Epoch: contentOf(changed, stream.State.LastSeq)}
 	rows := schemas.NewBuilder[schemas.PayloadErrorRow]()
 	for i := range changed {
 		rows.Append(changed[i])

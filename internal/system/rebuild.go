@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -67,11 +66,11 @@ func (s *System) refill(ctx context.Context, client *Client, store *archive) (*c
 
 // holdsAll checks that the stream has all batches that the tables and the archive have.
 func (s *System) holdsAll(ctx context.Context, client *Client, store *archive) error {
-	stream, err := client.stream.Stream(ctx, pipelines.StreamName)
+	stream, err := client.streamInfo(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
+		return err
 	}
-	state := stream.CachedInfo().State
+	state := stream.State
 	if state.FirstSeq > 1 || state.Msgs == 0 {
 		return fmt.Errorf("%w (it holds %d, from %d on)", ErrStreamCut, state.Msgs, state.FirstSeq)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/pipelines"
 )
@@ -23,14 +25,23 @@ func (c *Client) WaitStored(ctx context.Context) error {
 // patience is how long an answer waits for what was published just before it was asked for.
 const patience = 5 * time.Second
 
+// streamInfo is how the stream is now.
+func (c *Client) streamInfo(ctx context.Context) (*jetstream.StreamInfo, error) {
+	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	if err != nil {
+		return nil, fmt.Errorf("look at the stream: %w", err)
+	}
+	return stream.CachedInfo(), nil
+}
+
 // WaitCurrent returns when the database holds what the stream held at the
 // call. Its error says that it does not after some seconds, or that ctx ended.
 func (c *Client) WaitCurrent(ctx context.Context) error {
-	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	stream, err := c.streamInfo(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the stream: %w", err)
+		return err
 	}
-	last := stream.CachedInfo().State.LastSeq
+	last := stream.State.LastSeq
 	if last == 0 {
 		return nil
 	}
@@ -45,11 +56,11 @@ func (c *Client) WaitCurrent(ctx context.Context) error {
 // WaitReplayed returns, after a start with Replay, when every store holds all
 // of the stream, and how many messages that is.
 func (c *Client) WaitReplayed(ctx context.Context, progress func(done, all int64)) (uint64, error) {
-	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
+	stream, err := c.streamInfo(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look at the stream: %w", err)
+		return 0, err
 	}
-	messages := stream.CachedInfo().State.Msgs
+	messages := stream.State.Msgs
 	progress(0, int64(messages)) //nolint:gosec // a count of messages
 	for _, consumer := range []string{databaseConsumer, archiveConsumer} {
 		if err := pipelines.WaitStored(ctx, c.stream, 0, 10*waitEvery, consumer); err != nil {
