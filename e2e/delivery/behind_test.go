@@ -138,8 +138,8 @@ func (b *behind) publish(ctx context.Context, dump published) error {
 	}
 }
 
-// tryPublish is a publisher, ended where it hangs. Its context has no deadline, as that of the command has none: with one the client
-// of NATS waits for each answer as long.
+// tryPublish publishes, and ends a publisher that hangs. Its context has no deadline, as in the command: the client of NATS would
+// wait until the deadline for each answer.
 func (b *behind) tryPublish(ctx context.Context, dump published) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -231,7 +231,7 @@ func (b *behind) requireAllOnce(t *testing.T) {
 	t.Logf("%d folders, %d live steps, %d messages, %d of them twice", len(b.folders), b.writers.step, stream.messages, stream.repeated)
 }
 
-// without is what the tally holds of other runs than that. Definitions belong to no run: of these it has those of the other.
+// without leaves one run out of the tally. Definitions belong to no run, so it takes them from the other tally.
 func (t *tally) without(run string, other *tally) *tally {
 	rest := newTally()
 	for key, sum := range t.batches {
