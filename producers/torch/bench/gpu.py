@@ -15,7 +15,12 @@ from tensortap import layout
 from tensortap.measure import MAX_ROWS, Measurer
 from tensortap.records import Name
 
-DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.bool, torch.complex64)
+DTYPES = tuple(
+    getattr(torch, name)
+    for name in (
+        "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int8 uint16 uint32 uint64 bool complex32 complex64 complex128"
+    ).split()
+)
 COUNTS = (0, 1, 1000, 70_001, 3_000_000)
 FIELDS = ("minimum", "maximum", "mean", "m2", "l1")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
-from tensortap import digest, fallback, layout, records, sketch
+from tensortap import digest, fallback, layout, records
 from tensortap.records import Name
 from tensortap.views import Readings
 
@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tensortap.triton_kernel import Rows
-
-_DIRECT: Final = frozenset(
-    {
-        torch.float64,
-        torch.float32,
-        torch.float16,
-        torch.bfloat16,
-        torch.uint8,
-        torch.int8,
-        torch.int16,
-        torch.int32,
-        torch.int64,
-    }
-)
-
 
 class _Pending(NamedTuple):
     address: int
@@ -61,9 +46,8 @@ class Deferred:
         if rows.full:
             self._write(tensor.device)
         hashed = digest.raw_bytes(tensor) if self._digested else None
-        sums = sketch.sketch(fallback.numbers(tensor)) if self._sketched and tensor.is_complex() else None
         with torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext():
-            rows.add(self._numbers(tensor), fallback.least_normal(tensor), self._sketched, sums, hashed, digest.page_bytes(tensor))
+            rows.add(self._flat(tensor), fallback.least_normal(tensor), self._sketched, hashed, digest.page_bytes(tensor))
         one = _Pending(address, name, 2 + 2 * self._sketched + self._digested, tensor.numel() * tensor.element_size())
         self._pending.setdefault(tensor.device, []).append(one)
         return one.records
@@ -77,15 +61,12 @@ class Deferred:
             for device in self._pending:
                 each.callback(self._write, device)
 
-    def _numbers(self, tensor: Tensor) -> Tensor:
-        """Contiguous real numbers that a kernel can read, in row-major order where that counts."""
+    def _flat(self, tensor: Tensor) -> Tensor:
+        """The elements, contiguous, in row-major order where that counts."""
         reading = None if tensor.is_contiguous() else self._readings.of(tensor.shape, tensor.stride())
         if reading is not None and not reading.address and reading.elements == tensor.numel():
             tensor = tensor.as_strided((reading.elements,), (1,))
-        flat = tensor.detach().contiguous().reshape(-1)
-        if flat.dtype is torch.bool:
-            return flat.view(torch.uint8)
-        return flat if flat.dtype in _DIRECT else fallback.real(flat)
+        return tensor.detach().contiguous().reshape(-1)
 
     def _write(self, device: torch.device) -> None:
         pending = self._pending.pop(device, [])
