@@ -21,6 +21,7 @@ Backward = Literal["light", "full"]
 Values = Literal["input", "output", "both"]
 Calls = Literal["counted", "each"]
 Risk = Literal["CORE", "FOCUS", "ALL"]
+Signal = Literal["none", "USR1", "USR2"]
 
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "level": ("L0", "L1", "mix", "aten", "debug"),
@@ -30,6 +31,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "task": ("statistics", "structure", "md5"),
     "backward": ("light", "full"),
     "risk": ("CORE", "FOCUS", "ALL"),
+    "signal": ("none", "USR1", "USR2"),
 }
 LONGEST_RUN_NAME: Final = 200
 _ENVIRONMENT_NAMES: Final = {"first_n_per_site": "FIRST_N", "segments": "SPOOL_SEGMENTS"}
@@ -62,6 +64,7 @@ class Settings:
     digest: bool = False
     backward: Backward = "light"
     detail_steps: int = 2  # after the first value that is not finite
+    signal: Signal = "none"  # that asks for detail
     spool: Path = field(default_factory=lambda: spool_root(os.environ))
     segments: int = 64
     memory: bool = False
@@ -250,6 +253,7 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "digest": _yes,
     "backward": _text,
     "detail_steps": _number,
+    "signal": _text,
     "spool": _path,
     "segments": _number,
     "memory": _yes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import ref
 
@@ -16,6 +17,7 @@ from tensortap.records import Name
 from tensortap.spool import Spool, Written
 
 _MOST_LAYOUTS: Final = 1 << 16
+_MOST_PLACEMENTS: Final = 1 << 10
 _PLAIN: Final = (Tensor, torch.nn.Parameter)
 _functorch: Final[Any] = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
 _is_wrapped: Final[Callable[[Tensor], bool]] = _functorch.is_functorch_wrapped_tensor
@@ -114,7 +116,7 @@ class Observer:
         if not kind and type(tensor) not in _PLAIN:
             kind = type(tensor).__name__
             if kind == "DTensor":
-                kind, placement = "torch.distributed.tensor.DTensor", _placement(tensor)
+                kind, placement = "torch.distributed.tensor.DTensor", _placement(tensor.device_mesh, tensor.placements)  # type: ignore[attr-defined]
                 tensor = tensor._local_tensor  # type: ignore[attr-defined]
         key = (kind, placement, tensor.dtype, tuple(tensor.shape), tensor.layout, wrapped.requires_grad, tensor.device)
         known = self._layouts.get(key)
@@ -203,11 +205,11 @@ def _stride_class(tensor: Tensor) -> str:
     return "strided"
 
 
-def _placement(tensor: Any) -> str:
-    """The mesh and placements of a DTensor, as msProbe writes them."""
-    mesh = ",".join(str(rank) for rank in tensor.device_mesh.mesh.flatten().tolist())
-    placements = ",".join(_one_placement(placement) for placement in tensor.placements)
-    return f'{{"device_mesh":[{mesh}],"placements":[{placements}]}}'
+@lru_cache(maxsize=_MOST_PLACEMENTS)
+def _placement(mesh: Any, placements: tuple[Any, ...]) -> str:
+    """The mesh and placements of a DTensor, as msProbe writes them; a mesh may be of thousands of ranks."""
+    ranks = ",".join(str(rank) for rank in mesh.mesh.flatten().tolist())
+    return f'{{"device_mesh":[{ranks}],"placements":[{",".join(map(_one_placement, placements))}]}}'
 
 
 def _one_placement(placement: Any) -> str:

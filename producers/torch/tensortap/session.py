@@ -21,7 +21,7 @@ from tensortap.roots import FoundRoots, Models, Roots
 from tensortap.serving import Request
 from tensortap.signals import DetailSignal
 from tensortap.spool_folder import SpoolError, make_root
-from tensortap.steps import Boundaries, Facts
+from tensortap.steps import Boundaries, Facts, Handle
 from tensortap.under_way import called
 
 
@@ -53,7 +53,7 @@ class Session:
         self._forwards_begin = forwards_begin
         self._before = self._guard.hook("before a root", self._forward_begins)
         self._handles: list[Any] = []
-        self._signal = DetailSignal(self._signalled)
+        self._signal = DetailSignal(settings.signal, self._signalled)
         self._listen(list(self._roots))
         forks.hear_of(self)
         atexit.register(self._program_ends)
@@ -102,6 +102,13 @@ class Session:
     def hook(self, place: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as a hook that raises nothing, whose errors are counted."""
         return self._guard.hook(place, function)
+
+    def undo_too(self, handle: Handle) -> None:
+        """Undo this registration with all else when the tap ends; at once where it has ended."""
+        if self._closed:
+            handle.remove()
+        else:
+            self._handles.append(handle)
 
     def number_from(self, step: int) -> None:
         """The step under way, or else the next, has this number."""

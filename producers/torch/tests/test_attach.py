@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +112,27 @@ def test_an_engine_says_what_a_step_is(asked: Path) -> None:
     assert ended is not None
     assert ended[6:8] == (5 + 1, 2 + 1)
     assert spooled.named("text", ended[8])["text"] == "prefill"
+
+
+@torch.no_grad()
+def test_nothing_is_left_on_models_when_their_taps_end(finder: plain.Finder, asked: Path) -> None:
+    served = Served(whole := Whole(), None)
+    served.close()
+    holder = nn.ModuleDict({"base": Whole()})
+    holder["base"](torch.ones(1, 4))
+    session = finder.expect(holder)
+    assert session is not None and holder["base"]._forward_pre_hooks
+    session.close()
+    left = [part for model in (whole, holder) for part in model.modules() if part._forward_hooks or part._forward_pre_hooks]
+    assert left == []
+
+
+def test_looking_for_models_warns_of_nothing_when_one_is_compiled(finder: plain.Finder) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain.Finder().stop()  # as each process does at its start, after the user's own filters
+        compiled = torch.compile(nn.Linear(4, 4), backend="eager")
+        assert compiled(torch.ones(1, 4)).shape == (1, 4)
 
 
 def test_requests_are_written_with_their_rows(asked: Path) -> None:

@@ -233,9 +233,16 @@ def _signals(at: int) -> Before:
 
 @pytest.mark.usefixtures("free_signal")
 def test_a_signal_asks_for_detail_of_two_steps(tmp_path: Path) -> None:
-    _train(tmp_path, _signals(3))
+    _train(tmp_path, _signals(3), signal="USR1")
     assert {step for step, parents in _apis(tmp_path).items() if parents} == {3, 4}
     assert signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("free_signal")
+def test_no_signal_is_taken_unasked(tmp_path: Path) -> None:
+    held = []
+    _train(tmp_path, lambda step, folder: held.append(signal.getsignal(signal.SIGUSR1)))
+    assert set(held) == {signal.SIG_DFL}
 
 
 @pytest.mark.usefixtures("free_signal")
@@ -243,7 +250,7 @@ def test_a_handler_of_the_application_is_left_alone(tmp_path: Path) -> None:
     caught = []
     signal.signal(signal.SIGUSR1, lambda *_: caught.append(1))
     ours = signal.getsignal(signal.SIGUSR1)
-    _train(tmp_path, _signals(3))
+    _train(tmp_path, _signals(3), signal="USR1")
     assert caught == [1] and not any(_apis(tmp_path).values()) and signal.getsignal(signal.SIGUSR1) is ours
 
 
@@ -259,7 +266,7 @@ def test_a_handler_in_c_is_left_alone(at: int, tmp_path: Path) -> None:
         if at < 0:
             faulthandler.register(signal.SIGUSR1, said)
         spool = tmp_path / "spool"
-        _train(spool, before)
+        _train(spool, before, signal="USR1")
         os.kill(os.getpid(), signal.SIGUSR1)  # would end this process if the handler were gone
         faulthandler.unregister(signal.SIGUSR1)
         said.seek(0)

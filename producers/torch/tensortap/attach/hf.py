@@ -83,5 +83,5 @@ def _generation(model: nn.Module) -> Generation | None:
             return None
         known = _generations[model] = Generation(session)
         # Behind the tap's own hook, which ends the step before.
-        model.register_forward_pre_hook(_guard.hook("before a forward", known.before), with_kwargs=True)
+        session.undo_too(model.register_forward_pre_hook(_guard.hook("before a forward", known.before), with_kwargs=True))
     return known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -39,6 +40,8 @@ class Finder:
         self._models = 0
         self._stopped = False
         self._lock = threading.RLock()
+        # Ours does no harm to a module that torch.compile wraps, and a program may make errors of its warnings.
+        warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
         self._handle = register_module_forward_pre_hook(self._before)
         forks.hear_of(self)
 
@@ -120,7 +123,7 @@ class Finder:
         """Let calls of a part begin steps: the whole may never be called, as around what PEFT adapts."""
         if self._session and part is not model:
             begins = self._session.hook("before a part", partial(_part_begins, self._session, ref(model)))
-            part.register_forward_pre_hook(begins, prepend=True)
+            self._session.undo_too(part.register_forward_pre_hook(begins, prepend=True))
 
     def _is_beyond_limit(self, module: nn.Module) -> bool:
         is_beyond = self._models >= MOST_MODELS

@@ -56,7 +56,7 @@ class Served:
         self._first: nn.Module | None = None  # that is called of a model whose own forward is called by its name
         entered = self._session.hook("before a served model", self._enter)
         for part in (model, *model.children()):
-            part.register_forward_pre_hook(entered, with_kwargs=True)
+            self._session.undo_too(part.register_forward_pre_hook(entered, with_kwargs=True))
         self._finish = self._session.hook("after a served step", self._tell_of_end)
 
     def begin(self, step: Step) -> None:
