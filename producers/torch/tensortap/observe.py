@@ -11,7 +11,7 @@ from weakref import ref
 import torch
 from torch import Tensor
 
-from tensortap import layout, spool, unseen
+from tensortap import layout, records, spool, unseen
 from tensortap.measure import Measurer, Plan
 from tensortap.records import Name
 from tensortap.spool import Spool, Written
@@ -56,10 +56,12 @@ class Observer:
         self.passed_over: AbstractSet[int] = frozenset()
         self.padding: tuple[int, int] | None = None  # tensors of so many rows hold so many of tokens, in this step
         self._taken: dict[int, int] = {}
+        self._devices_write = False
 
     def forget(self) -> None:
         """Read every tensor anew from here on: at each step, and after code that may write without a trace."""
         self._seen.clear()
+        self._devices_write = torch.cuda.is_initialized()
 
     def measure_with(self, measurer: Measurer) -> None:
         """Measure with another from here on."""
@@ -94,7 +96,7 @@ class Observer:
         if self._first_n is not None and not self._wants_more(site):
             return
         plan = known.plan
-        if plan is None or not pointer or not site or tensor.is_neg():
+        if plan is None or not pointer or not site or self._devices_write or tensor.is_neg():
             self._measure(tensor, site, known, seq)
         else:
             self._by_plan(tensor, pointer, plan, site, known.number, seq)
@@ -147,13 +149,17 @@ class Observer:
         if not address or not site or not known.number:
             self._spool.dropped += bool(address)
             return
-        rows = self._measurer.measure(tensor, address, Name(site, known.number, seq, 0, self._spool.place))
+        name = Name(site, known.number, seq, 0, self._spool.place)
+        in_flight = self._devices_write and _is_in_flight(tensor)
+        rows = records.unsupported(address, name) if in_flight else self._measurer.measure(tensor, address, name)
         written = self._spool.advance(rows)
         if written is None:
             return
         if rows > 1 and not self.overflowed:
             self.overflowed = site not in self.passed_over and spool.overflowed(written)
-        if spool.flags(written) & layout.UNSUPPORTED:
+        if in_flight:
+            self._unseen.count(unseen.IN_FLIGHT)
+        elif spool.flags(written) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():
             self._seen[id(tensor)] = ref(tensor), tensor._version, tensor.data_ptr(), tensor.requires_grad, known.number, written
@@ -191,6 +197,13 @@ class Observer:
                 self._layouts.clear()
             self._layouts[key] = known
         return known
+
+
+def _is_in_flight(tensor: Tensor) -> bool:
+    """Whether a device may be writing into host memory: it can where that is pinned, and has not done where its stream has work."""
+    if not tensor.is_cpu or not tensor.is_pinned():
+        return False
+    return torch.cuda.is_current_stream_capturing() or not torch.cuda.current_stream().query()  # a captured stream must not be asked
 
 
 def _stride_class(tensor: Tensor) -> str:

@@ -12,6 +12,7 @@ COMPILED: Final = "compiled"
 CUDA_GRAPH: Final = "cuda graph"
 OTHER_THREAD: Final = "other thread"
 UNSUPPORTED_TENSOR: Final = "unsupported tensor"
+IN_FLIGHT: Final = "copy in flight"
 UNSUPPORTED_OUTPUT: Final = "unsupported output"
 NO_BACKWARD_HOOK: Final = "no backward hook"
 HOOK_ERROR: Final = "hook error"
@@ -32,6 +33,7 @@ REASONS: Final[tuple[str, ...]] = (
     CUDA_GRAPH,
     OTHER_THREAD,
     UNSUPPORTED_TENSOR,
+    IN_FLIGHT,
     UNSUPPORTED_OUTPUT,
     NO_BACKWARD_HOOK,
     HOOK_ERROR,

@@ -14,6 +14,7 @@ import torch
 from models import small, train
 
 import tensortap
+from tensortap import layout
 from tensortap.heartbeat import Heartbeat
 from tensortap.local_variables import local_variable
 
@@ -112,3 +113,34 @@ def test_a_step_ends_though_its_rows_cannot_be_read(tmp_path: Path, monkeypatch:
         train(model, batch, steps=3)
     assert "illegal memory access" in capfd.readouterr().err
     assert [bool(step.ended) for step in reading.only(tmp_path).steps] == [True, True, True]
+
+
+class _Stream:
+    """A stand-in for a stream of a device."""
+
+    def __init__(self) -> None:
+        self.done = False
+
+    def query(self) -> bool:
+        return self.done
+
+
+def test_a_copy_that_is_on_its_way_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of `x.to("cpu", non_blocking=True)`, which returns before the elements have come."""
+    stream, pinned = _Stream(), torch.ones(3)
+    with tensortap.tap(torch.nn.Identity(), run="copies", spool=tmp_path) as tap:
+        tap.start()
+        tap.step()
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda: stream)
+        monkeypatch.setattr(torch.Tensor, "is_pinned", lambda tensor: tensor is pinned)
+        for stream.done in (False, True):
+            tap.start()
+            tap.save(pinned, "copied")
+            tap.save(torch.ones(3), "computed")
+            tap.step()
+    _, first, second = reading.only(tmp_path).steps
+    assert [row.flags & layout.UNSUPPORTED for row in first.values] == [layout.UNSUPPORTED, 0]
+    assert [row.flags & layout.UNSUPPORTED for row in second.values] == [0, 0]
+    assert first.unseen == {("copy in flight", ""): 1} and not second.unseen
