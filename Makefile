@@ -7,7 +7,7 @@ BIN     := $(CURDIR)/bin/tensortap
 LIB     := internal/embedded/libchdb
 ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
-KERNEL  := producers/torch/tensortap/statistics.so
+KERNEL  := producers/torch/src/tensortap/_stats/statistics.so
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Packages in which things happen at once: the race detector looks at these. internal/dev/corpus is left out, whose cases ask the engine for minutes.
 RACED   := ./pipelines/... ./consumers/... ./producers/agent/... ./internal/embedded/... ./internal/system/... ./analysis/compare/... ./analysis/judging/... ./analysis/pair ./analysis/rows/... ./analysis/watch/...
@@ -75,7 +75,7 @@ generate: ## write what is derived: rows, tables, the reference, licences
 .PHONY: check
 check: lint test ## everything that CI runs
 	$(MAKE) generate
-	git diff --exit-code -- schemas sql/tables docs/views.md THIRD_PARTY.md producers/torch/tensortap/layout.py producers/torch/csrc/layout.h
+	git diff --exit-code -- schemas sql/tables docs/views.md THIRD_PARTY.md producers/torch/src/tensortap/_spool/layout.py producers/torch/csrc/layout.h
 
 # Of the soak: how long, how many kills in all, how long the database is away; WRITE=1 writes its figures into the document.
 MINUTES ?= 60
@@ -195,17 +195,17 @@ wheel: venv-torch ## the collector as a wheel, in bin
 
 .PHONY: gpu-check
 gpu-check: kernel ## holds the CUDA kernel against the C kernel and measures it; says so where there is no GPU
-	$(COLLECT) PYTHONPATH=. $(if $(wildcard $(TORCH)),$(TORCH),python3) bench/gpu.py
+	$(COLLECT) PYTHONPATH=src $(if $(wildcard $(TORCH)),$(TORCH),python3) bench/gpu.py
 
 .PHONY: bench-torch
 bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BENCHMARKS-torch.md
-	cd producers/torch && PYTHONPATH=. $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
+	cd producers/torch && PYTHONPATH=src $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
 	go run ./internal/dev/bench -only collector -append docs/BENCHMARKS-torch.md
-	$(COLLECT) PYTHONPATH=. $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
 
 .PHONY: bench-aten
 bench-aten: venv-torch kernel ## what level aten costs beside lines of JSON
-	$(COLLECT) PYTHONPATH=. $(TORCH) bench/aten.py
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/aten.py
 
 ENGINES := $(TOOLS)/engines
 

@@ -8,7 +8,7 @@ import (
 // golden spreads the numbers of pages.
 const golden = 0x9e3779b97f4a7c15
 
-// digest is the collector's hash of the bytes of elements, page by page (producers/torch/tensortap/digest.py defines
+// digest is the collector's hash of the bytes of elements, page by page (producers/torch/src/tensortap/_stats/digest.py defines
 // it). The zero value is ready.
 type digest struct{ pages, sum uint64 }
 

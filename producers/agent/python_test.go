@@ -18,7 +18,7 @@ func writeInPython(tb testing.TB, root, run string, steps, modules int) {
 		testbed.Needed(tb, "no python3")
 	}
 	cmd := exec.CommandContext(tb.Context(), python, "testdata/write_spool.py", root, run, strconv.Itoa(steps), strconv.Itoa(modules))
-	cmd.Env = append(os.Environ(), "PYTHONPATH=../torch", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=../torch/src", "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("write a spool: %v\n%s", err, out)
 	}

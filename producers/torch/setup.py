@@ -13,7 +13,7 @@ from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
-KERNEL = Path("tensortap/statistics.so")
+KERNEL = Path("tensortap/_stats/statistics.so")
 BOOT = Path("boot/tensortap_boot.py")
 # Every Python that has the package runs this line at its start, with -I too: it costs nothing where nothing is asked for.
 START = 'import os; (os.environ.get("TENSORTAP_ATTACH") or os.environ.get("TENSORTAP_LOGS")) and __import__("tensortap_boot").enter()\n'

@@ -10,11 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // The kernel statistics.so is among the files if it was built before.
 //
-//go:embed boot tensortap/*.[jps]* tensortap/attach/*.py stand_in/msprobe/*.py stand_in/msprobe/pytorch/*.py
+//go:embed boot src/tensortap/*.py src/tensortap/py.typed src/tensortap/*/*.py src/tensortap/_record/*.json src/tensortap/_stats/*.[ps]*
+//go:embed stand_in/msprobe/*.py stand_in/msprobe/pytorch/*.py
 var files embed.FS
 
 // StandIn is the folder below an unpacked collector that has a module msprobe, which is tensortap.
@@ -48,11 +50,11 @@ func Unpack(base string) (string, error) {
 	return "", fmt.Errorf("unpack the collector into %s: %w", target, errors.Join(err, left))
 }
 
-// unpack writes the files; the files of boot come first on the path and lie beside the package.
+// unpack writes the files; those of boot come first on the path and lie beside the package.
 func unpack(target string) error {
 	return walk(func(path string, content []byte) error {
-		if inside, err := filepath.Rel("boot", path); err == nil && filepath.IsLocal(inside) {
-			path = inside
+		for _, folder := range []string{"boot", "src"} {
+			path = strings.TrimPrefix(path, folder+"/")
 		}
 		path = filepath.Join(target, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {

@@ -58,7 +58,7 @@ func (z *sizes) figuresOfCollector(s *section, level string) {
 func (e *env) train(ctx context.Context, spool, level string, steps int) error {
 	command := exec.CommandContext(ctx, e.torch, "bench/overhead.py", "--spool", spool, level, strconv.Itoa(steps)) //nolint:gosec // named by who runs this
 	command.Dir = filepath.Join("producers", "torch")
-	command.Env = append(os.Environ(), "PYTHONPATH=.", "OMP_NUM_THREADS=1")
+	command.Env = append(os.Environ(), "PYTHONPATH=src", "OMP_NUM_THREADS=1")
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("train with the collector: %w: %s", err, out)
 	}

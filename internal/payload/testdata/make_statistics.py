@@ -1,13 +1,13 @@
 """Makes statistics/*.pt, tensors of every kind, and statistics.tsv, what the collector says of them.
 
-Run by hand in producers/torch, with the kernel built: PYTHONPATH=.:tests python ../../internal/payload/testdata/make_statistics.py
+Run by hand in producers/torch, with the kernel built: PYTHONPATH=src:tests python ../../internal/payload/testdata/make_statistics.py
 """
 import pathlib
 
 import torch
 from measuring import measure
 
-from tensortap.measure import Measurer
+from tensortap._stats.measure import Measurer
 
 HERE = pathlib.Path(__file__).parent
 MEASURER = Measurer(1, False, True)

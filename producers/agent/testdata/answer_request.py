@@ -4,8 +4,9 @@ import sys
 import time
 from pathlib import Path
 
-from tensortap import layout, whereabouts
-from tensortap.spool import Spool
+from tensortap._health import thread_stacks
+from tensortap._spool import layout
+from tensortap._spool.spool import Spool
 
 root, run = sys.argv[1:]
 spool = Spool(Path(root))
@@ -17,7 +18,7 @@ while time.monotonic() < deadline and (asked is None or not poked):
     if asked is None and spool.control.sequence():
         asked = spool.control.request()
     if poke := spool.control.poke():
-        whereabouts.write(spool.folder / "stacks")
+        thread_stacks.write(spool.folder / "stacks")
         spool.control.poked(poke)
         poked = True
     time.sleep(0.005)

@@ -7,9 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from tensortap import layout
-from tensortap.records import commit_word
-from tensortap.spool import Spool
+from tensortap._spool import layout
+from tensortap._spool.records import commit_word
+from tensortap._spool.spool import Spool
 
 
 def tensor(spool: Spool, site: int, shape: int, seq: int, value: float) -> None:

@@ -11,9 +11,9 @@ import time
 
 import torch
 
-from tensortap import layout
-from tensortap.measure import MAX_ROWS, Measurer
-from tensortap.records import Name
+from tensortap._spool import layout
+from tensortap._spool.records import Name
+from tensortap._stats.measure import MAX_ROWS, Measurer
 
 DTYPES = tuple(
     getattr(torch, name)

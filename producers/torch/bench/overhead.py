@@ -88,7 +88,7 @@ def rounds(subject: Subject, kind: str, name: str, folder: Path, ask: Ask) -> Ti
 
 def tensors_and_bytes(folder: Path, steps: int) -> tuple[float, float, float]:
     """Of a process's spool: tensors a step, bytes of records a tensor, bytes of definitions in all."""
-    from tensortap import layout
+    from tensortap._spool import layout
 
     tensors = records = 0
     for segment in folder.glob("*/rows-*"):

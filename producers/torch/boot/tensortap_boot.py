@@ -6,10 +6,10 @@ Written for start-up time: it imports nothing that Python has not imported alrea
 import os
 import sys
 
-# A module of the application, and the module of tensortap.attach that knows what to do with it.
+# A module of the application, and the module of tensortap.integrations that knows what to do with it.
 ADAPTERS = {
-    "torch": "plain",
-    "transformers.generation.utils": "hf",
+    "torch": "generic",
+    "transformers.generation.utils": "huggingface",
     "vllm.v1.worker.gpu_worker": "vllm",
     "sglang.srt.model_executor.model_runner": "sglang",
 }
@@ -90,7 +90,7 @@ class Finder:
 def attach(name):
     """Let the adapter of a module do its work. What goes wrong there is no business of the program's."""
     try:
-        adapter = "tensortap.attach." + ADAPTERS[name]
+        adapter = "tensortap.integrations." + ADAPTERS[name]
         __import__(adapter)
         sys.modules[adapter].attach(sys.modules[name])
     except Exception as error:  # an import of the program's is under way, whatever it is that fails

@@ -15,7 +15,7 @@
 #endif
 #define SIGN(INT) ((INT)((uint64_t)1 << (8 * sizeof(INT) - 1)))
 
-/* Odd numbers with many bits, from the digits of pi; part of the digest's definition (tensortap/digest.py). */
+/* Odd numbers with many bits, from the digits of pi; part of the digest's definition (tensortap/_stats/digest.py). */
 #define PAGE_FACTOR 0x243F6A8885A308D3u
 #define PAGE_STEP 0x13198A2E03707345u
 typedef uint64_t words __attribute__((vector_size(STRIPE)));

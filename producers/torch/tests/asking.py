@@ -8,8 +8,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from tensortap import layout
-from tensortap.definitions import crc32c
+from tensortap._spool import layout
+from tensortap._spool.definitions import crc32c
 
 
 def ask(spool: Path, sequence: int, **request: Any) -> None:

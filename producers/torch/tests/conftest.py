@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from tensortap.attach import plain
+from tensortap.integrations import generic
+
+# Pythons that tests start find the package, too.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1] / "src"), os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture
@@ -28,9 +32,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def finder() -> Iterator[plain.Finder]:
+def finder() -> Iterator[generic.Finder]:
     """Whoever looks for models, for the time of a test."""
-    found = plain.Finder()
+    found = generic.Finder()
     yield found
     found.stop()
     if found._session:

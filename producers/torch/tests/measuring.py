@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from tensortap import layout
-from tensortap.measure import MAX_ROWS, Measurer
-from tensortap.records import Name, place_of
+from tensortap._spool import layout
+from tensortap._spool.records import Name, place_of
+from tensortap._stats.measure import MAX_ROWS, Measurer
 
 PLACE = place_of(5, 6)
 

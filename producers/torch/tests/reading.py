@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tensortap import layout
-from tensortap.definitions import crc32c
+from tensortap._spool import layout
+from tensortap._spool.definitions import crc32c
 
 KINDS = {
     layout.OP_KIND: ("op", layout.OP),

@@ -18,7 +18,8 @@ from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import tensortap
-from tensortap.mode_stacks import DISPATCHES
+from tensortap._config.settings import SettingsError
+from tensortap._hooks.mode_stacks import DISPATCHES
 
 STEPS = 50
 
@@ -285,5 +286,5 @@ def test_each_call_has_its_statistics(tmp_path: Path) -> None:
 
 
 def test_range_of_ops_needs_each_call() -> None:
-    with pytest.raises(tensortap.config.SettingsError, match="take calls=each"):  # type: ignore[attr-defined]
+    with pytest.raises(SettingsError, match="take calls=each"):
         _tapped(Path("/nowhere"), nn.Linear(1, 1), between="Aten.mm.default.0.forward,Aten.mm.default.1.forward")

@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tensortap.attach import plain
-from tensortap.attach.served import Served, Step, close, in_order, reader, steps, tap_of
-from tensortap.serving import Request, UnreadableError, prompt_of
-from tensortap.steps import Facts
+from tensortap._record.served_requests import Request, UnreadableError, prompt_of
+from tensortap._session.step_boundaries import Facts
+from tensortap.integrations import generic
+from tensortap.integrations.served import Served, Step, close, in_order, reader, steps, tap_of
 from tests.reading import only
 
 pytestmark = pytest.mark.usefixtures("asked")
@@ -35,7 +35,7 @@ class Whole(nn.Module):
 
 
 @torch.no_grad()
-def test_a_model_is_tapped_in_its_first_call(finder: plain.Finder, asked: Path) -> None:
+def test_a_model_is_tapped_in_its_first_call(finder: generic.Finder, asked: Path) -> None:
     model, loss = Whole(), nn.MSELoss()
     for _ in range(2):
         loss(model(torch.ones(1, 4)), torch.zeros(1, 2))
@@ -44,7 +44,7 @@ def test_a_model_is_tapped_in_its_first_call(finder: plain.Finder, asked: Path) 
 
 
 @torch.no_grad()
-def test_a_part_that_is_called_first_brings_the_whole(finder: plain.Finder, asked: Path) -> None:
+def test_a_part_that_is_called_first_brings_the_whole(finder: generic.Finder, asked: Path) -> None:
     model = Whole()
     model.encoder(torch.ones(1, 4))
     model(torch.ones(1, 4))
@@ -52,7 +52,7 @@ def test_a_part_that_is_called_first_brings_the_whole(finder: plain.Finder, aske
 
 
 @torch.no_grad()
-def test_a_part_of_something_that_is_never_called_makes_the_steps(finder: plain.Finder, asked: Path) -> None:
+def test_a_part_of_something_that_is_never_called_makes_the_steps(finder: generic.Finder, asked: Path) -> None:
     """As a model that PEFT adapts is called, below a holder of its own."""
     holder = nn.ModuleDict({"base": Whole()})
     for _ in range(3):
@@ -63,7 +63,7 @@ def test_a_part_of_something_that_is_never_called_makes_the_steps(finder: plain.
 
 
 def test_settings_that_cannot_be_honoured_are_told(
-    finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    finder: generic.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TENSORTAP_LEVEL", "L7")
     Whole()(torch.ones(1, 4))
@@ -207,7 +207,7 @@ def test_padding_is_no_part_of_a_tensor(asked: Path) -> None:
     assert shapes[1] == {"input": [8, 8], "output": [8, 8], "parameter": [8, 8]}
 
 
-def test_forwards_that_train_are_no_part_of_a_step_that_evaluates(finder: plain.Finder, asked: Path) -> None:
+def test_forwards_that_train_are_no_part_of_a_step_that_evaluates(finder: generic.Finder, asked: Path) -> None:
     """As the Trainer of transformers does: micro steps, an optimizer's step, and an evaluation now and then."""
     model, given = Whole(), torch.ones(1, 4)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

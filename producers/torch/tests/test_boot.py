@@ -40,7 +40,7 @@ if __name__ == '__main__':
 def python(*arguments: str, path: tuple[Path, ...] = (), **variables: str) -> str:
     """What a Python prints that is started as `tensortap run` starts it."""
     environment = {**os.environ, "TENSORTAP_ATTACH": "1", **variables}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, (*path, BOOT, HERE)))
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (*path, BOOT, HERE / "src")))
     done = subprocess.run([sys.executable, *arguments], cwd="/", env=environment, capture_output=True, text=True, check=True)
     return done.stdout.strip() + done.stderr.strip()
 
@@ -71,7 +71,7 @@ def test_programs_started_by_a_program_are_watched() -> None:
 def test_programs_between_do_not_matter(command: str) -> None:
     """A shell that gives its place away, and launchers; uv is that of the tools, where it is not on the path."""
     line = command.format(python=sys.executable, look=f'"{LOOK}"')
-    environment = {**os.environ, "TENSORTAP_ATTACH": "1", "PYTHONPATH": f"{BOOT}:{HERE}", "UV_OFFLINE": "1"}
+    environment = {**os.environ, "TENSORTAP_ATTACH": "1", "PYTHONPATH": f"{BOOT}:{HERE / 'src'}", "UV_OFFLINE": "1"}
     environment["PATH"] += f":{HERE.parents[1] / '.tools/uv/bin'}"
     done = subprocess.run(["bash", "-c", line], cwd="/", env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "watched"
@@ -207,7 +207,7 @@ def test_what_cannot_be_kept_is_printed_as_ever(tmp_path: Path) -> None:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python in whose environment the wheel is installed, and nothing else."""
     folder = tmp_path_factory.mktemp("installed")
-    parts = ("tensortap", "boot", "csrc", "setup.py", "pyproject.toml")
+    parts = ("src", "boot", "csrc", "setup.py", "pyproject.toml")
     for part in parts:
         source = HERE / part
         shutil.copytree(source, folder / part) if source.is_dir() else shutil.copy(source, folder / part)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tensortap import topology
-from tensortap.attach import sglang
+from tensortap._health import topology
+from tensortap.integrations import sglang
 
 WHEELS = Path(os.environ.get("TENSORTAP_WHEELS", Path(__file__).resolve().parents[3] / ".tools" / "wheels"))
 

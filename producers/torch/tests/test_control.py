@@ -18,9 +18,10 @@ from models import small
 from torch import Tensor
 
 import tensortap
-from tensortap import layout, whereabouts
-from tensortap.serving import Prompt, Request, UnreadableError, prompt_of
-from tensortap.steps import Facts
+from tensortap._health import thread_stacks
+from tensortap._record.served_requests import Prompt, Request, UnreadableError, prompt_of
+from tensortap._session.step_boundaries import Facts
+from tensortap._spool import layout
 
 STEPS = 8
 WANTED = (3, 5, 6)  # of those that serve requests, the steps of the one that is asked for
@@ -292,5 +293,5 @@ def test_where_threads_were_is_not_told_as_where_they_are(tmp_path: Path) -> Non
     told = tmp_path / "stacks"
     told.write_text("thread MainThread\n  then.py:1 then\n")
     told.with_suffix(".new").mkdir()  # as a disk that is full, no file can be written
-    whereabouts.write(told)
+    thread_stacks.write(told)
     assert not told.exists()

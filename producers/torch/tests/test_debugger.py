@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tensortap.config import SettingsError
-from tensortap.debugger import PrecisionDebugger
+from tensortap._config.settings import SettingsError
+from tensortap.integrations.msprobe import PrecisionDebugger
 from tests.reading import Spooled, only
 
 

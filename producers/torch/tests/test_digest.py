@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measuring import measure
-from tensortap import layout
-from tensortap.digest import FACTOR, GOLDEN, START, STEP, digest
-from tensortap.measure import Measurer
+from tensortap._spool import layout
+from tensortap._stats.digest import FACTOR, GOLDEN, START, STEP, digest
+from tensortap._stats.measure import Measurer
 
 MASK = (1 << 64) - 1
 KERNEL = Measurer(1, False, True)
@@ -26,7 +26,7 @@ def mix(x: int) -> int:
 
 
 def reference(content: bytes, width: int) -> int:
-    """The definition in tensortap/digest.py, word for word."""
+    """The definition in tensortap/_stats/digest.py, word for word."""
     total, page = len(content) * GOLDEN, 1024 * width
     for number, first in enumerate(range(0, len(content), page), 1):
         total += mix((page_hash(content[first : first + page]) + number * GOLDEN) & MASK)

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import tensortap
-from tensortap.topology import place
+from tensortap._health.topology import place
 
 
 def _on_ranks(count: int, root: Path, work: Callable[[int, Path], None]) -> None:

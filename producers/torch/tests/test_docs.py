@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tensortap import msprobe_config, unseen
-from tensortap.config import CHOICES, SETTINGS, environment_name
+from tensortap._config import msprobe_file
+from tensortap._config.settings import CHOICES, SETTINGS, environment_name
+from tensortap._record import unseen
 
 PAGE = Path(__file__).parents[3] / "docs" / "collector.md"
 
@@ -39,9 +40,9 @@ def test_every_reason_has_its_row() -> None:
 
 def test_every_key_of_msprobe_has_its_row_or_is_said_on_stderr() -> None:
     listed = {name for row in first_cells("Coming from msProbe") for name in row}
-    known = set(msprobe_config.COMMON_KEYS).union(*msprobe_config.BLOCKS.values())
+    known = set(msprobe_file.COMMON_KEYS).union(*msprobe_file.BLOCKS.values())
     blocks_of_other_tasks = {"overflow_nums", "check_mode", "diff_nums", "device"}
-    assert known - listed - blocks_of_other_tasks <= set(msprobe_config.DONE_OTHERWISE)
+    assert known - listed - blocks_of_other_tasks <= set(msprobe_file.DONE_OTHERWISE)
 
 
 def test_the_shown_code_runs(tmp_path: Path) -> None:
@@ -49,7 +50,7 @@ def test_the_shown_code_runs(tmp_path: Path) -> None:
     assert len(blocks) >= 4
     script = tmp_path / "shown.py"
     script.write_text("\n".join(blocks))
-    environment = {**os.environ, "TENSORTAP_SPOOL": str(tmp_path / "spool"), "PYTHONPATH": str(PAGE.parents[1] / "producers" / "torch")}
+    environment = {**os.environ, "TENSORTAP_SPOOL": str(tmp_path / "spool"), "PYTHONPATH": str(PAGE.parents[1] / "producers" / "torch" / "src")}
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     spooled = b"".join(path.read_bytes() for path in (tmp_path / "spool").glob("*/definitions"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tensortap.config import settings
-from tensortap.filters import Filter, stranger
-from tensortap.topology import Place
+from tensortap._config.filters import Filter, stranger
+from tensortap._config.settings import settings
+from tensortap._health.topology import Place
 
 
 def of(**given: object) -> Filter:

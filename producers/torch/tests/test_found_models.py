@@ -17,10 +17,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tensortap.attach import hf, plain, sglang, vllm
-from tensortap.attach.served import Served
-from tensortap.attach.served import Step as Serving
-from tensortap.steps import Facts
+from tensortap._session.step_boundaries import Facts
+from tensortap.integrations import generic, huggingface, sglang, vllm
+from tensortap.integrations.served import Served
+from tensortap.integrations.served import Step as Serving
 from tests.reading import Step, only
 
 pytestmark = pytest.mark.usefixtures("asked")
@@ -62,7 +62,7 @@ def modules(steps: list[Step]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("level", ["L0", "L1", "mix", "aten"])
-def test_models_one_after_another_are_given_back(level: str, finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_one_after_another_are_given_back(level: str, finder: generic.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENSORTAP_LEVEL", level)
     for _ in range(5):
         model = Net()
@@ -76,7 +76,7 @@ def test_models_one_after_another_are_given_back(level: str, finder: plain.Finde
     assert len(only(asked).steps) == 5
 
 
-def test_a_model_after_another_has_a_name_and_steps_of_its_own(finder: plain.Finder, asked: Path) -> None:
+def test_a_model_after_another_has_a_name_and_steps_of_its_own(finder: generic.Finder, asked: Path) -> None:
     for kind in (Net, Critic, Net, Net):
         model = kind()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -90,7 +90,7 @@ def test_a_model_after_another_has_a_name_and_steps_of_its_own(finder: plain.Fin
     assert found[1::2] == found[::2]
 
 
-def test_names_do_not_depend_on_when_memory_is_given_back(finder: plain.Finder, asked: Path) -> None:
+def test_names_do_not_depend_on_when_memory_is_given_back(finder: generic.Finder, asked: Path) -> None:
     """A model that nobody can reach lives until the next collection of garbage, whose time is another in each run."""
     for collects in (False, True, False):
         model = Net()
@@ -104,7 +104,7 @@ def test_names_do_not_depend_on_when_memory_is_given_back(finder: plain.Finder, 
     assert step[::2] == ["inner", "Net.1.inner", "Net.2.inner"]
 
 
-def test_two_models_that_train_against_each_other(finder: plain.Finder, asked: Path) -> None:
+def test_two_models_that_train_against_each_other(finder: generic.Finder, asked: Path) -> None:
     """Each optimizer's step ends a step of the run."""
     generator, critic = Net(), Critic()
     of_critic, of_generator = (torch.optim.SGD(model.parameters(), lr=0.1) for model in (critic, generator))
@@ -120,7 +120,7 @@ def test_two_models_that_train_against_each_other(finder: plain.Finder, asked: P
     assert all(not step.unseen for step in steps)
 
 
-def test_a_teacher_and_its_student(finder: plain.Finder, asked: Path) -> None:
+def test_a_teacher_and_its_student(finder: generic.Finder, asked: Path) -> None:
     """A second model's call belongs to the step that is under way."""
     teacher, student = Net().eval(), Net()
     optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
@@ -135,7 +135,7 @@ def test_a_teacher_and_its_student(finder: plain.Finder, asked: Path) -> None:
     assert [spooled.named("text", step.ended[8])["text"] for step in steps if step.ended] == ["train", "train"]
 
 
-def test_a_target_that_is_called_twice_in_a_step_that_trains(finder: plain.Finder, asked: Path) -> None:
+def test_a_target_that_is_called_twice_in_a_step_that_trains(finder: generic.Finder, asked: Path) -> None:
     online, target = Net(), Net()
     optimizer = torch.optim.SGD(online.parameters(), lr=0.1)
     for _ in range(2):
@@ -150,7 +150,7 @@ def test_a_target_that_is_called_twice_in_a_step_that_trains(finder: plain.Finde
 
 
 @torch.no_grad()
-def test_models_that_only_evaluate_make_steps_of_their_own(finder: plain.Finder, asked: Path) -> None:
+def test_models_that_only_evaluate_make_steps_of_their_own(finder: generic.Finder, asked: Path) -> None:
     """As an encoder and a denoiser do; then another alone."""
     encoder, denoiser, other = Critic(), Net(), Critic()
     for _ in range(2):
@@ -164,7 +164,7 @@ def test_models_that_only_evaluate_make_steps_of_their_own(finder: plain.Finder,
 
 
 @torch.no_grad()
-def test_what_is_around_a_model_that_is_known_adds_what_is_new(finder: plain.Finder, asked: Path) -> None:
+def test_what_is_around_a_model_that_is_known_adds_what_is_new(finder: generic.Finder, asked: Path) -> None:
     inner = Net()
     inner(GIVEN)
     around = nn.Sequential(inner, Critic())
@@ -176,7 +176,7 @@ def test_what_is_around_a_model_that_is_known_adds_what_is_new(finder: plain.Fin
 
 @torch.no_grad()
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_each_call_of_a_copy_is_one_step(copied: Callable[[nn.Module], nn.Module], finder: plain.Finder, asked: Path) -> None:
+def test_each_call_of_a_copy_is_one_step(copied: Callable[[nn.Module], nn.Module], finder: generic.Finder, asked: Path) -> None:
     """A shallow one shares hooks and parts with the model."""
     model = Net()
     model(GIVEN)
@@ -190,7 +190,7 @@ def test_each_call_of_a_copy_is_one_step(copied: Callable[[nn.Module], nn.Module
 
 
 @torch.no_grad()
-def test_layers_of_a_program_without_a_model(finder: plain.Finder, asked: Path) -> None:
+def test_layers_of_a_program_without_a_model(finder: generic.Finder, asked: Path) -> None:
     layers = [nn.Linear(4, 4) for _ in range(3)]
     for _ in range(3):
         given = GIVEN
@@ -204,7 +204,7 @@ def test_layers_of_a_program_without_a_model(finder: plain.Finder, asked: Path) 
 
 
 @torch.no_grad()
-def test_models_that_others_call_without_holding_them(finder: plain.Finder, asked: Path) -> None:
+def test_models_that_others_call_without_holding_them(finder: generic.Finder, asked: Path) -> None:
     """A loss calls its model, which hides another from its own parameters, and is given a new head."""
 
     class Hiding(Net):
@@ -231,8 +231,8 @@ def test_models_that_others_call_without_holding_them(finder: plain.Finder, aske
 
 
 @torch.no_grad()
-def test_models_beyond_the_limit_are_counted(finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "MOST_MODELS", 2)
+def test_models_beyond_the_limit_are_counted(finder: generic.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generic, "MOST_MODELS", 2)
     models = [Net(), Net(), Critic()]
     for _ in range(2):
         for model in models:
@@ -245,16 +245,16 @@ def test_models_beyond_the_limit_are_counted(finder: plain.Finder, asked: Path, 
 def test_threads_that_call_their_first_models_at_once_make_one_tap(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of two threads calls a model of its own, and then both the same."""
     made = []
-    original = plain.session.Session
+    original = generic.session.Session
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         made.append(args)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(plain.session, "Session", counted)
+    monkeypatch.setattr(generic.session, "Session", counted)
     for shared in (False, True):
         made.clear()
-        finder = plain.Finder()
+        finder = generic.Finder()
         models = [Net()] * 4 if shared else [Net() for _ in range(4)]
         call_at_once(models)
         finder.stop()
@@ -279,7 +279,7 @@ def call_at_once(models: Sequence[nn.Module]) -> None:
 
 
 @torch.no_grad()
-def test_a_child_whose_parent_was_looking_finds_its_own_models(finder: plain.Finder) -> None:
+def test_a_child_whose_parent_was_looking_finds_its_own_models(finder: generic.Finder) -> None:
     """The lock is another thread's, which the child has not."""
     locked, done = threading.Event(), threading.Event()
 
@@ -302,7 +302,7 @@ def test_a_child_whose_parent_was_looking_finds_its_own_models(finder: plain.Fin
 
 
 @torch.no_grad()
-def test_what_gets_the_memory_of_a_part_that_is_gone_has_not_its_path(finder: plain.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_gets_the_memory_of_a_part_that_is_gone_has_not_its_path(finder: generic.Finder, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENSORTAP_LEVEL", "aten")
 
     class Tangent(nn.Module):
@@ -329,7 +329,7 @@ def test_what_gets_the_memory_of_a_part_that_is_gone_has_not_its_path(finder: pl
 
 
 @torch.no_grad()
-def test_a_frame_that_is_no_modules_call_is_no_call_of_a_model_that_is_gone(finder: plain.Finder, asked: Path) -> None:
+def test_a_frame_that_is_no_modules_call_is_no_call_of_a_model_that_is_gone(finder: generic.Finder, asked: Path) -> None:
     Critic()(GIVEN)
     gc.collect()
     model = Net()
@@ -344,7 +344,7 @@ def test_a_frame_that_is_no_modules_call_is_no_call_of_a_model_that_is_gone(find
 
 
 @torch.no_grad()
-def test_parts_that_are_compiled_are_counted_once_in_each_step(finder: plain.Finder, asked: Path) -> None:
+def test_parts_that_are_compiled_are_counted_once_in_each_step(finder: generic.Finder, asked: Path) -> None:
     model = Net()
     model.inner.compile(backend="eager")
     model(GIVEN)
@@ -355,11 +355,11 @@ def test_parts_that_are_compiled_are_counted_once_in_each_step(finder: plain.Fin
 
 
 @torch.no_grad()
-def test_what_generates_says_nothing_of_steps_of_other_models(finder: plain.Finder, asked: Path) -> None:
+def test_what_generates_says_nothing_of_steps_of_other_models(finder: generic.Finder, asked: Path) -> None:
     encoder, denoiser = Net(), Critic()
     tapped = finder.expect(encoder)
     assert tapped is not None
-    generation = hf.Generation(tapped)
+    generation = huggingface.Generation(tapped)
     encoder.register_forward_pre_hook(generation.before, with_kwargs=True)
     with generation.under_way():
         encoder(GIVEN)

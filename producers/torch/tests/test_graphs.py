@@ -10,8 +10,8 @@ import reading
 import torch
 
 import tensortap
-from tensortap.graphs import GraphWatch
-from tensortap.unseen import Unseen
+from tensortap._hooks.cuda_graphs import GraphWatch
+from tensortap._record.unseen import Unseen
 
 
 def replay() -> None:

@@ -14,9 +14,9 @@ import torch
 from models import small, train
 
 import tensortap
-from tensortap import layout
-from tensortap.heartbeat import Heartbeat
-from tensortap.local_variables import local_variable
+from tensortap._health.heartbeat import Heartbeat
+from tensortap._record.local_variables import local_variable
+from tensortap._spool import layout
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_the_heart_beats_on_after_an_error() -> None:
 
 
 def test_a_step_ends_though_its_rows_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    from tensortap.measure import Measurer
+    from tensortap._stats.measure import Measurer
 
     model, batch = small()
     whole, failed = Measurer.flush, []

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from tensortap.heartbeat import Heartbeat
+from tensortap._health.heartbeat import Heartbeat
 
 errors: list[Exception] = []
 
@@ -56,7 +56,7 @@ def test_a_forked_child_is_silent_until_it_starts_its_own() -> None:
 
 def test_it_does_not_keep_the_process_alive_and_costs_next_to_nothing() -> None:
     code = (
-        "import time; from tensortap.heartbeat import Heartbeat\n"
+        "import time; from tensortap._health.heartbeat import Heartbeat\n"
         "Heartbeat(lambda: None, print, interval_s=0.1).start()\n"
         "before = time.process_time(); time.sleep(1); print(time.process_time() - before)"
     )

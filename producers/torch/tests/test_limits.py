@@ -12,10 +12,11 @@ import torch
 from models import small, train
 
 import tensortap
-from tensortap import callsites, definitions, stacks, unseen
-from tensortap.definitions import Definitions
-from tensortap.spool import Spool
-from tensortap.stacks import Stacks
+from tensortap._record import call_sites, call_stacks, unseen
+from tensortap._record.call_stacks import Stacks
+from tensortap._spool import definitions
+from tensortap._spool.definitions import Definitions
+from tensortap._spool.spool import Spool
 
 
 def test_definitions_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,8 +34,8 @@ def test_definitions_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_stacks_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stacks, "_MOST_STACKS", 2)
-    monkeypatch.setattr(stacks, "_MOST_TEXTS", 1)
+    monkeypatch.setattr(call_stacks, "_MOST_STACKS", 2)
+    monkeypatch.setattr(call_stacks, "_MOST_TEXTS", 1)
     spool = Spool(tmp_path)
     known = Stacks(spool, wanted=True)
     frames: list[FrameType | None] = [sys._getframe(0), sys._getframe(0).f_back, None]
@@ -48,7 +49,7 @@ def test_a_model_runs_on_when_nothing_more_can_be_defined(tmp_path: Path, monkey
     model, batch = small()
     without = train(model, batch, 3)
     monkeypatch.setattr(definitions, "_MOST_BYTES", 4000)
-    monkeypatch.setattr(callsites, "_MOST_KNOWN", 1)
+    monkeypatch.setattr(call_sites, "_MOST_KNOWN", 1)
     model, batch = small()
     with tensortap.tap(model, run="r", level="mix", spool=tmp_path):
         losses = train(model, batch, 3)

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measuring import Reading, measure
-from tensortap import kernel, layout, records
-from tensortap.measure import Measurer
+from tensortap._spool import layout, records
+from tensortap._stats import kernel
+from tensortap._stats.measure import Measurer
 
 EIGHTS = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
 FLOATS = ["float32", "float64", "float16", "bfloat16", *EIGHTS]

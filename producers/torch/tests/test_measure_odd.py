@@ -10,8 +10,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from measuring import Reading, measure
-from tensortap import layout
-from tensortap.measure import Measurer
+from tensortap._spool import layout
+from tensortap._stats.measure import Measurer
 
 PLAIN = Measurer(2, False, False)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tensortap.memory import Allocator, Reader
+from tensortap._health.memory import Allocator, Reader
 
 
 def test_the_resident_set_grows_by_what_is_allocated() -> None:

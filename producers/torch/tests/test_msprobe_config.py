@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tensortap.config import SettingsError
-from tensortap.msprobe_config import enabled, from_msprobe, load
+from tensortap._config.msprobe_file import enabled, from_msprobe, load
+from tensortap._config.settings import SettingsError
 
 ALONE = {"TENSORTAP_SPOOL": "/s"}
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not MSPROBE, reason="TENSORTAP_MSPROBE does not 
 def run(folder: Path, package: str, config: dict[str, Any]) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps({"task": "statistics", "dump_path": str(folder / "dump"), "risk_level": "ALL", **config}))
-    environment = {**os.environ, "TENSORTAP_SPOOL": str(folder / "spool"), "PYTHONPATH": str(SCRIPT.parents[1])}
+    environment = {**os.environ, "TENSORTAP_SPOOL": str(folder / "spool"), "PYTHONPATH": str(SCRIPT.parents[1] / "src")}
     python = Path(MSPROBE).parent / "python"
     done = subprocess.run([python, SCRIPT, package, path], env=environment, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -33,7 +33,7 @@ PROJECT = '[project]\nname = "nothing"\nversion = "1"\n[build-system]\nrequires 
 def below_run(*command: str, **variables: str) -> list[str]:
     """What a command prints that is started as `tensortap run` starts it."""
     assert BIN.exists(), "make neighbours"
-    environment = {**os.environ, "TENSORTAP_ATTACH": "1", "PYTHONPATH": os.pathsep.join(map(str, (BOOT, HERE))), **variables}
+    environment = {**os.environ, "TENSORTAP_ATTACH": "1", "PYTHONPATH": os.pathsep.join(map(str, (BOOT, HERE / "src"))), **variables}
     environment["PATH"] = os.pathsep.join([str(BIN), environment["PATH"]])
     done = subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=True)
     return done.stdout.split()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tensortap.notices import Notices
+from tensortap._session.notices import Notices
 
 
 def test_each_sentence_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:

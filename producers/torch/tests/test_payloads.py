@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 import tensortap
-from tensortap import payloads, safetensors
-from tensortap.digest import raw_bytes
+from tensortap._record import payloads, safetensors
+from tensortap._stats.digest import raw_bytes
 
 DTYPES = [
     torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2, torch.complex64,

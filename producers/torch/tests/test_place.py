@@ -9,10 +9,10 @@ import pytest
 import reading
 import torch
 
-from tensortap import layout
-from tensortap.measure import MAX_ROWS, Measurer
-from tensortap.records import Name
-from tensortap.spool import Spool, Written
+from tensortap._spool import layout
+from tensortap._spool.records import Name
+from tensortap._spool.spool import Spool, Written
+from tensortap._stats.measure import MAX_ROWS, Measurer
 
 
 def spooled(root: Path, rows: int) -> Spool:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tensortap.config import SETTINGS, Settings, SettingsError, changed, default_run_name, environment_name, settings, spool_root
-from tensortap.steps_wanted import parse_steps
+from tensortap._config.settings import SETTINGS, Settings, SettingsError, changed, default_run_name, environment_name, settings, spool_root
+from tensortap._config.step_ranges import parse_steps
 
 ALONE = {"TENSORTAP_SPOOL": "/spool"}
 

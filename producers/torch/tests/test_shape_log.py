@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import tensortap
-from tensortap.config import SettingsError, settings
+from tensortap._config.settings import SettingsError, settings
 
 ON = {"SGLANG_PROFILE_SHAPES": "1"}
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from measuring import measure
-from tensortap import kernel
-from tensortap.measure import Measurer
-from tensortap.sketch import sketch
+from tensortap._stats import kernel
+from tensortap._stats.measure import Measurer
+from tensortap._stats.sketch import sketch
 
 BUCKETS = 16
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

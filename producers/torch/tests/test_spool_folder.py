@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tensortap import layout, spool
-from tensortap.spool import Spool
-from tensortap.spool_folder import SpoolError, make_root
+from tensortap._spool import layout, spool
+from tensortap._spool.folder import SpoolError, make_root
+from tensortap._spool.spool import Spool
 
 _NOBODY = 65534
 _AWAY_S = 10
@@ -70,7 +70,7 @@ def _is_held(folder: Path) -> bool:
     return False
 
 
-_LIVES = "import sys; from pathlib import Path; from tensortap.spool import Spool; s = Spool(Path(sys.argv[1])); print(s.folder, flush=True); sys.stdin.read()"
+_LIVES = "import sys; from pathlib import Path; from tensortap._spool.spool import Spool; s = Spool(Path(sys.argv[1])); print(s.folder, flush=True); sys.stdin.read()"
 
 
 def test_a_process_holds_its_header_until_it_is_killed(tmp_path: Path) -> None:

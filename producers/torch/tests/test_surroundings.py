@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import tensortap
-from tensortap import surroundings
+from tensortap._session import surroundings
 
 GIVEN = torch.ones(2, 3)
 

@@ -22,7 +22,10 @@ from models import small, train
 from torch import Tensor, nn
 
 import tensortap
-from tensortap import layout, mode, modules, names, observe, optimizers, recorder, session, spool, steps, walk
+from tensortap._hooks import function_mode, modules, optimizers
+from tensortap._record import argument_trees, op_names, recorder, tensor_rows
+from tensortap._session import session, step_boundaries
+from tensortap._spool import layout, spool
 
 LEVELS = ("L0", "L1", "mix")
 
@@ -39,22 +42,22 @@ INJECTED: list[tuple[Any, str]] = [
     (modules.ModuleHooks, "_follow"),
     (modules.ModuleHooks, "_gradient"),
     (modules.BackwardCall, "given"),
-    (mode.ApiMode, "_before"),
-    (mode.ApiMode, "_after"),
-    (mode.ApiMode, "_follow"),
-    (names.Calls, "take"),
-    (names.Api, "calls"),
-    (walk.Walker, "_keep"),
-    (names.Names, "backward"),
-    (observe.Observer, "tensor"),
-    (walk.Walker, "positional"),
-    (walk.Walker, "named"),
+    (function_mode.ApiMode, "_before"),
+    (function_mode.ApiMode, "_after"),
+    (function_mode.ApiMode, "_follow"),
+    (op_names.Calls, "take"),
+    (op_names.Api, "calls"),
+    (argument_trees.Walker, "_keep"),
+    (op_names.Names, "backward"),
+    (tensor_rows.Observer, "tensor"),
+    (argument_trees.Walker, "positional"),
+    (argument_trees.Walker, "named"),
     (recorder.Recorder, "begin"),
     (recorder.Recorder, "end"),
     (recorder.Recorder, "gradients"),
     (optimizers.OptimizerHooks, "_before"),
     (optimizers.OptimizerHooks, "_after"),
-    (steps.Boundaries, "begins_step"),
+    (step_boundaries.Boundaries, "begins_step"),
     (session.Session, "_forward_begins"),
     (spool.Spool, "op"),
     (spool.Spool, "reserve"),

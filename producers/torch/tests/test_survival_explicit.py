@@ -17,7 +17,9 @@ from models import Small, small, train
 from torch import Tensor, nn
 
 import tensortap
-from tensortap import PrecisionDebugger, about, collectives, full, process, saved, session
+from tensortap import PrecisionDebugger
+from tensortap._hooks import collectives, full_backward, saved_values
+from tensortap._session import recording, run_info, session
 
 STEPS = 3
 
@@ -70,8 +72,8 @@ def explicitly(model: Small, batch: Tensor, tap: Any, fault: Fault | None = None
 
 CALLED = [
     (session.Session, "_start"), (session.Session, "_stop"), (session.Session, "_save"), (session.Session, "_end_explicitly"),
-    (session.Session, "_begin"), (session.Session, "_end"), (saved.Saver, "save"), (process.Process, "begin_step"),
-    (process.Process, "end_step"), (process.Process, "install"), (process.Process, "uninstall"),
+    (session.Session, "_begin"), (session.Session, "_end"), (saved_values.Saver, "save"), (recording.Process, "begin_step"),
+    (recording.Process, "end_step"), (recording.Process, "install"), (recording.Process, "uninstall"),
 ]  # fmt: skip
 
 
@@ -97,7 +99,7 @@ def test_an_error_in_full_backward(
 ) -> None:
     model, batch = small()
     want = train(copy.deepcopy(model), batch, 2)
-    fault = Fault(full.FullCall, name, monkeypatch)
+    fault = Fault(full_backward.FullCall, name, monkeypatch)
     with tensortap.tap(model, run="survival", level="mix", backward="full", spool=tmp_path):
         fault.armed = True
         losses = train(model, batch, 1)
@@ -147,7 +149,7 @@ def test_a_recording_that_cannot_be_made_is_tried_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each try would leave a folder and open files behind."""
-    fault = Fault(about, "rank", monkeypatch)
+    fault = Fault(run_info, "rank", monkeypatch)
     fault.armed = True
     model, batch = small()
     with tensortap.tap(model, run="survival", spool=tmp_path):

@@ -15,9 +15,9 @@ import torch
 triton = pytest.importorskip("triton", reason="no Triton here")
 
 from measuring import PLACE, Reading, measure, read
-from tensortap import layout
-from tensortap.measure import MAX_ROWS, Measurer
-from tensortap.records import Name
+from tensortap._spool import layout
+from tensortap._spool.records import Name
+from tensortap._stats.measure import MAX_ROWS, Measurer
 
 TENSORS = {
     "many": torch.randn(70_001) + 3,
@@ -63,7 +63,7 @@ def test_all_in_an_interpreter() -> None:
     here = Path(__file__)
     if os.environ.get("TRITON_INTERPRET") == "1":
         return
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(here.parent.parent)}
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(here.parent.parent / "src")}
     if triton.__version__.startswith("3.4.") and numpy.__version__ >= "2.4":
         pytest.skip("the interpreter of Triton 3.4 does not run with NumPy 2.4")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(here)]
@@ -74,7 +74,7 @@ def test_all_in_an_interpreter() -> None:
 
 def deferred(tensors: list[torch.Tensor], sketched: bool, digested: bool) -> list[Reading]:
     """All tensors of a step, then their records."""
-    from tensortap.cuda import Deferred
+    from tensortap._stats.deferred import Deferred
 
     waiting = Deferred(sketched, digested)
     memories = [ctypes.create_string_buffer((MAX_ROWS + 1) * layout.RECORD_BYTES) for _ in tensors]
@@ -99,8 +99,8 @@ def test_rows_of_a_step_are_the_kernels(interpreted: None, wanted: tuple[bool, b
 
 
 def test_a_tensor_costs_one_launch_and_no_copy(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap import triton_kernel
-    from tensortap.cuda import Deferred
+    from tensortap._stats import triton_kernel
+    from tensortap._stats.deferred import Deferred
 
     launched: list[int] = []
     whole = triton_kernel._measure
@@ -123,7 +123,7 @@ def test_a_tensor_costs_one_launch_and_no_copy(interpreted: None, monkeypatch: p
 
 
 def test_rows_of_every_stream_are_waited_for_on_the_device() -> None:
-    from tensortap.streams import Streams
+    from tensortap._stats.streams import Streams
 
     class Stream:
         def __init__(self, number: int) -> None:
@@ -144,11 +144,11 @@ def test_rows_of_every_stream_are_waited_for_on_the_device() -> None:
 
 
 def test_a_full_buffer_is_written_in_between(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap import triton_kernel
+    from tensortap._stats import triton_kernel
 
     monkeypatch.setattr(triton_kernel, "_ROWS", 3)
     tensors = [torch.full((5,), float(value)) for value in range(8)]
-    from tensortap.cuda import Deferred
+    from tensortap._stats.deferred import Deferred
 
     waiting = Deferred(False, False)
     memories = [ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES) for _ in tensors]
@@ -159,7 +159,7 @@ def test_a_full_buffer_is_written_in_between(interpreted: None, monkeypatch: pyt
 
 
 def test_a_step_may_begin_in_inference_mode_and_end_outside(interpreted: None) -> None:
-    from tensortap.cuda import Deferred
+    from tensortap._stats.deferred import Deferred
 
     waiting, memory = Deferred(True, True), ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
     for value in (2.0, 3.0):
@@ -170,8 +170,8 @@ def test_a_step_may_begin_in_inference_mode_and_end_outside(interpreted: None) -
 
 
 def test_a_failed_launch_shifts_no_other_row(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap import triton_kernel
-    from tensortap.cuda import Deferred
+    from tensortap._stats import triton_kernel
+    from tensortap._stats.deferred import Deferred
 
     waiting, memories = Deferred(False, False), [ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES) for _ in range(3)]
     whole = triton_kernel._measure
@@ -190,8 +190,8 @@ def test_a_failed_launch_shifts_no_other_row(interpreted: None, monkeypatch: pyt
 
 
 def test_rows_of_a_failed_device_say_so_and_are_complete(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap.cuda import Deferred
-    from tensortap.triton_kernel import Rows
+    from tensortap._stats.deferred import Deferred
+    from tensortap._stats.triton_kernel import Rows
 
     waiting, memory = Deferred(True, True), ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
 

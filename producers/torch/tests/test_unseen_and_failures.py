@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 import tensortap
-from tensortap import unseen
-from tensortap.failures import LONGEST_MESSAGE_BYTES, cut, describe
+from tensortap._record import unseen
+from tensortap._record.failures import LONGEST_MESSAGE_BYTES, cut, describe
 
 
 def test_counts_are_given_once() -> None:

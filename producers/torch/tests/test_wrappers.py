@@ -15,8 +15,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
-from tensortap.attach import hf, plain
-from tensortap.roots import FoundRoots, Roots
+from tensortap._record.model_roots import FoundRoots, Roots
+from tensortap.integrations import generic, huggingface
 from tests.models import Block, Small, tiny_llama
 from tests.reading import Step, only
 
@@ -115,10 +115,10 @@ def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TENSORTAP_RUN", "generated")
     monkeypatch.setenv("TENSORTAP_SPOOL", str(tmp_path / "spool"))
     monkeypatch.setattr(utils.GenerationMixin, "generate", utils.GenerationMixin.generate)
-    finder = plain.Finder()
-    monkeypatch.setattr(plain, "_finders", [finder])
-    hf.attach(utils)
-    hf.attach(utils)  # by another way in
+    finder = generic.Finder()
+    monkeypatch.setattr(generic, "_finders", [finder])
+    huggingface.attach(utils)
+    huggingface.attach(utils)  # by another way in
     yield tmp_path / "spool"
     finder.stop()
     if finder._session:

@@ -5,7 +5,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 script=${TRAIN_TP:-$here/../../../../producers/torch/examples/train_tp.py}
-collector=${COLLECTOR:-$here/../../../../producers/torch}
+collector=${COLLECTOR:-$here/../../../../producers/torch/src}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 TENSORTAP_SPOOL="$work/spool" MASTER_ADDR=127.0.0.1 MASTER_PORT=29517

@@ -30,7 +30,7 @@ tap compare B02_weight_L0 B00_golden_L0 >>"$work/log" || test $? -eq 1
 
 mkfifo "$work/go"
 exec 3<>"$work/go"
-(cd "$work/source/producers/torch" && PYTHONPATH=. "$top/.tools/torch/bin/python" "$here/live.py" <"$work/go") &
+(cd "$work/source/producers/torch" && PYTHONPATH=src:. "$top/.tools/torch/bin/python" "$here/live.py" <"$work/go") &
 live=$!
 until_is 3 "SELECT count() AS n FROM tap.steps AS s INNER JOIN tap.runs AS r ON r.run_id = s.run_id WHERE r.name = 'live'"
 for question in "$here"/*.sql; do

@@ -9,7 +9,7 @@ import sys
 import torch
 
 from tensortap import PrecisionDebugger
-from tensortap.notices import Notices
+from tensortap._session.notices import Notices
 
 __all__ = ["PrecisionDebugger", "seed_all"]
 

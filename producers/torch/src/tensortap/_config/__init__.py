@@ -1,0 +1,1 @@
+"""What is recorded: settings, where they come from, and what they choose."""

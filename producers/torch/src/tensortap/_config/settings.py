@@ -1,0 +1,289 @@
+"""Settings of a tap: one frozen dataclass, from keyword arguments and from TENSORTAP_* variables."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from tensortap._config import shape_switches
+from tensortap._config.step_ranges import Steps, parse_steps
+
+Level = Literal["L0", "L1", "mix", "aten", "debug"]
+Direction = Literal["forward", "backward", "both"]
+Task = Literal["statistics", "structure", "md5"]
+Backward = Literal["light", "full"]
+Values = Literal["input", "output", "both"]
+Calls = Literal["counted", "each"]
+Risk = Literal["CORE", "FOCUS", "ALL"]
+Signal = Literal["none", "USR1", "USR2"]
+
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "level": ("L0", "L1", "mix", "aten", "debug"),
+    "calls": ("counted", "each"),
+    "direction": ("forward", "backward", "both"),
+    "values": ("input", "output", "both"),
+    "task": ("statistics", "structure", "md5"),
+    "backward": ("light", "full"),
+    "risk": ("CORE", "FOCUS", "ALL"),
+    "signal": ("none", "USR1", "USR2"),
+}
+LONGEST_RUN_NAME: Final = 200
+_ENVIRONMENT_NAMES: Final = {"first_n_per_site": "FIRST_N", "segments": "SPOOL_SEGMENTS"}
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be honoured; raised where a tap is made, never inside a step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What one tap records. docs/collector.md says what each setting means."""
+
+    run: str
+    level: Level = "L0"
+    calls: Calls = "counted"  # of level aten: equal ones as one, or each with its statistics
+    steps: Steps = Steps()
+    ranks: Steps = Steps()
+    rank: int | None = None  # of this process, where neither torch nor the launcher says it
+    scope: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # msProbe's list: parts of op names
+    between: tuple[str, str] | None = None  # msProbe's scope: first and last op, by name
+    values: Values = "both"
+    risk: Risk = "ALL"
+    direction: Direction = "both"
+    first_n_per_site: int | None = None
+    task: Task = "statistics"
+    sketch: bool = False
+    digest: bool = False
+    backward: Backward = "light"
+    detail_steps: int = 2  # after the first value that is not finite
+    signal: Signal = "none"  # that asks for detail
+    spool: Path = field(default_factory=lambda: spool_root(os.environ))
+    segments: int = 64
+    memory: bool = False
+    stacks: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict)
+    threads: int = 0  # 0: as many as torch uses
+    enabled: bool = True
+    shape_log: shape_switches.Asked | None = None  # of SGLang's profiler, by its switches
+    differences: tuple[str, ...] = ()  # what was asked for and is done otherwise, a sentence each
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.run) <= LONGEST_RUN_NAME:
+            raise SettingsError(f"setting run: a name has 1 to {LONGEST_RUN_NAME} characters, this one {len(self.run)}")
+        for name, choices in CHOICES.items():
+            _check_choice(name, getattr(self, name), choices)
+        _check_least("segments", self.segments, 2)
+        _check_least("rank", self.rank, 0)
+        _check_least("threads", self.threads, 0)
+        _check_least("detail_steps", self.detail_steps, 0)
+        _check_least("first_n_per_site", self.first_n_per_site, 1)
+        _check_level(self)
+
+
+def settings(*, environment: Mapping[str, str] | None = None, **given: object) -> Settings:
+    """Make settings from keyword arguments; what is not given comes from TENSORTAP_* variables, else is the default.
+
+    Raises SettingsError that names the setting and what it may be.
+    """
+    environment = os.environ if environment is None else environment
+    asked = dict(from_environment(environment))
+    asked.update({name: _read(name, value) for name, value in given.items() if value is not None})
+    asked.setdefault("spool", spool_root(environment))
+    asked |= _shape_log(environment, asked)
+    if "run" not in asked:
+        asked["run"] = default_run_name(environment)
+    return Settings(**cast(Any, asked))
+
+
+def changed(base: Settings, **given: object) -> Settings:
+    """The same settings but for those given; None leaves a setting as it is."""
+    asked = {name: _read(name, value) for name, value in given.items() if value is not None}
+    return replace(base, **cast(Any, asked))
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    """The settings that variables give. A variable whose name is nearly that of a setting is an error."""
+    known = {environment_name(name): name for name in SETTINGS}
+    for variable in environment:
+        if variable.startswith("TENSORTAP_") and variable not in known:
+            _check_misspelt(variable, known)
+    return {
+        name: _read(name, environment[variable], variable)
+        for variable, name in known.items()
+        if environment.get(variable, "") != ""
+    }
+
+
+def environment_name(setting: str) -> str:
+    """The variable that gives a setting, as TENSORTAP_SPOOL_SEGMENTS for segments."""
+    return "TENSORTAP_" + _ENVIRONMENT_NAMES.get(setting, setting.upper())
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Words that point to the known name that is most like this one."""
+    names = sorted(known)
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"do you mean {found[0]}?" if found else f"known are {', '.join(names)}"
+
+
+def spool_root(environment: Mapping[str, str]) -> Path:
+    """The folder below which processes of this host spool, as SPOOL.md says."""
+    if chosen := environment.get("TENSORTAP_SPOOL"):
+        return _at_home(chosen, environment)
+    if runtime := environment.get("XDG_RUNTIME_DIR"):
+        return Path(runtime) / "tensortap"
+    return Path(environment.get("TMPDIR") or "/tmp") / f"tensortap-{os.getuid()}"
+
+
+def _at_home(path: str, environment: Mapping[str, str]) -> Path:
+    """The path with ~/ at its beginning replaced by $HOME, which is all that the agent knows of ~."""
+    home = environment.get("HOME")
+    return Path(home + path[1:]) if home and (path == "~" or path.startswith("~/")) else Path(path)
+
+
+def default_run_name(environment: Mapping[str, str]) -> str:
+    """A name for a run that was given none; ranks of one run must agree on it, so it needs an id that they share."""
+    script = Path(sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python").stem
+    for variable in ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"):
+        shared = environment.get(variable, "")
+        if shared not in ("", "none"):
+            return f"{script}-{shared}"[:LONGEST_RUN_NAME]
+    if int(environment.get("WORLD_SIZE", "1") or "1") > 1:
+        raise SettingsError("setting run: the ranks of a run need one name; give run=, or set TENSORTAP_RUN for all of them")
+    return f"{script}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"[:LONGEST_RUN_NAME]
+
+
+def _shape_log(environment: Mapping[str, str], asked: Mapping[str, object]) -> dict[str, object]:
+    """What the switches of SGLang's shape profiler ask for: its log, and the level that it is written at."""
+    try:
+        log = shape_switches.asked(environment)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    if log is None:
+        return {}
+    level = asked.get("level", "aten")
+    if level == "aten" and asked.get("calls", "counted") == "counted":
+        return {"level": level, "shape_log": log}
+    return {"differences": ("SGLANG_PROFILE_SHAPES: a log of shapes is written at level aten with calls=counted only",)}
+
+
+def _read(name: str, value: object, shown: str = "") -> object:
+    if name not in SETTINGS:
+        raise SettingsError(f"unknown setting {name}: {nearest(name, SETTINGS)}")
+    try:
+        return SETTINGS[name](value)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"setting {shown or name}: {error}") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise TypeError(f"{value!r} is no whole number")
+    return int(value)
+
+
+def _yes(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    answers = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if isinstance(value, str) and value.lower() in answers:
+        return answers[value.lower()]
+    raise TypeError(f"{value!r} is neither true nor false")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, Iterable):
+        return tuple(_text(part) for part in value)
+    raise TypeError(f"{value!r} is no list of names")
+
+
+def _pair(value: object) -> tuple[str, str]:
+    names = _texts(value)
+    if len(names) != 2:
+        raise ValueError(f"needs the name of the first op and that of the last, has {len(names)} names")
+    return names[0], names[1]
+
+
+def _labels(value: object) -> dict[str, str]:
+    if isinstance(value, Mapping):
+        return {str(key): str(text) for key, text in value.items()}
+    parts = [part.partition("=") for part in _texts(value)]
+    if wrong := [key for key, equals, _ in parts if not equals]:
+        raise ValueError(f"{wrong[0]!r} has no value: write key=value,key=value")
+    return {key: text for key, _, text in parts}
+
+
+def _path(value: object) -> Path:
+    return _at_home(os.fspath(cast(str, value)), os.environ)
+
+
+SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
+    "run": _text,
+    "level": _text,
+    "calls": _text,
+    "steps": parse_steps,
+    "ranks": parse_steps,
+    "rank": _number,
+    "scope": _texts,
+    "ops": _texts,
+    "names": _texts,
+    "between": _pair,
+    "risk": _text,
+    "direction": _text,
+    "values": _text,
+    "first_n_per_site": _number,
+    "task": _text,
+    "sketch": _yes,
+    "digest": _yes,
+    "backward": _text,
+    "detail_steps": _number,
+    "signal": _text,
+    "spool": _path,
+    "segments": _number,
+    "memory": _yes,
+    "stacks": _yes,
+    "labels": _labels,
+    "threads": _number,
+    "enabled": _yes,
+}
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise SettingsError(f"setting {name}: {value!r} is unknown; {nearest(value, choices)}")
+
+
+def _check_least(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise SettingsError(f"setting {name}: {value} is less than {least}")
+
+
+def _check_level(asked: Settings) -> None:
+    if asked.ops and asked.level == "L0":
+        raise SettingsError("setting ops: level L0 records modules, no ops; take level L1 or mix, or scope")
+    if asked.between and (asked.level, asked.calls) == ("aten", "counted"):
+        raise SettingsError("setting between: where calls are counted none is first or last; take calls=each, or scope")
+    if asked.scope and asked.level == "L1":
+        raise SettingsError("setting scope: level L1 knows no modules; take level L0 or mix, or ops")
+
+
+def _check_misspelt(variable: str, known: Mapping[str, str]) -> None:
+    endings = {name.removeprefix("TENSORTAP_"): name for name in known}
+    if found := difflib.get_close_matches(variable.removeprefix("TENSORTAP_"), endings, n=1, cutoff=0.8):
+        raise SettingsError(f"unknown variable {variable}: do you mean {endings[found[0]]}?")

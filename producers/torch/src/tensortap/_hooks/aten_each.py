@@ -1,0 +1,84 @@
+"""Level aten with calls=each: every op by itself, with the statistics of what it is given and gives back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensortap._hooks.aten_facts import op_name
+from tensortap._hooks.aten_mode import AtenMode
+from tensortap._record.guard import unintercepted
+from tensortap._record.op_names import Calls, Op
+from tensortap._record.recorder import Recorder
+
+
+class AtenEach(AtenMode):
+    """Writes the rows of each call while it is on the thread's stack of modes."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__(recorder)
+        self._of: dict[int, tuple[Any, Calls]] = {}  # by the id of the function, which is kept
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Let the op pass as it is, and write down what went in and came out. What runs while we measure is ours."""
+        kwargs = kwargs or {}
+        recorder = self._recorder
+        lock: Any = recorder.lock
+        if not recorder.live or lock._is_owned():
+            return func(*args, **kwargs)
+        call = None
+        try:
+            call = self._before(func, args, kwargs)
+        except Exception as error:  # as in Guard, which costs a call more
+            self._caught("aten", error)
+        if call is None:
+            return func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except BaseException as error:  # the model's own, which goes on its way
+            self._raised(*call, error, args, kwargs)
+            raise
+        try:
+            self._after(func, *call, result)
+        except Exception as error:  # likewise
+            self._caught("aten", error)
+        return result
+
+    def _before(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Op, int, str]:
+        recorder = self._recorder
+        frames = recorder.thread.frames
+        parent, path = (frames[-1].op.id, frames[-1].path) if frames else (0, "")
+        with recorder.lock, unintercepted():
+            op = self._calls(func).take()
+            seq = recorder.begin(op, parent, path, wanted=True)
+            if seq:
+                recorder.inputs(op, seq, args, kwargs)
+        return op, seq, path
+
+    def _after(self, func: Any, op: Op, seq: int, path: str, result: object) -> None:
+        recorder = self._recorder
+        with recorder.lock, unintercepted():
+            if _writes(func):
+                recorder.observer.forget()  # autograd raises the versions of what it wrote into after us
+            if seq:
+                recorder.outputs(op, seq, result)
+            recorder.filter.ends_op(op.name)
+
+    def _raised(self, op: Op, seq: int, path: str, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        try:
+            if seq and isinstance(error, Exception):
+                with self._recorder.lock, unintercepted():
+                    self._recorder.failed(op, seq, path, error, args, kwargs)
+        except Exception as ours:  # likewise
+            self._caught("aten", ours)
+
+    def _calls(self, func: Any) -> Calls:
+        known = self._of.get(id(func))
+        if known is None:
+            known = self._of[id(func)] = func, self._recorder.calls(op_name(func), ".forward")
+        return known[1]
+
+
+def _writes(func: Any) -> bool:
+    """Whether the op writes into what it is given, as far as it says so."""
+    schema = getattr(func, "_schema", None)
+    return schema is None or bool(schema.is_mutable)

@@ -1,0 +1,73 @@
+"""The boundary between the model and us: what goes wrong on our side is counted and goes no further."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Final
+
+import torch
+
+from tensortap._record import unseen
+
+# Neither modes nor subclasses see what a hook does; and attributes of tensors cost a sixth.
+unintercepted: Final[Callable[[], AbstractContextManager[Any]]] = torch._C.DisableTorchFunction
+_is_tracing: Final[Callable[[], object]] = torch._C._get_tracing_state
+
+
+def no_hook(*_: object) -> None:
+    """What stands for a hook of ours in a copy of a model: a copy is not tapped."""
+
+
+def _copied() -> Callable[..., None]:
+    return no_hook
+
+
+class _Hook:
+    """A guarded function. A class, so that models with hooks can be copied and pickled."""
+
+    __slots__ = ("_bound", "_function", "_guard", "_place")
+    __torch_unserializable__ = True  # a tensor that has it is saved without a warning
+
+    def __init__(self, guard: Guard, place: str, function: Callable[..., Any], bound: tuple[object, ...]) -> None:
+        self._guard, self._place, self._function, self._bound = guard, place, function, bound
+
+    def __call__(self, *args: Any) -> Any:
+        if torch.compiler.is_compiling() or _is_tracing() is not None:
+            return None
+        try:
+            with unintercepted():
+                return self._function(*self._bound, *args)
+        except Exception as error:  # the one place where all are caught
+            self._guard.caught(self._place, error)
+            return None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, ()
+
+    def __deepcopy__(self, memo: object) -> Callable[..., None]:
+        return no_hook
+
+
+class Guard:
+    """Wraps hooks. An error of ours is counted, and the first is told on stderr."""
+
+    def __init__(self, counts: unseen.Unseen) -> None:
+        self._unseen = counts
+        self._told = False
+
+    def hook(self, place: str, function: Callable[..., Any], *bound: object) -> Callable[..., Any]:
+        """The function as a hook of the model: it raises nothing, and returns None when something goes wrong in it."""
+
+        return _Hook(self, place, function, bound)
+
+    def caught(self, place: str, error: Exception) -> None:
+        """Count an error of ours."""
+        self._unseen.count(unseen.HOOK_ERROR, f"{place}: {type(error).__name__}")
+        if not self._told:
+            self._told = True
+            told = "".join(traceback.format_exception(error))
+            with suppress(OSError, ValueError, AttributeError):  # a process may have no stderr
+                print(f"tensortap: an error of ours, which the model does not see; later ones are counted only\n{told}", file=sys.stderr)

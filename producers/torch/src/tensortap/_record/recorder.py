@@ -1,0 +1,200 @@
+"""What hooks write through: ops with their values, in order, under one lock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import torch
+
+from tensortap._config.filters import Filter
+from tensortap._config.settings import Settings
+from tensortap._record import failures, unseen
+from tensortap._record.argument_trees import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
+from tensortap._record.call_stacks import Stacks
+from tensortap._record.guard import Guard
+from tensortap._record.op_names import Calls, Names, Op
+from tensortap._record.payloads import Payloads
+from tensortap._record.tensor_rows import Observer
+from tensortap._spool import layout
+from tensortap._spool.spool import Spool
+from tensortap._stats.measure import Measurer
+
+FORWARD: Final = "forward"
+BACKWARD: Final = "backward"
+_FEWEST_THREADS: Final = 4
+_TOLD: Final = "_tensortap_told"  # on an exception: it was told of the innermost op
+_STOPPED_RECOMPUTATION: Final = "_StopRecomputationError"  # how checkpointing ends a recomputed forward early
+
+
+class Frame:
+    """A module's call under way."""
+
+    __slots__ = ("exception", "full", "module", "op", "parent", "path", "seq")
+
+    def __init__(self, op: Op, parent: int, path: str, module: object, exception: BaseException | None) -> None:
+        self.op, self.parent, self.path, self.module, self.exception = op, parent, path, module, exception
+        self.seq = 0
+        self.full: Any = None  # what takes the gradients around the call, where msProbe's way is asked for
+
+
+class Thread(threading.local):
+    """What each thread has under way."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+
+class Recorder:
+    """Writes the ops of one process's tap. `live` says whether anything is recorded now; hooks ask it first."""
+
+    def __init__(self, settings: Settings, wanted: Filter, counts: unseen.Unseen, spool: Spool) -> None:
+        self.settings, self.filter, self.unseen, self.spool = settings, wanted, counts, spool
+        self.guard = Guard(counts)
+        self.lock = threading.RLock()
+        self.thread = Thread()
+        self.live = False
+        self.micro_step = 0
+        self.seq = self.ops = 0
+        self.names = Names(spool, Stacks(spool, settings.stacks))
+        self.measurer = self._measurer(settings.sketch, settings.digest)
+        self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
+        if settings.level != "L1":
+            self.observer.passed_over = self.names.inside
+        self.walker = Walker(spool, self.names, self.observer, counts)
+        self._sees_all = wanted.sees_all
+        self._payloads: Payloads | None = None
+        self._calls: dict[str, Calls] = {}
+        self._wants = {
+            (phase, role): settings.task != "structure" and wanted.wants_value(phase, role)
+            for phase in (FORWARD, BACKWARD)
+            for role in (INPUT, KWARG, PARAMETER, OUTPUT, GRADIENT)
+        }
+        self.forward = settings.direction != BACKWARD
+        self.backward = settings.direction != FORWARD
+        self.backwards: list[Op] = []  # of modules, under way, where those are taken as msProbe takes them
+
+    def calls(self, begin: str, end: str) -> Calls:
+        """The calls whose names begin and end so around the index."""
+        found = self._calls.get(begin)
+        if found is None:
+            found = self._calls[begin] = Calls(self.names, begin, end)
+        return found
+
+    def begin(self, op: Op, parent: int, path: str, *, wanted: bool, flags: int = 0) -> int:
+        """An op begins. Its seq; 0 when it is not recorded."""
+        if not wanted or not (self._sees_all or self.filter.wants_op(op.name, path)):
+            self.unseen.count(unseen.FILTERED)
+            return 0
+        self.seq = seq = self.seq + 1
+        self.ops += 1
+        if self._payloads and self.filter.is_meant(path):
+            self._payloads.mean(seq, op.name)
+        if op.id:
+            self.spool.op(op.id, parent, seq, op.stack, self.micro_step, flags)
+        else:
+            self.spool.dropped += 1
+        return seq
+
+    def widen(self, scope: Iterable[str], records: str | None) -> None:
+        """Record all within these modules, too; as the filter says."""
+        self.filter.widen(scope, records)
+        self._sees_all = self.filter.sees_all
+
+    def keep_with(self, payloads: Payloads | None) -> None:
+        """Keep raw tensors with this from here on, if with any."""
+        self._payloads = payloads
+        self.walker.show(payloads or self.observer)
+
+    def measure_with(self, sketch: bool, digest: bool) -> None:
+        """Measure so from here on; between steps, when nothing is pending."""
+        self.measurer = self._measurer(sketch, digest)
+        self.observer.measure_with(self.measurer)
+
+    def _measurer(self, sketch: bool, digest: bool) -> Measurer:
+        threads = self.settings.threads or _threads(torch.get_num_threads())
+        return Measurer(threads, sketch, digest, crc32=self.settings.task == "md5")
+
+    def backward_parent(self) -> int:
+        """The backward within which one begins now, as msProbe sees it: of a module that began and is not complete."""
+        return self.backwards[-1].id if self.backwards else 0
+
+    def end(self, op: Op, parent: int, seq: int) -> None:
+        """An op that was opened is complete."""
+        if op.id:
+            self.spool.op(op.id, parent, seq, op.stack, self.micro_step, layout.OP_ENDS)
+
+    def inputs(self, op: Op, seq: int, args: Iterable[object], kwargs: Mapping[str, object] | None) -> None:
+        """What a forward op is given."""
+        if self._wants[FORWARD, INPUT] and op.id:
+            self.walker.positional(op, seq, INPUT, args)
+            if kwargs:
+                self.walker.named(op, seq, KWARG, kwargs)
+
+    def outputs(self, op: Op, seq: int, result: object) -> None:
+        """What a forward op returns."""
+        if self._wants[FORWARD, OUTPUT] and op.id:
+            self.walker.positional(op, seq, OUTPUT, result if type(result) is tuple else (result,))
+
+    def parameters(self, op: Op, seq: int, module: torch.nn.Module) -> None:
+        """The module's own parameters."""
+        if self._wants[FORWARD, PARAMETER] and op.id and module._parameters:
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    self.walker.one(op, seq, PARAMETER, name, parameter)
+
+    def gradients(self, op: Op, parent: int, path: str, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
+        """A backward op is complete, with the gradients that it was given and those that it made."""
+        self.backward_values(op, self.begin(op, parent, path, wanted=True), given, made)
+
+    def backward_values(self, op: Op, seq: int, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
+        """Gradients that a backward op was given and made, as far as they are known now."""
+        if seq and op.id:
+            if given is not None and self._wants[BACKWARD, INPUT]:
+                self.walker.positional(op, seq, INPUT, given)
+            if made is not None and self._wants[BACKWARD, OUTPUT]:
+                self.walker.positional(op, seq, OUTPUT, made)
+
+    def given(self, op: Op, seq: int, path: str, gradient: torch.Tensor | None) -> None:
+        """The gradient of a module's output."""
+        if seq and op.id and self._wants[BACKWARD, INPUT]:
+            self.walker.one(op, seq, INPUT, path, gradient)
+
+    def gradient(self, op: Op, seq: int, name: str, gradient: torch.Tensor) -> None:
+        """The gradient of a parameter."""
+        if seq and op.id and self._wants[BACKWARD, GRADIENT]:
+            self.walker.one(op, seq, GRADIENT, name, gradient)
+
+    def failed(
+        self, op: Op, seq: int, path: str, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None
+    ) -> None:
+        """An op raised, within the module of that path or as that module; told once, of the innermost op."""
+        if not getattr(error, _TOLD, False):
+            self._failed(op.id, seq, path, error, failures.describe(error, args, kwargs))
+
+    def raised(self, error: BaseException) -> None:
+        """The program raised, which no op told of."""
+        if not isinstance(error, SystemExit | GeneratorExit):
+            self._failed(0, self.seq, "", error, failures.describe(error))
+
+    def _failed(self, op: int, seq: int, path: str, error: BaseException, said: tuple[str, str, str]) -> None:
+        if getattr(error, _TOLD, False) or type(error).__name__ == _STOPPED_RECOMPUTATION:
+            return
+        with suppress(AttributeError):  # one that takes no attribute is told of each op that it passes
+            setattr(error, _TOLD, True)
+        texts = [self.spool.text(text) for text in said]
+        stack = self.names.stacks.raised(error)
+        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op, seq, *texts, stack, time.time_ns(), self.spool.text(path))
+
+
+def backward_run() -> int:
+    """Which run of autograd's engine calls a hook: a graph may be run several times, and each has a number of its own."""
+    return torch._C._current_graph_task_id()
+
+
+def _threads(of_torch: int) -> int:
+    """How many measure a large tensor: one core reads nearly as fast as a few can, and waits for no other."""
+    return of_torch if of_torch >= _FEWEST_THREADS else 1

@@ -1,0 +1,274 @@
+"""What one process of a tap holds while it records: its spool, its hooks and the step under way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from tensortap._config.filters import Filter
+from tensortap._config.settings import Level, Settings
+from tensortap._health import memory, thread_stacks, topology
+from tensortap._health.heartbeat import Heartbeat
+from tensortap._hooks.collectives import CollectiveHooks
+from tensortap._hooks.cuda_graphs import GraphWatch
+from tensortap._hooks.function_mode import ApiMode
+from tensortap._hooks.mode_in_backward import EngineWrap
+from tensortap._hooks.mode_stacks import DISPATCHES, FUNCTIONS
+from tensortap._hooks.module_paths import ModulePaths
+from tensortap._hooks.modules import ModuleHooks
+from tensortap._hooks.optimizers import OptimizerHooks
+from tensortap._hooks.saved_values import Saver
+from tensortap._record import shape_log, unseen
+from tensortap._record.model_roots import Roots, compiled
+from tensortap._record.op_names import Op
+from tensortap._record.payloads import Payloads
+from tensortap._record.recorder import Recorder
+from tensortap._record.served_requests import Serving
+from tensortap._session import run_info
+from tensortap._session.control import OVERFLOWED, Control, Detail, together
+from tensortap._session.step_boundaries import Facts
+from tensortap._spool import layout
+from tensortap._spool.spool import Spool
+
+if TYPE_CHECKING:
+    from tensortap._hooks.aten_mode import AtenMode
+
+
+class Process:
+    """The recording of one process. Made anew in a child after a fork."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        wanted: Filter,
+        roots: Roots,
+        place: topology.Place,
+        counts: unseen.Unseen,
+        say: Callable[[str], None],
+    ) -> None:
+        self._settings, self._roots, self._say = settings, roots, say
+        self.unseen = counts
+        model = next(iter(roots), None)
+        self._spool = Spool(settings.spool, segments=settings.segments)
+        self._spool.define("run", run_info.run(settings, place, model))
+        self._spool.define("rank", run_info.rank(place, model) | {"epoch": self._spool.epoch})
+        self.recorder = Recorder(settings, wanted, self.unseen, self._spool)
+        self.saver = Saver(self.recorder)
+        for difference in settings.differences:
+            self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
+        self._memory = memory.Reader()
+        for root in roots:
+            self._memory.watch({parameter.device for parameter in root.parameters()})
+        self.control = Control(self._spool.control, say, lambda: [part.path for part in roots.parts()])
+        self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
+        self._observe_at(settings.level, settings.calls == "each")
+        self._recorded: tuple[Detail | None, bool] = (None, True)
+        self._payloads: Payloads | None = None
+        self._detail_left = settings.detail_steps
+        self.serving = Serving(self._spool, self.recorder.observer, counts)
+        self._optimizers = OptimizerHooks(self.recorder)
+        self._graphs = GraphWatch(self.unseen)
+        self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
+        self._heartbeat.start()
+        self._installed = False
+        self._compiled: list[str] = []
+        self._before = (0, 0, 0)
+        self.step = -1
+
+    def begin_step(self, step: int, asked: Detail | None = None, *, wanted: bool = True) -> None:
+        """A step begins that the settings want, or that is recorded only in the detail that is asked for."""
+        self.record_at(asked or self._overflow_detail(step), wanted)
+        if self._payloads:
+            self._payloads.begin_step(step)
+        self.install()
+        recorder = self.recorder
+        with recorder.lock:
+            self.step = recorder.names.step = step
+            recorder.micro_step = 0
+            recorder.backwards.clear()
+            recorder.observer.forget()
+            recorder.walker.forget()
+            self._memory.begin_step()
+            self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
+            self._spool.step(step)
+            if self._aten:
+                self._aten.begin_step()
+            self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
+
+    def end_step(self, facts: Facts, *, trains: bool) -> None:
+        """The step under way is over, whatever of it cannot be written."""
+        with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
+            ending.callback(self._write_end, facts, trains)
+            ending.callback(self._write_memory, None)
+            if self._aten:
+                ending.callback(self._aten.end_step)
+            ending.callback(self._complete_rows)
+
+    def _complete_rows(self) -> None:
+        recorder = self.recorder
+        recorder.observer.forget()
+        recorder.observer.padding = None
+        recorder.observer.overflowed |= bool(recorder.measurer.flush() - recorder.observer.passed_over)
+
+    def _write_end(self, facts: Facts, trains: bool) -> None:
+        recorder, spool = self.recorder, self._spool
+        for part in self._compiled:
+            self.unseen.count(unseen.COMPILED, part)
+        now = (recorder.ops, spool.tensors, spool.dropped)
+        counts = [after - before for after, before in zip(now, self._before, strict=True)]
+        if counts[2]:
+            self.unseen.count(unseen.DROPPED, "", counts[2])
+        for kind, count in spool.refused():
+            self.unseen.count(unseen.UNDEFINED, kind, count)
+        self._write_unseen()
+        phase = spool.text(facts.phase or ("train" if trains else ""))
+        served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
+        spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
+        spool.settle()
+        self.step = -1
+
+    def _observe_at(self, level: Level, each: bool) -> None:
+        settings, recorder = self._settings, self.recorder
+        watch = self._write_memory if settings.memory and level == "L0" else None
+        self._aten: AtenMode | None = None
+        self._modules: ModuleHooks | ModulePaths | None = None
+        if level == "aten" and not each:
+            from tensortap._hooks.aten_counted import AtenCounts  # here, as what most programs never use takes its time to import
+
+            self._modules = ModulePaths(recorder, hooked=bool(settings.scope))
+            self._aten = AtenCounts(recorder, self._modules, self._shape_log)
+        elif level == "aten":
+            from tensortap._hooks.aten_each import AtenEach
+
+            self._aten = AtenEach(recorder)
+        if level in ("L0", "mix") or (level == "aten" and each):
+            self._modules = ModuleHooks(recorder, watch)
+        self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
+        self._engine = EngineWrap(self._mode) if self._mode else None
+        self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
+
+    def record_at(self, detail: Detail | None, wanted: bool = True) -> None:
+        """Record so from here on, or as the settings say; to be called between steps. The one place where that changes."""
+        if detail is self._recorded[0] and wanted == self._recorded[1]:  # one that is asked for again keeps anew
+            return
+        self._recorded = detail, wanted
+        self.uninstall()
+        settings, recorder = self._settings, self.recorder
+        recorder.widen(detail.scope if detail else (), settings.level if wanted else None)
+        level = together(settings.level, detail.level) if detail else settings.level
+        self._observe_at(level, bool(detail) or settings.calls == "each")
+        recorder.measure_with(bool(detail) or settings.sketch, bool(detail) or settings.digest)
+        self._payloads = None
+        if detail and detail.folder:
+            self._payloads = Payloads(self._spool, recorder.observer, self.unseen, Path(detail.folder), detail.most_bytes)
+        recorder.keep_with(self._payloads)
+
+    def _overflow_detail(self, step: int) -> Detail | None:
+        """What is recorded of some steps after the first value that is not finite."""
+        settings = self._settings
+        if not self.recorder.observer.overflowed or not self._detail_left or settings.level == "debug":
+            return None
+        if self._detail_left == settings.detail_steps:
+            self._say(f"a value was not finite: {settings.detail_steps} steps from {step} on are recorded at level mix, with sketch and digest")
+        self._detail_left -= 1
+        return OVERFLOWED
+
+    def _beat(self) -> None:
+        """Show that the process lives and, if somebody asks, where its threads are."""
+        self._spool.heartbeat()
+        if poke := self._spool.control.poke():
+            thread_stacks.write(self._spool.folder / "stacks")
+            self._spool.control.poked(poke)
+
+    def install(self) -> None:
+        """Put the hooks in place, on the thread that calls."""
+        if self._installed:
+            return
+        if self._modules and self._mode:
+            self._optimizers.install()
+        self._graphs.install()
+        with self.recorder.lock:
+            self._installed = True
+            self._compiled = compiled(self._roots)
+            if self._modules:
+                self._modules.install(self._roots.parts())
+        self._collectives.install()
+        if self._mode and self._engine:
+            FUNCTIONS.enter(self._mode)
+            self._mode.on_this_thread()
+            self._engine.install()
+        if self._aten:
+            DISPATCHES.enter(self._aten)
+            self._aten.on_this_thread()
+
+    def take(self, model: nn.Module) -> None:
+        """There is a further model, or more in one, maybe in the midst of a step."""
+        with self.recorder.lock:
+            self._memory.watch({parameter.device for parameter in model.parameters()})
+            if self._installed:
+                self._compiled = compiled(self._roots)
+                if self._modules:
+                    self._modules.install(self._roots.fresh_parts())
+
+    def uninstall(self) -> None:
+        """Undo all that was put in place."""
+        self.recorder.live = False
+        if not self._installed:
+            return
+        self._installed = False
+        self._optimizers.remove()
+        self._graphs.remove()
+        if self._modules:
+            self._modules.remove()
+        if self._mode and self._engine:
+            FUNCTIONS.leave(self._mode)
+            self._engine.remove()
+        if self._aten:
+            DISPATCHES.leave(self._aten)
+        self._collectives.remove()
+
+    def close(self) -> None:
+        """The application is done with this tap."""
+        self.uninstall()
+        self._heartbeat.stop()
+        with self.recorder.lock:
+            self._write_unseen()
+            self._spool.close()
+        self._memory.close()
+        if self._shape_log:
+            self._shape_log.close()
+
+    def abandon(self) -> None:
+        """This is a child that was forked: let go of what is the parent's, and write nothing."""
+        self.uninstall()
+        self._spool.abandon()
+        self._memory.close()
+
+    def _write_unseen(self) -> None:
+        """What was not observed up to here, as of the step that is under way or was the last."""
+        for reason, subject, count in self.unseen.drain():
+            texts = self._spool.text(reason), self._spool.text(subject)
+            self._spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
+
+    def _write_memory(self, op: Op | None) -> None:
+        readings = self._memory.after_module() if op else self._memory.end_step()
+        for reading in readings:
+            self._spool.write(
+                layout.MEMORY_KIND,
+                layout.MEMORY,
+                op.id if op else 0,
+                self._spool.text(reading.device),
+                time.time_ns(),
+                reading.allocated_bytes,
+                reading.reserved_bytes,
+                reading.peak_bytes,
+                reading.device_free_bytes,
+                reading.host_resident_bytes,
+                reading.retries,
+            )

@@ -1,0 +1,325 @@
+"""One tap: armed on the roots of models, it records the steps that are wanted."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from torch import nn
+
+from tensortap._config.filters import Filter, stranger
+from tensortap._config.settings import Settings
+from tensortap._health import topology
+from tensortap._health.signals import DetailSignal
+from tensortap._record import unseen
+from tensortap._record.calls_under_way import called
+from tensortap._record.guard import Guard, unintercepted
+from tensortap._record.model_roots import FoundRoots, Models, Roots
+from tensortap._record.served_requests import Request
+from tensortap._session import forks
+from tensortap._session.notices import Notices
+from tensortap._session.recording import Process
+from tensortap._session.step_boundaries import Boundaries, Facts, Handle
+from tensortap._spool.folder import SpoolError, make_root
+
+
+class Session:
+    """A tap on models. Once it is made, none of its methods raises."""
+
+    def __init__(
+        self, settings: Settings, models: Models | FoundRoots = (), *, automatic: bool = True, forwards_begin: bool = True
+    ) -> None:
+        """Arm the roots. With automatic, forwards and optimizers say where steps begin; else start, stop and step do.
+
+        Without forwards_begin nothing is recorded between step and the next start, whatever is called.
+        """
+        if settings.enabled:
+            make_root(settings.spool)
+        self.settings = settings
+        self.facts = Facts()  # of the step under way, as far as the application tells
+        self._roots = models if isinstance(models, FoundRoots) else Roots(models)
+        self._unseen = unseen.Unseen()
+        self._guard = Guard(self._unseen)
+        self._notices = Notices()
+        self._filter = Filter(settings)
+        self._boundaries = Boundaries(self._roots, self._guard)
+        self._process: Process | None = None
+        self._step, self._under_way = 0, False
+        self._on, self._closed = automatic, not settings.enabled
+        self._automatic = automatic
+        self._owner = 0  # the thread whose forwards make steps
+        self._forwards_begin = forwards_begin
+        self._before = self._guard.hook("before a root", self._forward_begins)
+        self._handles: list[Any] = []
+        self._signal = DetailSignal(settings.signal, self._signalled)
+        self._listen(list(self._roots))
+        forks.hear_of(self)
+        atexit.register(self._program_ends)
+
+    def start(self, models: Models | None = None) -> None:
+        """Record from here on, in the step under way or a new one."""
+        self._safely("start", self._start, models)
+
+    def stop(self) -> None:
+        """Record nothing until start; the step stays under way."""
+        self._safely("stop", self._stop)
+
+    def step(self) -> None:
+        """The step under way ends here. The next begins at start, or at the next forward."""
+        self._safely("step", self._end_explicitly)
+
+    def save(self, value: object, name: str, gradient: bool = True) -> None:
+        """Record a value under a name, in the step under way or a new one, and the gradients of its tensors when they come."""
+        self._safely("save", self._save, value, name, gradient)
+
+    def found(self, root: nn.Module) -> None:
+        """A model, or more in it than there was before, is met in its call: it is recorded from here on."""
+        self._safely("a model", self._take, root)
+
+    def forward_begins(self, root: nn.Module) -> None:
+        """A root is being called, and was when the tap on it was made."""
+        self._safely("forward", self._forward_begins, root, ())
+
+    def is_led_by(self, root: nn.Module) -> bool:
+        """Whether the step under way began with this root."""
+        return self._boundaries.is_led_by(self._roots.place(root))
+
+    def count(self, reason: str, subject: str) -> None:
+        """Something that this tap cannot see was met."""
+        self._unseen.count(reason, subject)
+
+    def serve(self, served: Sequence[Request]) -> None:
+        """The step under way serves parts of these requests."""
+        self._safely("serve", self._serve, served)
+
+    def pad(self, rows: int, tokens: int) -> None:
+        """In the step under way, tensors of so many rows hold so many tokens, and then padding."""
+        if self._process:
+            self._process.serving.pad(rows, tokens)
+
+    def hook(self, place: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as a hook that raises nothing, whose errors are counted."""
+        return self._guard.hook(place, function)
+
+    def undo_too(self, handle: Handle) -> None:
+        """Undo this registration with all else when the tap ends; at once where it has ended."""
+        if self._closed:
+            handle.remove()
+        else:
+            self._handles.append(handle)
+
+    def number_from(self, step: int) -> None:
+        """The step under way, or else the next, has this number."""
+        self._step = step
+
+    @property
+    def has_models(self) -> bool:
+        """Whether any model was given yet."""
+        return any(True for _ in self._roots)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing will be recorded any more."""
+        return self._closed
+
+    def close(self) -> None:
+        """End the step and undo everything. May be called twice."""
+        self._safely("close", self._close)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: object, exception: BaseException | None, trace: object) -> None:
+        self._safely("an exception", self._raised, exception)
+        self.close()
+
+    def _program_ends(self) -> None:
+        """Python tells here of the exception that ended the program; where a person types, of the last one that they saw."""
+        if not hasattr(sys, "ps1"):
+            self._safely("an exception", self._raised, getattr(sys, "last_value", None))
+        self.close()
+
+    def _raised(self, exception: BaseException | None) -> None:
+        if exception is not None and self._process and not self._closed:
+            with self._process.recorder.lock:
+                self._process.recorder.raised(exception)
+
+    def _safely(self, place: str, action: Callable[..., None], *args: object) -> None:
+        try:
+            action(*args)
+        except Exception as error:  # as in Guard: the application calls, and has done nothing wrong
+            self._guard.caught(place, error)
+
+    def _start(self, models: Models | None) -> None:
+        if self._closed:
+            return
+        if models is not None:
+            self._attach([models] if isinstance(models, nn.Module) else list(models))
+        self._on, self._owner = True, threading.get_ident()
+        self._automatic = False
+        if not self._under_way:
+            self._begin()
+        elif self._process and self._process.step >= 0:
+            self._process.install()
+            self._process.recorder.live = True
+
+    def _stop(self) -> None:
+        self._on = False
+        if self._process:
+            self._process.uninstall()
+
+    def _save(self, value: object, name: str, gradient: bool) -> None:
+        if self._closed:
+            return
+        if not self._under_way:
+            self._boundaries.explicit()
+            self._begin()
+        if self._process and self._process.step >= 0:
+            with unintercepted():
+                self._process.saver.save(value, name, gradient)
+
+    def _serve(self, served: Sequence[Request]) -> None:
+        process = self._process
+        if self._under_way and process and process.step >= 0:
+            with process.recorder.lock:
+                process.serving.write(served)
+
+    def _end_explicitly(self) -> None:
+        self._boundaries.explicit()
+        self._end()
+        self._step += 1
+
+    def _close(self) -> None:
+        atexit.unregister(self._program_ends)
+        if self._closed:
+            return
+        self._closed = True
+        self._end()
+        for handle in self._handles:
+            handle.remove()
+        self._boundaries.close()
+        self._signal.remove()
+        if self._process:
+            self._tell_unmatched()
+            self._process.close()
+            self._process = None
+
+    def _attach(self, roots: Sequence[nn.Module]) -> None:
+        fresh = [root for root in roots if self._roots.place(root) < 0]
+        for root in fresh:
+            self._roots.add(root)  # the process shares these
+            self._boundaries.more_models()
+        self._listen(fresh)
+
+    def _take(self, root: nn.Module) -> None:
+        self._attach([root])
+        if self._process:
+            self._process.take(root)
+
+    def _listen(self, roots: list[nn.Module]) -> None:
+        if self._forwards_begin:
+            fresh = [root for root in roots if self._before not in root._forward_pre_hooks.values()]  # a shallow copy shares them
+            self._handles += [root.register_forward_pre_hook(self._before) for root in fresh]
+
+    def _forward_begins(self, root: nn.Module, args: object) -> None:
+        """A root is called. A call within another module's is none of a step's business."""
+        if self._closed or not self._on or self._is_nested(root) or not self._is_owner():
+            return
+        model = self._roots.place(root)
+        if self._automatic and self._boundaries.begins_step(model, self._under_way):
+            if self._under_way:
+                self._end()
+                self._step += 1
+            self._begin()
+        elif not self._under_way:
+            self._begin()
+        further = self._boundaries.enter(model)
+        if self._process and self._process.recorder.live:
+            self._process.recorder.micro_step += further
+            self._process.recorder.names.called_from(sys._getframe(1))
+
+    def _begin(self) -> None:
+        process = self._process or self._make()
+        if process is None:
+            return
+        self._under_way = True
+        self._boundaries.begun()
+        wanted = self._filter.wants_step(self._step)
+        asked = process.control.next_step(self._step, self.facts)
+        wanted = wanted and not process.control.stopped
+        if wanted or asked:
+            process.begin_step(self._step, asked, wanted=wanted)
+            process.recorder.live = True
+        else:
+            process.uninstall()
+            process.unseen.count(unseen.STEP_NOT_WANTED)
+
+    def _end(self) -> None:
+        if not self._under_way:
+            return
+        self._under_way = False
+        process = self._process
+        if process and process.step >= 0:
+            process.recorder.live = False
+            facts, self.facts = self.facts, Facts()
+            self._safely("end of a step", partial(process.end_step, facts, trains=self._boundaries.is_training()))
+            self._tell_unmatched()
+        self.facts = Facts()
+
+    def _tell_unmatched(self) -> None:
+        for sentence in self._filter.unmatched():
+            self._notices.say(sentence)
+
+    def _make(self) -> Process | None:
+        self._closed = True  # unless all goes well: what fails now would fail at each forward
+        place = topology.place(next(iter(self._roots), None), rank=self.settings.rank)
+        self._notices.rank = place.rank
+        if not self.settings.ranks(place.rank):
+            if problem := stranger(self.settings, place):
+                self._notices.say(problem)
+            return None
+        for sentence in self.settings.differences:
+            self._notices.say(sentence)
+        try:
+            self._process = Process(self.settings, self._filter, self._roots, place, self._unseen, self._notices.say)
+        except SpoolError as error:
+            self._notices.say(f"nothing is recorded: {error}")
+            return None
+        self._closed = False
+        self._signal.install()
+        return self._process
+
+    def _signalled(self) -> None:
+        if self._process:
+            self._process.control.signal()
+
+    def _is_owner(self) -> bool:
+        this = threading.get_ident()
+        if self._owner != this and not any(thread.ident == self._owner for thread in threading.enumerate()):
+            self._owner = this
+        if self._owner != this and self._process:
+            self._process.unseen.count(unseen.OTHER_THREAD, "forward")
+        return self._owner == this
+
+    def _is_nested(self, root: nn.Module) -> bool:
+        """Whether another module of ours is running in this thread. Frames left by an exception that no hook saw are dropped."""
+        frames = self._process.recorder.thread.frames if self._process else []
+        if not frames and len(self._roots) == 1:
+            return False
+        outer = [module for module in called(sys._getframe(1)) if module is not root]
+        if any(self._roots.place(module) >= 0 or any(module is frame.module for frame in frames[:1]) for module in outer):
+            return True
+        frames.clear()
+        return False
+
+    def after_fork(self) -> None:
+        """In a child: what was recorded so far is the parent's; the next forward of a root begins anew."""
+        process, self._process = self._process, None
+        self._under_way, self._owner, self._step = False, 0, 0
+        self._unseen.drain()
+        if process:
+            process.abandon()

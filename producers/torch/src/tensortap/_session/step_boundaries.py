@@ -1,0 +1,138 @@
+"""Where one step of a rank ends and the next begins."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from tensortap._record.guard import Guard
+from tensortap._record.model_roots import Roots
+from tensortap._record.served_requests import Request
+
+
+class Handle(Protocol):
+    """What a registration returns."""
+
+    def remove(self) -> None:
+        """Undo it."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an application tells of a step. Empty or None: not known."""
+
+    phase: str = ""
+    tokens: int | None = None
+    requests: int | None = None
+    served: tuple[Request, ...] = ()
+
+    @property
+    def request_ids(self) -> tuple[str, ...]:
+        """The engine's names of the requests."""
+        return tuple(request.name for request in self.served)
+
+
+class Boundaries:
+    """Decides at each outermost forward whether it begins a step.
+
+    A step that an optimizer of these models ends takes in all forwards until then: those of the model that began it are
+    its micro steps. Without an optimizer a step ends where a model that was called in it is called again. After an
+    explicit step() nothing is decided here any more.
+    """
+
+    def __init__(self, roots: Roots, guard: Guard) -> None:
+        self._roots = roots
+        self._ours: WeakKeyDictionary[torch.optim.Optimizer, bool] = WeakKeyDictionary()
+        self._stepped = False
+        self._trains = True
+        self._found: bool | None = None
+        self._explicit = False
+        self._entered: list[int] = []  # in the step under way: the models' places, each once
+        self._handle: Handle | None = register_optimizer_step_post_hook(guard.hook("after an optimizer", self._after_step))
+
+    def explicit(self) -> None:
+        """The application says itself where steps end."""
+        self._explicit = True
+
+    def more_models(self) -> None:
+        """There are further models, which may have optimizers of their own."""
+        self._ours.clear()
+        self._found = self._found or None
+
+    def begins_step(self, model: int, under_way: bool) -> bool:
+        """Whether the forward of a model that is about to run begins a step; under_way: whether one is recorded or counted now."""
+        if not under_way:
+            return True
+        if self._explicit:
+            return False
+        if self._stepped:
+            return True
+        if self._trains and self._have_optimizer():
+            return self.is_led_by(model) and not torch.is_grad_enabled()
+        return model in self._entered
+
+    def begun(self) -> None:
+        """A step begins. One without gradients evaluates, and no optimizer ends it."""
+        self._stepped = False
+        self._trains = torch.is_grad_enabled()
+        self._entered.clear()
+
+    def enter(self, model: int) -> bool:
+        """A model is called in the step under way. Whether that is a further micro step."""
+        if model in self._entered:
+            return self.is_led_by(model)
+        self._entered.append(model)
+        return False
+
+    def is_led_by(self, model: int) -> bool:
+        """Whether the model was the first to be called in the step under way."""
+        return self._entered[:1] == [model]
+
+    def is_training(self) -> bool:
+        """Whether a model that was called in the step, or any where that is not known, is in training mode."""
+        return any(root.training and (not self._entered or self._roots.place(root) in self._entered) for root in self._roots)
+
+    def close(self) -> None:
+        """Undo what was registered."""
+        if self._handle:
+            self._handle.remove()
+            self._handle = None
+
+    def _have_optimizer(self) -> bool:
+        if self._found is None:
+            parameters = self._parameters()
+            self._found = bool(optimizers_of(parameters))
+        return self._found
+
+    def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        ours = self._ours.get(optimizer)
+        if ours is None:
+            ours = self._ours[optimizer] = _has_one_of(self._parameters(), optimizer)
+        if ours:
+            self._found = self._stepped = True
+
+    def _parameters(self) -> set[int]:
+        return {id(parameter) for root in self._roots for parameter in root.parameters()}
+
+
+def optimizers_of(parameters: set[int]) -> list[torch.optim.Optimizer]:
+    """The optimizers of the process that have one of these parameters, which are given by their ids."""
+    return [found for found in _optimizers() if _has_one_of(parameters, found)]
+
+
+def _has_one_of(parameters: set[int], optimizer: torch.optim.Optimizer) -> bool:
+    return any(id(parameter) in parameters for group in optimizer.param_groups for parameter in group["params"])
+
+
+def _optimizers() -> list[torch.optim.Optimizer]:
+    """The optimizers of the process; looked for at its first step, and when a second forward comes before any has stepped."""
+    return [found for found in gc.get_objects() if _is_optimizer(found)]
+
+
+def _is_optimizer(found: object) -> bool:
+    return issubclass(type(found), torch.optim.Optimizer) and hasattr(found, "param_groups")

@@ -1,0 +1,324 @@
+"""Writes the spool of one process, as SPOOL.md says. Every call is made under the session's lock, but for heartbeat."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tensortap._spool import layout
+from tensortap._spool.control_page import ControlPage
+from tensortap._spool.definitions import Definitions
+from tensortap._spool.folder import SpoolError, make_root, take_agents_room
+from tensortap._spool.records import commit_word
+from tensortap._spool.segments import Ring, Segment
+
+MOST_ROWS: Final = 5  # of one tensor: its own and its extensions
+ROW: Final = layout.RECORD_BYTES
+_COMMIT_WORD: Final = layout.COMMIT_OFFSET // 4
+_AGENT: Final = struct.Struct("<QI")
+_CURRENT: Final = struct.Struct("<qII")
+_CURRENT_CALL: Final = layout.HEADER_CURRENT_CALL // 4
+_HEAD: Final = struct.Struct("<IIII")
+_U64: Final = struct.Struct("<Q")
+_AGENT_AWAY_S: Final = 10.0
+_RUNNING: Final = 1
+_ENDED: Final = 2
+_NOT_FINITE: Final = struct.Struct("<QQQ")
+_OVERFLOWED: Final = struct.Struct("<QQ")  # the first two of those: NaN and +Inf
+
+
+Written = tuple[Segment, int, int]  # rows: the segment, where they begin in it, how many
+
+
+def _commit(segment: Segment, at: int, kind: int) -> None:
+    """Write the commit word of a row, whose other bytes are written."""
+    segment.words[(at >> 2) + _COMMIT_WORD] = commit_word(kind, segment.place, segment.bytes[at : at + layout.COMMIT_OFFSET])
+
+
+def _commit_again(segment: Segment, begin: int, end: int) -> None:
+    """Write the commit words of rows that were written elsewhere."""
+    for at in range(begin, end, ROW):
+        _commit(segment, at, segment.bytes[at + layout.COMMIT_OFFSET])
+
+
+def flags(written: Written) -> int:
+    """The flags of a tensor's row."""
+    segment, at, _ = written
+    return segment.words[(at >> 2) + 3]
+
+
+def overflowed(written: Written) -> bool:
+    """Whether a tensor of several rows has a NaN or +Inf. -Inf alone is how models mask."""
+    segment, at, _ = written
+    counted = segment.bytes[at + ROW + layout.COMMIT_OFFSET] == layout.COUNTS_KIND
+    return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
+
+
+class Spool:
+    """Rows and definitions of one process. What finds no room is dropped and counted."""
+
+    def __init__(self, root: Path, *, segments: int = 64, segment_rows: int = layout.SEGMENT_ROWS) -> None:
+        self._limit, self._rows_per_segment = segments, segment_rows
+        self.epoch = int.from_bytes(os.urandom(8), "little") >> 1 | 1
+        self.folder = root / f"{os.getpid()}-{self.epoch:016x}"
+        make_root(root)
+        try:
+            self.folder.mkdir(mode=0o700)
+            take_agents_room(self.folder)
+            self._header = Segment(self.folder / "header", layout.HEADER_BYTES, locked=True)
+        except OSError as error:
+            raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error
+        self.control = ControlPage(self._header)
+        self._definitions = Definitions(self.folder / "definitions")
+        self._ring = Ring(self.folder, self.epoch, segment_rows, ROW)
+        self._scratch = (ctypes.c_char * (MOST_ROWS * ROW))()
+        self._scratch_address = ctypes.addressof(self._scratch)
+        self._segment: Segment | None = None
+        self._at = self._end = 0  # bytes within the segment
+        self._thin = False
+        self._look_ns, self._looked_at = 0, -_AGENT_AWAY_S  # the agent's last look by its clock, and when it was new here by ours
+        self.rows = self.dropped = self.tensors = 0
+        self.place = 0  # of the rows reserved last
+        self._write_header()
+
+    def define(self, kind: str, fields: Mapping[str, object]) -> int:
+        """The local id of a definition; 0 when it cannot be written."""
+        return self._definitions.define(kind, dict(fields))
+
+    def refuse(self, kind: str) -> None:
+        """Count a definition that is not made, as there are too many."""
+        self._definitions.refused[kind] += 1
+
+    def refused(self) -> list[tuple[str, int]]:
+        """How many definitions of each kind were refused since the last call."""
+        counts = list(self._definitions.refused.items())
+        self._definitions.refused.clear()
+        return counts
+
+    def text(self, text: str) -> int:
+        """The local id of a text; 0 for the empty one."""
+        return self._definitions.define("text", {"text": text}) if text else 0
+
+    def op(self, op: int, parent: int, seq: int, stack: int, micro_step: int, flags: int) -> bool:
+        """A record that an op begins or ends, committed at once. An op that begins is the current one."""
+        now = time.time_ns()
+        if flags != layout.OP_ENDS:
+            _CURRENT.pack_into(self._header.bytes, layout.HEADER_CURRENT_TIME_NS, now, op, seq)
+        at = self._at
+        if at >= self._end:
+            at = self._room(1)
+            if at < 0:
+                return False
+        segment = self._segment
+        assert segment is not None
+        layout.OP.pack_into(segment.bytes, at, op, parent, seq, stack, now, micro_step, flags)
+        word = commit_word(layout.OP_KIND, segment.place, segment.bytes[at : at + layout.COMMIT_OFFSET])
+        segment.words[(at >> 2) + _COMMIT_WORD] = word
+        self._at = at + ROW
+        return True
+
+    def beginner(self) -> Callable[[int, int], None]:
+        """What tells that an op begins which is not recorded by itself: its id, and that of the definition of its call."""
+        page, words, pack, now = self._header.bytes, self._header.words, _CURRENT.pack_into, time.time_ns
+        at, current_call = layout.HEADER_CURRENT_TIME_NS, _CURRENT_CALL
+
+        def begins(op: int, call: int) -> None:  # a function of its own, since it is called for each op
+            pack(page, at, now(), op, 0)
+            words[current_call] = call
+
+        return begins
+
+    def reserve(self, wait: bool = True) -> int:
+        """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped.
+
+        Without wait the rows may be written until the end of the step.
+        """
+        if self._at + MOST_ROWS * ROW > self._end and self._room(MOST_ROWS) < 0:
+            return 0
+        if self._thin:
+            return self._reserve_thin(wait)
+        segment = self._segment
+        assert segment is not None
+        return segment.address + self._at
+
+    def advance(self, rows: int) -> Written | None:
+        """So many of the reserved rows are a tensor's. Where they are, until the end of the step; None when they were dropped."""
+        segment, at = self._segment, self._at
+        if segment is None or (self._thin and not self._keep_thin(rows)):
+            return None
+        self._at = at + rows * ROW
+        self.tensors += 1
+        return segment, at, rows
+
+    def literal(self, site: int, layout_id: int, seq: int) -> None:
+        """The row of an argument that is no tensor."""
+        at = self._at
+        if at >= self._end:
+            at = self._room(1)
+        if at < 0 or self._thin or not site or not layout_id:
+            self.dropped += at >= 0
+            return
+        segment = self._segment
+        assert segment is not None
+        _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, layout.LITERAL)
+        _commit(segment, at, layout.TENSOR_KIND)
+        self._at = at + ROW
+        self.tensors += 1
+
+    def again(self, written: Written, site: int, layout_id: int, seq: int) -> None:
+        """Write rows of this step again, for another site."""
+        source, begin, rows = written
+        at, size = self._at, rows * ROW
+        if at + size > self._end:
+            at = self._room(rows)
+        if at < 0 or self._thin or not site:
+            self.dropped += at >= 0
+            return
+        segment = self._segment
+        assert segment is not None
+        if rows > 1:
+            segment.bytes[at + ROW : at + size] = source.bytes[begin + ROW : begin + size]
+            if segment is not source:
+                _commit_again(segment, at + ROW, at + size)
+        flags = source.words[(begin >> 2) + 3] | layout.REUSED
+        _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, flags)
+        content = source.bytes[begin + _HEAD.size : begin + layout.COMMIT_OFFSET]
+        segment.bytes[at + _HEAD.size : at + layout.COMMIT_OFFSET] = content
+        _commit(segment, at, layout.TENSOR_KIND)
+        self._at = at + size
+        self.tensors += 1
+
+    def write(self, kind: int, record: struct.Struct, *values: float) -> bool:
+        """A record of another kind, committed at once."""
+        at = self._at if self._at < self._end else self._room(1)
+        if at < 0:
+            return False
+        segment = self._segment
+        assert segment is not None
+        record.pack_into(segment.bytes, at, *values)
+        _commit(segment, at, kind)
+        self._at = at + ROW
+        return True
+
+    def step(self, step: int) -> None:
+        """The step under way, in the header."""
+        self._header.words[layout.HEADER_STEP >> 2] = step
+
+    def settle(self) -> None:
+        """Nothing is pending on rows written so far."""
+        self._ring.unmap_retired()
+        self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
+
+    def heartbeat(self) -> None:
+        """The process lives. May be called by any thread until close."""
+        self._store_u64(layout.HEADER_HEARTBEAT_NS, time.time_ns())
+        self._agent_looks()
+
+    def close(self) -> None:
+        """The process ends its spool in order; what is pending must be complete."""
+        self.settle()
+        self._header.words[layout.HEADER_STATE >> 2] = _ENDED
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Release what this process holds without a word on file, as a child does after a fork."""
+        self._ring.unmap_retired()
+        if self._segment:
+            self._segment.close()
+            self._segment = None
+        self._definitions.close()
+        self._header.close()
+        self._at = self._end = 0
+
+    def _room(self, rows: int) -> int:
+        """The place of so many rows in a segment after this one; -1 when there is none, and the drop is counted."""
+        segment = self._next_segment()
+        if segment is None:
+            self.dropped += 1
+            return -1
+        if self._segment:
+            self._pad(self._segment)
+            self._ring.retire(self._segment)
+        self._segment, self._at, self._end = segment, 0, self._rows_per_segment * ROW
+        self.place = segment.place
+        self._header.words[layout.HEADER_FIRST_SEGMENT >> 2] = self._ring.first
+        self._header.words[layout.HEADER_NEXT_SEGMENT >> 2] = self._ring.next
+        self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
+        return 0
+
+    def _next_segment(self) -> Segment | None:
+        looked = self._look_at_agent()
+        kept = self._ring.next - self._ring.first
+        if kept < self._limit:
+            self._thin = False
+        elif not looked:
+            self._header.words[layout.HEADER_FIRST_SEGMENT >> 2] = self._ring.first + 1  # before it is gone: else it counts as missing
+            self._ring.give_up_oldest()
+            self.dropped += self._rows_per_segment
+            self._thin = False
+        elif kept == self._limit:
+            self._thin = True  # one segment in reserve, for what matters most
+        else:
+            return None
+        return self._ring.make()
+
+    def _look_at_agent(self) -> bool:
+        """Take in what the agent has released. Whether one has looked lately."""
+        _, released = _AGENT.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
+        self._ring.released(released)
+        return self._agent_looks()
+
+    def _agent_looks(self) -> bool:
+        """Whether an agent has looked lately. That its time has changed says so, since its clock may be hours from ours."""
+        (look_ns,) = _U64.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
+        if look_ns != self._look_ns:
+            self._look_ns, self._looked_at = look_ns, time.monotonic()
+        return bool(look_ns) and time.monotonic() - self._looked_at < _AGENT_AWAY_S
+
+    def _pad(self, segment: Segment) -> None:
+        for at in range(self._at, self._end, ROW):
+            _commit(segment, at, layout.PAD_KIND)
+
+    def _reserve_thin(self, wait: bool) -> int:
+        self._look_at_agent()
+        if self._ring.next - self._ring.first < self._limit:
+            self._thin = False
+        if not wait:
+            self.dropped += 1
+            return 0
+        ctypes.memset(self._scratch_address, 0, MOST_ROWS * ROW)
+        return self._scratch_address
+
+    def _keep_thin(self, rows: int) -> bool:
+        """Move a tensor's rows from the scratch to the segment if a value is not finite."""
+        written = memoryview(self._scratch).cast("B")
+        not_finite = (
+            rows > 1
+            and written[ROW + layout.COMMIT_OFFSET] == layout.COUNTS_KIND
+            and any(_NOT_FINITE.unpack_from(written, ROW))
+        )
+        segment = self._segment
+        if not not_finite or segment is None:
+            self.dropped += 1
+            return False
+        at, size = self._at, rows * ROW
+        segment.bytes[at + ROW : at + size] = written[ROW:size].tobytes()
+        _commit_again(segment, at + ROW, at + size)
+        segment.bytes[at : at + layout.COMMIT_OFFSET] = written[: layout.COMMIT_OFFSET].tobytes()
+        _commit(segment, at, layout.TENSOR_KIND)
+        return True
+
+    def _write_header(self) -> None:
+        now = time.time_ns()
+        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), self.epoch, now, now, 0, 0, 0, 0, self._rows_per_segment, 0, 0, 0, 0)
+        content = layout.HEADER.pack(*fields)
+        self._header.bytes[8 : len(content)] = content[8:]
+        self._header.bytes[:8] = layout.MAGIC  # last: what has the magic has the rest
+
+    def _store_u64(self, at: int, value: int) -> None:
+        _U64.pack_into(self._header.bytes, at, value)

@@ -1,0 +1,99 @@
+"""The C kernel, when it was built: a plain shared library beside this file, loaded with ctypes. All works without it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import torch
+
+from tensortap._spool import layout
+
+FILE: Final = "statistics.so"
+MOST_DIMENSIONS: Final = 16
+WANT_SKETCH: Final = 1 << 8
+WANT_DIGEST: Final = 1 << 9
+WANT_CRC32: Final = 1 << 10
+THREADS_SHIFT: Final = 16
+
+_FLAGS: Final = 6  # place in /proc/self/stat, behind the command
+_FORKED: Final = 0x40  # of the flags: forked, and no other program begun since
+
+# The kernel's tap_call: data, rows, site, seq, place; layout, elements, view (0: none), flags, options.
+CALL: Final = struct.Struct("<QQIIIIqQII")
+_CALL_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 28, 32, 40, 48, 52, CALL.size))  # of these, and where they end
+EACH: Final = struct.Struct("<QQIII")  # of these, what is another for each tensor
+# A call's address -> records written, 0 when it cannot
+Measure: TypeAlias = Callable[[ctypes.c_void_p], int]
+# data, elements, options, view, index of the first element, 16 sums to add to -> whether it could
+SketchRun: TypeAlias = Callable[[int, int, int, "int | None", int, int], int]
+
+
+class View(ctypes.Structure):
+    """How elements lie in memory; the C kernel's tap_view."""
+
+    _fields_ = [
+        ("dimensions", ctypes.c_int64),
+        ("repeat", ctypes.c_int64),
+        ("size", ctypes.c_int64 * MOST_DIMENSIONS),
+        ("stride", ctypes.c_int64 * MOST_DIMENSIONS),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """The library's functions. `quick` keeps Python's lock, which costs less than the work it is for; `measure` releases it."""
+
+    quick: Measure
+    measure: Measure
+    sketch_run: SketchRun
+    dtypes: tuple[str, ...]
+
+
+def load(path: Path | None = None) -> Kernel | None:
+    """Loads the library; None when there is none, or one that was built of other sources."""
+    path = path or Path(__file__).with_name(FILE)
+    try:
+        holding, releasing = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
+        if releasing.tap_layout_version() != layout.VERSION or _call_offsets(releasing) != _CALL_OFFSETS:
+            return None
+        _lend_team(releasing)
+        releasing.tap_dtypes.restype = ctypes.c_char_p
+        return Kernel(
+            quick=holding.tap_measure,
+            measure=releasing.tap_measure,
+            sketch_run=_typed_sketch(releasing.tap_sketch_run),
+            dtypes=tuple(releasing.tap_dtypes().decode().split()),
+        )
+    except (OSError, AttributeError, ValueError):
+        return None
+
+
+def team_of_torch() -> int | None:
+    """Address of what starts a team of torch's own OpenMP threads; None where there is none, or a fork may have left it without."""
+    status = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    if int(status[_FLAGS]) & _FORKED:
+        return None
+    library = ctypes.CDLL(str(Path(torch.__file__).with_name("lib") / "libtorch_cpu.so"))
+    return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
+
+
+def _call_offsets(library: ctypes.CDLL) -> bytes:
+    return bytes((ctypes.c_uint8 * len(_CALL_OFFSETS)).in_dll(library, "tap_call_offsets"))
+
+
+def _lend_team(to: ctypes.CDLL) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # a torch with other threads: the kernel has its own
+        to.tap_lend_team(ctypes.c_void_p(team_of_torch()))
+
+
+def _typed_sketch(function: ctypes._NamedFuncPointer) -> SketchRun:
+    pointer, count = ctypes.c_void_p, ctypes.c_int64
+    function.argtypes = [pointer, count, ctypes.c_uint32, pointer, count, pointer]
+    function.restype = ctypes.c_int
+    return function

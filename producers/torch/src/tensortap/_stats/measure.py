@@ -1,0 +1,172 @@
+"""Turns tensors into records of the spool: statistics and, where asked for, sketch and digest."""
+
+from __future__ import annotations
+
+import ctypes
+import zlib
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from tensortap._spool import layout, records
+from tensortap._spool.records import Name
+from tensortap._stats import digest, fallback, kernel, sketch
+from tensortap._stats.deferred import Deferred
+from tensortap._stats.strides import Reading, Readings
+
+MAX_ROWS: Final = 5
+_QUICK_ELEMENTS: Final = 1 << 14  # fewer are measured sooner than another thread could get Python's lock
+_PACK: Final = kernel.EACH.pack_into
+_PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
+
+
+class Plan:
+    """How the kernel reads CPU tensors of one layout. To be run by one thread at a time."""
+
+    __slots__ = ("_argument", "_call", "_function", "_reading")
+
+    def __init__(self, function: kernel.Measure, reading: Reading, layout: int, flags: int, options: int) -> None:
+        self._function, self._reading = function, reading  # kept for the view in it
+        self._call = ctypes.create_string_buffer(kernel.CALL.size)
+        self._argument = ctypes.c_void_p(ctypes.addressof(self._call))
+        kernel.CALL.pack_into(self._call, 0, 0, 0, 0, 0, 0, layout, reading.elements, reading.address, flags, options)
+
+    def run(self, data: int, address: int, site: int, seq: int, place: int) -> int:
+        """As `Measurer.measure`, for a tensor whose elements begin at `data`, neither conjugated nor negated lazily."""
+        _PACK(self._call, 0, data, address, site, seq, place)
+        return self._function(self._argument)
+
+
+class Measurer:
+    """Measures tensors, one at a time, on the device where they lie."""
+
+    def __init__(
+        self,
+        threads: int,
+        sketch: bool,
+        digest: bool,
+        *,
+        crc32: bool = False,
+        library: kernel.Kernel | None = None,
+        by_torch: bool = False,
+    ) -> None:
+        """With `crc32` the digest is msProbe's. `by_torch` does without the C kernel, which is loaded when none is given."""
+        self._sketch, self._digest, self._crc32 = sketch, digest and not crc32, crc32
+        self._kernel = None if by_torch else library or kernel.load()
+        self._deferred: Deferred | None = None
+        self._triton = not crc32  # until it is found missing
+        self._readings = Readings(ordered=sketch or digest or crc32)
+        self._options: dict[torch.dtype, int] = {}
+        if self._kernel is not None:
+            wanted = sketch * kernel.WANT_SKETCH | self._digest * kernel.WANT_DIGEST | crc32 * kernel.WANT_CRC32
+            threads = max(1, min(threads, torch.get_num_threads()))
+            self._options = _options(self._kernel.dtypes, wanted | threads << kernel.THREADS_SHIFT)
+
+    def measure(self, tensor: Tensor, address: int, name: Name) -> int:
+        """Writes the tensor's records at the address, where MAX_ROWS zeroed ones lie. Returns how many it used.
+
+        To be called where torch functions are not intercepted (torch._C.DisableTorchFunction).
+        """
+        try:
+            if type(tensor) in _PLAIN and tensor.is_cpu and not tensor.is_neg():
+                written = self._by_kernel(tensor, address, name)
+                if written:
+                    return written
+        except RuntimeError:  # from torch, for a tensor without storage; vmap's have one behind
+            pass
+        return self._otherwise(tensor, address, name)
+
+    def plan(self, tensor: Tensor, layout: int, flags: int = 0) -> Plan | None:
+        """How to measure CPU tensors of this dtype, shape and strides by the kernel alone; None when it takes `measure`."""
+        options = self._options.get(tensor.dtype)
+        if options is None or self._kernel is None:
+            return None
+        reading = Reading(tensor.numel(), 0, None) if tensor.is_contiguous() else self._readings.of(tensor.shape, tensor.stride())
+        if reading is None:
+            return None
+        function = self._kernel.quick if reading.elements < _QUICK_ELEMENTS else self._kernel.measure
+        return Plan(function, reading, layout, flags, options)
+
+    def flush(self) -> AbstractSet[int]:
+        """Completes what is pending; for the end of a step. The sites at which a NaN or +Inf was in it, now or before."""
+        if self._deferred is None:
+            return frozenset()
+        self._deferred.flush()
+        return self._deferred.overflowed
+
+    def _by_kernel(self, tensor: Tensor, address: int, name: Name) -> int:
+        """0 when the kernel cannot read it."""
+        plan = self.plan(tensor, name.layout, name.flags)
+        if plan is None or (tensor.is_complex() and tensor.is_conj()):
+            return 0
+        data = tensor.data_ptr()
+        if not data and tensor.numel():
+            return 0
+        return plan.run(data, address, name.site, name.seq, name.place)
+
+    def _otherwise(self, tensor: Tensor, address: int, name: Name) -> int:
+        try:
+            found = plain(tensor)
+            if found is None:
+                return records.unsupported(address, name)
+            if found.is_cpu:
+                written = self._by_kernel(found, address, name) or self._by_kernel(found.contiguous(), address, name)
+                if written:
+                    return written
+            deferred = self._on_device() if found.is_cuda else None
+            if deferred is not None:
+                return deferred.add(found, address, name)
+            return self._by_torch(found, address, name)
+        except RuntimeError:  # from torch: what cannot be read is said to be so
+            return records.unsupported(address, name)
+
+    def _on_device(self) -> Deferred | None:
+        """Measures CUDA tensors without waiting for them; None without Triton, or where msProbe's digest is wanted."""
+        if self._triton and self._deferred is None:
+            try:
+                self._deferred = Deferred(self._sketch, self._digest)
+            except ImportError:
+                self._triton = False
+        return self._deferred
+
+    def _by_torch(self, tensor: Tensor, address: int, name: Name) -> int:
+        found = fallback.statistics(tensor)
+        sums = sketch.sketch(fallback.numbers(tensor)).tolist() if self._sketch else None
+        hashed: tuple[int, int] | None = None
+        if self._crc32:
+            hashed = _crc32(tensor), layout.DIGEST_CRC32
+        elif self._digest:
+            hashed = digest.digest(tensor), layout.DIGEST_TAP
+        return records.measured(address, name, found, sums, hashed)
+
+
+def _options(names: tuple[str, ...], common: int) -> dict[torch.dtype, int]:
+    """The kernel's number of each dtype that this torch has, with what is common to all."""
+    numbers = {getattr(torch, name): number for number, name in enumerate(names) if hasattr(torch, name)}
+    return {dtype: number | common for dtype, number in numbers.items()}
+
+
+def plain(tensor: Tensor) -> Tensor | None:
+    """The strided tensor with storage that the tensor stands for: without vmap's wrapper, a shard's local part; None if none."""
+    functorch: Any = getattr(torch._C, "_functorch")  # noqa: B009 - private, and unknown to type checkers
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    tensor = getattr(tensor, "_local_tensor", tensor)
+    if getattr(tensor, "fake_mode", None) is not None:
+        return None
+    if tensor.is_meta or tensor.is_nested or tensor.layout is not torch.strided or tensor.is_quantized:
+        return None
+    if tensor._is_zerotensor():
+        return torch.zeros_like(tensor)
+    if type(tensor) not in _PLAIN:
+        tensor = tensor.detach().as_subclass(Tensor)
+    if tensor.numel() and not tensor.data_ptr():
+        return None
+    return tensor.detach().resolve_conj().resolve_neg()
+
+
+def _crc32(tensor: Tensor) -> int:
+    content = digest.raw_bytes(tensor.cpu())
+    return zlib.crc32((ctypes.c_ubyte * content.numel()).from_address(content.data_ptr())) if content.numel() else 0

@@ -1,0 +1,108 @@
+"""vLLM: each execute_model of a Worker that computes tokens is a step, whichever runner the worker has."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final
+
+from torch import nn
+
+from tensortap._record import unseen
+from tensortap._record.served_requests import Prompt, Request, prompt_of
+from tensortap._session.step_boundaries import Facts
+from tensortap.integrations.served import Served, Step, around, close, reader, steps, tap_of
+
+_PROMPTS: Final = "_tensortap_prompts"
+_CONTEXT: Final = "vllm.forward_context"
+_TOKENIZERS: Final = "vllm.tokenizers"
+
+
+@dataclass(frozen=True)
+class _Step(Step):
+    """An execute_model of a worker."""
+
+    runner: Any
+
+    def order(self) -> Sequence[str] | None:
+        """The batch's own order, which is not the scheduler's. The second runner keeps it to itself."""
+        batch = getattr(self.runner, "input_batch", None)
+        names = getattr(batch, "req_ids", None)
+        return None if names is None else [str(name) for name in names]
+
+    def hidden(self, model: nn.Module) -> Iterable[tuple[str, str]]:
+        """What vLLM compiles of a model runs as compiled code, or as graphs of it where the step's context says so."""
+        vllm: Any = sys.modules[_CONTEXT]
+        context = vllm.get_forward_context()
+        reason = unseen.COMPILED if context.cudagraph_runtime_mode.name == "NONE" else unseen.CUDA_GRAPH
+        if context.skip_compiled:
+            return
+        for path, module in model.named_modules():
+            if getattr(module, "do_not_compile", True) is False:
+                yield reason, path
+
+
+def attach(module: ModuleType) -> None:
+    """Called once vllm.v1.worker.gpu_worker was imported."""
+    around(module.Worker, "load_model", after=_tap)
+    around(module.Worker, "shutdown", before=close)
+    steps(module.Worker, "execute_model", _begin)
+
+
+def _tap(worker: Any) -> Served:
+    return tap_of(worker, worker.get_model, lambda: _rank(worker))
+
+
+def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step] | None:
+    scheduled = args[0] if args else kwargs["scheduler_output"]
+    requests = tuple(_requests(worker, scheduled))
+    tokens = int(scheduled.total_num_scheduled_tokens)
+    if not tokens:
+        return None
+    phases = {request.phase for request in requests}
+    phase = phases.pop() if len(phases) == 1 else "mixed"
+    served = _tap(worker)
+    if drafts := _drafting(worker.model_runner):
+        served.beside(drafts)
+    return served, _Step(Facts(phase=phase, tokens=tokens, requests=len(requests), served=requests), worker.model_runner)
+
+
+def _requests(worker: Any, scheduled: Any) -> Iterator[Request]:
+    """The requests of a step. One decodes once its prompt is computed, of which only its first step tells."""
+    prompts: dict[str, Prompt | None] = worker.__dict__.setdefault(_PROMPTS, {})
+    for request in scheduled.finished_req_ids:
+        prompts.pop(request, None)
+    cached = scheduled.scheduled_cached_reqs
+    computed = dict(zip(cached.req_ids, cached.num_computed_tokens, strict=True))
+    for new in scheduled.scheduled_new_reqs:
+        prompts[new.req_id] = _prompt(worker, new.prompt_token_ids)
+        computed[new.req_id] = new.num_computed_tokens
+    for name, tokens in scheduled.num_scheduled_tokens.items():
+        first, prompt = computed.get(name), prompts.get(name)
+        is_prefill = prompt is not None and (first or 0) < prompt.tokens
+        yield Request(str(name), "prefill" if is_prefill else "decode", int(tokens), first, prompt)
+
+
+def _drafting(runner: Any) -> nn.Module | None:
+    """The model that drafts for the runner's, which the two kinds of runners call otherwise."""
+    drafter = getattr(runner, "drafter", None) or getattr(runner, "speculator", None)
+    model = getattr(drafter, "model", None)
+    return model if isinstance(model, nn.Module) else None
+
+
+def _rank(worker: Any) -> int:
+    """The rank among all of the job: replicas count from 0 each."""
+    parallel = worker.vllm_config.parallel_config
+    return int(parallel.data_parallel_rank * parallel.world_size + worker.rank)
+
+
+def _prompt(worker: Any, tokens: Sequence[int] | None) -> Prompt | None:
+    return prompt_of(tokens, reader(lambda: _tokenizer(worker), tokens)) if tokens else None
+
+
+def _tokenizer(worker: Any) -> Any:
+    """A worker has none, but vLLM loads one for its process, once, as the server is told to."""
+    return importlib.import_module(_TOKENIZERS).cached_tokenizer_from_config(worker.vllm_config.model_config)
