@@ -6,11 +6,11 @@ import ctypes
 import math
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from zlib import crc32
 
 from tensortap._spool import layout
-from tensortap._stats.fallback import Statistics
 
 _CHECKSUM_MASK: Final = 0xFFFFFFFF ^ layout.KIND_MASK
 _PLACE: Final = struct.Struct("<QI")
@@ -40,6 +40,40 @@ class Name(NamedTuple):
     seq: int
     flags: int
     place: int
+
+
+@dataclass(kw_only=True)
+class Statistics:
+    """What is known of some of a tensor's elements; minimum, maximum and moments are of the finite ones."""
+
+    finite: int = 0
+    nan: int = 0
+    positive_infinity: int = 0
+    negative_infinity: int = 0
+    zero: int = 0
+    subnormal: int = 0
+    mean: float = 0.0
+    m2: float = 0.0
+    l1: float = 0.0
+    least: float = math.inf
+    greatest: float = -math.inf
+
+    def merge(self, other: Statistics) -> None:
+        """Takes the other part's elements in, by Chan's rule."""
+        both = self.finite + other.finite
+        if other.finite:
+            apart = other.mean - self.mean if self.finite else 0.0
+            share = other.finite / both
+            self.mean = self.mean + apart * share if self.finite else other.mean
+            self.m2 += other.m2 + apart * apart * self.finite * share
+        self.finite = both
+        self.nan += other.nan
+        self.positive_infinity += other.positive_infinity
+        self.negative_infinity += other.negative_infinity
+        self.zero += other.zero
+        self.subnormal += other.subnormal
+        self.l1 += other.l1
+        self.least, self.greatest = min(self.least, other.least), max(self.greatest, other.greatest)
 
 
 def place_of(epoch: int, segment: int) -> int:

@@ -85,9 +85,9 @@ class Deferred:
             records.measured(one.address, one.name, _statistics(row), row[12:28] if self._sketched else None, hashed, counts=True)
 
 
-def _statistics(row: Sequence[float]) -> fallback.Statistics:
+def _statistics(row: Sequence[float]) -> records.Statistics:
     finite, nan, above, below, zero, small = (int(word) for word in row[:6])
-    return fallback.Statistics(
+    return records.Statistics(
         finite=finite,
         nan=nan,
         positive_infinity=above,

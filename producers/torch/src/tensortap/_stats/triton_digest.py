@@ -1,4 +1,4 @@
-"""The digest on CUDA: a launch for a tensor's whole pages and one for the rest, whatever its size. `tensortap.digest` defines it."""
+"""The digest on CUDA: a launch for a tensor's whole pages and one for the rest, whatever its size. `_stats.digest` defines it."""
 
 # As in triton_kernel: the language inside kernels is Triton's.
 # pyright: reportOperatorIssue=false, reportGeneralTypeIssues=false
