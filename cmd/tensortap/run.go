@@ -83,11 +83,12 @@ tensortap logs shows it.`,
 	f.StringVar(&l.logs, "logs", logsAuto, "keep the output of each process, for tensortap logs: auto (unless it goes to a terminal), all, off")
 	f.Lookup("logs").NoOptDefVal = logsAll
 	for name, usage := range map[string]string{
-		"level": "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",
-		"steps": "steps to record, as 0,3-5,10-100/10",
-		"ranks": "ranks to record, as 0,3-5",
-		"scope": "only modules whose path fits a pattern, as layers.[0-3]",
-		"ops":   "only calls that fit a pattern, as softmax",
+		"level":  "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",
+		"steps":  "steps to record, as 0,3-5,10-100/10",
+		"ranks":  "ranks to record, as 0,3-5",
+		"budget": "most of the program's time that recording may take, as 2%: steps are left out",
+		"scope":  "only modules whose path fits a pattern, as layers.[0-3]",
+		"ops":    "only calls that fit a pattern, as softmax",
 	} {
 		l.settings[name] = f.String(name, "", usage)
 	}

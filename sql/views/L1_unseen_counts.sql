@@ -9,7 +9,7 @@ SELECT
     step,
     reason,
     subject,
-    reason IN ('filtered', 'sampled', 'step not wanted') AS on_purpose,
+    reason IN ('filtered', 'sampled', 'step not wanted', 'beyond the budget') AS on_purpose,
     sum(u.unseen_count) AS unseen_count
 FROM tap_store.unseen AS u
 WHERE (run_id, rank, step, epoch) NOT IN (

@@ -28,5 +28,5 @@ func visibleUnseen(run uint64, all []unseen, e epochs) []schemas.UnseenRow {
 
 // onPurpose says whether a reason is that somebody asked for it.
 func onPurpose(reason string) bool {
-	return reason == "filtered" || reason == "sampled" || reason == "step not wanted"
+	return reason == "filtered" || reason == "sampled" || reason == "step not wanted" || reason == "beyond the budget"
 }

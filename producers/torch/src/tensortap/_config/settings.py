@@ -48,6 +48,7 @@ class Settings:
     run: str
     level: Level = "L0"
     calls: Calls = "counted"  # of level aten: equal ones as one, or each with its statistics
+    budget: float | None = None  # the share of the program's time that the tap may take
     steps: Steps = Steps()
     ranks: Steps = Steps()
     rank: int | None = None  # of this process, where neither torch nor the launcher says it
@@ -196,6 +197,16 @@ def _number(value: object) -> int:
     return int(value)
 
 
+def _share(value: object) -> float:
+    """Of 2%, or 0.02."""
+    if isinstance(value, bool) or not isinstance(value, str | float | int):
+        raise TypeError(f"{value!r} is no share")
+    share = float(value[:-1]) / 100 if isinstance(value, str) and value.endswith("%") else float(value)
+    if not 0 < share < 1:
+        raise ValueError(f"{value} is no share of the time: give more than 0% and less than 100%")
+    return share
+
+
 def _yes(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -237,6 +248,7 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "run": _text,
     "level": _text,
     "calls": _text,
+    "budget": _share,
     "steps": parse_steps,
     "ranks": parse_steps,
     "rank": _number,
@@ -275,6 +287,8 @@ def _check_least(name: str, value: int | None, least: int) -> None:
 
 
 def _check_level(asked: Settings) -> None:
+    if asked.budget and asked.level == "aten":
+        raise SettingsError("setting budget: the time of level aten is not taken; take another level, or steps")
     if asked.ops and asked.level == "L0":
         raise SettingsError("setting ops: level L0 records modules, no ops; take level L1 or mix, or scope")
     if asked.between and (asked.level, asked.calls) == ("aten", "counted"):

@@ -170,7 +170,7 @@ class CollectiveHooks:
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
             with self._recorder.lock, unintercepted():
-                action()
+                self._recorder.guard.timed(action)()
         except Exception as error:  # as in Guard: whatever it is, it is ours, and the collective is done
             self._recorder.guard.caught("collective", error)
 

@@ -34,6 +34,8 @@ class ApiMode(TorchFunctionMode):
         self._recorder = recorder
         self._apis = apis(recorder.names)
         self._caught = recorder.guard.caught
+        for name in ("_before", "_after", "_backward"):
+            setattr(self, name, recorder.guard.timed(getattr(self, name)))
         self._call_sites = CallSites()
         self.thread = 0
 

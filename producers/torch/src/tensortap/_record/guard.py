@@ -11,6 +11,7 @@ from typing import Any, Final
 import torch
 
 from tensortap._record import unseen
+from tensortap._record.own_time import Clock
 
 # Neither modes nor subclasses see what a hook does; and attributes of tensors cost a sixth.
 unintercepted: Final[Callable[[], AbstractContextManager[Any]]] = torch._C.DisableTorchFunction
@@ -54,14 +55,19 @@ class _Hook:
 class Guard:
     """Wraps hooks. An error of ours is counted, and the first is told on stderr."""
 
-    def __init__(self, counts: unseen.Unseen) -> None:
-        self._unseen = counts
+    def __init__(self, counts: unseen.Unseen, clock: Clock | None = None) -> None:
+        """With a clock, the time of hooks is taken."""
+        self._unseen, self.clock = counts, clock
         self._told = False
+
+    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, whose time is taken where there is a clock."""
+        return self.clock.timed(function) if self.clock else function
 
     def hook(self, place: str, function: Callable[..., Any], *bound: object) -> Callable[..., Any]:
         """The function as a hook of the model: it raises nothing, and returns None when something goes wrong in it."""
 
-        return _Hook(self, place, function, bound)
+        return _Hook(self, place, self.timed(function), bound)
 
     def caught(self, place: str, error: Exception) -> None:
         """Count an error of ours."""

@@ -16,6 +16,7 @@ from tensortap._record import failures, unseen
 from tensortap._record.argument_trees import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
 from tensortap._record.call_stacks import Stacks
 from tensortap._record.guard import Guard
+from tensortap._record.own_time import Clock
 from tensortap._record.op_names import Calls, Names, Op
 from tensortap._record.payloads import Payloads
 from tensortap._record.tensor_rows import Observer
@@ -51,9 +52,9 @@ class Thread(threading.local):
 class Recorder:
     """Writes the ops of one process's tap. `live` says whether anything is recorded now; hooks ask it first."""
 
-    def __init__(self, settings: Settings, wanted: Filter, counts: unseen.Unseen, spool: Spool) -> None:
+    def __init__(self, settings: Settings, wanted: Filter, counts: unseen.Unseen, spool: Spool, clock: Clock | None = None) -> None:
         self.settings, self.filter, self.unseen, self.spool = settings, wanted, counts, spool
-        self.guard = Guard(counts)
+        self.guard = Guard(counts, clock)
         self.lock = threading.RLock()
         self.thread = Thread()
         self.live = False

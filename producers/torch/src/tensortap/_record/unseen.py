@@ -8,6 +8,7 @@ from typing import Final
 FILTERED: Final = "filtered"
 SAMPLED: Final = "sampled"
 STEP_NOT_WANTED: Final = "step not wanted"
+BUDGET: Final = "beyond the budget"
 COMPILED: Final = "compiled"
 CUDA_GRAPH: Final = "cuda graph"
 OTHER_THREAD: Final = "other thread"
@@ -29,6 +30,7 @@ REASONS: Final[tuple[str, ...]] = (
     FILTERED,
     SAMPLED,
     STEP_NOT_WANTED,
+    BUDGET,
     COMPILED,
     CUDA_GRAPH,
     OTHER_THREAD,

@@ -28,6 +28,7 @@ from tensortap._record import shape_log, unseen
 from tensortap._record.model_roots import Roots, compiled
 from tensortap._record.op_names import Op
 from tensortap._record.payloads import Payloads
+from tensortap._record.own_time import Clock
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
 from tensortap._session import run_info
@@ -51,6 +52,7 @@ class Process:
         place: topology.Place,
         counts: unseen.Unseen,
         say: Callable[[str], None],
+        clock: Clock | None = None,
     ) -> None:
         self._settings, self._roots, self._say = settings, roots, say
         self.unseen = counts
@@ -58,7 +60,7 @@ class Process:
         self._spool = Spool(settings.spool, segments=settings.segments)
         self._spool.define("run", run_info.run(settings, place, model))
         self._spool.define("rank", run_info.rank(place, model) | {"epoch": self._spool.epoch})
-        self.recorder = Recorder(settings, wanted, self.unseen, self._spool)
+        self.recorder = Recorder(settings, wanted, self.unseen, self._spool, clock)
         self.saver = Saver(self.recorder)
         for difference in settings.differences:
             self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)

@@ -20,7 +20,9 @@ from tensortap._record.calls_under_way import called
 from tensortap._record.guard import Guard, unintercepted
 from tensortap._record.model_roots import FoundRoots, Models, Roots
 from tensortap._record.served_requests import Request
+from tensortap._record.own_time import Clock
 from tensortap._session import forks
+from tensortap._session.budget import Budget
 from tensortap._session.notices import Notices
 from tensortap._session.recording import Process
 from tensortap._session.step_boundaries import Boundaries, Facts, Handle
@@ -43,7 +45,9 @@ class Session:
         self.facts = Facts()  # of the step under way, as far as the application tells
         self._roots = models if isinstance(models, FoundRoots) else Roots(models)
         self._unseen = unseen.Unseen()
-        self._guard = Guard(self._unseen)
+        self._clock = Clock() if settings.budget else None
+        self._budget = Budget(settings.budget, self._clock) if settings.budget and self._clock else None
+        self._guard = Guard(self._unseen, self._clock)
         self._notices = Notices()
         self._filter = Filter(settings)
         self._boundaries = Boundaries(self._roots, self._guard)
@@ -150,7 +154,7 @@ class Session:
 
     def _safely(self, place: str, action: Callable[..., None], *args: object) -> None:
         try:
-            action(*args)
+            self._guard.timed(action)(*args)
         except Exception as error:  # as in Guard: the application calls, and has done nothing wrong
             self._guard.caught(place, error)
 
@@ -251,12 +255,20 @@ class Session:
         wanted = self._filter.wants_step(self._step)
         asked = process.control.next_step(self._step, self.facts)
         wanted = wanted and not process.control.stopped
-        if wanted or asked:
-            process.begin_step(self._step, asked, wanted=wanted)
+        affordable = wanted and self._affords()
+        if affordable or asked:
+            process.begin_step(self._step, asked, wanted=affordable)
             process.recorder.live = True
         else:
             process.uninstall()
-            process.unseen.count(unseen.STEP_NOT_WANTED)
+            process.unseen.count(unseen.BUDGET if wanted else unseen.STEP_NOT_WANTED)
+
+    def _affords(self) -> bool:
+        """Whether the step under way may be recorded, where a budget says how much time that may take."""
+        if self._budget is None or self._budget.wants(self._step):
+            return True
+        self._notices.say(f"steps are left out to keep the budget of {100 * (self.settings.budget or 0):.3g}% of the time; reports count them")
+        return False
 
     def _end(self) -> None:
         if not self._under_way:
@@ -285,7 +297,7 @@ class Session:
         for sentence in self.settings.differences:
             self._notices.say(sentence)
         try:
-            self._process = Process(self.settings, self._filter, self._roots, place, self._unseen, self._notices.say)
+            self._process = Process(self.settings, self._filter, self._roots, place, self._unseen, self._notices.say, self._clock)
         except SpoolError as error:
             self._notices.say(f"nothing is recorded: {error}")
             return None
