@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tensortap.api import __version__, tap
 
 if TYPE_CHECKING:
-    from tensortap._record.model_roots import Models
-    from tensortap._session.session import Session
-    from tensortap.integrations.msprobe import PrecisionDebugger
+    from tensortap.api import PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings
+else:
+    from tensortap.api import __getattr__  # gives those of __all__ that are not here yet
 
-__all__ = ["PrecisionDebugger", "tap"]
-
-
-def tap(model: Models, **settings: Any) -> Session:
-    """Record a model's steps into the spool: `with tensortap.tap(model, run="trial", level="L0"): train()`.
-
-    Settings are those of docs/collector.md; what is not given comes from TENSORTAP_* variables. Raises SettingsError
-    or SpoolError here, and nothing later.
-    """
-    from tensortap._config import settings as config
-    from tensortap._session import session
-
-    return session.Session(config.settings(**settings), model)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "PrecisionDebugger":
-        from tensortap.integrations.msprobe import PrecisionDebugger
-
-        return PrecisionDebugger
-    raise AttributeError(f"module tensortap has no attribute {name}")
+__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]

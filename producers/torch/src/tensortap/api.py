@@ -1,0 +1,50 @@
+"""What `import tensortap` gives. It is written for start-up time: what takes PyTorch to import comes with its first use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tensortap._config.settings import Settings, SettingsError
+    from tensortap._config.tap_settings import TapSettings
+    from tensortap._record.model_roots import Models
+    from tensortap._session.session import Session
+    from tensortap._spool.folder import SpoolError
+    from tensortap.integrations.msprobe import PrecisionDebugger
+
+__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]
+
+__version__: Final = "0.1.0"
+
+
+def tap(model: Models, **settings: Unpack[TapSettings]) -> Session:
+    """Record a model's steps into the spool: `with tensortap.tap(model, run="trial", level="L0"): train()`.
+
+    Takes a module, or a list of them, and the settings that `tensortap.TapSettings` documents. Returns the tap, which is armed: it
+    records until it is closed, at the end of `with` or of the program. Raises SettingsError or SpoolError here, and nothing later.
+    """
+    from tensortap._config.settings import settings as read
+    from tensortap._session.session import Session
+
+    return Session(read(**settings), model)
+
+
+if not TYPE_CHECKING:
+    _PLACES: Final = {
+        "PrecisionDebugger": "tensortap.integrations.msprobe",
+        "Session": "tensortap._session.session",
+        "Settings": "tensortap._config.settings",
+        "SettingsError": "tensortap._config.settings",
+        "SpoolError": "tensortap._spool.folder",
+        "TapSettings": "tensortap._config.tap_settings",
+    }
+
+    def __getattr__(name: str) -> Any:
+        """Import what is asked for. Type checkers have all names from above, and so find those that are misspelt."""
+        from importlib import import_module
+
+        if name not in _PLACES:
+            raise AttributeError(f"module tensortap has no attribute {name}")
+        return getattr(import_module(_PLACES[name]), name)
