@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
-    from tensortap._config.settings import Backward, Calls, Direction, Level, Risk, Task, Values
+    from tensortap._config.settings import Backward, Calls, Direction, Level, Risk, Signal, Task, Values
 
 
 class TapSettings(TypedDict, total=False):
@@ -26,6 +26,9 @@ class TapSettings(TypedDict, total=False):
     calls: Calls | None
     """At level `aten`: `counted` records equal calls of a step once, with their number; `each` every call, with statistics.
     Default: `counted`."""
+    budget: float | str | None
+    """The share of the program's time that the tap may take, as `"2%"` or `0.02`: steps are left out. Default: no limit. An error
+    at level `aten`, whose time is not taken."""
     steps: int | str | range | Iterable[int | str | range] | None
     """Numbers of steps, from 0, as `"0,3-5,10-100/10"` or `"1000-"`. Default: all. An error where a part holds no step."""
     ranks: int | str | range | Iterable[int | str | range] | None
@@ -61,6 +64,8 @@ class TapSettings(TypedDict, total=False):
     """`light` changes no result; `full` adds the gradients of modules' inputs, and changes rounding. Default: `light`."""
     detail_steps: int | None
     """So many steps after the first NaN or infinity are recorded at `mix`, with sketch and digest; 0: none. Default: 2."""
+    signal: Signal | None
+    """The signal that asks for two steps in detail: `USR1`, `USR2` or `none`. Default: `none`."""
     memory: bool | None
     """Memory after each module, not only at the end of each step. Default: off."""
     stacks: bool | None
