@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from tensortap._hooks.weight_updates import ScalerWatch
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
 from tensortap._record.served_requests import Request
@@ -42,7 +43,7 @@ class Boundaries:
 
     A step that an optimizer of these models ends takes in all forwards until then: those of the model that began it are
     its micro steps. Without an optimizer a step ends where a model that was called in it is called again. After an
-    explicit step() nothing is decided here any more.
+    explicit step() nothing is decided here any more. A step that a GradScaler skips, as values overflowed, is one like others.
     """
 
     def __init__(self, roots: Roots, guard: Guard) -> None:
@@ -54,6 +55,8 @@ class Boundaries:
         self._explicit = False
         self._entered: list[int] = []  # in the step under way: the models' places, each once
         self._handle: Handle | None = register_optimizer_step_post_hook(guard.hook("after an optimizer", self._after_step))
+        self._scalers = ScalerWatch(guard.hook("after a scaler", self._after_scaler))
+        self._scalers.install()
 
     def explicit(self) -> None:
         """The application says itself where steps end."""
@@ -102,6 +105,7 @@ class Boundaries:
         if self._handle:
             self._handle.remove()
             self._handle = None
+        self._scalers.remove()
 
     def _have_optimizer(self) -> bool:
         if self._found is None:
@@ -110,11 +114,19 @@ class Boundaries:
         return self._found
 
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        if self._is_ours(optimizer):
+            self._found = self._stepped = True
+
+    def _after_scaler(self, optimizer: torch.optim.Optimizer) -> None:
+        """What a scaler skips ends a step, too: the next batch begins with other gradients."""
+        if self._is_ours(optimizer):
+            self._found = self._stepped = True
+
+    def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
         ours = self._ours.get(optimizer)
         if ours is None:
             ours = self._ours[optimizer] = _has_one_of(self._parameters(), optimizer)
-        if ours:
-            self._found = self._stepped = True
+        return ours
 
     def _parameters(self) -> set[int]:
         return {id(parameter) for root in self._roots for parameter in root.parameters()}

@@ -1,0 +1,216 @@
+"""Where steps end in loops as programs have them: with scaled losses, compiled optimizers, master weights, teachers, evaluations."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import tensortap
+from tests.reading import Spooled, Step, Value, only
+
+GIVEN = torch.ones(2, 4)
+Loop = Callable[[nn.Module], object]
+# Of each step: its phase, and how often its first layer was called forward and backward.
+Summary = list[tuple[str, int, int]]
+
+
+class Net(nn.Module):
+    """Two layers, the second of which can be told to raise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner, self.outer = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, given: Tensor, fails: bool = False) -> Tensor:
+        """One after the other."""
+        hidden = self.inner(given)
+        if fails:
+            raise ValueError("on request")
+        answer: Tensor = self.outer(hidden)
+        return answer
+
+
+def phase_of(spooled: Spooled, step: Step) -> str:
+    """What kind of step it is."""
+    assert step.ended is not None, step.number
+    return str(spooled.named("text", step.ended[8])["text"]) if step.ended[8] else ""
+
+
+def calls(step: Step, ends: str) -> int:
+    """How often the first layer was called."""
+    return sum(name.startswith("Module.inner.Linear.") and f".{ends}." in name for name in step.completed)
+
+
+def overflows(value: Value) -> bool:
+    """Whether a tensor has values that are not finite."""
+    return any(kind == "counts" and any(row[:3]) for kind, row in value.more)
+
+
+def summary(spool: Path) -> Summary:
+    """All steps of the one process."""
+    spooled = only(spool)
+    return [(phase_of(spooled, step), calls(step, "forward"), calls(step, "backward")) for step in spooled.steps]
+
+
+def sgd(model: nn.Module, lr: float = 0.01) -> torch.optim.Optimizer:
+    """The optimizer of most loops."""
+    return torch.optim.SGD(model.parameters(), lr=lr)
+
+
+def backward(model: nn.Module, scale: float = 1.0) -> None:
+    """A forward and its backward."""
+    (model(GIVEN).square().mean() * scale).backward()
+
+
+def plainly(model: nn.Module) -> None:
+    """One batch, one step."""
+    optimizer = sgd(model)
+    for _ in range(4):
+        optimizer.zero_grad()
+        backward(model)
+        optimizer.step()
+
+
+def scaled(model: nn.Module) -> None:
+    """The scale is too great for the first two batches, whose steps are skipped."""
+    optimizer, scaler = sgd(model, 1e-9), torch.amp.GradScaler("cpu", init_scale=2.0**126, backoff_factor=2.0**-12)
+    for _ in range(5):
+        optimizer.zero_grad()
+        scaler.scale(model(GIVEN * 1e3).square().sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def scaled_by_an_optimizer_that_can(model: nn.Module) -> None:
+    """A fused optimizer is told of the scale, and skips by itself."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-9, fused=True)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**126, backoff_factor=2.0**-12)
+    for _ in range(5):
+        optimizer.zero_grad()
+        scaler.scale(model(GIVEN * 1e3).square().sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def foreach(model: nn.Module) -> None:
+    """All parameters at once."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, foreach=True)
+    for _ in range(4):
+        backward(model)
+        optimizer.step()
+
+
+def accumulated(model: nn.Module) -> None:
+    """Three batches, one step."""
+    optimizer = sgd(model)
+    for _ in range(4):
+        for _ in range(3):
+            backward(model, 1 / 3)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def with_another_teacher(model: nn.Module) -> None:
+    """Which is not recorded."""
+    teacher, optimizer = copy.deepcopy(model).eval(), sgd(model)
+    for _ in range(4):
+        for _ in range(2):
+            with torch.no_grad():
+                wanted = teacher(GIVEN)
+            (model(GIVEN) - wanted).square().sum().backward()
+        optimizer.step()
+
+
+def contrasted(model: nn.Module) -> None:
+    """Two views, one backward."""
+    optimizer = sgd(model)
+    for _ in range(4):
+        optimizer.zero_grad()
+        (model(GIVEN) - model(GIVEN + 1)).square().sum().backward()
+        optimizer.step()
+
+
+def two_optimizers(model: nn.Module) -> None:
+    """Of the weights and of the biases, one after the other."""
+    parameters = list(model.parameters())
+    both = [torch.optim.SGD(some, lr=0.01) for some in (parameters[::2], parameters[1::2])]
+    for _ in range(4):
+        backward(model)
+        for optimizer in both:
+            optimizer.step()
+
+
+def by_closure(model: nn.Module) -> None:
+    """The optimizer itself calls the model, several times."""
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2, tolerance_change=0, tolerance_grad=0)
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = model(GIVEN).square().mean()
+        loss.backward()
+        return loss
+
+    for _ in range(4):
+        optimizer.step(closure)  # type: ignore[arg-type]
+
+
+@torch.no_grad()
+def inferred(model: nn.Module) -> None:
+    """Nothing is trained."""
+    model.eval()
+    for _ in range(4):
+        model(GIVEN)
+
+
+def trains(times: int, forwards: int = 1, backwards: int | None = None) -> Summary:
+    """So many steps that train, all alike."""
+    return [("train", forwards, forwards if backwards is None else backwards)] * times
+
+
+LOOPS: list[tuple[Loop, Summary]] = [
+    (plainly, trains(4)),
+    (scaled, trains(5)),
+    (scaled_by_an_optimizer_that_can, trains(5)),
+    (foreach, trains(4)),
+    (accumulated, trains(4, 3)),
+    (with_another_teacher, trains(4, 2)),
+    (contrasted, trains(4, 2)),
+    (two_optimizers, trains(4)),
+    (by_closure, trains(4, 2)),
+    (inferred, [("", 1, 0)] * 4),
+]
+
+
+def named(loops: Iterable[tuple[Loop, Summary]]) -> list[object]:
+    """Cases by the names of their loops."""
+    return [pytest.param(loop, wanted, id=loop.__name__) for loop, wanted in loops]
+
+
+@pytest.mark.parametrize(("loop", "wanted"), named(LOOPS))
+def test_steps_end_where_the_loop_ends_them(loop: Loop, wanted: Summary, tmp_path: Path) -> None:
+    model = Net()
+    with tensortap.tap(model, run="r", spool=tmp_path, detail_steps=0):
+        loop(model)
+    assert summary(tmp_path) == wanted
+
+
+def test_the_overflow_is_in_the_step_that_was_skipped(tmp_path: Path) -> None:
+    model = Net()
+    with tensortap.tap(model, run="r", spool=tmp_path, detail_steps=0):
+        scaled(model)
+    assert [any(value.role == "parameter_gradient" and overflows(value) for value in step.values) for step in only(tmp_path).steps] == [
+        True, True, False, False, False,
+    ]  # fmt: skip
+
+
+def test_nothing_of_scalers_is_left_behind(tmp_path: Path) -> None:
+    before = torch.amp.GradScaler.step
+    with tensortap.tap(Net(), run="r", spool=tmp_path):
+        assert torch.amp.GradScaler.step is not before
+    assert torch.amp.GradScaler.step is before
