@@ -98,6 +98,36 @@ def scaled_by_an_optimizer_that_can(model: nn.Module) -> None:
         scaler.update()
 
 
+def compiled(model: nn.Module) -> None:
+    """No hook of an optimizer runs in compiled code."""
+    optimizer = sgd(model)
+    step = torch.compile(optimizer.step, backend="eager")
+    for _ in range(4):
+        for _ in range(2):
+            backward(model)
+        step()
+        optimizer.zero_grad()
+
+
+def compiled_whole(model: nn.Module) -> None:
+    """As above, in one graph and by AOTAutograd."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=torch.tensor(0.01), capturable=False)
+    step = torch.compile(lambda: optimizer.step(), backend="aot_eager")
+    for _ in range(4):
+        for _ in range(2):
+            backward(model)
+        step()
+        optimizer.zero_grad()
+
+
+def compiled_beside_modules_that_change_themselves(model: nn.Module) -> None:
+    """An embedding that limits its rows does so as it is called."""
+    embedding = nn.Embedding(2, 4, max_norm=0.1)
+    model.add_module("embedding", embedding)
+    model.inner.register_forward_pre_hook(lambda _, given: (embedding(torch.ones(2, dtype=torch.long)) + given[0],))
+    compiled(model)
+
+
 def foreach(model: nn.Module) -> None:
     """All parameters at once."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, foreach=True)
@@ -177,6 +207,9 @@ LOOPS: list[tuple[Loop, Summary]] = [
     (plainly, trains(4)),
     (scaled, trains(5)),
     (scaled_by_an_optimizer_that_can, trains(5)),
+    (compiled, trains(4, 2)),
+    (compiled_whole, trains(4, 2)),
+    (compiled_beside_modules_that_change_themselves, trains(4, 2)),
     (foreach, trains(4)),
     (accumulated, trains(4, 3)),
     (with_another_teacher, trains(4, 2)),

@@ -1,12 +1,16 @@
-"""Updates of weights that no hook of an optimizer tells of: those that a scaler of losses skips."""
+"""Updates of weights that no hook of an optimizer tells of: those that a scaler of losses skips, and those by compiled code."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from weakref import WeakKeyDictionary, ref
 
 import torch
+from torch import nn
+
+_MOST_WEIGHTS: Final = 16
 
 
 class ScalerWatch:
@@ -38,3 +42,34 @@ class ScalerWatch:
         if self._wrapped is not None and torch.amp.GradScaler.step is self._wrapped:
             setattr(torch.amp.GradScaler, "step", self._original)
         self._wrapped = None
+
+
+class Weights:
+    """A few weights of each model, and whether something has changed them in place: code that is compiled calls no hook."""
+
+    def __init__(self, models: Iterable[nn.Module]) -> None:
+        self._models = models
+        self._chosen: WeakKeyDictionary[nn.Module, list[ref[nn.Parameter]]] = WeakKeyDictionary()
+        self._versions: dict[ref[nn.Parameter], int] = {}
+
+    def remember(self) -> None:
+        """Ask later whether they have changed since now."""
+        self._versions.clear()
+        for model in self._models:
+            if (chosen := self._chosen.get(model)) is None:
+                chosen = self._chosen[model] = _some_of(model)
+            self._versions.update((held, weight._version) for held in chosen if (weight := held()) is not None)
+
+    def have_changed(self) -> bool:
+        """Whether most of those of one model have: some modules change a weight of their own as they are called."""
+        return any(2 * sum(map(self._has_changed, chosen)) > len(chosen) for chosen in self._chosen.values())
+
+    def _has_changed(self, held: ref[nn.Parameter]) -> bool:
+        weight = held()
+        return weight is not None and weight._version != self._versions.get(held, weight._version)
+
+
+def _some_of(model: nn.Module) -> list[ref[nn.Parameter]]:
+    """Weights that are trained, from all over the model."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad and not weight.is_inference()]
+    return [ref(weight) for weight in trained[:: 1 + len(trained) // _MOST_WEIGHTS]]

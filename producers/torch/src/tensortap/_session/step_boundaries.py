@@ -8,9 +8,9 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from tensortap._hooks.weight_updates import ScalerWatch
+from tensortap._hooks.weight_updates import ScalerWatch, Weights
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
 from tensortap._record.served_requests import Request
@@ -42,8 +42,9 @@ class Boundaries:
     """Decides at each outermost forward whether it begins a step.
 
     A step that an optimizer of these models ends takes in all forwards until then: those of the model that began it are
-    its micro steps. Without an optimizer a step ends where a model that was called in it is called again. After an
-    explicit step() nothing is decided here any more. A step that a GradScaler skips, as values overflowed, is one like others.
+    its micro steps. An optimizer that is compiled tells nothing, but changes the weights.
+    Without an optimizer a step ends where a model that was called in it is called again. After an explicit step() nothing
+    is decided here any more. A step that a GradScaler skips, as values overflowed, is one like others.
     """
 
     def __init__(self, roots: Roots, guard: Guard) -> None:
@@ -53,8 +54,13 @@ class Boundaries:
         self._trains = True
         self._found: bool | None = None
         self._explicit = False
+        self._weights = Weights(roots)
         self._entered: list[int] = []  # in the step under way: the models' places, each once
-        self._handle: Handle | None = register_optimizer_step_post_hook(guard.hook("after an optimizer", self._after_step))
+        self._within = False  # an optimizer, which may call a model
+        self._handles: list[Handle] = [
+            register_optimizer_step_pre_hook(guard.hook("before an optimizer", self._before_step)),
+            register_optimizer_step_post_hook(guard.hook("after an optimizer", self._after_step)),
+        ]
         self._scalers = ScalerWatch(guard.hook("after a scaler", self._after_scaler))
         self._scalers.install()
 
@@ -76,7 +82,7 @@ class Boundaries:
         if self._stepped:
             return True
         if self._trains and self._have_optimizer():
-            return self.is_led_by(model) and not torch.is_grad_enabled()
+            return (self.is_led_by(model) and not torch.is_grad_enabled()) or self._have_weights_changed()
         return model in self._entered
 
     def begun(self) -> None:
@@ -84,6 +90,7 @@ class Boundaries:
         self._stepped = False
         self._trains = torch.is_grad_enabled()
         self._entered.clear()
+        self._weights.remember()
 
     def enter(self, model: int) -> bool:
         """A model is called in the step under way. Whether that is a further micro step."""
@@ -102,10 +109,13 @@ class Boundaries:
 
     def close(self) -> None:
         """Undo what was registered."""
-        if self._handle:
-            self._handle.remove()
-            self._handle = None
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
         self._scalers.remove()
+
+    def _have_weights_changed(self) -> bool:
+        return not self._within and self._weights.have_changed()
 
     def _have_optimizer(self) -> bool:
         if self._found is None:
@@ -113,7 +123,11 @@ class Boundaries:
             self._found = bool(optimizers_of(parameters))
         return self._found
 
+    def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self._within = True
+
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self._within = False
         if self._is_ours(optimizer):
             self._found = self._stepped = True
 
