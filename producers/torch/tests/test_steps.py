@@ -136,6 +136,42 @@ def foreach(model: nn.Module) -> None:
         optimizer.step()
 
 
+def masters(model: nn.Module) -> None:
+    """Megatron's way: the optimizer has copies in float32, and gradients are taken from the model after each batch."""
+    model.bfloat16()
+    copies = [nn.Parameter(parameter.detach().float()) for parameter in model.parameters()]
+    optimizer = torch.optim.AdamW(copies, lr=0.01)
+    for _ in range(4):
+        for _ in range(3):
+            model(GIVEN.bfloat16()).square().mean().backward()
+            for parameter, one in zip(model.parameters(), copies, strict=True):
+                assert parameter.grad is not None
+                one.grad = parameter.grad.float() if one.grad is None else one.grad + parameter.grad.float()
+                parameter.grad = None
+        optimizer.step()
+        optimizer.zero_grad()
+        for parameter, one in zip(model.parameters(), copies, strict=True):
+            parameter.data.copy_(one.data)
+
+
+def flat_masters(model: nn.Module) -> None:
+    """DeepSpeed's way: one flat copy for each group, each of which is stepped alone."""
+    model.bfloat16()
+    halves = [list(layer.parameters()) for layer in model.children()]
+    flat = [nn.Parameter(torch.cat([part.detach().float().flatten() for part in half])) for half in halves]
+    optimizer = torch.optim.AdamW([{"params": [one]} for one in flat], lr=0.01)
+    groups = optimizer.param_groups
+    for _ in range(4):
+        for _ in range(2):
+            model(GIVEN.bfloat16()).square().mean().backward()
+        for one, half, group in zip(flat, halves, groups, strict=True):
+            one.grad = torch.cat([part.grad.float().flatten() for part in half if part.grad is not None])
+            optimizer.param_groups = [group]
+            optimizer.step()
+        optimizer.param_groups = groups
+        model.zero_grad()
+
+
 def accumulated(model: nn.Module) -> None:
     """Three batches, one step."""
     optimizer = sgd(model)
@@ -211,6 +247,8 @@ LOOPS: list[tuple[Loop, Summary]] = [
     (compiled_whole, trains(4, 2)),
     (compiled_beside_modules_that_change_themselves, trains(4, 2)),
     (foreach, trains(4)),
+    (masters, trains(4, 3)),
+    (flat_masters, trains(4, 2)),
     (accumulated, trains(4, 3)),
     (with_another_teacher, trains(4, 2)),
     (contrasted, trains(4, 2)),

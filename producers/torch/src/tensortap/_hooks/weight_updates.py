@@ -1,14 +1,15 @@
-"""Updates of weights that no hook of an optimizer tells of: those that a scaler of losses skips, and those by compiled code."""
+"""Updates of weights that no hook of an optimizer tells of: those that a scaler of losses skips, those by compiled code, those of copies."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeGuard
 from weakref import WeakKeyDictionary, ref
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 _MOST_WEIGHTS: Final = 16
 
@@ -73,3 +74,40 @@ def _some_of(model: nn.Module) -> list[ref[nn.Parameter]]:
     """Weights that are trained, from all over the model."""
     trained = [weight for weight in model.parameters() if weight.requires_grad and not weight.is_inference()]
     return [ref(weight) for weight in trained[:: 1 + len(trained) // _MOST_WEIGHTS]]
+
+
+def optimizers_of(parameters: set[int]) -> list[torch.optim.Optimizer]:
+    """The optimizers of the process that have one of these parameters, which are given by their ids."""
+    return [found for found in _optimizers() if has_one_of(parameters, found)]
+
+
+def has_one_of(parameters: set[int], optimizer: torch.optim.Optimizer) -> bool:
+    """Whether the optimizer has one of these parameters, which are given by their ids."""
+    return any(id(weight) in parameters for weight in _weights_of(optimizer))
+
+
+def work_on_copies(models: Iterable[nn.Module]) -> bool:
+    """Whether an optimizer of the process has weights that no module has, wider than those of these models: it trains copies of such."""
+    width = min((weight.itemsize for model in models for weight in model.parameters() if weight.requires_grad), default=8)
+    wide = [found for found in _optimizers() if any(weight.itemsize > width for weight in _weights_of(found))]
+    if not wide:
+        return False
+    held = {id(weight) for found in gc.get_objects() if _is_module(found) for weight in found._parameters.values()}
+    return any(not has_one_of(held, optimizer) for optimizer in wide)
+
+
+def _weights_of(optimizer: torch.optim.Optimizer) -> Iterator[Tensor]:
+    return (weight for group in optimizer.param_groups for weight in group["params"])
+
+
+def _optimizers() -> list[torch.optim.Optimizer]:
+    """The optimizers of the process; looked for at its first step, and when a second forward comes before any has stepped."""
+    return [found for found in gc.get_objects() if _is_optimizer(found)]
+
+
+def _is_optimizer(found: object) -> bool:
+    return issubclass(type(found), torch.optim.Optimizer) and hasattr(found, "param_groups")
+
+
+def _is_module(found: object) -> TypeGuard[nn.Module]:
+    return issubclass(type(found), nn.Module) and "_parameters" in found.__dict__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -10,7 +9,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from tensortap._hooks.weight_updates import ScalerWatch, Weights
+from tensortap._hooks.weight_updates import ScalerWatch, Weights, has_one_of, optimizers_of, work_on_copies
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
 from tensortap._record.served_requests import Request
@@ -42,9 +41,10 @@ class Boundaries:
     """Decides at each outermost forward whether it begins a step.
 
     A step that an optimizer of these models ends takes in all forwards until then: those of the model that began it are
-    its micro steps. An optimizer that is compiled tells nothing, but changes the weights.
+    its micro steps. Where no optimizer has weights of these models, one that has copies of such is theirs. One that is
+    compiled tells nothing, but changes the weights. A step that a GradScaler skips, as values overflowed, is one like others.
     Without an optimizer a step ends where a model that was called in it is called again. After an explicit step() nothing
-    is decided here any more. A step that a GradScaler skips, as values overflowed, is one like others.
+    is decided here any more.
     """
 
     def __init__(self, roots: Roots, guard: Guard) -> None:
@@ -52,7 +52,8 @@ class Boundaries:
         self._ours: WeakKeyDictionary[torch.optim.Optimizer, bool] = WeakKeyDictionary()
         self._stepped = False
         self._trains = True
-        self._found: bool | None = None
+        self._found: bool | None = None  # an optimizer that ends steps
+        self._have_own: bool | None = None  # one that has parameters of the models themselves
         self._explicit = False
         self._weights = Weights(roots)
         self._entered: list[int] = []  # in the step under way: the models' places, each once
@@ -71,6 +72,7 @@ class Boundaries:
     def more_models(self) -> None:
         """There are further models, which may have optimizers of their own."""
         self._ours.clear()
+        self._have_own = self._have_own or None
         self._found = self._found or None
 
     def begins_step(self, model: int, under_way: bool) -> bool:
@@ -119,9 +121,13 @@ class Boundaries:
 
     def _have_optimizer(self) -> bool:
         if self._found is None:
-            parameters = self._parameters()
-            self._found = bool(optimizers_of(parameters))
+            self._found = self._has_own() or work_on_copies(self._roots)
         return self._found
+
+    def _has_own(self) -> bool:
+        if self._have_own is None:
+            self._have_own = bool(optimizers_of(self._parameters()))
+        return self._have_own
 
     def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         self._within = True
@@ -137,28 +143,13 @@ class Boundaries:
             self._found = self._stepped = True
 
     def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether it has parameters of the models; where none has, each is taken to have copies of them."""
         ours = self._ours.get(optimizer)
         if ours is None:
-            ours = self._ours[optimizer] = _has_one_of(self._parameters(), optimizer)
-        return ours
+            ours = self._ours[optimizer] = has_one_of(self._parameters(), optimizer)
+        if ours:
+            self._have_own = True
+        return ours or not self._has_own()
 
     def _parameters(self) -> set[int]:
         return {id(parameter) for root in self._roots for parameter in root.parameters()}
-
-
-def optimizers_of(parameters: set[int]) -> list[torch.optim.Optimizer]:
-    """The optimizers of the process that have one of these parameters, which are given by their ids."""
-    return [found for found in _optimizers() if _has_one_of(parameters, found)]
-
-
-def _has_one_of(parameters: set[int], optimizer: torch.optim.Optimizer) -> bool:
-    return any(id(parameter) in parameters for group in optimizer.param_groups for parameter in group["params"])
-
-
-def _optimizers() -> list[torch.optim.Optimizer]:
-    """The optimizers of the process; looked for at its first step, and when a second forward comes before any has stepped."""
-    return [found for found in gc.get_objects() if _is_optimizer(found)]
-
-
-def _is_optimizer(found: object) -> bool:
-    return issubclass(type(found), torch.optim.Optimizer) and hasattr(found, "param_groups")

@@ -10,7 +10,7 @@ from typing import Any, Final
 import torch
 from torch import nn
 
-from tensortap._session import step_boundaries
+from tensortap._hooks import weight_updates
 
 _VARIABLES: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG")
 _MOST_OPTIMIZERS: Final = 8
@@ -29,7 +29,7 @@ def of(model: nn.Module | None) -> Mapping[str, object]:
     found |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     trained = {id(parameter) for parameter in model.parameters() if parameter.requires_grad} if model is not None else set()
     if trained and not torch.is_inference_mode_enabled():
-        optimizers = step_boundaries.optimizers_of(trained)
+        optimizers = weight_updates.optimizers_of(trained)
         for at, optimizer in enumerate(optimizers[:_MOST_OPTIMIZERS]):
             name = f"optimizer {at}" if at else "optimizer"
             found[name] = type(optimizer).__name__
