@@ -193,6 +193,61 @@ def with_another_teacher(model: nn.Module) -> None:
         optimizer.step()
 
 
+def its_own_teacher(model: nn.Module) -> None:
+    """First the teacher, then the student, twice for each step."""
+    optimizer = sgd(model)
+    for _ in range(4):
+        for _ in range(2):
+            with torch.no_grad():
+                wanted = model(GIVEN)
+            (model(GIVEN + 1) - wanted).square().sum().backward()
+        optimizer.step()
+
+
+def its_own_reference(model: nn.Module) -> None:
+    """First what learns, then what it is compared with, as where adapters are turned off for the second."""
+    optimizer = sgd(model)
+    for _ in range(4):
+        answer = model(GIVEN)
+        with torch.no_grad():
+            wanted = model(GIVEN + 1)
+        (answer - wanted).square().sum().backward()
+        optimizer.step()
+
+
+def evaluated(model: nn.Module) -> None:
+    """A check of sanity, then after every second step two batches without gradients."""
+    optimizer = sgd(model)
+
+    def evaluate() -> None:
+        model.eval()
+        with torch.no_grad():
+            model(GIVEN)
+            model(GIVEN)
+        model.train()
+
+    evaluate()
+    for at in range(4):
+        for _ in range(2):
+            backward(model)
+        optimizer.step()
+        if at % 2:
+            evaluate()
+
+
+def evaluated_amid_batches(model: nn.Module) -> None:
+    """Before the last batches of an epoch made a step."""
+    optimizer = sgd(model)
+    for _ in range(2):
+        backward(model)
+        model.eval()
+        with torch.inference_mode():
+            model(GIVEN)
+        model.train()
+        backward(model)
+        optimizer.step()
+
+
 def contrasted(model: nn.Module) -> None:
     """Two views, one backward."""
     optimizer = sgd(model)
@@ -239,6 +294,8 @@ def trains(times: int, forwards: int = 1, backwards: int | None = None) -> Summa
     return [("train", forwards, forwards if backwards is None else backwards)] * times
 
 
+EVALUATES: Summary = [("evaluate", 1, 0)]
+
 LOOPS: list[tuple[Loop, Summary]] = [
     (plainly, trains(4)),
     (scaled, trains(5)),
@@ -251,6 +308,10 @@ LOOPS: list[tuple[Loop, Summary]] = [
     (flat_masters, trains(4, 2)),
     (accumulated, trains(4, 3)),
     (with_another_teacher, trains(4, 2)),
+    (its_own_teacher, trains(4, 4, 2)),
+    (its_own_reference, trains(4, 2, 1)),
+    (evaluated, EVALUATES * 2 + trains(2, 2) + EVALUATES * 2 + trains(2, 2) + EVALUATES * 2),
+    (evaluated_amid_batches, (trains(1) + EVALUATES + trains(1)) * 2),
     (contrasted, trains(4, 2)),
     (two_optimizers, trains(4)),
     (by_closure, trains(4, 2)),

@@ -21,8 +21,10 @@ class Trainer:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
 
     def validation_step(self) -> None:
+        self.model.eval()
         with torch.no_grad():
             self.model(GIVEN)
+        self.model.train()
 
     def training_step(self, micro_steps: int = 1) -> None:
         for part in GIVEN.chunk(micro_steps):

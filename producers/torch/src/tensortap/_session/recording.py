@@ -103,10 +103,10 @@ class Process:
                 self._aten.begin_step()
             self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
 
-    def end_step(self, facts: Facts, *, trains: bool) -> None:
+    def end_step(self, facts: Facts) -> None:
         """The step under way is over, whatever of it cannot be written."""
         with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
-            ending.callback(self._write_end, facts, trains)
+            ending.callback(self._write_end, facts)
             ending.callback(self._write_memory, None)
             if self._aten:
                 ending.callback(self._aten.end_step)
@@ -118,7 +118,7 @@ class Process:
         recorder.observer.padding = None
         recorder.observer.overflowed |= bool(recorder.measurer.flush() - recorder.observer.passed_over)
 
-    def _write_end(self, facts: Facts, trains: bool) -> None:
+    def _write_end(self, facts: Facts) -> None:
         recorder, spool = self.recorder, self._spool
         for part in self._compiled:
             self.unseen.count(unseen.COMPILED, part)
@@ -129,7 +129,7 @@ class Process:
         for kind, count in spool.refused():
             self.unseen.count(unseen.UNDEFINED, kind, count)
         self._write_unseen()
-        phase = spool.text(facts.phase or ("train" if trains else ""))
+        phase = spool.text(facts.phase)
         served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
         spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
         spool.settle()

@@ -6,7 +6,7 @@ import atexit
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
@@ -233,15 +233,14 @@ class Session:
         """A root is called. A call within another module's is none of a step's business."""
         if self._closed or not self._on or self._is_nested(root) or not self._is_owner():
             return
-        model = self._roots.place(root)
-        if self._automatic and self._boundaries.begins_step(model, self._under_way):
+        if self._automatic and self._boundaries.begins_step(root, self._under_way, self.facts.phase):
             if self._under_way:
                 self._end()
                 self._step += 1
             self._begin()
         elif not self._under_way:
             self._begin()
-        further = self._boundaries.enter(model)
+        further = self._boundaries.enter(root)
         if self._process and self._process.recorder.live:
             self._process.recorder.micro_step += further
             self._process.recorder.names.called_from(sys._getframe(1))
@@ -278,7 +277,7 @@ class Session:
         if process and process.step >= 0:
             process.recorder.live = False
             facts, self.facts = self.facts, Facts()
-            self._safely("end of a step", partial(process.end_step, facts, trains=self._boundaries.is_training()))
+            self._safely("end of a step", process.end_step, replace(facts, phase=facts.phase or self._boundaries.phase()))
             self._tell_unmatched()
         self.facts = Facts()
 

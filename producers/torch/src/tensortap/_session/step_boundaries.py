@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
+from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from tensortap._hooks.weight_updates import ScalerWatch, Weights, has_one_of, optimizers_of, work_on_copies
@@ -43,6 +44,8 @@ class Boundaries:
     A step that an optimizer of these models ends takes in all forwards until then: those of the model that began it are
     its micro steps. Where no optimizer has weights of these models, one that has copies of such is theirs. One that is
     compiled tells nothing, but changes the weights. A step that a GradScaler skips, as values overflowed, is one like others.
+    A forward without gradients in evaluation mode, of a model that trained in the step, evaluates, which is a phase and no
+    part of the step; in the mode that the model has in the step it is that of a teacher, which may also come first.
     Without an optimizer a step ends where a model that was called in it is called again. After an explicit step() nothing
     is decided here any more.
     """
@@ -51,12 +54,12 @@ class Boundaries:
         self._roots = roots
         self._ours: WeakKeyDictionary[torch.optim.Optimizer, bool] = WeakKeyDictionary()
         self._stepped = False
-        self._trains = True
+        self._trains, self._has_trained = True, False
         self._found: bool | None = None  # an optimizer that ends steps
         self._have_own: bool | None = None  # one that has parameters of the models themselves
         self._explicit = False
         self._weights = Weights(roots)
-        self._entered: list[int] = []  # in the step under way: the models' places, each once
+        self._entered: dict[int, bool] = {}  # in the step under way: the models' places, and whether in training mode at first
         self._within = False  # an optimizer, which may call a model
         self._handles: list[Handle] = [
             register_optimizer_step_pre_hook(guard.hook("before an optimizer", self._before_step)),
@@ -72,11 +75,10 @@ class Boundaries:
     def more_models(self) -> None:
         """There are further models, which may have optimizers of their own."""
         self._ours.clear()
-        self._have_own = self._have_own or None
-        self._found = self._found or None
+        self._look_again()
 
-    def begins_step(self, model: int, under_way: bool) -> bool:
-        """Whether the forward of a model that is about to run begins a step; under_way: whether one is recorded or counted now."""
+    def begins_step(self, root: nn.Module, under_way: bool, phase: str = "") -> bool:
+        """Whether the forward of a model that is about to run begins a step; under_way: whether one is, and of which phase if that is known."""
         if not under_way:
             return True
         if self._explicit:
@@ -84,30 +86,41 @@ class Boundaries:
         if self._stepped:
             return True
         if self._trains and self._have_optimizer():
-            return (self.is_led_by(model) and not torch.is_grad_enabled()) or self._have_weights_changed()
-        return model in self._entered
+            return self._turns_to_evaluation(root) or self._have_weights_changed()
+        if self._roots.place(root) not in self._entered:
+            return False
+        return bool(phase) or not self._learns_of_itself(root)
 
     def begun(self) -> None:
-        """A step begins. One without gradients evaluates, and no optimizer ends it."""
-        self._stepped = False
-        self._trains = torch.is_grad_enabled()
+        """A step begins. One without gradients evaluates, and no optimizer ends it, unless a model is called with gradients later."""
+        trains = torch.is_grad_enabled()
+        if trains and not self._has_trained:
+            self._has_trained = True
+            self._look_again()  # an optimizer may have been made since something was evaluated
+        self._stepped, self._trains = False, trains
         self._entered.clear()
         self._weights.remember()
 
-    def enter(self, model: int) -> bool:
+    def enter(self, root: nn.Module) -> bool:
         """A model is called in the step under way. Whether that is a further micro step."""
+        self._trains = self._trains or torch.is_grad_enabled()
+        model = self._roots.place(root)
         if model in self._entered:
             return self.is_led_by(model)
-        self._entered.append(model)
+        self._entered[model] = root.training
         return False
 
     def is_led_by(self, model: int) -> bool:
         """Whether the model was the first to be called in the step under way."""
-        return self._entered[:1] == [model]
+        return next(iter(self._entered), -1) == model
 
-    def is_training(self) -> bool:
-        """Whether a model that was called in the step, or any where that is not known, is in training mode."""
-        return any(root.training and (not self._entered or self._roots.place(root) in self._entered) for root in self._roots)
+    def phase(self) -> str:
+        """Whether the step under way trains or evaluates; empty where neither is known."""
+        if self._stepped or (self._trains and any(self._entered.values())):
+            return "train"
+        if not self._trains and self._entered and self._have_optimizer():
+            return "evaluate"
+        return "train" if self._is_training() else ""
 
     def close(self) -> None:
         """Undo what was registered."""
@@ -116,8 +129,24 @@ class Boundaries:
         self._handles.clear()
         self._scalers.remove()
 
+    def _is_training(self) -> bool:
+        """Whether a model that was called in the step, or any where that is not known, is in training mode."""
+        return any(root.training and (not self._entered or self._roots.place(root) in self._entered) for root in self._roots)
+
+    def _turns_to_evaluation(self, root: nn.Module) -> bool:
+        return not torch.is_grad_enabled() and not root.training and self._entered.get(self._roots.place(root), False)
+
+    def _learns_of_itself(self, root: nn.Module) -> bool:
+        """Whether the model, which was called without gradients just before, is called with such, in the same mode, to be trained."""
+        same = root.training and self._entered[self._roots.place(root)]
+        return same and not self._trains and torch.is_grad_enabled() and self._have_optimizer()
+
     def _have_weights_changed(self) -> bool:
         return not self._within and self._weights.have_changed()
+
+    def _look_again(self) -> None:
+        self._have_own = self._have_own or None
+        self._found = self._found or None
 
     def _have_optimizer(self) -> bool:
         if self._found is None:
