@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ def scaled_by_an_optimizer_that_can(model: nn.Module) -> None:
     for _ in range(5):
         optimizer.zero_grad()
         scaler.scale(model(GIVEN * 1e3).square().sum()).backward()
-        scaler.step(optimizer)
+        scaler.step(optimizer=optimizer)
         scaler.update()
 
 
@@ -289,6 +290,41 @@ def inferred(model: nn.Module) -> None:
         model(GIVEN)
 
 
+def skipped(model: nn.Module) -> None:
+    """The second batch raises, and the program goes on with the third."""
+    optimizer = sgd(model)
+    for at in range(4):
+        optimizer.zero_grad()
+        with suppress(ValueError):
+            model(GIVEN, at == 1).square().mean().backward()
+            optimizer.step()
+
+
+class Raising(torch.autograd.Function):
+    """Raises in the backward pass."""
+
+    @staticmethod
+    def forward(ctx: object, given: Tensor) -> Tensor:
+        """The same."""
+        return given.clone()
+
+    @staticmethod
+    def backward(ctx: object, *gradients: Tensor) -> Tensor:
+        """Nothing."""
+        raise ValueError("on request")
+
+
+def skipped_in_backward(model: nn.Module) -> None:
+    """The second batch raises in its backward pass."""
+    optimizer = sgd(model)
+    for at in range(4):
+        optimizer.zero_grad()
+        with suppress(ValueError):
+            answer = model(GIVEN)
+            (Raising.apply(answer) if at == 1 else answer).square().mean().backward()
+            optimizer.step()
+
+
 def trains(times: int, forwards: int = 1, backwards: int | None = None) -> Summary:
     """So many steps that train, all alike."""
     return [("train", forwards, forwards if backwards is None else backwards)] * times
@@ -316,6 +352,8 @@ LOOPS: list[tuple[Loop, Summary]] = [
     (two_optimizers, trains(4)),
     (by_closure, trains(4, 2)),
     (inferred, [("", 1, 0)] * 4),
+    (skipped, trains(1) + trains(1, 1, 0) + trains(2)),
+    (skipped_in_backward, trains(1) + trains(1, 1, 0) + trains(2)),
 ]
 
 
@@ -341,8 +379,13 @@ def test_the_overflow_is_in_the_step_that_was_skipped(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_nothing_of_scalers_is_left_behind(tmp_path: Path) -> None:
-    before = torch.amp.GradScaler.step
-    with tensortap.tap(Net(), run="r", spool=tmp_path):
-        assert torch.amp.GradScaler.step is not before
-    assert torch.amp.GradScaler.step is before
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_nothing_that_is_heard_is_left_behind(level: str, tmp_path: Path) -> None:
+    def heard() -> list[object]:
+        return [torch.amp.GradScaler.step, torch.autograd.graph._engine_run_backward, torch.autograd._engine_run_backward]  # type: ignore[attr-defined]
+
+    before, model = heard(), Net()
+    with tensortap.tap(model, run="r", level=level, spool=tmp_path):
+        plainly(model)
+        assert not set(map(id, heard())) & set(map(id, before))
+    assert heard() == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeGuard
 from weakref import WeakKeyDictionary, ref
 
@@ -14,35 +14,57 @@ from torch import Tensor, nn
 _MOST_WEIGHTS: Final = 16
 
 
-class ScalerWatch:
-    """Hears of each optimizer that a torch.amp.GradScaler steps, or would but for an overflow, between install and remove."""
+class Watch:
+    """Hears of each call of a function, between install and remove: whether it returned, its arguments by position and by name."""
 
-    def __init__(self, heard: Callable[[torch.optim.Optimizer], object]) -> None:
-        self._heard = heard
-        self._original: Callable[..., Any] | None = None
-        self._wrapped: Callable[..., Any] | None = None
+    def __init__(self, places: Sequence[Any], name: str, heard: Callable[..., object]) -> None:
+        """The function has that name in each of the places, or is not heard of."""
+        self._places, self._name, self._heard = places, name, heard
+        self._original: Any = None
+        self._wrapped: Any = None
 
     def install(self) -> None:
-        """Wrap the method, which the scalers of devices and of sharded gradients have from this class."""
-        original = torch.amp.GradScaler.step
-        if self._wrapped is not None:
+        """Wrap the function, if this torch has it in all places."""
+        original = getattr(self._places[0], self._name, None)
+        if self._wrapped is not None or original is None or not self._all_have(original):
             return
 
         @functools.wraps(original)
-        def step(scaler: torch.amp.GradScaler, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> Any:
-            result = original(scaler, optimizer, *args, **kwargs)
-            if self._wrapped is not None:
-                self._heard(optimizer)
-            return result
+        def call(*args: Any, **kwargs: Any) -> Any:
+            returned = False
+            try:
+                result = original(*args, **kwargs)
+                returned = True
+                return result
+            finally:
+                if self._wrapped is not None:
+                    self._heard(returned, args, kwargs)
 
-        self._original, self._wrapped = original, step
-        setattr(torch.amp.GradScaler, "step", step)
+        self._original, self._wrapped = original, call
+        self._set(call)
 
     def remove(self) -> None:
         """Put the original back. What was wrapped since keeps a wrap of ours that does nothing."""
-        if self._wrapped is not None and torch.amp.GradScaler.step is self._wrapped:
-            setattr(torch.amp.GradScaler, "step", self._original)
+        if self._wrapped is not None and self._all_have(self._wrapped):
+            self._set(self._original)
         self._wrapped = None
+
+    def _all_have(self, function: Any) -> bool:
+        return all(getattr(place, self._name, None) is function for place in self._places)
+
+    def _set(self, function: Any) -> None:
+        for place in self._places:
+            setattr(place, self._name, function)
+
+
+def scalers(heard: Callable[..., object]) -> Watch:
+    """Hears of each optimizer that a GradScaler steps, or would but for an overflow; those of devices have the method from this class."""
+    return Watch([torch.amp.GradScaler], "step", heard)
+
+
+def backwards(heard: Callable[..., object]) -> Watch:
+    """Hears of each run of autograd's engine. The name is private; PyTorch has it from 2.3 to 2.15 at least."""
+    return Watch([torch.autograd.graph, torch.autograd], "_engine_run_backward", heard)
 
 
 class Weights:

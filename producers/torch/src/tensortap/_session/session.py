@@ -58,6 +58,7 @@ class Session:
         self._owner = 0  # the thread whose forwards make steps
         self._forwards_begin = forwards_begin
         self._before = self._guard.hook("before a root", self._forward_begins)
+        self._after = self._guard.hook("after a root", self._forward_ends)
         self._handles: list[Any] = []
         self._signal = DetailSignal(settings.signal, self._signalled)
         self._listen(list(self._roots))
@@ -205,12 +206,12 @@ class Session:
         self._end()
         for handle in self._handles:
             handle.remove()
-        self._boundaries.close()
         self._signal.remove()
         if self._process:
             self._tell_unmatched()
             self._process.close()
             self._process = None
+        self._boundaries.close()  # below what the process has put over it
 
     def _attach(self, roots: Sequence[nn.Module]) -> None:
         fresh = [root for root in roots if self._roots.place(root) < 0]
@@ -228,6 +229,7 @@ class Session:
         if self._forwards_begin:
             fresh = [root for root in roots if self._before not in root._forward_pre_hooks.values()]  # a shallow copy shares them
             self._handles += [root.register_forward_pre_hook(self._before) for root in fresh]
+            self._handles += [root.register_forward_hook(self._after, always_call=True) for root in fresh]
 
     def _forward_begins(self, root: nn.Module, args: object) -> None:
         """A root is called. A call within another module's is none of a step's business."""
@@ -244,6 +246,10 @@ class Session:
         if self._process and self._process.recorder.live:
             self._process.recorder.micro_step += further
             self._process.recorder.names.called_from(sys._getframe(1))
+
+    def _forward_ends(self, root: nn.Module, args: object, result: object) -> None:
+        if result is None and sys.exc_info()[1] is not None and self._under_way and self._is_owner() and not self._is_nested(root):
+            self._boundaries.raised()
 
     def _begin(self) -> None:
         process = self._process or self._make()

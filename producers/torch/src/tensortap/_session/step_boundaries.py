@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from tensortap._hooks.weight_updates import ScalerWatch, Weights, has_one_of, optimizers_of, work_on_copies
+from tensortap._hooks.weight_updates import Weights, backwards, has_one_of, optimizers_of, scalers, work_on_copies
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
 from tensortap._record.served_requests import Request
@@ -46,14 +46,15 @@ class Boundaries:
     compiled tells nothing, but changes the weights. A step that a GradScaler skips, as values overflowed, is one like others.
     A forward without gradients in evaluation mode, of a model that trained in the step, evaluates, which is a phase and no
     part of the step; in the mode that the model has in the step it is that of a teacher, which may also come first.
-    Without an optimizer a step ends where a model that was called in it is called again. After an explicit step() nothing
-    is decided here any more.
+    A batch that raises, forward or backward, is given up. Without an optimizer a step ends where a model that was called in it is
+    called again. After an explicit step() nothing is decided here any more.
     """
 
     def __init__(self, roots: Roots, guard: Guard) -> None:
         self._roots = roots
         self._ours: WeakKeyDictionary[torch.optim.Optimizer, bool] = WeakKeyDictionary()
         self._stepped = False
+        self._given_up = False  # the batch: the model raised
         self._trains, self._has_trained = True, False
         self._found: bool | None = None  # an optimizer that ends steps
         self._have_own: bool | None = None  # one that has parameters of the models themselves
@@ -65,8 +66,12 @@ class Boundaries:
             register_optimizer_step_pre_hook(guard.hook("before an optimizer", self._before_step)),
             register_optimizer_step_post_hook(guard.hook("after an optimizer", self._after_step)),
         ]
-        self._scalers = ScalerWatch(guard.hook("after a scaler", self._after_scaler))
-        self._scalers.install()
+        self._watches = [
+            scalers(guard.hook("after a scaler", self._after_scaler)),
+            backwards(guard.hook("after a backward", self._after_backward)),
+        ]
+        for watch in self._watches:
+            watch.install()
 
     def explicit(self) -> None:
         """The application says itself where steps end."""
@@ -83,7 +88,7 @@ class Boundaries:
             return True
         if self._explicit:
             return False
-        if self._stepped:
+        if self._stepped or self._given_up:
             return True
         if self._trains and self._have_optimizer():
             return self._turns_to_evaluation(root) or self._have_weights_changed()
@@ -97,7 +102,7 @@ class Boundaries:
         if trains and not self._has_trained:
             self._has_trained = True
             self._look_again()  # an optimizer may have been made since something was evaluated
-        self._stepped, self._trains = False, trains
+        self._stepped, self._given_up, self._trains = False, False, trains
         self._entered.clear()
         self._weights.remember()
 
@@ -109,6 +114,10 @@ class Boundaries:
             return self.is_led_by(model)
         self._entered[model] = root.training
         return False
+
+    def raised(self) -> None:
+        """A model raised, or the backward pass. A program that goes on does so with another batch."""
+        self._given_up = True
 
     def is_led_by(self, model: int) -> bool:
         """Whether the model was the first to be called in the step under way."""
@@ -127,7 +136,8 @@ class Boundaries:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        self._scalers.remove()
+        for watch in reversed(self._watches):
+            watch.remove()
 
     def _is_training(self) -> bool:
         """Whether a model that was called in the step, or any where that is not known, is in training mode."""
@@ -166,10 +176,14 @@ class Boundaries:
         if self._is_ours(optimizer):
             self._found = self._stepped = True
 
-    def _after_scaler(self, optimizer: torch.optim.Optimizer) -> None:
+    def _after_scaler(self, returned: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """What a scaler skips ends a step, too: the next batch begins with other gradients."""
-        if self._is_ours(optimizer):
+        if returned and self._is_ours(kwargs["optimizer"] if "optimizer" in kwargs else args[1]):
             self._found = self._stepped = True
+
+    def _after_backward(self, returned: bool, args: object, kwargs: object) -> None:
+        if not returned:
+            self.raised()
 
     def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether it has parameters of the models; where none has, each is taken to have copies of them."""
