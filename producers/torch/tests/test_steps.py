@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import tensortap
+from tensortap import steps, unseen
 from tests.reading import Spooled, Step, Value, only
 
 GIVEN = torch.ones(2, 4)
@@ -389,3 +390,40 @@ def test_nothing_that_is_heard_is_left_behind(level: str, tmp_path: Path) -> Non
         plainly(model)
         assert not set(map(id, heard())) & set(map(id, before))
     assert heard() == before
+
+
+def odd(spool: Path) -> list[dict[str, int]]:
+    """Of each step, what looks wrong in it."""
+    return [{subject: times for (reason, subject), times in step.unseen.items() if reason == unseen.ODD_STEP} for step in only(spool).steps]
+
+
+def test_two_steps_of_an_optimizer_in_one_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = Net()
+    with tensortap.tap(model, run="r", spool=tmp_path) as tap:
+        for _ in range(2):
+            plainly(model)
+            tap.step()
+    assert odd(tmp_path) == [{}, {}, {}, {}, {steps.TWO_STEPS: 3}]  # what was ended by the first step() began by itself
+    assert capsys.readouterr().err.count("steps look wrong: an optimizer stepped twice in one; call step() of the tap") == 1
+
+
+def test_very_many_micro_steps_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MOST_MICRO_STEPS", 3)
+    model = Net()
+    optimizer = sgd(model)
+    with tensortap.tap(model, run="r", spool=tmp_path):
+        for micro_steps in (3, 5):
+            for _ in range(micro_steps):
+                backward(model)
+            optimizer.step()
+    assert odd(tmp_path) == [{}, {steps.MANY_MICRO_STEPS: 1}]
+    assert capsys.readouterr().err.count("steps look wrong: more than 1,000 micro steps in one;") == 1
+
+
+@pytest.mark.parametrize("loop", [plainly, scaled, flat_masters, two_optimizers, by_closure, accumulated, evaluated], ids=lambda loop: loop.__name__)
+def test_nothing_is_told_of_steps_that_are_right(loop: Loop, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = Net()
+    with tensortap.tap(model, run="r", spool=tmp_path, detail_steps=0):
+        loop(model)
+    assert not any(odd(tmp_path))
+    assert capsys.readouterr().err == ""

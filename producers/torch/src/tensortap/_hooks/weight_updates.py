@@ -105,20 +105,21 @@ def optimizers_of(parameters: set[int]) -> list[torch.optim.Optimizer]:
 
 def has_one_of(parameters: set[int], optimizer: torch.optim.Optimizer) -> bool:
     """Whether the optimizer has one of these parameters, which are given by their ids."""
-    return any(id(weight) in parameters for weight in _weights_of(optimizer))
+    return any(id(weight) in parameters for weight in weights_of(optimizer))
 
 
 def work_on_copies(models: Iterable[nn.Module]) -> bool:
     """Whether an optimizer of the process has weights that no module has, wider than those of these models: it trains copies of such."""
     width = min((weight.itemsize for model in models for weight in model.parameters() if weight.requires_grad), default=8)
-    wide = [found for found in _optimizers() if any(weight.itemsize > width for weight in _weights_of(found))]
+    wide = [found for found in _optimizers() if any(weight.itemsize > width for weight in weights_of(found))]
     if not wide:
         return False
     held = {id(weight) for found in gc.get_objects() if _is_module(found) for weight in found._parameters.values()}
     return any(not has_one_of(held, optimizer) for optimizer in wide)
 
 
-def _weights_of(optimizer: torch.optim.Optimizer) -> Iterator[Tensor]:
+def weights_of(optimizer: torch.optim.Optimizer) -> Iterator[Tensor]:
+    """All of its groups."""
     return (weight for group in optimizer.param_groups for weight in group["params"])
 
 

@@ -24,6 +24,7 @@ NOT_SERVED: Final = "serves no request"
 REQUEST_NAMES: Final = "request names beyond the limit"
 NOT_KEPT: Final = "payload not kept"
 UNDEFINED: Final = "definitions beyond the limit"
+ODD_STEP: Final = "step looks wrong"
 OTHER_REASONS: Final = "reasons beyond the limit"
 
 REASONS: Final[tuple[str, ...]] = (
@@ -46,6 +47,7 @@ REASONS: Final[tuple[str, ...]] = (
     REQUEST_NAMES,
     NOT_KEPT,
     UNDEFINED,
+    ODD_STEP,
     OTHER_REASONS,
 )
 MOST_PAIRS: Final = 4096

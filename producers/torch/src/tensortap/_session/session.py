@@ -50,7 +50,7 @@ class Session:
         self._guard = Guard(self._unseen, self._clock)
         self._notices = Notices()
         self._filter = Filter(settings)
-        self._boundaries = Boundaries(self._roots, self._guard)
+        self._boundaries = Boundaries(self._roots, self._guard, self._looks_odd)
         self._process: Process | None = None
         self._step, self._under_way = 0, False
         self._on, self._closed = automatic, not settings.enabled
@@ -290,6 +290,11 @@ class Session:
     def _tell_unmatched(self) -> None:
         for sentence in self._filter.unmatched():
             self._notices.say(sentence)
+
+    def _looks_odd(self, what: str) -> None:
+        if self._under_way and self._process:
+            self._unseen.count(unseen.ODD_STEP, what)
+            self._notices.say(f"steps look wrong: {what} in one; call step() of the tap where a step ends (first seen in step {self._step})")
 
     def _make(self) -> Process | None:
         self._closed = True  # unless all goes well: what fails now would fail at each forward

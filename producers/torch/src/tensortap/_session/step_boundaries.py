@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from tensortap._hooks.weight_updates import Weights, backwards, has_one_of, optimizers_of, scalers, work_on_copies
+from tensortap._hooks.weight_updates import Weights, backwards, has_one_of, optimizers_of, scalers, weights_of, work_on_copies
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
 from tensortap._record.served_requests import Request
+
+
+MOST_MICRO_STEPS: Final = 1000  # that look right
+MANY_MICRO_STEPS: Final = f"more than {MOST_MICRO_STEPS:,} micro steps"
+TWO_STEPS: Final = "an optimizer stepped twice"
 
 
 class Handle(Protocol):
@@ -50,8 +56,9 @@ class Boundaries:
     called again. After an explicit step() nothing is decided here any more.
     """
 
-    def __init__(self, roots: Roots, guard: Guard) -> None:
-        self._roots = roots
+    def __init__(self, roots: Roots, guard: Guard, odd: Callable[[str], object]) -> None:
+        """What looks wrong in a step is told to odd, as often as it is met."""
+        self._roots, self._odd = roots, odd
         self._ours: WeakKeyDictionary[torch.optim.Optimizer, bool] = WeakKeyDictionary()
         self._stepped = False
         self._given_up = False  # the batch: the model raised
@@ -61,6 +68,8 @@ class Boundaries:
         self._explicit = False
         self._weights = Weights(roots)
         self._entered: dict[int, bool] = {}  # in the step under way: the models' places, and whether in training mode at first
+        self._micro_step = 0
+        self._updated: set[tuple[int, int]] = set()  # in the step under way: optimizers, each with its first weight
         self._within = False  # an optimizer, which may call a model
         self._handles: list[Handle] = [
             register_optimizer_step_pre_hook(guard.hook("before an optimizer", self._before_step)),
@@ -104,6 +113,8 @@ class Boundaries:
             self._look_again()  # an optimizer may have been made since something was evaluated
         self._stepped, self._given_up, self._trains = False, False, trains
         self._entered.clear()
+        self._updated.clear()
+        self._micro_step = 0
         self._weights.remember()
 
     def enter(self, root: nn.Module) -> bool:
@@ -111,7 +122,7 @@ class Boundaries:
         self._trains = self._trains or torch.is_grad_enabled()
         model = self._roots.place(root)
         if model in self._entered:
-            return self.is_led_by(model)
+            return self.is_led_by(model) and self._further()
         self._entered[model] = root.training
         return False
 
@@ -175,6 +186,20 @@ class Boundaries:
         self._within = False
         if self._is_ours(optimizer):
             self._found = self._stepped = True
+            self._update(optimizer)
+
+    def _update(self, optimizer: torch.optim.Optimizer) -> None:
+        """Weights are updated once in a step. One optimizer may do so group by group."""
+        key = id(optimizer), id(next(weights_of(optimizer), None))
+        if key in self._updated:
+            self._odd(TWO_STEPS)
+        self._updated.add(key)
+
+    def _further(self) -> bool:
+        self._micro_step += 1
+        if self._micro_step == MOST_MICRO_STEPS:
+            self._odd(MANY_MICRO_STEPS)
+        return True
 
     def _after_scaler(self, returned: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """What a scaler skips ends a step, too: the next batch begins with other gradients."""
