@@ -30,11 +30,11 @@ func run(root string) error {
 		return fmt.Errorf("format records of the spool: %w", err)
 	}
 	files := map[string][]byte{
-		"schemas/rows_gen.go":                 rows,
-		"schemas/spool_gen.go":                spool,
-		"schemas/README.md":                   reference(schemas.Tables()),
+		"schemas/rows_gen.go":                            rows,
+		"schemas/spool_gen.go":                           spool,
+		"schemas/README.md":                              reference(schemas.Tables()),
 		"producers/torch/src/tensortap/_spool/layout.py": spoolPython(),
-		"producers/torch/csrc/layout.h":       spoolC(),
+		"producers/torch/csrc/layout.h":                  spoolC(),
 	}
 	for i, t := range schemas.Tables() {
 		files[fmt.Sprintf("sql/tables/%03d_%s.sql", migration(i), t.Kind())] = createTable(t)

@@ -16,7 +16,6 @@ from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
 from tensortap._record.served_requests import Request
 
-
 MOST_MICRO_STEPS: Final = 1000  # that look right
 MANY_MICRO_STEPS: Final = f"more than {MOST_MICRO_STEPS:,} micro steps"
 TWO_STEPS: Final = "an optimizer stepped twice"
