@@ -12,7 +12,8 @@ import tensortap
 
 ROOT = Path(tensortap.__file__).parent
 # Each may import those before it.
-ORDER = ("_health", "_spool", "_config", "_stats", "_record", "_hooks", "_session", "integrations", "api", "__init__")
+ORDER = ("_torch_compat", "_health", "_spool", "_config", "_stats", "_record", "_hooks", "_session", "integrations", "api", "__init__")
+ALONE = ("_torch_compat", "api", "__init__")  # modules, no packages
 
 
 def _modules() -> dict[str, ast.Module]:
@@ -39,7 +40,7 @@ def test_imports_go_one_way() -> None:
     assert {name.split(".")[0] for name in known} == set(ORDER), "a new package needs its place in the order"
     for name, tree in known.items():
         package = name.split(".")[0]
-        allowed = ORDER[: ORDER.index(package) + (package not in ("api", "__init__"))]
+        allowed = ORDER[: ORDER.index(package) + (package not in ALONE)]
         assert [other for other in _imported(tree, known) if other.split(".")[0] not in allowed] == [], name
 
 
@@ -48,6 +49,11 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     TopologicalSorter({name: set(_imported(tree, known)) for name, tree in known.items()}).prepare()
 
 
+def test_private_modules_of_torch_are_imported_in_one_place() -> None:
+    private = re.compile(r"torch\._C\b|^\s*(?:from|import) torch[\w.]*\._", re.MULTILINE)
+    assert [path.name for path in ROOT.rglob("*.py") if private.search(path.read_text())] == ["_torch_compat.py"]
+
+
 def test_contributors_are_told_the_order() -> None:
     told = (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text().partition("## Inside the collector")[2]
-    assert re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE) == [name for name in ORDER if name not in ("api", "__init__")]
+    assert re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE) == [name for name in ORDER if name not in ALONE]

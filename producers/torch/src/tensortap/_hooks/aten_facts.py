@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import torch
 from torch import Tensor
-from torch._ops import OpOverload
 
 from tensortap._record.argument_trees import leaves
 from tensortap._record.failures import tensor_text
+from tensortap._torch_compat import OpOverload
 
 _MOST_TENSORS: Final = 64  # named of one op; foreach ops take hundreds
 

@@ -6,12 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-
+from tensortap import _torch_compat
 from tensortap._record.recorder import Recorder
+from tensortap._torch_compat import TorchDispatchMode
 
-_compiler: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
+_compiler: Final[Any] = _torch_compat.eval_frame
 _METHOD: Final = "__torch_dispatch__"
 
 

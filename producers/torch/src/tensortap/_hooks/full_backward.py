@@ -14,15 +14,16 @@ from weakref import ref
 
 import torch
 from torch import Tensor
-from torch.nn.modules._functions import BackwardHookFunction
 
+from tensortap import _torch_compat
 from tensortap._record import unseen
 from tensortap._record.op_names import Op
 from tensortap._record.recorder import Recorder
 from tensortap._spool import layout
+from tensortap._torch_compat import BackwardHookFunction
 
 Values = tuple[Any, ...]
-_autograd: Any = torch._C._autograd  # pyright: ignore[reportAttributeAccessIssue]
+_autograd: Any = _torch_compat.autograd
 _DEEPEST = 32
 _NODE = "BackwardHookFunctionBackward"
 

@@ -13,13 +13,14 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from tensortap import _torch_compat
 from tensortap._record.call_sites import CallSites
 from tensortap._record.guard import unintercepted
 from tensortap._record.op_names import Op, apis
 from tensortap._record.recorder import Recorder
 
 _NOTHING: Final[dict[str, Any]] = {}
-_is_tracing: Final[Callable[[], object]] = torch._C._get_tracing_state
+_is_tracing: Final[Callable[[], object]] = _torch_compat.get_tracing_state
 _BUILT_IN: Final = ("aten", "prims", "prim")
 _DROPOUTS: Final = ("Functional.dropout", "Functional.alpha_dropout", "Functional.feature_alpha_dropout")
 

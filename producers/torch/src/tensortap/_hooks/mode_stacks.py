@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import torch
 
+from tensortap import _torch_compat
+
 
 class ModeStack:
     """One of the stacks of the thread that calls."""
@@ -47,14 +49,14 @@ def _default_device() -> Any:
 
 
 FUNCTIONS: Final = ModeStack(
-    torch._C._len_torch_function_stack,
-    torch._C._get_function_stack_at,
-    torch._C._pop_torch_function_stack,
-    torch._C._push_on_torch_function_stack,
+    _torch_compat.len_torch_function_stack,
+    _torch_compat.get_function_stack_at,
+    _torch_compat.pop_torch_function_stack,
+    _torch_compat.push_on_torch_function_stack,
 )
 DISPATCHES: Final = ModeStack(
-    torch._C._len_torch_dispatch_stack,
-    torch._C._get_dispatch_stack_at,
-    lambda: torch._C._pop_torch_dispatch_stack(None),
-    torch._C._push_on_torch_dispatch_stack,
+    _torch_compat.len_torch_dispatch_stack,
+    _torch_compat.get_dispatch_stack_at,
+    lambda: _torch_compat.pop_torch_dispatch_stack(None),
+    _torch_compat.push_on_torch_dispatch_stack,
 )

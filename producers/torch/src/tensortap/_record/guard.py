@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import torch
 
+from tensortap import _torch_compat
 from tensortap._record import unseen
 from tensortap._record.own_time import Clock
 
 # Neither modes nor subclasses see what a hook does; and attributes of tensors cost a sixth.
-unintercepted: Final[Callable[[], AbstractContextManager[Any]]] = torch._C.DisableTorchFunction
-_is_tracing: Final[Callable[[], object]] = torch._C._get_tracing_state
+unintercepted: Final[Callable[[], AbstractContextManager[Any]]] = _torch_compat.DisableTorchFunction
+_is_tracing: Final[Callable[[], object]] = _torch_compat.get_tracing_state
 
 
 def no_hook(*_: object) -> None:

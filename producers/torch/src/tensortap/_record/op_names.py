@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import torch
 
+from tensortap import _torch_compat
 from tensortap._record import operators
 from tensortap._record.call_stacks import Stacks
 from tensortap._spool.spool import Spool
@@ -23,7 +24,7 @@ _MOST_CALLERS: Final = 16  # of models, whose ops have stacks of their own
 # In this order: where one function has two names, the later is the one that modules call it by.
 _PLACES: Final[tuple[tuple[str, Any], ...]] = (
     ("Torch", torch),
-    ("VF", torch._C._VariableFunctions),  # pyright: ignore[reportAttributeAccessIssue]
+    ("VF", _torch_compat.variable_functions),
     ("Tensor", torch.Tensor),
     ("Functional", torch.nn.functional),
 )

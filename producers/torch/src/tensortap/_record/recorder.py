@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import torch
 
+from tensortap import _torch_compat
 from tensortap._config.filters import Filter
 from tensortap._config.settings import Settings
 from tensortap._record import failures, unseen
@@ -193,7 +194,7 @@ class Recorder:
 
 def backward_run() -> int:
     """Which run of autograd's engine calls a hook: a graph may be run several times, and each has a number of its own."""
-    return torch._C._current_graph_task_id()
+    return _torch_compat.current_graph_task_id()
 
 
 def _threads(of_torch: int) -> int:

@@ -11,6 +11,7 @@ from weakref import ref
 import torch
 from torch import Tensor
 
+from tensortap import _torch_compat
 from tensortap._record import unseen
 from tensortap._spool import layout, records, spool
 from tensortap._spool.records import Name
@@ -20,7 +21,7 @@ from tensortap._stats.measure import Measurer, Plan
 _MOST_LAYOUTS: Final = 1 << 16
 _MOST_PLACEMENTS: Final = 1 << 10
 _PLAIN: Final = (Tensor, torch.nn.Parameter)
-_functorch: Final[Any] = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+_functorch: Final[Any] = _torch_compat.functorch
 _is_wrapped: Final[Callable[[Tensor], bool]] = _functorch.is_functorch_wrapped_tensor
 
 

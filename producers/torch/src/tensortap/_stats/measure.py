@@ -10,6 +10,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
+from tensortap import _torch_compat
 from tensortap._spool import layout, records
 from tensortap._spool.records import Name
 from tensortap._stats import digest, fallback, kernel, sketch
@@ -67,7 +68,7 @@ class Measurer:
     def measure(self, tensor: Tensor, address: int, name: Name) -> int:
         """Writes the tensor's records at the address, where MAX_ROWS zeroed ones lie. Returns how many it used.
 
-        To be called where torch functions are not intercepted (torch._C.DisableTorchFunction).
+        To be called where torch functions are not intercepted (_torch_compat.DisableTorchFunction).
         """
         try:
             if type(tensor) in _PLAIN and tensor.is_cpu and not tensor.is_neg():
@@ -150,7 +151,7 @@ def _options(names: tuple[str, ...], common: int) -> dict[torch.dtype, int]:
 
 def plain(tensor: Tensor) -> Tensor | None:
     """The strided tensor with storage that the tensor stands for: without vmap's wrapper, a shard's local part; None if none."""
-    functorch: Any = getattr(torch._C, "_functorch")  # noqa: B009 - private, and unknown to type checkers
+    functorch: Any = _torch_compat.functorch
     while functorch.is_functorch_wrapped_tensor(tensor):
         tensor = functorch.get_unwrapped(tensor)
     tensor = getattr(tensor, "_local_tensor", tensor)

@@ -1,0 +1,42 @@
+"""The private names of PyTorch that the collector imports, in one place: what a new version takes away is missed here.
+
+All are in 2.4 and in 2.15, between which the collector is tested (make test-torch-versions), unless a line says otherwise.
+It stands outside of the packages, since statistics and records use it as hooks do. Attributes of torch's objects, as
+_version of tensors and _parameters of modules, are where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+import torch
+from torch._ops import OpOverload as OpOverload
+from torch.nn.modules._functions import BackwardHookFunction as BackwardHookFunction
+from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
+
+# Neither modes nor subclasses see what runs within.
+DisableTorchFunction: Final[Callable[[], AbstractContextManager[Any]]] = torch._C.DisableTorchFunction
+# What torch.jit.trace records into in this thread; None where it does not.
+get_tracing_state: Final[Callable[[], object]] = torch._C._get_tracing_state
+# The run of autograd's engine that calls; -1 outside of one.
+current_graph_task_id: Final[Callable[[], int]] = torch._C._current_graph_task_id
+# torch.func's wrappers of tensors.
+functorch: Final[Any] = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+# How views and their creation are told to autograd: _set_creation_meta, CreationMeta.
+autograd: Final[Any] = torch._C._autograd  # pyright: ignore[reportAttributeAccessIssue]
+# Which code torch.compile looks at: skip_code; where that is gone, as in 2.15, set_code_exec_strategy with _FrameAction and _FrameExecStrategy.
+eval_frame: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
+# The functions of torch that are written in C, as torch's own code in Python calls them.
+variable_functions: Final[Any] = torch._C._VariableFunctions  # pyright: ignore[reportAttributeAccessIssue]
+
+# The stacks of the modes of a thread: how many, the one at a place, off and on again.
+len_torch_function_stack: Final = torch._C._len_torch_function_stack
+get_function_stack_at: Final = torch._C._get_function_stack_at
+pop_torch_function_stack: Final = torch._C._pop_torch_function_stack
+push_on_torch_function_stack: Final = torch._C._push_on_torch_function_stack
+len_torch_dispatch_stack: Final = torch._C._len_torch_dispatch_stack
+get_dispatch_stack_at: Final = torch._C._get_dispatch_stack_at
+pop_torch_dispatch_stack: Final = torch._C._pop_torch_dispatch_stack
+push_on_torch_dispatch_stack: Final = torch._C._push_on_torch_dispatch_stack
