@@ -5,6 +5,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -53,9 +54,16 @@ static const words page_start = {
 #define MAX64 _mm512_max_pd
 #include "width.h"
 
+/* Asks the processor, and the system which registers it keeps. Not __builtin_cpu_supports: not every compiler's library, zig's for one,
+ * knows the answer in a constructor. */
 static int widest(void) {
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return 2;
-  return __builtin_cpu_supports("avx2") ? 1 : 0;
+  const unsigned vectors = 0x06, masked = 0xe6, wide = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
+  unsigned a, b, c, d, kept, unused;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+  __asm__("xgetbv" : "=a"(kept), "=d"(unused) : "c"(0));
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  if ((kept & masked) == masked && (b & wide) == wide) return 2;
+  return (kept & vectors) == vectors && (b & bit_AVX2) ? 1 : 0;
 }
 
 static const loops *const versions[] = {&loops0_generic, &loops0_avx2, &loops0_avx512};
@@ -79,10 +87,15 @@ static const loops *const versions[] = {&loops0_generic};
 #endif
 
 const loops *tap_loops = &loops0_generic;
+static int version_in_use;
+
+/* So that a build that takes a slow version is noticed. */
+int tap_simd(void) { return version_in_use; }
 
 __attribute__((constructor)) static void choose(void) {
   const char *allowed = getenv("TENSORTAP_SIMD");
   int version = widest();
   if (allowed && atoi(allowed) < version) version = atoi(allowed) > 0 ? atoi(allowed) : 0;
+  version_in_use = version;
   tap_loops = versions[version];
 }

@@ -17,4 +17,7 @@ typedef struct {
 /* The version in use: the widest that this machine can run and that TENSORTAP_SIMD (0, 1, 2) allows. */
 extern const loops *tap_loops;
 
+/* Its number, as TENSORTAP_SIMD counts. */
+__attribute__((visibility("default"))) int tap_simd(void);
+
 #endif
