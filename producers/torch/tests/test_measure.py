@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from measuring import Reading, measure
 from tensortap._spool import layout, records
-from tensortap._stats import kernel
+from tensortap._stats import built, kernel
 from tensortap._stats.measure import Measurer
 
 EIGHTS = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
@@ -192,7 +192,7 @@ def test_the_usual_tensor_is_measured_much_better_than_that() -> None:
 
 @pytest.mark.parametrize("threads", ["torch's", "our own"])
 def test_threads_change_no_bit(threads: str, tmp_path: Path) -> None:
-    copy = Path(shutil.copy(Path(kernel.__file__).with_name(kernel.FILE), tmp_path))
+    copy = Path(shutil.copy(built.KERNEL, tmp_path))
     library, before = kernel.load(copy), torch.get_num_threads()
     assert library is not None
     if threads == "our own":
@@ -208,10 +208,10 @@ def test_threads_change_no_bit(threads: str, tmp_path: Path) -> None:
 def test_a_library_that_was_built_of_other_sources_is_not_called(tmp_path: Path) -> None:
     """As when Python's files were updated, and `make kernel` was not run."""
     here = bytes((0, 8, 16, 20, 24, 28, 32, 40, 48, 52, kernel.CALL.size))
-    built = Path(kernel.__file__).with_name(kernel.FILE).read_bytes()
-    assert built.count(here) == 1
-    other = tmp_path / kernel.FILE
-    other.write_bytes(built.replace(here, bytes((0, 40, 8, 48, 16, 24, 28, 44, 20, 32, kernel.CALL.size))))
+    content = built.KERNEL.read_bytes()
+    assert content.count(here) == 1
+    other = tmp_path / built.KERNEL.name
+    other.write_bytes(content.replace(here, bytes((0, 40, 8, 48, 16, 24, 28, 44, 20, 32, kernel.CALL.size))))
     assert kernel.load(other) is None
 
 
@@ -225,7 +225,7 @@ def test_a_team_is_lent_where_this_process_was_not_forked() -> None:
 
 def of_width(width: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Measurer:
     """A measurer with a copy of the library that was loaded for that width."""
-    copy = Path(shutil.copy(Path(kernel.__file__).with_name(kernel.FILE), folder / f"{width}.so"))
+    copy = Path(shutil.copy(built.KERNEL, folder / f"{width}.so"))
     monkeypatch.setenv("TENSORTAP_SIMD", width)
     library = kernel.load(copy)
     assert library is not None

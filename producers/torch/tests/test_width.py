@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tensortap import kernel
+from tensortap._stats import built
 
 # A kernel elsewhere, as that of a wheel, is tested likewise.
-KERNEL = Path(os.environ.get("TENSORTAP_KERNEL", Path(kernel.__file__).with_name(kernel.FILE)))
+KERNEL = Path(os.environ.get("TENSORTAP_KERNEL", built.KERNEL))
 ASK = f"import ctypes; print(ctypes.CDLL({str(KERNEL)!r}).tap_simd())"
 
 

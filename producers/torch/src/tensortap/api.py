@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tensortap._stats import built
+
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]
 
 __version__: Final = "0.1.0"
+
+built.say_what_is_missing()
 
 
 def tap(model: Models, **settings: Unpack[TapSettings]) -> Session:

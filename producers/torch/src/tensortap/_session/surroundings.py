@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from tensortap._hooks import weight_updates
+from tensortap._stats import kernel
 
 _VARIABLES: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG")
 _MOST_OPTIMIZERS: Final = 8
@@ -26,6 +27,8 @@ def of(model: nn.Module | None) -> Mapping[str, object]:
     }
     with suppress(RuntimeError):  # where the program sets it by torch's newer names
         found["float32 matmul precision"] = torch.get_float32_matmul_precision()
+    if kernel.load() is None:
+        found["statistics"] = "by PyTorch: the collector has no C kernel"
     found |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     trained = {id(parameter) for parameter in model.parameters() if parameter.requires_grad} if model is not None else set()
     if trained and not torch.is_inference_mode_enabled():

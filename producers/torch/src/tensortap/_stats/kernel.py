@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 import torch
 
 from tensortap._spool import layout
+from tensortap._stats.built import KERNEL
 
-FILE: Final = "statistics.so"
 MOST_DIMENSIONS: Final = 16
 WANT_SKETCH: Final = 1 << 8
 WANT_DIGEST: Final = 1 << 9
@@ -57,7 +57,7 @@ class Kernel:
 
 def load(path: Path | None = None) -> Kernel | None:
     """Loads the library; None when there is none, or one that was built of other sources."""
-    path = path or Path(__file__).with_name(FILE)
+    path = path or KERNEL
     try:
         holding, releasing = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
         if releasing.tap_layout_version() != layout.VERSION or _call_offsets(releasing) != _CALL_OFFSETS:
