@@ -9,22 +9,24 @@ import subprocess
 import sys
 from pathlib import Path
 
-from setuptools import Distribution, setup
+from setuptools import Distribution, find_packages, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
+# Where the package lies.
+ROOT = Path("src")
+# Where the kernel lies in the package's root.
 KERNEL = Path("tensortap/_stats/statistics.so")
 BOOT = Path("boot/tensortap_boot.py")
 # Every Python that has the package runs this line at its start, with -I too: it costs nothing where nothing is asked for.
 START = 'import os; (os.environ.get("TENSORTAP_ATTACH") or os.environ.get("TENSORTAP_LOGS")) and __import__("tensortap_boot").enter()\n'
 SOURCES = sorted(Path("csrc").glob("*.c"))
+FLAGS = ("-std=gnu11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-fvisibility=hidden", "-shared")
 
 
 def compile_kernel(target: Path) -> bool:
-    """Whether the kernel was built; with the flags of the Makefile's target kernel."""
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    flags = "-std=gnu11 -O3 -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -shared".split()
-    command = [*compiler, *flags, "-o", str(target), *map(str, SOURCES), "-lpthread", "-lm"]
+    """Whether the kernel was built; with the flags of the Makefile's target kernel. $CC may be a cross compiler."""
+    command = [*shlex.split(os.environ.get("CC", "cc")), *FLAGS, "-o", str(target), *map(str, SOURCES), "-lpthread", "-lm"]
     try:
         subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -47,7 +49,7 @@ class WithKernel(build_py):
 
 
 class PlatformWheel(bdist_wheel):
-    """For this platform and any Python when the kernel is in it, else for all."""
+    """For one platform, this one or that of --plat-name, and any Python when the kernel is in it, else for all."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
@@ -65,4 +67,9 @@ class WithMachineCode(Distribution):
         return True
 
 
-setup(cmdclass={"build_py": WithKernel, "bdist_wheel": PlatformWheel}, distclass=WithMachineCode)
+setup(
+    package_dir={"": str(ROOT)},
+    packages=find_packages(str(ROOT), include=["tensortap", "tensortap.*"]),
+    cmdclass={"build_py": WithKernel, "bdist_wheel": PlatformWheel},
+    distclass=WithMachineCode,
+)

@@ -207,7 +207,7 @@ def test_what_cannot_be_kept_is_printed_as_ever(tmp_path: Path) -> None:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python in whose environment the wheel is installed, and nothing else."""
     folder = tmp_path_factory.mktemp("installed")
-    parts = ("src", "boot", "csrc", "setup.py", "pyproject.toml")
+    parts = ("src", "boot", "csrc", "setup.py", "pyproject.toml", "README.md", "LICENSE")
     for part in parts:
         source = HERE / part
         shutil.copytree(source, folder / part) if source.is_dir() else shutil.copy(source, folder / part)
