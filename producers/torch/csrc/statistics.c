@@ -166,9 +166,12 @@ static int write_counts(tap_counts *r, uint32_t place, const part *p) {
   return 1;
 }
 
+/* Sums that overflow both ways give a NaN, whose sign is one on x86 and another elsewhere. */
+static double of_one_sign(double x) { return isnan(x) ? NAN : x; }
+
 static int write_sketch(tap_sketch *r, uint32_t place, const part *p) {
   for (int half = 0; half < 2; half++, r++) {
-    for (int b = 0; b < 8; b++) r->buckets[b] = (float)p->sketch[8 * half + b];
+    for (int b = 0; b < 8; b++) r->buckets[b] = (float)of_one_sign(p->sketch[8 * half + b]);
     r->first = 8u * (uint32_t)half;
     commit(r, TAP_SKETCH_KIND, place);
   }
@@ -199,8 +202,8 @@ static int write_records(const tap_call *call, const task *t, const part *p) {
   r->flags = call->flags | (p->finite ? ALL_MEASURED : ALL_MEASURED & ~NEED_A_FINITE_ELEMENT);
   r->value_min = p->finite ? (float)p->min : 0;
   r->value_max = p->finite ? (float)p->max : 0;
-  r->value_mean = p->mean;
-  r->value_m2 = p->m2;
+  r->value_mean = of_one_sign(p->mean);
+  r->value_m2 = of_one_sign(p->m2);
   r->value_l1 = p->l1;
   r->zero_count = p->zero;
   r->extra = (uint32_t)write_extensions((char *)call->rows + TAP_RECORD_BYTES, call->place, t, p);
