@@ -2,6 +2,9 @@
 // linked from, the engine's library, and the packages that tests fetch, with
 // their licences. It reads the licence files that came with the modules and
 // stops at one it does not know.
+//
+// For a release, -bill prints the software bill of materials of the programs
+// named as arguments, and -notices the licences and notices themselves.
 package main
 
 import (
@@ -9,14 +12,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 type module struct {
@@ -27,7 +31,20 @@ type module struct {
 }
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	bill := flag.String("bill", "", "print the software bill of materials of the programs, of this version")
+	made := flag.Int64("made", 0, "when that was made, in seconds since 1970")
+	notices := flag.Bool("notices", false, "print the licences and notices of the linked modules")
+	flag.Parse()
+	ctx, err := context.Background(), error(nil)
+	switch {
+	case *bill != "":
+		err = release{*bill, time.Unix(*made, 0), flag.Args()}.writeBill(ctx, os.Stdout)
+	case *notices:
+		err = writeNotices(ctx, os.Stdout)
+	default:
+		err = run(ctx, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "thirdparty:", err)
 		os.Exit(1)
 	}
@@ -83,24 +100,43 @@ func linked(ctx context.Context) ([]module, error) {
 }
 
 func licenceOf(m module) (string, error) {
-	files, err := fs.Glob(os.DirFS(m.Dir), "*")
+	files, err := textsOf(m, "LICEN", "COPYING")
 	if err != nil {
 		return "", err
 	}
-	for _, name := range files {
-		upper := strings.ToUpper(name)
-		if !strings.HasPrefix(upper, "LICEN") && !strings.HasPrefix(upper, "COPYING") {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(m.Dir, name))
-		if err != nil {
-			continue // a folder of that name
-		}
-		if licence := recognise(string(text)); licence != "" {
+	for _, f := range files {
+		if licence := recognise(string(f.text)); licence != "" {
 			return licence, nil
 		}
 	}
 	return "", fmt.Errorf("%s %s: no licence that is known", m.Path, m.Version)
+}
+
+// file is a text that came with a module.
+type file struct {
+	name string
+	text []byte
+}
+
+// textsOf reads the files of a module whose names begin so, in capitals.
+func textsOf(m module, beginnings ...string) ([]file, error) {
+	entries, err := os.ReadDir(m.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, entry := range entries {
+		begins := func(with string) bool { return strings.HasPrefix(strings.ToUpper(entry.Name()), with) }
+		if entry.IsDir() || !slices.ContainsFunc(beginnings, begins) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(m.Dir, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{entry.Name(), text})
+	}
+	return files, nil
 }
 
 // recognise names a licence by a phrase that only it has.
