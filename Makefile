@@ -193,6 +193,26 @@ test-torch-versions: kernel wheels neighbours | $(UV) ## the collector's tests o
 wheel: venv-torch ## the collector as a wheel, in bin
 	$(UV) build --quiet --wheel --no-build-isolation --python $(TORCH) -o bin producers/torch
 
+RELEASE := $(CURDIR)/bin/release
+
+.PHONY: release
+release: $(TOOLS)/release/done ## wheels, sdist and programs for x86-64 and aarch64, of the commit, with checksums and bill of materials: docs/RELEASE.md
+	internal/dev/release/release.sh $(UV) $(TOOLS)/release/bin/python $(RELEASE)
+$(TOOLS)/release/done: producers/torch/requirements-release.txt | $(UV)
+	$(UV) venv --quiet --clear --python python3 $(TOOLS)/release
+	$(UV) pip install --quiet --no-deps --python $(TOOLS)/release/bin/python -r $<
+	@touch $@
+
+# Runs programs of aarch64, as "qemu-aarch64 -L FOLDER" with that machine's C library in FOLDER.
+QEMU ?=
+
+.PHONY: test-release
+test-release: release engine kernel venv-torch ## that two builds are alike, and what was built works where nothing else is; with QEMU=, for aarch64, too
+	internal/dev/release/release.sh $(UV) $(TOOLS)/release/bin/python $(TOOLS)/release-again
+	diff -r $(RELEASE) $(TOOLS)/release-again
+	TENSORTAP_RELEASE=$(RELEASE) TENSORTAP_UV=$(UV) TENSORTAP_TORCH=$(TORCH) TENSORTAP_ZIG="$(TOOLS)/release/bin/python -m ziglang" TENSORTAP_QEMU="$(QEMU)" \
+		go test -count=1 -timeout 30m -v ./e2e/release/
+
 .PHONY: gpu-check
 gpu-check: kernel ## holds the CUDA kernel against the C kernel and measures it; says so where there is no GPU
 	$(COLLECT) PYTHONPATH=src $(if $(wildcard $(TORCH)),$(TORCH),python3) bench/gpu.py
