@@ -61,4 +61,5 @@ for machine in x86_64:amd64 aarch64:arm64; do
 done
 (cd "$tree" && go run ./internal/dev/thirdparty -bill "$version" -made "$SOURCE_DATE_EPOCH" "$work"/*/tensortap-*-linux-*/tensortap) \
 	>"$out/tensortap-$version.cdx.json"
+rm -f "$out/.gitignore" # which uv leaves
 (cd "$out" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
