@@ -5,7 +5,7 @@ set -euo pipefail
 umask 022
 cd "$(dirname "$0")/../../.."
 uv=$1 python=$2 out=$3
-version=$(git describe --tags --always)
+version=$(git describe --tags --always --abbrev=12)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree=$work/tree
