@@ -30,9 +30,9 @@ func TestEachInstallationRunsTheFirstExample(t *testing.T) {
 	}
 	data := t.TempDir()
 	up := startUp(t, released, data)
-	for name, package_ := range map[string]string{"wheel": wheel(t, thisProcessor(t)), "sdist": sdist(t)} {
+	for name, built := range map[string]string{"wheel": wheel(t, thisProcessor(t)), "sdist": sdist(t)} {
 		python := emptyEnvironment(t)
-		install(t, python, package_)
+		install(t, python, built)
 		cmd := exec.CommandContext(t.Context(), python, "-c", strings.Replace(example, `run="first"`, `run="`+name+`"`, 1)) //nolint:gosec // of the tests
 		cmd.Dir, cmd.Env = t.TempDir(), append(program.Setting{Data: data}.Environment(t), "OMP_NUM_THREADS=1")
 		if said, err := cmd.CombinedOutput(); err != nil || len(said) != 0 {

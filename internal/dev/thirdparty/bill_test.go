@@ -11,7 +11,7 @@ import (
 )
 
 // The program of this test is linked from modules, too.
-func TestABillNamesWhatAProgramIsLinkedFrom(t *testing.T) { //nolint:paralleltest // changes the working folder
+func TestABillNamesWhatAProgramIsLinkedFrom(t *testing.T) {
 	t.Chdir("../../..")
 	self, err := os.Executable()
 	if err != nil {

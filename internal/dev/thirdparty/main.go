@@ -35,16 +35,14 @@ func main() {
 	made := flag.Int64("made", 0, "when that was made, in seconds since 1970")
 	notices := flag.Bool("notices", false, "print the licences and notices of the linked modules")
 	flag.Parse()
-	ctx, err := context.Background(), error(nil)
+	write := run
 	switch {
 	case *bill != "":
-		err = release{*bill, time.Unix(*made, 0), flag.Args()}.writeBill(ctx, os.Stdout)
+		write = release{*bill, time.Unix(*made, 0), flag.Args()}.writeBill
 	case *notices:
-		err = writeNotices(ctx, os.Stdout)
-	default:
-		err = run(ctx, os.Stdout)
+		write = writeNotices
 	}
-	if err != nil {
+	if err := write(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "thirdparty:", err)
 		os.Exit(1)
 	}
