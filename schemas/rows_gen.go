@@ -350,7 +350,7 @@ type StepRow struct {
 	BeginTimeNs  *int64  `parquet:"begin_time_ns,optional"` // Begin by the rank's clock; null when the source does not say.
 	EndTimeNs    *int64  `parquet:"end_time_ns,optional"`   // End by the rank's clock; null when the step never ended or the source does not say.
 	ProgramID    uint64  `parquet:"program_id"`             // The ordered ops of the step (program); 0 when the step never named them.
-	Phase        string  `parquet:"phase"`                  // prefill, decode, train and so on; empty when not known.
+	Phase        string  `parquet:"phase"`                  // train, evaluate, prefill, decode and so on; empty when not known.
 	OpCount      uint64  `parquet:"op_count"`               // Ops that the rank observed and published.
 	TensorCount  uint64  `parquet:"tensor_count"`           // Rows of tensor that the rank published for this step.
 	DroppedCount uint64  `parquet:"dropped_count"`          // Ops or rows that were lost before publishing.
@@ -358,6 +358,7 @@ type StepRow struct {
 	RequestCount *uint32 `parquet:"request_count,optional"` // Requests in the step; null outside of inference.
 	TokenCount   *uint64 `parquet:"token_count,optional"`   // Tokens in the step; null when not known.
 	Complete     uint8   `parquet:"complete"`               // 1 when the source was read to its end, 0 when the step was cut short.
+	GlobalStep   *uint64 `parquet:"global_step,optional"`   // Optimizer steps that the trainer itself has counted before this one; null when no trainer says.
 }
 
 // Table returns the declaration of step.
@@ -398,6 +399,11 @@ func (r *StepRow) appendTo(c []column) {
 		c[16].uint64(*r.TokenCount)
 	}
 	c[17].uint8(r.Complete)
+	if r.GlobalStep == nil {
+		c[18].null()
+	} else {
+		c[18].uint64(*r.GlobalStep)
+	}
 }
 
 func (r *StepRow) load(c []arrow.Array, i int) {
@@ -419,6 +425,7 @@ func (r *StepRow) load(c []arrow.Array, i int) {
 	r.RequestCount = loadNullable(c[15], i, loadUint32)
 	r.TokenCount = loadNullable(c[16], i, loadUint64)
 	r.Complete = loadUint8(c[17], i)
+	r.GlobalStep = loadNullable(c[18], i, loadUint64)
 }
 
 // TensorRow is a row of tensor. One row per tensor, or other argument, that an op took or returned: its statistics, digest and sketch.

@@ -189,7 +189,8 @@ func spoolStep() SpoolRecord {
 		{"dropped_count", SpoolU64, "At the end: records lost because the spool was full or the write failed."},
 		{"token_count", SpoolU64, "At the end: tokens, plus one; 0 when not known."},
 		{"request_count", SpoolU32, "At the end: requests, plus one; 0 when not known."},
-		{"phase", SpoolU32, "Text: train, prefill, decode and so on."},
+		{"phase", SpoolU32, "Text: train, evaluate, prefill, decode and so on."},
+		{"global_step", SpoolU32, "At the end: the trainer's own count of steps, plus one; 0 when not known."},
 	}}
 }
 

@@ -182,7 +182,8 @@ type SpoolStep struct {
 	DroppedCount uint64 // At the end: records lost because the spool was full or the write failed.
 	TokenCount   uint64 // At the end: tokens, plus one; 0 when not known.
 	RequestCount uint32 // At the end: requests, plus one; 0 when not known.
-	Phase        uint32 // Text: train, prefill, decode and so on.
+	Phase        uint32 // Text: train, evaluate, prefill, decode and so on.
+	GlobalStep   uint32 // At the end: the trainer's own count of steps, plus one; 0 when not known.
 }
 
 // Load reads the record's fields.
@@ -196,6 +197,7 @@ func (r *SpoolStep) Load(b []byte) {
 	r.TokenCount = binary.LittleEndian.Uint64(b[40:])
 	r.RequestCount = binary.LittleEndian.Uint32(b[48:])
 	r.Phase = binary.LittleEndian.Uint32(b[52:])
+	r.GlobalStep = binary.LittleEndian.Uint32(b[56:])
 }
 
 // Store writes the record's fields, but not the commit word.
@@ -209,6 +211,7 @@ func (r *SpoolStep) Store(b []byte) {
 	binary.LittleEndian.PutUint64(b[40:], r.TokenCount)
 	binary.LittleEndian.PutUint32(b[48:], r.RequestCount)
 	binary.LittleEndian.PutUint32(b[52:], r.Phase)
+	binary.LittleEndian.PutUint32(b[56:], r.GlobalStep)
 }
 
 // SpoolMemory is a record of the spool. Memory counters, at the end of a step or after a module.

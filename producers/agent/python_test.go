@@ -40,6 +40,9 @@ func TestWhatTheCollectorWritesIsWhatTheAgentReads(t *testing.T) {
 		if s.OpCount != modules+1 || s.Phase != "train" || s.BeginTimeNs == nil || s.EndTimeNs == nil {
 			t.Errorf("step %+v", s)
 		}
+		if s.GlobalStep == nil || *s.GlobalStep != 1000+uint64(s.Step) {
+			t.Errorf("step %d has the trainer's step %v", s.Step, s.GlobalStep)
+		}
 	}
 	for i, r := range rows[schemas.TensorRow](l) {
 		if i%2 == 1 {

@@ -177,6 +177,10 @@ func (t *translator) end(r *schemas.SpoolStep) error {
 		requests := r.RequestCount - 1
 		row.RequestCount = &requests
 	}
+	if r.GlobalStep > 0 {
+		global := uint64(r.GlobalStep - 1)
+		row.GlobalStep = &global
+	}
 	step := t.Step
 	switch {
 	case t.Adrift:

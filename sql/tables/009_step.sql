@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS tap_store.step
     `begin_time_ns` Nullable(Int64) COMMENT 'Begin by the rank''s clock; null when the source does not say.' CODEC(ZSTD(1)),
     `end_time_ns` Nullable(Int64) COMMENT 'End by the rank''s clock; null when the step never ended or the source does not say.' CODEC(ZSTD(1)),
     `program_id` UInt64 COMMENT 'The ordered ops of the step (program); 0 when the step never named them.' CODEC(ZSTD(1)),
-    `phase` String COMMENT 'prefill, decode, train and so on; empty when not known.' CODEC(ZSTD(1)),
+    `phase` String COMMENT 'train, evaluate, prefill, decode and so on; empty when not known.' CODEC(ZSTD(1)),
     `op_count` UInt64 COMMENT 'Ops that the rank observed and published.' CODEC(T64, ZSTD(1)),
     `tensor_count` UInt64 COMMENT 'Rows of tensor that the rank published for this step.' CODEC(T64, ZSTD(1)),
     `dropped_count` UInt64 COMMENT 'Ops or rows that were lost before publishing.' CODEC(T64, ZSTD(1)),
@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS tap_store.step
     `request_count` Nullable(UInt32) COMMENT 'Requests in the step; null outside of inference.' CODEC(ZSTD(1)),
     `token_count` Nullable(UInt64) COMMENT 'Tokens in the step; null when not known.' CODEC(ZSTD(1)),
     `complete` UInt8 COMMENT '1 when the source was read to its end, 0 when the step was cut short.' CODEC(ZSTD(1)),
+    `global_step` Nullable(UInt64) COMMENT 'Optimizer steps that the trainer itself has counted before this one; null when no trainer says.' CODEC(ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = MergeTree

@@ -22,7 +22,8 @@ SELECT
     s.drop_reason AS drop_reason,
     s.request_count AS request_count,
     s.token_count AS token_count,
-    s.complete AS complete
+    s.complete AS complete,
+    s.global_step AS global_step
 FROM (
     SELECT
         run_id,
@@ -42,7 +43,8 @@ FROM (
         drop_reason,
         request_count,
         token_count,
-        complete
+        complete,
+        global_step
     FROM tap_store.step
     ORDER BY
         run_id,

@@ -27,7 +27,7 @@ def tensor(spool: Spool, site: int, shape: int, seq: int, value: float) -> None:
 def step(spool: Spool, number: int, modules: int) -> None:
     """One step: modules in a root, each with a tensor and a literal."""
     spool.step(number)
-    spool.write(layout.STEP_KIND, layout.STEP, number, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
+    spool.write(layout.STEP_KIND, layout.STEP, number, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0, 0)
     shape = spool.define("layout", {"kind": "tensor", "dtype": "torch.float32", "shape": [], "requires_grad": None, "count": 1})
     half = spool.define("layout", {"kind": "float", "literal": "0.5"})
     root = spool.define("op", {"name": "Module.model.Model.forward.0"})
@@ -39,7 +39,7 @@ def step(spool: Spool, number: int, modules: int) -> None:
         tensor(spool, spool.define("site", {"op": op, "role": "output", "path": "0"}), shape, i + 2, number + i / 1024)
         spool.literal(spool.define("site", {"op": op, "role": "input", "path": "1"}), half, i + 2)
     spool.op(root, 0, 1, 0, 0, layout.OP_ENDS)
-    ends = (number, layout.STEP_ENDS, time.time_ns(), modules + 1, 2 * modules, 0, 0, 0, spool.text("train"))
+    ends = (number, layout.STEP_ENDS, time.time_ns(), modules + 1, 2 * modules, 0, 0, 0, spool.text("train"), 1001 + number)
     spool.write(layout.STEP_KIND, layout.STEP, *ends)
     spool.settle()
 

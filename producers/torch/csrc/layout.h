@@ -123,8 +123,8 @@ typedef struct {
   uint64_t dropped_count; /* At the end: records lost because the spool was full or the write failed. */
   uint64_t token_count; /* At the end: tokens, plus one; 0 when not known. */
   uint32_t request_count; /* At the end: requests, plus one; 0 when not known. */
-  uint32_t phase; /* Text: train, prefill, decode and so on. */
-  uint8_t reserved[4];
+  uint32_t phase; /* Text: train, evaluate, prefill, decode and so on. */
+  uint32_t global_step; /* At the end: the trainer's own count of steps, plus one; 0 when not known. */
   uint32_t commit; /* written last, with release order */
 } tap_step;
 

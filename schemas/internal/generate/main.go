@@ -54,12 +54,14 @@ func run(root string) error {
 	return nil
 }
 
-// migration is the number of a table's file. Files are applied in this order and never renamed. One number belongs
-// to a table written by hand.
+// migration is the number of a table's file. Files are applied in this order and never renamed. Two numbers belong
+// to files written by hand.
 func migration(table int) int {
-	const trend = 18
-	if table+1 >= trend {
-		return table + 2
+	number := table + 1
+	for _, byHand := range []int{18, 33} {
+		if number >= byHand {
+			number++
+		}
 	}
-	return table + 1
+	return number
 }

@@ -101,7 +101,7 @@ class Process:
             self._spool.step(step)
             if self._aten:
                 self._aten.begin_step()
-            self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0)
+            self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0, 0)
 
     def end_step(self, facts: Facts) -> None:
         """The step under way is over, whatever of it cannot be written."""
@@ -130,8 +130,9 @@ class Process:
             self.unseen.count(unseen.UNDEFINED, kind, count)
         self._write_unseen()
         phase = spool.text(facts.phase)
-        served = [0 if count is None else count + 1 for count in (facts.tokens, facts.requests)]
-        spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *counts, *served, phase)
+        tokens, requests, of_trainer = (0 if count is None else count + 1 for count in (facts.tokens, facts.requests, facts.global_step))
+        ended = (*counts, tokens, requests, phase, of_trainer)
+        spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *ended)
         spool.settle()
         self.step = -1
 

@@ -36,6 +36,7 @@ class Facts:
     tokens: int | None = None
     requests: int | None = None
     served: tuple[Request, ...] = ()
+    global_step: int | None = None  # the trainer's own count of optimizer steps before this one
 
     @property
     def request_ids(self) -> tuple[str, ...]:
@@ -52,7 +53,8 @@ class Boundaries:
     A forward without gradients in evaluation mode, of a model that trained in the step, evaluates, which is a phase and no
     part of the step; in the mode that the model has in the step it is that of a teacher, which may also come first.
     A batch that raises, forward or backward, is given up. Without an optimizer a step ends where a model that was called in it is
-    called again. After an explicit step() nothing is decided here any more.
+    called again. After an explicit step() nothing is decided here any more,
+    but where a trainer says so for its own steps only.
     """
 
     def __init__(self, roots: Roots, guard: Guard, odd: Callable[[str], object]) -> None:
@@ -81,9 +83,9 @@ class Boundaries:
         for watch in self._watches:
             watch.install()
 
-    def explicit(self) -> None:
-        """The application says itself where steps end."""
-        self._explicit = True
+    def explicit(self, explicit: bool = True) -> None:
+        """Whether the application says itself where steps end, from here on."""
+        self._explicit = explicit
 
     def more_models(self) -> None:
         """There are further models, which may have optimizers of their own."""

@@ -96,7 +96,7 @@ DIGEST_DIGEST_KIND: Final = 8  # As tensor.digest_kind.
 
 # A step begins or ends. Records between the two are of that step.
 STEP_KIND: Final = 6
-STEP: Final = struct.Struct("<IIqQQQQII")
+STEP: Final = struct.Struct("<IIqQQQQIII")
 STEP_STEP: Final = 0  # Step of the rank.
 STEP_EVENT: Final = 4  # 1 begins, 2 ends.
 STEP_TIME_NS: Final = 8  # UTC, by the process's clock.
@@ -105,7 +105,8 @@ STEP_TENSOR_COUNT: Final = 24  # At the end: tensor records written.
 STEP_DROPPED_COUNT: Final = 32  # At the end: records lost because the spool was full or the write failed.
 STEP_TOKEN_COUNT: Final = 40  # At the end: tokens, plus one; 0 when not known.
 STEP_REQUEST_COUNT: Final = 48  # At the end: requests, plus one; 0 when not known.
-STEP_PHASE: Final = 52  # Text: train, prefill, decode and so on.
+STEP_PHASE: Final = 52  # Text: train, evaluate, prefill, decode and so on.
+STEP_GLOBAL_STEP: Final = 56  # At the end: the trainer's own count of steps, plus one; 0 when not known.
 
 # Memory counters, at the end of a step or after a module.
 MEMORY_KIND: Final = 7
