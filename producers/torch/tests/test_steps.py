@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 import tensortap
-from tensortap import steps, unseen
+from tensortap._record import unseen
+from tensortap._session import step_boundaries as steps
 from tests.reading import Spooled, Step, Value, only
 
 GIVEN = torch.ones(2, 4)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tensortap.api import __version__, tap
 
 if TYPE_CHECKING:
+    from tensortap import huggingface as huggingface
+    from tensortap import lightning as lightning
     from tensortap.api import PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings
 else:
     from tensortap.api import __getattr__  # gives those of __all__ that are not here yet

@@ -45,10 +45,14 @@ if not TYPE_CHECKING:
         "TapSettings": "tensortap._config.tap_settings",
     }
 
+    _TRAINERS: Final = ("huggingface", "lightning")  # whose packages need not be there
+
     def __getattr__(name: str) -> Any:
         """Import what is asked for. Type checkers have all names from above, and so find those that are misspelt."""
         from importlib import import_module
 
+        if name in _TRAINERS:
+            return import_module(f"tensortap.{name}")
         if name not in _PLACES:
             raise AttributeError(f"module tensortap has no attribute {name}")
         return getattr(import_module(_PLACES[name]), name)

@@ -55,6 +55,8 @@ class Session:
         self._step, self._under_way = 0, False
         self._on, self._closed = automatic, not settings.enabled
         self._automatic = automatic
+        self._global_step: int | None = None  # of a trainer that says it
+        self._of_trainer: int | None = None  # as the step under way began
         self._owner = 0  # the thread whose forwards make steps
         self._forwards_begin = forwards_begin
         self._before = self._guard.hook("before a root", self._forward_begins)
@@ -76,6 +78,14 @@ class Session:
     def step(self) -> None:
         """The step under way ends here. The next begins at start, or at the next forward."""
         self._safely("step", self._end_explicitly)
+
+    def trainer_begins(self, global_step: int, phase: str = "") -> None:
+        """A trainer begins a step of its own, which holds all until trainer_ends: after so many optimizer steps, maybe of a phase."""
+        self._safely("a trainer's step", self._turn, global_step, phase, True)
+
+    def trainer_ends(self, global_step: int) -> None:
+        """The trainer's step is over, after so many optimizer steps. What is called before its next one is as without a trainer."""
+        self._safely("a trainer's step", self._turn, global_step, "", False)
 
     def save(self, value: object, name: str, gradient: bool = True) -> None:
         """Record a value under a name, in the step under way or a new one, and the gradients of its tensors when they come."""
@@ -198,6 +208,19 @@ class Session:
         self._end()
         self._step += 1
 
+    def _turn(self, global_step: int, phase: str, begins: bool) -> None:
+        if self._closed:
+            return
+        self._boundaries.explicit(begins)
+        if self._under_way:
+            self._end()
+            self._step += 1
+        self._global_step = global_step
+        self.facts = Facts(phase=phase)
+        if begins and self._on:
+            self._owner = threading.get_ident()
+            self._begin()
+
     def _close(self) -> None:
         atexit.unregister(self._program_ends)
         if self._closed:
@@ -255,7 +278,7 @@ class Session:
         process = self._process or self._make()
         if process is None:
             return
-        self._under_way = True
+        self._under_way, self._of_trainer = True, self._global_step
         self._boundaries.begun()
         wanted = self._filter.wants_step(self._step)
         asked = process.control.next_step(self._step, self.facts)
@@ -283,7 +306,8 @@ class Session:
         if process and process.step >= 0:
             process.recorder.live = False
             facts, self.facts = self.facts, Facts()
-            self._safely("end of a step", process.end_step, replace(facts, phase=facts.phase or self._boundaries.phase()))
+            facts = replace(facts, phase=facts.phase or self._boundaries.phase(), global_step=self._of_trainer)
+            self._safely("end of a step", process.end_step, facts)
             self._tell_unmatched()
         self.facts = Facts()
 
