@@ -12,8 +12,11 @@ import tensortap
 
 ROOT = Path(tensortap.__file__).parent
 # Each may import those before it.
-ORDER = ("_torch_compat", "_health", "_spool", "_config", "_stats", "_record", "_hooks", "_session", "integrations", "huggingface", "lightning", "api", "__init__")
-ALONE = ("_torch_compat", "api", "__init__")  # modules, no packages
+ORDER = (
+    *("_torch_compat", "_health", "_spool", "_config", "_stats", "_record", "_hooks", "_session", "integrations"),
+    *("huggingface", "lightning", "api", "__init__"),
+)
+ALONE = ("_torch_compat", "huggingface", "lightning", "api", "__init__")  # modules, no packages
 
 
 def _modules() -> dict[str, ast.Module]:
