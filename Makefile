@@ -54,8 +54,11 @@ install: build engine ## copy the program to PREFIX/bin, ~/.local/bin if not giv
 .PHONY: test
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
 	go test -timeout 40m ./...
+	$(MAKE) -j2 --output-sync=target test-race test-torch
+
+.PHONY: test-race
+test-race: engine kernel ## where things happen at once, under the race detector
 	go test -race -timeout 30m $(RACED)
-	$(MAKE) test-torch
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the whole tree
