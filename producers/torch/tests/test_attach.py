@@ -130,7 +130,7 @@ def test_nothing_is_left_on_models_when_their_taps_end(finder: plain.Finder, ask
 def test_looking_for_models_warns_of_nothing_when_one_is_compiled(finder: plain.Finder) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plain.Finder().stop()  # as each process does at its start, after the user's own filters
+        generic.Finder().stop()  # as each process does at its start, after the user's own filters
         compiled = torch.compile(nn.Linear(4, 4), backend="eager")
         assert compiled(torch.ones(1, 4)).shape == (1, 4)
 

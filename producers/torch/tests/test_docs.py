@@ -51,7 +51,7 @@ def test_the_shown_code_runs(tmp_path: Path) -> None:
     script = tmp_path / "shown.py"
     script.write_text("\n".join(blocks))
     environment = {**os.environ, "TENSORTAP_SPOOL": str(tmp_path / "spool"), "PYTHONPATH": str(PAGE.parents[1] / "producers" / "torch" / "src")}
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     spooled = b"".join(path.read_bytes() for path in (tmp_path / "spool").glob("*/definitions"))
     for name in (b'"first"', b'"dump_problem"', b"Module.2.Linear.forward.0", b"activation.0.debug"):
