@@ -115,7 +115,7 @@ def test_an_engine_says_what_a_step_is(asked: Path) -> None:
 
 
 @torch.no_grad()
-def test_nothing_is_left_on_models_when_their_taps_end(finder: plain.Finder, asked: Path) -> None:
+def test_nothing_is_left_on_models_when_their_taps_end(finder: generic.Finder, asked: Path) -> None:
     served = Served(whole := Whole(), None)
     served.close()
     holder = nn.ModuleDict({"base": Whole()})
@@ -127,7 +127,7 @@ def test_nothing_is_left_on_models_when_their_taps_end(finder: plain.Finder, ask
     assert left == []
 
 
-def test_looking_for_models_warns_of_nothing_when_one_is_compiled(finder: plain.Finder) -> None:
+def test_looking_for_models_warns_of_nothing_when_one_is_compiled(finder: generic.Finder) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         generic.Finder().stop()  # as each process does at its start, after the user's own filters
