@@ -30,6 +30,7 @@ func startLiving(tb testing.TB, u *program.Up, name string) *livingRun {
 	cmd := torch.Training(tb, filepath.Join(u.Data, "spool"), "--ranks", "2", "--steps", "1000000", "--pause", "0.02", "--run", name)
 	var said testbed.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Env = append(cmd.Environ(), "TENSORTAP_SIGNAL=USR1")
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

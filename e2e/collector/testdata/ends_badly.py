@@ -12,12 +12,14 @@ optimizer = torch.optim.SGD(model.parameters(), lr=float(os.environ["RATE"]))
 
 
 def training_step(batch: torch.Tensor) -> None:
+    model.train()
     model(batch).square().mean().backward()
     optimizer.step()
     optimizer.zero_grad()
 
 
 def validation_step(batch: torch.Tensor) -> None:
+    model.eval()
     with torch.no_grad():
         model(batch)
 
