@@ -93,7 +93,7 @@ func TestAnAgentThatIsStoppedAnywhereMakesTheSameMessagesAgain(t *testing.T) {
 	}()
 	gone := empty(t, root)
 	starts := 0
-	for deadline := time.Now().Add(2 * time.Minute); !written.Load() || !gone(); starts++ {
+	for deadline := time.Now().Add(20 * time.Minute); !written.Load() || !gone(); starts++ {
 		if time.Now().After(deadline) {
 			t.Fatalf("not done after %d starts", starts)
 		}
