@@ -50,7 +50,7 @@ func Unpack(base string) (string, error) {
 	return "", fmt.Errorf("unpack the collector into %s: %w", target, errors.Join(err, left))
 }
 
-// unpack writes the files; those of boot come first on the path and lie beside the package.
+// unpack writes the files. The files of boot lie beside the package.
 func unpack(target string) error {
 	return walk(func(path string, content []byte) error {
 		for _, folder := range []string{"boot", "src"} {

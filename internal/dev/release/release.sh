@@ -25,7 +25,7 @@ if tag=$(git describe --tags --exact-match 2>/dev/null) && [ "$tag" != "v$number
 	exit 1
 fi
 
-# pack FOLDER NAME: the archive of FOLDER/NAME, as a function of what is in it.
+# pack FOLDER NAME archives FOLDER/NAME. Equal content gives equal bytes.
 pack() {
 	tar -C "$1" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$2" | gzip -9n >"$out/$2.tar.gz"
 }

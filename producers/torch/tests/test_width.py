@@ -12,7 +12,7 @@ import pytest
 
 from tensortap._stats import built
 
-# A kernel elsewhere, as that of a wheel, is tested likewise.
+# Another kernel, as a wheel's, is tested likewise.
 KERNEL = Path(os.environ.get("TENSORTAP_KERNEL", built.KERNEL))
 ASK = f"import ctypes; print(ctypes.CDLL({str(KERNEL)!r}).tap_simd())"
 

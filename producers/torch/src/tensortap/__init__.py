@@ -11,6 +11,6 @@ if TYPE_CHECKING:
     from tensortap import lightning as lightning
     from tensortap.api import PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings
 else:
-    from tensortap.api import __getattr__  # gives those of __all__ that are not here yet
+    from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
 
 __all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]

@@ -2,59 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeGuard
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeGuard
 from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch import Tensor, nn
 
+from tensortap._hooks.function_watch import Watch
+
 _MOST_WEIGHTS: Final = 16
-
-
-class Watch:
-    """Hears of each call of a function, between install and remove: whether it returned, its arguments by position and by name."""
-
-    def __init__(self, places: Sequence[Any], name: str, heard: Callable[..., object]) -> None:
-        """The function has that name in each of the places, or is not heard of."""
-        self._places, self._name, self._heard = places, name, heard
-        self._original: Any = None
-        self._wrapped: Any = None
-
-    def install(self) -> None:
-        """Wrap the function, if this torch has it in all places."""
-        original = getattr(self._places[0], self._name, None)
-        if self._wrapped is not None or original is None or not self._all_have(original):
-            return
-
-        @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            returned = False
-            try:
-                result = original(*args, **kwargs)
-                returned = True
-                return result
-            finally:
-                if self._wrapped is not None:
-                    self._heard(returned, args, kwargs)
-
-        self._original, self._wrapped = original, call
-        self._set(call)
-
-    def remove(self) -> None:
-        """Put the original back. What was wrapped since keeps a wrap of ours that does nothing."""
-        if self._wrapped is not None and self._all_have(self._wrapped):
-            self._set(self._original)
-        self._wrapped = None
-
-    def _all_have(self, function: Any) -> bool:
-        return all(getattr(place, self._name, None) is function for place in self._places)
-
-    def _set(self, function: Any) -> None:
-        for place in self._places:
-            setattr(place, self._name, function)
 
 
 def scalers(heard: Callable[..., object]) -> Watch:

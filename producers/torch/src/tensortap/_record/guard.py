@@ -58,12 +58,12 @@ class Guard:
 
     def __init__(self, counts: unseen.Unseen, clock: Clock | None = None) -> None:
         """With a clock, the time of hooks is taken."""
-        self._unseen, self.clock = counts, clock
+        self._unseen, self._clock = counts, clock
         self._told = False
 
     def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, whose time is taken where there is a clock."""
-        return self.clock.timed(function) if self.clock else function
+        return self._clock.timed(function) if self._clock else function
 
     def hook(self, place: str, function: Callable[..., Any], *bound: object) -> Callable[..., Any]:
         """The function as a hook of the model: it raises nothing, and returns None when something goes wrong in it."""
