@@ -24,7 +24,7 @@ help: ## print the targets
 
 .PHONY: build
 build: $(KERNEL) ## build bin/tensortap, with the collector in it
-	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/tensortap
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/tensortap
 
 .PHONY: engine
 engine: $(ENGINE) ## fetch the ClickHouse engine, pinned by its hash
@@ -55,6 +55,9 @@ install: build engine ## copy the program to PREFIX/bin, ~/.local/bin if not giv
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
 	go test -timeout 40m ./...
 	$(MAKE) -j2 --output-sync=target test-race test-torch
+
+.PHONY: fetch
+fetch: engine venv venv-torch wheels neighbours ## all that tests need of the registries
 
 .PHONY: test-race
 test-race: engine kernel ## where things happen at once, under the race detector
@@ -124,7 +127,7 @@ before: $(TOOLS)/before/$(BEFORE)/bin/tensortap ## the program as it was at comm
 $(TOOLS)/before/$(BEFORE)/bin/tensortap:
 	@rm -rf $(TOOLS)/before/$(BEFORE) && mkdir -p $(TOOLS)/before/$(BEFORE)
 	git archive $(BEFORE) | tar x -C $(TOOLS)/before/$(BEFORE)
-	cd $(TOOLS)/before/$(BEFORE) && go build -trimpath -ldflags '-s -w' -o bin/tensortap ./cmd/tensortap
+	cd $(TOOLS)/before/$(BEFORE) && go build -ldflags '-s -w' -o bin/tensortap ./cmd/tensortap
 
 .PHONY: bench
 bench: build engine before ## the figures of docs/BENCHMARKS.md, beside those of the program as it was at commit BEFORE

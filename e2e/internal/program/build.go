@@ -47,7 +47,7 @@ func build() (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("wait for who builds the program: %w", err)
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "./cmd/tensortap") //nolint:noctx,gosec // outlives the test that needs it first
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "./cmd/tensortap") //nolint:noctx,gosec // outlives the test that needs it first
 	cmd.Dir = root
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, said)

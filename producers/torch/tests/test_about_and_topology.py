@@ -48,22 +48,24 @@ def test_the_rank_is_described_with_every_key_of_its_definition() -> None:
 IMPORTED = """
 import time
 before = time.time_ns()
-from tensortap._session.run_info import started_time_ns
-print(before - started_time_ns())
 began = time.process_time()
+import torch
+torch_s = time.process_time() - began
 import tensortap.integrations.msprobe
-print(time.process_time() - began)
+package_s = time.process_time() - began - torch_s
+from tensortap._session.run_info import started_time_ns
+print(before - started_time_ns(), package_s / torch_s)
 """
 
 
-def test_a_process_knows_its_start_and_imports_the_package_in_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_knows_its_start_and_imports_the_package_in_a_fraction_of_torchs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
     assert compileall.compile_dir(Path(tensortap.__file__).parent, quiet=1), "as an installed package is"
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
     said = subprocess.run([sys.executable, "-c", IMPORTED], env=environment, check=True, capture_output=True, text=True).stdout.split()
     assert 0 <= int(said[0]) < 30_000_000_000
     assert run_info.started_time_ns() < time.time_ns()
-    assert float(said[1]) < 0.05, "beyond torch"
+    assert float(said[1]) < 0.2, "of the processor time that torch takes"
 
 
 def test_the_model_is_named_by_its_configuration_else_by_its_class_without_wrappers() -> None:

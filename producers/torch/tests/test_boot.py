@@ -240,7 +240,7 @@ def test_plug_ins_of_an_installed_package_are_found(installed: Path) -> None:
 
 
 def test_starting_python_costs_little() -> None:
-    """Under 3 ms of processor time, as the least of many starts: others use the machine too."""
+    """A third of Python's own start at most, as the least of many: others use the machine too."""
 
     def spent() -> float:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -253,4 +253,4 @@ def test_starting_python_costs_little() -> None:
 
     starts = [(took(PYTHONPATH=str(BOOT), TENSORTAP_ATTACH="1"), took()) for _ in range(25)]
     watched, plain = (min(times) for times in zip(*starts, strict=True))
-    assert watched - plain < 0.003
+    assert watched < plain * 4 / 3

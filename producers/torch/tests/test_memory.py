@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,12 +26,21 @@ def test_the_resident_set_grows_by_what_is_allocated() -> None:
     assert kept[0] == 1
 
 
-def test_a_reading_of_the_host_is_cheap() -> None:
+def seconds_of(read: Callable[[], object]) -> float:
+    """Of the processor, for a thousand: the least of five, since others use the machine too."""
+
+    def once() -> float:
+        before = time.process_time()
+        for _ in range(1000):
+            read()
+        return time.process_time() - before
+
+    return min(once() for _ in range(5))
+
+
+def test_a_reading_of_the_host_costs_less_than_a_file_opened_and_read() -> None:
     reader = Reader()
-    before = time.process_time()
-    for _ in range(1000):
-        reader.after_module()
-    assert (time.process_time() - before) / 1000 < 50e-6
+    assert seconds_of(reader.after_module) < seconds_of(Path("/proc/self/status").read_text)
     reader.close()
 
 
