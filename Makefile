@@ -9,7 +9,7 @@ ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
 KERNEL  := producers/torch/src/tensortap/_stats/statistics.so
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Packages in which things happen at once: the race detector looks at these. internal/dev/corpus is left out, whose cases ask the engine for minutes.
+# Packages in which things happen at once: their tests run under the race detector, and only so. internal/dev/corpus is left out, whose cases ask the engine for minutes.
 RACED   := ./pipelines/... ./consumers/... ./producers/agent/... ./internal/embedded/... ./internal/system/... ./analysis/compare/... ./analysis/judging/... ./analysis/pair ./analysis/rows/... ./analysis/watch/...
 DUMPS   := producers/msprobe/testdata/dumps
 
@@ -53,7 +53,7 @@ install: build engine ## copy the program to PREFIX/bin, ~/.local/bin if not giv
 
 .PHONY: test
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
-	go test -timeout 40m ./...
+	go test -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
 	$(MAKE) -j2 --output-sync=target test-race test-torch
 
 .PHONY: fetch
