@@ -48,7 +48,9 @@ Exit status: 0 all is whole, or was healed; 1 something is lost or damaged; 2 an
 }
 
 func (a *app) heal(ctx context.Context, client *system.Client) error {
+	reading := a.progressIn("stream, tables and archive", false)
 	result, err := client.Heal(ctx)
+	reading.finish()
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,9 @@ func (a *app) heal(ctx context.Context, client *system.Client) error {
 }
 
 func (a *app) verify(ctx context.Context, client *system.Client) error {
+	reading := a.progressIn("stream, tables and archive", false)
 	v, err := client.Verify(ctx)
+	reading.finish()
 	if err != nil {
 		return err
 	}
