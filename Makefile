@@ -9,8 +9,11 @@ ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
 KERNEL  := producers/torch/src/tensortap/_stats/statistics.so
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Packages in which things happen at once: their tests run under the race detector, and only so. internal/dev/corpus is left out, whose cases ask the engine for minutes.
+# Packages in which things happen at once: their tests run under the race detector, and only so but for ON_SLOW_DISKS. internal/dev/corpus is left out, whose cases ask the engine for minutes.
 RACED   := ./pipelines/... ./consumers/... ./producers/agent/... ./internal/embedded/... ./internal/system/... ./analysis/compare/... ./analysis/judging/... ./analysis/pair ./analysis/rows/... ./analysis/watch/...
+# Tests of these packages that write to a slow disk, one thing after the other: the race detector has nothing to find there and takes ten times as long.
+SLOW_DISKS := ./producers/agent ./consumers/parquet ./internal/embedded
+ON_SLOW_DISKS := Power|FullDisk|KillsLose|StoppedAnywhere|PyarrowRead
 DUMPS   := producers/msprobe/testdata/dumps
 
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
@@ -54,6 +57,7 @@ install: build engine ## copy the program to PREFIX/bin, ~/.local/bin if not giv
 .PHONY: test
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
 	go test -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
+	go test -timeout 40m -run '$(ON_SLOW_DISKS)' $(SLOW_DISKS)
 	$(MAKE) -j2 --output-sync=target test-race test-torch
 
 .PHONY: fetch
@@ -61,7 +65,7 @@ fetch: engine venv venv-torch wheels neighbours ## all that tests need of the re
 
 .PHONY: test-race
 test-race: engine kernel ## where things happen at once, under the race detector
-	go test -race -timeout 30m $(RACED)
+	go test -race -timeout 30m -skip '$(ON_SLOW_DISKS)' $(RACED)
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the whole tree
@@ -110,7 +114,7 @@ FUZZ_MINUTES ?= 1
 .PHONY: fuzz
 fuzz: ## every decoder under random input, FUZZ_MINUTES each
 	set -e; git grep -E '^func Fuzz' -- '*_test.go' | sed -E 's/^([^:]*)\/[^\/]*:func (Fuzz[A-Za-z]*).*/\1 \2/' | while read -r folder target; do \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ_MINUTES)m ./$$folder; \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ_MINUTES)m -fuzzminimizetime 1s ./$$folder; \
 	done
 
 SEEDS ?= 1000000
