@@ -27,6 +27,28 @@ const (
 
 const gradientWord = "parameters_grad"
 
+// lossPrefix begins the names of what backward passes begin from, as Loss.0.debug: a variable of each as msProbe
+// names variables that are saved.
+const lossPrefix = "Loss."
+
+// savedSuffix ends the names of variables that were saved.
+const savedSuffix = ".debug"
+
+// NamesALoss says whether an op is what a backward pass began from.
+func NamesALoss(name string) bool {
+	return strings.HasPrefix(name, lossPrefix) && strings.HasSuffix(name, savedSuffix)
+}
+
+// NamesSettings says whether an op has the settings of an optimizer, as Optimizer.SGD.settings.0.
+func NamesSettings(name string) bool {
+	rest, call := cutCall(name)
+	return call >= 0 && strings.HasPrefix(rest, "Optimizer.") && strings.HasSuffix(rest, ".settings")
+}
+
+// ComputesNothing says whether an op is none that the program ran, but something of it that was written down: a
+// variable that was saved, a loss, settings of an optimizer.
+func ComputesNothing(name string) bool { return strings.HasSuffix(name, savedSuffix) || NamesSettings(name) }
+
 // NamesAnOp says whether the name follows one of msProbe's patterns.
 func NamesAnOp(name string) bool {
 	n := ParseOpName(name)
@@ -45,8 +67,8 @@ func ParseOpName(name string) OpRow {
 		r.Level, r.Prefix, r.Phase = LevelOptimizer, prefix, PhaseOptimizer
 		r.ClassOrAPI, r.CallIndex = cutCall(strings.TrimPrefix(strings.TrimPrefix(name, prefix), "."))
 		r.ClassOrAPI = orText(r.ClassOrAPI, prefix)
-	case strings.HasSuffix(name, ".debug"):
-		r.saved(strings.TrimSuffix(name, ".debug"))
+	case strings.HasSuffix(name, savedSuffix):
+		r.saved(strings.TrimSuffix(name, savedSuffix))
 	default:
 		r.api(prefix, level)
 	}

@@ -25,6 +25,8 @@ func TestParseOpNameKnowsEveryPattern(t *testing.T) {
 		"Optimizer.SGD.step.0":                                {Level: LevelOptimizer, Prefix: "Optimizer", ModulePath: "", LayerIndex: -1, ClassOrAPI: "SGD.step", CallIndex: 0, Phase: PhaseOptimizer},
 		"clip_grad":                                           {Level: LevelOptimizer, Prefix: "clip_grad", ModulePath: "", LayerIndex: -1, ClassOrAPI: "clip_grad", CallIndex: -1, Phase: PhaseOptimizer},
 		"loss.0.debug":                                        {Level: LevelOther, Prefix: "", ModulePath: "", LayerIndex: -1, ClassOrAPI: "loss", CallIndex: 0, Phase: PhaseNone},
+		"Loss.1.debug":                                        {Level: LevelOther, Prefix: "", ModulePath: "", LayerIndex: -1, ClassOrAPI: "Loss", CallIndex: 1, Phase: PhaseNone},
+		"Optimizer.AdamW.settings.1":                          {Level: LevelOptimizer, Prefix: "Optimizer", ModulePath: "", LayerIndex: -1, ClassOrAPI: "AdamW.settings", CallIndex: 1, Phase: PhaseOptimizer},
 		"my.loss_grad.12.debug":                               {Level: LevelOther, Prefix: "", ModulePath: "", LayerIndex: -1, ClassOrAPI: "my.loss_grad", CallIndex: 12, Phase: PhaseGradient},
 		"Torch.add":                                           {Level: LevelAPI, Prefix: "Torch", ModulePath: "", LayerIndex: -1, ClassOrAPI: "add", CallIndex: -1, Phase: PhaseNone},
 		"Tensor.add.99999999999999999999.forward":             {Level: LevelAPI, Prefix: "Tensor", ModulePath: "", LayerIndex: -1, ClassOrAPI: "add.99999999999999999999", CallIndex: -1, Phase: PhaseForward},
@@ -37,6 +39,22 @@ func TestParseOpNameKnowsEveryPattern(t *testing.T) {
 		want.OpID, want.Name = OpID(name), name
 		if got := ParseOpName(name); got != want {
 			t.Errorf("ParseOpName(%q) =\n %+v, want\n %+v", name, got, want)
+		}
+	}
+}
+
+func TestWhatComputesNothingIsKnownByItsName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][3]bool{ // a loss, settings, nothing computed
+		"Loss.0.debug":               {true, false, true},
+		"loss.0.debug":               {false, false, true},
+		"Loss.0.forward":             {false, false, false},
+		"Optimizer.AdamW.settings.0": {false, true, true},
+		"Optimizer.AdamW.step.0":     {false, false, false},
+		"Optimizer.AdamW.settings":   {false, false, false},
+	} {
+		if got := [3]bool{NamesALoss(name), NamesSettings(name), ComputesNothing(name)}; got != want {
+			t.Errorf("of %q: %v, want %v", name, got, want)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// StandingBefore names the ops, not modules, that only one run has and that stand directly before an op of the
+// StandingBefore names the ops, not modules nor what computes nothing, that only one run has and that stand directly before an op of the
 // problem: behind the last op before it that both have. An op that only the problem has is such an op itself. The
 // alignment is that of the programs of one place.
 func StandingBefore(op uint64, alignment []schemas.AlignmentRow, definitions *rows.Definitions) []string {
@@ -47,7 +47,7 @@ func standingAlone(r *schemas.AlignmentRow, definitions *rows.Definitions) strin
 	switch {
 	case op == nil:
 		return where
-	case op.Level == "module":
+	case op.Level == "module", schemas.ComputesNothing(op.Name):
 		return ""
 	}
 	return op.Name + where

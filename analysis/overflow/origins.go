@@ -147,6 +147,8 @@ func (o *Origin) kind(site schemas.SiteRow) origin.Kind {
 		return origin.Parameter
 	case site.Role == "output" || site.Role == "parameter_gradient":
 		return origin.Computed
+	case schemas.NamesALoss(o.Op):
+		return origin.UnseenInput // else the op that returned it would be the origin
 	}
 	return origin.Data
 }

@@ -34,7 +34,7 @@ type Origin struct {
 	rows.Observation
 	Rank, Step             uint32
 	Op, Module, Role, Path string
-	Kind                   origin.Kind        // Data also for what came from another op that was not recorded
+	Kind                   origin.Kind        // UnseenInput for a loss; Data also for what else came from an op that was not recorded
 	Parameter              string             // of the calling module that has the very values
 	Layout                 *schemas.LayoutRow // never nil: the zero row where it is not known
 	UserFrame              string             // line of the user's own code from which the op was called

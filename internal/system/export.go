@@ -135,6 +135,10 @@ func (e *exporting) export(ctx context.Context, s exportedStep) error {
 	return dump.Write(msprobedump.Folder(e.request.Dir, s.step, s.rank))
 }
 
+// isBeyondMsprobe says whether msProbe has nothing like an op. Its compare pairs ops by name and place, so exports
+// leave such ops out.
+func isBeyondMsprobe(op string) bool { return schemas.NamesALoss(op) || schemas.NamesSettings(op) }
+
 // place puts a value to its op. An op that no program names follows those that one does.
 func (e *exporting) place(dump *msprobedump.Dump, placed map[uint64]int, seen map[uint64]bool, row *schemas.TensorRow) {
 	site, known := e.sites[row.SiteID]
@@ -142,6 +146,9 @@ func (e *exporting) place(dump *msprobedump.Dump, placed map[uint64]int, seen ma
 	o, named := e.ops[site.OpID]
 	if !known || !described || !named || seen[row.SiteID] {
 		e.result.Unplaced++
+		return
+	}
+	if isBeyondMsprobe(o.name) {
 		return
 	}
 	seen[row.SiteID] = true

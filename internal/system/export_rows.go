@@ -154,6 +154,9 @@ ORDER BY p.position`
 			e.result.Unplaced++
 			return nil
 		}
+		if isBeyondMsprobe(named.name) {
+			return nil
+		}
 		o.name, o.phase = named.name, named.phase
 		ops = append(ops, o)
 		return nil

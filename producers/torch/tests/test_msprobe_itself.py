@@ -35,6 +35,10 @@ def run(folder: Path, package: str, config: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def _is_beyond(op: str) -> bool:
+    return op.startswith(("Loss.", "Optimizer."))
+
+
 def theirs(folder: Path) -> Steps:
     """The roles recorded of each op, by step, as msProbe wrote them."""
     steps: Steps = {}
@@ -47,12 +51,13 @@ def theirs(folder: Path) -> Steps:
 
 
 def ours(folder: Path) -> Steps:
-    """The roles recorded of each op, by step, from the spool."""
+    """The roles recorded of each op, by step, from the spool, but for what msProbe has no op for and exports leave out."""
     steps: Steps = {}
     for step in only(folder / "spool").steps:
-        ops: dict[str, set[str]] = {name: set() for name in step.completed}
+        ops: dict[str, set[str]] = {name: set() for name in step.completed if not _is_beyond(name)}
         for value in step.values:
-            ops[value.op].add(value.role)
+            if value.op in ops:
+                ops[value.op].add(value.role)
         steps[step.number] = ops
     return {number: ops for number, ops in steps.items() if ops}
 

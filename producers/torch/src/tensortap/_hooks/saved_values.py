@@ -25,7 +25,7 @@ class Saver:
         recorder = self._recorder
         with recorder.lock:
             op = recorder.calls(name, _END).take()
-            seq = _begin(recorder, op)
+            seq = recorder.begin_always(op)
             for path, leaf in _leaves(value):
                 _write(recorder, op, seq, path, leaf)
             if gradient:
@@ -53,16 +53,8 @@ class SavedGradient:
             return
         with recorder.lock:
             if self._run != (run := backward_run()):
-                self._run, self._seq = run, _begin(recorder, self._op)
+                self._run, self._seq = run, recorder.begin_always(self._op)
             _write(recorder, self._op, self._seq, path, gradient)
-
-
-def _begin(recorder: Recorder, op: Op) -> int:
-    """Filters choose among the model's ops, not among what a user names."""
-    recorder.seq += 1
-    recorder.ops += 1
-    recorder.spool.op(op.id, 0, recorder.seq, op.stack, recorder.micro_step, 0)
-    return recorder.seq
 
 
 def _write(recorder: Recorder, op: Op, seq: int, path: str, leaf: object) -> None:

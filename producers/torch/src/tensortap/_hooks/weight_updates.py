@@ -20,9 +20,9 @@ def scalers(heard: Callable[..., object]) -> Watch:
     return Watch([torch.amp.GradScaler], "step", heard)
 
 
-def backwards(heard: Callable[..., object]) -> Watch:
+def backwards(heard: Callable[..., object], first: Callable[..., object] | None = None) -> Watch:
     """Hears of each run of autograd's engine. The name is private; PyTorch has it from 2.3 to 2.15 at least."""
-    return Watch([torch.autograd.graph, torch.autograd], "_engine_run_backward", heard)
+    return Watch([torch.autograd.graph, torch.autograd], "_engine_run_backward", heard, first=first)
 
 
 class Weights:

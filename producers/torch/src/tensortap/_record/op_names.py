@@ -17,6 +17,8 @@ from tensortap._record.call_stacks import Stacks
 from tensortap._spool.spool import Spool
 
 SiteKey = int | str | tuple[str, str]
+LOSS: Final = "Loss"  # what backward begins from; its ops end as those of saved variables, which no msProbe calls so
+_OUTSIDE: Final = ("Module.", f"{LOSS}.")  # ops of which a value that is not finite tells of a fault
 _MOST_CALLS: Final = 1 << 16  # of one API in a step, whose ops are kept
 _MOST_PLACES: Final = 1 << 16  # in code, whose operators are kept
 _MOST_CALLERS: Final = 16  # of models, whose ops have stacks of their own
@@ -134,7 +136,7 @@ class Names:
         number = self._spool.define("site", {"op": op.id, "role": role, "path": path})
         if number:
             op.sites[key] = number
-            if not op.name.startswith("Module."):
+            if not op.name.startswith(_OUTSIDE):
                 self.inside.add(number)
         return number
 

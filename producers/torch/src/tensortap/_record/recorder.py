@@ -101,6 +101,13 @@ class Recorder:
             self.spool.dropped += 1
         return seq
 
+    def begin_always(self, op: Op) -> int:
+        """An op that is none of the model's begins: a loss, or what a user names. Filters choose among the model's. Its seq."""
+        self.seq += 1
+        self.ops += 1
+        self.spool.op(op.id, 0, self.seq, op.stack, self.micro_step, 0)
+        return self.seq
+
     def widen(self, scope: Iterable[str], records: str | None) -> None:
         """Record all within these modules, too; as the filter says."""
         self.filter.widen(scope, records)

@@ -18,6 +18,7 @@ from tensortap._health.heartbeat import Heartbeat
 from tensortap._hooks.collectives import CollectiveHooks
 from tensortap._hooks.cuda_graphs import GraphWatch
 from tensortap._hooks.function_mode import ApiMode
+from tensortap._hooks.losses import LossHooks
 from tensortap._hooks.mode_in_backward import EngineWrap
 from tensortap._hooks.mode_stacks import DISPATCHES, FUNCTIONS
 from tensortap._hooks.module_paths import ModulePaths
@@ -76,6 +77,7 @@ class Process:
         self.serving = Serving(self._spool, self.recorder.observer, counts)
         self._optimizers = OptimizerHooks(self.recorder)
         self._graphs = GraphWatch(self.unseen)
+        self._losses = LossHooks(self.recorder)
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
         self._heartbeat.start()
         self._installed = False
@@ -196,6 +198,7 @@ class Process:
         if self._modules and self._mode:
             self._optimizers.install()
         self._graphs.install()
+        self._losses.install()
         with self.recorder.lock:
             self._installed = True
             self._compiled = compiled(self._roots)
@@ -232,6 +235,7 @@ class Process:
         if self._mode and self._engine:
             FUNCTIONS.leave(self._mode)
             self._engine.remove()
+        self._losses.remove()  # below the engine's wrap
         if self._aten:
             DISPATCHES.leave(self._aten)
         self._collectives.remove()

@@ -1,0 +1,51 @@
+"""The tensors that a backward pass begins from, at every level: functions that no module calls may have made them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from torch import Tensor
+
+from tensortap._hooks.weight_updates import backwards
+from tensortap._record.argument_trees import INPUT
+from tensortap._record.op_names import LOSS
+from tensortap._record.recorder import Recorder, backward_run
+
+_END: Final = ".debug"
+_OUTSIDE: Final = -1  # of any run of autograd's engine
+
+
+class LossHooks:
+    """Records what Tensor.backward and torch.autograd.backward are given, scaled or not, before they run.
+
+    torch.autograd.grad is passed over: it returns gradients to the program, as for a penalty, and accumulates none. So
+    are backwards within a backward, by which checkpointing goes on with gradients that were computed before.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._watch = backwards(_nothing, recorder.guard.hook("a loss", self._begins))
+
+    def install(self) -> None:
+        """Hear of backwards."""
+        if self._recorder.settings.task != "structure":
+            self._watch.install()
+
+    def remove(self) -> None:
+        """Undo it."""
+        self._watch.remove()
+
+    def _begins(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        recorder = self._recorder
+        if not recorder.live or not kwargs.get("accumulate_grad") or backward_run() != _OUTSIDE:
+            return
+        losses = [root for root in args[0] if isinstance(root, Tensor)]  # others are edges of a graph
+        if not losses:
+            return
+        with recorder.lock:
+            op = recorder.calls(LOSS, _END).take()
+            recorder.walker.positional(op, recorder.begin_always(op), INPUT, losses)
+
+
+def _nothing(returned: bool, args: object, kwargs: object) -> None:
+    """How a backward ends is none of a loss's business."""
