@@ -18,6 +18,7 @@ from torch import Tensor
 from tensortap._record import unseen
 from tensortap._record.op_names import Names, Op
 from tensortap._record.tensor_rows import Sees
+from tensortap._spool import records
 from tensortap._spool.spool import Spool
 
 INPUT: Final = "input"
@@ -83,6 +84,19 @@ class Walker:
         else:
             self._nested(op, seq, role, path, value)
 
+    def number(self, op: Op, seq: int, role: str, path: str, value: float) -> None:
+        """A number that may be another in each step: its row has it, as a layout of each would be one more definition."""
+        site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
+        described = ("other", "float", "")
+        known = self._literals.get((str, described)) or self._keep((str, described), *described, count=1)
+        spool = self._spool
+        address = spool.reserve()
+        if not address or not site or not known:
+            spool.dropped += bool(address)
+            return
+        name = records.Name(site, known, seq, 0, spool.place)
+        spool.advance(records.measured(address, name, records.of_number(value), None, None))
+
     def _nested(self, op: Op, seq: int, role: str, path: str, value: Any) -> None:
         replaced = self._replaced(value) if role in _GIVEN else None
         if replaced is None:
@@ -137,7 +151,7 @@ class Walker:
     def _define(self, key: tuple[type, object], value: object) -> int:
         return self._keep(key, *describe(value))
 
-    def _keep(self, key: tuple[type, object], kind: str, dtype: str, literal: str) -> int:
+    def _keep(self, key: tuple[type, object], kind: str, dtype: str, literal: str, *, count: int = 0) -> int:
         number = self._spool.define(
             "layout",
             {
@@ -149,7 +163,7 @@ class Walker:
                 "requires_grad": None,
                 "placement": "",
                 "literal": literal,
-                "count": 0,
+                "count": count,
             },
         )
         if number:

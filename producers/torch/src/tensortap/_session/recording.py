@@ -23,6 +23,7 @@ from tensortap._hooks.mode_in_backward import EngineWrap
 from tensortap._hooks.mode_stacks import DISPATCHES, FUNCTIONS
 from tensortap._hooks.module_paths import ModulePaths
 from tensortap._hooks.modules import ModuleHooks
+from tensortap._hooks.optimizer_settings import OptimizerSettings
 from tensortap._hooks.optimizers import OptimizerHooks
 from tensortap._hooks.saved_values import Saver
 from tensortap._record import shape_log, unseen
@@ -76,6 +77,7 @@ class Process:
         self._detail_left = settings.detail_steps
         self.serving = Serving(self._spool, self.recorder.observer, counts)
         self._optimizers = OptimizerHooks(self.recorder)
+        self._optimizer_settings = OptimizerSettings(self.recorder)
         self._graphs = GraphWatch(self.unseen)
         self._losses = LossHooks(self.recorder)
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
@@ -197,6 +199,7 @@ class Process:
             return
         if self._modules and self._mode:
             self._optimizers.install()
+        self._optimizer_settings.install()
         self._graphs.install()
         self._losses.install()
         with self.recorder.lock:
@@ -229,6 +232,7 @@ class Process:
             return
         self._installed = False
         self._optimizers.remove()
+        self._optimizer_settings.remove()
         self._graphs.remove()
         if self._modules:
             self._modules.remove()

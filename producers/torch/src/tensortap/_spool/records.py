@@ -76,6 +76,15 @@ class Statistics:
         self.least, self.greatest = min(self.least, other.least), max(self.greatest, other.greatest)
 
 
+def of_number(value: float) -> Statistics:
+    """Those of one number."""
+    if math.isnan(value):
+        return Statistics(nan=1)
+    if math.isinf(value):
+        return Statistics(positive_infinity=int(value > 0), negative_infinity=int(value < 0))
+    return Statistics(finite=1, zero=int(not value), mean=value, l1=abs(value), least=value, greatest=value)
+
+
 def place_of(epoch: int, segment: int) -> int:
     """What the checksums of a segment's records begin with beside their kind."""
     return crc32(_PLACE.pack(epoch, segment)) & _CHECKSUM_MASK
