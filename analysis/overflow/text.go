@@ -15,4 +15,6 @@ func (a *Answer) Fill(said *report.Overflow) {
 	} {
 		*into = report.TableOf(record)
 	}
+	described := &a.Run.Described
+	said.Recorded = report.Recorded{Source: described.Source, Level: described.Level, Task: described.Task}
 }

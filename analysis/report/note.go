@@ -25,6 +25,7 @@ func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 	}
 	n.onlySteps()
 	n.counts()
+	n.observed()
 	n.alone()
 	n.raised()
 	n.began()
@@ -63,6 +64,12 @@ func (n *note) command(label, format string, words ...any) {
 func (n *note) incomplete() {
 	if gaps := n.Comparison.incomplete(); gaps != "" {
 		n.line("INCOMPLETE", "%s", gaps)
+	}
+}
+
+func (n *note) observed() {
+	if observed := n.Comparison.observed(); observed != "" {
+		n.line("observed", "%s", observed)
 	}
 }
 

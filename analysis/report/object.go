@@ -24,6 +24,7 @@ type Object struct {
 	Jumps          Rows             `json:"jumps"`           // where errors grow by orders of magnitude
 	Summary        Rows             `json:"summary"`         // per rank and step
 	RunDifferences Rows             `json:"run_differences"`
+	Observed       string           `json:"observed"` // what the runs' levels see and do not see; empty where it is not known
 	RawTensors     RawTensors       `json:"raw_tensors"`
 	Merged         []Merge          `json:"merged"` // runs whose ranks were merged before they were judged
 	Completeness   Rows             `json:"completeness"`
@@ -40,7 +41,7 @@ func (c *Comparison) Object(style Style) Object {
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict, StepOffset: c.StepOffset,
 		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
-		RunDifferences: Rows{c.RunDifferences}, RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
+		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
 		Failures: Rows{c.Failures}, Next: append([]string{}, c.Next(style)...),
 	}
 	if c.Verdict == Unknown {

@@ -12,6 +12,7 @@ type Overflow struct {
 	Run          string
 	Argument     string // what to write for the run in the next command
 	Asked        Asked  // what else to write there: rank and steps
+	Recorded     Recorded
 	Origins      Table  // where it began, by place, then rank
 	Summary      Table  // counts of each rank, as overflow_summary
 	Completeness Table
@@ -64,6 +65,9 @@ func (o *Overflow) WriteNote(to io.Writer, style Style) error {
 	o.answer(n)
 	n.line("looked at", "%s tensors and other arguments, %s of them measured, %s", thousands(o.Summary.Sum("row_count")),
 		thousands(o.Summary.Sum("measured_count")), plural(len(o.Summary.Rows), "rank"))
+	if observed := o.Recorded.Observed(); observed != "" {
+		n.line("observed", "%s", observed)
+	}
 	if excused := o.Summary.Sum("exception_count"); excused > 0 {
 		n.line("left out", "%s of known exceptions, such as masks and memory that nobody wrote", thousands(excused))
 	}
@@ -174,6 +178,7 @@ type OverflowObject struct {
 	UnknownBecause string           `json:"unknown_because"` // why nothing can be said; empty with other verdicts
 	Counts         map[string]int64 `json:"counts"`
 	Incomplete     string           `json:"incomplete"` // empty when nothing is missing
+	Observed       string           `json:"observed"`   // what the run's level sees and does not see; empty where it is not known
 	Origins        Rows             `json:"origins"`
 	Ranks          Rows             `json:"ranks"`
 	Completeness   Rows             `json:"completeness"`
@@ -186,7 +191,7 @@ func (o *Overflow) Object() OverflowObject {
 		counts[name] = int64(o.Summary.Sum(name + "_count")) //nolint:gosec // counts of rows
 	}
 	object := OverflowObject{
-		Verdict: o.Judge(), Run: o.Run, Counts: counts, Incomplete: few(o.Completeness.Gaps()),
+		Verdict: o.Judge(), Run: o.Run, Counts: counts, Incomplete: few(o.Completeness.Gaps()), Observed: o.Recorded.Observed(),
 		Origins: Rows{o.Origins}, Ranks: Rows{o.Summary}, Completeness: Rows{o.Completeness},
 	}
 	if object.Verdict == Unsure {

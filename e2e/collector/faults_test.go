@@ -55,11 +55,11 @@ func plantedFaults() []plantedFault {
 			l0:  origin{module: "head", op: "Module.head.Linear.parameters_grad.0", kind: "computed"},
 			mix: origin{module: "head", op: "Module.head.Linear.parameters_grad.0", kind: "computed"},
 		},
-		// At mix the optimizer's own ops are seen, a step before the weights that they make are used.
+		// What optimizers step with is told at every level, a step before the weights that they make are used.
 		{
 			name: "warm-up", modes: allModes,
-			l0:  origin{module: "embed", op: "Module.embed.Embedding.forward.0", kind: "parameter"},
-			mix: origin{module: "optimizer", op: "Tensor.mul_.0.forward", kind: "argument", literal: "1.0/0.999975", micro: 3},
+			l0:  origin{op: "Optimizer.AdamW.settings.0", kind: "argument", micro: 3},
+			mix: origin{op: "Optimizer.AdamW.settings.0", kind: "argument", micro: 3},
 		},
 		{
 			name: "shuffled", modes: "ddp", ranks: "1", step: 3,
@@ -81,15 +81,15 @@ func plantedFaults() []plantedFault {
 			l0:  origin{module: "layers.1.before", op: "Module.layers.1.before.LayerNorm.forward.0", kind: "computed"},
 			mix: origin{module: "layers.1.before", op: "Functional.layer_norm.2.forward", kind: "argument", literal: "0.001/1e-05"},
 		},
-		// The loss is of no module: at L0 its first trace is the gradient that the head is given.
+		// The loss is of no module: at L0 it is seen where backward begins from it.
 		{
 			name: "smoothing", modes: allModes,
-			l0:  origin{module: "head", op: "Module.head.Linear.backward.0", kind: unseen},
+			l0:  origin{op: "Loss.0.debug", kind: unseen},
 			mix: origin{op: "Functional.cross_entropy.0.forward", kind: "argument", literal: "0.1/0.0"},
 		},
 		{
 			name: "loss scale", modes: "micro", step: 2,
-			l0:  origin{module: "head", op: "Module.head.Linear.backward.2", kind: unseen, micro: 2},
+			l0:  origin{op: "Loss.2.debug", kind: unseen, micro: 2},
 			mix: origin{op: "Tensor.__truediv__.2.forward", kind: "argument", literal: "2.0/4", micro: 2},
 		},
 		{
@@ -103,14 +103,6 @@ func plantedFaults() []plantedFault {
 			mix: origin{module: "layers.1.feed.down", op: "Module.layers.1.feed.down.Linear.forward.0", kind: "operation"},
 		},
 	}
-}
-
-// stepAt is the step in which a level shows the fault first.
-func (f plantedFault) stepAt(level string) int {
-	if f.name == "warm-up" && level == "L0" {
-		return 1
-	}
-	return f.step
 }
 
 // sameRuns are trained as the bench is; the second with two threads, which rounds otherwise.
@@ -223,8 +215,8 @@ func (f plantedFault) require(t *testing.T, u *program.Up, mode, level string) {
 		want.micro = 0
 	}
 	for _, got := range answer.Origins {
-		if got.Step != f.stepAt(level) {
-			t.Errorf("%s: began in step %d, want %d: %+v", what, got.Step, f.stepAt(level), got)
+		if got.Step != f.step {
+			t.Errorf("%s: began in step %d, want %d: %+v", what, got.Step, f.step, got)
 		}
 		if differs := want.differs(got); differs != "" {
 			t.Errorf("%s: the answer says %s: %+v", what, differs, got)
