@@ -47,9 +47,9 @@ func (l launching) check() error {
 	return nil
 }
 
-// variables are the settings of the collector, and whether it looks for a model itself.
+// variables are the settings of the collector, that it has an agent, and whether it looks for a model itself.
 func (l launching) variables() ([]string, error) {
-	variables := []string{"TENSORTAP_RUN=" + l.run, "TENSORTAP_SPOOL=" + l.spool}
+	variables := []string{"TENSORTAP_RUN=" + l.run, "TENSORTAP_SPOOL=" + l.spool, "TENSORTAP_SERVED=1"}
 	if !l.asMsprobe {
 		variables = append(variables, "TENSORTAP_ATTACH=1")
 	}

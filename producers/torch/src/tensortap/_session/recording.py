@@ -36,6 +36,7 @@ from tensortap._record.served_requests import Serving
 from tensortap._session import run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
 from tensortap._session.step_boundaries import Facts
+from tensortap._session.unserved import Unserved
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
 
@@ -80,6 +81,7 @@ class Process:
         self._optimizer_settings = OptimizerSettings(self.recorder)
         self._graphs = GraphWatch(self.unseen)
         self._losses = LossHooks(self.recorder)
+        self._unserved = Unserved(settings.spool, settings.segments, say)
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
         self._heartbeat.start()
         self._installed = False
@@ -188,7 +190,7 @@ class Process:
 
     def _beat(self) -> None:
         """Show that the process lives and, if somebody asks, where its threads are."""
-        self._spool.heartbeat()
+        self._unserved.beat(served=self._spool.heartbeat())
         if poke := self._spool.control.poke():
             thread_stacks.write(self._spool.folder / "stacks")
             self._spool.control.poked(poke)
@@ -248,6 +250,7 @@ class Process:
         """The application is done with this tap."""
         self.uninstall()
         self._heartbeat.stop()
+        self._unserved.end()
         with self.recorder.lock:
             self._write_unseen()
             self._spool.close()

@@ -214,10 +214,10 @@ class Spool:
         self._ring.unmap_retired()
         self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
 
-    def heartbeat(self) -> None:
-        """The process lives. May be called by any thread until close."""
+    def heartbeat(self) -> bool:
+        """The process lives. Whether an agent has looked lately. May be called by any thread until close."""
         self._store_u64(layout.HEADER_HEARTBEAT_NS, time.time_ns())
-        self._agent_looks()
+        return self._agent_looks()
 
     def close(self) -> None:
         """The process ends its spool in order; what is pending must be complete."""
