@@ -26,7 +26,10 @@ func TestWhatAProgramDoesBesideItsModelIsKnown(t *testing.T) {
 	}{
 		{[]string{"report", "run-differences", "--problem", "fast", "--bench", "slow", "--output", "csv"}, []string{"config optimizer lr,0.2,0.1\n", "config torch threads,2,1\n"}},
 		{[]string{"report", "failures", "--run", "fast", "--output", "csv"}, []string{"FileNotFoundError", "shard 7 of the data", "in next_batch"}},
-		{[]string{"compare", "fast", "slow"}, []string{"began at     step 2", "in training_step"}},
+		{[]string{"report", "optimizers", "--run", "fast", "--setting", "lr", "--output", "csv"}, []string{"0,SGD,0,0,lr,1,0.2\n"}},
+		{[]string{"compare", "fast", "slow"}, []string{
+			"began at     step 1, rank 0, op Optimizer.SGD.settings.0\n", "kwarg 0.lr: ", "in training_step", "observed     level L0 sees modules and the loss; functional ops",
+		}},
 	} {
 		out := program.Run(t, s, c.args...)
 		for _, want := range c.wants {

@@ -40,7 +40,9 @@ def test_settings_are_told_in_the_first_step_and_where_they_change(level: str, t
         for rate in (0.1, 0.1, 0.05):
             optimizer.param_groups[0]["lr"] = rate
             _train(model, optimizer)
-    first, second, third = map(_settings, reading.only(tmp_path).steps)
+    steps = reading.only(tmp_path).steps
+    first, second, third = map(_settings, steps)
+    assert "in _train" in steps[0].frames[SGD]
     assert first == {(SGD, "0.lr"): 0.1, (SGD, "0.momentum"): 0.9, (SGD, "0.weight_decay"): 0.01}
     assert second == {}
     assert third == {(SGD, "0.lr"): 0.05}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator, Mapping
+from numbers import Real
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -66,7 +68,8 @@ class OptimizerSettings:
     def _meet(self, optimizer: Optimizer) -> _Known:
         kind = type(optimizer).__name__
         number = next(self._numbers.setdefault(kind, itertools.count()))
-        known = self._known[optimizer] = _Known(self._recorder.names.named(f"Optimizer.{kind}.settings.{number}"))
+        op = self._recorder.names.make(f"Optimizer.{kind}.settings.{number}", sys._getframe(1))
+        known = self._known[optimizer] = _Known(op)
         return known
 
     def _tell(self, known: _Known, new: list[Setting]) -> None:
@@ -82,10 +85,14 @@ class OptimizerSettings:
 def _are_same(groups: list[tuple[object, ...]], last: list[tuple[object, ...]]) -> bool:
     """Whether all are what they were. A tensor may have been written in place: it is not compared here, nor waited for."""
     return len(groups) == len(last) and all(
-        not isinstance(now, Tensor) and (now is before or now == before)
+        not _has_tensor(now) and (now is before or now == before)
         for pair in zip(groups, last, strict=True)
         for now, before in zip(*pair, strict=True)
     )
+
+
+def _has_tensor(value: object) -> bool:
+    return isinstance(value, Tensor) or (isinstance(value, tuple | list) and any(isinstance(one, Tensor) for one in value))
 
 
 def _is_told(known: _Known, path: str, value: float | Tensor) -> bool:
@@ -114,5 +121,5 @@ def _number(path: str, value: object) -> Iterator[Setting]:
     if isinstance(value, Tensor):
         on_cpu = value.device.type == "cpu" and value.numel() == 1
         yield path, float(value) if on_cpu else value
-    elif isinstance(value, int | float):
+    elif isinstance(value, Real):  # numbers of numpy are such, too
         yield path, float(value)
