@@ -47,7 +47,9 @@ func NamesSettings(name string) bool {
 
 // ComputesNothing says whether an op is none that the program ran, but something of it that was written down: a
 // variable that was saved, a loss, settings of an optimizer.
-func ComputesNothing(name string) bool { return strings.HasSuffix(name, savedSuffix) || NamesSettings(name) }
+func ComputesNothing(name string) bool {
+	return strings.HasSuffix(name, savedSuffix) || NamesSettings(name)
+}
 
 // NamesAnOp says whether the name follows one of msProbe's patterns.
 func NamesAnOp(name string) bool {

@@ -4,7 +4,7 @@ import "github.com/tensortap/tensortap/schemas"
 
 // Observed says in one sentence what the level of a run sees, and what of the program it does not: of that no report can say
 // anything. Empty where it is not known.
-func (r Recorded) Observed() string {
+func (r *Recorded) Observed() string {
 	switch r.Source {
 	case schemas.SourceCollector:
 		return ofLevel(r.Level, map[string]string{

@@ -14,10 +14,10 @@ const (
 func TestAnOverflowSaysWhatIsNotObserved(t *testing.T) {
 	t.Parallel()
 	for by, want := range map[[2]string]string{
-		{"collector", "L0"}:  seenAtL0,
-		{"collector", "mix"}: seenAtMix,
-		{"msprobe", "L0"}:    "level L0 sees modules; functional ops between them and the loss are not observed",
-		{"msprobe", ""}:      "",
+		{"collector", "L0"}:   seenAtL0,
+		{"collector", "mix"}:  seenAtMix,
+		{"msprobe", "L0"}:     "level L0 sees modules; functional ops between them and the loss are not observed",
+		{"msprobe", ""}:       "",
 		{"sglang-dumper", ""}: "",
 	} {
 		recorded := Recorded{Source: by[0], Level: by[1]}

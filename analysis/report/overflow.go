@@ -13,8 +13,8 @@ type Overflow struct {
 	Argument     string // what to write for the run in the next command
 	Asked        Asked  // what else to write there: rank and steps
 	Recorded     Recorded
-	Origins      Table  // where it began, by place, then rank
-	Summary      Table  // counts of each rank, as overflow_summary
+	Origins      Table // where it began, by place, then rank
+	Summary      Table // counts of each rank, as overflow_summary
 	Completeness Table
 	Warnings     []string // what of the dumps could not be read, the first ones
 	WarningCount int
