@@ -44,7 +44,9 @@ class LossHooks:
             return
         with recorder.lock:
             op = recorder.calls(LOSS, _END).take()
-            recorder.walker.positional(op, recorder.begin_always(op), INPUT, losses)
+            seq = recorder.begin_always(op)
+            if op.id:
+                recorder.walker.positional(op, seq, INPUT, losses)
 
 
 def _nothing(returned: bool, args: object, kwargs: object) -> None:

@@ -74,7 +74,7 @@ class OptimizerSettings:
 
     def _tell(self, known: _Known, new: list[Setting]) -> None:
         seq = self._recorder.begin_always(known.op)
-        for path, value in new:
+        for path, value in new if known.op.id else ():
             if isinstance(value, Tensor):
                 self._recorder.walker.one(known.op, seq, KWARG, path, value)
             else:

@@ -58,7 +58,7 @@ class SavedGradient:
 
 
 def _write(recorder: Recorder, op: Op, seq: int, path: str, leaf: object) -> None:
-    if recorder.settings.task != "structure":
+    if op.id and recorder.settings.task != "structure":
         recorder.walker.named(op, seq, OUTPUT, {path: leaf})
 
 

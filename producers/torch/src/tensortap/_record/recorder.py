@@ -105,7 +105,10 @@ class Recorder:
         """An op that is none of the model's begins: a loss, or what a user names. Filters choose among the model's. Its seq."""
         self.seq += 1
         self.ops += 1
-        self.spool.op(op.id, 0, self.seq, op.stack, self.micro_step, 0)
+        if op.id:
+            self.spool.op(op.id, 0, self.seq, op.stack, self.micro_step, 0)
+        else:
+            self.spool.dropped += 1
         return self.seq
 
     def widen(self, scope: Iterable[str], records: str | None) -> None:
