@@ -38,8 +38,8 @@ class _Turns(torch.nn.Module):
 def test_the_default_device_may_be_set_at_any_time(tmp_path: Path, before: bool) -> None:
     if before:
         torch.set_default_device("cpu")
-    with tensortap.tap(_Turns(), run="device", level="mix", spool=tmp_path) as tap:
-        model = next(iter(tap._roots))
+    model = _Turns()
+    with tensortap.tap(model, run="device", level="mix", spool=tmp_path):
         model(torch.ones(2))
         torch.set_default_device("meta")
         assert torch.empty(1).is_meta

@@ -18,6 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
 # Neither modes nor subclasses see what runs within.
 DisableTorchFunction: Final[Callable[[], AbstractContextManager[Any]]] = torch._C.DisableTorchFunction
+# Neither modes of the dispatcher nor what subclasses make of their ops see what runs within.
+DisableTorchDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._C._DisableTorchDispatch
 # What torch.jit.trace records into in this thread; None where it does not.
 get_tracing_state: Final[Callable[[], object]] = torch._C._get_tracing_state
 # The run of autograd's engine that calls; -1 outside of one.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary, ref
 
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 from tensortap._record.model_wrappers import bare, class_name, unwrapped
 
@@ -23,13 +24,13 @@ class Part(NamedTuple):
 
 
 class Roots:
-    """Models that a tap was given. They live as long as it does; where there are several, their places begin the paths."""
+    """Models that a tap was given, which keeps none of them alive; where there are several, their places begin the paths."""
 
     def __init__(self, models: Models = ()) -> None:
-        self._models = [models] if isinstance(models, nn.Module) else list(models)
+        self._models = [ref(model) for model in ([models] if isinstance(models, nn.Module) else models)]
 
     def __iter__(self) -> Iterator[nn.Module]:
-        return iter(self._models)
+        return (model for held in self._models if (model := held()) is not None)
 
     def __len__(self) -> int:
         """How many there ever were."""
@@ -38,16 +39,18 @@ class Roots:
     def add(self, model: nn.Module) -> None:
         """A further model, or one that is here already."""
         if self.place(model) < 0:
-            self._models.append(model)
+            self._models.append(ref(model))
 
     def place(self, model: object) -> int:
         """Where the model stands among all that there ever were; -1 for none of them."""
-        return next((at for at, known in enumerate(self._models) if known is model), -1)
+        if model is None:  # nor is it one that is gone
+            return -1
+        return next((at for at, held in enumerate(self._models) if held() is model), -1)
 
     def parts(self) -> Iterator[Part]:
         """The modules below each root, each once."""
-        for at, root in enumerate(self._models):
-            for path, module in root.named_modules():
+        for at, root in enumerate(held() for held in self._models):
+            for path, module in root.named_modules() if root is not None else ():
                 if module is not root:
                     yield Part(path if len(self._models) == 1 else f"{at}.{path}", type(module).__name__, module)
 
@@ -109,6 +112,26 @@ class FoundRoots(Roots):
         if not self._found and not is_layer(model):
             return ""
         return f"{kind}.{before}" if before else kind
+
+
+def keep_with_parts(root: nn.Module) -> list[RemovableHandle]:
+    """Let the parts of a container that is never called keep it alive, since its maker may not: `tap(nn.ModuleList([first, second]))`."""
+    if type(root).forward is not nn.Module.forward:
+        return []
+    return [part.register_forward_pre_hook(_Kept(root)) for part in root.children()]
+
+
+class _Kept:
+    """A hook that does nothing but hold a model. A copy of what it is on holds none."""
+
+    def __init__(self, root: nn.Module | None) -> None:
+        self.root = root
+
+    def __call__(self, module: nn.Module, args: object) -> None:
+        """Leave the call as it is."""
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[None]]:
+        return _Kept, (None,)
 
 
 def is_layer(model: nn.Module) -> bool:

@@ -11,6 +11,7 @@ from weakref import ref
 
 from torch import Tensor
 
+from tensortap import _torch_compat
 from tensortap._record import safetensors, unseen
 from tensortap._record.tensor_rows import Observer
 from tensortap._spool import layout
@@ -94,7 +95,8 @@ class Payloads:
             return None
         path = self._root / location
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        checksum = safetensors.write(path, tensor, head)
+        with _torch_compat.DisableTorchDispatch():
+            checksum = safetensors.write(path, tensor, head)
         self._files += 1
         self._left -= size
         return self._spool.text(location), size, checksum

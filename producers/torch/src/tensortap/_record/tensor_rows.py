@@ -108,7 +108,10 @@ class Observer:
         if self.padding is None or type(tensor) is not Tensor or not tensor.dim():
             return tensor
         rows, tokens = self.padding
-        return tensor[:tokens] if tensor.shape[0] == rows else tensor
+        if tensor.shape[0] != rows:
+            return tensor
+        with _torch_compat.DisableTorchDispatch():
+            return tensor[:tokens]
 
     def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a tensor that is no plain one: of a subclass, wrapped by vmap, sparse and so on."""
@@ -203,8 +206,9 @@ class Observer:
 
 def _is_in_flight(tensor: Tensor) -> bool:
     """Whether a device may be writing into host memory: it can where that is pinned, and has not done where its stream has work."""
-    if not tensor.is_cpu or not tensor.is_pinned():
-        return False
+    with _torch_compat.DisableTorchDispatch():
+        if not tensor.is_cpu or not tensor.is_pinned():
+            return False
     return torch.cuda.is_current_stream_capturing() or not torch.cuda.current_stream().query()  # a captured stream must not be asked
 
 

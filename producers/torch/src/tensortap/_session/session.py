@@ -18,7 +18,7 @@ from tensortap._health.signals import DetailSignal
 from tensortap._record import unseen
 from tensortap._record.calls_under_way import called
 from tensortap._record.guard import Guard, unintercepted
-from tensortap._record.model_roots import FoundRoots, Models, Roots
+from tensortap._record.model_roots import FoundRoots, Models, Roots, keep_with_parts
 from tensortap._record.served_requests import Request
 from tensortap._record.own_time import Clock
 from tensortap._session import forks
@@ -249,6 +249,8 @@ class Session:
             self._process.take(root)
 
     def _listen(self, roots: list[nn.Module]) -> None:
+        for root in roots:
+            self._handles += keep_with_parts(root)
         if self._forwards_begin:
             fresh = [root for root in roots if self._before not in root._forward_pre_hooks.values()]  # a shallow copy shares them
             self._handles += [root.register_forward_pre_hook(self._before) for root in fresh]

@@ -10,6 +10,7 @@ from typing import Any, Final
 import torch
 from torch import nn
 
+from tensortap import _torch_compat
 from tensortap._hooks import weight_updates
 from tensortap._stats import kernel
 
@@ -53,7 +54,8 @@ def _settings(groups: Iterable[Mapping[str, Any]]) -> Mapping[str, object]:
 def _shown(value: object) -> object:
     """A number, text or a few of them; None for anything else. No tensor is read but one on the CPU."""
     if isinstance(value, torch.Tensor):
-        return float(value) if value.numel() == 1 and value.device.type == "cpu" else None
+        with _torch_compat.DisableTorchDispatch():
+            return float(value) if value.numel() == 1 and value.device.type == "cpu" else None
     if isinstance(value, tuple | list):
         shown = [_shown(one) for one in value]
         return shown if None not in shown else None

@@ -94,7 +94,8 @@ class Measurer:
         """Completes what is pending; for the end of a step. The sites at which a NaN or +Inf was in it, now or before."""
         if self._deferred is None:
             return frozenset()
-        self._deferred.flush()
+        with _torch_compat.DisableTorchDispatch():
+            self._deferred.flush()
         return self._deferred.overflowed
 
     def _by_kernel(self, tensor: Tensor, address: int, name: Name) -> int:
@@ -112,16 +113,20 @@ class Measurer:
             found = plain(tensor)
             if found is None:
                 return records.unsupported(address, name)
-            if found.is_cpu:
-                written = self._by_kernel(found, address, name) or self._by_kernel(found.contiguous(), address, name)
-                if written:
-                    return written
-            deferred = self._on_device() if found.is_cuda else None
-            if deferred is not None:
-                return deferred.add(found, address, name)
-            return self._by_torch(found, address, name)
+            with _torch_compat.DisableTorchDispatch():  # a mode of the program's own counts its own ops
+                return self._plain(found, address, name)
         except RuntimeError:  # from torch: what cannot be read is said to be so
             return records.unsupported(address, name)
+
+    def _plain(self, found: Tensor, address: int, name: Name) -> int:
+        if found.is_cpu:
+            written = self._by_kernel(found, address, name) or self._by_kernel(found.contiguous(), address, name)
+            if written:
+                return written
+        deferred = self._on_device() if found.is_cuda else None
+        if deferred is not None:
+            return deferred.add(found, address, name)
+        return self._by_torch(found, address, name)
 
     def _on_device(self) -> Deferred | None:
         """Measures CUDA tensors without waiting for them; None without Triton, or where msProbe's digest is wanted."""
@@ -159,13 +164,14 @@ def plain(tensor: Tensor) -> Tensor | None:
         return None
     if tensor.is_meta or tensor.is_nested or tensor.layout is not torch.strided or tensor.is_quantized:
         return None
-    if tensor._is_zerotensor():
-        return torch.zeros_like(tensor)
     if type(tensor) not in _PLAIN:
-        tensor = tensor.detach().as_subclass(Tensor)
-    if tensor.numel() and not tensor.data_ptr():
-        return None
-    return tensor.detach().resolve_conj().resolve_neg()
+        tensor = tensor.detach().as_subclass(Tensor)  # by the ways of its class, which may wait for what it stands for
+    with _torch_compat.DisableTorchDispatch():
+        if tensor._is_zerotensor():
+            return torch.zeros_like(tensor)
+        if tensor.numel() and not tensor.data_ptr():
+            return None
+        return tensor.detach().resolve_conj().resolve_neg()
 
 
 def _crc32(tensor: Tensor) -> int:
