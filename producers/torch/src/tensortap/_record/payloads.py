@@ -34,6 +34,7 @@ class Payloads:
         self._most_bytes, self._files = most_bytes, 0
         self._meant: dict[int, str] = {}  # ops by seq
         self._kept: dict[int, tuple[ref[Tensor], int, int, _File]] = {}  # of this step, while it is unchanged
+        self._forgotten = observer.forgotten
         self.step = 0
 
     def begin_step(self, step: int) -> None:
@@ -80,8 +81,11 @@ class Payloads:
 
     def _known(self, tensor: Tensor) -> _File | None:
         """The file of a tensor that was kept in this step and has not changed since."""
+        if self._forgotten != self._observer.forgotten:
+            self._forgotten = self._observer.forgotten
+            self._kept.clear()
         kept = self._kept.get(id(tensor))
-        if kept is None or tensor.is_inference():
+        if kept is None or tensor.is_inference() or not self._observer.trusts_versions():
             return None
         same, version, pointer, file = kept
         unchanged = same() is tensor and version == tensor._version and pointer == tensor.data_ptr()

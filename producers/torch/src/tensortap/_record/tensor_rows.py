@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tensortap import _torch_compat
 from tensortap._record import unseen
+from tensortap._record.custom_ops import CustomOps
 from tensortap._spool import layout, records, spool
 from tensortap._spool.records import Name
 from tensortap._spool.spool import Spool, Written
@@ -59,11 +60,22 @@ class Observer:
         self.padding: tuple[int, int] | None = None  # tensors of so many rows hold so many of tokens, in this step
         self._taken: dict[int, int] = {}
         self._devices_write = False
+        self._unwatched: CustomOps | None = None
+        self.forgotten = 0  # how often
 
     def forget(self) -> None:
         """Read every tensor anew from here on: at each step, and after code that may write without a trace."""
         self._seen.clear()
+        self.forgotten += 1
         self._devices_write = torch.cuda.is_initialized()
+
+    def trusts_versions(self) -> bool:
+        """Whether a tensor of the same version, since the last forget, has the same content."""
+        return self._unwatched is None or not self._unwatched.may_run()
+
+    def watch_custom_ops(self, are_heard: bool) -> None:
+        """Whether something calls forget where an op of others has run; else tensors are read again wherever one may have."""
+        self._unwatched = None if are_heard else CustomOps()
 
     def measure_with(self, measurer: Measurer) -> None:
         """Measure with another from here on."""
@@ -82,6 +94,7 @@ class Observer:
                 and version == tensor._version
                 and pointer == tensor.data_ptr()
                 and requires_grad is tensor.requires_grad
+                and self.trusts_versions()
             ):
                 self._spool.again(written, site, number, seq)
                 return

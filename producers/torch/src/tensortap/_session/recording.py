@@ -159,6 +159,7 @@ class Process:
         if level in ("L0", "mix") or (level == "aten" and each):
             self._modules = ModuleHooks(recorder, watch)
         self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
+        recorder.observer.watch_custom_ops(are_heard=bool(self._mode) or (level == "aten" and each))
         self._engine = EngineWrap(self._mode) if self._mode else None
         self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
 

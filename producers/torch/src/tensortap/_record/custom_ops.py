@@ -1,0 +1,33 @@
+"""Ops that others have added to torch. They may write into tensors without raising the versions by which changes are known."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import torch
+
+# Namespaces of torch, and of its libraries for images and sound, whose ops write only where versions tell. Those of its collectives do not.
+_TRUSTED: Final = frozenset(
+    ("aten", "prim", "prims", "rngprims", "debugprims", "profiler", "inductor", "quantized", "_quantized", "mkldnn", "mkl", "onednn")
+    + ("mkldnn_prepacked", "prepacked", "coor", "export", "flex_gemm", "debug_mode_ops", "_native", "torchvision", "image", "torchaudio")
+)
+
+
+class CustomOps:
+    """Whether this process has asked torch for an op of others, which it may then run at any time."""
+
+    def __init__(self) -> None:
+        self._namespaces = 0
+        self._others: list[Any] = []
+        self._asked = False
+
+    def may_run(self) -> bool:
+        """Whether one may have run since a tensor was read. Asked for each tensor that is met again, so it is quick."""
+        if self._asked:
+            return True
+        names: list[str] = torch.ops._dir
+        if len(names) != self._namespaces:
+            self._namespaces = len(names)
+            self._others = [getattr(torch.ops, name) for name in names if name not in _TRUSTED]
+        self._asked = any(namespace._dir for namespace in self._others)
+        return self._asked
