@@ -163,6 +163,9 @@ class Observer:
         if tensor.is_cuda and torch.cuda.is_current_stream_capturing():  # a kernel of ours would run at each replay, too
             self._unseen.count(unseen.CUDA_GRAPH, "capture")
             return
+        if self._spool.must_wait and not known.on_cpu:
+            self._measurer.flush()
+            self._spool.keep_what_matters()
         address = self._spool.reserve(known.on_cpu)
         if not address or not site or not known.number:
             self._spool.dropped += bool(address)

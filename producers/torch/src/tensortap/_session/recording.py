@@ -116,6 +116,7 @@ class Process:
             ending.callback(self._write_memory, None)
             if self._aten:
                 ending.callback(self._aten.end_step)
+            ending.callback(self._spool.keep_what_matters)
             ending.callback(self._complete_rows)
 
     def _complete_rows(self) -> None:

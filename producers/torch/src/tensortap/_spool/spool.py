@@ -16,9 +16,8 @@ from tensortap._spool.definitions import Definitions
 from tensortap._spool.folder import SpoolError, make_root, take_agents_room
 from tensortap._spool.records import commit_word
 from tensortap._spool.segments import Ring, Segment
+from tensortap._spool.thinned import MOST_ROWS, ROW, Aside, matters
 
-MOST_ROWS: Final = 5  # of one tensor: its own and its extensions
-ROW: Final = layout.RECORD_BYTES
 _COMMIT_WORD: Final = layout.COMMIT_OFFSET // 4
 _AGENT: Final = struct.Struct("<QI")
 _CURRENT: Final = struct.Struct("<qII")
@@ -28,8 +27,7 @@ _U64: Final = struct.Struct("<Q")
 _AGENT_AWAY_S: Final = 10.0
 _RUNNING: Final = 1
 _ENDED: Final = 2
-_NOT_FINITE: Final = struct.Struct("<QQQ")
-_OVERFLOWED: Final = struct.Struct("<QQ")  # the first two of those: NaN and +Inf
+_OVERFLOWED: Final = struct.Struct("<QQ")  # of a tensor's counts: NaN and +Inf
 
 
 Written = tuple[Segment, int, int]  # rows: the segment, where they begin in it, how many
@@ -76,8 +74,7 @@ class Spool:
         self.control = ControlPage(self._header)
         self._definitions = Definitions(self.folder / "definitions")
         self._ring = Ring(self.folder, self.epoch, segment_rows, ROW)
-        self._scratch = (ctypes.c_char * (MOST_ROWS * ROW))()
-        self._scratch_address = ctypes.addressof(self._scratch)
+        self._aside = Aside()
         self._segment: Segment | None = None
         self._at = self._end = 0  # bytes within the segment
         self._thin = False
@@ -134,26 +131,39 @@ class Spool:
         return begins
 
     def reserve(self, wait: bool = True) -> int:
-        """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped.
+        """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped, or must wait.
 
         Without wait the rows may be written until the end of the step.
         """
         if self._at + MOST_ROWS * ROW > self._end and self._room(MOST_ROWS) < 0:
             return 0
-        if self._thin:
-            return self._reserve_thin(wait)
+        if self._is_thin():
+            return self._aside.reserve(wait)
         segment = self._segment
         assert segment is not None
         return segment.address + self._at
 
     def advance(self, rows: int) -> Written | None:
-        """So many of the reserved rows are a tensor's. Where they are, until the end of the step; None when they were dropped."""
+        """So many of the reserved rows are a tensor's. Where they are, until the end of the step; None when they were dropped or wait."""
+        if self._thin:
+            content = self._aside.take(rows)
+            return None if content is None else self._keep(content)
         segment, at = self._segment, self._at
-        if segment is None or (self._thin and not self._keep_thin(rows)):
+        if segment is None:
             return None
         self._at = at + rows * ROW
         self.tensors += 1
         return segment, at, rows
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether rows that are written later find no memory until those before them are written, and keep_what_matters is called."""
+        return self._thin and self._aside.is_full
+
+    def keep_what_matters(self) -> None:
+        """Rows that were to be written later are: those of tensors with a value that is not finite are kept, others if there is room again."""
+        for content in self._aside.drain():
+            self._keep(content)
 
     def literal(self, site: int, layout_id: int, seq: int) -> None:
         """The row of an argument that is no tensor."""
@@ -284,34 +294,30 @@ class Spool:
         for at in range(self._at, self._end, ROW):
             _commit(segment, at, layout.PAD_KIND)
 
-    def _reserve_thin(self, wait: bool) -> int:
-        self._look_at_agent()
-        if self._ring.next - self._ring.first < self._limit:
-            self._thin = False
-        if not wait:
-            self.dropped += 1
-            return 0
-        ctypes.memset(self._scratch_address, 0, MOST_ROWS * ROW)
-        return self._scratch_address
+    def _is_thin(self) -> bool:
+        """Whether rows go aside first. It is asked before they do, and not while they are there."""
+        if self._thin:
+            self._look_at_agent()
+            self._thin = self._ring.next - self._ring.first >= self._limit
+        return self._thin
 
-    def _keep_thin(self, rows: int) -> bool:
-        """Move a tensor's rows from the scratch to the segment if a value is not finite."""
-        written = memoryview(self._scratch).cast("B")
-        not_finite = (
-            rows > 1
-            and written[ROW + layout.COMMIT_OFFSET] == layout.COUNTS_KIND
-            and any(_NOT_FINITE.unpack_from(written, ROW))
-        )
-        segment = self._segment
-        if not not_finite or segment is None:
+    def _keep(self, content: memoryview) -> Written | None:
+        """Move a tensor's rows into the segment, unless they are dropped."""
+        size = len(content)
+        if self._thin and not matters(content):
             self.dropped += 1
-            return False
-        at, size = self._at, rows * ROW
-        segment.bytes[at + ROW : at + size] = written[ROW:size].tobytes()
+            return None
+        at = self._at if self._at + size <= self._end else self._room(size // ROW)
+        segment = self._segment
+        if at < 0 or segment is None:
+            return None
+        segment.bytes[at + ROW : at + size] = content[ROW:].tobytes()
         _commit_again(segment, at + ROW, at + size)
-        segment.bytes[at : at + layout.COMMIT_OFFSET] = written[: layout.COMMIT_OFFSET].tobytes()
+        segment.bytes[at : at + layout.COMMIT_OFFSET] = content[: layout.COMMIT_OFFSET].tobytes()
         _commit(segment, at, layout.TENSOR_KIND)
-        return True
+        self._at = at + size
+        self.tensors += 1
+        return segment, at, size // ROW
 
     def _write_header(self) -> None:
         now = time.time_ns()
