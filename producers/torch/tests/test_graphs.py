@@ -1,7 +1,8 @@
-"""Replays of CUDA graphs are counted. Without a GPU none can be made, so PyTorch's method is called with what is none."""
+"""CUDA graphs: replays are counted, and PyTorch makes graphs of modules that are tapped. Without a GPU none can be made: what stands for one does nothing."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,62 @@ def test_within_a_capture_nothing_is_measured(tmp_path: Path, monkeypatch: pytes
     captured, usual = reading.only(tmp_path).steps
     assert captured.unseen == {("cuda graph", "capture"): 2} and not captured.values
     assert not usual.unseen and len(usual.values) == 2
+
+
+class _Graph:
+    """Stands for a CUDA graph, whose replay computes nothing."""
+
+    def replay(self) -> None:
+        """Leave the outputs as they were."""
+
+
+@pytest.fixture
+def _no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's own function makes graphs, as far as it does so in Python."""
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", _Graph)
+    for name in ("graph", "stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda *_, **__: nullcontext())
+    for place, name in ((torch.cuda, "synchronize"), (torch.cuda, "Stream"), (torch.cuda.graphs, "graph_pool_handle")):
+        monkeypatch.setattr(place, name, lambda: None)
+
+
+def _hooks(model: torch.nn.Module) -> list[Any]:
+    return [list(hooks.items()) for part in model.modules() for hooks in (part._forward_pre_hooks, part._forward_hooks)]
+
+
+@pytest.mark.usefixtures("_no_device")
+@pytest.mark.parametrize("is_recorded", [False, True], ids=["armed", "recorded"])
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_modules_that_are_tapped_become_graphs(tmp_path: Path, level: Any, is_recorded: bool) -> None:
+    original, model, given = torch.cuda.make_graphed_callables, torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()), torch.ones(3)
+    with tensortap.tap(model, run="graphed", level=level, spool=tmp_path) as tap:
+        if is_recorded:
+            model(given)
+        before = _hooks(model)
+        assert any(before)
+        assert torch.cuda.make_graphed_callables(model, (given,)) is model
+        assert _hooks(model) == before
+        tap.step() if is_recorded else None
+        model(given).sum().backward()
+    first, *rest = reading.only(tmp_path).steps
+    assert is_recorded == bool(rest) == (("cuda graph", "capture") in first.unseen)
+    replayed = rest[0] if rest else first
+    assert replayed.unseen["cuda graph", ""] == 2, "forward and backward"
+    assert not [name for name in replayed.begun if "Linear.forward" in name]
+    if is_recorded:
+        assert first.begun.count("Module.0.Linear.forward.0") == 1 and "Module.0.Linear.forward.1" not in first.begun
+    assert torch.cuda.make_graphed_callables is torch.cuda.graphs.make_graphed_callables is original
+
+
+@pytest.mark.usefixtures("_no_device")
+def test_modules_with_hooks_of_the_program_are_refused_as_without_a_tap(tmp_path: Path) -> None:
+    model, given = torch.nn.Sequential(torch.nn.Linear(3, 3)), torch.ones(3)
+    theirs = model.register_forward_hook(lambda *_: None)
+    with tensortap.tap(model, run="refused", spool=tmp_path):
+        last = model.register_forward_pre_hook(lambda *_: None)
+        before = _hooks(model)
+        with pytest.raises((AssertionError, RuntimeError), match="hooks"):
+            torch.cuda.make_graphed_callables(model, (given,))
+        assert _hooks(model) == before
+        last.remove()
+    assert _hooks(model) == [[], [(theirs.id, model._forward_hooks[theirs.id])], [], []]

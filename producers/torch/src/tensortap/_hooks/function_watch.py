@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 
@@ -11,7 +12,7 @@ class Watch:
     """Hears of each call of a function, between install and remove: whether it returned, its arguments by position and by name."""
 
     def __init__(
-        self, places: Sequence[Any], name: str, heard: Callable[..., object], *, first: Callable[..., object] | None = None
+        self, places: Sequence[Any], name: str, heard: Callable[..., Any], *, first: Callable[..., object] | None = None
     ) -> None:
         """The function has that name in each of the places, or is not heard of. First hears of its arguments before the call."""
         self._places, self._name, self._heard, self._first = places, name, heard, first
@@ -23,7 +24,10 @@ class Watch:
         original = getattr(self._places[0], self._name, None)
         if self._wrapped is not None or original is None or not self._all_have(original):
             return
+        self._original, self._wrapped = original, self._wrap(original)
+        self._set(self._wrapped)
 
+    def _wrap(self, original: Any) -> Any:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             returned = False
@@ -37,8 +41,7 @@ class Watch:
                 if self._wrapped is not None:
                     self._heard(returned, args, kwargs)
 
-        self._original, self._wrapped = original, call
-        self._set(call)
+        return call
 
     def remove(self) -> None:
         """Put the original back. What was wrapped since keeps a wrap of ours that does nothing."""
@@ -52,3 +55,21 @@ class Watch:
     def _set(self, function: Any) -> None:
         for place in self._places:
             setattr(place, self._name, function)
+
+
+class Around(Watch):
+    """Is entered before each call of a function and left after it, between install and remove."""
+
+    def __init__(self, places: Sequence[Any], name: str, around: Callable[..., AbstractContextManager[object]]) -> None:
+        """What is entered is made of the function's arguments, by position and by name."""
+        super().__init__(places, name, around)
+
+    def _wrap(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._wrapped is None:
+                return original(*args, **kwargs)
+            with self._heard(args, kwargs):
+                return original(*args, **kwargs)
+
+        return call

@@ -53,6 +53,11 @@ class _Hook:
         return no_hook
 
 
+def is_ours(hook: object) -> bool:
+    """Whether a hook of a module is a tap's."""
+    return isinstance(hook, _Hook)
+
+
 class Guard:
     """Wraps hooks. An error of ours is counted, and the first is told on stderr."""
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, ref
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
+from tensortap._record.guard import Guard, no_hook
 from tensortap._record.model_wrappers import bare, class_name, unwrapped
 
 Models = nn.Module | Sequence[nn.Module]
@@ -114,24 +115,11 @@ class FoundRoots(Roots):
         return f"{kind}.{before}" if before else kind
 
 
-def keep_with_parts(root: nn.Module) -> list[RemovableHandle]:
+def keep_with_parts(root: nn.Module, guard: Guard) -> list[RemovableHandle]:
     """Let the parts of a container that is never called keep it alive, since its maker may not: `tap(nn.ModuleList([first, second]))`."""
     if type(root).forward is not nn.Module.forward:
         return []
-    return [part.register_forward_pre_hook(_Kept(root)) for part in root.children()]
-
-
-class _Kept:
-    """A hook that does nothing but hold a model. A copy of what it is on holds none."""
-
-    def __init__(self, root: nn.Module | None) -> None:
-        self.root = root
-
-    def __call__(self, module: nn.Module, args: object) -> None:
-        """Leave the call as it is."""
-
-    def __reduce__(self) -> tuple[type[_Kept], tuple[None]]:
-        return _Kept, (None,)
+    return [part.register_forward_pre_hook(guard.hook("a part of a container", no_hook, root)) for part in root.children()]
 
 
 def is_layer(model: nn.Module) -> bool:

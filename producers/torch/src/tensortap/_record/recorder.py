@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import torch
@@ -110,6 +110,17 @@ class Recorder:
         else:
             self.spool.dropped += 1
         return self.seq
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing is recorded meanwhile, as a model is being captured into a graph."""
+        live, self.live = self.live, False
+        if live:
+            self.unseen.count(unseen.CUDA_GRAPH, "capture")
+        try:
+            yield
+        finally:
+            self.live = live
 
     def widen(self, scope: Iterable[str], records: str | None) -> None:
         """Record all within these modules, too; as the filter says."""

@@ -6,6 +6,7 @@ import atexit
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from tensortap._config.filters import Filter, stranger
 from tensortap._config.settings import Settings
 from tensortap._health import topology
 from tensortap._health.signals import DetailSignal
+from tensortap._hooks.cuda_graphs import Graphing
 from tensortap._record import unseen
 from tensortap._record.calls_under_way import called
 from tensortap._record.guard import Guard, unintercepted
@@ -61,6 +63,8 @@ class Session:
         self._forwards_begin = forwards_begin
         self._before = self._guard.hook("before a root", self._forward_begins)
         self._after = self._guard.hook("after a root", self._forward_ends)
+        self._graphing = Graphing(lambda: self._process.recorder.paused() if self._process else nullcontext())
+        self._graphing.install()
         self._handles: list[Any] = []
         self._signal = DetailSignal(settings.signal, self._signalled)
         self._listen(list(self._roots))
@@ -234,6 +238,7 @@ class Session:
             self._tell_unmatched()
             self._process.close()
             self._process = None
+        self._graphing.remove()
         self._boundaries.close()  # below what the process has put over it
 
     def _attach(self, roots: Sequence[nn.Module]) -> None:
@@ -250,7 +255,7 @@ class Session:
 
     def _listen(self, roots: list[nn.Module]) -> None:
         for root in roots:
-            self._handles += keep_with_parts(root)
+            self._handles += keep_with_parts(root, self._guard)
         if self._forwards_begin:
             fresh = [root for root in roots if self._before not in root._forward_pre_hooks.values()]  # a shallow copy shares them
             self._handles += [root.register_forward_pre_hook(self._before) for root in fresh]
