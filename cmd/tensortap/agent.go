@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -81,10 +82,23 @@ func (a *app) spoolRoot() string {
 	if root := a.getenv("TENSORTAP_SPOOL"); root != "" {
 		return a.atHome(root)
 	}
-	if dir := a.getenv("XDG_RUNTIME_DIR"); dir != "" {
-		return filepath.Join(dir, "tensortap")
+	folder := a.getenv("TMPDIR")
+	if folder == "" {
+		folder = lastingFolder("/var/tmp", "/tmp")
 	}
-	return filepath.Join(a.temporaryFolder(), "tensortap-"+strconv.Itoa(os.Getuid()))
+	return filepath.Join(folder, "tensortap-"+strconv.Itoa(os.Getuid()))
+}
+
+// lastingFolder is the first that is there and may be written, else the last. What is in /run/user is removed as its user
+// logs out, though processes go on.
+func lastingFolder(folders ...string) string {
+	const writeAndEnter = 3
+	for _, folder := range folders {
+		if syscall.Access(folder, writeAndEnter) == nil {
+			return folder
+		}
+	}
+	return folders[len(folders)-1]
 }
 
 // atHome is the path with ~/ at its beginning replaced: variables of an environment file see no shell that would do it.
@@ -94,11 +108,4 @@ func (a *app) atHome(path string) string {
 		return filepath.Join(home, path[1:])
 	}
 	return path
-}
-
-func (a *app) temporaryFolder() string {
-	if dir := a.getenv("TMPDIR"); dir != "" {
-		return dir
-	}
-	return "/tmp"
 }

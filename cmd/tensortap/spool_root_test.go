@@ -31,3 +31,21 @@ func TestTheAgentLooksWhereTheCollectorWrites(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDefaultSpoolLiesWhereItLasts(t *testing.T) {
+	t.Parallel()
+	there := t.TempDir()
+	missing := filepath.Join(there, "missing")
+	for _, c := range []struct {
+		folders []string
+		want    string
+	}{
+		{[]string{there, missing}, there},
+		{[]string{missing, there}, there},
+		{[]string{missing, missing}, missing},
+	} {
+		if got := lastingFolder(c.folders...); got != c.want {
+			t.Errorf("of %q the first that can be written is %s, want %s", c.folders, got, c.want)
+		}
+	}
+}

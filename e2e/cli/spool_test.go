@@ -98,7 +98,7 @@ func TestTheDefaultSpoolsThatAnotherUserMadeFirstAreRefused(t *testing.T) {
 	}
 	root := filepath.Join(shared, fmt.Sprintf("tensortap-%d", os.Getuid()))
 	fault := madeByAnother(t, root)
-	s := program.Setting{Data: filepath.Join(t.TempDir(), "tap"), Env: []string{"TENSORTAP_SPOOL=", "XDG_RUNTIME_DIR=", "TMPDIR=" + shared}}
+	s := program.Setting{Data: filepath.Join(t.TempDir(), "tap"), Env: []string{"TENSORTAP_SPOOL=", "TMPDIR=" + shared}}
 	out := program.Run(t, s, "up")
 	if out.Status != 2 || !strings.Contains(out.Stderr, root) || !strings.Contains(out.Stderr, fault) {
 		t.Errorf("up: %v, want status 2 and that %s %s", out, root, fault)

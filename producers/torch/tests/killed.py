@@ -18,7 +18,7 @@ from pathlib import Path
 import torch._dynamo  # optimizers import it: once, before the ranks are forked
 
 import tensortap
-from tensortap._config.settings import spool_root
+from tensortap._config.spool_root import spool_root
 from tests import reading
 from tests.models import small, train
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tensortap._config.settings import SETTINGS, Settings, SettingsError, changed, default_run_name, environment_name, settings, spool_root
+from tensortap._config.settings import SETTINGS, Settings, SettingsError, changed, default_run_name, environment_name, settings
+from tensortap._config.spool_root import lasting_folder, spool_root
 from tensortap._config.step_ranges import parse_steps
 
 ALONE = {"TENSORTAP_SPOOL": "/spool"}
@@ -58,6 +59,13 @@ def test_the_spool_is_where_the_agent_looks() -> None:
     cases = json.loads((Path(__file__).parent / "testdata" / "spool_roots.json").read_text())
     found = [str(spool_root(case["environment"])) for case in cases]
     assert found == [case["root"].format(uid=os.getuid()) for case in cases] and cases
+
+
+def test_a_spool_outlives_its_users_session(tmp_path: Path) -> None:
+    """A folder in which nobody can write is passed over; the last is taken in any case, and making the spool there says what is wrong."""
+    missing = str(tmp_path / "missing")
+    assert lasting_folder() == "/var/tmp" and lasting_folder((missing, str(tmp_path))) == str(tmp_path)
+    assert lasting_folder((str(tmp_path), missing)) == str(tmp_path) and lasting_folder((missing, missing)) == missing
 
 
 def test_a_spool_at_home(monkeypatch: pytest.MonkeyPatch) -> None:

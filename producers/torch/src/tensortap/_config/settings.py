@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from tensortap._config import shape_switches
+from tensortap._config.spool_root import at_home, spool_root
 from tensortap._config.step_ranges import Steps, parse_steps
 
 Level = Literal["L0", "L1", "mix", "aten", "debug"]
@@ -135,21 +136,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"do you mean {found[0]}?" if found else f"known are {', '.join(names)}"
 
 
-def spool_root(environment: Mapping[str, str]) -> Path:
-    """The folder below which processes of this host spool, as SPOOL.md says."""
-    if chosen := environment.get("TENSORTAP_SPOOL"):
-        return _at_home(chosen, environment)
-    if runtime := environment.get("XDG_RUNTIME_DIR"):
-        return Path(runtime) / "tensortap"
-    return Path(environment.get("TMPDIR") or "/tmp") / f"tensortap-{os.getuid()}"
-
-
-def _at_home(path: str, environment: Mapping[str, str]) -> Path:
-    """The path with ~/ at its beginning replaced by $HOME, which is all that the agent knows of ~."""
-    home = environment.get("HOME")
-    return Path(home + path[1:]) if home and (path == "~" or path.startswith("~/")) else Path(path)
-
-
 def default_run_name(environment: Mapping[str, str]) -> str:
     """A name for a run that was given none; ranks of one run must agree on it, so it needs an id that they share."""
     script = Path(sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python").stem
@@ -241,7 +227,7 @@ def _labels(value: object) -> dict[str, str]:
 
 
 def _path(value: object) -> Path:
-    return _at_home(os.fspath(cast(str, value)), os.environ)
+    return at_home(os.fspath(cast(str, value)), os.environ)
 
 
 SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
