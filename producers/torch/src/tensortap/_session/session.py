@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,23 +11,24 @@ from typing import Any
 
 from torch import nn
 
-from tensortap._config.filters import Filter, stranger
+from tensortap._config.filters import Filter
 from tensortap._config.settings import Settings
-from tensortap._health import topology
 from tensortap._health.signals import DetailSignal
 from tensortap._hooks.cuda_graphs import Graphing
 from tensortap._record import unseen
-from tensortap._record.calls_under_way import called
 from tensortap._record.guard import Guard, unintercepted
-from tensortap._record.model_roots import FoundRoots, Models, Roots, keep_with_parts
+from tensortap._record.model_roots import FoundRoots, Models, Roots
 from tensortap._record.served_requests import Request
 from tensortap._record.own_time import Clock
 from tensortap._session import forks
+from tensortap._session.armed import Armed, Handle
 from tensortap._session.budget import Budget
+from tensortap._session.callers import Callers
+from tensortap._session.making import make
 from tensortap._session.notices import Notices
 from tensortap._session.recording import Process
-from tensortap._session.step_boundaries import Boundaries, Facts, Handle
-from tensortap._spool.folder import SpoolError, make_root
+from tensortap._session.step_boundaries import Boundaries, Facts
+from tensortap._spool.folder import make_root
 
 
 class Session:
@@ -59,15 +59,13 @@ class Session:
         self._automatic = automatic
         self._global_step: int | None = None  # of a trainer that says it
         self._of_trainer: int | None = None  # as the step under way began
-        self._owner = 0  # the thread whose forwards make steps
-        self._forwards_begin = forwards_begin
-        self._before = self._guard.hook("before a root", self._forward_begins)
-        self._after = self._guard.hook("after a root", self._forward_ends)
+        self._callers = Callers(self._roots, self._unseen)
+        before, after = self._guard.hook("before a root", self._forward_begins), self._guard.hook("after a root", self._forward_ends)
+        self._armed = Armed(self._guard, (before, after) if forwards_begin else None)
         self._graphing = Graphing(lambda: self._process.recorder.paused() if self._process else nullcontext())
         self._graphing.install()
-        self._handles: list[Any] = []
         self._signal = DetailSignal(settings.signal, self._signalled)
-        self._listen(list(self._roots))
+        self._armed.arm(self._roots)
         forks.hear_of(self)
         atexit.register(self._program_ends)
 
@@ -129,7 +127,7 @@ class Session:
         if self._closed:
             handle.remove()
         else:
-            self._handles.append(handle)
+            self._armed.undo_too(handle)
 
     def number_from(self, step: int) -> None:
         """The step under way, or else the next, has this number."""
@@ -178,8 +176,8 @@ class Session:
             return
         if models is not None:
             self._attach([models] if isinstance(models, nn.Module) else list(models))
-        self._on, self._owner = True, threading.get_ident()
-        self._automatic = False
+        self._on, self._automatic = True, False
+        self._callers.take_over()
         if not self._under_way:
             self._begin()
         elif self._process and self._process.step >= 0:
@@ -222,7 +220,7 @@ class Session:
         self._global_step = global_step
         self.facts = Facts(phase=phase)
         if begins and self._on:
-            self._owner = threading.get_ident()
+            self._callers.take_over()
             self._begin()
 
     def _close(self) -> None:
@@ -231,8 +229,7 @@ class Session:
             return
         self._closed = True
         self._end()
-        for handle in self._handles:
-            handle.remove()
+        self._armed.remove()
         self._signal.remove()
         if self._process:
             self._tell_unmatched()
@@ -246,24 +243,16 @@ class Session:
         for root in fresh:
             self._roots.add(root)  # the process shares these
             self._boundaries.more_models()
-        self._listen(fresh)
+        self._armed.arm(fresh)
 
     def _take(self, root: nn.Module) -> None:
         self._attach([root])
         if self._process:
             self._process.take(root)
 
-    def _listen(self, roots: list[nn.Module]) -> None:
-        for root in roots:
-            self._handles += keep_with_parts(root, self._guard)
-        if self._forwards_begin:
-            fresh = [root for root in roots if self._before not in root._forward_pre_hooks.values()]  # a shallow copy shares them
-            self._handles += [root.register_forward_pre_hook(self._before) for root in fresh]
-            self._handles += [root.register_forward_hook(self._after, always_call=True) for root in fresh]
-
     def _forward_begins(self, root: nn.Module, args: object) -> None:
         """A root is called. A call within another module's is none of a step's business."""
-        if self._closed or not self._on or self._is_nested(root) or not self._is_owner():
+        if self._closed or not self._on or not self._is_ours(root):
             return
         if self._automatic and self._boundaries.begins_step(root, self._under_way, self.facts.phase):
             if self._under_way:
@@ -278,7 +267,7 @@ class Session:
             self._process.recorder.names.called_from(sys._getframe(1))
 
     def _forward_ends(self, root: nn.Module, args: object, result: object) -> None:
-        if result is None and sys.exc_info()[1] is not None and self._under_way and self._is_owner() and not self._is_nested(root):
+        if result is None and sys.exc_info()[1] is not None and self._under_way and self._is_ours(root):
             self._boundaries.raised()
 
     def _begin(self) -> None:
@@ -329,50 +318,26 @@ class Session:
 
     def _make(self) -> Process | None:
         self._closed = True  # unless all goes well: what fails now would fail at each forward
-        place = topology.place(next(iter(self._roots), None), rank=self.settings.rank)
-        self._notices.rank = place.rank
-        if not self.settings.ranks(place.rank):
-            if problem := stranger(self.settings, place):
-                self._notices.say(problem)
-            return None
-        for sentence in self.settings.differences:
-            self._notices.say(sentence)
-        try:
-            self._process = Process(self.settings, self._filter, self._roots, place, self._unseen, self._notices.say, self._clock)
-        except SpoolError as error:
-            self._notices.say(f"nothing is recorded: {error}")
-            return None
-        self._closed = False
-        self._signal.install()
+        self._process = make(self.settings, self._filter, self._roots, self._unseen, self._notices, self._clock)
+        if self._process:
+            self._closed = False
+            self._signal.install()
         return self._process
 
     def _signalled(self) -> None:
         if self._process:
             self._process.control.signal()
 
-    def _is_owner(self) -> bool:
-        this = threading.get_ident()
-        if self._owner != this and not any(thread.ident == self._owner for thread in threading.enumerate()):
-            self._owner = this
-        if self._owner != this and self._process:
-            self._process.unseen.count(unseen.OTHER_THREAD, "forward")
-        return self._owner == this
-
-    def _is_nested(self, root: nn.Module) -> bool:
-        """Whether another module of ours is running in this thread. Frames left by an exception that no hook saw are dropped."""
+    def _is_ours(self, root: nn.Module) -> bool:
+        """Whether the call of a root is a step's business: the outermost one, of the thread that computes."""
         frames = self._process.recorder.thread.frames if self._process else []
-        if not frames and len(self._roots) == 1:
-            return False
-        outer = [module for module in called(sys._getframe(1)) if module is not root]
-        if any(self._roots.place(module) >= 0 or any(module is frame.module for frame in frames[:1]) for module in outer):
-            return True
-        frames.clear()
-        return False
+        return not self._callers.is_nested(root, frames) and self._callers.is_owner(counts=self._process is not None)
 
     def after_fork(self) -> None:
         """In a child: what was recorded so far is the parent's; the next forward of a root begins anew."""
         process, self._process = self._process, None
-        self._under_way, self._owner, self._step = False, 0, 0
+        self._under_way, self._step = False, 0
+        self._callers.forget()
         self._unseen.drain()
         if process:
             process.abandon()

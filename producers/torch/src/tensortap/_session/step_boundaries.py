@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import torch
@@ -15,17 +15,11 @@ from tensortap._hooks.weight_updates import Weights, backwards, has_one_of, opti
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
 from tensortap._record.served_requests import Request
+from tensortap._session.armed import Handle
 
 MOST_MICRO_STEPS: Final = 1000  # that look right
 MANY_MICRO_STEPS: Final = f"more than {MOST_MICRO_STEPS:,} micro steps"
 TWO_STEPS: Final = "an optimizer stepped twice"
-
-
-class Handle(Protocol):
-    """What a registration returns."""
-
-    def remove(self) -> None:
-        """Undo it."""
 
 
 @dataclass(frozen=True)

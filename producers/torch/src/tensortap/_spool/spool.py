@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 import time
@@ -14,19 +13,13 @@ from tensortap._spool import layout
 from tensortap._spool.control_page import ControlPage
 from tensortap._spool.definitions import Definitions
 from tensortap._spool.folder import SpoolError, make_root, take_agents_room
+from tensortap._spool.header import CURRENT, Header
 from tensortap._spool.records import commit_word
 from tensortap._spool.segments import Ring, Segment
 from tensortap._spool.thinned import MOST_ROWS, ROW, Aside, matters
 
 _COMMIT_WORD: Final = layout.COMMIT_OFFSET // 4
-_AGENT: Final = struct.Struct("<QI")
-_CURRENT: Final = struct.Struct("<qII")
-_CURRENT_CALL: Final = layout.HEADER_CURRENT_CALL // 4
 _HEAD: Final = struct.Struct("<IIII")
-_U64: Final = struct.Struct("<Q")
-_AGENT_AWAY_S: Final = 10.0
-_RUNNING: Final = 1
-_ENDED: Final = 2
 _OVERFLOWED: Final = struct.Struct("<QQ")  # of a tensor's counts: NaN and +Inf
 
 
@@ -68,7 +61,7 @@ class Spool:
         try:
             self.folder.mkdir(mode=0o700)
             take_agents_room(self.folder)
-            self._header = Segment(self.folder / "header", layout.HEADER_BYTES, locked=True)
+            self._header = Header(self.folder)
         except OSError as error:
             raise SpoolError(f"make the spool {self.folder}: {error}; set TENSORTAP_SPOOL to a folder with room") from error
         self.control = ControlPage(self._header)
@@ -78,10 +71,9 @@ class Spool:
         self._segment: Segment | None = None
         self._at = self._end = 0  # bytes within the segment
         self._thin = False
-        self._look_ns, self._looked_at = 0, -_AGENT_AWAY_S  # the agent's last look by its clock, and when it was new here by ours
         self.rows = self.dropped = self.tensors = 0
         self.place = 0  # of the rows reserved last
-        self._write_header()
+        self._header.begin(self.epoch, segment_rows)
 
     def define(self, kind: str, fields: Mapping[str, object]) -> int:
         """The local id of a definition; 0 when it cannot be written."""
@@ -105,7 +97,7 @@ class Spool:
         """A record that an op begins or ends, committed at once. An op that begins is the current one."""
         now = time.time_ns()
         if flags != layout.OP_ENDS:
-            _CURRENT.pack_into(self._header.bytes, layout.HEADER_CURRENT_TIME_NS, now, op, seq)
+            CURRENT.pack_into(self._header.bytes, layout.HEADER_CURRENT_TIME_NS, now, op, seq)
         at = self._at
         if at >= self._end:
             at = self._room(1)
@@ -121,14 +113,7 @@ class Spool:
 
     def beginner(self) -> Callable[[int, int], None]:
         """What tells that an op begins which is not recorded by itself: its id, and that of the definition of its call."""
-        page, words, pack, now = self._header.bytes, self._header.words, _CURRENT.pack_into, time.time_ns
-        at, current_call = layout.HEADER_CURRENT_TIME_NS, _CURRENT_CALL
-
-        def begins(op: int, call: int) -> None:  # a function of its own, since it is called for each op
-            pack(page, at, now(), op, 0)
-            words[current_call] = call
-
-        return begins
+        return self._header.beginner()
 
     def reserve(self, wait: bool = True) -> int:
         """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped, or must wait.
@@ -217,22 +202,21 @@ class Spool:
 
     def step(self, step: int) -> None:
         """The step under way, in the header."""
-        self._header.words[layout.HEADER_STEP >> 2] = step
+        self._header.step(step)
 
     def settle(self) -> None:
         """Nothing is pending on rows written so far."""
         self._ring.unmap_retired()
-        self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
+        self._header.dropped(self.dropped)
 
     def heartbeat(self) -> bool:
         """The process lives. Whether an agent has looked lately. May be called by any thread until close."""
-        self._store_u64(layout.HEADER_HEARTBEAT_NS, time.time_ns())
-        return self._agent_looks()
+        return self._header.beat()
 
     def close(self) -> None:
         """The process ends its spool in order; what is pending must be complete."""
         self.settle()
-        self._header.words[layout.HEADER_STATE >> 2] = _ENDED
+        self._header.end()
         self.abandon()
 
     def abandon(self) -> None:
@@ -256,9 +240,8 @@ class Spool:
             self._ring.retire(self._segment)
         self._segment, self._at, self._end = segment, 0, self._rows_per_segment * ROW
         self.place = segment.place
-        self._header.words[layout.HEADER_FIRST_SEGMENT >> 2] = self._ring.first
-        self._header.words[layout.HEADER_NEXT_SEGMENT >> 2] = self._ring.next
-        self._store_u64(layout.HEADER_DROPPED_COUNT, self.dropped)
+        self._header.segments(self._ring.first, self._ring.next)
+        self._header.dropped(self.dropped)
         return 0
 
     def _next_segment(self) -> Segment | None:
@@ -267,7 +250,7 @@ class Spool:
         if kept < self._limit:
             self._thin = False
         elif not looked:
-            self._header.words[layout.HEADER_FIRST_SEGMENT >> 2] = self._ring.first + 1  # before it is gone: else it counts as missing
+            self._header.segments(self._ring.first + 1, self._ring.next)  # before it is gone: else it counts as missing
             self._ring.give_up_oldest()
             self.dropped += self._rows_per_segment
             self._thin = False
@@ -279,16 +262,8 @@ class Spool:
 
     def _look_at_agent(self) -> bool:
         """Take in what the agent has released. Whether one has looked lately."""
-        _, released = _AGENT.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
-        self._ring.released(released)
-        return self._agent_looks()
-
-    def _agent_looks(self) -> bool:
-        """Whether an agent has looked lately. That its time has changed says so, since its clock may be hours from ours."""
-        (look_ns,) = _U64.unpack_from(self._header.bytes, layout.AGENT_OFFSET)
-        if look_ns != self._look_ns:
-            self._look_ns, self._looked_at = look_ns, time.monotonic()
-        return bool(look_ns) and time.monotonic() - self._looked_at < _AGENT_AWAY_S
+        self._ring.released(self._header.released())
+        return self._header.agent_looks()
 
     def _pad(self, segment: Segment) -> None:
         for at in range(self._at, self._end, ROW):
@@ -318,13 +293,3 @@ class Spool:
         self._at = at + size
         self.tensors += 1
         return segment, at, size // ROW
-
-    def _write_header(self) -> None:
-        now = time.time_ns()
-        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), self.epoch, now, now, 0, 0, 0, 0, self._rows_per_segment, 0, 0, 0, 0)
-        content = layout.HEADER.pack(*fields)
-        self._header.bytes[8 : len(content)] = content[8:]
-        self._header.bytes[:8] = layout.MAGIC  # last: what has the magic has the rest
-
-    def _store_u64(self, at: int, value: int) -> None:
-        _U64.pack_into(self._header.bytes, at, value)

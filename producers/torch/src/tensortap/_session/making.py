@@ -1,0 +1,30 @@
+"""The recording of a process is made as its first step begins; what prevents it is told once."""
+
+from __future__ import annotations
+
+from tensortap._config.filters import Filter, stranger
+from tensortap._config.settings import Settings
+from tensortap._health import topology
+from tensortap._record import unseen
+from tensortap._record.model_roots import Roots
+from tensortap._record.own_time import Clock
+from tensortap._session.notices import Notices
+from tensortap._session.recording import Process
+from tensortap._spool.folder import SpoolError
+
+
+def make(settings: Settings, wanted: Filter, roots: Roots, counts: unseen.Unseen, notices: Notices, clock: Clock | None) -> Process | None:
+    """The recording of this process; None where this rank is not wanted, or the spool cannot be made."""
+    place = topology.place(next(iter(roots), None), rank=settings.rank)
+    notices.rank = place.rank
+    if not settings.ranks(place.rank):
+        if problem := stranger(settings, place):
+            notices.say(problem)
+        return None
+    for sentence in settings.differences:
+        notices.say(sentence)
+    try:
+        return Process(settings, wanted, roots, place, counts, notices.say, clock)
+    except SpoolError as error:
+        notices.say(f"nothing is recorded: {error}")
+        return None
