@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from tensortap import _torch_compat
+from tensortap._record import unseen
 from tensortap._record.call_sites import CallSites
 from tensortap._record.guard import unintercepted
 from tensortap._record.op_names import Op, apis
@@ -130,9 +131,10 @@ class ApiMode(TorchFunctionMode):
             self._caught("api backward", error)
 
     def _not_listed(self, func: Any) -> None:
-        """Code that is not torch's own may write into tensors without a trace."""
+        """An op that is not torch's own is counted, and may write into tensors without a trace."""
         namespace = getattr(func, "namespace", None) or getattr(func, "_qualified_op_name", "aten::").partition("::")[0]
         if namespace not in _BUILT_IN:
+            self._recorder.unseen.count(unseen.CUSTOM_OP, ".".join(str(func).split(".")[:2]))
             with self._recorder.lock:
                 self._recorder.observer.forget()
 

@@ -14,6 +14,7 @@ CUDA_GRAPH: Final = "cuda graph"
 OTHER_THREAD: Final = "other thread"
 UNSUPPORTED_TENSOR: Final = "unsupported tensor"
 IN_FLIGHT: Final = "copy in flight"
+CUSTOM_OP: Final = "custom op"
 UNSUPPORTED_OUTPUT: Final = "unsupported output"
 NO_BACKWARD_HOOK: Final = "no backward hook"
 HOOK_ERROR: Final = "hook error"
@@ -37,6 +38,7 @@ REASONS: Final[tuple[str, ...]] = (
     OTHER_THREAD,
     UNSUPPORTED_TENSOR,
     IN_FLIGHT,
+    CUSTOM_OP,
     UNSUPPORTED_OUTPUT,
     NO_BACKWARD_HOOK,
     HOOK_ERROR,
