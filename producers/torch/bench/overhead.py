@@ -86,6 +86,13 @@ def rounds(subject: Subject, kind: str, name: str, folder: Path, ask: Ask) -> Ti
     return times
 
 
+def _is_literal(content: bytes, at: int) -> bool:
+    """Whether a tensor's record is of an argument that is no tensor."""
+    from tensortap._spool import layout
+
+    return bool(layout.TENSOR.unpack_from(content, at)[3] & layout.LITERAL)
+
+
 def tensors_and_bytes(folder: Path, steps: int) -> tuple[float, float, float]:
     """Of a process's spool: tensors a step, bytes of records a tensor, bytes of definitions in all."""
     from tensortap._spool import layout
@@ -93,8 +100,10 @@ def tensors_and_bytes(folder: Path, steps: int) -> tuple[float, float, float]:
     tensors = records = 0
     for segment in folder.glob("*/rows-*"):
         content = segment.read_bytes()
-        kinds = [content[at + layout.COMMIT_OFFSET] for at in range(0, len(content), layout.RECORD_BYTES)]
-        tensors += kinds.count(layout.TENSOR_KIND)
+        starts = range(0, len(content), layout.RECORD_BYTES)
+        kinds = [content[at + layout.COMMIT_OFFSET] for at in starts]
+        literals = sum(kind == layout.TENSOR_KIND and _is_literal(content, at) for kind, at in zip(kinds, starts, strict=True))
+        tensors += kinds.count(layout.TENSOR_KIND) - literals
         records += len(kinds) - kinds.count(0) - kinds.count(layout.PAD_KIND)
     definitions = sum(path.stat().st_size for path in folder.glob("*/definitions"))
     return tensors / steps, records * layout.RECORD_BYTES / max(1, tensors), float(definitions)
