@@ -10,8 +10,7 @@ from weakref import ref
 
 from torch import nn
 
-from tensortap._hooks.modules import Handle
-from tensortap._record import unseen
+from tensortap._hooks.modules import Handle, hook_each
 from tensortap._record.calls_under_way import called
 from tensortap._record.model_roots import Part
 from tensortap._record.recorder import Recorder
@@ -31,17 +30,10 @@ class ModulePaths:
     def install(self, parts: Iterable[Part]) -> None:
         """Learn the paths, and hook the modules if that is wanted. To be called first by the thread that computes."""
         self._thread = self._thread or threading.get_ident()
-        for path, kind, module in parts:
-            self._paths[id(module)] = ref(module), path
-            if not self._hooked:
-                continue
-            if not self._recorder.filter.wants_module(path, kind):
-                self._recorder.unseen.count(unseen.FILTERED, path)
-                continue
-            try:
-                self._hook(path, module)
-            except (RuntimeError, AttributeError, TypeError) as error:  # a scripted module, say
-                self._recorder.unseen.count(unseen.HOOK_ERROR, f"{path}: {type(error).__name__}")
+        all_parts = list(parts)
+        self._paths.update((id(part.module), (ref(part.module), part.path)) for part in all_parts)
+        if self._hooked:
+            hook_each(self._recorder, all_parts, lambda part: self._hook(part.path, part.module))
 
     def remove(self) -> None:
         """Leave the modules as they were."""

@@ -55,6 +55,18 @@ class Entry:
         return self.gradients[at]
 
 
+def hook_each(recorder: Recorder, parts: Iterable[Part], hook: Callable[[Part], None]) -> None:
+    """Hook the modules that are wanted. Others are counted, and those that cannot be hooked."""
+    for part in parts:
+        if not recorder.filter.wants_module(part.path, part.kind):
+            recorder.unseen.count(unseen.FILTERED, part.path)
+            continue
+        try:
+            hook(part)
+        except (RuntimeError, AttributeError, TypeError) as error:  # a scripted module, say
+            recorder.unseen.count(unseen.HOOK_ERROR, f"{part.path}: {type(error).__name__}")
+
+
 class ModuleHooks:
     """The hooks of one tap on the modules below its roots."""
 
@@ -65,14 +77,7 @@ class ModuleHooks:
 
     def install(self, parts: Iterable[Part]) -> None:
         """Hook the modules. A module that cannot be hooked is counted."""
-        for path, kind, module in parts:
-            if not self._recorder.filter.wants_module(path, kind):
-                self._recorder.unseen.count(unseen.FILTERED, path)
-                continue
-            try:
-                self._hook(Entry(self._recorder, path, kind), module)
-            except (RuntimeError, AttributeError, TypeError) as error:  # a scripted module, say
-                self._recorder.unseen.count(unseen.HOOK_ERROR, f"{path}: {type(error).__name__}")
+        hook_each(self._recorder, parts, lambda part: self._hook(Entry(self._recorder, part.path, part.kind), part.module))
 
     def remove(self) -> None:
         """Leave the modules as they were."""
