@@ -24,7 +24,7 @@ _NAMESPACE = "tensortap_of_others"
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[torch.library.Library]:
     """Ops of somebody else, the only ones, which the process forgets afterwards."""
-    monkeypatch.setattr(torch.ops, "_dir", [name for name in torch.ops._dir if name in custom_ops._TRUSTED])
+    monkeypatch.setattr(torch.ops, "_dir", [name for name in torch.ops._dir if name in custom_ops.TRUSTED])
     vars(torch.ops).pop(_NAMESPACE, None)  # which the library of another test may have left as it was freed
     made = torch.library.Library(_NAMESPACE, "DEF")
     yield made

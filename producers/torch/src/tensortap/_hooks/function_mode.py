@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from tensortap import _torch_compat
 from tensortap._record import unseen
 from tensortap._record.call_sites import CallSites
+from tensortap._record.custom_ops import TRUSTED
 from tensortap._record.guard import unintercepted
 from tensortap._record.op_names import Op, apis
 from tensortap._record.recorder import Recorder
@@ -134,7 +135,8 @@ class ApiMode(TorchFunctionMode):
         """An op that is not torch's own is counted, and may write into tensors without a trace."""
         namespace = getattr(func, "namespace", None) or getattr(func, "_qualified_op_name", "aten::").partition("::")[0]
         if namespace not in _BUILT_IN:
-            self._recorder.unseen.count(unseen.CUSTOM_OP, ".".join(str(func).split(".")[:2]))
+            if namespace not in TRUSTED:
+                self._recorder.unseen.count(unseen.CUSTOM_OP, ".".join(str(func).split(".")[:2]))
             with self._recorder.lock:
                 self._recorder.observer.forget()
 

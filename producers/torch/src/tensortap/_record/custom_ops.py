@@ -7,7 +7,7 @@ from typing import Any, Final
 import torch
 
 # Namespaces of torch, and of its libraries for images and sound, whose ops write only where versions tell. Those of its collectives do not.
-_TRUSTED: Final = frozenset(
+TRUSTED: Final = frozenset(
     ("aten", "prim", "prims", "rngprims", "debugprims", "profiler", "inductor", "quantized", "_quantized", "mkldnn", "mkl", "onednn")
     + ("mkldnn_prepacked", "prepacked", "coor", "export", "flex_gemm", "debug_mode_ops", "_native", "torchvision", "image", "torchaudio")
 )
@@ -28,6 +28,6 @@ class CustomOps:
         names: list[str] = torch.ops._dir
         if len(names) != self._namespaces:
             self._namespaces = len(names)
-            self._others = [getattr(torch.ops, name) for name in names if name not in _TRUSTED]
+            self._others = [getattr(torch.ops, name) for name in names if name not in TRUSTED]
         self._asked = any(namespace._dir for namespace in self._others)
         return self._asked
