@@ -27,7 +27,7 @@ class _Known:
 
     def __init__(self, op: Op) -> None:
         self.op = op
-        self.groups: list[tuple[object, ...]] = []  # as they were last
+        self.groups: list[tuple[Any, ...]] = []  # as they were last
         self.told: dict[str, float] = {}
 
 
@@ -82,7 +82,7 @@ class OptimizerSettings:
                 self._recorder.walker.number(known.op, seq, KWARG, path, value)
 
 
-def _are_same(groups: list[tuple[object, ...]], last: list[tuple[object, ...]]) -> bool:
+def _are_same(groups: list[tuple[Any, ...]], last: list[tuple[Any, ...]]) -> bool:
     """Whether all are what they were. A tensor may have been written in place: it is not compared here, nor waited for."""
     return len(groups) == len(last) and all(
         not _has_tensor(now) and (now is before or now == before)
