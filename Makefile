@@ -148,7 +148,7 @@ UV      := $(TOOLS)/uv/bin/uv
 TORCH   := $(TOOLS)/torch/bin/python
 COLLECT := cd producers/torch && OMP_NUM_THREADS=1
 # Tests that fork do so before others have started PyTorch's threads, which a child does not have.
-FORKING := tests/test_survival.py tests/test_distributed.py
+FORKING := tests/test_survival.py tests/test_distributed.py tests/test_bit_equal.py
 
 .PHONY: venv-torch
 venv-torch: $(TOOLS)/torch/done ## PyTorch, pinned, for the collector's tests: 5 GB, a minute
@@ -178,13 +178,17 @@ $(TOOLS)/neighbours/done: producers/torch/tests/neighbours.txt | $(UV)
 test-torch-pytest:
 	$(COLLECT) $(TORCH) -m pytest $(FORKING:%=--ignore %)
 	$(COLLECT) $(TORCH) -m pytest tests/test_survival.py
-	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py
+	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py tests/test_bit_equal.py
 
 .PHONY: test-torch
 test-torch: venv-torch kernel wheels neighbours ## tests of the collector, and its types
 	$(MAKE) test-torch-pytest
 	$(COLLECT) $(TORCH) -m mypy
 	$(COLLECT) $(TORCH) -m pyright --pythonpath $(TORCH)
+
+.PHONY: test-torch-inductor
+test-torch-inductor: venv-torch kernel ## that Inductor's code computes the same bits under a tap: its C++ compiler takes minutes, so make test leaves this out
+	$(COLLECT) $(TORCH) -m pytest -m inductor tests/test_bit_equal.py
 
 # Versions for uv to find or fetch, or paths.
 PYTHON_OLDEST ?= 3.10

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import reading
 import torch
 import torch.distributed as dist
 from models import small, train
+from ranks import on_ranks
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -19,28 +18,9 @@ import tensortap
 from tensortap._health.topology import place
 
 
-def _on_ranks(count: int, root: Path, work: Callable[[int, Path], None]) -> None:
-    """Run the work in so many children."""
-    children = []
-    for rank in range(count):
-        child = os.fork()
-        if child == 0:
-            try:
-                os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-                dist.init_process_group("gloo", init_method=f"file://{root}/store", rank=rank, world_size=count)
-                work(rank, root / f"rank{rank}")
-                dist.destroy_process_group()
-                os._exit(0)
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-        children.append(child)
-    assert [os.waitpid(child, 0)[1] for child in children] == [0] * count
-
-
 def _on_two_ranks(root: Path, work: Callable[[int, Path], None]) -> list[reading.Spooled]:
     """Run the work in two children; what each spooled."""
-    _on_ranks(2, root, work)
+    on_ranks(2, root, work)
     return [reading.only(root / f"rank{rank}") for rank in range(2)]
 
 
@@ -192,4 +172,4 @@ def _placed(rank: int, root: Path) -> None:
 
 
 def test_coordinates_come_from_meshes_and_wrappers(tmp_path: Path) -> None:
-    _on_ranks(4, tmp_path, _placed)
+    on_ranks(4, tmp_path, _placed)
