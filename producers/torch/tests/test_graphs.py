@@ -13,6 +13,7 @@ import torch
 import tensortap
 from tensortap._hooks.cuda_graphs import GraphWatch
 from tensortap._record.unseen import Unseen
+from tensortap._stats.measure import Measurer
 
 
 def replay() -> None:
@@ -128,3 +129,24 @@ def test_modules_with_hooks_of_the_program_are_refused_as_without_a_tap(tmp_path
         assert _hooks(model) == before
         last.remove()
     assert _hooks(model) == [[], [(theirs.id, model._forward_hooks[theirs.id])], [], []]
+
+
+def test_a_step_does_not_end_within_a_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read a step's rows waits for the device, which a stream that is captured refuses: the program's capture would be lost."""
+    model, capturing, flushed = torch.nn.Sequential(torch.nn.Identity()), False, list[bool]()
+    whole = Measurer.flush
+
+    def flush(self: Measurer) -> Any:
+        flushed.append(capturing)
+        return whole(self)
+
+    monkeypatch.setattr(Measurer, "flush", flush)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: capturing)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: capturing)
+    with tensortap.tap(model, run="captured", level="L0", spool=tmp_path):
+        for capturing in (False, True, False):
+            model(torch.ones(3).as_subclass(_OfDevice) if capturing else torch.ones(3))
+    assert flushed == [False, False]
+    captured, after = reading.only(tmp_path).steps
+    assert captured.unseen == {("cuda graph", "capture"): 2} and len(captured.values) == 2
+    assert len(after.values) == 2

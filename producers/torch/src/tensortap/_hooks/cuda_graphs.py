@@ -58,3 +58,8 @@ def _without_ours(hooks: dict[int, Any]) -> Iterator[None]:
 def _replace(hooks: dict[int, Any], by: Iterable[tuple[int, Any]]) -> None:
     hooks.clear()
     hooks.update(by)
+
+
+def is_captured() -> bool:
+    """Whether what the current stream is given is captured into a CUDA graph, and not done."""
+    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()

@@ -14,7 +14,7 @@ from torch import nn
 from tensortap._config.filters import Filter
 from tensortap._config.settings import Settings
 from tensortap._health.signals import DetailSignal
-from tensortap._hooks.cuda_graphs import Graphing
+from tensortap._hooks.cuda_graphs import Graphing, is_captured
 from tensortap._record import unseen
 from tensortap._record.guard import Guard, unintercepted
 from tensortap._record.model_roots import FoundRoots, Models, Roots
@@ -254,6 +254,8 @@ class Session:
         """A root is called. A call within another module's is none of a step's business."""
         if self._closed or not self._on or not self._is_ours(root):
             return
+        if self._under_way and is_captured():
+            return  # the end of a step waits for the device, which a stream that is captured refuses
         if self._automatic and self._boundaries.begins_step(root, self._under_way, self.facts.phase):
             if self._under_way:
                 self._end()
