@@ -108,6 +108,13 @@ soak-crashes: build ## a kill and a loss of power at every single operation on t
 soak-damage: build engine ## every kind of file damaged in every way, while up is stopped and while it runs, where make test takes a sample: docs/damage.md
 	TENSORTAP_ALL_DAMAGE=1 go test -count=1 -timeout 60m -v -run 'TestEveryDamageIsNamedAndMended' ./e2e/delivery/
 
+STEPS  ?= 3000
+TOKENS ?= 10000
+
+.PHONY: soak-torch
+soak-torch: venv-torch kernel ## STEPS steps and TOKENS tokens under the collector, 3,000 and 10,000 if not given: memory stays flat, nothing is left; writes docs/BENCHMARKS-torch.md
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/soak.py --steps $(STEPS) --tokens $(TOKENS) --write ../../docs/BENCHMARKS-torch.md
+
 # Minutes that `make fuzz` gives each target.
 FUZZ_MINUTES ?= 1
 
@@ -148,7 +155,7 @@ UV      := $(TOOLS)/uv/bin/uv
 TORCH   := $(TOOLS)/torch/bin/python
 COLLECT := cd producers/torch && OMP_NUM_THREADS=1
 # Tests that fork do so before others have started PyTorch's threads, which a child does not have.
-FORKING := tests/test_survival.py tests/test_distributed.py tests/test_bit_equal.py
+FORKING := tests/test_survival.py tests/test_distributed.py tests/test_bit_equal.py tests/test_soak.py
 
 .PHONY: venv-torch
 venv-torch: $(TOOLS)/torch/done ## PyTorch, pinned, for the collector's tests: 5 GB, a minute
@@ -178,7 +185,7 @@ $(TOOLS)/neighbours/done: producers/torch/tests/neighbours.txt | $(UV)
 test-torch-pytest:
 	$(COLLECT) $(TORCH) -m pytest $(FORKING:%=--ignore %)
 	$(COLLECT) $(TORCH) -m pytest tests/test_survival.py
-	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py tests/test_bit_equal.py
+	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py tests/test_bit_equal.py tests/test_soak.py
 
 .PHONY: test-torch
 test-torch: venv-torch kernel wheels neighbours ## tests of the collector, and its types
