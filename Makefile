@@ -234,9 +234,16 @@ test-release: release engine kernel venv-torch ## that two builds are alike, and
 	TENSORTAP_RELEASE=$(RELEASE) TENSORTAP_UV=$(UV) TENSORTAP_TORCH=$(TORCH) TENSORTAP_ZIG="$(TOOLS)/release/bin/python -m ziglang" TENSORTAP_QEMU="$(QEMU)" \
 		go test -count=1 -timeout 30m -v ./e2e/release/
 
-.PHONY: gpu-check
-gpu-check: kernel ## holds the CUDA kernel against the C kernel and measures it; says so where there is no GPU
-	$(COLLECT) PYTHONPATH=src $(if $(wildcard $(TORCH)),$(TORCH),python3) bench/gpu.py
+# The PyTorch and Triton of the machine, where this one's are not installed: nothing is fetched.
+HERE := $(if $(wildcard $(TORCH)),$(TORCH),python3)
+
+.PHONY: gpu
+gpu: kernel ## whether the collector is right on a GPU, and what it costs there, in less than eight minutes: docs/BENCHMARKS-gpu.md; without a GPU the page says so
+	$(COLLECT) PYTHONPATH=src $(HERE) bench/gpu.py ../../docs/BENCHMARKS-gpu.md
+
+.PHONY: gpu-dry
+gpu-dry: kernel ## the same checks in Triton's interpreter, without a GPU, and launches and microseconds of each tensor
+	$(COLLECT) PYTHONPATH=src $(HERE) bench/gpu.py --dry ../../docs/BENCHMARKS-gpu.md
 
 .PHONY: bench-torch
 bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BENCHMARKS-torch.md

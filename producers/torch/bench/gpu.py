@@ -1,119 +1,136 @@
-"""Holds the CUDA kernels against the C kernel, counts host synchronisations and measures; says so where there is no GPU.
+"""What the collector does on a GPU: whether it is right, and what it costs. One command of less than eight minutes, without network.
 
-    python bench/gpu.py
+    python bench/gpu.py PAGE          checks and measures, and writes the page; without a GPU the page says so, and it ends with 2
+    python bench/gpu.py --dry [PAGE]  runs the checks in Triton's interpreter on the CPU, counts, and writes the page's section, if it is given
+
+It ends with 1 where something is not as it must be.
 """
 
 from __future__ import annotations
 
-import ctypes
+import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
+DRY = "--dry" in sys.argv[1:]
+if DRY:
+    os.environ["TRITON_INTERPRET"] = "1"  # which Triton reads when it is imported
+sys.path.append(str(Path(__file__).parents[1] / "tests"))  # for the reader of spools
+
+import gpu_elements
+import gpu_prices
+import gpu_programs
 import torch
+from gpu_device import Device
+from pages import INTERPRETER
 
-from tensortap._spool import layout
-from tensortap._spool.records import Name
-from tensortap._stats.measure import MAX_ROWS, Measurer
-
-DTYPES = tuple(
-    getattr(torch, name)
-    for name in (
-        "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int8 uint16 uint32 uint64 bool complex32 complex64 complex128"
-    ).split()
-)
-COUNTS = (0, 1, 1000, 70_001, 3_000_000)
-FIELDS = ("minimum", "maximum", "mean", "m2", "l1")
+SECONDS = 420  # in all
+MARKS = f"at most {gpu_prices.MOST_LAUNCHES:.0f} launch and {gpu_prices.MOST_MICROSECONDS:.0f} µs of the processor for each observed tensor"
+TITLE = "# The collector on a GPU\n\nWritten by `make gpu`; `make gpu-dry` writes the section on Triton's interpreter.\n"
+NONE = "\nNo GPU: on the machine where this was written last ({machine}, torch {torch}, {date}) there is none, so nothing was checked or measured on one.\n"
 
 
-def records(measurer: Measurer, tensor: torch.Tensor) -> tuple[tuple[float, ...], int, list[bytes]]:
-    """A tensor's statistics, its zeros, and its sketch and digest."""
-    memory = ctypes.create_string_buffer((MAX_ROWS + 1) * layout.RECORD_BYTES)
-    rows = measurer.measure(tensor, ctypes.addressof(memory), Name(1, 1, 1, 0, 0))
-    measurer.flush()
-    content = [memory.raw[at : at + layout.RECORD_BYTES] for at in range(0, rows * layout.RECORD_BYTES, layout.RECORD_BYTES)]
-    assert all(record[layout.COMMIT_OFFSET] for record in content), "a record was not committed"
-    fields = layout.TENSOR.unpack_from(content[0])
-    extensions = [record for record in content[1:] if record[layout.COMMIT_OFFSET] != layout.COUNTS_KIND]
-    return fields[4:9], fields[9], extensions
-
-
-def differs(name: str, on_host: torch.Tensor, measurer: Measurer) -> list[str]:
-    """What is not the same on the device; an empty list is what is hoped for."""
-    (host, host_zeros, host_more), (device, zeros, more) = records(measurer, on_host), records(measurer, on_host.cuda())
-    scale = max(map(abs, host), default=0.0) or 1.0
-    found = [
-        f"{name}: {field} {theirs!r}, on the host {ours!r}"
-        for field, ours, theirs in zip(FIELDS, host, device, strict=True)
-        if abs(ours - theirs) > 1e-5 * max(abs(ours), 1e-6 * scale)
-    ]
-    if zeros != host_zeros:
-        found.append(f"{name}: zeros {zeros}, on the host {host_zeros}")
-    if more[-1:] != host_more[-1:]:
-        found.append(f"{name}: another digest")
+def checked(device: Device, say: Callable[[str], None]) -> list[str]:
+    """What is wrong, check by check."""
+    found: list[str] = []
+    say("\n| check | |\n|---|---|")
+    every = [("every dtype and layout, as the C kernel has it", lambda: list(gpu_elements.problems(device)))]
+    for name, check in (*every, ("nothing waits", lambda: gpu_prices.waits(device)), *gpu_programs.checks(device)):
+        if name == "nothing waits" and device.is_interpreted:
+            say("| nothing waits, streams, CUDA graphs | not to be had in an interpreter |")
+            continue
+        try:
+            problems = check()
+        except Exception as error:  # the next check may find more
+            problems = [f"raised {type(error).__name__}: {error}".splitlines()[0]]
+        say(f"| {name} | {'as it must be' if not problems else '; '.join(problems[:5])} |")
+        found += [f"{name}: {problem}" for problem in problems]
     return found
 
 
-def check() -> list[str]:
-    """Everything that is not the same on the device."""
-    measurer, found = Measurer(1, True, True), list[str]()
-    for dtype in DTYPES:
-        for count in COUNTS:
-            tensor = torch.randn(count).mul(20).to(dtype)
-            found += differs(f"{dtype} of {count}", tensor, measurer)
-    odd = torch.tensor([1.0, float("nan"), float("inf"), float("-inf"), 0.0, 1e-42] * 500)
-    found += differs("not finite", odd, measurer)
-    found += differs("transposed", torch.randn(300, 500).t(), measurer)
-    return found
+def priced(prices: Iterable[gpu_prices.Price]) -> Iterator[str]:
+    """The table of what a tensor costs."""
+    yield "\n| what is computed | elements | launches | µs to enqueue | µs to write | µs until it is done | the mark |\n|---|---|---|---|---|---|---|"
+    for price in prices:
+        done = "" if price.done_us is None else f"{price.done_us:.1f}"
+        figures = f"{price.launches:.1f} | {price.enqueued_us:.1f} | {price.written_us:.1f} | {done}"
+        yield f"| {price.wanted} | {price.elements:,} | {figures} | {'met' if price.is_met() else 'missed'} |"
 
 
-def waits(measurer: Measurer, tensor: torch.Tensor) -> None:
-    """Raises when measuring waits for the device: torch then refuses, and the tensor is recorded as unsupported."""
-    memory = ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
-    torch.cuda.synchronize()
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        measurer.measure(tensor, ctypes.addressof(memory), Name(1, 1, 1, 0, 0))
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    measurer.flush()
-    if layout.TENSOR.unpack_from(memory)[3] & layout.UNSUPPORTED:
-        raise RuntimeError("measuring a CUDA tensor waits for the device")
+def overhead(end: float) -> Iterator[str]:
+    """The table of what a tap costs a model."""
+    import gpu_overhead
+
+    yield "\n| work | layers | recorded | ms a step | ratio | ms added | tensors a step | µs a tensor | MB held | MB more at the peak |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for cost in gpu_overhead.costs(end):
+        pairs = cost.pairs
+        each = f"{pairs.added() / cost.tensors * 1e6:.1f}" if cost.tensors else ""
+        figures = f"{pairs.milliseconds():.2f} | {pairs.ratio():.3f} | {1e3 * pairs.added():.2f} | {cost.tensors:,.0f} | {each} | {cost.held_mb:.1f} | {cost.peak_mb:.1f}"
+        yield f"| {cost.work} | {cost.layers} | {cost.mode} | {figures} |"
 
 
-def price(measurer: Measurer, count: int) -> str:
-    """Microseconds a tensor to enqueue, and to do."""
-    tensor, repeats = torch.randn(count, device="cuda"), 200
-    memory = ctypes.create_string_buffer(repeats * MAX_ROWS * layout.RECORD_BYTES)
-    step = MAX_ROWS * layout.RECORD_BYTES
-    torch.cuda.synchronize()
-    begun = time.perf_counter()
-    for at in range(repeats):
-        measurer.measure(tensor, ctypes.addressof(memory) + at * step, Name(1, 1, 1, 0, 0))
-    enqueued = time.perf_counter() - begun
-    torch.cuda.synchronize()
-    done = time.perf_counter() - begun
-    measurer.flush()
-    return f"{count:>12,} float32: {1e6 * enqueued / repeats:8.1f} us to enqueue, {1e6 * done / repeats:8.1f} us to do"
+def about(device: str) -> dict[str, str]:
+    """The machine and the day."""
+    return {"machine": f"{os.cpu_count()} cores, {device}", "torch": torch.__version__, "date": time.strftime("%Y-%m-%d", time.gmtime())}
 
 
-def main() -> int:
-    """Checks and measures; 0 when all is as on the host, or when there is nothing to check."""
+def dry(page: Path | None) -> int:
+    """Run the checks in the interpreter."""
+    lines: list[str] = []
+    say = _teller(lines)
+    facts = about("no GPU")
+    say(f"\n## In Triton's interpreter\n\n`make gpu-dry`; {facts['machine']}, torch {facts['torch']}, {facts['date']}: the same checks, small, with tensors of the CPU.")
+    say(f"Microseconds are of the processor without the launch itself, which the interpreter has not. The mark is {MARKS}.")
+    found = checked(Device(name="cpu", is_interpreted=True), say)
+    for line in priced(gpu_prices.prices(Device(name="cpu", is_interpreted=True))):
+        say(line)
+    if page:
+        if not page.exists():
+            page.write_text(TITLE + NONE.format(**facts))
+        INTERPRETER.write(page, "\n".join(lines).lstrip())
+    return _verdict(found)
+
+
+def on_gpu(page: Path) -> int:
+    """Check and measure on the GPU, and write the page; its section of the interpreter stays."""
+    end, lines = time.monotonic() + SECONDS, list[str]()
     if not torch.cuda.is_available():
-        print("gpu-check: no CUDA device here: NOTHING WAS CHECKED")
-        return 0
-    print(f"gpu-check: {torch.cuda.get_device_name()}, torch {torch.__version__}")
-    found = check()
-    plain = Measurer(1, False, False)
-    plain.measure(torch.ones(4, device="cuda"), ctypes.addressof(ctypes.create_string_buffer(320)), Name(1, 1, 1, 0, 0))
-    plain.flush()
-    waits(plain, torch.randn(1000, 1000, device="cuda"))
-    for wanted in ((False, False), (True, False), (True, True)):
-        print("statistics" + ", sketch" * wanted[0] + ", digest" * wanted[1])
-        for count in (1000, 1_000_000, 100_000_000):
-            print(price(Measurer(1, *wanted), count))
-    print("\n".join(found) or "gpu-check: all as on the host, and nothing waited")
+        print("gpu: no GPU here: NOTHING WAS CHECKED")
+        _write(page, NONE.format(**about("no GPU")))
+        return 2
+    say, device, facts = _teller(lines), Device(name="cuda", is_interpreted=False), about(torch.cuda.get_device_name())
+    say(f"\n{facts['machine']}, torch {facts['torch']}, {facts['date']}. Statistics of all tensors; the mark is {MARKS}.")
+    say("A step is recorded or armed by turns, in pairs of neighbours; `armed` stands against no tap. Ratios are medians over pairs.")
+    found = checked(device, say)
+    for line in (*priced(gpu_prices.prices(device)), *overhead(end)):
+        say(line)
+    _write(page, "\n".join(lines) + "\n")
+    return _verdict(found)
+
+
+def _teller(lines: list[str]) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        print(line, flush=True)
+        lines.append(line)
+
+    return say
+
+
+def _write(page: Path, section: str) -> None:
+    kept = INTERPRETER.of(page)
+    page.write_text(TITLE + section + (f"\n{kept}" if kept else ""))
+
+
+def _verdict(found: list[str]) -> int:
+    print("\n".join(found) or "gpu: all as it must be")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    pages = [Path(given) for given in sys.argv[1:] if given != "--dry"]
+    if not DRY and len(pages) != 1:
+        sys.exit(__doc__)
+    sys.exit(dry(pages[0] if pages else None) if DRY else on_gpu(pages[0]))

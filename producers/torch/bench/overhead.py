@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from neighbouring import section
+from pages import LONG_RUNS
 from subjects import SUBJECTS, Subject
 
 ROUNDS = int(os.environ.get("TENSORTAP_BENCH_ROUNDS", "7"))
@@ -233,11 +235,14 @@ def main(table: Path) -> None:
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         load=os.getloadavg()[0],
     )
-    rows: list[str] = []
-    for name in os.environ.get("TENSORTAP_BENCH_MODELS", "tiny medium").split():
+    kept, rows = LONG_RUNS.of(table), list[str]()
+    models = os.environ.get("TENSORTAP_BENCH_MODELS", "tiny medium").split()
+    for name in models:
         with tempfile.TemporaryDirectory() as folder:
             rows += rows_of(name, SUBJECTS[name](), Path(folder))
         table.write_text(head + "\n".join(rows) + "\n")
+    with table.open("a", encoding="utf-8") as page:
+        page.writelines([*section(models), "\n" if kept else "", kept])
 
 
 if __name__ == "__main__":
