@@ -1,7 +1,8 @@
 """What the collector does on a GPU: whether it is right, and what it costs. One command of less than eight minutes, without network.
 
     python bench/gpu.py PAGE          checks and measures, and writes the page; without a GPU the page says so, and it ends with 2
-    python bench/gpu.py --dry [PAGE]  runs the checks in Triton's interpreter on the CPU, counts, and writes the page's section, if it is given
+    python bench/gpu.py --dry [PAGE]  runs the checks in Triton's interpreter on the CPU, counts, and writes the page's section, if it is given;
+                                      with --short a few of them
 
 It ends with 1 where something is not as it must be.
 """
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-DRY = "--dry" in sys.argv[1:]
+DRY, SHORT = "--dry" in sys.argv[1:], "--short" in sys.argv[1:]
 if DRY:
     os.environ["TRITON_INTERPRET"] = "1"  # which Triton reads when it is imported
 sys.path.append(str(Path(__file__).parents[1] / "tests"))  # for the reader of spools
@@ -36,8 +37,10 @@ def checked(device: Device, say: Callable[[str], None]) -> list[str]:
     """What is wrong, check by check."""
     found: list[str] = []
     say("\n| check | |\n|---|---|")
-    every = [("every dtype and layout, as the C kernel has it", lambda: list(gpu_elements.problems(device)))]
-    for name, check in (*every, ("nothing waits", lambda: gpu_prices.waits(device)), *gpu_programs.checks(device)):
+    dtypes, programs = (("bfloat16", "uint16"), ("inference mode",)) if SHORT else (gpu_elements.DTYPES, ())
+    kinds = "two dtypes" if SHORT else "every dtype and layout"
+    every = [(f"{kinds}, as the C kernel has it", lambda: list(gpu_elements.problems(device, dtypes)))]
+    for name, check in (*every, ("nothing waits", lambda: gpu_prices.waits(device)), *gpu_programs.checks(device, programs)):
         if name == "nothing waits" and device.is_interpreted:
             say("| nothing waits, streams, CUDA graphs | not to be had in an interpreter |")
             continue
@@ -85,7 +88,7 @@ def dry(page: Path | None) -> int:
     say(f"\n## In Triton's interpreter\n\n`make gpu-dry`; {facts['machine']}, torch {facts['torch']}, {facts['date']}: the same checks, small, with tensors of the CPU.")
     say(f"Microseconds are of the processor without the launch itself, which the interpreter has not. The mark is {MARKS}.")
     found = checked(Device(name="cpu", is_interpreted=True), say)
-    for line in priced(gpu_prices.prices(Device(name="cpu", is_interpreted=True))):
+    for line in priced(gpu_prices.prices(Device(name="cpu", is_interpreted=True), 1 if SHORT else 7)):
         say(line)
     if page:
         if not page.exists():
@@ -130,7 +133,7 @@ def _verdict(found: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    pages = [Path(given) for given in sys.argv[1:] if given != "--dry"]
+    pages = [Path(given) for given in sys.argv[1:] if given not in ("--dry", "--short")]
     if not DRY and len(pages) != 1:
         sys.exit(__doc__)
     sys.exit(dry(pages[0] if pages else None) if DRY else on_gpu(pages[0]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import torch
 from gpu_device import Device
@@ -31,20 +31,22 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
 _FIELDS = ("minimum", "maximum", "mean", "m2", "l1")
 
 
-def problems(device: Device) -> Iterator[str]:
+def problems(device: Device, names: Collection[str] = DTYPES) -> Iterator[str]:
     """What is not as on the host. Small in the interpreter, where test_triton.py has more."""
     host, there = Measurer(1, True, True), device.measurer(True, True)
-    for name, tensor in tensors(SMALL if device.is_interpreted else SIZES, 300 if device.is_interpreted else 2501):
+    for name, tensor in tensors(SMALL if device.is_interpreted else SIZES, 300 if device.is_interpreted else 2501, names):
         yield from differences(name, records(host, tensor), records(there, _moved(tensor, device)))
 
 
-def tensors(sizes: tuple[int, ...], most: int) -> Iterator[tuple[str, Tensor]]:
+def tensors(sizes: tuple[int, ...], most: int, names: Collection[str]) -> Iterator[tuple[str, Tensor]]:
     """Each with its name."""
     chance = torch.Generator().manual_seed(5)
-    for name in (name for name in DTYPES if hasattr(torch, name)):
+    for name in (name for name in names if hasattr(torch, name)):
         for size in sizes:
             numbers = torch.randn(size, generator=chance).mul(20)
             yield f"{name} of {size}", (numbers.abs() if name.startswith("uint") else numbers).to(getattr(torch, name))
+    if len(names) < len(DTYPES):
+        return
     flat = torch.randn(most, generator=chance)
     for dtype in (torch.float32, torch.bfloat16):
         yield from ((f"{name}, {dtype}", change(flat.to(dtype))) for name, change in LAYOUTS.items())

@@ -193,7 +193,7 @@ def _cost(work: Work, count: int, mode: str, settings: dict[str, Any], seconds: 
                 held = torch.cuda.memory_allocated() - before
             tensors = tensors_and_bytes(Path(folder), len(pairs.recorded) + 2)[0]
     recorded, plain = ([peak for at, peak in enumerate(work.peaks) if (at % 4 in (0, 3)) is wanted] for wanted in (True, False))
-    more = max(recorded[2:]) - max(plain[2:])  # armed or not, the steps of a tap that records none take the same
+    more = max(recorded[2:]) - max(plain[2:]) if tensors else 0
     return Cost(work=work.name, layers=count, mode=mode, pairs=pairs, tensors=tensors, held_mb=held / _MB, peak_mb=more / _MB)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import tensortap
 
-STEPS, WIDTH = 3, 8
+STEPS, WIDTH = 2, 8
 Expected = dict[str, tuple[Tensor, Tensor, Tensor]]
 
 
@@ -159,10 +159,10 @@ OF_A_GPU: dict[str, Callable[[Device], Program]] = {"streams": on_a_side_stream}
 LEVELS: dict[str, dict[str, Any]] = {"L0": {"level": "L0"}, "mix, sketch and digest": {"level": "mix", "sketch": True, "digest": True}}
 
 
-def checks(device: Device) -> Iterator[tuple[str, Callable[[], list[str]]]]:
+def checks(device: Device, names: Collection[str]) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     """Each check by its name, with what finds problems."""
     programs = PROGRAMS if device.is_interpreted else PROGRAMS | OF_A_GPU
-    for name, make in programs.items():
+    for name, make in ((name, programs[name]) for name in names or programs):
         for level, settings in (_interpreted(name) if device.is_interpreted else LEVELS).items():
             yield f"{name}, {level}", lambda name=name, make=make, settings=settings: list(_problems(device, name, make, settings))  # type: ignore[misc]
     if not device.is_interpreted:
@@ -172,11 +172,11 @@ def checks(device: Device) -> Iterator[tuple[str, Callable[[], list[str]]]]:
 def _interpreted(name: str) -> dict[str, dict[str, Any]]:
     """Where a launch takes its time, one level each; sketches and digests are checked by elements."""
     level = "mix" if name == "training" else "L0"
-    return {level: {"level": level}}
+    return {level: {"level": level, "detail_steps": 0}}
 
 
 def _problems(device: Device, name: str, make: Callable[[Device], Program], settings: dict[str, Any]) -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as folder, _ranks(name, device, Path(folder)):
+    with tempfile.TemporaryDirectory() as folder, _OneRank(name, device, Path(folder)):
         without = _run(device, make(device))
         program = make(device)
         program.watch()
@@ -224,7 +224,7 @@ def _near(ours: float, theirs: float) -> bool:
     return abs(ours - theirs) <= 1e-5 * abs(theirs) + 1e-12
 
 
-class _ranks:
+class _OneRank:
     """A job of one rank, for programs that need one."""
 
     def __init__(self, name: str, device: Device, folder: Path) -> None:

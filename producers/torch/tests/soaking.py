@@ -14,6 +14,7 @@ from models import small
 from torch import Tensor, nn
 
 import tensortap
+from tensortap._session import session as _imported  # noqa: F401  by the first tap otherwise, and stays
 
 SETTLED = 100  # steps after which all is as it stays
 SEGMENTS = 4

