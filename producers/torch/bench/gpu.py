@@ -85,10 +85,11 @@ def dry(page: Path | None) -> int:
     lines: list[str] = []
     say = _teller(lines)
     facts = about("no GPU")
-    say(f"\n## In Triton's interpreter\n\n`make gpu-dry`; {facts['machine']}, torch {facts['torch']}, {facts['date']}: the same checks, small, with tensors of the CPU.")
+    some = ", a few of its checks (`--short`)" if SHORT else ""
+    say(f"\n## In Triton's interpreter\n\n`make gpu-dry`{some}; {facts['machine']}, torch {facts['torch']}, {facts['date']}: the same checks, small, with tensors of the CPU.")
     say(f"Microseconds are of the processor without the launch itself, which the interpreter has not. The mark is {MARKS}.")
     found = checked(Device(name="cpu", is_interpreted=True), say)
-    for line in priced(gpu_prices.prices(Device(name="cpu", is_interpreted=True), 1 if SHORT else 7)):
+    for line in priced(gpu_prices.prices(Device(name="cpu", is_interpreted=True), 3 if SHORT else 7)):
         say(line)
     if page:
         if not page.exists():

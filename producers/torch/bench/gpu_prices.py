@@ -62,17 +62,15 @@ def prices(device: Device, rounds: int = _ROUNDS) -> Iterator[Price]:
 
 
 def _times(device: Device, measurer: Measurer, tensor: torch.Tensor, count: int) -> tuple[float, float, float]:
-    """Seconds to enqueue, until the device has done that, and to write the records then."""
+    """Seconds of the processor to enqueue, by the clock until the device has done that, and of the processor to write the records then."""
     device.wait()
-    begun = time.perf_counter()
-    memory = _measured(measurer, tensor, count)
-    enqueued = time.perf_counter()
+    begun, enqueuing = time.perf_counter(), time.thread_time()
+    _measured(measurer, tensor, count)
+    enqueued = time.thread_time() - enqueuing
     device.wait()
-    done = time.perf_counter()
+    done, writing = time.perf_counter() - begun, time.thread_time()
     measurer.flush()
-    written = time.perf_counter()
-    del memory
-    return enqueued - begun, done - begun, written - done
+    return enqueued, done, time.thread_time() - writing
 
 
 def _measured(measurer: Measurer, tensor: torch.Tensor, count: int) -> object:
