@@ -98,7 +98,7 @@ soak: build engine ## an hour under load: kills of every part, damage to every s
 	@mkdir -p $(TOOLS)
 	TENSORTAP_SOAK_MINUTES=$(MINUTES) TENSORTAP_SOAK_TOTAL=$(KILLS) TENSORTAP_SOAK_OUTAGE=$(OUTAGE) TENSORTAP_SOAK_SAMPLES=$(TOOLS)/soak.csv \
 		$(if $(WRITE),TENSORTAP_SOAK_REPORT=$(CURDIR)/docs/RELIABILITY.md) go test -count=1 -timeout 24h -v ./e2e/soak/
-	TENSORTAP_SOAK_KILLS=$$(($(KILLS) / 10)) go test -count=1 -timeout 60m -v -run 'Soak|Killed|BadNetwork' ./e2e/delivery/ ./consumers/...
+	TENSORTAP_SOAK_KILLS=$$(($(KILLS) / 10)) go test -count=1 -timeout 60m -v -run 'Soak|Kill|BadNetwork' ./e2e/delivery/ ./consumers/...
 
 .PHONY: soak-crashes
 soak-crashes: build ## a kill and a loss of power at every single operation on the disk, where make test takes a sample
