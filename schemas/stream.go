@@ -81,10 +81,9 @@ func (b *bounded) Reallocate(size int, old []byte) []byte {
 	return b.Allocator.Reallocate(size, old)
 }
 
-// spend panics, as an Allocator has no other way to refuse.
 func (b *bounded) spend(size int) {
 	if size < 0 || size > b.left {
-		panic(fmt.Sprintf("a batch of more than %d bytes", MaxStreamBytes))
+		panic(fmt.Sprintf("a batch of more than %d bytes", MaxStreamBytes)) //nolint:forbidigo // an Allocator has no other way to refuse; firstBatch recovers
 	}
 	b.left -= size
 }
