@@ -185,7 +185,7 @@ $(TOOLS)/neighbours/done: producers/torch/tests/neighbours.txt | $(UV)
 test-torch-pytest:
 	$(COLLECT) $(TORCH) -m pytest $(FORKING:%=--ignore %)
 	$(COLLECT) $(TORCH) -m pytest tests/test_survival.py
-	$(COLLECT) $(TORCH) -m pytest tests/test_distributed.py tests/test_bit_equal.py tests/test_soak.py
+	$(COLLECT) $(TORCH) -m pytest $(filter-out tests/test_survival.py,$(FORKING))
 
 .PHONY: test-torch
 test-torch: venv-torch kernel wheels neighbours ## tests of the collector, and its types

@@ -25,7 +25,7 @@ const (
 
 // claims counts the bytes that the metadata of an Arrow message claims to hold. arrow-go allocates as much as a length
 // claims, and a Go program that runs out of memory cannot be recovered. Each entry and each text has bytes of its own, so
-// their sum is at most that of the metadata: more is no message of ours.
+// all of them together are no longer than the metadata.
 type claims struct{ left int }
 
 // checkClaims refuses metadata that claims more than it is. It may panic on bytes that are no metadata at all.

@@ -27,8 +27,8 @@ const (
 
 const gradientWord = "parameters_grad"
 
-// lossPrefix begins the names of what backward passes begin from, as Loss.0.debug: a variable of each as msProbe
-// names variables that are saved.
+// lossPrefix begins the name of an op that holds the tensors from which a backward pass begins, as Loss.0.debug. msProbe
+// names saved variables so.
 const lossPrefix = "Loss."
 
 // savedSuffix ends the names of variables that were saved.

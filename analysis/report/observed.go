@@ -2,8 +2,8 @@ package report
 
 import "github.com/tensortap/tensortap/schemas"
 
-// Observed says in one sentence what the level of a run sees, and what of the program it does not: of that no report can say
-// anything. Empty where it is not known.
+// Observed is one sentence: the level of a run, the parts of the program that it sees, and those that it does not see. No
+// report can say anything of the latter. Empty where the level is not known.
 func (r *Recorded) Observed() string {
 	switch r.Source {
 	case schemas.SourceCollector:

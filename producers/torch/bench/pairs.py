@@ -57,7 +57,7 @@ def armed(step: Step, tap: Callable[[], AbstractContextManager[object]], most: i
     return _paired(tapped, after_one, most, seconds)
 
 
-# Of a tap: the first of four steps and the last, so that of pairs of steps one is recorded, in turn the first and the second.
+# A tap records the first and the last of four steps: one step of each pair, in turn its first and its second.
 RECORDED = "0-/4,3-/4"
 _FEWEST = 3
 

@@ -24,6 +24,8 @@ DisableTorchDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._
 get_tracing_state: Final[Callable[[], object]] = torch._C._get_tracing_state
 # The run of autograd's engine that calls; -1 outside of one.
 current_graph_task_id: Final[Callable[[], int]] = torch._C._current_graph_task_id
+# What starts autograd's engine: the places that have the function, and its name there. In 2.3, too.
+ENGINE_START: Final = ((torch.autograd.graph, torch.autograd), "_engine_run_backward")
 # torch.func's wrappers of tensors.
 functorch: Final[Any] = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
 # How views and their creation are told to autograd: _set_creation_meta, CreationMeta.

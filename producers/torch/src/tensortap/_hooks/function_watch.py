@@ -11,11 +11,9 @@ from typing import Any
 class Watch:
     """Hears of each call of a function, between install and remove: whether it returned, its arguments by position and by name."""
 
-    def __init__(
-        self, places: Sequence[Any], name: str, heard: Callable[..., Any], *, first: Callable[..., object] | None = None
-    ) -> None:
-        """The function has that name in each of the places, or is not heard of. First hears of its arguments before the call."""
-        self._places, self._name, self._heard, self._first = places, name, heard, first
+    def __init__(self, places: Sequence[Any], name: str, heard: Callable[..., Any]) -> None:
+        """The function has that name in each of the places, or is not heard of."""
+        self._places, self._name, self._heard = places, name, heard
         self._original: Any = None
         self._wrapped: Any = None
 
@@ -31,8 +29,6 @@ class Watch:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             returned = False
-            if self._first is not None and self._wrapped is not None:
-                self._first(args, kwargs)
             try:
                 result = original(*args, **kwargs)
                 returned = True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from torch import Tensor
 
-from tensortap._hooks.weight_updates import backwards
+from tensortap import _torch_compat
+from tensortap._hooks.function_watch import Around
 from tensortap._record.argument_trees import INPUT
 from tensortap._record.op_names import LOSS
 from tensortap._record.recorder import Recorder, backward_run
@@ -15,7 +17,7 @@ _END: Final = ".debug"
 _OUTSIDE: Final = -1  # of any run of autograd's engine
 
 
-class LossHooks:
+class LossHooks(Around):
     """Records what Tensor.backward and torch.autograd.backward are given, scaled or not, before they run.
 
     torch.autograd.grad is passed over: it returns gradients to the program, as for a penalty, and accumulates none. So
@@ -23,17 +25,18 @@ class LossHooks:
     """
 
     def __init__(self, recorder: Recorder) -> None:
+        super().__init__(*_torch_compat.ENGINE_START, self._around)
         self._recorder = recorder
-        self._watch = backwards(_nothing, recorder.guard.hook("a loss", self._begins))
+        self._hears = recorder.guard.hook("a loss", self._begins)
 
     def install(self) -> None:
         """Hear of backwards."""
         if self._recorder.settings.task != "structure":
-            self._watch.install()
+            super().install()
 
-    def remove(self) -> None:
-        """Undo it."""
-        self._watch.remove()
+    def _around(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AbstractContextManager[None]:
+        self._hears(args, kwargs)
+        return nullcontext()
 
     def _begins(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recorder = self._recorder
@@ -47,7 +50,3 @@ class LossHooks:
             seq = recorder.begin_always(op)
             if op.id:
                 recorder.walker.positional(op, seq, INPUT, losses)
-
-
-def _nothing(returned: bool, args: object, kwargs: object) -> None:
-    """How a backward ends is none of a loss's business."""

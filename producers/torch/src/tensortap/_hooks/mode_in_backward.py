@@ -6,8 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
-
+from tensortap import _torch_compat
 from tensortap._hooks.function_mode import ApiMode
 from tensortap._hooks.function_watch import Around
 from tensortap._hooks.mode_stacks import FUNCTIONS
@@ -17,7 +16,7 @@ class EngineWrap(Around):
     """Tensor.backward passes through a mode, which is off the stack meanwhile: the engine's start puts it on again."""
 
     def __init__(self, mode: ApiMode) -> None:
-        super().__init__([torch.autograd.graph, torch.autograd], "_engine_run_backward", self._around)
+        super().__init__(*_torch_compat.ENGINE_START, self._around)
         self._mode = mode
 
     @contextmanager

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, ref
 import torch
 from torch import Tensor, nn
 
+from tensortap import _torch_compat
 from tensortap._hooks.function_watch import Watch
 
 _MOST_WEIGHTS: Final = 16
@@ -20,9 +21,9 @@ def scalers(heard: Callable[..., object]) -> Watch:
     return Watch([torch.amp.GradScaler], "step", heard)
 
 
-def backwards(heard: Callable[..., object], first: Callable[..., object] | None = None) -> Watch:
-    """Hears of each run of autograd's engine. The name is private; PyTorch has it from 2.3 to 2.15 at least."""
-    return Watch([torch.autograd.graph, torch.autograd], "_engine_run_backward", heard, first=first)
+def backwards(heard: Callable[..., object]) -> Watch:
+    """Hears of each run of autograd's engine."""
+    return Watch(*_torch_compat.ENGINE_START, heard)
 
 
 class Weights:

@@ -17,8 +17,8 @@ from tensortap._record.call_stacks import Stacks
 from tensortap._spool.spool import Spool
 
 SiteKey = int | str | tuple[str, str]
-LOSS: Final = "Loss"  # what backward begins from; its ops end as those of saved variables, which no msProbe calls so
-_OUTSIDE: Final = ("Module.", f"{LOSS}.")  # ops of which a value that is not finite tells of a fault
+LOSS: Final = "Loss"  # an op of this name has the tensors that backward begins from; it ends as a saved variable does
+_OUTSIDE: Final = ("Module.", f"{LOSS}.")  # a value of these ops that is not finite is a fault
 _MOST_CALLS: Final = 1 << 16  # of one API in a step, whose ops are kept
 _MOST_PLACES: Final = 1 << 16  # in code, whose operators are kept
 _MOST_CALLERS: Final = 16  # of models, whose ops have stacks of their own
