@@ -32,6 +32,19 @@ func TestTheCheckSeesThatDefinitionsAloneAreLost(t *testing.T) {
 	mends(t, u, want, ": batches of program ")
 }
 
+// What is lost while a healing runs is found after it, and the next check must not take it for something that no healing mends.
+func TestTheCheckMendsWhatIsLostWhileItHeals(t *testing.T) {
+	t.Parallel()
+	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "500ms")
+	twoRuns(t, u)
+	want := sums(t, u)
+	for range 60 {
+		program.Execute(t, u, "TRUNCATE TABLE tap_store.program")
+		time.Sleep(50 * time.Millisecond)
+	}
+	mends(t, u, want, ": batches of program ")
+}
+
 func TestTheCheckSeesThatABatchLostSomeOfItsRows(t *testing.T) {
 	t.Parallel()
 	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "1s")

@@ -26,7 +26,7 @@ type healer struct {
 	archive *archive
 	tables  *clickhouse.Writer
 	alone   bool     // nobody else writes to the tables
-	left    []string // of the last time: to read all once more mends none of it
+	left    []string // what lacked when a healing mended nothing: to read all once more mends none of it
 	defined string   // how tables and archive were when they had the same definitions
 	since   time.Time
 	told    map[string]bool // parts of tables that the engine moved away since then
@@ -66,7 +66,10 @@ func (h *healer) healAll(ctx context.Context, result *Healing) error {
 	}
 	h.tellLack(ctx, a, result)
 	h.tellLost(ctx, a, result)
-	h.left = slices.Clone(result.Left)
+	h.left = nil // after a healing that mended, the rest may have been lost meanwhile
+	if len(result.Healed) == 0 {
+		h.left = slices.Clone(result.Left)
+	}
 	return nil
 }
 
