@@ -20,27 +20,39 @@ const (
 	beyondTheLastStep = "999999-" // steps that never come: the collector is there, and records nothing
 )
 
-// TestEngineOverhead has three servers of each engine answer the same in turns: by itself, with a collector that
-// records nothing, and with one that records every module of every step. One server is at work at a time, on one
+// overheadLayers and overheadHidden make a model whose step takes some milliseconds on one thread.
+const (
+	overheadLayers = 8
+	overheadHidden = 512
+)
+
+// overheadWays are the servers of each engine, and their flags of tensortap run; the first runs without it.
+func overheadWays() (names []string, flags [][]string) {
+	return []string{"by itself", "armed, nothing selected", "L0, every step", "L0, budget 2%"},
+		[][]string{nil, {"--steps", beyondTheLastStep}, {}, {"--budget", "2%"}}
+}
+
+// TestEngineOverhead has four servers of each engine answer the same in turns: by itself, with a collector that records
+// nothing, with one that records every module of every step, and with a budget. One server is at work at a time, on one
 // thread: what is left of two cores is for HTTP, the agent and the system.
 func TestEngineOverhead(t *testing.T) { //nolint:paralleltest // it measures
 	folder := engineFolder(t)
-	model, _ := checkpoints(t, folder)
+	model, _ := checkpoints(t, folder, overheadLayers, overheadHidden)
 	var rows strings.Builder
 	for _, e := range engines() {
 		e.environment = onOneThread(e.environment)
 		up := program.StartUp(t, t.TempDir())
 		trial := engineTrial{TB: t, engine: e, tp: 1, folder: folder, up: up, results: &outcomes{}}
-		servers := []*modelServer{
-			trial.startAlone(model),
-			trial.start("armed", model, "--steps", beyondTheLastStep),
-			trial.start("recorded", model),
+		names, flags := overheadWays()
+		servers := []*modelServer{trial.startAlone(model)}
+		for i := range names[1:] {
+			servers = append(servers, trial.start(fmt.Sprintf("way%d", i+1), model, flags[i+1]...))
 		}
 		for _, s := range servers {
 			s.signal(t, syscall.SIGSTOP)
 		}
 		rates := tokenRates(t, servers)
-		for i, how := range []string{"by itself", "armed, nothing selected", "L0, every step"} {
+		for i, how := range names {
 			fmt.Fprintf(&rows, "| %s | %s | %.0f | %.3f |\n", e.name, how, median(rates[i]), median(ratios(rates[0], rates[i])))
 		}
 		for _, s := range servers {

@@ -222,13 +222,13 @@ func engineFolder(tb testing.TB) string {
 	return folder
 }
 
-// checkpoints writes the model, and the one with a scaled weight, and returns their folders.
-func checkpoints(tb testing.TB, folder string) (good, bad string) {
+// checkpoints writes a model of so many layers, and the one with a scaled weight, and returns their folders.
+func checkpoints(tb testing.TB, folder string, layers, hidden int) (good, bad string) {
 	tb.Helper()
 	dir := tb.TempDir()
 	good, bad = filepath.Join(dir, "good"), filepath.Join(dir, "bad")
 	python := filepath.Join(folder, "vllm", "bin", "python")
-	out, err := exec.CommandContext(tb.Context(), python, filepath.Join("testdata", "tiny_llama.py"), good, bad).CombinedOutput()
+	out, err := exec.CommandContext(tb.Context(), python, filepath.Join("testdata", "tiny_llama.py"), good, bad, strconv.Itoa(layers), strconv.Itoa(hidden)).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("write the models: %v\n%s", err, out)
 	}

@@ -38,7 +38,7 @@ func tokensFrom(first, count int) []int {
 // a weight scaled that only the last rank holds.
 func TestEngines(t *testing.T) { //nolint:paralleltest // each engine needs the machine for itself
 	folder := engineFolder(t)
-	good, bad := checkpoints(t, folder)
+	good, bad := checkpoints(t, folder, 2, 128)
 	results := newOutcomes(t)
 	for _, e := range engines() { //nolint:paralleltest // likewise
 		for _, tp := range []int{1, 2} {

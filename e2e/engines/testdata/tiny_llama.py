@@ -1,4 +1,4 @@
-"""Write a Llama of random weights that every engine can serve, and the same with one weight scaled: tiny_llama.py GOOD BAD
+"""Write a Llama of random weights that every engine can serve, and the same with one weight scaled: tiny_llama.py GOOD BAD LAYERS HIDDEN
 
 What is scaled lies in the rows of an up projection that the second of two tensor-parallel ranks holds, so that its output
 tells the rank even where an engine packs its weights away.
@@ -13,8 +13,11 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-WORDS, HIDDEN, INNER, LAYERS, HEADS, KV_HEADS, HEAD = 512, 128, 256, 2, 4, 2, 32
-SCALED, ROWS, FACTOR = "model.layers.1.mlp.up_proj.weight", slice(200, 232), 4
+LAYERS, HIDDEN = map(int, sys.argv[3:])
+WORDS, INNER, HEAD = 512, 2 * HIDDEN, 32
+HEADS = HIDDEN // HEAD
+KV_HEADS = HEADS // 2
+SCALED, ROWS, FACTOR = "model.layers.1.mlp.up_proj.weight", slice(INNER - 56, INNER - 24), 4
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
@@ -70,7 +73,7 @@ def write(folder, found):
     save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-good, bad = map(Path, sys.argv[1:])
+good, bad = map(Path, sys.argv[1:3])
 found = weights()
 write(good, found)
 found[SCALED][ROWS] *= FACTOR
