@@ -111,4 +111,8 @@ type Rows struct {
 	Step         func(*schemas.StepRow)
 	Tensor       func(*schemas.TensorRow)
 	Payload      func(*schemas.PayloadRow)
+	Signature    func(*schemas.SignatureRow)
+	Tally        func(*schemas.TallyRow)
+	Call         func(*schemas.CallRow)
+	Failure      func(*schemas.FailureRow)
 }

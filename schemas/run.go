@@ -5,6 +5,7 @@ const (
 	SourceMsprobe      = "msprobe"
 	SourceCollector    = "collector"
 	SourceSGLangDumper = "sglang-dumper"
+	SourceSGLangShapes = "sglang-shapes"
 )
 
 // Run is one training job or one life of an inference engine.

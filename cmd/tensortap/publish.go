@@ -18,8 +18,9 @@ func newPublish(a *app) *cobra.Command {
 		Use:   "publish",
 		Short: "Store the files of another tool",
 		Example: `  tensortap publish msprobe dump/ --run bad
-  tensortap publish sglang-dumper /tmp/dumper/bad --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a))
+  tensortap publish sglang-dumper /tmp/dumper/bad --run bad
+  tensortap publish sglang-shapes shapes.jsonl --run bad`,
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -57,6 +58,19 @@ func newPublishSGLangDumper(a *app) *cobra.Command {
 every tensor in its .pt files, and the place of each file. No code in these files is
 run. ` + againAndAgain,
 		Example: "  tensortap publish sglang-dumper /tmp/dumper/bad --run bad",
+	})
+}
+
+func newPublishSGLangShapes(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishSGLangShapes, &cobra.Command{
+		Use:   "sglang-shapes FILE|DIR",
+		Short: "Store logs of SGLang's shape profiler",
+		Long: `Store the ATen ops and shapes of a log of SGLang's shape profiler (SGLANG_PROFILE_SHAPES),
+or of all logs in a folder, one of each rank. Forward passes are steps. Reports shapes,
+shape-diff and failing-op answer for it as for a run of level aten. ` + againAndAgain,
+		Example: `  tensortap publish sglang-shapes shapes.jsonl --run bad
+  tensortap report shapes --run bad
+  tensortap report shape-diff --problem bad --bench good`,
 	})
 }
 

@@ -2,6 +2,8 @@ package collector
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +54,50 @@ func TestOpsOfALoopAreCounted(t *testing.T) {
 	if out := program.Run(t, u.Setting, "report", "shape-diff", "--problem", "loop ", "--bench", "loop ", "--output", "csv"); strings.Count(out.Stdout, "\n") > 1 {
 		t.Errorf("a run differs from itself: %v", out)
 	}
+}
+
+// TestALogOfShapesSaysWhatLevelAtenSays has one program write SGLang's log and our own events, and publishes the log.
+func TestALogOfShapesSaysWhatLevelAtenSays(t *testing.T) {
+	t.Parallel()
+	python := torch.Python(t)
+	u := program.Shared(t)
+	for _, fault := range []string{"copies", "raises"} {
+		log := filepath.Join(t.TempDir(), "shapes.jsonl")
+		at := u.Setting
+		at.Env = append(slices.Clone(at.Env), "SGLANG_PROFILE_SHAPES=1", "SGLANG_PROFILE_SHAPES_FILE="+log)
+		program.Run(t, at, "run", "--run", "own "+fault, "--level", "aten", "--", python, "testdata/denoise.py", fault)
+		out := program.Run(t, u.Setting, "publish", "sglang-shapes", log, "--run", "log "+fault)
+		if out.Status != program.ExitSame || out.Stderr != "" || !strings.Contains(out.Stdout, "published ") {
+			t.Errorf("publish the log of %q: %v", fault, out)
+		}
+	}
+	u.Settle(t)
+	if own, log := countedCalls(t, u, "own copies"), countedCalls(t, u, "log copies"); !slices.Equal(own, log) || len(own) < 5 {
+		t.Errorf("own events:\n%s\nthe log:\n%s", strings.Join(own, "\n"), strings.Join(log, "\n"))
+	}
+	out := program.Run(t, u.Setting, "report", "failing-op", "--run", "log raises")
+	for _, want := range []string{"Aten.mm.default", "RuntimeError", "self: float32[8, 8]", "mat2: float32[5, 3]"} {
+		if !strings.Contains(out.Stdout, want) {
+			t.Errorf("failing-op lacks %q: %v", want, out)
+		}
+	}
+	out = program.Run(t, u.Setting, "report", "shape-diff", "--problem", "log copies", "--bench", "log raises")
+	if !strings.Contains(out.Stdout, "only in bench") || !strings.Contains(out.Stdout, "raised RuntimeError") {
+		t.Errorf("shape-diff of two logs: %v", out)
+	}
+}
+
+// countedCalls are the calls of all ops with tensors, without strides and devices, which the log does not have.
+func countedCalls(tb testing.TB, u *program.Up, run string) []string {
+	tb.Helper()
+	var lines []string
+	for _, row := range u.Query(tb, `SELECT op_name, arrayStringConcat(arrayMap(l -> replaceRegexpOne(l, '\\].*', ']'), inputs), ', ') AS given,
+		arrayStringConcat(arrayMap(l -> replaceRegexpOne(l, '\\].*', ']'), outputs), ', ') AS made, sum(n.call_count)
+		FROM tap.signature_counts AS n WHERE run_id = xxh3('`+run+`' || char(31)) AND (given != '' OR made != '')
+		GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`) {
+		lines = append(lines, strings.Join(row, " | "))
+	}
+	return lines
 }
 
 // requireOnceStored fails the test unless 50 equal steps are one tally, whose counts are those of all.

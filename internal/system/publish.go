@@ -12,6 +12,7 @@ import (
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
+	"github.com/tensortap/tensortap/producers/sglangshapes"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -66,6 +67,11 @@ func (c *Client) PublishMsprobe(ctx context.Context, r PublishRequest, progress 
 // PublishSGLangDumper does so with what SGLang's dumper has written.
 func (c *Client) PublishSGLangDumper(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	return c.publish(ctx, sglangdumper.Tool().Find, r, progress)
+}
+
+// PublishSGLangShapes does so with logs of SGLang's shape profiler.
+func (c *Client) PublishSGLangShapes(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, sglangshapes.Tool().Find, r, progress)
 }
 
 func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {

@@ -28,9 +28,13 @@ type Set struct {
 	Stack        *Batch[schemas.StackRow, *schemas.StackRow]
 	Program      *Batch[schemas.ProgramRow, *schemas.ProgramRow]
 	ProgramStack *Batch[schemas.ProgramStackRow, *schemas.ProgramStackRow]
+	Signature    *Batch[schemas.SignatureRow, *schemas.SignatureRow]
+	Tally        *Batch[schemas.TallyRow, *schemas.TallyRow]
 	Step         *Batch[schemas.StepRow, *schemas.StepRow]
 	tensor       *Batch[schemas.TensorRow, *schemas.TensorRow]
 	payload      *Batch[schemas.PayloadRow, *schemas.PayloadRow]
+	call         *Batch[schemas.CallRow, *schemas.CallRow]
+	failure      *Batch[schemas.FailureRow, *schemas.FailureRow]
 }
 
 // NewSet returns a set that yields batches of at most limit rows until ctx ends.
@@ -40,7 +44,9 @@ func NewSet(ctx context.Context, id schemas.Identity, limit int, yield func(sche
 		Rank: New[schemas.RankRow](), Op: New[schemas.OpRow](), Site: New[schemas.SiteRow](),
 		Layout: New[schemas.LayoutRow](), Stack: New[schemas.StackRow](),
 		Program: New[schemas.ProgramRow](), ProgramStack: New[schemas.ProgramStackRow](),
+		Signature: New[schemas.SignatureRow](), Tally: New[schemas.TallyRow](),
 		Step: New[schemas.StepRow](), tensor: New[schemas.TensorRow](), payload: New[schemas.PayloadRow](),
+		call: New[schemas.CallRow](), failure: New[schemas.FailureRow](),
 	}
 }
 
@@ -49,7 +55,8 @@ func NewDirect(id schemas.Identity, to *producers.Rows) *Set {
 	return &Set{
 		ID: id, limit: math.MaxInt, Rank: direct(to.Rank), Op: direct(to.Op), Site: direct(to.Site),
 		Layout: direct(to.Layout), Stack: direct(to.Stack), Program: direct(to.Program),
-		ProgramStack: direct(to.ProgramStack), Step: direct(to.Step), tensor: direct(to.Tensor), payload: direct(to.Payload),
+		ProgramStack: direct(to.ProgramStack), Signature: direct(to.Signature), Tally: direct(to.Tally), Step: direct(to.Step),
+		tensor: direct(to.Tensor), payload: direct(to.Payload), call: direct(to.Call), failure: direct(to.Failure),
 	}
 }
 
@@ -92,12 +99,13 @@ func Add[R any, P schemas.Row[R]](s *Set, b *Batch[R, P], row *R, text int) erro
 
 // afterDefinitions hands over a batch behind those that its rows refer to.
 func (s *Set) afterDefinitions(measured part) error {
-	return s.flush(s.Rank, s.Stack, s.Op, s.Layout, s.Site, measured)
+	return s.flush(s.Rank, s.Stack, s.Op, s.Layout, s.Site, s.Signature, s.Tally, measured)
 }
 
 // Rest hands over everything, the step last.
 func (s *Set) Rest() error {
-	return s.flush(s.Rank, s.Stack, s.Op, s.Layout, s.Site, s.tensor, s.payload, s.Program, s.ProgramStack, s.Step)
+	return s.flush(s.Rank, s.Stack, s.Op, s.Layout, s.Site, s.tensor, s.payload, s.Program, s.ProgramStack,
+		s.Signature, s.Tally, s.call, s.failure, s.Step)
 }
 
 // AddTensor appends a row of tensor; a full batch goes first, behind the definitions of its rows.
@@ -121,4 +129,24 @@ func (s *Set) AddPayload(row *schemas.PayloadRow) error {
 		return nil
 	}
 	return s.afterDefinitions(s.payload)
+}
+
+// AddCall appends a row of call.
+func (s *Set) AddCall(row *schemas.CallRow) error {
+	row.Batch = s.call.Number()
+	s.call.Append(row, 0)
+	if !s.call.Full(s.limit) {
+		return nil
+	}
+	return s.afterDefinitions(s.call)
+}
+
+// AddFailure appends a row of failure.
+func (s *Set) AddFailure(row *schemas.FailureRow) error {
+	row.Batch = s.failure.Number()
+	s.failure.Append(row, len(row.Inputs)+len(row.Message))
+	if !s.failure.Full(s.limit) {
+		return nil
+	}
+	return s.afterDefinitions(s.failure)
 }
