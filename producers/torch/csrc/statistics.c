@@ -1,9 +1,8 @@
-/* One pass over a tensor: its statistics, sketch and digest, written as records of the spool.
+/* One pass over a tensor: its statistics, sketch and digest.
  *
  * Elements are taken in blocks of 1,024, blocks in chunks whose size depends on the number of elements alone, and both
  * are merged in order: so the result does not depend on the number of threads or on the width of vectors. */
 #include <math.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -12,28 +11,12 @@
 #include "loops.h"
 #include "moments.h"
 #include "pool.h"
+#include "records.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define CHUNK_BLOCKS 64 /* of the smallest chunk: fewer elements are not worth a second thread */
 #define MOST_CHUNKS 1024
 #define FOLD_BLOCKS 16  /* the sketch's float sums are folded into double so often */
-#define ALL_MEASURED 0x7FFu
-#define NEED_A_FINITE_ELEMENT (TAP_MEASURED_MIN | TAP_MEASURED_MAX | TAP_MEASURED_MEAN | TAP_MEASURED_M2 | TAP_MEASURED_L2 | TAP_MEASURED_L1)
-
-enum { WANT_SKETCH = 1 << 8, WANT_DIGEST = 1 << 9, WANT_CRC32 = 1 << 10 };
-
-/* What the caller asks for: arguments one by one would cost it more than a small tensor's statistics. */
-typedef struct {
-  const void *data; /* up to place: another for each tensor; the rest is the same for all of one layout */
-  void *rows;       /* zeroed records to write */
-  uint32_t site, seq;
-  uint32_t place; /* of the segment: the checksums hold it */
-  uint32_t layout;
-  int64_t count;
-  const tap_view *view; /* NULL when the elements follow each other */
-  uint32_t flags;
-  uint32_t options; /* type | what is wanted | threads << 16 */
-} tap_call;
 
 typedef struct {
   source from;
@@ -148,69 +131,6 @@ static void repeat(part *p, uint64_t times) {
   p->l1 *= (double)times;
 }
 
-static void commit(void *record, uint32_t kind, uint32_t place) {
-  uint32_t word = kind | (crc32_add(kind | place, record, TAP_COMMIT_OFFSET) & ~TAP_KIND_MASK);
-  atomic_store_explicit((_Atomic uint32_t *)((char *)record + TAP_COMMIT_OFFSET), word, memory_order_release);
-}
-
-static int write_counts(tap_counts *r, uint32_t place, const part *p) {
-  int exact = p->finite == 0 || ((float)p->min == p->min && (float)p->max == p->max);
-  if (exact && !(p->nan | p->positive_infinity | p->negative_infinity | p->subnormal)) return 0;
-  r->nan_count = p->nan;
-  r->positive_infinity_count = p->positive_infinity;
-  r->negative_infinity_count = p->negative_infinity;
-  r->subnormal_count = p->subnormal;
-  r->value_min = p->finite ? p->min : 0;
-  r->value_max = p->finite ? p->max : 0;
-  commit(r, TAP_COUNTS_KIND, place);
-  return 1;
-}
-
-/* Sums that overflow both ways give a NaN, whose sign is one on x86 and another elsewhere. */
-static double of_one_sign(double x) { return isnan(x) ? NAN : x; }
-
-static int write_sketch(tap_sketch *r, uint32_t place, const part *p) {
-  for (int half = 0; half < 2; half++, r++) {
-    for (int b = 0; b < 8; b++) r->buckets[b] = (float)of_one_sign(p->sketch[8 * half + b]);
-    r->first = 8u * (uint32_t)half;
-    commit(r, TAP_SKETCH_KIND, place);
-  }
-  return 2;
-}
-
-static int write_digest(tap_digest *r, uint32_t place, const task *t, const part *p) {
-  uint64_t bytes = (uint64_t)t->from.count * (uint64_t)element_bytes(t->from.type);
-  int ours = (t->options & WANT_DIGEST) != 0;
-  r->digest = ours ? mix(bytes * GOLDEN + p->digest) : t->crc32;
-  r->digest_kind = ours ? TAP_DIGEST_TAP : TAP_DIGEST_CRC32;
-  commit(r, TAP_DIGEST_KIND, place);
-  return 1;
-}
-
-static int write_extensions(char *at, uint32_t place, const task *t, const part *p) {
-  int rows = write_counts((tap_counts *)at, place, p);
-  if (t->options & WANT_SKETCH) rows += write_sketch((tap_sketch *)(at + rows * (int)TAP_RECORD_BYTES), place, p);
-  if (t->options & (WANT_DIGEST | WANT_CRC32)) rows += write_digest((tap_digest *)(at + rows * (int)TAP_RECORD_BYTES), place, t, p);
-  return rows;
-}
-
-static int write_records(const tap_call *call, const task *t, const part *p) {
-  tap_tensor *r = call->rows;
-  r->site = call->site;
-  r->layout = call->layout;
-  r->seq = call->seq;
-  r->flags = call->flags | (p->finite ? ALL_MEASURED : ALL_MEASURED & ~NEED_A_FINITE_ELEMENT);
-  r->value_min = p->finite ? (float)p->min : 0;
-  r->value_max = p->finite ? (float)p->max : 0;
-  r->value_mean = of_one_sign(p->mean);
-  r->value_m2 = of_one_sign(p->m2);
-  r->value_l1 = p->l1;
-  r->zero_count = p->zero;
-  r->extra = (uint32_t)write_extensions((char *)call->rows + TAP_RECORD_BYTES, call->place, t, p);
-  commit(r, TAP_TENSOR_KIND, call->place);
-  return 1 + (int)r->extra;
-}
-
 static task new_task(const void *data, int64_t count, uint32_t options, const tap_view *view, int64_t base) {
   task t = {.from = {data, count, view, (dtype)(options & 0xff)}, .options = options, .sketch_base = base};
   dtype type = t.from.type;
@@ -225,7 +145,7 @@ EXPORT int tap_measure(const tap_call *call) {
   part total;
   measure_all(&t, (int)(call->options >> 16), &total);
   if (call->view && call->view->repeat > 1) repeat(&total, (uint64_t)call->view->repeat);
-  return write_records(call, &t, &total);
+  return write_records(call, call->count * element_bytes(t.from.type), t.crc32, &total);
 }
 
 /* The sketch alone, of a run of elements that begins at index `base` of the whole tensor; adds to `buckets`. */

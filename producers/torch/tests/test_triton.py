@@ -17,6 +17,7 @@ triton = pytest.importorskip("triton", reason="no Triton here")
 from measuring import PLACE, Reading, measure, read
 from tensortap._spool import layout
 from tensortap._spool.records import Name
+from tensortap._stats import kernel
 from tensortap._stats.measure import MAX_ROWS, Measurer
 
 TENSORS = {
@@ -76,7 +77,7 @@ def deferred(tensors: list[torch.Tensor], sketched: bool, digested: bool) -> lis
     """All tensors of a step, then their records."""
     from tensortap._stats.deferred import Deferred
 
-    waiting = Deferred(sketched, digested)
+    waiting = Deferred(sketched, digested, kernel.load())
     memories = [ctypes.create_string_buffer((MAX_ROWS + 1) * layout.RECORD_BYTES) for _ in tensors]
     rows = [
         waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))

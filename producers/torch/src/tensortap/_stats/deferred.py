@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from tensortap._spool import layout, records
 from tensortap._spool.records import Name
 from tensortap._stats import digest, fallback
+from tensortap._stats.drain import Drain, Pendings
+from tensortap._stats.kernel import Kernel
 from tensortap._stats.strides import Readings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tensortap._stats.triton_kernel import Rows
-
-class _Pending(NamedTuple):
-    address: int
-    name: Name
-    records: int  # that were promised
-    bytes: int
 
 
 class Deferred:
     """Tensors whose rows are still on their devices."""
 
-    def __init__(self, sketched: bool, digested: bool) -> None:
-        """Raises ImportError where there is no Triton."""
+    def __init__(self, sketched: bool, digested: bool, library: Kernel | None = None) -> None:
+        """Raises ImportError where there is no Triton. Without the C kernel Python writes the records."""
         from tensortap._stats import triton_kernel
 
         self._new: type[Rows] = triton_kernel.Rows
         self._sketched, self._digested = sketched, digested
+        self._drain = Drain(sketched, digested, library)
         self._readings = Readings(ordered=sketched or digested)
         self._rows: dict[torch.device, Rows] = {}
-        self._pending: dict[torch.device, list[_Pending]] = {}
+        self._pending: dict[torch.device, Pendings] = {}
         self.overflowed: set[int] = set()  # the sites of a NaN or +Inf
 
     def add(self, tensor: Tensor, address: int, name: Name) -> int:
@@ -49,9 +43,9 @@ class Deferred:
         hashed = digest.raw_bytes(tensor) if self._digested else None
         with torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext():
             rows.add(self._flat(tensor), fallback.least_normal(tensor), self._sketched, hashed, digest.page_bytes(tensor))
-        one = _Pending(address, name, 2 + 2 * self._sketched + self._digested, tensor.numel() * tensor.element_size())
-        self._pending.setdefault(tensor.device, []).append(one)
-        return one.records
+        pending = self._pending.setdefault(tensor.device, Pendings(rows.most))
+        pending.add(address, name, tensor.numel() * tensor.element_size())
+        return self._drain.records
 
     def flush(self) -> None:
         """Writes the records of all that is pending, when the devices are done with it.
@@ -59,7 +53,7 @@ class Deferred:
         Raises RuntimeError where a device failed; its records say that they could not be read, those of others are whole.
         """
         with ExitStack() as each:
-            for device in self._pending:
+            for device in list(self._pending):
                 each.callback(self._write, device)
 
     def _flat(self, tensor: Tensor) -> Tensor:
@@ -70,33 +64,10 @@ class Deferred:
         return tensor.detach().contiguous().reshape(-1)
 
     def _write(self, device: torch.device) -> None:
-        pending = self._pending.pop(device, [])
+        pending = self._pending.pop(device)
         try:
             found = self._rows[device].collect()
         except RuntimeError:
-            for one in pending:
-                records.unread(one.address, one.name, one.records)
+            self._drain.unread(pending)
             raise
-        pages = found.view(torch.int64)[:, -4].tolist()
-        for one, row, total in zip(pending, found.tolist(), pages, strict=True):
-            if row[1] or row[2]:
-                self.overflowed.add(one.name.site)
-            hashed = (digest.of_pages(total, one.bytes), layout.DIGEST_TAP) if self._digested else None
-            records.measured(one.address, one.name, _statistics(row), row[12:28] if self._sketched else None, hashed, counts=True)
-
-
-def _statistics(row: Sequence[float]) -> records.Statistics:
-    finite, nan, above, below, zero, small = (int(word) for word in row[:6])
-    return records.Statistics(
-        finite=finite,
-        nan=nan,
-        positive_infinity=above,
-        negative_infinity=below,
-        zero=zero,
-        subnormal=small,
-        mean=row[6],
-        m2=max(0.0, row[7]),
-        l1=row[8],
-        least=row[9],
-        greatest=row[10],
-    )
+        self.overflowed |= self._drain.write(found, pending)

@@ -27,11 +27,15 @@ _FORKED: Final = 0x40  # of the flags: forked, and no other program begun since
 # The kernel's tap_call: data, rows, site, seq, place; layout, elements, view (0: none), flags, options.
 CALL: Final = struct.Struct("<QQIIIIqQII")
 _CALL_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 28, 32, 40, 48, 52, CALL.size))  # of these, and where they end
+# Of its tap_pending, as _stats.drain packs it: rows, bytes, site, layout, seq, flags, place, overflowed; its size, and words of a row.
+_PENDING_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 28, 32, 36, 40, 32))
 EACH: Final = struct.Struct("<QQIII")  # of these, what is another for each tensor
 # A call's address -> records written, 0 when it cannot
 Measure: TypeAlias = Callable[[ctypes.c_void_p], int]
 # data, elements, options, view, index of the first element, 16 sums to add to -> whether it could
 SketchRun: TypeAlias = Callable[[int, int, int, "int | None", int, int], int]
+# rows, what their records say besides, how many, options -> how many have a NaN or +Inf
+Drains: TypeAlias = Callable[[int, int, int, int], int]
 
 
 class View(ctypes.Structure):
@@ -52,6 +56,7 @@ class Kernel:
     quick: Measure
     measure: Measure
     sketch_run: SketchRun
+    drain: Drains
     dtypes: tuple[str, ...]
 
 
@@ -60,7 +65,7 @@ def load(path: Path | None = None) -> Kernel | None:
     path = path or KERNEL
     try:
         holding, releasing = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
-        if releasing.tap_layout_version() != layout.VERSION or _call_offsets(releasing) != _CALL_OFFSETS:
+        if releasing.tap_layout_version() != layout.VERSION or not _has_our_structs(releasing):
             return None
         _lend_team(releasing)
         releasing.tap_dtypes.restype = ctypes.c_char_p
@@ -68,6 +73,7 @@ def load(path: Path | None = None) -> Kernel | None:
             quick=holding.tap_measure,
             measure=releasing.tap_measure,
             sketch_run=_typed_sketch(releasing.tap_sketch_run),
+            drain=_typed_drain(releasing.tap_drain),
             dtypes=tuple(releasing.tap_dtypes().decode().split()),
         )
     except (OSError, AttributeError, ValueError):
@@ -83,8 +89,9 @@ def team_of_torch() -> int | None:
     return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
 
 
-def _call_offsets(library: ctypes.CDLL) -> bytes:
-    return bytes((ctypes.c_uint8 * len(_CALL_OFFSETS)).in_dll(library, "tap_call_offsets"))
+def _has_our_structs(library: ctypes.CDLL) -> bool:
+    ours = (("tap_call_offsets", _CALL_OFFSETS), ("tap_pending_offsets", _PENDING_OFFSETS))
+    return all(bytes((ctypes.c_uint8 * len(offsets)).in_dll(library, name)) == offsets for name, offsets in ours)
 
 
 def _lend_team(to: ctypes.CDLL) -> None:
@@ -96,4 +103,10 @@ def _typed_sketch(function: ctypes._NamedFuncPointer) -> SketchRun:
     pointer, count = ctypes.c_void_p, ctypes.c_int64
     function.argtypes = [pointer, count, ctypes.c_uint32, pointer, count, pointer]
     function.restype = ctypes.c_int
+    return function
+
+
+def _typed_drain(function: ctypes._NamedFuncPointer) -> Drains:
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint32]
+    function.restype = ctypes.c_int64
     return function

@@ -132,7 +132,7 @@ class Measurer:
         """Measures CUDA tensors without waiting for them; None without Triton, or where msProbe's digest is wanted."""
         if self._triton and self._deferred is None:
             try:
-                self._deferred = Deferred(self._sketch, self._digest)
+                self._deferred = Deferred(self._sketch, self._digest, self._kernel)
             except ImportError:
                 self._triton = False
         return self._deferred

@@ -15,13 +15,11 @@ import triton.language as tl
 from torch import Tensor
 
 from tensortap._stats import triton_digest
+from tensortap._stats.drain import DIGEST, WORDS
 from tensortap._stats.streams import Streams
 from tensortap._stats.triton_elements import COMPLEX, elements, number, part
 from tensortap._stats.triton_mix import mixed
 
-WORDS: Final = 32  # of a row, float64: the eleven statistics, from SKETCH on the sketch, DIGEST as an integer
-SKETCH: Final = 12
-DIGEST: Final = 28
 _ROWS: Final = 8192
 _TILE: Final = 2048
 _PROGRAMS: Final = 512
@@ -171,6 +169,7 @@ class Rows:
         self._scratch: dict[int, tuple[Tensor, Tensor]] = {}  # by stream: on one, one tensor is measured after the other
         self._streams = Streams(device)
         self._used = 0
+        self.most = _ROWS
 
     @property
     def full(self) -> bool:

@@ -1,0 +1,74 @@
+/* Records of the spool: a reader takes one when its commit word is there. */
+#include "records.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "layout.h"
+
+#define ALL_MEASURED 0x7FFu
+#define NEED_A_FINITE_ELEMENT (TAP_MEASURED_MIN | TAP_MEASURED_MAX | TAP_MEASURED_MEAN | TAP_MEASURED_M2 | TAP_MEASURED_L2 | TAP_MEASURED_L1)
+
+static void commit(void *record, uint32_t kind, uint32_t place) {
+  uint32_t word = kind | (crc32_add(kind | place, record, TAP_COMMIT_OFFSET) & ~TAP_KIND_MASK);
+  atomic_store_explicit((_Atomic uint32_t *)((char *)record + TAP_COMMIT_OFFSET), word, memory_order_release);
+}
+
+static int write_counts(const tap_call *call, tap_counts *r, const part *p) {
+  int exact = p->finite == 0 || ((float)p->min == p->min && (float)p->max == p->max);
+  int usual = exact && !(p->nan | p->positive_infinity | p->negative_infinity | p->subnormal);
+  if (usual && !(call->options & WANT_COUNTS)) return 0;
+  r->nan_count = p->nan;
+  r->positive_infinity_count = p->positive_infinity;
+  r->negative_infinity_count = p->negative_infinity;
+  r->subnormal_count = p->subnormal;
+  r->value_min = p->finite ? p->min : 0;
+  r->value_max = p->finite ? p->max : 0;
+  commit(r, TAP_COUNTS_KIND, call->place);
+  return 1;
+}
+
+/* Sums that overflow both ways give a NaN, whose sign is one on x86 and another elsewhere. */
+static double of_one_sign(double x) { return isnan(x) ? NAN : x; }
+
+static int write_sketch(tap_sketch *r, uint32_t place, const part *p) {
+  for (int half = 0; half < 2; half++, r++) {
+    for (int b = 0; b < 8; b++) r->buckets[b] = (float)of_one_sign(p->sketch[8 * half + b]);
+    r->first = 8u * (uint32_t)half;
+    commit(r, TAP_SKETCH_KIND, place);
+  }
+  return 2;
+}
+
+static int write_digest(const tap_call *call, tap_digest *r, int64_t bytes, uint32_t crc32, const part *p) {
+  int ours = (call->options & WANT_DIGEST) != 0;
+  r->digest = ours ? mix((uint64_t)bytes * GOLDEN + p->digest) : crc32;
+  r->digest_kind = ours ? TAP_DIGEST_TAP : TAP_DIGEST_CRC32;
+  commit(r, TAP_DIGEST_KIND, call->place);
+  return 1;
+}
+
+static int write_extensions(const tap_call *call, int64_t bytes, uint32_t crc32, const part *p) {
+  char *at = (char *)call->rows + TAP_RECORD_BYTES;
+  int rows = write_counts(call, (tap_counts *)at, p);
+  if (call->options & WANT_SKETCH) rows += write_sketch((tap_sketch *)(at + rows * (int)TAP_RECORD_BYTES), call->place, p);
+  if (call->options & (WANT_DIGEST | WANT_CRC32)) rows += write_digest(call, (tap_digest *)(at + rows * (int)TAP_RECORD_BYTES), bytes, crc32, p);
+  return rows;
+}
+
+int write_records(const tap_call *call, int64_t bytes, uint32_t crc32, const part *p) {
+  tap_tensor *r = call->rows;
+  r->site = call->site;
+  r->layout = call->layout;
+  r->seq = call->seq;
+  r->flags = call->flags | (p->finite ? ALL_MEASURED : ALL_MEASURED & ~NEED_A_FINITE_ELEMENT);
+  r->value_min = p->finite ? (float)p->min : 0;
+  r->value_max = p->finite ? (float)p->max : 0;
+  r->value_mean = of_one_sign(p->mean);
+  r->value_m2 = of_one_sign(p->m2);
+  r->value_l1 = p->l1;
+  r->zero_count = p->zero;
+  r->extra = (uint32_t)write_extensions(call, bytes, crc32, p);
+  commit(r, TAP_TENSOR_KIND, call->place);
+  return 1 + (int)r->extra;
+}

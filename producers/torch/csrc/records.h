@@ -1,0 +1,25 @@
+/* What a tensor's records say, and how they are written into the spool. */
+#ifndef TENSORTAP_RECORDS_H
+#define TENSORTAP_RECORDS_H
+
+#include "elements.h"
+
+enum { WANT_SKETCH = 1 << 8, WANT_DIGEST = 1 << 9, WANT_CRC32 = 1 << 10, WANT_COUNTS = 1 << 11 /* even where there is no need */ };
+
+/* What the caller asks for: arguments one by one would cost it more than a small tensor's statistics. */
+typedef struct {
+  const void *data; /* up to place: another for each tensor; the rest is the same for all of one layout */
+  void *rows;       /* zeroed records to write */
+  uint32_t site, seq;
+  uint32_t place; /* of the segment: the checksums hold it */
+  uint32_t layout;
+  int64_t count;
+  const tap_view *view; /* NULL when the elements follow each other */
+  uint32_t flags;
+  uint32_t options; /* type | what is wanted | threads << 16 */
+} tap_call;
+
+/* Writes a tensor's records, extensions first, its own last, by what is known of so many bytes of elements. Returns how many. */
+int write_records(const tap_call *call, int64_t bytes, uint32_t crc32, const part *p);
+
+#endif
