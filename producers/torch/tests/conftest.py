@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import interpreting
 import pytest
 import torch
 
@@ -13,6 +14,13 @@ from tensortap.integrations import generic
 
 # Pythons that tests start find the package, too.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1] / "src"), os.environ.get("PYTHONPATH"))))
+
+
+@pytest.fixture
+def interpreted() -> None:
+    """Triton's kernels run on the CPU."""
+    if not interpreting.is_on():
+        pytest.skip("run by interpreting.run_all")
 
 
 @pytest.fixture

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
-import sys
-from pathlib import Path
 
-import numpy
 import pytest
 import torch
 
-triton = pytest.importorskip("triton", reason="no Triton here")
+pytest.importorskip("triton", reason="no Triton here")
 
+import interpreting
 from measuring import PLACE, Reading, measure, read
 from tensortap._spool import layout
 from tensortap._spool.records import Name
@@ -53,24 +49,8 @@ TENSORS = {
 _ROUNDING = {"complex128": 1e-15}  # magnitudes in double precision are rounded otherwise
 
 
-@pytest.fixture(scope="module")
-def interpreted() -> None:
-    if os.environ.get("TRITON_INTERPRET") != "1":
-        pytest.skip("run by test_all_in_an_interpreter, which sets TRITON_INTERPRET")
-
-
 def test_all_in_an_interpreter() -> None:
-    """Triton decides when it is imported, so the other tests of this file run in a process of their own."""
-    here = Path(__file__)
-    if os.environ.get("TRITON_INTERPRET") == "1":
-        return
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(here.parent.parent / "src")}
-    if triton.__version__.startswith("3.4.") and numpy.__version__ >= "2.4":
-        pytest.skip("the interpreter of Triton 3.4 does not run with NumPy 2.4")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(here)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "skipped" not in done.stdout
+    interpreting.run_all(__file__)
 
 
 def deferred(tensors: list[torch.Tensor], sketched: bool, digested: bool) -> list[Reading]:
@@ -123,42 +103,6 @@ def test_a_tensor_costs_one_launch_and_no_copy(interpreted: None, monkeypatch: p
     assert launched == [tensor.data_ptr() for tensor in tensors]
 
 
-def test_rows_of_every_stream_are_waited_for_on_the_device() -> None:
-    from tensortap._stats.streams import Streams
-
-    class Stream:
-        def __init__(self, number: int) -> None:
-            self.cuda_stream, self.waited = number, list[int]()
-
-        def wait_stream(self, other: Stream) -> None:
-            self.waited.append(other.cuda_stream)
-
-    main, side = Stream(0), Stream(7)
-    streams = Streams(torch.device("cuda", 0))
-    with pytest.MonkeyPatch.context() as driver:
-        for current in (main, side, side, main):
-            driver.setattr(torch.cuda, "current_stream", lambda _, current=current: current)
-            assert streams.here() == current.cuda_stream
-        streams.join()
-        streams.join()
-    assert (main.waited, side.waited) == ([7], [])
-
-
-def test_a_full_buffer_is_written_in_between(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap._stats import triton_kernel
-
-    monkeypatch.setattr(triton_kernel, "_ROWS", 3)
-    tensors = [torch.full((5,), float(value)) for value in range(8)]
-    from tensortap._stats.deferred import Deferred
-
-    waiting = Deferred(False, False)
-    memories = [ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES) for _ in tensors]
-    for tensor, memory in zip(tensors, memories, strict=True):
-        waiting.add(tensor, ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
-    waiting.flush()
-    assert [read(memory.raw, 2).mean for memory in memories] == list(range(8))
-
-
 def test_a_step_may_begin_in_inference_mode_and_end_outside(interpreted: None) -> None:
     from tensortap._stats.deferred import Deferred
 
@@ -188,22 +132,3 @@ def test_a_failed_launch_shifts_no_other_row(interpreted: None, monkeypatch: pyt
     waiting.flush()
     assert [read(memories[at].raw, 2).mean for at in (0, 2)] == [0.0, 2.0]
     assert not any(memories[1].raw)
-
-
-def test_rows_of_a_failed_device_say_so_and_are_complete(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap._stats.deferred import Deferred
-    from tensortap._stats.triton_kernel import Rows
-
-    waiting, memory = Deferred(True, True), ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
-
-    def collect(self: Rows) -> torch.Tensor:
-        raise RuntimeError("CUDA error: an illegal memory access was encountered")
-
-    rows = waiting.add(torch.ones(5), ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
-    with monkeypatch.context() as failing:
-        failing.setattr(Rows, "collect", collect)
-        with pytest.raises(RuntimeError, match="illegal memory access"):
-            waiting.flush()
-    found = read(memory.raw, rows)
-    assert found.flags == layout.UNSUPPORTED and found.unusual == (0, 0, 0, 0)
-    waiting.flush()

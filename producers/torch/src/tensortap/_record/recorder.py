@@ -137,6 +137,10 @@ class Recorder:
         self.measurer = self._measurer(sketch, digest)
         self.observer.measure_with(self.measurer)
 
+    def note_overflow(self) -> None:
+        """Whether a value that has come from a device was not finite."""
+        self.observer.overflowed |= bool(self.measurer.overflowed - self.observer.passed_over)
+
     def _measurer(self, sketch: bool, digest: bool) -> Measurer:
         threads = self.settings.threads or _threads(torch.get_num_threads())
         return Measurer(threads, sketch, digest, crc32=self.settings.task == "md5")

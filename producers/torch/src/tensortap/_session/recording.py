@@ -123,7 +123,8 @@ class Process:
         recorder = self.recorder
         recorder.observer.forget()
         recorder.observer.padding = None
-        recorder.observer.overflowed |= bool(recorder.measurer.flush() - recorder.observer.passed_over)
+        recorder.measurer.flush()
+        recorder.note_overflow()
 
     def _write_end(self, facts: Facts) -> None:
         recorder, spool = self.recorder, self._spool

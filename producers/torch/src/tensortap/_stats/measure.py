@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import zlib
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
@@ -90,13 +91,47 @@ class Measurer:
         function = self._kernel.quick if reading.elements < _QUICK_ELEMENTS else self._kernel.measure
         return Plan(function, reading, layout, flags, options)
 
-    def flush(self) -> AbstractSet[int]:
-        """Completes what is pending; for the end of a step. The sites at which a NaN or +Inf was in it, now or before."""
+    def send(self) -> None:
+        """What is pending on a device begins to come to the host; for the end of a step. Then as `poll`."""
+        if self._deferred is not None:
+            with _torch_compat.DisableTorchDispatch():
+                try:
+                    self._deferred.send()
+                finally:
+                    self._deferred.poll()
+
+    def poll(self) -> None:
+        """Writes the records of what has come. Raises RuntimeError where a device failed; its records say so, others are whole."""
+        if self._deferred is not None:
+            self._deferred.poll()
+
+    def flush(self) -> None:
+        """Completes what is pending, and waits for that. Raises as `poll`."""
+        if self._deferred is not None:
+            with _torch_compat.DisableTorchDispatch():
+                self._deferred.flush()
+
+    def then(self, action: Callable[[], None]) -> None:
+        """Does that when the records are written of all that was sent so far."""
         if self._deferred is None:
-            return frozenset()
-        with _torch_compat.DisableTorchDispatch():
-            self._deferred.flush()
-        return self._deferred.overflowed
+            action()
+        else:
+            self._deferred.then(action)
+
+    def forget(self) -> None:
+        """What is pending is another process's."""
+        if self._deferred is not None:
+            self._deferred.forget()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is on its way from a device."""
+        return self._deferred is not None and self._deferred.is_waiting
+
+    @property
+    def overflowed(self) -> AbstractSet[int]:
+        """The sites at which a NaN or +Inf was in what has come from a device."""
+        return frozenset() if self._deferred is None else self._deferred.overflowed
 
     def _by_kernel(self, tensor: Tensor, address: int, name: Name) -> int:
         """0 when the kernel cannot read it."""

@@ -1,33 +1,71 @@
-"""The streams of a device on which a step's tensors were measured."""
+"""The streams of a device on which tensors are measured, and one of ours on which their rows go to the host."""
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
 
 import torch
+from torch import Tensor
+
+_RELAXED: Final = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+
+
+def is_asynchronous(device: torch.device) -> bool:
+    """Whether work is enqueued there, and done later."""
+    return device.type == "cuda"
+
+
+def ask_beside_captures() -> bool:
+    """Make that what this thread asks of the driver breaks no capture of another thread. Whether that could be done."""
+    try:
+        return not ctypes.CDLL("libcuda.so.1").cuThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(_RELAXED)))
+    except (OSError, AttributeError):
+        return False
 
 
 class Streams:
-    """Which streams have work of ours that the current one has not waited for."""
+    """Those of one device."""
 
     def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._used: dict[int, Any] = {}
+        self._device, self._is_asynchronous = device, is_asynchronous(device)
+        self._used: dict[int, Any] = {}  # have had work of ours since the last copy
+        self._reached: list[Any] = []  # events: that work is done
+        self._own: Any = None
 
     def here(self) -> int:
         """The number of the current stream, which gets work; 0 where a device has no streams."""
-        if self._device.type != "cuda":
+        if not self._is_asynchronous:
             return 0
         stream = torch.cuda.current_stream(self._device)
         self._used[stream.cuda_stream] = stream
-        return stream.cuda_stream
+        return int(stream.cuda_stream)
 
-    def join(self) -> None:
-        """The current stream waits, on the device, for the others that had work since the last call."""
-        used, self._used = self._used, {}
-        if not used:
-            return
-        current = torch.cuda.current_stream(self._device)
-        for number, stream in used.items():
-            if number != current.cuda_stream:
-                current.wait_stream(stream)
+    def event(self) -> Any:
+        """What tells of a copy; None where copies are done at once."""
+        return torch.cuda.Event() if self._is_asynchronous else None
+
+    def ours(self) -> AbstractContextManager[object]:
+        """Within, what is enqueued goes to a stream that has no other work, and memory is taken that no other stream may still use."""
+        if not self._is_asynchronous:
+            return nullcontext()
+        if self._own is None:
+            self._own = torch.cuda.Stream(self._device)
+        return torch.cuda.stream(self._own)
+
+    def copy(self, source: Tensor, target: Tensor, arrived: Any) -> None:
+        """Copy to pinned memory when all work so far is done, on whatever stream. No stream of the program waits, nor does the host."""
+        with self.ours():
+            self._join()
+            target.copy_(source, non_blocking=True)
+            if arrived is not None:
+                arrived.record(self._own)
+
+    def _join(self) -> None:
+        used, self._used = list(self._used.values()), {}
+        while len(self._reached) < len(used):
+            self._reached.append(self.event())
+        for stream, reached in zip(used, self._reached, strict=False):
+            reached.record(stream)
+            self._own.wait_event(reached)

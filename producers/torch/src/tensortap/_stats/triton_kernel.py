@@ -1,7 +1,7 @@
-"""Statistics and sketches on CUDA: a tensor's row stays in a buffer on its device until the end of the step.
+"""Statistics and sketches on CUDA: a tensor's row stays in a bank on its device until the end of the step.
 
-Nothing is waited for and no tensor is kept: one kernel is enqueued on the stream that is current, and the rows of all
-tensors come over in one copy. Imported only where there is a CUDA tensor (or, in tests, Triton's interpreter).
+Nothing is waited for and no tensor is kept: one kernel is enqueued on the stream that is current, and the rows of a
+bank come over in one copy. Imported only where there is a CUDA tensor (or, in tests, Triton's interpreter).
 """
 
 # The language inside kernels is Triton's, not Python's. Annotations are no text here: Triton 3.0 knows constants by them.
@@ -20,7 +20,6 @@ from tensortap._stats.streams import Streams
 from tensortap._stats.triton_elements import COMPLEX, elements, number, part
 from tensortap._stats.triton_mix import mixed
 
-_ROWS: Final = 8192
 _TILE: Final = 2048
 _PROGRAMS: Final = 512
 
@@ -158,27 +157,16 @@ def _measure(  # type: ignore[no-untyped-def]
             tl.store(done, 0)
 
 
-class Rows:
-    """Rows of one step's tensors on one device."""
+class Launcher:
+    """Enqueues the measuring of tensors of one device."""
 
-    @torch.inference_mode(False)  # whose tensors cannot be written once it has ended
-    def __init__(self, device: torch.device) -> None:
-        """Takes 2 MiB of the device's memory and as much of pinned host memory."""
-        self._rows = torch.zeros((_ROWS, WORDS), dtype=torch.float64, device=device)
-        self._host = torch.empty((_ROWS, WORDS), dtype=torch.float64, pin_memory=device.type == "cuda")
+    def __init__(self, device: torch.device, streams: Streams) -> None:
+        self._device, self._streams = device, streams
         self._scratch: dict[int, tuple[Tensor, Tensor]] = {}  # by stream: on one, one tensor is measured after the other
-        self._streams = Streams(device)
-        self._used = 0
-        self.most = _ROWS
 
-    @property
-    def full(self) -> bool:
-        """Whether no further tensor fits."""
-        return self._used == _ROWS
-
-    def add(self, flat: Tensor, normal: float, sketched: bool, hashed: Tensor | None, page_bytes: int) -> None:
-        """Enqueues the measuring of contiguous elements, and the hashing of pages of bytes."""
-        count, row, given = flat.numel(), self._rows[self._used], elements(flat)
+    def add(self, row: Tensor, flat: Tensor, normal: float, sketched: bool, hashed: Tensor | None, page_bytes: int) -> None:
+        """Enqueues, on the current stream, the measuring of contiguous elements into a row, and the hashing of pages of bytes."""
+        count, given = flat.numel(), elements(flat)
         programs = max(1, min(_PROGRAMS, triton.cdiv(count, _TILE)))
         partials, done = self._scratch_here()
         launch: Any = _measure[(programs,)]
@@ -200,22 +188,12 @@ class Rows:
         )
         if hashed is not None:
             triton_digest.add_pages(hashed, page_bytes, row.view(torch.int64)[DIGEST:])
-        self._used += 1  # last: the row of a tensor that could not be measured is the next one's
 
-    def collect(self) -> Tensor:
-        """The rows so far, on the host, when all that was enqueued before on any stream is done; begins anew."""
-        used, self._used = self._used, 0
-        self._streams.join()
-        self._host[:used].copy_(self._rows[:used], non_blocking=True)
-        if self._rows.is_cuda:
-            torch.cuda.current_stream(self._rows.device).synchronize()
-        return self._host[:used]
-
-    @torch.inference_mode(False)
+    @torch.inference_mode(False)  # whose tensors cannot be written once it has ended
     def _scratch_here(self) -> tuple[Tensor, Tensor]:
-        stream, device = self._streams.here(), self._rows.device
+        stream = self._streams.here()
         found = self._scratch.get(stream)
         if found is None:
-            partials = torch.empty((_PROGRAMS, WORDS), dtype=torch.float64, device=device)
-            found = self._scratch[stream] = partials, torch.zeros(1, dtype=torch.int32, device=device)
+            partials = torch.empty((_PROGRAMS, WORDS), dtype=torch.float64, device=self._device)
+            found = self._scratch[stream] = partials, torch.zeros(1, dtype=torch.int32, device=self._device)
         return found
