@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,5 +133,26 @@ func TestSignsOfLifeHaveTheAgentsTimeWhereTheProcesssIsFarOff(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A GPU's rows come after their step, and its end is committed then.
+func TestAStepWhoseLastRowsNeverCameIsNotComplete(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, PID: deadPID(t), Started: longAgo()})
+	s.Step(3, 1)
+	s.Begin(4)
+	s.Call("Torch.a.0.forward", "", 0, 0)
+	s.Reserve(2) // of a tensor, and of the step's end
+	s.Step(5, 1)
+	s.Begin(6)
+	serveUntil(t, config(t, root, l), empty(t, root))
+	var found []string
+	for _, step := range rows[schemas.StepRow](l) {
+		found = append(found, fmt.Sprintf("%d: %d", step.Step, step.Complete))
+	}
+	if got, want := strings.Join(found, ", "), "3: 1, 4: 0, 5: 1, 6: 0"; got != want {
+		t.Errorf("steps and whether they are complete: %s; want %s", got, want)
 	}
 }

@@ -40,8 +40,7 @@ def step(spool: Spool, number: int, modules: int) -> None:
         spool.literal(spool.define("site", {"op": op, "role": "input", "path": "1"}), half, i + 2)
     spool.op(root, 0, 1, 0, 0, layout.OP_ENDS)
     ends = (number, layout.STEP_ENDS, time.time_ns(), modules + 1, 2 * modules, 0, 0, 0, spool.text("train"), 1001 + number)
-    spool.write(layout.STEP_KIND, layout.STEP, *ends)
-    spool.settle()
+    spool.step_ends(spool.hold(layout.STEP, *ends))
 
 
 def main(root: str, run: str, steps: str, modules: str) -> None:

@@ -130,7 +130,7 @@ def _launching_nothing(device: Device) -> Iterator[None]:
 
 
 def waits(device: Device) -> list[str]:
-    """Whether measuring waits for the device: torch then refuses, and the tensor is recorded as one that cannot be read."""
+    """Whether measuring or the end of a step waits for the device: torch then refuses, and the tensor is recorded as one that cannot be read."""
     if device.is_interpreted:
         return []
     measurer, tensor = device.measurer(True, True), torch.randn(1000, 1000, device=device.name)
@@ -140,6 +140,9 @@ def waits(device: Device) -> list[str]:
     torch.cuda.set_sync_debug_mode("error")
     try:
         memory: Any = _measured(measurer, tensor, 2)
+        measurer.send()
+    except RuntimeError as error:
+        return [f"the end of a step waits for the device: {error}"]
     finally:
         torch.cuda.set_sync_debug_mode("default")
     measurer.flush()

@@ -132,21 +132,21 @@ def test_modules_with_hooks_of_the_program_are_refused_as_without_a_tap(tmp_path
 
 
 def test_a_step_does_not_end_within_a_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To read a step's rows waits for the device, which a stream that is captured refuses: the program's capture would be lost."""
-    model, capturing, flushed = torch.nn.Sequential(torch.nn.Identity()), False, list[bool]()
-    whole = Measurer.flush
+    """To send for a step's rows asks the device, which a stream that is captured refuses: the program's capture would be lost."""
+    model, capturing, sent = torch.nn.Sequential(torch.nn.Identity()), False, list[bool]()
+    whole = Measurer.send
 
-    def flush(self: Measurer) -> Any:
-        flushed.append(capturing)
+    def send(self: Measurer) -> Any:
+        sent.append(capturing)
         return whole(self)
 
-    monkeypatch.setattr(Measurer, "flush", flush)
+    monkeypatch.setattr(Measurer, "send", send)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: capturing)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: capturing)
     with tensortap.tap(model, run="captured", level="L0", spool=tmp_path):
         for capturing in (False, True, False):
             model(torch.ones(3).as_subclass(_OfDevice) if capturing else torch.ones(3))
-    assert flushed == [False, False]
+    assert sent == [False, False]
     captured, after = reading.only(tmp_path).steps
     assert captured.unseen == {("cuda graph", "capture"): 2} and len(captured.values) == 2
     assert len(after.values) == 2

@@ -11,7 +11,8 @@ import torch
 
 from tensortap._spool import layout
 from tensortap._spool.records import Name
-from tensortap._spool.spool import Spool, Written
+from tensortap._spool.spool import Spool
+from tensortap._spool.written import Written
 from tensortap._stats.measure import MAX_ROWS, Measurer
 
 

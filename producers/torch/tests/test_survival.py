@@ -25,7 +25,7 @@ import tensortap
 from tensortap._hooks import function_mode, modules, optimizers
 from tensortap._record import argument_trees, op_names, recorder, tensor_rows
 from tensortap._session import session, step_boundaries
-from tensortap._spool import layout, spool
+from tensortap._spool import layout, segments, spool
 
 LEVELS = ("L0", "L1", "mix")
 
@@ -63,7 +63,8 @@ INJECTED: list[tuple[Any, str]] = [
     (spool.Spool, "reserve"),
     (spool.Spool, "advance"),
     (spool.Spool, "literal"),
-    (spool.Spool, "settle"),
+    (spool.Spool, "hold"),
+    (segments.Ring, "unmap_retired"),
     (spool.Spool, "define"),
 ]
 

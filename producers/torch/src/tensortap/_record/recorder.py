@@ -23,6 +23,7 @@ from tensortap._record.payloads import Payloads
 from tensortap._record.tensor_rows import Observer
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
+from tensortap._stats import streams
 from tensortap._stats.measure import Measurer
 
 FORWARD: Final = "forward"
@@ -133,12 +134,40 @@ class Recorder:
         self.walker.show(payloads or self.observer)
 
     def measure_with(self, sketch: bool, digest: bool) -> None:
-        """Measure so from here on; between steps, when nothing is pending."""
+        """Measure so from here on; between steps. What is pending is waited for."""
+        self.complete_rows()
         self.measurer = self._measurer(sketch, digest)
         self.observer.measure_with(self.measurer)
 
-    def note_overflow(self) -> None:
-        """Whether a value that has come from a device was not finite."""
+    def send_rows(self, wait: bool) -> None:
+        """A step ends: rows on devices begin to come to the host, and what has come is written; or all is, after a wait."""
+        try:
+            if wait:
+                self.measurer.flush()
+            else:
+                self.measurer.send()
+        finally:
+            self._note_overflow()
+
+    def complete_rows(self) -> None:
+        """Write the rows of all that is still on devices, when they are done with it."""
+        with self.lock:
+            try:
+                self.measurer.flush()
+            except RuntimeError as error:  # from torch, of a device that failed: the rows say so
+                self.guard.caught("rows of a device", error)
+            self._note_overflow()
+
+    def read_late_rows(self) -> None:
+        """Write what has come from devices, though no step may end for long. For a thread of ours; it waits for nobody."""
+        if self.measurer.is_waiting and streams.ask_beside_captures() and self.lock.acquire(blocking=False):
+            try:
+                self.measurer.poll()
+            finally:
+                self._note_overflow()
+                self.lock.release()
+
+    def _note_overflow(self) -> None:
         self.observer.overflowed |= bool(self.measurer.overflowed - self.observer.passed_over)
 
     def _measurer(self, sketch: bool, digest: bool) -> Measurer:

@@ -14,9 +14,10 @@ from torch import Tensor
 from tensortap import _torch_compat
 from tensortap._record import unseen
 from tensortap._record.custom_ops import CustomOps
-from tensortap._spool import layout, records, spool
+from tensortap._spool import layout, records
 from tensortap._spool.records import Name
-from tensortap._spool.spool import Spool, Written
+from tensortap._spool.spool import Spool
+from tensortap._spool.written import Written, flags, overflowed
 from tensortap._stats.measure import Measurer, Plan
 
 _MOST_LAYOUTS: Final = 1 << 16
@@ -155,7 +156,7 @@ class Observer:
         if written is None:
             return
         if rows > 1 and not self.overflowed:
-            self.overflowed = site not in self.passed_over and spool.overflowed(written)
+            self.overflowed = site not in self.passed_over and overflowed(written)
         if not tensor.is_inference():
             self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written
 
@@ -177,10 +178,10 @@ class Observer:
         if written is None:
             return
         if rows > 1 and not self.overflowed:
-            self.overflowed = site not in self.passed_over and spool.overflowed(written)
+            self.overflowed = site not in self.passed_over and overflowed(written)
         if in_flight:
             self._unseen.count(unseen.IN_FLIGHT)
-        elif spool.flags(written) & layout.UNSUPPORTED:
+        elif flags(written) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():
             self._seen[id(tensor)] = ref(tensor), tensor._version, tensor.data_ptr(), tensor.requires_grad, known.number, written

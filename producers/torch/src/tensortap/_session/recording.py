@@ -123,8 +123,7 @@ class Process:
         recorder = self.recorder
         recorder.observer.forget()
         recorder.observer.padding = None
-        recorder.measurer.flush()
-        recorder.note_overflow()
+        recorder.send_rows(wait=self._spool.has_waiting)
 
     def _write_end(self, facts: Facts) -> None:
         recorder, spool = self.recorder, self._spool
@@ -140,8 +139,8 @@ class Process:
         phase = spool.text(facts.phase)
         tokens, requests, of_trainer = (0 if count is None else count + 1 for count in (facts.tokens, facts.requests, facts.global_step))
         ended = (*counts, tokens, requests, phase, of_trainer)
-        spool.write(layout.STEP_KIND, layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *ended)
-        spool.settle()
+        held = spool.hold(layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *ended)
+        recorder.measurer.then(partial(spool.step_ends, held))
         self.step = -1
 
     def _observe_at(self, level: Level, each: bool) -> None:
@@ -197,6 +196,7 @@ class Process:
         if poke := self._spool.control.poke():
             thread_stacks.write(self._spool.folder / "stacks")
             self._spool.control.poked(poke)
+        self.recorder.read_late_rows()
 
     def install(self) -> None:
         """Put the hooks in place, on the thread that calls."""
@@ -255,6 +255,7 @@ class Process:
         self._heartbeat.stop()
         self._unserved.end()
         with self.recorder.lock:
+            self.recorder.complete_rows()
             self._write_unseen()
             self._spool.close()
         self._memory.close()
@@ -264,6 +265,7 @@ class Process:
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.uninstall()
+        self.recorder.measurer.forget()
         self._spool.abandon()
         self._memory.close()
 

@@ -255,7 +255,7 @@ class Session:
         if self._closed or not self._on or not self._is_ours(root):
             return
         if self._under_way and is_captured():
-            return  # the end of a step waits for the device, which a stream that is captured refuses
+            return  # the end of a step asks the device, which a stream that is captured refuses
         if self._automatic and self._boundaries.begins_step(root, self._under_way, self.facts.phase):
             if self._under_way:
                 self._end()

@@ -94,8 +94,7 @@ class Ring:
         """A full segment, kept mapped until what is pending on its rows is complete."""
         self._retired.append(segment)
 
-    def unmap_retired(self) -> None:
-        """Nothing is pending any more."""
-        for segment in self._retired:
-            segment.close()
-        self._retired.clear()
+    def unmap_retired(self, until: Segment | None = None) -> None:
+        """Nothing is pending any more on those before that one, or on any."""
+        while self._retired and self._retired[0] is not until:
+            self._retired.pop(0).close()

@@ -17,37 +17,10 @@ from tensortap._spool.header import CURRENT, Header
 from tensortap._spool.records import commit_word
 from tensortap._spool.segments import Ring, Segment
 from tensortap._spool.thinned import MOST_ROWS, ROW, Aside, matters
+from tensortap._spool.written import Written, commit, commit_again
 
 _COMMIT_WORD: Final = layout.COMMIT_OFFSET // 4
 _HEAD: Final = struct.Struct("<IIII")
-_OVERFLOWED: Final = struct.Struct("<QQ")  # of a tensor's counts: NaN and +Inf
-
-
-Written = tuple[Segment, int, int]  # rows: the segment, where they begin in it, how many
-
-
-def _commit(segment: Segment, at: int, kind: int) -> None:
-    """Write the commit word of a row, whose other bytes are written."""
-    segment.words[(at >> 2) + _COMMIT_WORD] = commit_word(kind, segment.place, segment.bytes[at : at + layout.COMMIT_OFFSET])
-
-
-def _commit_again(segment: Segment, begin: int, end: int) -> None:
-    """Write the commit words of rows that were written elsewhere."""
-    for at in range(begin, end, ROW):
-        _commit(segment, at, segment.bytes[at + layout.COMMIT_OFFSET])
-
-
-def flags(written: Written) -> int:
-    """The flags of a tensor's row."""
-    segment, at, _ = written
-    return segment.words[(at >> 2) + 3]
-
-
-def overflowed(written: Written) -> bool:
-    """Whether a tensor of several rows has a NaN or +Inf. -Inf alone is how models mask."""
-    segment, at, _ = written
-    counted = segment.bytes[at + ROW + layout.COMMIT_OFFSET] == layout.COUNTS_KIND
-    return counted and any(_OVERFLOWED.unpack_from(segment.bytes, at + ROW))
 
 
 class Spool:
@@ -118,7 +91,7 @@ class Spool:
     def reserve(self, wait: bool = True) -> int:
         """The address of MOST_ROWS zeroed rows for one tensor; 0 when it is dropped, or must wait.
 
-        Without wait the rows may be written until the end of the step.
+        Without wait the rows may be written until step_ends is called for the step.
         """
         if self._at + MOST_ROWS * ROW > self._end and self._room(MOST_ROWS) < 0:
             return 0
@@ -145,6 +118,11 @@ class Spool:
         """Whether rows that are written later find no memory until those before them are written, and keep_what_matters is called."""
         return self._thin and self._aside.is_full
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether there are rows to be written later, of which keep_what_matters must decide before the step ends."""
+        return self._aside.has_waiting
+
     def keep_what_matters(self) -> None:
         """Rows that were to be written later are: those of tensors with a value that is not finite are kept, others if there is room again."""
         for content in self._aside.drain():
@@ -161,7 +139,7 @@ class Spool:
         segment = self._segment
         assert segment is not None
         _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, layout.LITERAL)
-        _commit(segment, at, layout.TENSOR_KIND)
+        commit(segment, at, layout.TENSOR_KIND)
         self._at = at + ROW
         self.tensors += 1
 
@@ -179,34 +157,42 @@ class Spool:
         if rows > 1:
             segment.bytes[at + ROW : at + size] = source.bytes[begin + ROW : begin + size]
             if segment is not source:
-                _commit_again(segment, at + ROW, at + size)
+                commit_again(segment, at + ROW, at + size)
         flags = source.words[(begin >> 2) + 3] | layout.REUSED
         _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, flags)
         content = source.bytes[begin + _HEAD.size : begin + layout.COMMIT_OFFSET]
         segment.bytes[at + _HEAD.size : at + layout.COMMIT_OFFSET] = content
-        _commit(segment, at, layout.TENSOR_KIND)
+        commit(segment, at, layout.TENSOR_KIND)
         self._at = at + size
         self.tensors += 1
 
     def write(self, kind: int, record: struct.Struct, *values: float) -> bool:
         """A record of another kind, committed at once."""
+        held = self.hold(record, *values)
+        if held is not None:
+            commit(held[0], held[1], kind)
+        return held is not None
+
+    def hold(self, record: struct.Struct, *values: float) -> Written | None:
+        """A record in its place, at which readers stop until it is committed; None when there is no room."""
         at = self._at if self._at < self._end else self._room(1)
         if at < 0:
-            return False
+            return None
         segment = self._segment
         assert segment is not None
         record.pack_into(segment.bytes, at, *values)
-        _commit(segment, at, kind)
         self._at = at + ROW
-        return True
+        return segment, at, 1
 
     def step(self, step: int) -> None:
         """The step under way, in the header."""
         self._header.step(step)
 
-    def settle(self) -> None:
-        """Nothing is pending on rows written so far."""
-        self._ring.unmap_retired()
+    def step_ends(self, held: Written | None) -> None:
+        """Nothing is pending on rows before this one, which says that a step has ended: it is committed."""
+        if held is not None:
+            commit(held[0], held[1], layout.STEP_KIND)
+            self._ring.unmap_retired(held[0])
         self._header.dropped(self.dropped)
 
     def heartbeat(self) -> bool:
@@ -215,7 +201,7 @@ class Spool:
 
     def close(self) -> None:
         """The process ends its spool in order; what is pending must be complete."""
-        self.settle()
+        self._header.dropped(self.dropped)
         self._header.end()
         self.abandon()
 
@@ -267,7 +253,7 @@ class Spool:
 
     def _pad(self, segment: Segment) -> None:
         for at in range(self._at, self._end, ROW):
-            _commit(segment, at, layout.PAD_KIND)
+            commit(segment, at, layout.PAD_KIND)
 
     def _is_thin(self) -> bool:
         """Whether rows go aside first. It is asked before they do, and not while they are there."""
@@ -287,9 +273,9 @@ class Spool:
         if at < 0 or segment is None:
             return None
         segment.bytes[at + ROW : at + size] = content[ROW:].tobytes()
-        _commit_again(segment, at + ROW, at + size)
+        commit_again(segment, at + ROW, at + size)
         segment.bytes[at : at + layout.COMMIT_OFFSET] = content[: layout.COMMIT_OFFSET].tobytes()
-        _commit(segment, at, layout.TENSOR_KIND)
+        commit(segment, at, layout.TENSOR_KIND)
         self._at = at + size
         self.tensors += 1
         return segment, at, size // ROW

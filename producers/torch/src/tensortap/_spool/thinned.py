@@ -28,6 +28,11 @@ class Aside:
         """Whether what waits must be drained before more can."""
         return len(self._waiting) >= _MOST_WAITING
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether anything waits."""
+        return bool(self._waiting)
+
     def reserve(self, at_once: bool) -> int:
         """The address of MOST_ROWS zeroed rows; 0 where that is full."""
         self._reserved = None

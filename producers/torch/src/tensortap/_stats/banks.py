@@ -53,6 +53,11 @@ class Banks:
         self._free: list[Bank] = []
         self._left = _MOST_BANKS
 
+    @property
+    def has_free(self) -> bool:
+        """Whether there is one whose rows were read."""
+        return bool(self._free)
+
     def fill(self) -> Bank | None:
         """Another bank to fill; None when all are on their way to the host."""
         if not self._free and self._left:

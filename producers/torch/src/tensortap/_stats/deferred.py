@@ -95,7 +95,8 @@ class Deferred:
         if bank is not None and not bank.is_full:
             return bank
         self._send(banks)
-        self.poll()
+        if not banks.has_free:
+            self.poll()
         while (bank := banks.fill()) is None:
             self.waits += 1
             self._finish_first(wait=True)
