@@ -53,6 +53,7 @@ class Event:
 
     def query(self) -> bool:
         """Whether it is reached."""
+        assert self.driver.has_device, "the thread has no device, and gets a context on the first"
         self.driver.queries += 1
         self.driver.fail_if_broken()
         return self.reached == self.recorded
@@ -72,7 +73,7 @@ class Driver:
         self.streams: list[Stream] = []
         self.main = self.current = Stream(self)
         self.is_prompt = True  # all is done as it is enqueued
-        self.is_broken = False
+        self.is_broken = self.has_device = False
         self.waits = self.queries = self.events = self.allocations = self.copies = self.launches = 0
 
     def counts(self) -> dict[str, int]:
@@ -100,6 +101,15 @@ class Driver:
             yield
         finally:
             self.current = before
+
+    @contextmanager
+    def device(self, _: object) -> Iterator[None]:
+        """It is the current one."""
+        self.has_device = True
+        try:
+            yield
+        finally:
+            self.has_device = False
 
     @staticmethod
     def _runs(stream: Stream) -> bool:
@@ -145,6 +155,7 @@ def driven() -> Iterator[Driver]:
         patch.setattr(torch.cuda, "Event", lambda: Event(driver))
         patch.setattr(torch.cuda, "current_stream", lambda *_: driver.current)
         patch.setattr(torch.cuda, "stream", driver.on)
+        patch.setattr(torch.cuda, "device", driver.device)
         patch.setattr(torch.cuda, "synchronize", lambda *_: pytest.fail("the whole device is waited for"))
         patch.setattr(torch.Tensor, "copy_", copied)
         patch.setattr(GridExecutor, "__call__", launched)

@@ -20,6 +20,7 @@ import tensortap
 from tensortap._session import recording
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
+from tensortap._stats import streams
 
 BENCH = Path(__file__).parents[1] / "bench"
 TIMES = ("op", "step", "memory", "unseen")  # records with a time in them
@@ -130,6 +131,18 @@ def test_they_appear_though_no_step_follows(taps: Taps) -> None:
         taps.driver.run()
         _beats[-1]()
         assert taps.means() == [[1.0] * 4] and taps.steps()[0].ended and taps.driver.waits == 0
+
+
+def test_a_thread_that_could_break_a_capture_asks_nothing(taps: Taps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "ask_beside_captures", lambda: False)
+    taps.driver.is_prompt = False
+    with taps.tap() as tap:
+        taps.step(tap, 1.0)
+        taps.driver.run()
+        asked = taps.driver.queries
+        _beats[-1]()
+        assert taps.driver.queries == asked and taps.means() == [[]]
+    assert taps.means() == [[1.0] * 4]
 
 
 def test_a_device_that_fails_meanwhile_leaves_whole_records_that_say_so(taps: Taps, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,9 +38,12 @@ class Bank:
 
     def has_arrived(self, wait: bool) -> bool:
         """Whether the rows are on the host. Raises RuntimeError where the device failed."""
-        if wait and self._arrived is not None:
-            self._arrived.synchronize()
-        return self._arrived is None or bool(self._arrived.query())
+        if self._arrived is None:
+            return True
+        with self._streams.on_device():
+            if wait:
+                self._arrived.synchronize()
+            return bool(self._arrived.query())
 
 
 class Banks:

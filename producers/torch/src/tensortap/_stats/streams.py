@@ -46,6 +46,10 @@ class Streams:
         """What tells of a copy; None where copies are done at once."""
         return torch.cuda.Event() if self._is_asynchronous else None
 
+    def on_device(self) -> AbstractContextManager[object]:
+        """Within, the device is the current one: a thread that asks for another would have memory taken of the first, for a context."""
+        return torch.cuda.device(self._device) if self._is_asynchronous else nullcontext()
+
     def ours(self) -> AbstractContextManager[object]:
         """Within, what is enqueued goes to a stream that has no other work, and memory is taken that no other stream may still use."""
         if not self._is_asynchronous:
