@@ -135,6 +135,21 @@ def test_when_all_banks_are_on_their_way_the_oldest_is_waited_for(driver: Driver
     assert tensors.means == [1.0, 2.0, 3.0]
 
 
+def test_where_memory_is_short_one_bank_does(driver: Driver, tensors: Tensors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(banks, "_ROWS", 1)
+    driver.is_prompt, asked = False, list[bool]()
+    tensors.add(1.0)
+
+    def refused(*_: object) -> banks.Bank:
+        asked.append(True)
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(banks, "Bank", refused)
+    tensors.add(2.0, 3.0)
+    tensors.waiting.flush()
+    assert tensors.means == [1.0, 2.0, 3.0] and asked == [True] and tensors.waiting.waits == 2
+
+
 @pytest.mark.parametrize("fails", ["copy", "event"])
 def test_rows_of_a_failed_device_say_so_and_are_complete(driver: Driver, tensors: Tensors, fails: str) -> None:
     driver.is_prompt, done = False, list[list[int]]()

@@ -64,10 +64,18 @@ class Banks:
     def fill(self) -> Bank | None:
         """Another bank to fill; None when all are on their way to the host."""
         if not self._free and self._left:
-            self._free.append(Bank(self._device, self.streams))
-            self._left -= 1
+            self._make()
         self.filling = self._free.pop() if self._free else None
         return self.filling
+
+    def _make(self) -> None:
+        try:
+            self._free.append(Bank(self._device, self.streams))
+            self._left -= 1
+        except torch.cuda.OutOfMemoryError:
+            if self._left == _MOST_BANKS:
+                raise
+            self._left = 0  # those that there are must do: to ask again and again costs the program its cached memory
 
     def give_back(self, bank: Bank) -> None:
         """Its rows were read."""
