@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Iterator
+from weakref import ref
 
 import interpreting
 import pytest
@@ -169,12 +171,17 @@ def test_rows_of_a_failed_device_say_so_and_are_complete(driver: Driver, tensors
     assert tensors.means == [None, None, 3.0]
 
 
-def test_what_is_another_processes_is_never_written(driver: Driver, tensors: Tensors) -> None:
+def test_what_is_another_processes_is_never_written_nor_freed(driver: Driver, tensors: Tensors) -> None:
     driver.is_prompt = False
     tensors.add(1.0)
     tensors.waiting.send()
     tensors.add(2.0)
+    ((of_device, _),) = tensors.waiting._devices.values()
+    kept = [ref(tensors.waiting._sent[0]), ref(of_device.filling), ref(of_device)]
+    del of_device
     asked = driver.queries
     tensors.waiting.forget()
     tensors.waiting.flush()
     assert tensors.means == [None, None] and (driver.queries, driver.waits) == (asked, 0)
+    gc.collect()
+    assert all(one() is not None for one in kept)

@@ -264,8 +264,8 @@ class Process:
 
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
+        self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
         self.uninstall()
-        self.recorder.measurer.forget()
         self._spool.abandon()
         self._memory.close()
 

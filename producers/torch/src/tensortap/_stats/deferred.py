@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
@@ -80,9 +81,9 @@ class Deferred:
             self._finish(wait=False)
 
     def forget(self) -> None:
-        """Write nothing of what is pending: it is another process's."""
-        self._sent.clear()
-        self._devices.clear()
+        """In a child: what is pending is the parent's. Its events and memory are never freed: PyTorch would ask the driver, which no child may, and end."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object((self._devices, self._sent)))
+        self._devices, self._sent = {}, deque()
 
     def _new(self, device: torch.device) -> tuple[Banks, Launcher]:
         banks = Banks(device)
