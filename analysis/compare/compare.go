@@ -51,6 +51,7 @@ type Answer struct {
 	Benches     []*rows.Run
 	Differences []result.RunDifference // other differences of the runs
 	Warnings    []string               // faults that limit the comparison
+	LeftOut     [2]int                 // steps of the other run alone, as the problem or the bench left them out to keep its budget
 	StepOffset  int64                  // number added to a step of the problem to get the step of the bench
 	Merges      []merged.Merge         // runs whose ranks were merged before they were judged
 	Parts       []report.Part          // if the problem's were, whose part each origin is
@@ -86,6 +87,7 @@ func (j *Job) Run(ctx context.Context, recalled Recalled, each func(at pair.Step
 	answer := &Answer{
 		Result: collected.Finish(finishing), Problem: j.recorded[0], Benches: j.recorded[1:], Merges: j.Merges(),
 		Differences: Differences(j.recorded[0], j.recorded[1]), Warnings: j.warnings, StepOffset: j.request.StepOffset,
+		LeftOut: j.leftOut,
 	}
 	answer.Parts, err = j.parts(ctx, answer.Origins)
 	return answer, err
@@ -128,6 +130,7 @@ type Job struct {
 	benches  []*rows.Run
 	ranks    []pair.Ranks
 	steps    []pair.Step
+	leftOut  [2]int // steps that the problem, or the bench, left out to keep its budget; they are not among steps
 	rules    *judge.Rules
 	settings settings
 	aligner  *pair.Aligner
@@ -160,6 +163,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	}
 	j.ranks = pair.PairRanks(j.problem, j.bench())
 	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, j.request.StepOffset), j.request)
+	j.steps, j.leftOut = withoutLeftOut(j.steps, j.problem, j.bench(), j.ranks, j.request.StepOffset)
 	j.settings = newSettings(j.problem, j.bench(), j.ranks)
 	var err error
 	if r.Judge.Spread, err = Spread(ctx, j.source, j.benches); err != nil {

@@ -11,9 +11,10 @@ type Comparison struct {
 	Problem         string
 	Benches         []string // the first is paired with; with more, their spread is the tolerance
 	Verdict         Verdict
-	Tolerance       string      // in words
-	Strict          bool        // what exists on one side only makes the runs differ
-	StepOffset      int64       // added to a step of the problem for that of the bench
+	Tolerance       string // in words
+	Strict          bool   // what exists on one side only makes the runs differ
+	StepOffset      int64  // added to a step of the problem for that of the bench
+	LeftOut         LeftOut
 	Recorded        [2]Recorded // of problem and bench
 	Summary         Table       // divergence_summary
 	Divergence      Table       // divergence: numbers, dtypes and shapes; where only arguments differ, those
@@ -43,6 +44,12 @@ type RawTensors struct {
 	Compared   int    `json:"compared"`   // element by element
 	Unreadable int    `json:"unreadable"` // a file of either run is missing or damaged
 	First      string `json:"-"`          // of the unreadable ones, with its place, file and reason
+}
+
+// LeftOut counts the steps that a run left out to keep its budget of time, and the other has. They are not compared.
+type LeftOut struct {
+	Problem int `json:"problem"`
+	Bench   int `json:"bench"`
 }
 
 // Recorded is how a run was recorded; what is not known is empty.

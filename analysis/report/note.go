@@ -24,6 +24,7 @@ func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 		n.line("merged", "%s", merge.words())
 	}
 	n.onlySteps()
+	n.leftOut()
 	n.counts()
 	n.observed()
 	n.alone()
@@ -113,6 +114,20 @@ func (n *note) onlySteps() {
 	problem, bench := n.Recorded[0].Steps, n.Recorded[1].Steps
 	if n.StepOffset != 0 && len(problem) == 1 && len(bench) == 1 && int64(problem[0])+n.StepOffset == int64(bench[0]) {
 		n.line("steps", "step %d beside step %d, the only one of each", problem[0], bench[0])
+	}
+}
+
+// leftOut says how many steps are in one run alone, as the other had no time for them.
+func (n *note) leftOut() {
+	label := "budget"
+	for _, side := range []struct {
+		run string
+		n   int
+	}{{n.Problem, n.LeftOut.Problem}, {n.Bench(), n.LeftOut.Bench}} {
+		if side.n > 0 {
+			n.line(label, "run %s left out %s of the other to keep its budget; those are not compared", Printable(side.run), plural(side.n, "step"))
+			label = ""
+		}
 	}
 }
 

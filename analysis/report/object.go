@@ -14,6 +14,7 @@ type Object struct {
 	Tolerance      string           `json:"tolerance"`
 	Strict         bool             `json:"strict"`
 	StepOffset     int64            `json:"step_offset"`     // added to a step of the problem for that of the bench
+	LeftOut        LeftOut          `json:"left_out"`        // steps that a run left out to keep its budget
 	Counts         map[string]int64 `json:"counts"`          // of tensors and other arguments, by class and by verdict
 	Incomplete     string           `json:"incomplete"`      // empty when nothing is missing
 	UnknownBecause string           `json:"unknown_because"` // why nothing can be said; empty with other verdicts
@@ -39,7 +40,7 @@ type Rows struct{ table Table }
 func (c *Comparison) Object(style Style) Object {
 	object := Object{
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict, StepOffset: c.StepOffset,
-		Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
+		LeftOut: c.LeftOut, Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
 		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
 		Failures: Rows{c.Failures}, Next: append([]string{}, c.Next(style)...),

@@ -14,6 +14,13 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
+// Why the collector leaves out whole steps.
+const (
+	StepNotWanted   = "step not wanted"
+	BeyondTheBudget = "beyond the budget"
+	OnlyTheLoss     = "only the loss" // is recorded of a step beyond the budget, as it was not finite
+)
+
 // Place is one step of one rank.
 type Place struct{ Rank, Step uint32 }
 
@@ -30,6 +37,7 @@ type Run struct {
 	Replaced  map[Place][]uint64   // epochs of a step whose observations were replaced later; Tensors leaves them out
 	MainDtype string               // float dtype of most of its tensors; empty where it has none
 	Unseen    []schemas.UnseenRow  // gaps that were not asked for, by rank, then step
+	LeftOut   []schemas.UnseenRow  // how many steps were left out on purpose, at the step that was recorded next, or at the last, by rank, then step
 	Missing   []Completeness       // one for each rank, whether it lacks anything or not
 
 	// AllStatistics has Tensors give M2, L1, zeros and subnormal numbers, too: merging needs them, judging does not.

@@ -2,7 +2,7 @@
 -- Grain: one row per run, rank that was published, stored, refused or expected by the world size
 -- Reads: tap.completeness, tap.undefined_ids
 -- Empty when: the run is not known
--- Shown: run, rank, complete, explanation, step_count, produced_row_count, stored_row_count, dropped_count, last_event_time_ns
+-- Shown: run, rank, complete, explanation, step_count, produced_row_count, stored_row_count, dropped_count, unseen, last_event_time_ns
 -- Parameter run: name of the run.
 -- Parameter others = []: names of further runs, whose ranks follow.
 -- Parameter unstored = []: steps that were published and are not stored, of which the tables cannot know: run, rank, how many.

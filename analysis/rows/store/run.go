@@ -109,7 +109,7 @@ func (s *Source) assemble(ctx context.Context, a *asked, name string, id uint64)
 	e := sortEpochs(a.steps, begun, ofFiles(a.runs), nil)
 	run.Steps, run.Open, run.Replaced = e.kept, e.open, e.replaced
 	run.Requests = visibleRequests(a.requests, e)
-	run.Unseen = visibleUnseen(id, a.unseen, e)
+	run.Unseen, run.LeftOut = visibleUnseen(id, a.unseen, e), leftOut(id, a.unseen, e)
 	if mayLack(a, defined) {
 		if a.undefined, err = s.undefined(ctx, id); err != nil {
 			return nil, err
