@@ -17,7 +17,8 @@ from tensortap._record.call_stacks import Stacks
 from tensortap._spool.spool import Spool
 
 SiteKey = int | str | tuple[str, str]
-LOSS: Final = "Loss"  # an op of this name has the tensors that backward begins from; it ends as a saved variable does
+LOSS: Final = "Loss"  # an op of this name has the tensors that backward begins from
+LOSS_END: Final = ".debug"  # as of a saved variable
 _OUTSIDE: Final = ("Module.", f"{LOSS}.")  # a value of these ops that is not finite is a fault
 _MOST_CALLS: Final = 1 << 16  # of one API in a step, whose ops are kept
 _MOST_PLACES: Final = 1 << 16  # in code, whose operators are kept

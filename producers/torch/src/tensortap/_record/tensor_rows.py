@@ -104,8 +104,7 @@ class Observer:
             if not pointer and _is_wrapped(tensor):
                 self.unusual(tensor, site, seq)
                 return
-            key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, tensor.device)
-            known = self._layouts.get(key) or self._define(key, tensor)
+            known = self._layout(tensor)
         except RuntimeError:  # what has no storage or no strides: sparse, nested, wrapped
             self.unusual(tensor, site, seq)
             return
@@ -129,6 +128,27 @@ class Observer:
 
     def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a tensor that is no plain one: of a subclass, wrapped by vmap, sparse and so on."""
+        tensor, known = self._unusual_layout(tensor)
+        if self._first_n is None or self._wants_more(site):
+            self._measure(tensor, site, known, seq, remember=False)
+
+    def layout(self, tensor: Tensor) -> tuple[int, Plan | None]:
+        """The id of a tensor's layout, 0 when it cannot be written, and how the kernel reads it where it does."""
+        try:
+            pointer = tensor.data_ptr()
+            if pointer or not _is_wrapped(tensor):
+                known = self._layout(tensor)
+                return known.number, None if not pointer or self._devices_write or tensor.is_neg() else known.plan
+        except RuntimeError:  # as above
+            pass
+        return self._unusual_layout(tensor)[1].number, None
+
+    def _layout(self, tensor: Tensor) -> _Layout:
+        key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, tensor.device)
+        return self._layouts.get(key) or self._define(key, tensor)
+
+    def _unusual_layout(self, tensor: Tensor) -> tuple[Tensor, _Layout]:
+        """The tensor that is measured for one that is no plain one, and the layout of that one."""
         wrapped, kind = tensor, ""
         while _is_wrapped(tensor):
             kind = "BatchedTensor" if _functorch.is_batchedtensor(tensor) else "GradTrackingTensor"
@@ -143,8 +163,7 @@ class Observer:
         known = self._layouts.get(key)
         if known is None:
             known = self._define(key, tensor, kind, placement, wrapped.requires_grad)
-        if self._first_n is None or self._wants_more(site):
-            self._measure(tensor, site, known, seq, remember=False)
+        return tensor, known
 
     def _by_plan(self, tensor: Tensor, pointer: int, plan: Plan, site: int, number: int, seq: int) -> None:
         """Measure a tensor as all of its layout."""

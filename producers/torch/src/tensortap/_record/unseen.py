@@ -9,6 +9,7 @@ FILTERED: Final = "filtered"
 SAMPLED: Final = "sampled"
 STEP_NOT_WANTED: Final = "step not wanted"
 BUDGET: Final = "beyond the budget"
+ONLY_LOSS: Final = "only the loss"
 COMPILED: Final = "compiled"
 CUDA_GRAPH: Final = "cuda graph"
 OTHER_THREAD: Final = "other thread"
@@ -33,6 +34,7 @@ REASONS: Final[tuple[str, ...]] = (
     SAMPLED,
     STEP_NOT_WANTED,
     BUDGET,
+    ONLY_LOSS,
     COMPILED,
     CUDA_GRAPH,
     OTHER_THREAD,

@@ -14,9 +14,13 @@ class Notices:
 
     def say(self, sentence: str) -> None:
         """Print the sentence, unless it was printed before."""
-        if sentence in self._said:
+        self.say_once(sentence, sentence)
+
+    def say_once(self, topic: str, sentence: str) -> None:
+        """Print the sentence, unless one of its topic was printed before."""
+        if topic in self._said:
             return
-        self._said.add(sentence)
+        self._said.add(topic)
         try:
             print(f"tensortap: rank {self.rank}: {sentence}", file=sys.stderr, flush=True)
         except (OSError, ValueError, AttributeError):

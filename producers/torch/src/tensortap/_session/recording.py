@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
 from tensortap._session import run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
+from tensortap._session.left_out import LeftOut
 from tensortap._session.step_boundaries import Facts
 from tensortap._session.unserved import Unserved
 from tensortap._spool import layout
@@ -81,6 +82,8 @@ class Process:
         self._optimizer_settings = OptimizerSettings(self.recorder)
         self._graphs = GraphWatch(self.unseen)
         self._losses = LossHooks(self.recorder)
+        looks = settings.budget is not None and settings.task != "structure"
+        self.left_out = LeftOut(self.recorder, self._left_out) if looks else None
         self._unserved = Unserved(settings.spool, settings.segments, say)
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
         self._heartbeat.start()
@@ -97,17 +100,21 @@ class Process:
         self.install()
         recorder = self.recorder
         with recorder.lock:
-            self.step = recorder.names.step = step
             recorder.micro_step = 0
             recorder.backwards.clear()
             recorder.observer.forget()
             recorder.walker.forget()
             self._memory.begin_step()
-            self._before = (recorder.ops, self._spool.tensors, self._spool.dropped)
-            self._spool.step(step)
             if self._aten:
                 self._aten.begin_step()
-            self._spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0, 0)
+            self._write_begin(step)
+
+    @contextmanager
+    def _left_out(self, step: int, facts: Facts) -> Iterator[None]:
+        """What is written within is of a step that was left out."""
+        self._write_begin(step)
+        yield
+        self._write_end(facts)
 
     def end_step(self, facts: Facts) -> None:
         """The step under way is over, whatever of it cannot be written."""
@@ -125,9 +132,16 @@ class Process:
         recorder.observer.padding = None
         recorder.send_rows(wait=self._spool.has_waiting)
 
+    def _write_begin(self, step: int) -> None:
+        recorder, spool = self.recorder, self._spool
+        self.step = recorder.names.step = step
+        self._before = (recorder.ops, spool.tensors, spool.dropped)
+        spool.step(step)
+        spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0, 0)
+
     def _write_end(self, facts: Facts) -> None:
         recorder, spool = self.recorder, self._spool
-        for part in self._compiled:
+        for part in self._compiled if self._installed else ():
             self.unseen.count(unseen.COMPILED, part)
         now = (recorder.ops, spool.tensors, spool.dropped)
         counts = [after - before for after, before in zip(now, self._before, strict=True)]
@@ -233,6 +247,8 @@ class Process:
     def uninstall(self) -> None:
         """Undo all that was put in place."""
         self.recorder.live = False
+        if self.left_out:
+            self.left_out.pause()
         if not self._installed:
             return
         self._installed = False
@@ -252,6 +268,8 @@ class Process:
     def close(self) -> None:
         """The application is done with this tap."""
         self.uninstall()
+        if self.left_out:
+            self.left_out.close()
         self._heartbeat.stop()
         self._unserved.end()
         with self.recorder.lock:
@@ -266,6 +284,8 @@ class Process:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
         self.uninstall()
+        if self.left_out:
+            self.left_out.close()
         self._spool.abandon()
         self._memory.close()
 

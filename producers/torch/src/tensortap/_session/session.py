@@ -232,6 +232,7 @@ class Session:
         self._armed.remove()
         self._signal.remove()
         if self._process:
+            self._tell_left_out(self._process, wait=True)
             self._tell_unmatched()
             self._process.close()
             self._process = None
@@ -264,8 +265,9 @@ class Session:
         elif not self._under_way:
             self._begin()
         further = self._boundaries.enter(root)
-        if self._process and self._process.recorder.live:
+        if self._process:
             self._process.recorder.micro_step += further
+        if self._process and self._process.recorder.live:
             self._process.recorder.names.called_from(sys._getframe(1))
 
     def _forward_ends(self, root: nn.Module, args: object, result: object) -> None:
@@ -281,13 +283,17 @@ class Session:
         wanted = self._filter.wants_step(self._step)
         asked = process.control.next_step(self._step, self.facts)
         wanted = wanted and not process.control.stopped
+        self._tell_left_out(process)
         affordable = wanted and self._affords()
         if affordable or asked:
+            self._tell_left_out(process, wait=True)
             process.begin_step(self._step, asked, wanted=affordable)
             process.recorder.live = True
-        else:
-            process.uninstall()
-            process.unseen.count(unseen.BUDGET if wanted else unseen.STEP_NOT_WANTED)
+            return
+        process.uninstall()
+        process.unseen.count(unseen.BUDGET if wanted else unseen.STEP_NOT_WANTED)
+        if wanted and process.left_out:
+            process.left_out.begin(self._step)
 
     def _affords(self) -> bool:
         """Whether the step under way may be recorded, where a budget says how much time that may take."""
@@ -296,6 +302,13 @@ class Session:
         self._notices.say(f"steps are left out to keep the budget of {100 * (self.settings.budget or 0):.3g}% of the time; reports count them")
         return False
 
+    def _tell_left_out(self, process: Process, *, wait: bool = False) -> None:
+        """Losses that were not finite are written, and the step after them is recorded."""
+        bad = process.left_out.tell(wait=wait) if process.left_out else -1
+        if bad >= 0 and self._budget:
+            self._budget.owe()
+            self._notices.say_once("loss", f"a loss was not finite in step {bad}, which the budget left out: the loss is recorded, and the next step is")
+
     def _end(self) -> None:
         if not self._under_way:
             return
@@ -303,11 +316,15 @@ class Session:
         process = self._process
         if process and process.step >= 0:
             process.recorder.live = False
-            facts, self.facts = self.facts, Facts()
-            facts = replace(facts, phase=facts.phase or self._boundaries.phase(), global_step=self._of_trainer)
-            self._safely("end of a step", process.end_step, facts)
+            self._safely("end of a step", process.end_step, self._facts())
             self._tell_unmatched()
+        elif process and process.left_out and process.left_out.looks:
+            process.left_out.end(self._facts())
+            self._tell_left_out(process)
         self.facts = Facts()
+
+    def _facts(self) -> Facts:
+        return replace(self.facts, phase=self.facts.phase or self._boundaries.phase(), global_step=self._of_trainer)
 
     def _tell_unmatched(self) -> None:
         for sentence in self._filter.unmatched():

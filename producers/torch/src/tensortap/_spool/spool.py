@@ -105,7 +105,7 @@ class Spool:
         """So many of the reserved rows are a tensor's. Where they are, until the end of the step; None when they were dropped or wait."""
         if self._thin:
             content = self._aside.take(rows)
-            return None if content is None else self._keep(content)
+            return None if content is None else self.keep(content)
         segment, at = self._segment, self._at
         if segment is None:
             return None
@@ -126,7 +126,25 @@ class Spool:
     def keep_what_matters(self) -> None:
         """Rows that were to be written later are: those of tensors with a value that is not finite are kept, others if there is room again."""
         for content in self._aside.drain():
-            self._keep(content)
+            self.keep(content)
+
+    def keep(self, content: memoryview) -> Written | None:
+        """Move a tensor's rows into the segment, unless they are dropped."""
+        size = len(content)
+        if self._thin and not matters(content):
+            self.dropped += 1
+            return None
+        at = self._at if self._at + size <= self._end else self._room(size // ROW)
+        segment = self._segment
+        if at < 0 or segment is None:
+            return None
+        segment.bytes[at + ROW : at + size] = content[ROW:].tobytes()
+        commit_again(segment, at + ROW, at + size)
+        segment.bytes[at : at + layout.COMMIT_OFFSET] = content[: layout.COMMIT_OFFSET].tobytes()
+        commit(segment, at, layout.TENSOR_KIND)
+        self._at = at + size
+        self.tensors += 1
+        return segment, at, size // ROW
 
     def literal(self, site: int, layout_id: int, seq: int) -> None:
         """The row of an argument that is no tensor."""
@@ -261,21 +279,3 @@ class Spool:
             self._look_at_agent()
             self._thin = self._ring.next - self._ring.first >= self._limit
         return self._thin
-
-    def _keep(self, content: memoryview) -> Written | None:
-        """Move a tensor's rows into the segment, unless they are dropped."""
-        size = len(content)
-        if self._thin and not matters(content):
-            self.dropped += 1
-            return None
-        at = self._at if self._at + size <= self._end else self._room(size // ROW)
-        segment = self._segment
-        if at < 0 or segment is None:
-            return None
-        segment.bytes[at + ROW : at + size] = content[ROW:].tobytes()
-        commit_again(segment, at + ROW, at + size)
-        segment.bytes[at : at + layout.COMMIT_OFFSET] = content[: layout.COMMIT_OFFSET].tobytes()
-        commit(segment, at, layout.TENSOR_KIND)
-        self._at = at + size
-        self.tensors += 1
-        return segment, at, size // ROW
