@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tensortap._config.settings import SettingsError, settings
 from tensortap._record import unseen
 from tensortap._record.own_time import Clock
 from tensortap._session.budget import Budget
+from tensortap._stats.measure import Measurer
 
 MS = 1_000_000
 
@@ -35,14 +37,14 @@ class _Program:
         self.clock = _Spent()
         self.budget = Budget(share, self.clock, lambda: self.now)
 
-    def run(self, steps: range, plain: int, cost: int) -> list[int]:
+    def run(self, steps: range, plain: int, cost: int, glance: int = 0) -> list[int]:
         recorded = []
         for step in steps:
-            if self.budget.wants(step):
-                recorded.append(step)
-                self.clock.ns += cost
-                self.now += cost
-            self.now += plain
+            wanted = self.budget.wants(step)
+            recorded += [step] * wanted
+            ours = cost if wanted else glance
+            self.clock.ns += ours
+            self.now += ours + plain
         return recorded
 
 
@@ -78,6 +80,36 @@ def test_steps_beyond_the_budget_are_left_out_counted_and_told(tmp_path: Path, c
     left = sum(row[2] for kind, row in spooled.rows if kind == "unseen" and spooled.named("text", row[0])["text"] == unseen.BUDGET)
     assert left == 19
     assert capfd.readouterr().err.count("steps are left out to keep the budget of 0.001% of the time") == 1
+
+
+def test_what_steps_cost_that_are_left_out_is_within_the_budget() -> None:
+    program = _Program(0.02)
+    for first in range(0, 4000, 2000):
+        program.run(range(first, first + 2000), 10 * MS, 5 * MS, glance=MS // 20)
+        assert program.clock.ns <= 0.02 * (program.now - program.clock.ns) + 5 * MS
+    assert program.budget.every == 64  # and not the 32 that would do if the others cost nothing
+
+
+def test_steps_that_are_owed_are_recorded_but_not_all() -> None:
+    program = _Program(0.001)
+    recorded = []
+    for step in range(200):
+        program.budget.owe()
+        recorded += program.run(range(step, step + 1), MS, 5 * MS)
+    assert recorded == [0, 64, 128, 192]
+
+
+def test_waiting_for_a_device_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(measurer: Measurer) -> frozenset[int]:
+        time.sleep(0.05)
+        return frozenset()
+
+    monkeypatch.setattr(Measurer, "flush", wait)
+    model, batch = small()
+    with tensortap.tap(model, run="waits", spool=tmp_path, budget="50%") as tap:
+        train(model, batch, 1)
+    assert tap._clock is not None
+    assert tap._clock.spent_ns >= 50 * MS
 
 
 @pytest.mark.parametrize(("given", "share"), [("2%", 0.02), ("0.5%", 0.005), (0.1, 0.1), ("0.1", 0.1)])
