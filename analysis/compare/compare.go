@@ -51,10 +51,10 @@ type Answer struct {
 	Benches     []*rows.Run
 	Differences []result.RunDifference // other differences of the runs
 	Warnings    []string               // faults that limit the comparison
-	LeftOut     [2]int                 // steps of the other run alone, as the problem or the bench left them out to keep its budget
-	StepOffset  int64                  // number added to a step of the problem to get the step of the bench
-	Merges      []merged.Merge         // runs whose ranks were merged before they were judged
-	Parts       []report.Part          // if the problem's were, whose part each origin is
+	LeftOut     report.LeftOut
+	StepOffset  int64          // number added to a step of the problem to get the step of the bench
+	Merges      []merged.Merge // runs whose ranks were merged before they were judged
+	Parts       []report.Part  // if the problem's were, whose part each origin is
 }
 
 // Run compares the runs of a source.
@@ -130,7 +130,7 @@ type Job struct {
 	benches  []*rows.Run
 	ranks    []pair.Ranks
 	steps    []pair.Step
-	leftOut  [2]int // steps that the problem, or the bench, left out to keep its budget; they are not among steps
+	leftOut  report.LeftOut // steps that the problem, or the bench, left out to keep its budget; they are not among steps
 	rules    *judge.Rules
 	settings settings
 	aligner  *pair.Aligner
@@ -163,7 +163,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	}
 	j.ranks = pair.PairRanks(j.problem, j.bench())
 	j.steps = wanted(pair.PairSteps(j.problem, j.bench(), j.ranks, j.request.StepOffset), j.request)
-	j.steps, j.leftOut = withoutLeftOut(j.steps, j.problem, j.bench(), j.ranks, j.request.StepOffset)
+	j.steps, j.leftOut = WithoutLeftOut(j.steps, j.problem, j.bench(), j.ranks, j.request.StepOffset)
 	j.settings = newSettings(j.problem, j.bench(), j.ranks)
 	var err error
 	if r.Judge.Spread, err = Spread(ctx, j.source, j.benches); err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/analysis/pair"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
@@ -15,11 +16,11 @@ type leftOut struct {
 	of             [2]map[uint32]bool // steps that the problem left out, and that the bench did
 }
 
-// withoutLeftOut are the places that both runs can have, and how many steps the problem and the bench left out. Steps
+// WithoutLeftOut gives the places that both runs can have, and how many steps the problem and the bench left out. Steps
 // that pair by their requests have numbers that say nothing of the other run.
-func withoutLeftOut(places []pair.Step, problem, bench *rows.Run, ranks []pair.Ranks, offset int64) ([]pair.Step, [2]int) {
+func WithoutLeftOut(places []pair.Step, problem, bench *rows.Run, ranks []pair.Ranks, offset int64) (kept []pair.Step, left report.LeftOut) {
 	if len(problem.LeftOut)+len(bench.LeftOut) == 0 || len(problem.Requests) > 0 && len(bench.Requests) > 0 {
-		return places, [2]int{}
+		return places, report.LeftOut{}
 	}
 	l := leftOut{
 		problem: pair.StepsLeftOut(problem), bench: pair.StepsLeftOut(bench), partner: map[uint32]uint32{}, offset: offset,
@@ -28,8 +29,8 @@ func withoutLeftOut(places []pair.Step, problem, bench *rows.Run, ranks []pair.R
 	for _, r := range ranks {
 		l.partner[r.Problem] = r.Bench
 	}
-	kept := slices.DeleteFunc(slices.Clone(places), l.take)
-	return kept, [2]int{len(l.of[0]), len(l.of[1])}
+	kept = slices.DeleteFunc(slices.Clone(places), l.take)
+	return kept, report.LeftOut{Problem: len(l.of[0]), Bench: len(l.of[1])}
 }
 
 // take counts a place that the other run left out.

@@ -20,7 +20,7 @@ func (a *Answer) Fill(c *report.Comparison) {
 	}
 	c.RunDifferences = report.TableOf(result.RunDifferenceTable(a.Differences))
 	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches, lacking(a.Merges))))
-	c.StepOffset, c.LeftOut = a.StepOffset, report.LeftOut{Problem: a.LeftOut[0], Bench: a.LeftOut[1]}
+	c.StepOffset, c.LeftOut = a.StepOffset, a.LeftOut
 	c.Recorded = [2]report.Recorded{recordedAs(a.Problem), recordedAs(a.Benches[0])}
 	for i := range a.Summary {
 		c.BadAlone[0] += a.Summary[i].BadAloneCounts[0]

@@ -26,6 +26,7 @@ type WatchEvent struct {
 	Unknown      uint64   `json:"unknown,omitempty"`
 	Differing    uint64   `json:"differing,omitempty"` // of the end: of all steps, at least 1 after a divergence
 	Incomplete   []string `json:"incomplete,omitempty"`
+	LeftOut      *LeftOut `json:"left_out,omitempty"` // of the end, where there are such steps
 	Op           string   `json:"op,omitempty"`
 	Module       string   `json:"module,omitempty"`
 	Role         string   `json:"role,omitempty"`
@@ -90,7 +91,7 @@ func (e *WatchEvent) String() string {
 	case "divergence":
 		return e.divergence()
 	case "end":
-		return strings.ToUpper(e.State) + e.where() + e.reservation()
+		return strings.ToUpper(e.State) + e.where() + e.leftOut() + e.reservation()
 	}
 	return Printable(e.Event)
 }
@@ -101,6 +102,14 @@ func (e *WatchEvent) where() string {
 		return " after " + plural(e.Steps, "step")
 	}
 	return fmt.Sprintf(" at step %d, %s judged as a whole", *e.Step, plural(e.Steps, "step"))
+}
+
+// leftOut says how many steps were not compared, as one run left them out to keep its budget.
+func (e *WatchEvent) leftOut() string {
+	if e.LeftOut == nil {
+		return ""
+	}
+	return fmt.Sprintf("; to keep a budget, the problem left out %s of the bench, and the bench %d of the problem", plural(e.LeftOut.Problem, "step"), e.LeftOut.Bench)
 }
 
 func (e *WatchEvent) counts() string {

@@ -37,6 +37,7 @@ type watch struct {
 	done    report.Tally // of the steps that are done
 	first   *spot        // of the first divergence
 	gaps    []string     // gaps of both runs, at the end
+	leftOut report.LeftOut
 }
 
 // side is the problem or the bench.
@@ -236,6 +237,9 @@ func (w *watch) runsEnded(ctx context.Context) (bool, error) {
 	// Rows stored since the runs were measured are not judged yet.
 	before := w.changed
 	if err := w.measure(ctx); err != nil || w.changed != before {
+		return false, err
+	}
+	if err := w.leaveOut(ctx); err != nil {
 		return false, err
 	}
 	w.gaps, err = w.database.Gaps(ctx)

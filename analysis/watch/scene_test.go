@@ -82,6 +82,9 @@ func brief(e *report.WatchEvent) string {
 	case "divergence":
 		return fmt.Sprintf("%s at step %d rank %d %s within %t", e.Verdict, *e.Step, *e.Rank, e.Op, e.WithinStep)
 	}
+	if e.LeftOut != nil {
+		return fmt.Sprintf("%s %s, left out %d and %d", e.Event, e.State, e.LeftOut.Problem, e.LeftOut.Bench)
+	}
 	return e.Event + " " + e.For + e.State
 }
 
@@ -176,6 +179,12 @@ func (g *grown) whole(step uint32, list ...output) {
 	g.t.Helper()
 	g.gave(step, list...)
 	g.end(step, list...)
+}
+
+// leftOut tells in a step how many were left out before it to keep a budget.
+func (g *grown) leftOut(step uint32, count uint64) {
+	g.t.Helper()
+	write(g, &schemas.UnseenRow{RunID: schemas.RunID(g.name), Epoch: g.epoch, Batch: g.batches["unseen"], Step: step, Reason: rows.BeyondTheBudget, UnseenCount: count})
 }
 
 // restart is another start of the rank, which writes steps of a greater generation.

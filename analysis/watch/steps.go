@@ -217,6 +217,9 @@ func (w *watch) end() *report.WatchEvent {
 		e.Differing = max(e.Differing, 1) // of a step that was not judged as a whole
 		e.Step = &w.first.step
 	}
+	if w.leftOut != (report.LeftOut{}) {
+		e.LeftOut = &w.leftOut
+	}
 	for i := range w.sides {
 		lone := 0
 		for _, s := range w.steps {

@@ -56,6 +56,26 @@ func TestAWatchSaysWhatBecomesOfSteps(t *testing.T) {
 			s.look(soon)
 			s.look(idle, "end same")
 		},
+		"steps that a budget left out leave nothing in doubt": func(s *scene) {
+			for step := range uint32(3) {
+				s.problem.whole(step, plain...)
+			}
+			s.bench.whole(0, plain...)
+			s.bench.leftOut(2, 1)
+			s.bench.whole(2, plain...)
+			s.look(soon)
+			s.look(rest, "step 0 agree: 4 paired, 0 + 0 alone, 0 differ ", "step 2 agree: 4 paired, 0 + 0 alone, 0 differ ")
+			s.look(idle, "end same, left out 0 and 1")
+		},
+		"steps of one run alone do": func(s *scene) {
+			for step := range uint32(2) {
+				s.problem.whole(step, plain...)
+			}
+			s.bench.whole(0, plain...)
+			s.look(soon)
+			s.look(rest, "step 0 agree: 4 paired, 0 + 0 alone, 0 differ ")
+			s.look(idle, "end unknown")
+		},
 		"NaN is a divergence": func(s *scene) {
 			s.bench.whole(0, plain...)
 			s.problem.whole(0, outputs("a.0 b.0 c.0 d.0", 1, math.NaN(), 3, 4)...)
