@@ -74,7 +74,7 @@ def test_steps_beyond_the_budget_are_left_out_counted_and_told(tmp_path: Path, c
     model, batch = small()
     with tensortap.tap(model, run="thin", spool=tmp_path, level="mix", budget="0.001%") as tap:
         train(model, batch, 20)
-        assert tap._clock is not None and tap._clock.spent_ns > 0
+        assert tap._thinning.clock is not None and tap._thinning.clock.spent_ns > 0
     spooled = reading.only(tmp_path)
     assert [step.number for step in spooled.steps] == [0]
     left = sum(row[2] for kind, row in spooled.rows if kind == "unseen" and spooled.named("text", row[0])["text"] == unseen.BUDGET)
@@ -108,8 +108,8 @@ def test_waiting_for_a_device_counts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     model, batch = small()
     with tensortap.tap(model, run="waits", spool=tmp_path, budget="50%") as tap:
         train(model, batch, 1)
-    assert tap._clock is not None
-    assert tap._clock.spent_ns >= 50 * MS
+    assert tap._thinning.clock is not None
+    assert tap._thinning.clock.spent_ns >= 50 * MS
 
 
 @pytest.mark.parametrize(("given", "share"), [("2%", 0.02), ("0.5%", 0.005), (0.1, 0.1), ("0.1", 0.1)])

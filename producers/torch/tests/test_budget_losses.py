@@ -81,6 +81,21 @@ def test_losses_that_stay_so_are_all_recorded_and_few_whole_steps(tmp_path: Path
     assert _lone(spooled) == [step for step in range(5, 80) if step not in (6, 70)]
 
 
+def test_losses_between_start_and_stop_are_looked_at(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 3))
+    with tensortap.tap(model, run="stops", spool=tmp_path, budget="0.001%") as tap:
+        for step in range(4):
+            tap.start()
+            (model(torch.ones(2, 3)).mean() * (math.nan if step == 2 else 1.0)).backward()
+            tap.stop()
+            (model(torch.ones(2, 3)).mean() * math.nan).backward()  # nobody asks for this one
+            tap.start()
+            (model(torch.ones(2, 3)).mean() * (math.nan if step == 1 else 1.0)).backward()
+            tap.step()
+    assert _lone(reading.only(tmp_path)) == [1]
+    assert _whole(reading.only(tmp_path)) == [0, 2]
+
+
 def test_losses_that_are_finite_leave_nothing(tmp_path: Path) -> None:
     assert [step.number for step in _train(tmp_path, 20, []).steps] == [0]
 

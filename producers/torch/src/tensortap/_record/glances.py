@@ -23,7 +23,7 @@ from tensortap._stats.measure import Measurer, plain
 
 _Facts = TypeVar("_Facts")
 _SEQ: Final = struct.Struct("<I")
-_SEQ_AT: Final = 8  # in a tensor's row
+_SEQ_AT: Final = layout.TENSOR_SEQ
 _MEMORY: Final = ctypes.c_char * (MOST_ROWS * ROW)
 
 

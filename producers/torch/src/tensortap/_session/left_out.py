@@ -25,21 +25,26 @@ class LeftOut:
         self._glances: Glances[Facts] = Glances(recorder)
         self._watch = LossWatch(recorder.guard, self._look)
         self._watch.install()
-        self.looks = False
+        self._looks = False
+        self.under_way = False  # a step that is left out
 
     def begin(self, step: int) -> None:
         """A step begins that is left out."""
         with self._recorder.lock:
             self._glances.begin(step)
-        self.looks = True
+        self._looks = self.under_way = True
 
     def pause(self) -> None:
-        """Look at no loss until another step begins."""
-        self.looks = False
+        """Look at no loss until resume, or until another step begins."""
+        self._looks = False
+
+    def resume(self) -> None:
+        """Look again, where a step is left out."""
+        self._looks = self.under_way
 
     def end(self, facts: Facts) -> None:
         """The step that was left out is over."""
-        self.looks = False
+        self._looks = self.under_way = False
         with self._recorder.lock:
             self._glances.end(facts)
 
@@ -55,11 +60,11 @@ class LeftOut:
 
     def close(self) -> None:
         """Hear of no more losses."""
-        self.looks = False
+        self._looks = False
         self._watch.remove()
 
     def _look(self, losses: Sequence[Tensor]) -> None:
-        if self.looks:
+        if self._looks:
             with self._recorder.lock:
                 self._glances.look(losses)
 

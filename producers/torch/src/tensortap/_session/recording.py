@@ -33,7 +33,7 @@ from tensortap._record.payloads import Payloads
 from tensortap._record.own_time import Clock
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
-from tensortap._session import run_info
+from tensortap._session import memory_rows, run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
 from tensortap._session.left_out import LeftOut
 from tensortap._session.step_boundaries import Facts
@@ -297,17 +297,4 @@ class Process:
 
     def _write_memory(self, op: Op | None) -> None:
         readings = self._memory.after_module() if op else self._memory.end_step()
-        for reading in readings:
-            self._spool.write(
-                layout.MEMORY_KIND,
-                layout.MEMORY,
-                op.id if op else 0,
-                self._spool.text(reading.device),
-                time.time_ns(),
-                reading.allocated_bytes,
-                reading.reserved_bytes,
-                reading.peak_bytes,
-                reading.device_free_bytes,
-                reading.host_resident_bytes,
-                reading.retries,
-            )
+        memory_rows.write(self._spool, op.id if op else 0, readings)

@@ -19,15 +19,14 @@ from tensortap._record import unseen
 from tensortap._record.guard import Guard, unintercepted
 from tensortap._record.model_roots import FoundRoots, Models, Roots
 from tensortap._record.served_requests import Request
-from tensortap._record.own_time import Clock
 from tensortap._session import forks
 from tensortap._session.armed import Armed, Handle
-from tensortap._session.budget import Budget
 from tensortap._session.callers import Callers
 from tensortap._session.making import make
 from tensortap._session.notices import Notices
 from tensortap._session.recording import Process
 from tensortap._session.step_boundaries import Boundaries, Facts
+from tensortap._session.thinning import Thinning
 from tensortap._spool.folder import make_root
 
 
@@ -47,10 +46,9 @@ class Session:
         self.facts = Facts()  # of the step under way, as far as the application tells
         self._roots = models if isinstance(models, FoundRoots) else Roots(models)
         self._unseen = unseen.Unseen()
-        self._clock = Clock() if settings.budget else None
-        self._budget = Budget(settings.budget, self._clock) if settings.budget and self._clock else None
-        self._guard = Guard(self._unseen, self._clock)
         self._notices = Notices()
+        self._thinning = Thinning(settings.budget, self._notices)
+        self._guard = Guard(self._unseen, self._thinning.clock)
         self._filter = Filter(settings)
         self._boundaries = Boundaries(self._roots, self._guard, self._looks_odd)
         self._process: Process | None = None
@@ -183,6 +181,8 @@ class Session:
         elif self._process and self._process.step >= 0:
             self._process.install()
             self._process.recorder.live = True
+        elif self._process and self._process.left_out:
+            self._process.left_out.resume()
 
     def _stop(self) -> None:
         self._on = False
@@ -232,7 +232,7 @@ class Session:
         self._armed.remove()
         self._signal.remove()
         if self._process:
-            self._tell_left_out(self._process, wait=True)
+            self._look_back(self._process, True)
             self._tell_unmatched()
             self._process.close()
             self._process = None
@@ -283,10 +283,10 @@ class Session:
         wanted = self._filter.wants_step(self._step)
         asked = process.control.next_step(self._step, self.facts)
         wanted = wanted and not process.control.stopped
-        self._tell_left_out(process)
-        affordable = wanted and self._affords()
+        self._look_back(process)
+        affordable = wanted and self._thinning.affords(self._step)
         if affordable or asked:
-            self._tell_left_out(process, wait=True)
+            self._look_back(process, True)
             process.begin_step(self._step, asked, wanted=affordable)
             process.recorder.live = True
             return
@@ -295,19 +295,9 @@ class Session:
         if wanted and process.left_out:
             process.left_out.begin(self._step)
 
-    def _affords(self) -> bool:
-        """Whether the step under way may be recorded, where a budget says how much time that may take."""
-        if self._budget is None or self._budget.wants(self._step):
-            return True
-        self._notices.say(f"steps are left out to keep the budget of {100 * (self.settings.budget or 0):.3g}% of the time; reports count them")
-        return False
-
-    def _tell_left_out(self, process: Process, *, wait: bool = False) -> None:
-        """Losses that were not finite are written, and the step after them is recorded."""
-        bad = process.left_out.tell(wait=wait) if process.left_out else -1
-        if bad >= 0 and self._budget:
-            self._budget.owe()
-            self._notices.say_once("loss", f"a loss was not finite in step {bad}, which the budget left out: the loss is recorded, and the next step is")
+    def _look_back(self, process: Process, wait: bool = False) -> None:
+        if process.left_out:
+            self._safely("losses of steps left out", self._thinning.look_back, process.left_out, wait)
 
     def _end(self) -> None:
         if not self._under_way:
@@ -318,9 +308,9 @@ class Session:
             process.recorder.live = False
             self._safely("end of a step", process.end_step, self._facts())
             self._tell_unmatched()
-        elif process and process.left_out and process.left_out.looks:
+        elif process and process.left_out and process.left_out.under_way:
             process.left_out.end(self._facts())
-            self._tell_left_out(process)
+            self._look_back(process)
         self.facts = Facts()
 
     def _facts(self) -> Facts:
@@ -337,7 +327,7 @@ class Session:
 
     def _make(self) -> Process | None:
         self._closed = True  # unless all goes well: what fails now would fail at each forward
-        self._process = make(self.settings, self._filter, self._roots, self._unseen, self._notices, self._clock)
+        self._process = make(self.settings, self._filter, self._roots, self._unseen, self._notices, self._thinning.clock)
         if self._process:
             self._closed = False
             self._signal.install()
