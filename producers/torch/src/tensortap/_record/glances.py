@@ -121,6 +121,11 @@ class Glances(Generic[_Facts]):
             known += self._sent.take(wait=wait)
         return [glance for glance in known if any(losses.matter for losses in glance.losses)]
 
+    def forget(self) -> None:
+        """In a child: what devices were asked for is the parent's."""
+        self._filling.forget()
+        self._sent.forget()
+
     def _measure(self, tensor: Tensor, address: int, name: Name) -> int:
         found = plain(tensor)
         if found is None or not _is_on_device(found):
@@ -162,6 +167,11 @@ class _Pending(Generic[_Facts]):
                 return []
         taken, self.glances = self.glances, []
         return taken
+
+    def forget(self) -> None:
+        """In a child."""
+        if self._deferred is not None:
+            self._deferred.forget()
 
 
 def _is_on_device(tensor: Tensor) -> bool:

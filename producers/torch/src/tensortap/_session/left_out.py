@@ -58,6 +58,10 @@ class LeftOut:
                 self._tell(glance)
         return bad[-1].step if bad else -1
 
+    def forget(self) -> None:
+        """In a child: what devices were asked for is the parent's."""
+        self._glances.forget()
+
     def close(self) -> None:
         """Hear of no more losses."""
         self._looks = False

@@ -130,7 +130,7 @@ class Process:
         recorder = self.recorder
         recorder.observer.forget()
         recorder.observer.padding = None
-        recorder.send_rows(wait=self._spool.has_waiting)
+        recorder.send_rows(wait=self._spool.has_waiting or self.left_out is not None)  # a budget is to know what the device took
 
     def _write_begin(self, step: int) -> None:
         recorder, spool = self.recorder, self._spool
@@ -283,6 +283,8 @@ class Process:
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
+        if self.left_out:
+            self.left_out.forget()
         self.uninstall()
         if self.left_out:
             self.left_out.close()
