@@ -11,7 +11,7 @@ import (
 
 // Sizes of the spool's files.
 const (
-	SpoolVersion          = 3
+	SpoolVersion          = 4 // numbers among arguments have records of their own; before, each distinct one was a definition
 	SpoolUncheckedVersion = 1 // its records have no checksum
 	SpoolUnplacedVersion  = 2 // their checksum does not hold their place
 	SpoolMagic            = "TAPSPOOL"
@@ -121,7 +121,7 @@ func (r SpoolRecord) Offset(field int) int {
 // SpoolRecords returns every kind of record. Local ids are ordinals from 1, given by the definitions; 0 means none.
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
-		spoolOp(), spoolTensor(), spoolCounts(), spoolSketch(), spoolDigest(),
+		spoolOp(), spoolTensor(), spoolNumber(), spoolCounts(), spoolSketch(), spoolDigest(),
 		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolPad(),
 	}
 }
@@ -151,6 +151,16 @@ func spoolTensor() SpoolRecord {
 		{"value_l1", SpoolF64, "Sum of absolute values of the finite elements."},
 		{"zero_count", SpoolU64, "Elements that are 0 or -0."},
 		{"extra", SpoolU32, "Extension records that follow at once."},
+	}}
+}
+
+func spoolNumber() SpoolRecord {
+	return SpoolRecord{Name: "number", Kind: 14, Doc: "One argument of an op that is a number. It is here and in no definition, as it may be another in each step.", Fields: []SpoolField{
+		{"site", SpoolU32, "Which argument of which op (definition)."},
+		{"layout", SpoolU32, "Of which kind and type (definition, without a literal)."},
+		{"whole", SpoolI64, "The value of kind int."},
+		{"real", SpoolF64, "The value of kind float."},
+		{"seq", SpoolU32, "Seq of the op's record."},
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 const (
 	SpoolOpKind      uint32 = 1
 	SpoolTensorKind  uint32 = 2
+	SpoolNumberKind  uint32 = 14
 	SpoolCountsKind  uint32 = 3
 	SpoolSketchKind  uint32 = 4
 	SpoolDigestKind  uint32 = 5
@@ -100,6 +101,33 @@ func (r *SpoolTensor) Store(b []byte) {
 	binary.LittleEndian.PutUint64(b[40:], math.Float64bits(r.ValueL1))
 	binary.LittleEndian.PutUint64(b[48:], r.ZeroCount)
 	binary.LittleEndian.PutUint32(b[56:], r.Extra)
+}
+
+// SpoolNumber is a record of the spool. One argument of an op that is a number. It is here and in no definition, as it may be another in each step.
+type SpoolNumber struct {
+	Site   uint32  // Which argument of which op (definition).
+	Layout uint32  // Of which kind and type (definition, without a literal).
+	Whole  int64   // The value of kind int.
+	Real   float64 // The value of kind float.
+	Seq    uint32  // Seq of the op's record.
+}
+
+// Load reads the record's fields.
+func (r *SpoolNumber) Load(b []byte) {
+	r.Site = binary.LittleEndian.Uint32(b[0:])
+	r.Layout = binary.LittleEndian.Uint32(b[4:])
+	r.Whole = int64(binary.LittleEndian.Uint64(b[8:]))
+	r.Real = math.Float64frombits(binary.LittleEndian.Uint64(b[16:]))
+	r.Seq = binary.LittleEndian.Uint32(b[24:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolNumber) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Site)
+	binary.LittleEndian.PutUint32(b[4:], r.Layout)
+	binary.LittleEndian.PutUint64(b[8:], uint64(r.Whole))
+	binary.LittleEndian.PutUint64(b[16:], math.Float64bits(r.Real))
+	binary.LittleEndian.PutUint32(b[24:], r.Seq)
 }
 
 // SpoolCounts is a record of the spool. Extension of a tensor: non-finite and subnormal elements, and extremes that float32 cannot hold.

@@ -76,13 +76,20 @@ func rows[R any, P schemas.Row[R]](l *log) []R {
 	defer l.mutex.Unlock()
 	var all []R
 	for _, m := range l.order {
-		if m.Header.Kind != P(new(R)).Table().Kind() {
-			continue
-		}
-		var err error
-		if all, err = schemas.AppendRows[R, P](all, m); err != nil {
-			l.tb.Fatal(err)
-		}
+		all = append(all, rowsOf[R, P](l.tb, m)...)
+	}
+	return all
+}
+
+// rowsOf are the rows of a message of that kind, none of another.
+func rowsOf[R any, P schemas.Row[R]](tb testing.TB, m schemas.Message) []R {
+	tb.Helper()
+	if m.Header.Kind != P(new(R)).Table().Kind() {
+		return nil
+	}
+	all, err := schemas.AppendRows[R, P](nil, m)
+	if err != nil {
+		tb.Fatal(err)
 	}
 	return all
 }

@@ -65,7 +65,7 @@ func (t *translator) tally(step *openStep) error {
 	}
 	rows, total := t.tallyRows(step.Tally)
 	id := schemas.TallyID(rows)
-	if !sent(&t.Tallies, id) {
+	if !sent(&t.Tallies, id, mostPrograms) {
 		for i := range rows {
 			rows[i].TallyID = id
 			if err := add(t.out, t.out.tally, &rows[i], len(rows[i].ModulePath)); err != nil {

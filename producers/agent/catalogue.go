@@ -12,6 +12,12 @@ import (
 // mostOrdinals bounds the memory that a damaged ordinal can cost.
 const mostOrdinals = 1 << 24
 
+// Kinds of layouts that are numbers.
+const (
+	kindInt   = "int"
+	kindFloat = "float"
+)
+
 // catalogue knows the meaning of the process's ordinals. Slices are indexed by them; 0 is none.
 type catalogue struct {
 	ops     []uint64
@@ -30,6 +36,7 @@ type layoutFacts struct {
 	elements uint64
 	number   float64 // of a literal
 	isNumber bool
+	numbers  *schemas.LayoutRow // that of numbers of a kind, without one's value; nil for all others
 }
 
 // at is the entry of an ordinal, zero when it was never defined.
@@ -99,8 +106,12 @@ func (c *catalogue) defineSite(d *definition, out *batches) error {
 
 func (c *catalogue) defineLayout(d *definition, out *batches) error {
 	row := d.layout()
+	facts := d.facts(row.LayoutID)
+	if d.isOfNumbers() {
+		facts = layoutFacts{numbers: &row}
+	}
 	var err error
-	if c.layouts, err = set(c.layouts, d.ID, d.facts(row.LayoutID)); err != nil {
+	if c.layouts, err = set(c.layouts, d.ID, facts); err != nil || facts.numbers != nil {
 		return err
 	}
 	return add(out, out.layout, &row, len(row.Literal)+len(row.Placement))
@@ -139,14 +150,25 @@ func (d *definition) layout() schemas.LayoutRow {
 	return row
 }
 
+// isOfNumbers says whether each row of the layout has the value itself.
+func (d *definition) isOfNumbers() bool {
+	return (d.LayoutKind == kindInt || d.LayoutKind == kindFloat) && d.Literal == ""
+}
+
 func (d *definition) facts(id uint64) layoutFacts {
 	facts := layoutFacts{id: id}
 	switch d.LayoutKind {
 	case "tensor":
 		facts.elements = d.Count
-	case "int", "float":
-		number, err := strconv.ParseFloat(d.Literal, 64)
-		facts.number, facts.isNumber = number, err == nil || math.IsInf(number, 0) // one beyond float64 is an infinity
+	case kindInt, kindFloat:
+		facts = numberIn(d.Literal)
+		facts.id = id
 	}
 	return facts
+}
+
+// numberIn are the facts of a literal that is a number.
+func numberIn(literal string) layoutFacts {
+	number, err := strconv.ParseFloat(literal, 64)
+	return layoutFacts{number: number, isNumber: err == nil || math.IsInf(number, 0)} // one beyond float64 is an infinity
 }

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -10,14 +11,20 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// writeInPython has the collector's own writer write a spool. It needs no torch.
+// writeInPython has the collector's own writer write a spool.
 func writeInPython(tb testing.TB, root, run string, steps, modules int) {
+	tb.Helper()
+	inPython(tb, "testdata/write_spool.py", root, run, strconv.Itoa(steps), strconv.Itoa(modules))
+}
+
+// inPython runs a script with the collector's own modules, those that need no torch.
+func inPython(tb testing.TB, script string, arguments ...string) {
 	tb.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		testbed.Needed(tb, "no python3")
 	}
-	cmd := exec.CommandContext(tb.Context(), python, "testdata/write_spool.py", root, run, strconv.Itoa(steps), strconv.Itoa(modules))
+	cmd := exec.CommandContext(tb.Context(), python, append([]string{script}, arguments...)...)
 	cmd.Env = append(os.Environ(), "PYTHONPATH=../torch/src", "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("write a spool: %v\n%s", err, out)
@@ -60,5 +67,31 @@ func TestWhatTheCollectorWritesIsWhatTheAgentReads(t *testing.T) {
 	}
 	if calls := rows[schemas.ProgramStackRow](l); len(calls) != modules {
 		t.Errorf("%d positions have a stack, want %d", len(calls), modules)
+	}
+}
+
+func TestANumberInItsRowIsTheSameAsOneInADefinition(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	inPython(t, "testdata/write_numbers.py", root)
+	serveUntil(t, config(t, root, l), empty(t, root))
+	numbers := rows[schemas.TensorRow](l)
+	if len(numbers) < 8000 {
+		t.Fatalf("%d numbers, want thousands", len(numbers))
+	}
+	literals := map[uint64]string{}
+	for _, r := range rows[schemas.LayoutRow](l) {
+		literals[r.LayoutID] = r.Kind + " " + r.Literal
+	}
+	for i := 0; i < len(numbers); i += 2 {
+		defined, ours := numbers[i], numbers[i+1]
+		if defined.LayoutID != ours.LayoutID || defined.Measured != ours.Measured || math.Float64bits(defined.ValueMean) != math.Float64bits(ours.ValueMean) {
+			t.Fatalf("%q is in its row %q: %+v, want %+v", literals[defined.LayoutID], literals[ours.LayoutID], ours, defined)
+		}
+	}
+	for _, literal := range literals {
+		if literal == "float " || literal == "int " {
+			t.Errorf("a layout of numbers is one of none: %q", literal)
+		}
 	}
 }

@@ -31,6 +31,22 @@ func contiguous(tb testing.TB, l *log) {
 	}
 }
 
+// defined fails the test unless the layout of each tensor was handed over before it.
+func defined(tb testing.TB, l *log) {
+	tb.Helper()
+	layouts := map[uint64]bool{}
+	for _, m := range l.order {
+		for _, r := range rowsOf[schemas.LayoutRow](tb, m) {
+			layouts[r.LayoutID] = true
+		}
+		for _, r := range rowsOf[schemas.TensorRow](tb, m) {
+			if !layouts[r.LayoutID] {
+				tb.Errorf("record %d of epoch %d came before its layout", r.Seq, r.Epoch)
+			}
+		}
+	}
+}
+
 // onceEach fails the test unless there are so many steps of so many tensors, each step and tensor once.
 func onceEach(tb testing.TB, l *log, processes, steps, tensors int) {
 	tb.Helper()
@@ -63,7 +79,7 @@ func onceEach(tb testing.TB, l *log, processes, steps, tensors int) {
 
 func TestAnAgentThatIsStoppedAnywhereMakesTheSameMessagesAgain(t *testing.T) {
 	t.Parallel()
-	const steps, modules = 200, 20
+	const steps, modules, numbers = 200, 20, 8
 	root, l := t.TempDir(), newLog(t)
 	random, chance := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4))
 	l.before = func(schemas.Message) error {
@@ -73,8 +89,8 @@ func TestAnAgentThatIsStoppedAnywhereMakesTheSameMessagesAgain(t *testing.T) {
 		return nil
 	}
 	writers := []*testbed.Spool{
-		testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Rank: 0, Epoch: 1, SegmentRows: 256}),
-		testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Rank: 1, Epoch: 2, SegmentRows: 300}),
+		testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Rank: 0, Epoch: 1, SegmentRows: 256, Numbers: numbers}),
+		testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Rank: 1, Epoch: 2, SegmentRows: 300, Numbers: numbers}),
 	}
 	cfg := config(t, root, l)
 	cfg.Tell, cfg.BatchRows, cfg.WindowRecords, cfg.CheckpointRows, cfg.RetryAfter = func(string) {}, 64, 1<<16, 500, time.Millisecond
@@ -107,8 +123,9 @@ func TestAnAgentThatIsStoppedAnywhereMakesTheSameMessagesAgain(t *testing.T) {
 	if l.repeated == 0 {
 		t.Error("nothing was sent again: the test tries nothing")
 	}
-	onceEach(t, l, len(writers), steps, 2*modules)
+	onceEach(t, l, len(writers), steps, 2*modules+numbers)
 	contiguous(t, l)
+	defined(t, l)
 }
 
 func TestSegmentsGoWhenTheStreamHasThem(t *testing.T) {

@@ -36,11 +36,7 @@ func (s *served) resume(ctx context.Context) error {
 // startState is the last checkpoint or, before the first one, the state at the process's beginning.
 func (s *served) startState() *state {
 	if c := s.cuts.checkpoint; c != nil {
-		again := *c
-		if again.Step != nil && again.Step.Calls == nil {
-			again.Step.Calls = map[uint32]call{}
-		}
-		return &again
+		return c.again()
 	}
 	head := s.header.load()
 	first := uint64(head.FirstSegment)

@@ -14,6 +14,7 @@ type state struct {
 	TimeNs      int64             `json:"time_ns"`  // of the last record that has one
 	Programs    []uint64          `json:"programs"` // handed over
 	Tallies     []uint64          `json:"tallies,omitempty"`
+	Numerals    []uint64          `json:"numerals,omitempty"`  // layouts of numbers that are
 	Dropped     uint64            `json:"dropped"`             // of the header's count, reported in rows of step
 	Behind      int64             `json:"behind_ns,omitempty"` // of the process's clock, by the last sign of life
 	Damaged     bool              `json:"damaged,omitempty"`   // the record before the position is
@@ -23,13 +24,23 @@ type state struct {
 	Tensors     uint64            `json:"tensors_total"`       // rows of tensor so far
 }
 
-// sent says whether a program or tally is among those that were handed over before, and notes that it is now.
-func sent(before *[]uint64, id uint64) bool {
+// again is the state as one that may move on while this one stays.
+func (s *state) again() *state {
+	again := *s
+	again.Programs, again.Tallies, again.Numerals = slices.Clone(s.Programs), slices.Clone(s.Tallies), slices.Clone(s.Numerals)
+	if again.Step != nil && again.Step.Calls == nil {
+		again.Step.Calls = map[uint32]call{}
+	}
+	return &again
+}
+
+// sent says whether an id is among the latest that were handed over before, and notes that it is now.
+func sent(before *[]uint64, id uint64, most int) bool {
 	if slices.Contains(*before, id) {
 		return true
 	}
-	if len(*before) >= mostPrograms {
-		*before = slices.Delete(*before, 0, mostPrograms/2)
+	if len(*before) >= most {
+		*before = slices.Delete(*before, 0, most/2)
 	}
 	*before = append(*before, id)
 	return false

@@ -13,6 +13,8 @@ const (
 	// mostPrograms is the number of programs, and tallies, remembered as handed over; a forgotten one is handed over
 	// again.
 	mostPrograms = 4096
+	// mostNumerals is likewise that of layouts of numbers. They are looked through for each number.
+	mostNumerals = 512
 )
 
 // call is an op under way or done; ordinals as in the definitions.

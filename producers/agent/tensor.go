@@ -26,16 +26,8 @@ func (t *translator) tensor(position uint64, memory []byte) (uint64, error) {
 		step.lose(1, reasonUndefined)
 		return taken, nil
 	}
-	of, known := step.Calls[r.Seq]
-	if !known {
-		of.TimeNs = t.TimeNs
-	}
-	id := t.out.id
-	t.tensorRow = schemas.TensorRow{
-		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, EventTimeNs: of.TimeNs,
-		Step: step.Number, MicroStep: of.Micro, Seq: position, SiteID: site, LayoutID: layout.id,
-		Measured: r.Flags & measuredBits, ElementCount: layout.elements,
-	}
+	t.row(step, r.Seq, position, site, layout.id)
+	t.tensorRow.Measured, t.tensorRow.ElementCount = r.Flags&measuredBits, layout.elements
 	if r.Flags&schemas.SpoolLiteral != 0 {
 		t.literal(layout)
 	} else if whole, err := t.statistics(&r, position, taken); err != nil {
@@ -45,9 +37,28 @@ func (t *translator) tensor(position uint64, memory []byte) (uint64, error) {
 		step.lose(1, reasonDamaged)
 		return taken, nil
 	}
+	return taken, t.hand(step)
+}
+
+// row begins the row of an argument of the call with that seq.
+func (t *translator) row(step *openStep, seq uint32, position, site, layout uint64) {
+	of, known := step.Calls[seq]
+	if !known {
+		of.TimeNs = t.TimeNs
+	}
+	id := t.out.id
+	t.tensorRow = schemas.TensorRow{
+		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, EventTimeNs: of.TimeNs,
+		Step: step.Number, MicroStep: of.Micro, Seq: position, SiteID: site, LayoutID: layout,
+	}
+}
+
+// hand hands the row over.
+func (t *translator) hand(step *openStep) error {
 	step.Tensors++
 	t.Tensors++
-	return taken, measure(t.out, &t.out.tensor, &t.out.rows, of.TimeNs, &t.tensorRow.Batch, &t.tensorRow, 0)
+	row := &t.tensorRow
+	return measure(t.out, &t.out.tensor, &t.out.rows, row.EventTimeNs, &row.Batch, row, 0)
 }
 
 // taken is the number of records of the tensor, with its extensions.

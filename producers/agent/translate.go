@@ -48,6 +48,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		t.op(memory)
 	case schemas.SpoolTensorKind:
 		return t.tensor(position, memory)
+	case schemas.SpoolNumberKind:
+		return 1, t.number(position, memory)
 	case schemas.SpoolStepKind:
 		return 1, t.stepRecord(memory)
 	case schemas.SpoolMemoryKind:
@@ -249,7 +251,7 @@ func (t *translator) program(step *openStep) (uint64, error) {
 		hasher.Add(op, parent)
 	}
 	id := hasher.ID()
-	if sent(&t.Programs, id) {
+	if sent(&t.Programs, id, mostPrograms) {
 		return id, nil
 	}
 	for position, c := range step.Done {

@@ -22,6 +22,7 @@ type SpoolOptions struct {
 	Epoch       uint64
 	PID         int
 	SegmentRows int
+	Numbers     int            // arguments of each step that are numbers, by turns one of a few and one that never was
 	Started     time.Time      // now, when zero
 	Unlocked    bool           // it holds no lock, as a process that is dead or on another machine; so one of another PID
 	Fields      map[string]any // more of the definition of the run
@@ -326,12 +327,26 @@ func (s *Spool) Tensor(op, role, path string, seq uint32, value float32) {
 	})
 }
 
+// Number writes an argument that is a float of the call with that seq.
+func (s *Spool) Number(op, path string, seq uint32, value float64) {
+	s.tb.Helper()
+	layout := s.Define("layout", map[string]any{"kind": "float"})
+	s.Put(schemas.SpoolNumberKind, &schemas.SpoolNumber{Site: s.Site(s.Op(op), "input", path), Layout: layout, Seq: seq, Real: value})
+}
+
 // Step writes a whole step of a model with so many modules below its root, each with an input and an output.
 func (s *Spool) Step(step uint32, modules int) {
 	s.tb.Helper()
 	s.Begin(step)
 	const root = "Module.model.Model.forward.0"
 	top := s.Call(root, "", schemas.SpoolOpOpens, 0)
+	for i := range s.options.Numbers {
+		number := float64(step) + float64(i)/1024
+		if i%2 == 0 {
+			number = -float64(step % 3)
+		}
+		s.Number(root, fmt.Sprint(i), top, number)
+	}
 	for i := range modules {
 		name := fmt.Sprintf("Module.layers.%d.Linear.forward.0", i)
 		seq := s.Call(name, root, schemas.SpoolOpOpens, 0)

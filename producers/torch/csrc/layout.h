@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define TAP_VERSION 3u
+#define TAP_VERSION 4u
 #define TAP_HEADER_BYTES 4096u
 #define TAP_RECORD_BYTES 64u
 #define TAP_COMMIT_OFFSET 60u
@@ -44,6 +44,7 @@
 #define TAP_DIGEST_TAP 3u
 #define TAP_OP_KIND 1u
 #define TAP_TENSOR_KIND 2u
+#define TAP_NUMBER_KIND 14u
 #define TAP_COUNTS_KIND 3u
 #define TAP_SKETCH_KIND 4u
 #define TAP_DIGEST_KIND 5u
@@ -84,6 +85,17 @@ typedef struct {
   uint32_t extra; /* Extension records that follow at once. */
   uint32_t commit; /* written last, with release order */
 } tap_tensor;
+
+/* One argument of an op that is a number. It is here and in no definition, as it may be another in each step. */
+typedef struct {
+  uint32_t site; /* Which argument of which op (definition). */
+  uint32_t layout; /* Of which kind and type (definition, without a literal). */
+  int64_t whole; /* The value of kind int. */
+  double real; /* The value of kind float. */
+  uint32_t seq; /* Seq of the op's record. */
+  uint8_t reserved[32];
+  uint32_t commit; /* written last, with release order */
+} tap_number;
 
 /* Extension of a tensor: non-finite and subnormal elements, and extremes that float32 cannot hold. */
 typedef struct {

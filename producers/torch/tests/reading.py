@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tensortap._record.argument_trees import describe
 from tensortap._spool import layout
 from tensortap._spool.definitions import crc32c
 
 KINDS = {
     layout.OP_KIND: ("op", layout.OP),
     layout.TENSOR_KIND: ("tensor", layout.TENSOR),
+    layout.NUMBER_KIND: ("number", layout.NUMBER),
     layout.COUNTS_KIND: ("counts", layout.COUNTS),
     layout.SKETCH_KIND: ("sketch", layout.SKETCH),
     layout.DIGEST_KIND: ("digest", layout.DIGEST),
@@ -154,6 +156,8 @@ def _take(spooled: Spooled, step: Step, kind: str, row: tuple[Any, ...]) -> None
         site, place = spooled.named("site", row[0]), spooled.named("layout", row[1])
         op = spooled.named("op", site["op"])["name"]
         step.values.append(Value(op, site["role"], site["path"], place, row[2], row[3], row))
+    elif kind == "number":
+        _number(spooled, step, row)
     elif kind in ("counts", "sketch", "digest"):
         step.values[-1].more.append((kind, row))
     elif kind == "failure":
@@ -170,6 +174,14 @@ def _take(spooled: Spooled, step: Step, kind: str, row: tuple[Any, ...]) -> None
         step.calls.append((row[0], row[1], row[2]))
     elif kind == "memory":
         step.memory.append((_text(spooled, row[1]), row))
+
+
+def _number(spooled: Spooled, step: Step, row: tuple[Any, ...]) -> None:
+    """As a literal, as the agent makes one of it."""
+    site, place = spooled.named("site", row[0]), spooled.named("layout", row[1])
+    literal = describe(row[2] if place["kind"] == "int" else row[3])[2]
+    op = spooled.named("op", site["op"])["name"]
+    step.values.append(Value(op, site["role"], site["path"], place | {"literal": literal}, row[4], layout.LITERAL, row))
 
 
 def _op(spooled: Spooled, step: Step, row: tuple[Any, ...]) -> None:

@@ -65,6 +65,7 @@ INJECTED: list[tuple[Any, str]] = [
     (spool.Spool, "literal"),
     (spool.Spool, "hold"),
     (segments.Ring, "unmap_retired"),
+    (spool.Spool, "number"),
     (spool.Spool, "define"),
 ]
 
@@ -75,7 +76,6 @@ def test_an_error_of_ours_at_any_place_does_not_reach_the_model(
 ) -> None:
     model, batch = small()
     without = train(model, batch, 1)
-    model.blocks[0].norm.eps = 1e-4
     without += train(model, batch, 3)
     raised = []
     original = getattr(owner, name)
@@ -92,7 +92,7 @@ def test_an_error_of_ours_at_any_place_does_not_reach_the_model(
     session = tensortap.tap(model, run="survival", level="mix", spool=tmp_path)
     losses = train(model, batch, 1)
     armed.append(True)
-    model.blocks[0].norm.eps = 1e-4  # a literal that has no definition yet
+    model.blocks[0].act.inplace = "yes"  # as true, and a literal that has no definition yet
     losses += train(model, batch, 2)
     armed.clear()
     losses += train(model, batch, 1)
@@ -363,7 +363,6 @@ def test_a_full_disk_costs_rows_and_nothing_else(tmp_path: Path) -> None:
     model, batch = small()
     twin = copy.deepcopy(model)
     want = train(twin, batch, 2)
-    twin.blocks[0].norm.eps = 1e-4
     want += train(twin, batch, 4)
     child = os.fork()
     if child == 0:
@@ -372,7 +371,7 @@ def test_a_full_disk_costs_rows_and_nothing_else(tmp_path: Path) -> None:
             with tensortap.tap(model, run="survival", level="mix", spool=tmp_path):
                 losses = train(model, batch, 2)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, resource.RLIM_INFINITY))
-                model.blocks[0].norm.eps = 1e-4  # a literal whose definition has no room
+                model.blocks[0].act.inplace = "yes"  # as true, and a literal whose definition has no room
                 losses += train(model, batch, 4)
             os._exit(0 if all(torch.equal(one, other) for one, other in zip(losses, want, strict=True)) else 3)
         finally:

@@ -28,7 +28,10 @@ PARAMETER: Final = "parameter"
 GRADIENT: Final = "parameter_gradient"
 
 _PLAIN: Final = frozenset((Tensor, torch.nn.Parameter))
-_SIMPLE: Final = frozenset((type(None), bool, int, str))
+_SIMPLE: Final = frozenset((type(None), bool, int, float, str))
+_INT: Final = ("int", "")  # kind and dtype
+_FLOAT: Final = ("float", "")
+_WIDE: Final = 1 << 63  # a row has an int of 64 bits
 _GIVEN: Final = frozenset((INPUT, KWARG))
 _BASE: Final = {INPUT: 0, OUTPUT: 1 << 20}
 _DEEPEST: Final = 32
@@ -46,7 +49,7 @@ class Walker:
 
     def __init__(self, spool: Spool, names: Names, observer: Sees, counts: unseen.Unseen) -> None:
         self._spool, self._names, self._observer, self._unseen = spool, names, observer, counts
-        self._literals: dict[tuple[type, object], int] = {}
+        self._literals: dict[tuple[object, object], int] = {}
         self._given: dict[int, tuple[ref[Any], dict[str, object]]] = {}
 
     def forget(self) -> None:
@@ -135,14 +138,30 @@ class Walker:
         return [name for name in fields if members.get(name) is not known[1].get(name)]
 
     def _simple(self, kind: type, value: object, site: int, seq: int) -> None:
-        number = self._literals.get((kind, value)) or self._define((kind, value), value)
-        self._spool.literal(site, number, seq)
+        if kind is float:
+            self._number(_FLOAT, 0, value, site, seq)  # type: ignore[arg-type]
+        elif kind is int and -_WIDE <= value < _WIDE:  # type: ignore[operator]
+            self._number(_INT, value, 0.0, site, seq)  # type: ignore[arg-type]
+        else:
+            known = self._literals.get((kind, value)) or self._define((kind, value), value)
+            self._spool.literal(site, known, seq)
+
+    def _number(self, kind: tuple[str, str], whole: int, real: float, site: int, seq: int) -> None:
+        # Every number is in its row and none in a definition: when it first comes nobody can tell a constant from what will
+        # be another in each step, and its row is as large either way.
+        known = self._literals.get(kind) or self._keep(kind, *kind, "")
+        self._spool.number(site, known, whole, real, seq)
 
     def _other(self, value: object, site: int, seq: int, role: str) -> None:
         kind, dtype, literal = described = describe(value)
         if role == OUTPUT and kind == "other" and not literal:
             self._unseen.count(unseen.UNSUPPORTED_OUTPUT, dtype)
-        self._describe(described, site, seq)
+        if kind == "float":
+            self._number((kind, dtype), 0, float(value), site, seq)  # type: ignore[arg-type]
+        elif kind == "int" and -_WIDE <= int(value) < _WIDE:  # type: ignore[call-overload]
+            self._number((kind, dtype), int(value), 0.0, site, seq)  # type: ignore[call-overload]
+        else:
+            self._describe(described, site, seq)
 
     def _describe(self, described: tuple[str, str, str], site: int, seq: int) -> None:
         number = self._literals.get((str, described)) or self._keep((str, described), *described)
@@ -151,7 +170,7 @@ class Walker:
     def _define(self, key: tuple[type, object], value: object) -> int:
         return self._keep(key, *describe(value))
 
-    def _keep(self, key: tuple[type, object], kind: str, dtype: str, literal: str, *, count: int = 0) -> int:
+    def _keep(self, key: tuple[object, object], kind: str, dtype: str, literal: str, *, count: int = 0) -> int:
         number = self._spool.define(
             "layout",
             {

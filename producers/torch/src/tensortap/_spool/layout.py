@@ -7,7 +7,7 @@ import struct
 from typing import Final
 
 MAGIC: Final = b"TAPSPOOL"
-VERSION: Final = 3
+VERSION: Final = 4
 HEADER_BYTES: Final = 4096
 RECORD_BYTES: Final = 64
 COMMIT_OFFSET: Final = 60
@@ -71,6 +71,15 @@ TENSOR_VALUE_M2: Final = 32  # Sum of squared deviations of the finite elements.
 TENSOR_VALUE_L1: Final = 40  # Sum of absolute values of the finite elements.
 TENSOR_ZERO_COUNT: Final = 48  # Elements that are 0 or -0.
 TENSOR_EXTRA: Final = 56  # Extension records that follow at once.
+
+# One argument of an op that is a number. It is here and in no definition, as it may be another in each step.
+NUMBER_KIND: Final = 14
+NUMBER: Final = struct.Struct("<IIqdI")
+NUMBER_SITE: Final = 0  # Which argument of which op (definition).
+NUMBER_LAYOUT: Final = 4  # Of which kind and type (definition, without a literal).
+NUMBER_WHOLE: Final = 8  # The value of kind int.
+NUMBER_REAL: Final = 16  # The value of kind float.
+NUMBER_SEQ: Final = 24  # Seq of the op's record.
 
 # Extension of a tensor: non-finite and subnormal elements, and extremes that float32 cannot hold.
 COUNTS_KIND: Final = 3

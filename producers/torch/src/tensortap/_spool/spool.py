@@ -148,6 +148,13 @@ class Spool:
 
     def literal(self, site: int, layout_id: int, seq: int) -> None:
         """The row of an argument that is no tensor."""
+        self._argument(layout.TENSOR_KIND, _HEAD, site, layout_id, seq, layout.LITERAL)
+
+    def number(self, site: int, layout_id: int, whole: int, real: float, seq: int) -> None:
+        """The row of an argument that is a number, an int or a float as its layout says."""
+        self._argument(layout.NUMBER_KIND, layout.NUMBER, site, layout_id, whole, real, seq)
+
+    def _argument(self, kind: int, form: struct.Struct, site: int, layout_id: int, *values: float) -> None:
         at = self._at
         if at >= self._end:
             at = self._room(1)
@@ -156,8 +163,8 @@ class Spool:
             return
         segment = self._segment
         assert segment is not None
-        _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, layout.LITERAL)
-        commit(segment, at, layout.TENSOR_KIND)
+        form.pack_into(segment.bytes, at, site, layout_id, *values)
+        commit(segment, at, kind)
         self._at = at + ROW
         self.tensors += 1
 
