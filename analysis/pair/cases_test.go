@@ -91,6 +91,27 @@ func stepsOf(t *testing.T, c *cases.Case, r *cases.Runs) []pair.Step {
 	})
 }
 
+func TestPairStepsAnswersTheCasesOfTrainedMoves(t *testing.T) {
+	t.Parallel()
+	eachCase(t, "trained_moves", func(t *testing.T, c *cases.Case, r *cases.Runs) [][]string {
+		t.Helper()
+		var list [][]string
+		moved := false
+		for _, s := range stepsOf(t, c, r) {
+			bench := r.Bench.StepAt(rows.Place{Rank: s.BenchRank, Step: s.BenchStep})
+			moved = moved || s.InProblem != s.InBench && (!s.InBench || s.Step > math.MaxUint32/2)
+			if s.InProblem && s.InBench && bench != nil && bench.GlobalStep != nil {
+				list = append(list, words(s.Rank, s.Step, s.BenchStep))
+				moved = moved || s.Step != s.BenchStep
+			}
+		}
+		if !moved {
+			return nil
+		}
+		return list
+	})
+}
+
 func TestPairStepsAnswersTheCasesOfServedMoves(t *testing.T) {
 	t.Parallel()
 	eachCase(t, "served_moves", func(t *testing.T, c *cases.Case, r *cases.Runs) [][]string {

@@ -7,8 +7,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// moves are the steps of inference engines that pair by their requests, in both directions; empty where numbers pair
-// the same steps.
+// moves are the steps that pair by what they are, in both directions: those of inference engines by their requests, those
+// of trainers by what these count. They are empty where numbers pair the same steps.
 type moves struct {
 	toBench   map[rows.Place]uint32 // from a step of the problem
 	toProblem map[rows.Place]uint32 // from a step of the bench, at the rank of the problem
@@ -19,15 +19,21 @@ func (m *moves) empty() bool { return len(m.toBench) == 0 }
 // servedMoves gives the bench's step with the same requests as a step of the problem: the prompts' hashes, first
 // positions and numbers of tokens, in the order of the batch. Of several such steps, the first pairs with the first.
 func servedMoves(problem, bench *rows.Run, ranks []Ranks) moves {
-	found := moves{toBench: map[rows.Place]uint32{}, toProblem: map[rows.Place]uint32{}}
 	if len(problem.Requests) == 0 || len(bench.Requests) == 0 {
+		return moves{}
+	}
+	if found, moved := between(servedBy(problem.Requests), servedBy(bench.Requests), ranks); moved {
 		return found
 	}
-	p, b := servedBy(problem.Requests), servedBy(bench.Requests)
-	moved := false
+	return moves{}
+}
+
+// between pairs steps of equal contents, and says whether any has another number than its partner.
+func between(problem, bench contents, ranks []Ranks) (found moves, moved bool) {
+	found = moves{toBench: map[rows.Place]uint32{}, toProblem: map[rows.Place]uint32{}}
 	for _, pair := range ranks {
-		for content, step := range p[pair.Problem] {
-			partner, ok := b[pair.Bench][content]
+		for what, step := range problem.steps[pair.Problem] {
+			partner, ok := bench.steps[pair.Bench][what]
 			if !ok {
 				continue
 			}
@@ -36,37 +42,46 @@ func servedMoves(problem, bench *rows.Run, ranks []Ranks) moves {
 			moved = moved || step != partner
 		}
 	}
-	if !moved {
-		return moves{}
+	return found, moved
+}
+
+// occurrence is the content of a rank's step; the number separates steps of equal content.
+type occurrence struct {
+	content string
+	number  int
+}
+
+// contents are the steps of each rank, by their contents.
+type contents struct {
+	steps map[uint32]map[occurrence]uint32
+	times map[uint32]map[string]int
+}
+
+func newContents() contents {
+	return contents{steps: map[uint32]map[occurrence]uint32{}, times: map[uint32]map[string]int{}}
+}
+
+// add adds a step behind those before it.
+func (c contents) add(at rows.Place, content string) {
+	if c.steps[at.Rank] == nil {
+		c.steps[at.Rank], c.times[at.Rank] = map[occurrence]uint32{}, map[string]int{}
 	}
-	return found
+	c.steps[at.Rank][occurrence{content, c.times[at.Rank][content]}] = at.Step
+	c.times[at.Rank][content]++
 }
 
-// served is the content of a rank's step; the occurrence separates steps of equal content.
-type served struct {
-	content    string
-	occurrence int
-}
-
-// servedBy is the step of each content, by rank. Steps with an unknown request are left out.
-func servedBy(requests []schemas.RequestRow) map[uint32]map[served]uint32 {
-	steps := map[uint32]map[served]uint32{}
-	times := map[uint32]map[string]int{}
+// servedBy is the contents by requests. Steps with an unknown request are left out.
+func servedBy(requests []schemas.RequestRow) contents {
+	found := newContents()
 	for len(requests) > 0 {
 		n := sameStep(requests)
-		rank, step := requests[0].Rank, requests[0].Step
-		content, known := contentOf(requests[:n])
+		at := rows.Place{Rank: requests[0].Rank, Step: requests[0].Step}
+		if content, known := contentOf(requests[:n]); known {
+			found.add(at, content)
+		}
 		requests = requests[n:]
-		if !known {
-			continue
-		}
-		if steps[rank] == nil {
-			steps[rank], times[rank] = map[served]uint32{}, map[string]int{}
-		}
-		steps[rank][served{content, times[rank][content]}] = step
-		times[rank][content]++
 	}
-	return steps
+	return found
 }
 
 // sameStep counts the first requests that belong to one step.

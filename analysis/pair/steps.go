@@ -10,11 +10,11 @@ import (
 
 // PairSteps gives the partner of every place of both runs, by step, then rank. Steps pair by number, with the offset
 // added to a step of the problem to get the step of the bench. Without an offset, steps of inference engines pair by
-// their requests, where numbers would pair others.
+// their requests and those of trainers by what these count, where numbers would pair others.
 //
 // Where nothing moved, a place pairs with the same place, whatever the coordinates of its rank. Else a rank of the
 // bench without partner has number 4294967295 less its own, and so has a step of the bench without a partner by
-// requests. A step of the bench whose partner would have a number below 0 is left out.
+// what it is. A step of the bench whose partner would have a number below 0 is left out.
 func PairSteps(problem, bench *rows.Run, ranks []Ranks, offset int64) []Step { //nolint:revive // Steps would not say that it decides
 	m := newStepMatcher(problem, bench, ranks, offset)
 	steps := map[rows.Place]*Step{}
@@ -87,6 +87,9 @@ func newStepMatcher(problem, bench *rows.Run, ranks []Ranks, offset int64) *step
 	m := &stepMatcher{problem: programsOf(problem), bench: programsOf(bench), partners: map[uint32][]uint32{}, offset: offset}
 	if offset == 0 {
 		m.moves = servedMoves(problem, bench, ranks)
+		if m.moves.empty() {
+			m.moves = trainedMoves(problem, bench, ranks)
+		}
 	}
 	m.renamed = offset != 0 || !m.moves.empty()
 	for _, pair := range ranks {

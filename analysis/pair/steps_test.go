@@ -38,6 +38,17 @@ func serving(run *rows.Run, text string) *rows.Run {
 	return run
 }
 
+// trained adds what a trainer says of each step, in their order: the phase and the number of its own steps before.
+func trained(run *rows.Run, text string) *rows.Run {
+	for i, word := range strings.Fields(text) {
+		phase, count, _ := strings.Cut(word, ".")
+		var global uint64
+		_, _ = fmt.Sscan(count, &global)
+		run.Steps[i].Phase, run.Steps[i].GlobalStep = phase, &global
+	}
+	return run
+}
+
 func shownSteps(steps []pair.Step) string {
 	var list []string
 	for _, s := range steps {
@@ -99,6 +110,26 @@ func TestPairStepsByRule(t *testing.T) {
 			"an offset, whatever is served", serving(stepped("0.0=9 0.1=9"), "0.0:7 0.1:8"), serving(stepped("0.0=9 0.1=9"), "0.0:8 0.1:7"), 1,
 			"0.0=9|0.1=9 0.1=9|-",
 		},
+		{
+			"what a trainer counts, evaluated in one run only", trained(stepped("0.0=9 0.1=8 0.2=9 0.3=8"), "train.0 evaluate.1 train.1 evaluate.2"),
+			trained(stepped("0.0=9 0.1=9 0.2=8"), "train.0 train.1 evaluate.2"), 0, "0.0=9|0.0=9 0.1=8|- 0.2=9|0.1=9 0.3=8|0.2=8",
+		},
+		{
+			"what a trainer counts, where numbers agree but for one", trained(stepped("0.0=9 0.1=8"), "train.0 evaluate.1"),
+			trained(stepped("0.0=9 0.1=9"), "train.0 train.1"), 0, "0.0=9|0.0=9 0.1=8|- 0.4294967294=-|0.1=9",
+		},
+		{
+			"batches of one evaluation in their order", trained(stepped("0.0=8 0.1=8 0.2=9"), "evaluate.0 evaluate.0 train.0"),
+			trained(stepped("0.0=8 0.1=9"), "evaluate.0 train.0"), 0, "0.0=8|0.0=8 0.1=8|- 0.2=9|0.1=9",
+		},
+		{
+			"a training that goes on elsewhere", trained(stepped("0.0=9 0.1=9"), "train.7 train.8"),
+			trained(stepped("0.0=9 0.1=9"), "train.8 train.9"), 0, "0.0=9|- 0.1=9|0.0=9 0.4294967294=-|0.1=9",
+		},
+		{
+			"what trainers count of other trainings", trained(stepped("0.0=9"), "train.7"), trained(stepped("0.0=9"), "train.0"), 0, "0.0=9|0.0=9",
+		},
+		{"what one trainer counts", trained(stepped("0.0=9 0.1=9"), "train.1 train.2"), stepped("0.0=9 0.1=9"), 0, "0.0=9|0.0=9 0.1=9|0.1=9"},
 		{"nothing", stepped(""), stepped(""), 0, ""},
 	} {
 		if got := shownSteps(pair.PairSteps(c.problem, c.bench, pair.PairRanks(c.problem, c.bench), c.offset)); got != c.want {

@@ -1,6 +1,6 @@
 -- Question: which program of the bench stands beside which program of the problem?
 -- Grain: one row per rank and step of the problem that the bench has too
--- Reads: tap.rank_pairs, tap.served_moves, tap.steps
+-- Reads: tap.rank_pairs, tap.served_moves, tap.trained_moves, tap.steps
 -- Empty when: no step of the one has a partner in the other
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -8,13 +8,19 @@
 -- Parameter first_step = 0: first step of the problem.
 -- Parameter last_step = -1: last step of the problem; -1 for all.
 -- Parameter step_offset = 0: what to add to a step of the problem for that of the bench.
--- Steps pair by number, and those of inference engines by what they serve, as comparisons do.
+-- Steps pair by number, those of inference engines by what they serve, and those of trainers by what these count, as comparisons do.
 WITH
     (
         SELECT groupArray((rank, step, bench_step))
         FROM tap.served_moves(problem = {problem:String}, bench = {bench:String})
         WHERE {step_offset:Int64} = 0
-    ) AS moves,
+    ) AS served,
+    (
+        SELECT groupArray((rank, step, bench_step))
+        FROM tap.trained_moves(problem = {problem:String}, bench = {bench:String})
+        WHERE {step_offset:Int64} = 0
+    ) AS trained,
+    if(empty(served), trained, served) AS moves,
     arrayMap(move -> bitShiftLeft(toUInt64(move.1), 32) + move.2, moves) AS problem_places,
     arrayMap(move -> toInt64(move.3), moves) AS bench_steps
 SELECT
