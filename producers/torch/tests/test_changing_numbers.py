@@ -86,6 +86,10 @@ def test_numbers_of_numpy_keep_their_type_and_make_no_definitions(tmp_path: Path
     assert len(kept) == 3
 
 
+def test_a_long_double_is_a_float_though_it_has_no_plainer_form(tmp_path: Path) -> None:
+    assert _given(tmp_path, np.longdouble(1.5), np.clongdouble(2))[:2] == [("float", "longdouble", "1.5"), ("other", "numpy.clongdouble", "")]
+
+
 def test_a_number_is_one_record(tmp_path: Path) -> None:
     _given(tmp_path, 3, 0.5)
     rows = [row for kind, row in reading.only(tmp_path).rows if kind == "number"]

@@ -114,3 +114,17 @@ def test_modes_and_gradients_of_the_program_are_as_without_a_tap(tmp_path: Path,
         assert _ops_of_a_step(model) == plain
     (step,) = reading.only(tmp_path).steps
     assert step.values or step.calls
+
+
+def test_a_model_that_start_is_given_later_is_recorded_from_there_on(tmp_path: Path) -> None:
+    first, second = nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.ReLU())
+    with tensortap.tap(first, run="later", spool=tmp_path, level="L0") as tap:
+        first(torch.ones(1, 2))
+        tap.step()
+        for _ in range(2):
+            tap.start(second)
+            first(torch.ones(1, 2))
+            second(torch.ones(1, 2))
+            tap.step()
+    both = ["Module.0.0.Linear.forward.0", "Module.1.0.ReLU.forward.0"]
+    assert [step.begun for step in reading.only(tmp_path).steps] == [["Module.0.Linear.forward.0"], both, both]

@@ -249,8 +249,10 @@ def _described_by_type(value: Any) -> tuple[str, str, str]:
     if dist.is_available() and isinstance(value, (dist.ReduceOp, dist.ReduceOp.RedOpType)):
         return "other", "torch.distributed.ReduceOp", str(value)
     if kind.__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
-        described = describe(value.item())
-        return described[0], kind.__name__, described[2]
+        plain = float(value) if kind.__name__ == "longdouble" else value.item()  # its item is of the same type
+        if type(plain) is not kind:
+            described = describe(plain)
+            return described[0], kind.__name__, described[2]
     return "other", _name(kind), ""
 
 

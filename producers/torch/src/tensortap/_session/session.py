@@ -172,8 +172,8 @@ class Session:
     def _start(self, models: Models | None) -> None:
         if self._closed:
             return
-        if models is not None:
-            self._attach([models] if isinstance(models, nn.Module) else list(models))
+        if models is not None and self._attach([models] if isinstance(models, nn.Module) else list(models)) and self._process:
+            self._process.uninstall()  # what is put in place below is in the further models, too
         self._on, self._automatic = True, False
         self._callers.take_over()
         if not self._under_way:
@@ -239,12 +239,14 @@ class Session:
         self._graphing.remove()
         self._boundaries.close()  # below what the process has put over it
 
-    def _attach(self, roots: Sequence[nn.Module]) -> None:
+    def _attach(self, roots: Sequence[nn.Module]) -> bool:
+        """Whether any of them is a further one."""
         fresh = [root for root in roots if self._roots.place(root) < 0]
         for root in fresh:
             self._roots.add(root)  # the process shares these
             self._boundaries.more_models()
         self._armed.arm(fresh)
+        return bool(fresh)
 
     def _take(self, root: nn.Module) -> None:
         self._attach([root])
