@@ -23,6 +23,7 @@ from tensortap._spool import layout
 def _no_default_device() -> Any:
     yield
     torch.set_default_device(None)
+    del torch._GLOBAL_DEVICE_CONTEXT.device_context  # 2.4 raises when it is asked for the default device and has None
 
 
 class _Turns(torch.nn.Module):
@@ -48,6 +49,42 @@ def test_the_default_device_may_be_set_at_any_time(tmp_path: Path, before: bool)
         with torch.device("meta"):
             assert torch.empty(1).is_meta
     assert [step.completed.count("Tensor.__mul__.0.forward") for step in reading.only(tmp_path).steps] == [1, 1]
+
+
+@pytest.mark.usefixtures("_no_default_device")
+def test_a_default_device_is_gone_when_it_is_taken_back(tmp_path: Path) -> None:
+    torch.set_default_device("meta")
+    with tensortap.tap(torch.nn.Identity(), run="device", level="mix", spool=tmp_path) as tap:
+        tap.start()
+        torch.set_default_device(None)
+        assert not torch.empty(1).is_meta
+        torch.set_default_device("cpu")
+    assert not torch.empty(1).is_meta
+    torch.set_default_device(None)
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def _sites(spool: Path, before: bool, after: bool) -> set[tuple[str, str, str]]:
+    """Those of an API written in Python, which a default device passes on; it is set before the tap begins, or after."""
+    if before:
+        torch.set_default_device("cpu")
+    with tensortap.tap(torch.nn.Identity(), run="sites", level="mix", spool=spool) as tap:
+        if after:
+            torch.set_default_device("cpu")
+        tap.start()
+        torch.nn.functional.batch_norm(torch.ones(2, 3), torch.zeros(3), torch.ones(3), training=True, eps=0.5)
+        tap.step()
+    torch.set_default_device(None)
+    return {(value.op, value.role, value.path) for step in reading.only(spool).steps for value in step.values}
+
+
+@pytest.mark.usefixtures("_no_default_device")
+def test_a_default_device_changes_nothing_in_how_arguments_are_recorded(tmp_path: Path) -> None:
+    want = _sites(tmp_path / "none", before=False, after=False)
+    assert ("Functional.batch_norm.0.forward", "kwarg", "eps") in want
+    assert ("Functional.batch_norm.0.forward", "kwarg", "bias") not in want
+    assert _sites(tmp_path / "before", before=True, after=False) == want
+    assert _sites(tmp_path / "after", before=False, after=True) == want
 
 
 def test_what_a_function_lets_go_is_freed(tmp_path: Path) -> None:

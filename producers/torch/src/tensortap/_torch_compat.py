@@ -14,6 +14,7 @@ from typing import Any, Final
 import torch
 from torch._ops import OpOverload as OpOverload
 from torch.nn.modules._functions import BackwardHookFunction as BackwardHookFunction
+from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
 # Neither modes nor subclasses see what runs within.
@@ -44,3 +45,8 @@ len_torch_dispatch_stack: Final = torch._C._len_torch_dispatch_stack
 get_dispatch_stack_at: Final = torch._C._get_dispatch_stack_at
 pop_torch_dispatch_stack: Final = torch._C._pop_torch_dispatch_stack
 push_on_torch_dispatch_stack: Final = torch._C._push_on_torch_dispatch_stack
+
+# What the mode of a default device runs for each call, which it passes on as it came.
+DEFAULT_DEVICE_CALL: Final = DeviceContext.__torch_function__.__code__
+# Whether that mode puts itself below all others; in 2.4 it goes on top, and takes whatever is there off for itself.
+DEFAULT_DEVICE_IS_LOWEST: Final = "_push_mode" in DeviceContext.__enter__.__code__.co_names

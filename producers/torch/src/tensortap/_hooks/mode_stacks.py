@@ -17,9 +17,9 @@ class ModeStack:
         self._size, self._at, self._pop, self._push = size, at, pop, push
 
     def enter(self, mode: Any) -> None:
-        """Put the mode below all others, which are left by those who entered them, but above a default device: that must be lowest."""
+        """Put the mode below all others, which are left by those who entered them, but above a default device that must be lowest."""
         above = [self._pop() for _ in range(self._size())]
-        lowest = [above.pop()] if above and above[-1] is _default_device() else []
+        lowest = [above.pop()] if above and _must_be_lowest(above[-1]) else []
         self._put([*above, mode, *lowest])
 
     def leave(self, mode: Any) -> bool:
@@ -43,9 +43,10 @@ class ModeStack:
             self._push(mode)
 
 
-def _default_device() -> Any:
-    """The mode of torch.set_default_device in this thread; `with torch.device` enters others, which are taken from the top."""
-    return getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+def _must_be_lowest(mode: Any) -> bool:
+    """Whether torch takes the mode from the bottom: that of torch.set_default_device in this thread, not those of `with torch.device`."""
+    default = getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+    return _torch_compat.DEFAULT_DEVICE_IS_LOWEST and mode is default
 
 
 FUNCTIONS: Final = ModeStack(

@@ -6,6 +6,8 @@ import dis
 from types import CodeType, FrameType
 from typing import Any, Final
 
+from tensortap import _torch_compat
+
 _HANDLER: Final = "handle_torch_function"
 _DISPATCHER: Final = "_jit_internal.py"  # of functions that have two bodies, as max_pool2d
 _MOST_KNOWN: Final = 1 << 16  # calls in code; code that is made again and again has no end of them
@@ -21,11 +23,9 @@ class CallSites:
 
     def as_passed(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as the caller passed them, as far as its code tells; frame: that which called the mode."""
-        if frame.f_code.co_name != _HANDLER or frame.f_back is None or frame.f_back.f_back is None:
+        body, caller = _body_and_caller(frame)
+        if body is None or caller is None:
             return args, kwargs
-        body, caller = frame.f_back.f_code, frame.f_back.f_back
-        while caller.f_code.co_filename.endswith(_DISPATCHER) and caller.f_back:
-            caller = caller.f_back
         passed = self._passed(caller)
         if passed == (len(args), tuple(kwargs)):
             return args, kwargs
@@ -46,6 +46,18 @@ class CallSites:
             if len(self._known) < _MOST_KNOWN:
                 self._known[key] = known
         return known[1]
+
+
+def _body_and_caller(handler: FrameType | None) -> tuple[CodeType | None, FrameType | None]:
+    """The body of the API that gave the call to the modes, and who called that; handler: the frame between it and a mode."""
+    if handler is None or handler.f_code.co_name != _HANDLER or handler.f_back is None:
+        return None, None
+    caller = handler.f_back.f_back
+    while caller and caller.f_code.co_filename.endswith(_DISPATCHER):
+        caller = caller.f_back
+    if caller and caller.f_code is _torch_compat.DEFAULT_DEVICE_CALL:
+        return _body_and_caller(caller.f_back)
+    return handler.f_back.f_code, caller
 
 
 def passed(caller: FrameType) -> Passed | None:
