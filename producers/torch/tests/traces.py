@@ -106,11 +106,11 @@ def _model(model: nn.Module) -> Traces:
 
 
 def _modes() -> Traces:
-    """The stacks of modes of this thread, and autograd's hooks on what is saved."""
+    """The stacks of modes of this thread, and autograd's hooks on what is saved, which 2.4 does not tell."""
     functions = [torch._C._get_function_stack_at(at) for at in range(torch._C._len_torch_function_stack())]
     dispatches = [torch._C._get_dispatch_stack_at(at) for at in range(torch._C._len_torch_dispatch_stack())]
-    saved = torch._C._autograd._top_saved_tensors_default_hooks(False)
-    return {"modes of functions": functions, "modes of dispatch": dispatches, "hooks on saved tensors": saved}
+    top_hooks: Any = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda _: None)
+    return {"modes of functions": functions, "modes of dispatch": dispatches, "hooks on saved tensors": top_hooks(False)}
 
 
 def _process() -> Traces:
