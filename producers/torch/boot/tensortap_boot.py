@@ -9,7 +9,7 @@ import sys
 # A module of the application, and the module of tensortap.integrations that knows what to do with it.
 ADAPTERS = {
     "torch": "generic",
-    "transformers.generation.utils": "huggingface",
+    "transformers.generation.utils": "huggingface_generate",
     "vllm.v1.worker.gpu_worker": "vllm",
     "sglang.srt.model_executor.model_runner": "sglang",
 }

@@ -5,7 +5,7 @@
 #include "records.h"
 
 #define EXPORT __attribute__((visibility("default")))
-/* Words of a row, as triton_kernel.py stores them. */
+/* Words of a row, as triton_measure.py stores them. */
 enum { FINITE, NANS, ABOVE, BELOW, ZERO, SMALL, MEAN, M2, L1, LEAST, GREATEST, SKETCH = 12, DIGEST = 28, WORDS = 32 };
 
 /* A tensor whose row is, or will be, in the row of the same number. */

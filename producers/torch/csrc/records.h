@@ -2,7 +2,7 @@
 #ifndef TENSORTAP_RECORDS_H
 #define TENSORTAP_RECORDS_H
 
-#include "elements.h"
+#include "read_elements.h"
 
 enum { WANT_SKETCH = 1 << 8, WANT_DIGEST = 1 << 9, WANT_CRC32 = 1 << 10, WANT_COUNTS = 1 << 11 /* even where there is no need */ };
 

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "elements.h"
+#include "read_elements.h"
 #include "layout.h"
 #include "loops.h"
-#include "moments.h"
+#include "measure_block.h"
 #include "pool.h"
 #include "records.h"
 

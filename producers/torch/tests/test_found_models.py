@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from tensortap._session.step_boundaries import Facts
-from tensortap.integrations import generic, huggingface, sglang, vllm
+from tensortap.integrations import generic, huggingface_generate, sglang, vllm
 from tensortap.integrations.served import Served
 from tensortap.integrations.served import Step as Serving
 from tests.reading import Step, only
@@ -359,7 +359,7 @@ def test_what_generates_says_nothing_of_steps_of_other_models(finder: generic.Fi
     encoder, denoiser = Net(), Critic()
     tapped = finder.expect(encoder)
     assert tapped is not None
-    generation = huggingface.Generation(tapped)
+    generation = huggingface_generate.Generation(tapped)
     encoder.register_forward_pre_hook(generation.before, with_kwargs=True)
     with generation.under_way():
         encoder(GIVEN)

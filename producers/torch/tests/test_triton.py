@@ -80,11 +80,11 @@ def test_rows_of_a_step_are_the_kernels(interpreted: None, wanted: tuple[bool, b
 
 
 def test_a_tensor_costs_one_launch_and_no_copy(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap._stats import triton_kernel
+    from tensortap._stats import triton_measure
     from tensortap._stats.deferred import Deferred
 
     launched: list[int] = []
-    whole = triton_kernel._measure
+    whole = triton_measure._measure
 
     class Counting:
         def __getitem__(self, grid: tuple[int]) -> object:
@@ -94,7 +94,7 @@ def test_a_tensor_costs_one_launch_and_no_copy(interpreted: None, monkeypatch: p
 
             return launch
 
-    monkeypatch.setattr(triton_kernel, "_measure", Counting())
+    monkeypatch.setattr(triton_measure, "_measure", Counting())
     waiting, memory = Deferred(True, False), ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES)
     tensors = [tensor for tensor in TENSORS.values() if tensor.is_contiguous() and tensor.numel() < 10_000]
     for tensor in tensors:
@@ -115,19 +115,19 @@ def test_a_step_may_begin_in_inference_mode_and_end_outside(interpreted: None) -
 
 
 def test_a_failed_launch_shifts_no_other_row(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensortap._stats import triton_kernel
+    from tensortap._stats import triton_measure
     from tensortap._stats.deferred import Deferred
 
     waiting, memories = Deferred(False, False), [ctypes.create_string_buffer(MAX_ROWS * layout.RECORD_BYTES) for _ in range(3)]
-    whole = triton_kernel._measure
+    whole = triton_measure._measure
     for value, memory in enumerate(memories):
         with monkeypatch.context() as failing:
             if value == 1:
-                failing.setattr(triton_kernel, "_measure", None)
+                failing.setattr(triton_measure, "_measure", None)
                 with pytest.raises(TypeError):
                     waiting.add(torch.full((5,), 1.0), ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
                 continue
-            assert triton_kernel._measure is whole
+            assert triton_measure._measure is whole
             waiting.add(torch.full((5,), float(value)), ctypes.addressof(memory), Name(7, 8, 9, 0, PLACE))
     waiting.flush()
     assert [read(memories[at].raw, 2).mean for at in (0, 2)] == [0.0, 2.0]

@@ -16,7 +16,7 @@ from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
 from tensortap._record.model_roots import FoundRoots, Roots
-from tensortap.integrations import generic, huggingface
+from tensortap.integrations import generic, huggingface_generate
 from tests.models import Block, Small, tiny_llama
 from tests.reading import Step, only
 
@@ -117,8 +117,8 @@ def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(utils.GenerationMixin, "generate", utils.GenerationMixin.generate)
     finder = generic.Finder()
     monkeypatch.setattr(generic, "_finders", [finder])
-    huggingface.attach(utils)
-    huggingface.attach(utils)  # by another way in
+    huggingface_generate.attach(utils)
+    huggingface_generate.attach(utils)  # by another way in
     yield tmp_path / "spool"
     finder.stop()
     if finder._session:

@@ -19,7 +19,7 @@ from tensortap._stats.kernel import Kernel
 from tensortap._stats.strides import Readings
 
 if TYPE_CHECKING:
-    from tensortap._stats.triton_kernel import Launcher
+    from tensortap._stats.triton_measure import Launcher
 
 
 class Deferred:
@@ -27,9 +27,9 @@ class Deferred:
 
     def __init__(self, sketched: bool, digested: bool, library: Kernel | None = None) -> None:
         """Raises ImportError where there is no Triton. Without the C kernel Python writes the records."""
-        from tensortap._stats import triton_kernel
+        from tensortap._stats import triton_measure
 
-        self._launcher: type[Launcher] = triton_kernel.Launcher
+        self._launcher: type[Launcher] = triton_measure.Launcher
         self._sketched, self._digested = sketched, digested
         self._drain = Drain(sketched, digested, library)
         self._readings = Readings(ordered=sketched or digested)

@@ -1,6 +1,6 @@
 """The digest on CUDA: a launch for a tensor's whole pages and one for the rest, whatever its size. `_stats.digest` defines it."""
 
-# As in triton_kernel: the language inside kernels is Triton's.
+# As in triton_measure: the language inside kernels is Triton's.
 # pyright: reportOperatorIssue=false, reportGeneralTypeIssues=false
 
 from typing import Any, Final

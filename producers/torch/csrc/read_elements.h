@@ -1,6 +1,6 @@
 /* Blocks of a tensor's elements, in any layout and of any type, as numbers. */
-#ifndef TENSORTAP_ELEMENTS_H
-#define TENSORTAP_ELEMENTS_H
+#ifndef TENSORTAP_READ_ELEMENTS_H
+#define TENSORTAP_READ_ELEMENTS_H
 
 #include "part.h"
 

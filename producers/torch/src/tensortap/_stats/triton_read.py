@@ -1,6 +1,6 @@
 """Elements of every dtype inside Triton's kernels: read where they lie, as float64."""
 
-# As in triton_kernel: the language inside kernels is Triton's, and annotations are no text.
+# As in triton_measure: the language inside kernels is Triton's, and annotations are no text.
 # pyright: reportOperatorIssue=false, reportGeneralTypeIssues=false
 
 from functools import cache

@@ -1,4 +1,4 @@
-#include "moments.h"
+#include "measure_block.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "elements.h"
+#include "read_elements.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Mean, squared deviations, extremes and counts of one block. */
-#ifndef TENSORTAP_MOMENTS_H
-#define TENSORTAP_MOMENTS_H
+#ifndef TENSORTAP_MEASURE_BLOCK_H
+#define TENSORTAP_MEASURE_BLOCK_H
 
-#include "elements.h"
+#include "read_elements.h"
 
 /* What the elements' type says of their numbers. */
 typedef struct {

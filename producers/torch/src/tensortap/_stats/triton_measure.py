@@ -17,7 +17,7 @@ from torch import Tensor
 from tensortap._stats import triton_digest
 from tensortap._stats.drain import DIGEST, WORDS
 from tensortap._stats.streams import Streams
-from tensortap._stats.triton_elements import COMPLEX, elements, number, part
+from tensortap._stats.triton_read import COMPLEX, elements, number, part
 from tensortap._stats.triton_mix import mixed
 
 _TILE: Final = 2048
