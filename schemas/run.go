@@ -6,6 +6,7 @@ const (
 	SourceCollector    = "collector"
 	SourceSGLangDumper = "sglang-dumper"
 	SourceSGLangShapes = "sglang-shapes"
+	SourceKernelCalls  = "kernel-calls"
 )
 
 // Run is one training job or one life of an inference engine.

@@ -20,7 +20,7 @@ func newPublish(a *app) *cobra.Command {
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a))
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -71,6 +71,18 @@ shape-diff and failing-op answer for it as for a run of level aten. ` + againAnd
 		Example: `  tensortap publish sglang-shapes shapes.jsonl --run bad
   tensortap report shapes --run bad
   tensortap report shape-diff --problem bad --bench good`,
+	})
+}
+
+func newPublishKernelCalls(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishKernelCalls, &cobra.Command{
+		Use:   "kernel-calls FILE|DIR",
+		Short: "Store logs of kernel calls of FlashInfer or SGLang",
+		Long: `Store which kernels were called with which tensors, and which calls raised or never ended:
+the session.jsonl of FlashInfer (FLASHINFER_DUMP_DIR), or the folders of calls of FlashInfer
+or SGLang (SGLANG_KERNEL_API_DUMP_DIR). Each process is a rank. ` + againAndAgain,
+		Example: `  tensortap publish kernel-calls /tmp/flashinfer/session.jsonl --run crashed
+  tensortap report failing-op --run crashed`,
 	})
 }
 

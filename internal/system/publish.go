@@ -10,6 +10,7 @@ import (
 
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers"
+	"github.com/tensortap/tensortap/producers/kernelcalls"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/producers/sglangshapes"
@@ -72,6 +73,11 @@ func (c *Client) PublishSGLangDumper(ctx context.Context, r PublishRequest, prog
 // PublishSGLangShapes does so with logs of SGLang's shape profiler.
 func (c *Client) PublishSGLangShapes(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	return c.publish(ctx, sglangshapes.Tool().Find, r, progress)
+}
+
+// PublishKernelCalls does so with logs of kernel calls, of FlashInfer and of SGLang.
+func (c *Client) PublishKernelCalls(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, kernelcalls.Tool().Find, r, progress)
 }
 
 func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {

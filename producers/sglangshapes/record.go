@@ -2,12 +2,15 @@ package sglangshapes
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
+	"github.com/tensortap/tensortap/producers/internal/tally"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -80,13 +83,14 @@ func parseWhole(text []byte) (record, error) {
 
 // facts are what a call is known by.
 type facts struct {
-	signature schemas.SignatureRow
-	raised    string // class of the exception
-	message   string
-	err       error // why there are none
+	call tally.Call // without its seq
+	err  error      // why there are none
 }
 
-const mostMessage = 8 << 10 // bytes of an exception's message
+const (
+	mostMessage = 8 << 10 // bytes of an exception's message
+	ownPrefix   = "Aten." // of the names of ATen ops that are recorded by themselves
+)
 
 // read makes facts of their text: the inside of an object.
 func read(text []byte) (f facts) {
@@ -106,17 +110,18 @@ func read(text []byte) (f facts) {
 		f.err = errors.New("it has no operation")
 		return f
 	}
-	bare := isOlder(text)
-	f.signature.OpName = found.Operation
+	bare, signature := isOlder(text), &f.call.Signature
+	signature.OpName = found.Operation
 	var errs [2]error
-	f.signature.Inputs, errs[0] = tensors(found.Inputs, bare, true)
-	f.signature.Outputs, errs[1] = tensors(found.Outputs, bare, false)
+	signature.Inputs, errs[0] = tensors(found.Inputs, bare, true)
+	signature.Outputs, errs[1] = tensors(found.Outputs, bare, false)
 	f.err = errors.Join(errs[:]...)
 	if found.Error != nil {
-		f.raised, f.message = found.Error.Type, cut(found.Error.Message, mostMessage)
-		f.signature.Outputs = []string{"raised " + f.raised}
+		f.call.Op = ownPrefix + strings.TrimPrefix(found.Operation, "aten.")
+		f.call.Type, f.call.Message = cmp.Or(found.Error.Type, "unknown error"), cut(found.Error.Message, mostMessage)
+		signature.Outputs = []string{"raised " + f.call.Type}
 	}
-	f.signature.SignatureID = schemas.SignatureID(&f.signature)
+	signature.SignatureID = schemas.SignatureID(signature)
 	return f
 }
 

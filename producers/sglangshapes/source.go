@@ -88,8 +88,11 @@ func (s *source) identity() schemas.Identity {
 }
 
 func (s *source) read(ctx context.Context, out *batch.Set) error {
-	p := newPass(s, out)
-	if err := p.run(ctx); err != nil {
+	p, err := newPass(s, out)
+	if err == nil {
+		err = p.run(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("read forward pass %d of %s: %w", s.step.number, s.log.path, err)
 	}
 	s.problems = p.problems

@@ -1,0 +1,241 @@
+package kernelcalls
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tensortap/tensortap/producers"
+	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/tally"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+const (
+	rowsPerBatch = 8192
+	mostProblems = 100
+	mostQuoted   = 80 // bytes
+	mostMessage  = 8 << 10
+	prefix       = "Kernel." // of the names of ops
+)
+
+// source is the calls of one process. It is not safe for use by several goroutines.
+type source struct {
+	log         *log
+	rank        int
+	run         string
+	epoch       uint64
+	generation  uint32
+	eventTimeNs int64
+	progress    func(bytesRead int64)
+	problems    producers.Problems
+}
+
+func (l *log) source(rank int, run string, progress func(int64)) *source {
+	return &source{log: l, rank: rank, run: run, eventTimeNs: l.modTimeNs, progress: progress}
+}
+
+// open hashes the files, which must not change until they are read.
+func (l *log) open(rank int, run string, progress func(int64)) (producers.Source, error) {
+	hasher := xxh3.New()
+	_, _ = hasher.Write(binary.LittleEndian.AppendUint64(nil, uint64(l.processes[rank]))) //nolint:gosec // its bits
+	for _, f := range l.files {
+		if err := f.hash(hasher); err != nil {
+			return producers.Source{}, fmt.Errorf("open %s: %w", f.path, err)
+		}
+	}
+	s := l.source(rank, run, progress)
+	s.epoch = schemas.FileEpoch(hasher.Sum64(), 0, 0)
+	return producers.Source{
+		Digest: hasher.Sum64(), Bytes: l.bytes, Content: s, Problems: func() producers.Problems { return s.problems },
+	}, nil
+}
+
+// hash adds a file: of which call it is, its size, and its content.
+func (f file) hash(hasher *xxh3.Hasher) error {
+	if f.began != "" {
+		_, _ = hasher.WriteString(filepath.Base(filepath.Dir(f.path)))
+	}
+	_, _ = hasher.Write(binary.LittleEndian.AppendUint64([]byte{0}, uint64(f.size))) //nolint:gosec // never negative
+	input, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer input.Close() //nolint:errcheck // only read
+	n, err := io.Copy(hasher, io.LimitReader(input, f.size))
+	if err == nil && n != f.size {
+		err = errors.New("it is shorter than before: it is being written")
+	}
+	return err
+}
+
+// Reissue makes the next Batches carry another epoch, generation and time than open gave them.
+func (s *source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
+	s.epoch, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
+}
+
+// Batches returns the rows as messages. A second call begins anew, with the same messages.
+func (s *source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
+	return func(yield func(schemas.Message, error) bool) {
+		err := s.read(ctx, batch.NewSet(ctx, s.identity(), rowsPerBatch, yield))
+		if err != nil && !errors.Is(err, batch.ErrStopped) {
+			yield(schemas.Message{}, err)
+		}
+	}
+}
+
+func (s *source) identity() schemas.Identity {
+	return schemas.Identity{RunID: schemas.RunID(s.run), Rank: uint32(s.rank), Epoch: s.epoch} //nolint:gosec // fewer than files
+}
+
+func (s *source) read(ctx context.Context, out *batch.Set) error {
+	s.problems = producers.Problems{}
+	pid := s.log.processes[s.rank]
+	begun, err := tally.Begin(out, schemas.RankRow{PID: &pid, SourceName: "proc" + strconv.FormatInt(pid, 10)},
+		schemas.StepRow{EventTimeNs: s.eventTimeNs, Generation: s.generation})
+	if err == nil {
+		p := &pass{source: s, tally: begun, open: map[key]*call{}}
+		err = p.run(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("read the calls of process %d in %s: %w", pid, s.log.path, err)
+	}
+	return nil
+}
+
+// key is what a call's begin and end have in common.
+type key struct {
+	function, folder string
+	sequence         uint64
+}
+
+// call is one whose end has not been read.
+type call struct {
+	*entry
+	seq uint64
+}
+
+// pass is one reading of the calls of a process.
+type pass struct {
+	source *source
+	tally  *tally.Tally
+	open   map[key]*call
+	seq    uint64
+}
+
+func (p *pass) run(ctx context.Context) error {
+	err := p.source.log.each(func(e *entry) error {
+		if err := context.Cause(ctx); err != nil || e.Process != p.source.log.processes[p.source.rank] {
+			return err
+		}
+		return p.take(e)
+	}, p.lose)
+	if err != nil {
+		return err
+	}
+	for _, c := range p.neverEnded() {
+		if err := p.add(c.entry, c.seq); err != nil {
+			return err
+		}
+	}
+	if p.source.rank == 0 {
+		for _, text := range p.source.log.problems {
+			p.problem(text)
+		}
+	}
+	if p.source.progress != nil {
+		p.source.progress(p.source.log.bytes)
+	}
+	return p.tally.End()
+}
+
+// take notes that a call begins, or counts one that is over.
+func (p *pass) take(e *entry) error {
+	at := key{e.Function, e.Folder, e.Sequence}
+	if e.Status == begun {
+		p.seq++
+		if e.Sequence == 0 && e.Folder == "" { // the file is of this call alone
+			at.sequence = p.seq
+		}
+		p.open[at] = &call{e, p.seq}
+		return nil
+	}
+	seq := p.seq + 1
+	if before := p.open[at]; before != nil {
+		seq = before.seq
+		delete(p.open, at)
+	} else {
+		p.seq++
+	}
+	return p.add(e, seq)
+}
+
+func (p *pass) neverEnded() []*call {
+	var calls []*call
+	for _, c := range p.open {
+		calls = append(calls, c)
+	}
+	slices.SortFunc(calls, func(a, b *call) int { return cmp.Compare(a.seq, b.seq) })
+	return calls
+}
+
+// add counts a call with what became of it.
+func (p *pass) add(e *entry, seq uint64) error {
+	c := tally.Call{Op: prefix + e.Function, Seq: seq}
+	c.Signature = schemas.SignatureRow{OpName: e.Function, Inputs: e.inputs(), Outputs: e.outputs()}
+	switch {
+	case e.Status == begun:
+		c.Type, c.Message = "never ended", e.lastWords()
+		c.Signature.Outputs = []string{c.Type}
+	case e.Status == raised || e.Raised != nil:
+		c.Type = "unknown error"
+		if e.Raised != nil {
+			c.Type, c.Message = cmp.Or(e.Raised.Type, c.Type), e.Raised.Message[:min(len(e.Raised.Message), mostMessage)]
+		}
+		c.Signature.Outputs = []string{"raised " + c.Type}
+	}
+	c.Message = strings.ToValidUTF8(c.Message, "?")
+	c.Signature.SignatureID = schemas.SignatureID(&c.Signature)
+	return p.tally.Add(&c)
+}
+
+// lastWords says what is known of a call whose end is not on file.
+func (e *entry) lastWords() string {
+	text := "the call began"
+	if at, err := time.Parse("20060102_150405", strings.TrimSuffix(e.Began, e.Began[max(0, len(e.Began)-4):])); err == nil {
+		text += at.Format(" at 2006-01-02 15:04:05") + " by its host's clock"
+	}
+	text += ", and its end is not on file: the process died in it, or just after it"
+	if e.Folder != "" {
+		text += "; its inputs are in " + e.Folder
+	}
+	return text
+}
+
+func (p *pass) lose(f file, l line) {
+	if p.source.rank != 0 { // nobody knows whose it is
+		return
+	}
+	quoted := strings.ToValidUTF8(string(l.text[:min(len(l.text), mostQuoted)]), "?")
+	p.problem(fmt.Sprintf("%s: %q cannot be read: %v", f.path, quoted, l.problem))
+	p.tally.Drop(1, "unreadable line")
+}
+
+func (p *pass) problem(text string) {
+	p.source.problems.Count++
+	if len(p.source.problems.First) < mostProblems {
+		p.source.problems.First = append(p.source.problems.First, text)
+	}
+}
