@@ -51,7 +51,7 @@ def kill(run: str, after: float) -> None:
 def committed(folder: Path) -> tuple[str, dict[str, object]]:
     """What a spool holds for whoever reads it."""
     spooled = reading.read(folder)
-    tensors = sum(kind == "tensor" for kind, _ in spooled.rows)
+    tensors = sum(kind in ("tensor", "number") for kind, _ in spooled.rows)
     op = spooled.named("op", spooled.header["current_op"])["name"]
     assert spooled.header["dropped_count"] == 0, "the ring holds it all"
     return spooled.definitions[0]["name"], {"tensors": tensors, "op": op}
