@@ -114,6 +114,50 @@ func TestACallOfSGLangThatRaisedIsAFailure(t *testing.T) {
 	}
 }
 
+func TestSavedTensorsSayWhatACallOfSGLangWasGiven(t *testing.T) {
+	t.Parallel()
+	got := read(t, "testdata/sglang_saved")[0]
+	const inputs = "arg_0: bfloat16[16, 8] strides [1, 16]\nkwarg_w: float32[16] strides [1]"
+	if len(got.failures) != 1 || got.failures[0].Type != "never ended" || got.failures[0].Inputs != inputs {
+		t.Errorf("%+v", got.failures)
+	}
+}
+
+// Calls of the same metadata are others if they were given other tensors.
+func TestWhatACallWasGivenIsPartOfItsIdentity(t *testing.T) {
+	t.Parallel()
+	const call = "20260319_101112_002_pid9_x.rmsnorm_call0002/"
+	files := map[string]string{}
+	for _, name := range []string{"metadata.json", "inputs.pt"} {
+		content, err := os.ReadFile("testdata/sglang_saved/" + call + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[call+name] = string(content)
+	}
+	with := digest(t, write(t, files))
+	if again := digest(t, write(t, files)); again != with {
+		t.Errorf("the same call has digests %x and %x", with, again)
+	}
+	delete(files, call+"inputs.pt")
+	if without := digest(t, write(t, files)); without == with {
+		t.Errorf("a call of no known inputs has the digest of another: %x", with)
+	}
+}
+
+func digest(tb testing.TB, dir string) uint64 {
+	tb.Helper()
+	found, err := kernelcalls.Tool().Find(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	source, err := found.Dumps[0].Open("r", nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return source.Digest
+}
+
 // write makes a folder of files.
 func write(tb testing.TB, files map[string]string) string {
 	tb.Helper()

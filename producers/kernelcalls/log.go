@@ -139,7 +139,14 @@ func (l *log) add(path, began string) error {
 // each reads the entries of all files in order, and gives what is none to lost.
 func (l *log) each(use func(*entry) error, lost func(file, line)) error {
 	for _, f := range l.files {
-		if err := f.each(use, lost); err != nil {
+		described := use
+		if f.began != "" {
+			described = func(e *entry) error {
+				e.describe(filepath.Dir(f.path))
+				return use(e)
+			}
+		}
+		if err := f.each(described, lost); err != nil {
 			return err
 		}
 	}

@@ -63,10 +63,12 @@ func (l *log) open(rank int, run string, progress func(int64)) (producers.Source
 	}, nil
 }
 
-// hash adds a file: of which call it is, its size, and its content.
+// hash adds a file: of which call it is, what is taken from the tensors beside it, its size, and its content.
 func (f file) hash(hasher *xxh3.Hasher) error {
 	if f.began != "" {
-		_, _ = hasher.WriteString(filepath.Base(filepath.Dir(f.path)))
+		var saved entry
+		saved.describe(filepath.Dir(f.path))
+		_, _ = fmt.Fprint(hasher, filepath.Base(filepath.Dir(f.path)), saved.Details) // a map is printed in the order of its keys
 	}
 	_, _ = hasher.Write(binary.LittleEndian.AppendUint64([]byte{0}, uint64(f.size))) //nolint:gosec // never negative
 	input, err := os.Open(f.path)
