@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from torch import nn
 
@@ -19,6 +20,7 @@ from tensortap.integrations.served import Served, Step, around, close, reader, s
 _PROMPTS: Final = "_tensortap_prompts"
 _CONTEXT: Final = "vllm.forward_context"
 _TOKENIZERS: Final = "vllm.tokenizers"
+_COMPILED: Final[WeakKeyDictionary[nn.Module, list[str]]] = WeakKeyDictionary()  # to walk over a model takes as long as some of its steps
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,17 @@ class _Step(Step):
         reason = unseen.COMPILED if context.cudagraph_runtime_mode.name == "NONE" else unseen.CUDA_GRAPH
         if context.skip_compiled:
             return
-        for path, module in model.named_modules():
-            if getattr(module, "do_not_compile", True) is False:
-                yield reason, path
+        for path in _compiled(model):
+            yield reason, path
+
+
+def _compiled(model: nn.Module) -> list[str]:
+    """The modules that vLLM compiles, which it decides as it makes them."""
+    known = _COMPILED.get(model)
+    if known is None:
+        known = [path for path, module in model.named_modules() if getattr(module, "do_not_compile", True) is False]
+        _COMPILED[model] = known
+    return known
 
 
 def attach(module: ModuleType) -> None:
