@@ -43,8 +43,7 @@ def main(root: str) -> None:
             spool.literal(site, spool.define("layout", {"kind": kind, "literal": text(value)}), 1)
             whole, real = (int(value), 0.0) if kind == "int" else (0, value)
             spool.number(site, spool.define("layout", {"kind": kind, "literal": ""}), whole, real, 1)
-    spool.write(layout.STEP_KIND, layout.STEP, 0, layout.STEP_ENDS, time.time_ns(), 1, spool.tensors, 0, 0, 0, 0, 0)
-    spool.settle()
+    spool.step_ends(spool.hold(layout.STEP, 0, layout.STEP_ENDS, time.time_ns(), 1, spool.tensors, 0, 0, 0, 0, 0))
     spool.close()
 
 
