@@ -98,6 +98,16 @@ type Problems struct {
 	Count int
 }
 
+const mostProblems = 100
+
+// Add counts a problem, and keeps it if it is among the first.
+func (p *Problems) Add(problem string) {
+	p.Count++
+	if len(p.First) < mostProblems {
+		p.First = append(p.First, problem)
+	}
+}
+
 // Rows takes rows as they are read, in the order that messages would have. A row and its lists are good until the
 // call returns. The same definition may come several times. Kinds with a nil function are left out.
 type Rows struct {

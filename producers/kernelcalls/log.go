@@ -47,7 +47,7 @@ func findLog(path string) (*log, error) {
 		return nil, fmt.Errorf("find a log of kernel calls at %s: %w", path, err)
 	}
 	known := map[int64]bool{}
-	err := l.each(func(e *entry) error {
+	err := l.each(func(_ file, e *entry) error {
 		known[e.Process] = true
 		l.engine = cmp.Or(l.engine, e.engine())
 		return nil
@@ -137,23 +137,16 @@ func (l *log) add(path, began string) error {
 }
 
 // each reads the entries of all files in order, and gives what is none to lost.
-func (l *log) each(use func(*entry) error, lost func(file, line)) error {
+func (l *log) each(use func(file, *entry) error, lost func(file, line)) error {
 	for _, f := range l.files {
-		described := use
-		if f.began != "" {
-			described = func(e *entry) error {
-				e.describe(filepath.Dir(f.path))
-				return use(e)
-			}
-		}
-		if err := f.each(described, lost); err != nil {
+		if err := f.each(use, lost); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f file) each(use func(*entry) error, lost func(file, line)) error {
+func (f file) each(use func(file, *entry) error, lost func(file, line)) error {
 	input, err := os.Open(f.path)
 	if err != nil {
 		return err
@@ -169,12 +162,12 @@ func (f file) each(use func(*entry) error, lost func(file, line)) error {
 			lost(f, l)
 			return nil //nolint:nilerr // it is counted
 		}
-		return use(e)
+		return use(f, e)
 	})
 }
 
 // eachOf reads a file that is one object over several lines.
-func (f file) eachOf(input *os.File, use func(*entry) error, lost func(file, line)) error {
+func (f file) eachOf(input *os.File, use func(file, *entry) error, lost func(file, line)) error {
 	if f.size > longestLine {
 		lost(f, line{problem: fmt.Errorf("%d bytes, limit %d", f.size, longestLine)})
 		return nil
@@ -187,5 +180,5 @@ func (f file) eachOf(input *os.File, use func(*entry) error, lost func(file, lin
 		lost(f, line{text: text, problem: cmp.Or(parseErr, err)})
 		return nil
 	}
-	return use(e)
+	return use(f, e)
 }

@@ -25,7 +25,6 @@ import (
 
 const (
 	rowsPerBatch = 8192
-	mostProblems = 100
 	mostQuoted   = 80 // bytes
 	mostMessage  = 8 << 10
 	prefix       = "Kernel." // of the names of ops
@@ -90,12 +89,7 @@ func (s *source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
 
 // Batches returns the rows as messages. A second call begins anew, with the same messages.
 func (s *source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
-	return func(yield func(schemas.Message, error) bool) {
-		err := s.read(ctx, batch.NewSet(ctx, s.identity(), rowsPerBatch, yield))
-		if err != nil && !errors.Is(err, batch.ErrStopped) {
-			yield(schemas.Message{}, err)
-		}
-	}
+	return batch.Messages(ctx, s.identity, rowsPerBatch, s.read)
 }
 
 func (s *source) identity() schemas.Identity {
@@ -138,9 +132,12 @@ type pass struct {
 }
 
 func (p *pass) run(ctx context.Context) error {
-	err := p.source.log.each(func(e *entry) error {
+	err := p.source.log.each(func(f file, e *entry) error {
 		if err := context.Cause(ctx); err != nil || e.Process != p.source.log.processes[p.source.rank] {
 			return err
+		}
+		if f.began != "" {
+			e.describe(filepath.Dir(f.path))
 		}
 		return p.take(e)
 	}, p.lose)
@@ -154,7 +151,7 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	if p.source.rank == 0 {
 		for _, text := range p.source.log.problems {
-			p.problem(text)
+			p.source.problems.Add(text)
 		}
 	}
 	if p.source.progress != nil {
@@ -231,13 +228,6 @@ func (p *pass) lose(f file, l line) {
 		return
 	}
 	quoted := strings.ToValidUTF8(string(l.text[:min(len(l.text), mostQuoted)]), "?")
-	p.problem(fmt.Sprintf("%s: %q cannot be read: %v", f.path, quoted, l.problem))
+	p.source.problems.Add(fmt.Sprintf("%s: %q cannot be read: %v", f.path, quoted, l.problem))
 	p.tally.Drop(1, "unreadable line")
-}
-
-func (p *pass) problem(text string) {
-	p.source.problems.Count++
-	if len(p.source.problems.First) < mostProblems {
-		p.source.problems.First = append(p.source.problems.First, text)
-	}
 }

@@ -202,13 +202,13 @@ func (s *Source) Header() Header { return s.header }
 // Batches returns the dump's rows as messages: definitions before the rows that refer to them, and the step last.
 // An error ends them. A second call begins anew, with the same messages.
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
-	return func(yield func(schemas.Message, error) bool) {
+	return batch.Messages(ctx, s.identity, s.opt.RowsPerBatch, func(_ context.Context, out *batch.Set) error {
 		with := newSession()
-		err := s.read(s.reading(batch.NewSet(ctx, s.identity(), s.opt.RowsPerBatch, yield), with.graph), with)
-		if err != nil && !errors.Is(err, batch.ErrStopped) {
-			yield(schemas.Message{}, fmt.Errorf("read dump %s: %w", s.dump.Dir, err))
+		if err := s.read(s.reading(out, with.graph), with); err != nil {
+			return fmt.Errorf("read dump %s: %w", s.dump.Dir, err)
 		}
-	}
+		return nil
+	})
 }
 
 // rows hands the dump's rows over as they are.

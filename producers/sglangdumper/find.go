@@ -104,7 +104,7 @@ func (f *Found) read(dir string) error {
 func (f *Found) timeOf(dir string, file file) int64 {
 	ns, err := producers.FileTimeNs(file.modTime)
 	if err != nil {
-		f.Problems.add(fmt.Sprintf("%s: %v", filepath.Join(dir, file.name), err))
+		f.Problems.Add(fmt.Sprintf("%s: %v", filepath.Join(dir, file.name), err))
 	}
 	return ns
 }
@@ -116,12 +116,12 @@ func (f *Found) file(dir string, entry os.DirEntry) (file, bool) {
 	}
 	parsed, err := parseName(entry.Name())
 	if err != nil {
-		f.Problems.add(fmt.Sprintf("%s: %v", filepath.Join(dir, entry.Name()), err))
+		f.Problems.Add(fmt.Sprintf("%s: %v", filepath.Join(dir, entry.Name()), err))
 		return file{}, false
 	}
 	info, err := os.Stat(filepath.Join(dir, entry.Name()))
 	if err != nil || !info.Mode().IsRegular() {
-		f.Problems.add(filepath.Join(dir, entry.Name()) + ": it is no file that can be read")
+		f.Problems.Add(filepath.Join(dir, entry.Name()) + ": it is no file that can be read")
 		return file{}, false
 	}
 	parsed.size, parsed.modTime = info.Size(), info.ModTime()

@@ -33,7 +33,7 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	for i, f := range p.source.dump.files {
 		if i > 0 && f.index == p.source.dump.files[i-1].index {
-			p.source.problems.add(f.name + ": another file has the same dump_index, so their order is not known")
+			p.source.problems.Add(f.name + ": another file has the same dump_index, so their order is not known")
 		}
 		if err := p.file(ctx, f); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (p *pass) unchanged(f file) error {
 
 func (p *pass) lose(problem string) {
 	const reason = "unreadable file"
-	p.source.problems.add(problem)
+	p.source.problems.Add(problem)
 	p.step.DroppedCount++
 	if !slices.Contains(p.reasons, reason) {
 		p.reasons = append(p.reasons, reason)

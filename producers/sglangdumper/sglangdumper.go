@@ -7,7 +7,11 @@
 // without running their pickle. An unreadable file is counted and named, and the others count.
 package sglangdumper
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/tensortap/tensortap/producers"
+)
 
 // Dump is the files that one rank saved in one step.
 type Dump struct {
@@ -21,23 +25,8 @@ type Dump struct {
 
 // Found lists the dumps at a path.
 type Found struct {
-	Dumps    []Dump   // by step, then rank
-	Problems Problems // files that are none of the dumper's
-}
-
-// Problems is a bounded list: the first ones, and the number of all.
-type Problems struct {
-	First []string
-	Count int
-}
-
-const maxProblems = 100
-
-func (p *Problems) add(problem string) {
-	p.Count++
-	if len(p.First) < maxProblems {
-		p.First = append(p.First, problem)
-	}
+	Dumps    []Dump             // by step, then rank
+	Problems producers.Problems // files that are none of the dumper's
 }
 
 // ErrNoDump is the cause when a path leads to no dump at all. Its caller shows the error, which says what is at the

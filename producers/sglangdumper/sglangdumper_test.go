@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -37,7 +38,7 @@ func find(tb testing.TB, path string) sglangdumper.Found {
 // rows is all that one dump becomes.
 type rows struct {
 	messages []schemas.Message
-	problems sglangdumper.Problems
+	problems producers.Problems
 	ops      map[uint64]schemas.OpRow
 	sites    map[uint64]schemas.SiteRow
 	layouts  map[uint64]schemas.LayoutRow

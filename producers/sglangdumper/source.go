@@ -3,7 +3,6 @@ package sglangdumper
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -30,7 +29,7 @@ type Source struct {
 	eventTimeNs int64
 	bytes       int64
 	progress    func(bytesRead int64)
-	problems    Problems
+	problems    producers.Problems
 }
 
 // Open hashes the dump's files. They must not change until the batches are read. Progress is called now and then with
@@ -87,17 +86,12 @@ func (s *Source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
 func (s *Source) Bytes() int64 { return s.bytes }
 
 // Problems returns the unreadable parts of the last call of Batches.
-func (s *Source) Problems() Problems { return s.problems }
+func (s *Source) Problems() producers.Problems { return s.problems }
 
 // Batches returns the dump's rows as messages: definitions before the rows that refer to them, and the step last.
 // An error ends them. A second call begins anew, with the same messages.
 func (s *Source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
-	return func(yield func(schemas.Message, error) bool) {
-		err := s.read(ctx, batch.NewSet(ctx, s.identity(), rowsPerBatch, yield))
-		if err != nil && !errors.Is(err, batch.ErrStopped) {
-			yield(schemas.Message{}, err)
-		}
-	}
+	return batch.Messages(ctx, s.identity, rowsPerBatch, s.read)
 }
 
 // rows hands the dump's rows over as they are.
@@ -110,7 +104,7 @@ func (s *Source) identity() schemas.Identity {
 }
 
 func (s *Source) read(ctx context.Context, out *batch.Set) error {
-	s.problems = Problems{}
+	s.problems = producers.Problems{}
 	p := &pass{
 		source: s, out: out, calls: newCalls(),
 		known: map[uint64]bool{}, step: schemas.StepRow{Step: s.dump.Step, Generation: s.generation, Complete: 1},

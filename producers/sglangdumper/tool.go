@@ -18,7 +18,7 @@ func find(path string) (producers.Found, error) {
 		return producers.Found{}, err
 	}
 	all := producers.Found{
-		Tool: Tool().Name, Problems: producers.Problems(found.Problems),
+		Tool: Tool().Name, Problems: found.Problems,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return RunRow(found, run, labels) },
 		Reader:   func(run string, to producers.Rows) producers.Reader { return reader{found.Dumps, run, to}.read },
 	}
@@ -38,7 +38,7 @@ func open(d Dump, run string, progress func(int64)) (producers.Source, error) {
 	}
 	return producers.Source{
 		Digest: opened.Digest(), Bytes: opened.Bytes(), Content: opened,
-		Problems: func() producers.Problems { return producers.Problems(opened.Problems()) },
+		Problems: opened.Problems,
 	}, nil
 }
 
@@ -63,5 +63,5 @@ func (r reader) read(ctx context.Context, dump int, progress func(int64)) (produ
 	}
 	s.bytes = s.dump.size()
 	err = s.rows(ctx, &r.to)
-	return producers.Problems(s.problems), err
+	return s.problems, err
 }

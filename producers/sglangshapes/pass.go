@@ -15,7 +15,6 @@ const (
 	reasonUnreadable = "unreadable line"
 	reasonMissing    = "missing in the log, by its summary"
 	mostKnown        = 32 << 20 // bytes of texts whose facts are kept
-	mostProblems     = 100
 )
 
 // pass is one reading of a step.
@@ -90,15 +89,8 @@ func (p *pass) lose(l line, cause error) {
 	if !l.whole {
 		why = "is cut off"
 	}
-	p.problem(fmt.Sprintf("%s: the line at byte %d %s, %s: %v", p.source.log.path, l.from, why, quote(l.text), cause))
+	p.problems.Add(fmt.Sprintf("%s: the line at byte %d %s, %s: %v", p.source.log.path, l.from, why, quote(l.text), cause))
 	p.tally.Drop(1, reasonUnreadable)
-}
-
-func (p *pass) problem(text string) {
-	p.problems.Count++
-	if len(p.problems.First) < mostProblems {
-		p.problems.First = append(p.problems.First, text)
-	}
 }
 
 func (p *pass) progress(bytes int64) {
@@ -112,7 +104,7 @@ func (p *pass) progress(bytes int64) {
 func (p *pass) finish() error {
 	if p.source.step.last {
 		for _, text := range p.source.log.problems {
-			p.problem(text)
+			p.problems.Add(text)
 		}
 		if missing := p.source.log.missing(); missing > 0 {
 			p.tally.Drop(missing, reasonMissing)

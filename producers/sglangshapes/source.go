@@ -75,12 +75,7 @@ func (s *source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
 
 // Batches returns the step's rows as messages. A second call begins anew, with the same messages.
 func (s *source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
-	return func(yield func(schemas.Message, error) bool) {
-		err := s.read(ctx, batch.NewSet(ctx, s.identity(), rowsPerBatch, yield))
-		if err != nil && !errors.Is(err, batch.ErrStopped) {
-			yield(schemas.Message{}, err)
-		}
-	}
+	return batch.Messages(ctx, s.identity, rowsPerBatch, s.read)
 }
 
 func (s *source) identity() schemas.Identity {

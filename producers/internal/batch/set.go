@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
 
 	"github.com/tensortap/tensortap/producers"
@@ -47,6 +48,17 @@ func NewSet(ctx context.Context, id schemas.Identity, limit int, yield func(sche
 		Signature: New[schemas.SignatureRow](), Tally: New[schemas.TallyRow](),
 		Step: New[schemas.StepRow](), tensor: New[schemas.TensorRow](), payload: New[schemas.PayloadRow](),
 		call: New[schemas.CallRow](), failure: New[schemas.FailureRow](),
+	}
+}
+
+// Messages are what read puts into a set of such batches. An error ends them. Each range over them begins anew, by the
+// identity of that moment.
+func Messages(ctx context.Context, id func() schemas.Identity, limit int, read func(context.Context, *Set) error) iter.Seq2[schemas.Message, error] {
+	return func(yield func(schemas.Message, error) bool) {
+		err := read(ctx, NewSet(ctx, id(), limit, yield))
+		if err != nil && !errors.Is(err, ErrStopped) {
+			yield(schemas.Message{}, err)
+		}
 	}
 }
 
