@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/kernelcalls"
 	"github.com/tensortap/tensortap/schemas"
@@ -42,46 +43,14 @@ func read(tb testing.TB, path string) (all []told) {
 
 func rowsOf(tb testing.TB, source producers.Source) (a told) {
 	tb.Helper()
-	a.ops = map[uint64]string{}
-	signatures, tallies := map[uint64]string{}, []schemas.TallyRow{}
-	for m, err := range source.Content.Batches(tb.Context()) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		switch m.Header.Kind {
-		case "signature":
-			for _, s := range decode[schemas.SignatureRow](tb, m) {
-				signatures[s.SignatureID] = fmt.Sprintf("%s (%s) -> %s", s.OpName, strings.Join(s.Inputs, ", "), strings.Join(s.Outputs, ", "))
-			}
-		case "tally":
-			tallies = append(tallies, decode[schemas.TallyRow](tb, m)...)
-		case "op":
-			for _, op := range decode[schemas.OpRow](tb, m) {
-				a.ops[op.OpID] = op.Name
-			}
-		case "failure":
-			a.failures = append(a.failures, decode[schemas.FailureRow](tb, m)...)
-		case "rank":
-			a.ranks = append(a.ranks, decode[schemas.RankRow](tb, m)...)
-		case "step":
-			a.step = decode[schemas.StepRow](tb, m)[0]
-		}
-	}
-	for _, row := range tallies {
-		a.calls = append(a.calls, fmt.Sprintf("%d x %s", row.CallCount, signatures[row.SignatureID]))
+	read := testbed.ReadTallied(tb, source)
+	a.ops, a.failures, a.ranks, a.step = read.Ops, read.Failures, read.Ranks, read.Step
+	for call, count := range read.Calls {
+		a.calls = append(a.calls, fmt.Sprintf("%d x %s", count, call))
 	}
 	slices.Sort(a.calls)
 	a.problems = source.Problems()
 	return a
-}
-
-func decode[R any, P schemas.Row[R]](tb testing.TB, m schemas.Message) []R {
-	tb.Helper()
-	decoded, err := schemas.DecodeRows[R, P](m)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return decoded
 }
 
 const rmsnorm = "norm.rmsnorm (arg_0: bfloat16[8, 128] strides [128, 1] cuda:0, arg_1) -> "

@@ -3,6 +3,7 @@ package sglangshapes_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/sglangshapes"
 	"github.com/tensortap/tensortap/schemas"
@@ -48,43 +50,14 @@ func read(tb testing.TB, path string) told {
 
 func (a *told) add(tb testing.TB, source producers.Source) {
 	tb.Helper()
-	signatures, tallies := map[uint64]string{}, []schemas.TallyRow{}
-	for m, err := range source.Content.Batches(tb.Context()) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		switch m.Header.Kind {
-		case "signature":
-			for _, s := range decode[schemas.SignatureRow](tb, m) {
-				signatures[s.SignatureID] = fmt.Sprintf("%s (%s) -> %s", s.OpName, strings.Join(s.Inputs, ", "), strings.Join(s.Outputs, ", "))
-			}
-		case "tally":
-			tallies = append(tallies, decode[schemas.TallyRow](tb, m)...)
-		case "op":
-			for _, op := range decode[schemas.OpRow](tb, m) {
-				a.ops[op.OpID] = op.Name
-			}
-		case "failure":
-			a.failures = append(a.failures, decode[schemas.FailureRow](tb, m)...)
-		case "step":
-			step := decode[schemas.StepRow](tb, m)[0]
-			a.steps = append(a.steps, step)
-			for _, row := range tallies {
-				a.calls[fmt.Sprintf("%d %s", step.Step, signatures[row.SignatureID])] += row.CallCount
-			}
-		}
+	read := testbed.ReadTallied(tb, source)
+	a.steps, a.failures = append(a.steps, read.Step), append(a.failures, read.Failures...)
+	maps.Copy(a.ops, read.Ops)
+	for call, count := range read.Calls {
+		a.calls[fmt.Sprintf("%d %s", read.Step.Step, call)] += count
 	}
 	a.problems.Count += source.Problems().Count
 	a.problems.First = append(a.problems.First, source.Problems().First...)
-}
-
-func decode[R any, P schemas.Row[R]](tb testing.TB, m schemas.Message) []R {
-	tb.Helper()
-	decoded, err := schemas.DecodeRows[R, P](m)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return decoded
 }
 
 // write makes a log of lines, and what stands beside it.
