@@ -372,6 +372,9 @@ func TestSecondProcessIsToldThatTheArchiveIsInUse(t *testing.T) {
 	if _, err := other.Open(t.Context()); !errors.Is(err, ErrInUse) {
 		t.Errorf("Open of an open archive = %v, want ErrInUse", err)
 	}
+	started, err := unix.Dup(int(w.lock.Fd())) // a process that this one starts has its files until it runs its program
+	must(t, err)
+	defer unix.Close(started) //nolint:errcheck // nothing is written through it
 	must(t, w.Close())
 	if _, err := other.Open(t.Context()); err != nil {
 		t.Errorf("Open after Close = %v, want nil", err)

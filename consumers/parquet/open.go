@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -40,7 +41,7 @@ func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
 		return r, fmt.Errorf("open archive: %w", err)
 	}
 	if r, err = w.recover(ctx); err != nil {
-		return r, errors.Join(fmt.Errorf("open archive %s: %w", w.cfg.Dir, err), w.lock.Close())
+		return r, errors.Join(fmt.Errorf("open archive %s: %w", w.cfg.Dir, err), durable.Unlock(w.lock.File))
 	}
 	return r, nil
 }

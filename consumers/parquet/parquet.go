@@ -205,7 +205,7 @@ func (w *Writer) Close() error {
 	if w.manifest == nil {
 		return nil
 	}
-	err := errors.Join(w.manifest.close(), w.lock.Close())
+	err := errors.Join(w.manifest.close(), durable.Unlock(w.lock.File))
 	w.manifest = nil
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/consumers/consumertest"
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -55,7 +56,7 @@ func open(t *testing.T, dir string) (*Writer, Recovery) {
 	must(t, err)
 	r, err := w.Open(t.Context())
 	must(t, err)
-	t.Cleanup(func() { _ = w.lock.Close() })
+	t.Cleanup(func() { _ = durable.Unlock(w.lock.File) })
 	return w, r
 }
 
@@ -63,7 +64,7 @@ func open(t *testing.T, dir string) (*Writer, Recovery) {
 func kill(t *testing.T, w *Writer) {
 	t.Helper()
 	if w != nil {
-		must(t, w.lock.Close())
+		must(t, durable.Unlock(w.lock.File))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // sharingLook is how often a place is asked for again.
@@ -40,8 +42,8 @@ func (f Folder) join(ctx context.Context, job func(context.Context, Endpoint) er
 	if err != nil {
 		return err
 	}
-	defer place.Close()       //nolint:errcheck // gives the place back; nothing is written through it
-	endpoint, err := f.Find() // again: it may have ended while we waited
+	defer durable.Unlock(place) //nolint:errcheck // gives the place back; nothing is written through it
+	endpoint, err := f.Find()   // again: it may have ended while we waited
 	if err != nil {
 		return err
 	}

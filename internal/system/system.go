@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -57,7 +58,7 @@ func (s *System) Run(ctx context.Context, ready func(Endpoint) error) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() //nolint:errcheck // gives the folder back; nothing is written through it
+	defer durable.Unlock(lock) //nolint:errcheck // gives the folder back; nothing is written through it
 	if s.cfg.Folder.open() {
 		s.cfg.Log.Warn().Str("folder", string(s.cfg.Folder)).Msg("other users may rename and remove what lies in the data folder: chmod go-w")
 	}

@@ -158,7 +158,7 @@ func (a *Agent) enter() (*os.Root, error) {
 
 func (a *Agent) leave() {
 	if a.taken != nil {
-		_ = a.taken.file.Close() // nothing is written through it any more
+		_ = durable.Unlock(a.taken.file) // nothing is written through it any more
 		a.taken = nil
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -245,7 +246,7 @@ func (s *served) close() error {
 		all = append(all, h.close())
 	}
 	if s.lock != nil {
-		all = append(all, s.lock.Close())
+		all = append(all, durable.Unlock(s.lock))
 	}
 	for _, folder := range []*os.Root{s.in, s.root} {
 		if folder != nil {
