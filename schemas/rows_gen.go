@@ -1986,3 +1986,362 @@ func (r *BaselineRow) load(c []arrow.Array, i int) {
 	r.Mapping = loadString(c[9], i)
 	r.Strict = loadUint8(c[10], i)
 }
+
+// CollectiveRow is a row of collective. One row per call of a collective by a rank, or of a send or receive: with what it came, and how far it got.
+type CollectiveRow struct {
+	RunID           uint64  `parquet:"run_id"`                     // Run, as the hash of its name.
+	Rank            uint32  `parquet:"rank"`                       // Global rank of the process within the run.
+	Epoch           uint64  `parquet:"epoch"`                      // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch           uint64  `parquet:"batch"`                      // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs     int64   `parquet:"event_time_ns"`              // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step            *uint32 `parquet:"step,optional"`              // Step of the rank; null when the source does not say.
+	Seq             uint64  `parquet:"seq"`                        // Order of the rows within the epoch.
+	ProcessGroup    string  `parquet:"process_group"`              // Process group, the same on all its ranks: its description, or else its ranks.
+	GroupRanks      []int64 `parquet:"group_ranks,list"`           // Global ranks of the group, in order; empty when not known.
+	GroupSeq        uint64  `parquet:"group_seq"`                  // Number of the call within the group, which joins its ranks.
+	PointToPoint    uint8   `parquet:"point_to_point"`             // 1 for a send or receive, which has a number of its own.
+	Name            string  `parquet:"name"`                       // all_reduce, all_gather, send and so on.
+	State           string  `parquet:"state"`                      // scheduled, started or completed, as far as was seen.
+	Inputs          string  `parquet:"inputs"`                     // Dtypes and shapes of what the rank gave, as text; empty when not known.
+	Outputs         string  `parquet:"outputs"`                    // Dtypes and shapes of what it gets.
+	StartedTimeNs   *int64  `parquet:"started_time_ns,optional"`   // When it was seen to have started; the event's time is that of the call. Null when it was not seen.
+	CompletedTimeNs *int64  `parquet:"completed_time_ns,optional"` // When it was seen to be complete; null when it was not.
+	TimeoutNs       *int64  `parquet:"timeout_ns,optional"`        // After which time the group gives up; null when not known.
+	StackID         uint64  `parquet:"stack_id"`                   // Call stack (stack); 0 when not known.
+}
+
+// Table returns the declaration of collective.
+func (*CollectiveRow) Table() Table { return Collective() }
+
+func (r *CollectiveRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	if r.Step == nil {
+		c[5].null()
+	} else {
+		c[5].uint32(*r.Step)
+	}
+	c[6].uint64(r.Seq)
+	c[7].string(r.ProcessGroup)
+	c[8].int64s(r.GroupRanks)
+	c[9].uint64(r.GroupSeq)
+	c[10].uint8(r.PointToPoint)
+	c[11].string(r.Name)
+	c[12].string(r.State)
+	c[13].string(r.Inputs)
+	c[14].string(r.Outputs)
+	if r.StartedTimeNs == nil {
+		c[15].null()
+	} else {
+		c[15].int64(*r.StartedTimeNs)
+	}
+	if r.CompletedTimeNs == nil {
+		c[16].null()
+	} else {
+		c[16].int64(*r.CompletedTimeNs)
+	}
+	if r.TimeoutNs == nil {
+		c[17].null()
+	} else {
+		c[17].int64(*r.TimeoutNs)
+	}
+	c[18].uint64(r.StackID)
+}
+
+func (r *CollectiveRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadNullable(c[5], i, loadUint32)
+	r.Seq = loadUint64(c[6], i)
+	r.ProcessGroup = loadString(c[7], i)
+	r.GroupRanks = loadInt64s(c[8], i)
+	r.GroupSeq = loadUint64(c[9], i)
+	r.PointToPoint = loadUint8(c[10], i)
+	r.Name = loadString(c[11], i)
+	r.State = loadString(c[12], i)
+	r.Inputs = loadString(c[13], i)
+	r.Outputs = loadString(c[14], i)
+	r.StartedTimeNs = loadNullable(c[15], i, loadInt64)
+	r.CompletedTimeNs = loadNullable(c[16], i, loadInt64)
+	r.TimeoutNs = loadNullable(c[17], i, loadInt64)
+	r.StackID = loadUint64(c[18], i)
+}
+
+// LogRow is a row of log. One row per line that a process wrote to its output or a log file, or per record of Python's logging.
+type LogRow struct {
+	RunID       uint64            `parquet:"run_id"`        // Run, as the hash of its name.
+	Rank        uint32            `parquet:"rank"`          // Global rank of the process within the run.
+	Epoch       uint64            `parquet:"epoch"`         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch       uint64            `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64             `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        *uint32           `parquet:"step,optional"` // Step that was under way at the rank; null when not known.
+	Seq         uint64            `parquet:"seq"`           // Order of the lines within the epoch, which is one stream of one process.
+	TimeBasis   string            `parquet:"time_basis"`    // How the event's time is known: record, line (with a zone), line in host's zone, line in UTC by assumption, read, or file.
+	Host        string            `parquet:"host"`          // Name of the host; empty when not known.
+	PID         *int64            `parquet:"pid,optional"`  // Process; null when not known.
+	Role        string            `parquet:"role"`          // scheduler, tokenizer, detokenizer, worker, data loader and so on; empty when not known.
+	Stream      string            `parquet:"stream"`        // out, err, logging, or the name of the file.
+	Level       string            `parquet:"level"`         // debug, info, warning, error or critical; empty when the line has none.
+	Logger      string            `parquet:"logger"`        // Name of the logger, or source file and line; empty when the line has none.
+	Kind        string            `parquet:"kind"`          // Known kind of the line, as sglang decode batch; empty for plain text.
+	OpID        uint64            `parquet:"op_id"`         // Op that was under way (op); 0 when not known.
+	Request     string            `parquet:"request"`       // The engine's name of the request; empty when the line names none.
+	Text        string            `parquet:"text"`          // The line as it was written, without its end; cut where it is very long.
+	Exception   string            `parquet:"exception"`     // Traceback of the record; empty when it has none.
+	Fields      map[string]string `parquet:"fields"`        // The record's own fields, or the pairs of a known line.
+}
+
+// Table returns the declaration of log.
+func (*LogRow) Table() Table { return Log() }
+
+func (r *LogRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	if r.Step == nil {
+		c[5].null()
+	} else {
+		c[5].uint32(*r.Step)
+	}
+	c[6].uint64(r.Seq)
+	c[7].string(r.TimeBasis)
+	c[8].string(r.Host)
+	if r.PID == nil {
+		c[9].null()
+	} else {
+		c[9].int64(*r.PID)
+	}
+	c[10].string(r.Role)
+	c[11].string(r.Stream)
+	c[12].string(r.Level)
+	c[13].string(r.Logger)
+	c[14].string(r.Kind)
+	c[15].uint64(r.OpID)
+	c[16].string(r.Request)
+	c[17].string(r.Text)
+	c[18].string(r.Exception)
+	c[19].stringMap(r.Fields)
+}
+
+func (r *LogRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadNullable(c[5], i, loadUint32)
+	r.Seq = loadUint64(c[6], i)
+	r.TimeBasis = loadString(c[7], i)
+	r.Host = loadString(c[8], i)
+	r.PID = loadNullable(c[9], i, loadInt64)
+	r.Role = loadString(c[10], i)
+	r.Stream = loadString(c[11], i)
+	r.Level = loadString(c[12], i)
+	r.Logger = loadString(c[13], i)
+	r.Kind = loadString(c[14], i)
+	r.OpID = loadUint64(c[15], i)
+	r.Request = loadString(c[16], i)
+	r.Text = loadString(c[17], i)
+	r.Exception = loadString(c[18], i)
+	r.Fields = loadStringMap(c[19], i)
+}
+
+// MetricRow is a row of metric. One row per number that a program reported of itself: in a known line of its log, or in a file of scalars.
+type MetricRow struct {
+	RunID       uint64  `parquet:"run_id"`        // Run, as the hash of its name.
+	Rank        uint32  `parquet:"rank"`          // Global rank of the process within the run.
+	Epoch       uint64  `parquet:"epoch"`         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch       uint64  `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64   `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        *uint32 `parquet:"step,optional"` // Step, as the program numbers it where it says so, else the one under way at the rank; null when not known.
+	Seq         uint64  `parquet:"seq"`           // Order of the rows within the epoch.
+	Name        string  `parquet:"name"`          // Name, as the program gives it: token usage, loss, grad_norm.
+	Value       float64 `parquet:"value"`         // The number, in the program's own unit.
+	Digits      int16   `parquet:"digits"`        // Decimals that the source gives; -1 when the number is exact.
+	Source      string  `parquet:"source"`        // Kind of line or file, as sglang decode batch.
+	Request     string  `parquet:"request"`       // The engine's name of the request; empty when it is of none.
+}
+
+// Table returns the declaration of metric.
+func (*MetricRow) Table() Table { return Metric() }
+
+func (r *MetricRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	if r.Step == nil {
+		c[5].null()
+	} else {
+		c[5].uint32(*r.Step)
+	}
+	c[6].uint64(r.Seq)
+	c[7].string(r.Name)
+	c[8].float64(r.Value)
+	c[9].int16(r.Digits)
+	c[10].string(r.Source)
+	c[11].string(r.Request)
+}
+
+func (r *MetricRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadNullable(c[5], i, loadUint32)
+	r.Seq = loadUint64(c[6], i)
+	r.Name = loadString(c[7], i)
+	r.Value = loadFloat64(c[8], i)
+	r.Digits = loadInt16(c[9], i)
+	r.Source = loadString(c[10], i)
+	r.Request = loadString(c[11], i)
+}
+
+// AllocationRow is a row of allocation. One row per call stack and state of memory in a snapshot of a rank's allocator, at its end and at its peak.
+type AllocationRow struct {
+	RunID           uint64  `parquet:"run_id"`                   // Run, as the hash of its name.
+	Rank            uint32  `parquet:"rank"`                     // Global rank of the process within the run.
+	Epoch           uint64  `parquet:"epoch"`                    // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch           uint64  `parquet:"batch"`                    // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs     int64   `parquet:"event_time_ns"`            // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step            uint32  `parquet:"step"`                     // Step of the rank, or the number of the snapshot in the order of time where no step is known.
+	Device          string  `parquet:"device"`                   // cuda:0 and so on.
+	Moment          string  `parquet:"moment"`                   // end (when the snapshot was taken) or peak (of what was allocated, within its trace).
+	State           string  `parquet:"state"`                    // active, awaiting free (used on another stream) or inactive (held by the allocator).
+	Component       string  `parquet:"component"`                // weights, activations, kv, graphs, communication or other, by the stack; empty when it says nothing.
+	StackID         uint64  `parquet:"stack_id"`                 // Call stack that allocated (stack); 0 when not known.
+	AllocationCount uint64  `parquet:"allocation_count"`         // Blocks.
+	SizeBytes       uint64  `parquet:"size_bytes"`               // Their size as the allocator rounds it.
+	RequestedBytes  *uint64 `parquet:"requested_bytes,optional"` // Their size as asked for; null when not known.
+}
+
+// Table returns the declaration of allocation.
+func (*AllocationRow) Table() Table { return Allocation() }
+
+func (r *AllocationRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].string(r.Device)
+	c[7].string(r.Moment)
+	c[8].string(r.State)
+	c[9].string(r.Component)
+	c[10].uint64(r.StackID)
+	c[11].uint64(r.AllocationCount)
+	c[12].uint64(r.SizeBytes)
+	if r.RequestedBytes == nil {
+		c[13].null()
+	} else {
+		c[13].uint64(*r.RequestedBytes)
+	}
+}
+
+func (r *AllocationRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Device = loadString(c[6], i)
+	r.Moment = loadString(c[7], i)
+	r.State = loadString(c[8], i)
+	r.Component = loadString(c[9], i)
+	r.StackID = loadUint64(c[10], i)
+	r.AllocationCount = loadUint64(c[11], i)
+	r.SizeBytes = loadUint64(c[12], i)
+	r.RequestedBytes = loadNullable(c[13], i, loadUint64)
+}
+
+// RequestEventRow is a row of request_event. One row per moment in the life of a request that a process or its files tell of.
+type RequestEventRow struct {
+	RunID            uint64            `parquet:"run_id"`                      // Run, as the hash of its name.
+	Rank             uint32            `parquet:"rank"`                        // Global rank of the process within the run.
+	Epoch            uint64            `parquet:"epoch"`                       // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch            uint64            `parquet:"batch"`                       // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs      int64             `parquet:"event_time_ns"`               // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step             *uint32           `parquet:"step,optional"`               // Step of the rank; null when not known.
+	Seq              uint64            `parquet:"seq"`                         // Order of the rows within the epoch.
+	Request          string            `parquet:"request"`                     // The engine's name of the request.
+	Moment           string            `parquet:"moment"`                      // received, tokenised, scheduled, finished, aborted, or unfinished (at the moment of a crash).
+	PID              *int64            `parquet:"pid,optional"`                // Process; null when not known.
+	Role             string            `parquet:"role"`                        // scheduler, tokenizer, detokenizer, worker and so on; empty when not known.
+	PromptHash       uint64            `parquet:"prompt_hash"`                 // Hash of the prompt: of its text where the source has no ids of tokens; 0 when not known.
+	Prompt           string            `parquet:"prompt"`                      // The prompt itself, where the user asked to keep it; else empty.
+	PromptTokenCount *uint32           `parquet:"prompt_token_count,optional"` // Tokens of the prompt; null when not known.
+	OutputTokenCount *uint32           `parquet:"output_token_count,optional"` // Tokens made so far; null when not known.
+	Reason           string            `parquet:"reason"`                      // Why it ended; empty when it did not, or nobody says.
+	Fields           map[string]string `parquet:"fields"`                      // What else the source says: sampling parameters, times between.
+}
+
+// Table returns the declaration of request_event.
+func (*RequestEventRow) Table() Table { return RequestEvent() }
+
+func (r *RequestEventRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	if r.Step == nil {
+		c[5].null()
+	} else {
+		c[5].uint32(*r.Step)
+	}
+	c[6].uint64(r.Seq)
+	c[7].string(r.Request)
+	c[8].string(r.Moment)
+	if r.PID == nil {
+		c[9].null()
+	} else {
+		c[9].int64(*r.PID)
+	}
+	c[10].string(r.Role)
+	c[11].uint64(r.PromptHash)
+	c[12].string(r.Prompt)
+	if r.PromptTokenCount == nil {
+		c[13].null()
+	} else {
+		c[13].uint32(*r.PromptTokenCount)
+	}
+	if r.OutputTokenCount == nil {
+		c[14].null()
+	} else {
+		c[14].uint32(*r.OutputTokenCount)
+	}
+	c[15].string(r.Reason)
+	c[16].stringMap(r.Fields)
+}
+
+func (r *RequestEventRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadNullable(c[5], i, loadUint32)
+	r.Seq = loadUint64(c[6], i)
+	r.Request = loadString(c[7], i)
+	r.Moment = loadString(c[8], i)
+	r.PID = loadNullable(c[9], i, loadInt64)
+	r.Role = loadString(c[10], i)
+	r.PromptHash = loadUint64(c[11], i)
+	r.Prompt = loadString(c[12], i)
+	r.PromptTokenCount = loadNullable(c[13], i, loadUint32)
+	r.OutputTokenCount = loadNullable(c[14], i, loadUint32)
+	r.Reason = loadString(c[15], i)
+	r.Fields = loadStringMap(c[16], i)
+}

@@ -117,6 +117,8 @@ func Tables() []Table {
 		Signature(), Tally(), Call(),
 		// Results of comparisons.
 		DeclaredComparison(), Verdict(), JudgedStep(), LayerError(), Origin(), Baseline(),
+		// What programs say of themselves.
+		Collective(), Log(), Metric(), Allocation(), RequestEvent(),
 	}
 }
 

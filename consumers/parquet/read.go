@@ -154,6 +154,11 @@ func readers() map[string]reader {
 
 		schemas.Memory().Kind():             readMessages[schemas.MemoryRow],
 		schemas.Failure().Kind():            readMessages[schemas.FailureRow],
+		schemas.Collective().Kind():         readMessages[schemas.CollectiveRow],
+		schemas.Log().Kind():                readMessages[schemas.LogRow],
+		schemas.Metric().Kind():             readMessages[schemas.MetricRow],
+		schemas.Allocation().Kind():         readMessages[schemas.AllocationRow],
+		schemas.RequestEvent().Kind():       readMessages[schemas.RequestEventRow],
 		schemas.Unseen().Kind():             readMessages[schemas.UnseenRow],
 		schemas.Heartbeat().Kind():          readMessages[schemas.HeartbeatRow],
 		schemas.Request().Kind():            readMessages[schemas.RequestRow],

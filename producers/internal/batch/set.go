@@ -32,6 +32,13 @@ type Set struct {
 	Signature    *Batch[schemas.SignatureRow, *schemas.SignatureRow]
 	Tally        *Batch[schemas.TallyRow, *schemas.TallyRow]
 	Step         *Batch[schemas.StepRow, *schemas.StepRow]
+	Collective   *Batch[schemas.CollectiveRow, *schemas.CollectiveRow]
+	Log          *Batch[schemas.LogRow, *schemas.LogRow]
+	Metric       *Batch[schemas.MetricRow, *schemas.MetricRow]
+	Allocation   *Batch[schemas.AllocationRow, *schemas.AllocationRow]
+	RequestEvent *Batch[schemas.RequestEventRow, *schemas.RequestEventRow]
+	Memory       *Batch[schemas.MemoryRow, *schemas.MemoryRow]
+	Request      *Batch[schemas.RequestRow, *schemas.RequestRow]
 	tensor       *Batch[schemas.TensorRow, *schemas.TensorRow]
 	payload      *Batch[schemas.PayloadRow, *schemas.PayloadRow]
 	call         *Batch[schemas.CallRow, *schemas.CallRow]
@@ -48,6 +55,13 @@ func NewSet(ctx context.Context, id schemas.Identity, limit int, yield func(sche
 		Signature: New[schemas.SignatureRow](), Tally: New[schemas.TallyRow](),
 		Step: New[schemas.StepRow](), tensor: New[schemas.TensorRow](), payload: New[schemas.PayloadRow](),
 		call: New[schemas.CallRow](), failure: New[schemas.FailureRow](),
+		Collective:   New[schemas.CollectiveRow](),
+		Log:          New[schemas.LogRow](),
+		Metric:       New[schemas.MetricRow](),
+		Allocation:   New[schemas.AllocationRow](),
+		RequestEvent: New[schemas.RequestEventRow](),
+		Memory:       New[schemas.MemoryRow](),
+		Request:      New[schemas.RequestRow](),
 	}
 }
 
@@ -69,6 +83,13 @@ func NewDirect(id schemas.Identity, to *producers.Rows) *Set {
 		Layout: direct(to.Layout), Stack: direct(to.Stack), Program: direct(to.Program),
 		ProgramStack: direct(to.ProgramStack), Signature: direct(to.Signature), Tally: direct(to.Tally), Step: direct(to.Step),
 		tensor: direct(to.Tensor), payload: direct(to.Payload), call: direct(to.Call), failure: direct(to.Failure),
+		Collective:   direct[schemas.CollectiveRow](nil),
+		Log:          direct[schemas.LogRow](nil),
+		Metric:       direct[schemas.MetricRow](nil),
+		Allocation:   direct[schemas.AllocationRow](nil),
+		RequestEvent: direct[schemas.RequestEventRow](nil),
+		Memory:       direct[schemas.MemoryRow](nil),
+		Request:      direct[schemas.RequestRow](nil),
 	}
 }
 
@@ -117,17 +138,23 @@ func (s *Set) afterDefinitions(measured part) error {
 // Rest hands over everything, the step last.
 func (s *Set) Rest() error {
 	return s.flush(s.Rank, s.Stack, s.Op, s.Layout, s.Site, s.tensor, s.payload, s.Program, s.ProgramStack,
-		s.Signature, s.Tally, s.call, s.failure, s.Step)
+		s.Signature, s.Tally, s.call, s.failure, s.Collective, s.Log, s.Metric, s.Allocation, s.RequestEvent, s.Memory, s.Request, s.Step)
+}
+
+// AddMeasured appends a measurement, which has the batch's Number in it, with that many bytes of text; a full batch goes
+// behind the definitions of its rows.
+func AddMeasured[R any, P schemas.Row[R]](s *Set, b *Batch[R, P], row *R, text int) error {
+	b.Append(row, text)
+	if !b.Full(s.limit) {
+		return nil
+	}
+	return s.afterDefinitions(b)
 }
 
 // AddTensor appends a row of tensor; a full batch goes first, behind the definitions of its rows.
 func (s *Set) AddTensor(row *schemas.TensorRow) error {
 	row.Batch = s.tensor.Number()
-	s.tensor.Append(row, 0)
-	if !s.tensor.Full(s.limit) {
-		return nil
-	}
-	return s.afterDefinitions(s.tensor)
+	return AddMeasured(s, s.tensor, row, 0)
 }
 
 // WantsPayloads says whether anybody takes rows of payload.
@@ -136,29 +163,17 @@ func (s *Set) WantsPayloads() bool { return s.payload.rows != nil || s.payload.t
 // AddPayload appends a row of payload.
 func (s *Set) AddPayload(row *schemas.PayloadRow) error {
 	row.Batch = s.payload.Number()
-	s.payload.Append(row, len(row.Location))
-	if !s.payload.Full(s.limit) {
-		return nil
-	}
-	return s.afterDefinitions(s.payload)
+	return AddMeasured(s, s.payload, row, len(row.Location))
 }
 
 // AddCall appends a row of call.
 func (s *Set) AddCall(row *schemas.CallRow) error {
 	row.Batch = s.call.Number()
-	s.call.Append(row, 0)
-	if !s.call.Full(s.limit) {
-		return nil
-	}
-	return s.afterDefinitions(s.call)
+	return AddMeasured(s, s.call, row, 0)
 }
 
 // AddFailure appends a row of failure.
 func (s *Set) AddFailure(row *schemas.FailureRow) error {
 	row.Batch = s.failure.Number()
-	s.failure.Append(row, len(row.Inputs)+len(row.Message))
-	if !s.failure.Full(s.limit) {
-		return nil
-	}
-	return s.afterDefinitions(s.failure)
+	return AddMeasured(s, s.failure, row, len(row.Inputs)+len(row.Message))
 }
