@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -12,7 +13,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// Differences are the properties that two runs differ in, by name.
+// Differences are the properties that two runs differ in: those first that change numbers, then by name.
 func Differences(problem, bench *rows.Run) []result.RunDifference {
 	p, b := properties(problem), properties(bench)
 	both := map[string]bool{}
@@ -24,9 +25,10 @@ func Differences(problem, bench *rows.Run) []result.RunDifference {
 	var found []result.RunDifference
 	for _, name := range slices.Sorted(maps.Keys(both)) {
 		if p[name] != b[name] {
-			found = append(found, result.RunDifference{Property: name, Problem: p[name], Bench: b[name]})
+			found = append(found, result.RunDifference{Property: name, Problem: p[name], Bench: b[name], Effect: effectOf(name)})
 		}
 	}
+	slices.SortStableFunc(found, func(x, y result.RunDifference) int { return cmp.Compare(x.Effect, y.Effect) })
 	return found
 }
 

@@ -100,9 +100,15 @@ func (n *note) band() string {
 	return "their spread is the tolerance"
 }
 
+// runDifferences tells the first properties that differ: the others are known less to change numbers.
 func (n *note) runDifferences() {
+	const most = 8
 	label := "runs differ"
 	for i := range n.RunDifferences.Rows {
+		if i == most {
+			n.line(label, "%d more, less known to change numbers: --output json has all", len(n.RunDifferences.Rows)-most)
+			return
+		}
 		n.line(label, "%s: %s, bench %s", n.RunDifferences.Get(i, "property").Text(),
 			orUnknown(n.RunDifferences.Get(i, "problem")), orUnknown(n.RunDifferences.Get(i, "bench")))
 		label = ""

@@ -8,7 +8,7 @@ import (
 )
 
 // RunDifference is a property that two runs differ in; an empty value is not known.
-type RunDifference struct{ Property, Problem, Bench string }
+type RunDifference struct{ Property, Problem, Bench, Effect string }
 
 // RunDifferenceTable is the report run_differences.
 func RunDifferenceTable(differences []RunDifference) arrow.RecordBatch {
@@ -16,6 +16,7 @@ func RunDifferenceTable(differences []RunDifference) arrow.RecordBatch {
 		column.Text("property", func(d *RunDifference) string { return d.Property }),
 		column.Text("problem", func(d *RunDifference) string { return d.Problem }),
 		column.Text("bench", func(d *RunDifference) string { return d.Bench }),
+		column.Text("effect", func(d *RunDifference) string { return d.Effect }),
 	}, differences)
 }
 

@@ -1,5 +1,5 @@
 -- Question: what else differs between the two runs?
--- Grain: one row per property that differs; an empty value is not known
+-- Grain: one row per property that differs, those first that are known to change numbers; an empty value is not known
 -- Reads: tap.run_properties
 -- Empty when: nothing recorded about the runs differs
 -- Parameter problem: name of the run under suspicion.
@@ -7,9 +7,15 @@
 SELECT
     property,
     anyIf(value, run_id = xxh3(concat({problem:String}, char(31)))) AS problem,
-    anyIf(value, run_id = xxh3(concat({bench:String}, char(31)))) AS bench
+    anyIf(value, run_id = xxh3(concat({bench:String}, char(31)))) AS bench,
+    multiIf(
+        match(property, '^(model|framework_version|engine|engine_version|world_size|dtype|tensor dtype|seed|commit|config (optimizer.*|deterministic algorithms|cudnn.*|float32 matmul precision|tf32 .*|reduced precision .*|gpu|gpu driver|cuda|hip|nccl|cpu|code|torch threads)|config package (torch|triton|vllm|sglang|transformers|numpy|flash-attn|flashinfer.*|xformers|transformer-engine.*|megatron.*|deepspeed|apex|accelerate|nvidia-.*))$'), 'changes numbers',
+        match(property, '^(framework|config|label .*|config (command line|python|env .*|package .*))$'), 'may change numbers',
+        'not known to change numbers') AS effect
 FROM tap.run_properties
 WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
 GROUP BY property
 HAVING problem != bench
-ORDER BY property
+ORDER BY
+    effect,
+    property

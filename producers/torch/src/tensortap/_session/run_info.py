@@ -17,7 +17,7 @@ from torch import nn
 
 from tensortap._config.settings import Settings
 from tensortap._health.topology import Place
-from tensortap._session import surroundings
+from tensortap._session import environment, surroundings
 
 _ENGINES: Final = ("sglang", "vllm")
 _GREATEST_SEED: Final = (1 << 63) - 1
@@ -39,7 +39,7 @@ def run(settings: Settings, place: Place, model: nn.Module | None = None) -> dic
         "level": settings.level,
         "task": settings.task,
         "commit": commit(_code_folder()),
-        "config": json.dumps({**_plain(settings), **surroundings.of(model)}, sort_keys=True),
+        "config": json.dumps({**_plain(settings), **surroundings.of(model), **environment.of(_code_folder())}, sort_keys=True),
         "labels": dict(settings.labels),
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -14,7 +13,6 @@ from tensortap import _torch_compat
 from tensortap._hooks import weight_updates
 from tensortap._stats import kernel
 
-_VARIABLES: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG")
 _MOST_OPTIMIZERS: Final = 8
 
 
@@ -30,7 +28,6 @@ def of(model: nn.Module | None) -> Mapping[str, object]:
         found["float32 matmul precision"] = torch.get_float32_matmul_precision()
     if kernel.load() is None:
         found["statistics"] = "by PyTorch: the collector has no C kernel"
-    found |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     trained = {id(parameter) for parameter in model.parameters() if parameter.requires_grad} if model is not None else set()
     if trained and not torch.is_inference_mode_enabled():
         optimizers = weight_updates.optimizers_of(trained)
