@@ -13,6 +13,7 @@ import (
 
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/saved"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -105,11 +106,13 @@ func (s *Source) identity() schemas.Identity {
 
 func (s *Source) read(ctx context.Context, out *batch.Set) error {
 	s.problems = producers.Problems{}
-	p := &pass{
-		source: s, out: out, calls: newCalls(),
-		known: map[uint64]bool{}, step: schemas.StepRow{Step: s.dump.Step, Generation: s.generation, Complete: 1},
+	rank := s.dump.rankRow(s.identity())
+	step, err := saved.Begin(out, &rank, schemas.StepRow{Step: s.dump.Step, Generation: s.generation, EventTimeNs: s.eventTimeNs})
+	if err == nil {
+		p := &pass{source: s, calls: newCalls(), step: step}
+		err = p.run(ctx)
 	}
-	if err := p.run(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("read dump %s: %w", s.dump.Dir, err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package sglangdumper
+package saved
 
 import (
 	"errors"
@@ -61,7 +61,12 @@ func (l *leaves) addDict(path string, dict torchfile.Dict) error {
 	return nil
 }
 
-func under(path, name string) string { return dotted(path) + name }
+func under(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
 
 // keep adds a leaf. A file may name one text many times, so that it is far more than the file.
 func (l *leaves) keep(one leaf) error {
