@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 )
 
 // maxHeaderBytes bounds the header of a file of safetensors; one tensor takes some hundred.
@@ -29,6 +31,18 @@ func isSafetensors(head []byte) bool {
 }
 
 func openSafetensors(file io.ReaderAt, size int64) (*Tensor, error) {
+	all, err := readSafetensors(file, size)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != 1 {
+		return nil, fmt.Errorf("read the header: %d tensors, want 1", len(all))
+	}
+	return all[0].Value.(*Tensor), nil //nolint:forcetypeassert,errcheck,revive // all are
+}
+
+// readSafetensors finds all tensors of the file, in the order of their names.
+func readSafetensors(file io.ReaderAt, size int64) (Dict, error) {
 	const prefix = 8
 	head := make([]byte, prefix)
 	if err := readFull(file, head, 0); err != nil {
@@ -42,32 +56,30 @@ func openSafetensors(file io.ReaderAt, size int64) (*Tensor, error) {
 	if err := readFull(file, text, prefix); err != nil {
 		return nil, fmt.Errorf("read the header: %w", err)
 	}
-	entry, err := onlyEntry(text)
-	if err != nil {
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(text, &entries); err != nil {
 		return nil, fmt.Errorf("read the header: %w", err)
 	}
-	return entry.tensor(file, prefix+int64(length), size) //nolint:gosec // just bounded
+	delete(entries, metadataName)
+	var all Dict
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		t, err := tensorOf(entries[name], file, prefix+int64(length), size) //nolint:gosec // just bounded
+		if err != nil {
+			return nil, fmt.Errorf("tensor %.100q: %w", name, err)
+		}
+		all = append(all, Item{Key: name, Value: t})
+	}
+	return all, nil
 }
 
-// onlyEntry is the one tensor of the header.
-func onlyEntry(text []byte) (*safetensorsEntry, error) {
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
-	delete(all, metadataName)
-	if len(all) != 1 {
-		return nil, fmt.Errorf("%d tensors, want 1", len(all))
-	}
+func tensorOf(raw json.RawMessage, file io.ReaderAt, data, size int64) (*Tensor, error) {
 	var entry safetensorsEntry
-	for _, raw := range all {
-		decoder := json.NewDecoder(bytes.NewReader(raw))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&entry); err != nil {
-			return nil, err
-		}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&entry); err != nil {
+		return nil, fmt.Errorf("read the header: %w", err)
 	}
-	return &entry, nil
+	return entry.tensor(file, data, size)
 }
 
 // tensor checks the header against the bytes behind it, which begin at data.

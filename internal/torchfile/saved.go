@@ -39,14 +39,17 @@ type (
 	Number string
 )
 
-// Read returns the argument of torch.save: nil, a bool, int64, float64, string, DtypeName, Number or *Tensor, or a
+// Read returns the argument of torch.save, or the tensors of a file of safetensors by their names: nil, a bool, int64, float64, string, DtypeName, Number or *Tensor, or a
 // List or Dict of these. Anything else in the file is an error.
 func Read(file io.ReaderAt, size int64) (any, error) {
-	head := make([]byte, min(size, 2))
+	head := make([]byte, min(size, 9))
 	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read its first bytes: %w", err)
 	}
-	if !bytes.HasPrefix(head, []byte("PK")) {
+	switch {
+	case isSafetensors(head):
+		return readSafetensors(file, size)
+	case !bytes.HasPrefix(head, []byte("PK")):
 		return Open(file, size)
 	}
 	p, err := readArchive(file, size)

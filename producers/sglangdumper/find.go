@@ -91,7 +91,7 @@ func (f *Found) read(dir string) error {
 	}
 	for _, dump := range places {
 		slices.SortFunc(dump.files, func(a, b file) int {
-			return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.name, b.name))
+			return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Name, b.Name))
 		})
 		f.Dumps = append(f.Dumps, *dump)
 	}
@@ -102,9 +102,9 @@ func (f *Found) read(dir string) error {
 }
 
 func (f *Found) timeOf(dir string, file file) int64 {
-	ns, err := producers.FileTimeNs(file.modTime)
+	ns, err := producers.FileTimeNs(file.ModTime)
 	if err != nil {
-		f.Problems.Add(fmt.Sprintf("%s: %v", filepath.Join(dir, file.name), err))
+		f.Problems.Add(fmt.Sprintf("%s: %v", filepath.Join(dir, file.Name), err))
 	}
 	return ns
 }
@@ -124,6 +124,6 @@ func (f *Found) file(dir string, entry os.DirEntry) (file, bool) {
 		f.Problems.Add(filepath.Join(dir, entry.Name()) + ": it is no file that can be read")
 		return file{}, false
 	}
-	parsed.size, parsed.modTime = info.Size(), info.ModTime()
+	parsed.Size, parsed.ModTime = info.Size(), info.ModTime()
 	return parsed, true
 }

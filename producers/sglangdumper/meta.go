@@ -3,12 +3,10 @@ package sglangdumper
 import (
 	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/tensortap/tensortap/internal/torchfile"
+	"github.com/tensortap/tensortap/producers/internal/saved"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -16,21 +14,6 @@ import (
 type content struct {
 	value any
 	meta  torchfile.Dict // empty in old files, which are the value alone
-}
-
-// read reads one file of a folder, and says whether it is still the file that was listed.
-func (f *file) read(dir string, use func(content) error) error {
-	// Without O_NONBLOCK, a named pipe would be waited for.
-	input, err := os.OpenFile(filepath.Join(dir, f.name), os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // in the folder that the user named
-	if err != nil {
-		return err
-	}
-	defer input.Close() //nolint:errcheck // only read
-	value, err := torchfile.Read(input, f.size)
-	if err != nil {
-		return err
-	}
-	return use(contentOf(value))
 }
 
 func contentOf(value any) content {
@@ -69,22 +52,17 @@ func (c content) parallel() (string, torchfile.Dict) {
 }
 
 // firstMeta is the meta of the first file that can be read.
-func (d Dump) firstMeta() content {
-	var first content
-	for _, f := range d.files {
-		err := f.read(d.Dir, func(c content) error {
-			first = content{meta: c.meta}
-			return nil
-		})
-		if err == nil {
-			break
+func (d *Dump) firstMeta() content {
+	for i := range d.files {
+		if value, err := saved.Read(d.Dir, d.files[i].File); err == nil {
+			return content{meta: contentOf(value).meta}
 		}
 	}
-	return first
+	return content{}
 }
 
 // rankRow is the rank with the coordinates that its files give it.
-func (d Dump) rankRow(id schemas.Identity) schemas.RankRow {
+func (d *Dump) rankRow(id schemas.Identity) schemas.RankRow {
 	row := schemas.RankRow{
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch,
 		TP: -1, PP: -1, DP: -1, CP: -1, EP: -1, TPSize: -1, PPSize: -1, DPSize: -1, CPSize: -1, EPSize: -1,

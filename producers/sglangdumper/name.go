@@ -5,28 +5,27 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/tensortap/tensortap/producers/internal/saved"
 )
 
 // file is one saved value, as its name describes it.
 type file struct {
-	name       string
+	saved.File
+
 	step, rank uint32
 	index      uint64 // the rank's own order
 	value      string // name of the value
 	recompute  bool   // the forward ran again for its gradient's sake
 	layer      int32  // -1 when it was saved in none
 	tags       string // further keys of its user, as k=v,k=v
-
-	size    int64
-	modTime time.Time
 }
 
 const extension = ".pt"
 
 // parseName reads step=0___rank=0___dump_index=1___name=positions___layer_id=2.pt.
 func parseName(name string) (file, error) {
-	f := file{name: name, layer: -1}
+	f := file{File: saved.File{Name: name}, layer: -1}
 	seen := map[string]bool{}
 	for _, part := range split(strings.TrimSuffix(strings.ToValidUTF8(name, "?"), extension)) {
 		key, text, _ := strings.Cut(part, "=")

@@ -2,36 +2,34 @@ package sglangdumper
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/tensortap/tensortap/producers/internal/saved"
 )
 
 // pass is one reading of the files of a dump.
 type pass struct {
-	source *Source
+	dump   *Dump
+	source *saved.Source
 	calls  *calls
 	step   *saved.Step
-	read   int64
 }
 
-func (p *pass) run(ctx context.Context) error {
-	for i, f := range p.source.dump.files {
-		if i > 0 && f.index == p.source.dump.files[i-1].index {
-			p.source.problems.Add(f.name + ": another file has the same dump_index, so their order is not known")
+// rows hands over the values of the dump's files.
+func (d *Dump) rows(ctx context.Context, source *saved.Source, step *saved.Step) error {
+	p := &pass{dump: d, source: source, calls: newCalls(), step: step}
+	for i := range d.files {
+		if i > 0 && d.files[i].index == d.files[i-1].index {
+			source.Problem(d.files[i].Name + ": another file has the same dump_index, so their order is not known")
 		}
-		if err := p.file(ctx, f); err != nil {
+		if err := p.file(ctx, &d.files[i]); err != nil {
 			return err
 		}
 	}
 	return p.finish()
 }
 
-// file turns one value into rows. An unreadable value is lost, and counted.
-func (p *pass) file(ctx context.Context, f file) error {
+// file turns one value into rows.
+func (p *pass) file(ctx context.Context, f *file) error {
 	at := placeOf(f)
 	of, fresh := p.calls.next(at)
 	if fresh {
@@ -39,50 +37,14 @@ func (p *pass) file(ctx context.Context, f file) error {
 			return err
 		}
 	}
-	if err := p.unchanged(f); err != nil {
-		return err
-	}
-	var failed error // of handing rows over
-	err := f.read(p.source.dump.Dir, func(c content) error {
+	return p.source.File(ctx, f.File, p.step, func(value any) (func() error, error) {
+		c := contentOf(value)
 		values, err := saved.Measure(ctx, c.value, at.role, at.path, c.text("dims"))
-		if err == nil {
+		return func() error {
 			p.tell(at, values)
-			failed = p.step.Add(of.op.OpID, values, saved.File{Location: f.name, Size: f.size})
-		}
-		return err
+			return p.step.Add(of.op.OpID, values, f.File)
+		}, err
 	})
-	if cause := errors.Join(failed, context.Cause(ctx)); cause != nil {
-		return cause
-	}
-	if err != nil {
-		p.lose(fmt.Sprintf("%s: %v", f.name, err))
-	}
-	p.progress(f.size)
-	return nil
-}
-
-// unchanged says whether a file is still the file of the epoch.
-func (p *pass) unchanged(f file) error {
-	info, err := os.Stat(filepath.Join(p.source.dump.Dir, f.name))
-	if err != nil {
-		return err
-	}
-	if info.Size() != f.size || !info.ModTime().Equal(f.modTime) {
-		return fmt.Errorf("%s changed while it was read", f.name)
-	}
-	return nil
-}
-
-func (p *pass) lose(problem string) {
-	p.source.problems.Add(problem)
-	p.step.Lose("unreadable file")
-}
-
-func (p *pass) progress(bytes int64) {
-	p.read += bytes
-	if p.source.progress != nil {
-		p.source.progress(min(p.read, p.source.bytes))
-	}
 }
 
 // tell reads the tokens and requests of the step from well-known values.

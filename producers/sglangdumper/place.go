@@ -33,7 +33,7 @@ type place struct {
 }
 
 // placeOf reads the name of a value.
-func placeOf(f file) place {
+func placeOf(f *file) place {
 	name, isGradient := strings.CutPrefix(f.value, gradientPrefix)
 	rest, hooked := strings.CutPrefix(name, hookedPrefix)
 	module, role, path, ok := cutRole(rest)
@@ -90,7 +90,7 @@ func cutRole(name string) (module, role, path string, ok bool) {
 
 // savedPlace is the place of a value that a user has named. The path is its name, by which ids of requests are
 // known.
-func savedPlace(f file, name string) place {
+func savedPlace(f *file, name string) place {
 	p := place{layer: f.layer, phase: schemas.PhaseNone, role: roleOutput, path: name, op: name}
 	if parameter, ok := strings.CutPrefix(name, parameterPrefix); ok {
 		p.role, p.path = roleParameter, parameter

@@ -1,9 +1,8 @@
 package sglangdumper
 
 import (
-	"context"
-
 	"github.com/tensortap/tensortap/producers"
+	"github.com/tensortap/tensortap/producers/internal/saved"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -20,48 +19,30 @@ func find(path string) (producers.Found, error) {
 	all := producers.Found{
 		Tool: Tool().Name, Problems: found.Problems,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return RunRow(found, run, labels) },
-		Reader:   func(run string, to producers.Rows) producers.Reader { return reader{found.Dumps, run, to}.read },
 	}
-	for _, d := range found.Dumps {
-		all.Dumps = append(all.Dumps, producers.Dump{
-			Rank: d.Rank, Step: d.Step, Dir: d.Dir, ModTimeNs: d.ModTimeNs, Bytes: d.size(),
-			Open: func(run string, progress func(int64)) (producers.Source, error) { return open(d, run, progress) },
-		})
+	dumps := make([]saved.Dump, len(found.Dumps))
+	for i := range found.Dumps {
+		dumps[i] = found.Dumps[i].saved()
+		all.Dumps = append(all.Dumps, dumps[i].Listed())
 	}
+	all.Reader = func(run string, to producers.Rows) producers.Reader { return saved.Reader(dumps, run, &to) }
 	return all, nil
 }
 
-func open(d Dump, run string, progress func(int64)) (producers.Source, error) {
-	opened, err := Open(d, run, progress)
-	if err != nil {
-		return producers.Source{}, err
+func (d *Dump) saved() saved.Dump {
+	all := saved.Dump{Rank: d.Rank, Step: d.Step, Dir: d.Dir, ModTimeNs: d.ModTimeNs, RankRow: d.rankRow, Rows: d.rows}
+	for i := range d.files {
+		all.Files = append(all.Files, d.files[i].File)
 	}
-	return producers.Source{
-		Digest: opened.Digest(), Bytes: opened.Bytes(), Content: opened,
-		Problems: opened.Problems,
-	}, nil
+	return all
 }
 
-func (d Dump) size() (bytes int64) {
-	for _, f := range d.files {
-		bytes += f.size
-	}
-	return bytes
-}
+// Source reads one dump.
+type Source = saved.Source
 
-// reader hands over the rows of several dumps as they are.
-type reader struct {
-	dumps []Dump
-	run   string
-	to    producers.Rows
-}
-
-func (r reader) read(ctx context.Context, dump int, progress func(int64)) (producers.Problems, error) {
-	s, err := newSource(r.dumps[dump], r.run, progress)
-	if err != nil {
-		return producers.Problems{}, err
-	}
-	s.bytes = s.dump.size()
-	err = s.rows(ctx, &r.to)
-	return s.problems, err
+// Open hashes the dump's files. They must not change until the batches are read. Progress is called now and then with
+// the bytes read so far; it may be nil.
+func Open(dump Dump, run string, progress func(bytesRead int64)) (*Source, error) {
+	all := dump.saved()
+	return all.Open(run, progress)
 }

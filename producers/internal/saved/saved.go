@@ -44,12 +44,6 @@ func Measure(ctx context.Context, value any, role, path, dims string) ([]Value, 
 	return values, nil
 }
 
-// File is where values lie.
-type File struct {
-	Location string // relative to the folder of the dump
-	Size     int64
-}
-
 // Call is an op of the program of a step.
 type Call struct{ Op, Parent uint64 }
 
@@ -152,7 +146,7 @@ func (s *Step) payload(t *schemas.TensorRow, in File) error {
 	size := uint64(in.Size) //nolint:gosec // never negative
 	return s.out.AddPayload(&schemas.PayloadRow{
 		RunID: t.RunID, Rank: t.Rank, Epoch: t.Epoch, EventTimeNs: t.EventTimeNs, Step: t.Step, Seq: t.Seq,
-		SiteID: t.SiteID, Location: in.Location, SizeBytes: &size, Digest: t.Digest, DigestKind: t.DigestKind,
+		SiteID: t.SiteID, Location: in.Name, SizeBytes: &size, Digest: t.Digest, DigestKind: t.DigestKind,
 	})
 }
 
