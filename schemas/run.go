@@ -7,6 +7,7 @@ const (
 	SourceSGLangDumper = "sglang-dumper"
 	SourceSGLangShapes = "sglang-shapes"
 	SourceKernelCalls  = "kernel-calls"
+	SourceTensorFiles  = "tensors"
 )
 
 // Run is one training job or one life of an inference engine.

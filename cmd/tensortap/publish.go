@@ -20,7 +20,7 @@ func newPublish(a *app) *cobra.Command {
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a))
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -83,6 +83,22 @@ the session.jsonl of FlashInfer (FLASHINFER_DUMP_DIR), or the folders of calls o
 or SGLang (SGLANG_KERNEL_API_DUMP_DIR). Each process is a rank. ` + againAndAgain,
 		Example: `  tensortap publish kernel-calls /tmp/flashinfer/session.jsonl --run crashed
   tensortap report failing-op --run crashed`,
+	})
+}
+
+func newPublishTensors(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishTensorFiles, &cobra.Command{
+		Use:   "tensors FILE|DIR",
+		Short: "Store tensors that a program has saved by itself",
+		Long: `Store the statistics of tensors that a program has saved by itself: files of torch.save,
+safetensors and numpy (.pt, .pth, .safetensors, .npy), one or all in a folder, and the folders
+of SGLang's --debug-tensor-dump-output-folder. No code in these files is run.
+
+Rank and step are read from names: rank_1/step_20/attn.pt, attn_rank1_step20.pt, or the number
+at the end of forward_input_0.pt. The rest of the name is the op. ` + againAndAgain,
+		Example: `  tensortap publish tensors nan_debug.pt --run bad
+  tensortap publish tensors my_dumps/ --run bad --bench good
+  tensortap compare my_dumps/bad my_dumps/good`,
 	})
 }
 

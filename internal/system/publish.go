@@ -14,6 +14,7 @@ import (
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/producers/sglangshapes"
+	"github.com/tensortap/tensortap/producers/tensorfiles"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -78,6 +79,11 @@ func (c *Client) PublishSGLangShapes(ctx context.Context, r PublishRequest, prog
 // PublishKernelCalls does so with logs of kernel calls, of FlashInfer and of SGLang.
 func (c *Client) PublishKernelCalls(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	return c.publish(ctx, kernelcalls.Tool().Find, r, progress)
+}
+
+// PublishTensorFiles does so with tensors that programs have saved by themselves.
+func (c *Client) PublishTensorFiles(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, tensorfiles.Tool().Find, r, progress)
 }
 
 func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {

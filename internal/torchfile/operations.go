@@ -235,8 +235,22 @@ func (m *machine) object(op byte) error {
 		}
 		value, err := call(values[0], values[1])
 		return errors.Join(err, m.push(value))
+	case opBuild:
+		return m.build()
 	}
 	return errUnknown
+}
+
+// build drops the attributes of a dict, as that of a module's parameters has. They change no item.
+func (m *machine) build() error {
+	if _, err := m.pop(); err != nil {
+		return err
+	}
+	value, err := m.top()
+	if _, ok := value.(*dict); err == nil && !ok {
+		err = fmt.Errorf("attributes of %s: nothing that a tensor needs", kindOf(value))
+	}
+	return err
 }
 
 func (m *machine) pushGlobal(module, name string, err error) error {

@@ -41,6 +41,7 @@ const (
 	opStackName  = 0x93
 	opPersistent = 'Q'
 	opReduce     = 'R'
+	opBuild      = 'b'
 )
 
 // Values of a pickle are nil, bool, int64, float64, string or one of these. None refers to a later

@@ -9,10 +9,13 @@ import (
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
+	"github.com/tensortap/tensortap/producers/tensorfiles"
 )
 
-// Tools are all tools, in the order in which a path is searched for their dumps.
-func Tools() []producers.Tool { return []producers.Tool{msprobe.Tool(), sglangdumper.Tool()} }
+// Tools are all tools, in the order in which a path is searched for their dumps: any saved tensor is taken last.
+func Tools() []producers.Tool {
+	return []producers.Tool{msprobe.Tool(), sglangdumper.Tool(), tensorfiles.Tool()}
+}
 
 // Find looks for dumps of any tool at a path.
 func Find(path string) (producers.Found, error) {
