@@ -1,12 +1,8 @@
 package kernelcalls
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 )
 
@@ -111,27 +107,4 @@ func numbers(list []json.Number) string {
 		texts[i] = n.String()
 	}
 	return "[" + strings.Join(texts, ", ") + "]"
-}
-
-// line is one of a file, or why it cannot be read.
-type line struct {
-	text    []byte
-	problem error
-}
-
-// eachLine gives the lines that are not empty. A line is good until the next one.
-func eachLine(input io.Reader, each func(line) error) error {
-	scanner := bufio.NewScanner(input)
-	scanner.Buffer(make([]byte, 0, 64<<10), longestLine)
-	for scanner.Scan() {
-		if text := bytes.TrimSpace(scanner.Bytes()); len(text) > 0 {
-			if err := each(line{text: text}); err != nil {
-				return err
-			}
-		}
-	}
-	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
-		return each(line{problem: fmt.Errorf("a line is longer than %d bytes: this file is not read from there on", longestLine)})
-	}
-	return scanner.Err()
 }

@@ -216,6 +216,19 @@ func requireAllCounted(tb testing.TB, path string, content []byte) {
 	}
 }
 
+func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("testdata/session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := `{"function_name": "` + strings.Repeat("x", 9<<20) + "\"}\n"
+	got := read(t, write(t, map[string]string{"session.jsonl": long + string(content)}))[0]
+	if got.step.OpCount != 2 || got.step.DroppedCount != 1 || len(got.problems.First) != 1 || !strings.Contains(got.problems.First[0], "longer than 8388608 bytes") {
+		t.Errorf("%+v, %.300q", got.step, got.problems.First)
+	}
+}
+
 func TestWhatIsNoLogOfCallsIsSaidToBeNone(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{write(t, nil), write(t, map[string]string{"session.jsonl": "{}\n"}), filepath.Join(t.TempDir(), "none")} {

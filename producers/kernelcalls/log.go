@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/tensortap/tensortap/producers"
+	"github.com/tensortap/tensortap/producers/internal/lines"
 )
 
 // log is the files of one run of a program.
@@ -32,10 +33,10 @@ type file struct {
 	began string // by its name, where it is of one call
 }
 
-const (
-	session     = "session.jsonl" // FlashInfer's, of all calls
-	longestLine = 8 << 20
-)
+const session = "session.jsonl" // FlashInfer's, of all calls
+
+// loser is told of a text that is no entry, and why.
+type loser func(of file, text []byte, why error)
 
 // folderOfCall is the name of a call's folder: when it began, its process, function and number.
 var folderOfCall = regexp.MustCompile(`^(\d{8}_\d{6}_\d{3})_pid(\d+)_(.+)_call(\d+)$`)
@@ -51,7 +52,7 @@ func findLog(path string) (*log, error) {
 		known[e.Process] = true
 		l.engine = cmp.Or(l.engine, e.engine())
 		return nil
-	}, func(file, line) {})
+	}, func(file, []byte, error) {})
 	if err != nil {
 		return nil, fmt.Errorf("read the log of kernel calls at %s: %w", path, err)
 	}
@@ -137,7 +138,7 @@ func (l *log) add(path, began string) error {
 }
 
 // each reads the entries of all files in order, and gives what is none to lost.
-func (l *log) each(use func(file, *entry) error, lost func(file, line)) error {
+func (l *log) each(use func(file, *entry) error, lost loser) error {
 	for _, f := range l.files {
 		if err := f.each(use, lost); err != nil {
 			return err
@@ -146,7 +147,7 @@ func (l *log) each(use func(file, *entry) error, lost func(file, line)) error {
 	return nil
 }
 
-func (f file) each(use func(file, *entry) error, lost func(file, line)) error {
+func (f file) each(use func(file, *entry) error, lost loser) error {
 	input, err := os.Open(f.path)
 	if err != nil {
 		return err
@@ -155,11 +156,10 @@ func (f file) each(use func(file, *entry) error, lost func(file, line)) error {
 	if f.began != "" && filepath.Ext(f.path) == ".json" {
 		return f.eachOf(input, use, lost)
 	}
-	return eachLine(input, func(l line) error {
-		e, err := parse(l.text)
-		if err = cmp.Or(l.problem, err); err != nil {
-			l.problem = err
-			lost(f, l)
+	return lines.Each(input, 0, func(l lines.Line) error {
+		e, err := parse(l.Text)
+		if err = cmp.Or(l.Err(), err); err != nil {
+			lost(f, l.Text, err)
 			return nil //nolint:nilerr // it is counted
 		}
 		return use(f, e)
@@ -167,9 +167,9 @@ func (f file) each(use func(file, *entry) error, lost func(file, line)) error {
 }
 
 // eachOf reads a file that is one object over several lines.
-func (f file) eachOf(input *os.File, use func(file, *entry) error, lost func(file, line)) error {
-	if f.size > longestLine {
-		lost(f, line{problem: fmt.Errorf("%d bytes, limit %d", f.size, longestLine)})
+func (f file) eachOf(input *os.File, use func(file, *entry) error, lost loser) error {
+	if f.size > lines.Longest {
+		lost(f, nil, fmt.Errorf("%d bytes, limit %d", f.size, lines.Longest))
 		return nil
 	}
 	text := make([]byte, f.size)
@@ -177,7 +177,7 @@ func (f file) eachOf(input *os.File, use func(file, *entry) error, lost func(fil
 	text = bytes.TrimSpace(text[:n])
 	e, parseErr := parse(text)
 	if parseErr != nil {
-		lost(f, line{text: text, problem: cmp.Or(parseErr, err)})
+		lost(f, text, cmp.Or(parseErr, err))
 		return nil
 	}
 	return use(f, e)

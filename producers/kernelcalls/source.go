@@ -19,13 +19,13 @@ import (
 
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/lines"
 	"github.com/tensortap/tensortap/producers/internal/tally"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 const (
 	rowsPerBatch = 8192
-	mostQuoted   = 80 // bytes
 	mostMessage  = 8 << 10
 	prefix       = "Kernel." // of the names of ops
 )
@@ -223,11 +223,10 @@ func (e *entry) lastWords() string {
 	return text
 }
 
-func (p *pass) lose(f file, l line) {
+func (p *pass) lose(f file, text []byte, why error) {
 	if p.source.rank != 0 { // nobody knows whose it is
 		return
 	}
-	quoted := strings.ToValidUTF8(string(l.text[:min(len(l.text), mostQuoted)]), "?")
-	p.source.problems.Add(fmt.Sprintf("%s: %q cannot be read: %v", f.path, quoted, l.problem))
+	p.source.problems.Add(fmt.Sprintf("%s: %s cannot be read: %v", f.path, lines.Quote(text), why))
 	p.tally.Drop(1, "unreadable line")
 }

@@ -1,73 +1,13 @@
 package sglangshapes
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"strings"
+
+	"github.com/tensortap/tensortap/producers/internal/lines"
 )
-
-const (
-	longestLine = 8 << 20 // bytes; an op over thousands of tensors takes some hundred kilobytes
-	usualLine   = 64 << 10
-	mostQuoted  = 80 // bytes of a line that cannot be read
-)
-
-// line is one of a log, without its end.
-type line struct {
-	text    []byte
-	from    int64 // where it begins in the file
-	tooLong bool  // text is the first part of it
-	whole   bool  // its end was written
-}
-
-// eachLine reads a part of a file. Lines are good until the next one.
-func eachLine(input io.Reader, from int64, each func(line) error) error {
-	reader := lineReader{from: bufio.NewReaderSize(input, usualLine)}
-	for {
-		l, size, err := reader.next()
-		l.from = from
-		from += size
-		if len(bytes.TrimSpace(l.text)) > 0 {
-			if err := each(l); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// lineReader takes memory for a long line where there is one.
-type lineReader struct {
-	from *bufio.Reader
-	long []byte
-}
-
-// next is a line and its size in the file, beside an error that ends the file.
-func (r *lineReader) next() (l line, size int64, err error) {
-	part, err := r.from.ReadSlice('\n')
-	if size = int64(len(part)); !errors.Is(err, bufio.ErrBufferFull) {
-		return line{text: bytes.TrimSuffix(part, []byte("\n")), whole: err == nil}, size, err
-	}
-	r.long = append(r.long[:0], part...)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		part, err = r.from.ReadSlice('\n')
-		size += int64(len(part))
-		if len(r.long) <= longestLine {
-			r.long = append(r.long, part...)
-		}
-	}
-	return line{text: bytes.TrimSuffix(r.long, []byte("\n")), whole: err == nil, tooLong: len(r.long) > longestLine}, size, err
-}
 
 // index finds the steps. What no line of the profiler is belongs to the step before it, or else to the first.
 func (l *log) index() error {
@@ -77,7 +17,7 @@ func (l *log) index() error {
 	}
 	defer input.Close() //nolint:errcheck // only read
 	b := builder{log: l, byNumber: map[uint32]*step{}}
-	if err := eachLine(input, 0, b.add); err != nil {
+	if err := lines.Each(input, 0, b.add); err != nil {
 		return err
 	}
 	size, err := input.Seek(0, io.SeekEnd)
@@ -97,7 +37,7 @@ type builder struct {
 	restarts int
 }
 
-func (b *builder) add(l line) error {
+func (b *builder) add(l lines.Line) error {
 	r, err := parse(l)
 	if err != nil {
 		return nil //nolint:nilerr // who reads the step names it
@@ -108,7 +48,7 @@ func (b *builder) add(l line) error {
 	}
 	b.lastCall = r.call
 	if b.current == nil || (b.current.number != r.pass && !b.log.summary.Dedupe) {
-		b.begin(r.pass, l.from)
+		b.begin(r.pass, l.From)
 	}
 	return nil
 }
@@ -153,13 +93,4 @@ func (l *log) missing() uint64 {
 		total -= l.summary.Skipped
 	}
 	return max(total, l.records) - l.records
-}
-
-// quote is the beginning of a line.
-func quote(text []byte) string {
-	shown := strings.ToValidUTF8(string(text[:min(len(text), mostQuoted)]), "?")
-	if len(text) > mostQuoted {
-		shown += "…"
-	}
-	return fmt.Sprintf("%q", shown)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/lines"
 	"github.com/tensortap/tensortap/producers/internal/tally"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -36,7 +37,7 @@ func newPass(s *source, out *batch.Set) (*pass, error) {
 
 func (p *pass) run(ctx context.Context) error {
 	err := eachSpan(p.source.log, p.source.step, func(part io.Reader, at span) error {
-		return eachLine(part, at.from, func(l line) error {
+		return lines.Each(part, at.from, func(l lines.Line) error {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
@@ -50,8 +51,8 @@ func (p *pass) run(ctx context.Context) error {
 }
 
 // line counts a call. One that cannot be read is lost, and counted.
-func (p *pass) line(l line) error {
-	p.progress(int64(len(l.text)) + 1)
+func (p *pass) line(l lines.Line) error {
+	p.progress(int64(len(l.Text)) + 1)
 	r, f := p.read(l)
 	if f.err != nil {
 		p.lose(l, f.err)
@@ -62,7 +63,7 @@ func (p *pass) line(l line) error {
 	return p.tally.Add(&call)
 }
 
-func (p *pass) read(l line) (record, *facts) {
+func (p *pass) read(l lines.Line) (record, *facts) {
 	r, err := parse(l)
 	if err != nil {
 		return r, &facts{err: err}
@@ -84,12 +85,12 @@ func (p *pass) factsOf(text []byte) *facts {
 	return &f
 }
 
-func (p *pass) lose(l line, cause error) {
+func (p *pass) lose(l lines.Line, cause error) {
 	why := "is damaged"
-	if !l.whole {
+	if !l.Whole {
 		why = "is cut off"
 	}
-	p.problems.Add(fmt.Sprintf("%s: the line at byte %d %s, %s: %v", p.source.log.path, l.from, why, quote(l.text), cause))
+	p.problems.Add(fmt.Sprintf("%s: the line at byte %d %s, %s: %v", p.source.log.path, l.From, why, lines.Quote(l.Text), cause))
 	p.tally.Drop(1, reasonUnreadable)
 }
 

@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/tensortap/tensortap/producers/internal/lines"
 	"github.com/tensortap/tensortap/producers/internal/tally"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -29,14 +29,14 @@ const (
 )
 
 // parse reads a line as far as all lines differ.
-func parse(l line) (record, error) {
-	if l.tooLong {
-		return record{}, fmt.Errorf("longer than %d bytes", longestLine)
+func parse(l lines.Line) (record, error) {
+	if err := l.Err(); err != nil {
+		return record{}, err
 	}
-	if r, ok := parseQuickly(l.text); ok {
+	if r, ok := parseQuickly(l.Text); ok {
 		return r, nil
 	}
-	return parseWhole(l.text)
+	return parseWhole(l.Text)
 }
 
 func parseQuickly(text []byte) (r record, ok bool) {
