@@ -23,6 +23,7 @@ type ClaimRequest struct {
 	Content     uint64 // xxh3 of the content of the files
 	EventTimeNs int64  // used if this is the first time that the content is published
 	Replace     bool   // other content replaces the content published before
+	Beside      bool   // it stands beside the steps of the run: nothing else has its place
 }
 
 // Claim is leave to publish: the rows carry its epoch, generation and time, so
@@ -37,6 +38,7 @@ type Claim struct {
 	Done        bool   // all of it was acknowledged before: there is nothing to do
 
 	content  uint64
+	beside   bool
 	revision uint64
 }
 
@@ -51,7 +53,16 @@ type source struct {
 }
 
 // Key is where the bucket of sources has the claim.
-func (c Claim) Key() string { return sourceKey(c.RunID, c.Rank, c.Step) }
+func (c Claim) Key() string {
+	return ClaimRequest{RunID: c.RunID, Rank: c.Rank, Step: c.Step, Content: c.content, Beside: c.beside}.key()
+}
+
+func (r ClaimRequest) key() string {
+	if r.Beside {
+		return fmt.Sprintf("beside.%s.%d.%s", schemas.FormatID(r.RunID), r.Rank, schemas.FormatID(r.Content))
+	}
+	return sourceKey(r.RunID, r.Rank, r.Step)
+}
 
 func sourceKey(runID uint64, rank, step uint32) string {
 	return fmt.Sprintf("%s.%d.%d", schemas.FormatID(runID), rank, step)
@@ -74,7 +85,7 @@ func OpenClaims(ctx context.Context, js jetstream.JetStream) (*Claims, error) {
 // time for other content one wins; the others get ErrOtherContent. A rank that
 // was recorded live is refused with ErrRankTaken.
 func (c *Claims) Make(ctx context.Context, want ClaimRequest) (Claim, error) {
-	key := sourceKey(want.RunID, want.Rank, want.Step)
+	key := want.key()
 	for {
 		claim, err := tryClaim(ctx, c.bucket, key, want)
 		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
@@ -91,7 +102,7 @@ func tryClaim(ctx context.Context, bucket jetstream.KeyValue, key string, want C
 	next := source{Content: schemas.FormatID(want.Content), EventTimeNs: want.EventTimeNs}
 	entry, err := bucket.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		if err := refuseLive(ctx, bucket, want); err != nil {
+		if err := refuseLive(ctx, bucket, want); err != nil && !want.Beside {
 			return Claim{}, err
 		}
 		revision, err := bucket.Create(ctx, key, next.bytes())
@@ -152,7 +163,7 @@ func (c Claim) finishedElsewhere(ctx context.Context, bucket jetstream.KeyValue,
 func (r ClaimRequest) claim(s source, revision uint64) Claim {
 	return Claim{
 		RunID: r.RunID, Rank: r.Rank, Step: r.Step, Generation: s.Generation, EventTimeNs: s.EventTimeNs, Done: s.Done,
-		Epoch: schemas.FileEpoch(r.Content, r.Step, s.Generation), content: r.Content, revision: revision,
+		Epoch: schemas.FileEpoch(r.Content, r.Step, s.Generation), content: r.Content, beside: r.Beside, revision: revision,
 	}
 }
 

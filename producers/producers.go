@@ -55,6 +55,7 @@ type Dump struct {
 	Dir        string
 	ModTimeNs  int64 // in UTC nanoseconds
 	Bytes      int64 // of the files that are read, as far as they can be seen
+	Beside     bool  // it goes with a run, live or not, and takes the place of no step: its content alone says what it is
 	// Open makes messages of it. It reads the files once, for the hash of their content.
 	Open func(run string, progress func(bytesRead int64)) (Source, error)
 }
@@ -125,4 +126,6 @@ type Rows struct {
 	Tally        func(*schemas.TallyRow)
 	Call         func(*schemas.CallRow)
 	Failure      func(*schemas.FailureRow)
+	Log          func(*schemas.LogRow)
+	Metric       func(*schemas.MetricRow)
 }

@@ -8,6 +8,7 @@ const (
 	SourceSGLangShapes = "sglang-shapes"
 	SourceKernelCalls  = "kernel-calls"
 	SourceTensorFiles  = "tensors"
+	SourceLogs         = "logs"
 )
 
 // Run is one training job or one life of an inference engine.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ func newPublish(a *app) *cobra.Command {
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a))
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -100,6 +101,31 @@ at the end of forward_input_0.pt. The rest of the name is the op. ` + againAndAg
   tensortap publish tensors my_dumps/ --run bad --bench good
   tensortap compare my_dumps/bad my_dumps/good`,
 	})
+}
+
+func newPublishLogs(a *app) *cobra.Command {
+	var zone string
+	cmd := newPublishFiles(a, func(c *system.Client, ctx context.Context, r system.PublishRequest, progress func(done, all int64)) (system.PublishResult, error) {
+		var location *time.Location
+		if zone != "" {
+			var err error
+			if location, err = time.LoadLocation(zone); err != nil {
+				return system.PublishResult{}, fmt.Errorf("--timezone %s: %w", zone, err)
+			}
+		}
+		return c.PublishLogs(ctx, location, r, progress)
+	}, &cobra.Command{
+		Use:   "logs FILE|DIR",
+		Short: "Store log files of SGLang, vLLM, torchrun, NCCL or any Python program",
+		Long: `Store each line of a log, or of all logs below a folder, beside the run, which may be recorded
+otherwise: with time, level, rank and process as far as they can be known, the numbers
+in lines of batches, throughput and training as metrics, and each traceback as one row.
+A log that has grown can be published again. ` + againAndAgain,
+		Example: `  tensortap publish logs server.log --run bad
+  tensortap publish logs torchrun_logs/ --run bad --timezone Europe/Berlin`,
+	})
+	cmd.Flags().StringVar(&zone, "timezone", "", "zone of times that name none, as UTC or Europe/Berlin; by default this host's")
+	return cmd
 }
 
 // publisher stores the files of a tool.

@@ -62,6 +62,10 @@ func (p *publishing) open(ctx context.Context) error {
 	}
 	var before published
 	for i, claim := range claims {
+		if claim.Done && p.found.Dumps[i].Beside {
+			p.result.Already++
+			continue
+		}
 		if claim.Done {
 			before.sources, before.claims = append(before.sources, sources[i]), append(before.claims, claim)
 			continue
@@ -82,7 +86,7 @@ func (p *publishing) claim(ctx context.Context, dump producers.Dump) (producers.
 	}
 	want := pipelines.ClaimRequest{
 		RunID: schemas.RunID(p.request.Run), Rank: dump.Rank, Step: dump.Step,
-		Content: source.Digest, EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace,
+		Content: source.Digest, EventTimeNs: dump.ModTimeNs, Replace: p.request.Replace, Beside: dump.Beside,
 	}
 	var claim pipelines.Claim
 	err = p.patiently(ctx, func() error {

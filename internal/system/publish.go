@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -11,6 +12,7 @@ import (
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/kernelcalls"
+	"github.com/tensortap/tensortap/producers/logfiles"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/producers/sglangshapes"
@@ -84,6 +86,11 @@ func (c *Client) PublishKernelCalls(ctx context.Context, r PublishRequest, progr
 // PublishTensorFiles does so with tensors that programs have saved by themselves.
 func (c *Client) PublishTensorFiles(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	return c.publish(ctx, tensorfiles.Tool().Find, r, progress)
+}
+
+// PublishLogs does so with log files. Times without a zone are of the zone; nil is the host's.
+func (c *Client) PublishLogs(ctx context.Context, zone *time.Location, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, logfiles.Tool(zone).Find, r, progress)
 }
 
 func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
@@ -166,6 +173,9 @@ func (p *publishing) reader() func(int64) {
 
 // describe publishes what is known of the run as a whole.
 func (p *publishing) describe(ctx context.Context) error {
+	if known, err := p.describedBetter(ctx); known || err != nil {
+		return err
+	}
 	row := p.found.Describe(p.request.Run, p.found.Labels(p.request.Labels))
 	message, err := msprobe.RunMessage(&row)
 	if err != nil {
@@ -175,6 +185,17 @@ func (p *publishing) describe(ctx context.Context) error {
 		return err
 	}
 	return p.publisher.Flush(ctx)
+}
+
+// describedBetter says whether the run is recorded and only something beside it is published.
+func (p *publishing) describedBetter(ctx context.Context) (bool, error) {
+	for i := range p.found.Dumps {
+		if !p.found.Dumps[i].Beside {
+			return false, nil
+		}
+	}
+	ranks, err := p.client.RecordedRanks(ctx, p.request.Run)
+	return ranks > 0, err
 }
 
 // publish reads a dump. What it becomes leaves with its parcel.

@@ -1,0 +1,289 @@
+package logline
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Kinds of lines.
+const (
+	Traceback     = "traceback"
+	SGLangDecode  = "sglang decode batch"
+	SGLangPrefill = "sglang prefill batch"
+	SGLangNaN     = "sglang nan in logits"
+	Watchdog      = "watchdog timeout"
+	VLLMStats     = "vllm stats"
+	VLLMDump      = "vllm dump"
+	VLLMFatal     = "vllm fatal error"
+	VLLMRequest   = "vllm request"
+	Megatron      = "megatron iteration"
+	MegatronRerun = "megatron rerun"
+	HuggingFace   = "huggingface metrics"
+	Training      = "training numbers"
+)
+
+// findKind tells the line by how its message begins, and reads its pairs.
+func (r *Record) findKind() {
+	m := r.Message
+	if m == "" || r.Kind != "" {
+		return
+	}
+	switch m[0] {
+	case 'D', 'P':
+		r.batch(m)
+	case 'E', 'A':
+		r.vllm(m)
+	case 'R':
+		r.received(m)
+	case '{':
+		r.object(m)
+	case 't', 'i', ' ':
+		r.megatron(m)
+	}
+	switch {
+	case r.Kind != "":
+	case strings.Contains(m, " watchdog timeout ("):
+		r.Kind = Watchdog
+	case strings.Contains(m, "loss") || strings.Contains(m, "Loss") || strings.Contains(m, "grad_norm") || strings.Contains(m, "lr"):
+		r.training(m)
+	}
+}
+
+// batch is a line of SGLang's scheduler, or one of those that begin likewise.
+func (r *Record) batch(m string) {
+	switch {
+	case strings.HasPrefix(m, "Decode batch"):
+		r.Kind, m = SGLangDecode, m[len("Decode batch"):]
+	case strings.HasPrefix(m, "Prefill batch"):
+		r.Kind, m = SGLangPrefill, m[len("Prefill batch"):]
+	case strings.HasPrefix(m, "Detected errors during sampling! NaN"):
+		r.Kind = SGLangNaN
+		return
+	case strings.HasPrefix(m, "Dumping input data"), strings.HasPrefix(m, "Dumping scheduler "):
+		r.Kind = VLLMDump
+		r.called(m)
+		return
+	default:
+		return
+	}
+	if inside, rest, found := strings.Cut(m, "]"); found && strings.HasPrefix(inside, " [") {
+		r.setStep(inside[2:])
+		m = rest
+	}
+	r.pairs(strings.TrimLeft(m, ", "), ", ", ": ")
+}
+
+func (r *Record) setStep(text string) {
+	if n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32); err == nil {
+		r.Step = int64(n) //nolint:gosec // of 32 bits
+	}
+}
+
+// pairs reads "key: value, key: value, ".
+func (r *Record) pairs(s, between, within string) {
+	for s != "" {
+		var one string
+		one, s, _ = strings.Cut(s, between)
+		if key, value, found := strings.Cut(one, within); found {
+			r.pair(strings.TrimSpace(key), strings.Trim(value, " ,"))
+		}
+	}
+}
+
+func (r *Record) pair(key, value string) {
+	if key == "" || value == "" {
+		return
+	}
+	p := Pair{Key: key, Value: value}
+	digits := strings.TrimSuffix(value, "%")
+	if c := digits; c != "" && (isDigit(c[0]) || strings.IndexByte("-+.nNiI", c[0]) >= 0) {
+		if f, err := strconv.ParseFloat(digits, 64); err == nil {
+			p.Number, p.Float, p.Digits = true, f, decimalsOf(digits)
+		}
+	}
+	r.Pairs = append(r.Pairs, p)
+}
+
+// decimalsOf counts the decimals of a number as it is written.
+func decimalsOf(text string) int16 {
+	mantissa, exponent := text, 0
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		mantissa = text[:at]
+		exponent, _ = strconv.Atoi(text[at+1:])
+	}
+	at := strings.IndexByte(mantissa, '.')
+	if at < 0 && exponent >= 0 {
+		return Unknown
+	}
+	decimals := -exponent
+	if at >= 0 {
+		decimals += len(mantissa) - at - 1
+	}
+	return int16(max(0, min(decimals, 1000)))
+}
+
+// vllm is a line of throughput, or of the engine's end.
+func (r *Record) vllm(m string) {
+	if strings.HasPrefix(m, "EngineCore encountered a fatal error") {
+		r.Kind = VLLMFatal
+		return
+	}
+	at := strings.Index(m, "Avg prompt throughput: ")
+	if at < 0 || at > len("Engine 0000: ") {
+		return
+	}
+	r.Kind = VLLMStats
+	for one := range strings.SplitSeq(m[at:], ", ") {
+		key, value, found := strings.Cut(one, ": ")
+		if !found {
+			continue
+		}
+		value, _, _ = strings.Cut(value, " ") // without its unit
+		r.pair(key, value)
+	}
+}
+
+// called reads the numbers of "Name(key=1, other=2)".
+func (r *Record) called(m string) {
+	_, inside, found := strings.Cut(m, ": ")
+	if !found || !strings.HasPrefix(m, "Dumping scheduler stats") {
+		return
+	}
+	if _, arguments, open := strings.Cut(inside, "("); open {
+		r.pairs(strings.TrimSuffix(arguments, ")"), ", ", "=")
+	}
+}
+
+// received is "Received request cmpl-1: prompt: 'x', params: …" of vLLM. Prompts are personal data.
+func (r *Record) received(m string) {
+	rest, found := strings.CutPrefix(m, "Received request ")
+	if !found {
+		return
+	}
+	name, rest, _ := strings.Cut(rest, ":")
+	if name == "" || strings.Contains(name, " ") {
+		return
+	}
+	r.Kind, r.Request = VLLMRequest, name
+	r.hide(rest, "prompt: ", ", params: ")
+}
+
+// hide leaves what is between out of the text.
+func (r *Record) hide(in, from, to string) {
+	at, end := strings.Index(in, from), strings.LastIndex(in, to)
+	if at < 0 {
+		return
+	}
+	if end < at {
+		end = len(in)
+	}
+	begin := max(0, strings.LastIndex(r.Text, in))
+	r.Text = r.Text[:begin+at] + from + "(left out)" + in[end:]
+}
+
+// object is a dictionary of Hugging Face's trainer, or a line of JSON of SGLang's log of requests.
+func (r *Record) object(m string) {
+	switch {
+	case strings.HasPrefix(m, "{'"):
+		r.dictionary(m)
+	case strings.HasPrefix(m, `{"timestamp": "`) && strings.Contains(m, `"rid": "`):
+		r.request(m)
+	}
+}
+
+func (r *Record) dictionary(m string) {
+	inside, found := strings.CutSuffix(m[1:], "}")
+	if !found || !(strings.Contains(m, "'loss'") || strings.Contains(m, "_loss'") || strings.Contains(m, "'grad_norm'") || strings.Contains(m, "'learning_rate'") || strings.Contains(m, "_runtime'")) {
+		return
+	}
+	r.Kind = HuggingFace
+	for one := range strings.SplitSeq(inside, ", ") {
+		if key, value, found := strings.Cut(one, ": "); found {
+			key, value = strings.Trim(key, "'\" "), strings.Trim(value, "'\" ")
+			r.pair(key, value)
+			if key == "step" {
+				r.setStep(value)
+			}
+		}
+	}
+}
+
+// request keeps which event it is, and of which request; the rest may hold the prompt, and `publish requests` reads it.
+func (r *Record) request(m string) {
+	event, rid := between(m, `"event": "`), between(m, `"rid": "`)
+	if event == "" {
+		return
+	}
+	r.Kind, r.Request = "sglang "+event, rid
+	r.Text = r.Text[:max(0, strings.Index(r.Text, m))] + event + " " + rid
+	r.pair("timestamp", between(m, `"timestamp": "`))
+}
+
+func between(s, from string) string {
+	_, rest, _ := strings.Cut(s, from)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}
+
+// megatron is a line of an iteration, or of the tracker of rejected results.
+func (r *Record) megatron(m string) {
+	m = strings.TrimLeft(m, " ")
+	if rest, found := strings.CutPrefix(m, "iteration "); found && strings.Contains(m, "|") {
+		of, rest, _ := strings.Cut(rest, "|")
+		r.Kind = Megatron
+		number, _, _ := strings.Cut(of, "/")
+		r.setStep(number)
+		r.pairs(rest, "|", ":")
+		return
+	}
+	if strings.HasPrefix(m, "ts=") && strings.Contains(m, " iteration=") && strings.Contains(m, " result=") {
+		r.rerun(m)
+	}
+}
+
+func (r *Record) rerun(m string) {
+	r.Kind = MegatronRerun
+	facts, message, _ := strings.Cut(m, " message='")
+	for fact := range strings.FieldsSeq(facts) {
+		key, value, found := strings.Cut(fact, "=")
+		switch {
+		case !found:
+		case key == "rank":
+			number(value, "", &r.Where.Rank)
+		case key == "node":
+			r.Host = value
+		case key == "iteration":
+			r.setStep(value)
+			r.pair(key, value)
+		default:
+			r.pair(key, value)
+		}
+	}
+	r.Pairs = append(r.Pairs, Pair{Key: "message", Value: strings.TrimSuffix(message, "'")})
+}
+
+// numbersOfTraining are a loss, a rate or a norm with their number, and the step.
+var numbersOfTraining = regexp.MustCompile( //nolint:gochecknoglobals // costly to make
+	`(?i)\b([a-z_/.]*(?:loss|lr|learning[ _]rate|grad[ _]norm|gradient[ _]norm|perplexity|accuracy))\s*[:=]\s*([-+]?(?:\d[\d_]*\.?\d*(?:e[-+]?\d+)?|nan|inf))\b`)
+
+var numberOfStep = regexp.MustCompile(`(?i)\b(?:global[ _])?(?:step|iter|iteration)\s*[:=#]?\s*\[?(\d{1,9})\b`) //nolint:gochecknoglobals // costly to make
+
+const mostTraining = 4096 // bytes of a line in which such numbers are looked for
+
+func (r *Record) training(m string) {
+	m = m[:min(len(m), mostTraining)]
+	if !strings.ContainsAny(m, ":=") {
+		return
+	}
+	for _, found := range numbersOfTraining.FindAllStringSubmatch(m, -1) {
+		r.pair(found[1], found[2])
+	}
+	if len(r.Pairs) == 0 {
+		return
+	}
+	r.Kind = Training
+	if step := numberOfStep.FindStringSubmatch(m); step != nil {
+		r.setStep(step[1])
+	}
+}

@@ -1,0 +1,94 @@
+package logline
+
+import (
+	"strings"
+
+	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+const mostText = 64 << 10 // bytes of a row
+
+// Rows makes rows of records. It is not safe for use by several goroutines.
+type Rows struct {
+	Out    *batch.Set
+	Stream string
+	Time   func(Line) (ns int64, basis string)
+	Fill   func(*schemas.LogRow) // what is known of all lines; may be nil
+
+	row    schemas.LogRow
+	metric schemas.MetricRow
+	fields map[string]string
+	step   uint32
+	pid    int64
+}
+
+// Add hands over the row of a record, and those of its numbers.
+func (w *Rows) Add(l Line) error {
+	row := &w.row
+	*row = schemas.LogRow{RunID: w.Out.ID.RunID, Rank: w.Out.ID.Rank, Epoch: w.Out.ID.Epoch, Batch: w.Out.Log.Number(), Stream: w.Stream}
+	row.EventTimeNs, row.TimeBasis = w.Time(l)
+	row.Seq = uint64(l.At) //nolint:gosec // never negative
+	row.Host, row.Role, row.Level, row.Logger, row.Kind, row.Request = valid(l.Host), valid(l.Role), l.Level, valid(l.Logger), valid(l.Kind), valid(l.Request)
+	row.Text, row.Exception = cut(l.Text), cut(l.Exception)
+	if l.PID != Unknown {
+		w.pid = l.PID
+		row.PID = &w.pid
+	}
+	if l.Step != Unknown {
+		w.step = uint32(l.Step) //nolint:gosec // of 32 bits
+	}
+	row.Fields = w.fieldsOf(l)
+	if w.Fill != nil {
+		w.Fill(row)
+	}
+	if err := batch.AddMeasured(w.Out, w.Out.Log, row, len(row.Text)+len(row.Exception)); err != nil {
+		return err
+	}
+	return w.numbers(l)
+}
+
+func (w *Rows) fieldsOf(l Line) map[string]string {
+	if len(l.Pairs) == 0 && l.Step == Unknown {
+		return nil
+	}
+	if w.fields == nil {
+		w.fields = map[string]string{}
+	}
+	clear(w.fields)
+	for i := range l.Pairs {
+		w.fields[valid(l.Pairs[i].Key)] = valid(l.Pairs[i].Value)
+	}
+	return w.fields
+}
+
+// numbers are a row each.
+func (w *Rows) numbers(l Line) error {
+	for i := range l.Pairs {
+		p := &l.Pairs[i]
+		if !p.Number {
+			continue
+		}
+		m := &w.metric
+		*m = schemas.MetricRow{
+			RunID: w.row.RunID, Rank: w.row.Rank, Epoch: w.row.Epoch, Batch: w.Out.Metric.Number(), EventTimeNs: w.row.EventTimeNs,
+			Seq: w.row.Seq, Name: valid(p.Key), Value: p.Float, Digits: p.Digits, Source: w.row.Kind, Request: w.row.Request,
+		}
+		if l.Step != Unknown {
+			m.Step = &w.step
+		}
+		if err := batch.AddMeasured(w.Out, w.Out.Metric, m, len(m.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+func cut(text string) string {
+	if len(text) > mostText {
+		text = strings.ToValidUTF8(text[:mostText], "") + "…"
+	}
+	return valid(text)
+}

@@ -1,0 +1,13 @@
+package sglangshapes_test
+
+import (
+	"testing"
+
+	"github.com/tensortap/tensortap/producers/producertest"
+	"github.com/tensortap/tensortap/producers/sglangshapes"
+)
+
+func TestShapeLogsKeepThePromisesOfProducers(t *testing.T) {
+	t.Parallel()
+	producertest.ExerciseLines(t, sglangshapes.Tool(), "testdata/sglang_shapes_old.jsonl")
+}
