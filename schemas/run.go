@@ -9,6 +9,7 @@ const (
 	SourceKernelCalls  = "kernel-calls"
 	SourceTensorFiles  = "tensors"
 	SourceLogs         = "logs"
+	SourceScalars      = "scalars"
 )
 
 // Run is one training job or one life of an inference engine.

@@ -21,7 +21,7 @@ func newPublish(a *app) *cobra.Command {
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a))
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a), newPublishScalars(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -126,6 +126,18 @@ A log that has grown can be published again. ` + againAndAgain,
 	})
 	cmd.Flags().StringVar(&zone, "timezone", "", "zone of times that name none, as UTC or Europe/Berlin; by default this host's")
 	return cmd
+}
+
+func newPublishScalars(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishScalars, &cobra.Command{
+		Use:   "scalars FILE|DIR",
+		Short: "Store scalars of TensorBoard or Transformer Engine",
+		Long: `Store the numbers in TensorBoard's event files (events.out.tfevents.…) and in Transformer
+Engine's logs of statistics (nvdlfw_inspect_….log), beside the run, which may be recorded
+otherwise. Transformer Engine rounds to four decimals; each row says so. ` + againAndAgain,
+		Example: `  tensortap publish scalars runs/exp7 --run bad
+  tensortap publish scalars nvdlfw_inspect_statistics_logs/ --run bad`,
+	})
 }
 
 // publisher stores the files of a tool.

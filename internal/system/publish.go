@@ -14,6 +14,7 @@ import (
 	"github.com/tensortap/tensortap/producers/kernelcalls"
 	"github.com/tensortap/tensortap/producers/logfiles"
 	"github.com/tensortap/tensortap/producers/msprobe"
+	"github.com/tensortap/tensortap/producers/scalars"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/producers/sglangshapes"
 	"github.com/tensortap/tensortap/producers/tensorfiles"
@@ -86,6 +87,11 @@ func (c *Client) PublishKernelCalls(ctx context.Context, r PublishRequest, progr
 // PublishTensorFiles does so with tensors that programs have saved by themselves.
 func (c *Client) PublishTensorFiles(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	return c.publish(ctx, tensorfiles.Tool().Find, r, progress)
+}
+
+// PublishScalars does so with files of scalars, of TensorBoard and Transformer Engine.
+func (c *Client) PublishScalars(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, scalars.Tool().Find, r, progress)
 }
 
 // PublishLogs does so with log files. Times without a zone are of the zone; nil is the host's.
