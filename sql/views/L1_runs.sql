@@ -107,6 +107,7 @@ SELECT
     if(step_count > 0, toNullable(last_step), NULL) AS last_step,
     greatest(first_event_time_ns, last_step_time_ns, last_tensor_time_ns, last_heartbeat_time_ns) AS last_event_time_ns,
     multiIf(
+        step_count = 0 AND source = 'logs', 'ended',
         step_count > 0 AND event_time_source = 'file', if(all_complete = 1 AND most_dropped = 0, 'ended', 'incomplete'),
         died_rank_count > 0, 'died',
         heard_rank_count > 0 AND running_rank_count = 0, 'ended',

@@ -5,6 +5,7 @@
 -- Rows are held against what was promised epoch by epoch, as one epoch's surplus does not make up for another's loss.
 -- What was not observed is told beside it: it makes nothing incomplete, but for what was dropped or lost to
 -- errors of the observer's own hooks.
+-- What stands beside a run, as its logs, makes nobody a rank; 4294967295 is none.
 -- An epoch all of whose steps were replaced counts for nothing.
 WITH
     -- As in tap.runs, which knows more and costs more.
@@ -26,6 +27,12 @@ WITH
             max(batch) + 1 - uniqExact(batch) AS missing_batch_count,
             sum(row_count) AS row_count
         FROM tap.batch_counts
+        WHERE kind NOT IN ('log', 'metric', 'collective', 'allocation', 'request_event') OR (run_id, rank) IN (
+            SELECT
+                run_id,
+                rank
+            FROM tap.ranks
+        )
         GROUP BY
             kind,
             run_id,
@@ -148,7 +155,7 @@ WITH
             count() AS dead_letter_count,
             0 AS last_event_time_ns
         FROM tap.dead_letters
-        WHERE match(subject, '^tap\\.[a-z0-9_]+\\.[0-9a-f]{16}\\.[0-9]+$')
+        WHERE match(subject, '^tap\\.[a-z0-9_]+\\.[0-9a-f]{16}\\.[0-9]+$') AND NOT endsWith(subject, '.4294967295')
         GROUP BY
             run_id,
             rank

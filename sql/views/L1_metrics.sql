@@ -1,0 +1,43 @@
+-- Question: which numbers did programs report of themselves?
+-- Grain: one row per run, rank, source, name, line or record
+-- Reads: tap_store.metric, tap_store.run
+-- Empty when: no log and no file of scalars was published
+-- A file that grew is published again: its numbers are known by their place in it, seq.
+SELECT
+    m.run_id AS run_id,
+    if(r.name = '', leftPad(lower(hex(m.run_id)), 16, '0'), r.name) AS run,
+    m.rank AS rank,
+    m.step AS step,
+    m.event_time_ns AS event_time_ns,
+    m.seq AS seq,
+    m.name AS name,
+    m.value AS value,
+    m.digits AS digits,
+    m.source AS source,
+    m.request AS request,
+    m.epoch AS epoch
+FROM (
+    SELECT
+        run_id,
+        rank,
+        step,
+        event_time_ns,
+        seq,
+        name,
+        value,
+        digits,
+        source,
+        request,
+        epoch
+    FROM tap_store.metric
+    ORDER BY epoch
+    LIMIT 1 BY
+        run_id,
+        rank,
+        source,
+        name,
+        seq,
+        event_time_ns,
+        toString(value)
+) AS m
+LEFT ANY JOIN tap_store.run AS r ON r.run_id = m.run_id
