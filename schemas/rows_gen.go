@@ -1987,7 +1987,7 @@ func (r *BaselineRow) load(c []arrow.Array, i int) {
 	r.Strict = loadUint8(c[10], i)
 }
 
-// CollectiveRow is a row of collective. One row per call of a collective by a rank, or of a send or receive: with what it came, and how far it got.
+// CollectiveRow is a row of collective. One row per state of a call of a collective by a rank, or of a send or receive: with what it came, and how far it got. Of a call seen at its begin and at its end there are two rows.
 type CollectiveRow struct {
 	RunID           uint64  `parquet:"run_id"`                     // Run, as the hash of its name.
 	Rank            uint32  `parquet:"rank"`                       // Global rank of the process within the run.
@@ -1996,12 +1996,12 @@ type CollectiveRow struct {
 	EventTimeNs     int64   `parquet:"event_time_ns"`              // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step            *uint32 `parquet:"step,optional"`              // Step of the rank; null when the source does not say.
 	Seq             uint64  `parquet:"seq"`                        // Order of the rows within the epoch.
-	ProcessGroup    string  `parquet:"process_group"`              // Process group, the same on all its ranks: its description, or else its ranks.
+	ProcessGroup    string  `parquet:"process_group"`              // Process group, the same on all its ranks: its description and its ranks.
 	GroupRanks      []int64 `parquet:"group_ranks,list"`           // Global ranks of the group, in order; empty when not known.
 	GroupSeq        uint64  `parquet:"group_seq"`                  // Number of the call within the group, which joins its ranks.
 	PointToPoint    uint8   `parquet:"point_to_point"`             // 1 for a send or receive, which has a number of its own.
 	Name            string  `parquet:"name"`                       // all_reduce, all_gather, send and so on.
-	State           string  `parquet:"state"`                      // scheduled, started or completed, as far as was seen.
+	State           string  `parquet:"state"`                      // called (the rank is inside the call), scheduled (a device is to do it), started or completed, as far as was seen.
 	Inputs          string  `parquet:"inputs"`                     // Dtypes and shapes of what the rank gave, as text; empty when not known.
 	Outputs         string  `parquet:"outputs"`                    // Dtypes and shapes of what it gets.
 	StartedTimeNs   *int64  `parquet:"started_time_ns,optional"`   // When it was seen to have started; the event's time is that of the call. Null when it was not seen.

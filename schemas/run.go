@@ -10,6 +10,12 @@ const (
 	SourceTensorFiles  = "tensors"
 	SourceLogs         = "logs"
 	SourceScalars      = "scalars"
+	SourceMsprobe        = "msprobe"
+	SourceCollector      = "collector"
+	SourceFlightRecorder = "flight-recorder"
+	SourceSGLangDumper   = "sglang-dumper"
+	SourceSGLangShapes   = "sglang-shapes"
+	SourceKernelCalls    = "kernel-calls"
 )
 
 // Run is one training job or one life of an inference engine.

@@ -21,7 +21,7 @@ func newPublish(a *app) *cobra.Command {
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a), newPublishScalars(a))
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a), newPublishScalars(a), newPublishFlightRecorder(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -137,6 +137,17 @@ Engine's logs of statistics (nvdlfw_inspect_….log), beside the run, which may 
 otherwise. Transformer Engine rounds to four decimals; each row says so. ` + againAndAgain,
 		Example: `  tensortap publish scalars runs/exp7 --run bad
   tensortap publish scalars nvdlfw_inspect_statistics_logs/ --run bad`,
+}
+
+func newPublishFlightRecorder(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishFlightRecorder, &cobra.Command{
+		Use:   "flight-recorder FILE|DIR",
+		Short: "Store the collectives in files of PyTorch's Flight Recorder",
+		Long: `Store the last collectives of each rank from the files that PyTorch's Flight Recorder writes
+for NCCL, HCCL and gloo, as pickles (nccl_trace_rank_0) or as JSON: one file, or a folder with
+one of each rank. No code in these files is run. ` + againAndAgain,
+		Example: `  tensortap publish flight-recorder /tmp/traces --run stuck
+  tensortap report hang --run stuck`,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers"
+	"github.com/tensortap/tensortap/producers/flightrecorder"
 	"github.com/tensortap/tensortap/producers/kernelcalls"
 	"github.com/tensortap/tensortap/producers/logfiles"
 	"github.com/tensortap/tensortap/producers/msprobe"
@@ -97,6 +98,11 @@ func (c *Client) PublishScalars(ctx context.Context, r PublishRequest, progress 
 // PublishLogs does so with log files. Times without a zone are of the zone; nil is the host's.
 func (c *Client) PublishLogs(ctx context.Context, zone *time.Location, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	return c.publish(ctx, logfiles.Tool(zone).Find, r, progress)
+}
+
+// PublishFlightRecorder does so with files of PyTorch's Flight Recorder.
+func (c *Client) PublishFlightRecorder(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, flightrecorder.Tool().Find, r, progress)
 }
 
 func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {

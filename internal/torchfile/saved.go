@@ -56,7 +56,7 @@ func Read(file io.ReaderAt, size int64) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&opening{from: p}).open(p.value, 0)
+	return (&opening{from: p, mostParts: maxParts}).open(p.value, 0)
 }
 
 // wrapped is the tensor that the dumper of SGLang saved in a dict, with its facts about it.
@@ -76,8 +76,9 @@ func wrapped(value any) any {
 // opening gives the values of a pickle to the outside, and tensors their elements. A pickle of few bytes may hold a part
 // many times, or itself: hence the limits.
 type opening struct {
-	from  *pickled
-	parts int
+	from      *pickled // nil where there are no tensors
+	parts     int
+	mostParts int
 }
 
 func (o *opening) open(value any, depth int) (any, error) {
@@ -90,7 +91,9 @@ func (o *opening) open(value any, depth int) (any, error) {
 	case long:
 		return Number(fmt.Sprintf("%x", string(v))), nil
 	case *described:
-		return o.from.place(v)
+		if o.from != nil {
+			return o.from.place(v)
+		}
 	case tuple:
 		return o.list(v, depth)
 	case *list:
@@ -107,8 +110,8 @@ func (o *opening) open(value any, depth int) (any, error) {
 
 // count refuses more parts than fit, before they take memory.
 func (o *opening) count(parts, depth int) error {
-	if depth > maxDepth || parts > maxParts-o.parts {
-		return fmt.Errorf("it holds more than %d values, or more than %d inside each other", maxParts, maxDepth)
+	if depth > maxDepth || parts > o.mostParts-o.parts {
+		return fmt.Errorf("it holds more than %d values, or more than %d inside each other", o.mostParts, maxDepth)
 	}
 	o.parts++
 	return nil

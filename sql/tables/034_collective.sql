@@ -1,4 +1,4 @@
--- Question: One row per call of a collective by a rank, or of a send or receive: with what it came, and how far it got.
+-- Question: One row per state of a call of a collective by a rank, or of a send or receive: with what it came, and how far it got. Of a call seen at its begin and at its end there are two rows.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -12,12 +12,12 @@ CREATE TABLE IF NOT EXISTS tap_store.collective
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `step` Nullable(UInt32) COMMENT 'Step of the rank; null when the source does not say.' CODEC(ZSTD(1)),
     `seq` UInt64 COMMENT 'Order of the rows within the epoch.' CODEC(Delta, ZSTD(1)),
-    `process_group` String COMMENT 'Process group, the same on all its ranks: its description, or else its ranks.' CODEC(ZSTD(1)),
+    `process_group` String COMMENT 'Process group, the same on all its ranks: its description and its ranks.' CODEC(ZSTD(1)),
     `group_ranks` Array(Int64) COMMENT 'Global ranks of the group, in order; empty when not known.' CODEC(ZSTD(1)),
     `group_seq` UInt64 COMMENT 'Number of the call within the group, which joins its ranks.' CODEC(Delta, ZSTD(1)),
     `point_to_point` UInt8 COMMENT '1 for a send or receive, which has a number of its own.' CODEC(ZSTD(1)),
     `name` String COMMENT 'all_reduce, all_gather, send and so on.' CODEC(ZSTD(1)),
-    `state` String COMMENT 'scheduled, started or completed, as far as was seen.' CODEC(ZSTD(1)),
+    `state` String COMMENT 'called (the rank is inside the call), scheduled (a device is to do it), started or completed, as far as was seen.' CODEC(ZSTD(1)),
     `inputs` String COMMENT 'Dtypes and shapes of what the rank gave, as text; empty when not known.' CODEC(ZSTD(1)),
     `outputs` String COMMENT 'Dtypes and shapes of what it gets.' CODEC(ZSTD(1)),
     `started_time_ns` Nullable(Int64) COMMENT 'When it was seen to have started; the event''s time is that of the call. Null when it was not seen.' CODEC(ZSTD(1)),

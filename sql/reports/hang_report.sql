@@ -1,0 +1,141 @@
+-- Question: which collective waits for a rank, for which, since when, and which was called in another way by some rank?
+-- Grain: one row per process_group, point_to_point, group_seq that is not complete for longer than asked, or that ranks called with different things; what began first comes first
+-- Reads: tap.collectives, tap.heartbeats, tap.stacks
+-- Empty when: no call waits for so long and all ranks called the same, or no collectives of the run were recorded
+-- Shown: process_group, group_seq, name, problem, missing_ranks, waiting_ranks, different, waited_seconds, missing_are, user_frame
+-- Parameter run: name of the run.
+-- Parameter waiting_seconds = 10: of a live run, calls that wait for so long.
+-- Parameter now_ns = -1: what to take for now, as UTC nanoseconds; -1 for the clock of the database.
+-- Parameter silent_seconds = 10: a rank that gave no sign of life for so long is silent.
+-- Parameter limit = 100: at most so many rows.
+-- Of each rank's calls the last ones may be all that is kept: only numbers that all ranks still have are compared.
+-- A source of files gives no signs of life: whatever is not complete in it is shown.
+WITH
+    heard AS (
+        SELECT
+            rank,
+            state,
+            event_time_ns,
+            step
+        FROM tap.heartbeats
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ),
+    (SELECT (count(), countIf(state = 'running'), max(event_time_ns)) FROM heard) AS life,
+    multiIf({now_ns:Int64} != -1, {now_ns:Int64}, life.2 > 0, toUnixTimestamp64Nano(now64(9)), life.3) AS now,
+    calls AS (
+        SELECT
+            rank,
+            process_group,
+            point_to_point,
+            group_seq,
+            group_ranks,
+            name,
+            inputs,
+            state,
+            called_time_ns,
+            stack_id,
+            if(
+                name IN ('all_reduce', 'all_reduce_coalesced', 'allreduce_coalesced', 'broadcast', 'reduce', 'all_gather_into_tensor', '_all_gather_base',
+                    'reduce_scatter_tensor', '_reduce_scatter_base'),
+                concat(name, ' ', inputs), name) AS signature
+        FROM tap.collectives
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ),
+    spans AS (
+        SELECT
+            process_group,
+            rank,
+            min(group_seq) AS first_seq,
+            max(group_seq) AS last_seq,
+            argMax(name, group_seq) AS last_name,
+            argMax(group_ranks, length(group_ranks)) AS known_ranks
+        FROM calls
+        WHERE point_to_point = 0
+        GROUP BY
+            process_group,
+            rank
+    ),
+    members AS (
+        SELECT
+            process_group,
+            max(first_seq) AS compared_from,
+            argMax(known_ranks, length(known_ranks)) AS told_ranks,
+            arraySort(if(empty(told_ranks), groupArray(toInt64(rank)), told_ranks)) AS group_members,
+            mapFromArrays(groupArray(toInt64(rank)), groupArray(concat('last call ', toString(last_seq), ' ', last_name))) AS last_calls
+        FROM spans
+        GROUP BY process_group
+    ),
+    mapFromArrays(
+        (SELECT groupArray(toInt64(rank)) FROM heard),
+        (SELECT groupArray(concat(
+            multiIf(state != 'running', state, now - event_time_ns > {silent_seconds:Int64} * 1000000000, 'silent', 'running'),
+            ' in step ', toString(step))) FROM heard)) AS lives,
+    together AS (
+        SELECT
+            process_group,
+            point_to_point,
+            if(point_to_point = 1, rank, 0) AS sender,
+            group_seq,
+            argMin(name, (called_time_ns, rank)) AS first_name,
+            arraySort(groupArray(toInt64(rank))) AS arrived,
+            arraySort(groupArrayIf(toInt64(rank), state != 'completed')) AS unfinished,
+            countIf(state IN ('called', 'started') OR (life.1 = 0 AND state != 'completed')) AS stuck_count,
+            min(called_time_ns) AS since,
+            minIf(called_time_ns, state != 'completed') AS unfinished_since,
+            maxMap(map(signature, toInt64(1))) AS signatures,
+            topK(1)(signature)[1] AS usual,
+            arraySort(groupArray((toInt64(rank), signature))) AS by_rank,
+            argMinIf(stack_id, (called_time_ns, rank), state != 'completed') AS stack
+        FROM calls
+        GROUP BY
+            process_group,
+            point_to_point,
+            sender,
+            group_seq
+    ),
+    judged AS (
+        SELECT
+            t.process_group AS process_group,
+            t.point_to_point AS point_to_point,
+            t.group_seq AS group_seq,
+            t.first_name AS name,
+            t.arrived AS arrived,
+            t.unfinished AS unfinished,
+            t.since AS since,
+            t.stack AS stack,
+            if(t.point_to_point = 1, [], arrayFilter(member -> NOT has(t.arrived, member), m.group_members)) AS missing,
+            t.point_to_point = 0 AND length(mapKeys(t.signatures)) > 1 AS differs,
+            arrayFilter(pair -> differs AND (length(t.by_rank) = 2 OR pair.2 != t.usual), t.by_rank) AS others,
+            m.last_calls AS last_calls,
+            (life.1 = 0 OR now - t.unfinished_since >= {waiting_seconds:Int64} * 1000000000)
+                AND if(empty(missing), t.stuck_count, length(t.unfinished)) > 0 AS waits
+        FROM together AS t
+        LEFT JOIN members AS m ON m.process_group = t.process_group
+        WHERE t.point_to_point = 1 OR t.group_seq >= m.compared_from
+    )
+SELECT
+    j.process_group AS process_group,
+    j.group_seq AS group_seq,
+    j.name AS name,
+    multiIf(differs, 'other call', empty(missing), 'not complete', 'not arrived') AS problem,
+    arrayStringConcat(arraySlice(missing, 1, 32), ' ') AS missing_ranks,
+    arrayStringConcat(arraySlice(unfinished, 1, 32), ' ') AS waiting_ranks,
+    arrayStringConcat(arrayMap(pair -> concat('rank ', toString(pair.1), ': ', pair.2), arraySlice(others, 1, 8)), '; ') AS different,
+    if(life.1 = 0 OR empty(unfinished), NULL, (now - since) / 1000000000) AS waited_seconds,
+    arrayStringConcat(arrayMap(
+        member -> concat('rank ', toString(member), ': ', arrayStringConcat(arrayFilter(words -> words != '', [
+            lives[member],
+            multiIf(last_calls[member] != '', last_calls[member], lives[member] != '', 'no call in this group', 'never heard of')]), ', ')),
+        arraySlice(missing, 1, 8)), '; ') AS missing_are,
+    s.user_frame AS user_frame,
+    length(missing) AS missing_count,
+    length(arrived) AS arrived_count,
+    since AS since_time_ns
+FROM judged AS j
+LEFT ANY JOIN tap.stacks AS s ON s.stack_id = j.stack
+WHERE waits OR differs
+ORDER BY
+    since,
+    process_group,
+    group_seq
+LIMIT {limit:Int64}
