@@ -16,6 +16,12 @@ const (
 	SourceSGLangDumper   = "sglang-dumper"
 	SourceSGLangShapes   = "sglang-shapes"
 	SourceKernelCalls    = "kernel-calls"
+	SourceMsprobe        = "msprobe"
+	SourceCollector      = "collector"
+	SourceSGLangDumper   = "sglang-dumper"
+	SourceSGLangShapes   = "sglang-shapes"
+	SourceKernelCalls    = "kernel-calls"
+	SourceMemorySnapshot = "memory-snapshot"
 )
 
 // Run is one training job or one life of an inference engine.

@@ -21,7 +21,7 @@ func newPublish(a *app) *cobra.Command {
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a), newPublishScalars(a), newPublishFlightRecorder(a))
+	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a), newPublishScalars(a), newPublishFlightRecorder(a), newPublishMemorySnapshots(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -148,6 +148,18 @@ for NCCL, HCCL and gloo, as pickles (nccl_trace_rank_0) or as JSON: one file, or
 one of each rank. No code in these files is run. ` + againAndAgain,
 		Example: `  tensortap publish flight-recorder /tmp/traces --run stuck
   tensortap report hang --run stuck`,
+}
+
+func newPublishMemorySnapshots(a *app) *cobra.Command {
+	return newPublishFiles(a, (*system.Client).PublishMemorySnapshots, &cobra.Command{
+		Use:   "memory-snapshot FILE|DIR",
+		Short: "Store snapshots of PyTorch's CUDA allocator",
+		Long: `Store what each call stack holds, at the end and at the peak, and the course of memory, of
+a snapshot of PyTorch's allocator (torch.cuda.memory._dump_snapshot), or of all in a folder.
+Rank and step are taken from names as rank3_step10.pickle; without steps, snapshots of a
+rank are numbered in their order. No code in these files is run. ` + againAndAgain,
+		Example: `  tensortap publish memory-snapshot snapshots/ --run leaks
+  tensortap report memory-growth --run leaks`,
 	})
 }
 

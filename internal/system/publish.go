@@ -14,6 +14,7 @@ import (
 	"github.com/tensortap/tensortap/producers/flightrecorder"
 	"github.com/tensortap/tensortap/producers/kernelcalls"
 	"github.com/tensortap/tensortap/producers/logfiles"
+	"github.com/tensortap/tensortap/producers/memorysnapshot"
 	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/producers/scalars"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
@@ -103,6 +104,11 @@ func (c *Client) PublishLogs(ctx context.Context, zone *time.Location, r Publish
 // PublishFlightRecorder does so with files of PyTorch's Flight Recorder.
 func (c *Client) PublishFlightRecorder(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	return c.publish(ctx, flightrecorder.Tool().Find, r, progress)
+}
+
+// PublishMemorySnapshots does so with snapshots of PyTorch's CUDA allocator.
+func (c *Client) PublishMemorySnapshots(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+	return c.publish(ctx, memorysnapshot.Tool().Find, r, progress)
 }
 
 func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
