@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"io"
 	"math"
 	"strconv"
@@ -126,6 +127,15 @@ func (t Table) Get(row int, column string) Value {
 // longest is the greatest length of a text for people: one long name must not fill the screen, or every line of a
 // table.
 const longest = 300
+
+// List are the texts of a list; none where the value is none.
+func (v Value) List() []string {
+	var texts []string
+	if err := json.Unmarshal([]byte(v.JSON), &texts); err != nil {
+		return nil
+	}
+	return texts
+}
 
 // Text is the value for reading: six digits of a fraction, seconds of a time, - for null, the beginning of a long text.
 func (v Value) Text() string {

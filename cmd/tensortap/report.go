@@ -196,6 +196,9 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, param
 		if r.Name == "shape_diff" && style.Format == report.Text {
 			return a.shapeDiff(ctx, client, parameters, style)
 		}
+		if r.Name == "crash" && style.Format == report.Text && !style.Vertical && !cmd.Flags().Changed("columns") {
+			return a.crash(ctx, client, parameters, style)
+		}
 		return client.Write(ctx, a.stdout, style, r.Query, parameters)
 	})
 }
@@ -263,6 +266,17 @@ func (a *app) shapeDiff(ctx context.Context, client *system.Client, parameters m
 		_, err = fmt.Fprintln(a.stdout, report.SameShapes(parameters["problem"], parameters["bench"], summary))
 	}
 	return err
+}
+
+// crash writes a page for people: one row would not fit a line.
+func (a *app) crash(ctx context.Context, client *system.Client, parameters map[string]string, style report.Style) error {
+	table, err := client.Report(ctx, "crash", parameters)
+	if err != nil {
+		return err
+	}
+	style.Program = a.program()
+	said := report.Crash{Run: parameters["run"], Ranks: table}
+	return said.Write(a.stdout, style)
 }
 
 // runParameters are the parameters that name a run.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/symptoms"
 	"github.com/tensortap/tensortap/internal/launch"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -143,7 +144,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 			if err != nil {
 				return err
 			}
-			return a.tellRecorded(ctx, client, l)
+			return a.tellRecorded(ctx, client, l, status)
 		})
 	}
 	// Signals are the program's. Its published events are stored, whatever the signals did to it.
@@ -165,7 +166,7 @@ func refuseRecorded(ctx context.Context, client *system.Client, l launching) err
 }
 
 // tellRecorded waits until all is published, and prints the counts.
-func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching) error {
+func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching, status int) error {
 	// The program is over: a signal now means that the user has waited enough.
 	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -180,7 +181,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
 		return nil
 	}
-	a.tellFailures(ctx, client, l.run)
+	a.tellSymptoms(patient, client, symptoms.Run{Name: l.run, Failed: status != 0})
 	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d%s", report.Printable(l.run), ranks, l.next(a.program())))
 	a.tellVerdict(patient, client, &l.against)
 	return nil
@@ -195,37 +196,6 @@ func (l launching) next(program string) string {
 		return "; next: " + program + " report shapes --run " + report.Argument(l.run)
 	}
 	return "; next: " + program + " compare " + report.Argument(l.run) + " BENCH"
-}
-
-// tellFailures says which ranks raised, where a database is at hand.
-func (a *app) tellFailures(ctx context.Context, client *system.Client, run string) {
-	if client.Endpoint.Reader == "" {
-		return
-	}
-	failures, err := failuresOf(ctx, client, run)
-	if err != nil {
-		a.tellLaunch("which ranks raised is not known: " + printable(err))
-		return
-	}
-	lines := report.FailureLines(failures)
-	for _, line := range lines {
-		a.tellLaunch("raised: " + line)
-	}
-	if len(lines) > 0 {
-		a.tellLaunch(fmt.Sprintf("more of that: %s report failures --run %s", a.program(), report.Argument(run)))
-	}
-}
-
-func failuresOf(ctx context.Context, client *system.Client, run string) (report.Table, error) {
-	if err := client.WaitCurrent(ctx); err != nil {
-		return report.Table{}, err
-	}
-	reader, err := system.OpenReader(ctx, client.Endpoint)
-	if err != nil {
-		return report.Table{}, err
-	}
-	defer reader.Close() //nolint:errcheck // only read
-	return reader.Failures(ctx, run)
 }
 
 // scriptName is the script among a command's words, or else the program.

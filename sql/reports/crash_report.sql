@@ -1,0 +1,320 @@
+-- Question: which rank of a run died first, how, in which op, with which inputs and requests, and what were the others doing?
+-- Grain: one row per rank that was published, gave a sign of life or is expected by the world size, in the order in which they went
+-- Reads: tap.ranks, tap.heartbeats, tap.steps, tap.failures, tap.stacks, tap.ops, tap.runs, tap.programs, tap.sites, tap.layouts, tap.requests, tap.memories, tap_store.tensor, tap_store.log
+-- Empty when: the run is not known
+-- Shown: rank, how, after_seconds, step, op, module, op_seconds, type, message, requests, host_resident_bytes
+-- Parameter run: name of the run.
+-- Parameter lines = 5: how many of each rank's last log lines.
+-- Parameter silent_seconds = 10: a rank that gave no sign of life for so long is silent.
+-- Parameter now_ns = -1: what to take for now, as UTC nanoseconds; -1 for the clock of the database.
+-- How: raised in its last step; died without a word, by a signal where a log names that; waiting, if that was in a
+-- collective or by SIGTERM, as launchers end those that are left; peer gone, if it raised in a collective, or says so.
+-- The last two follow from another's death and come after it. What died without a word was doing its last op at the time.
+WITH
+    if({now_ns:Int64} = -1, toUnixTimestamp64Nano(now64(9)), {now_ns:Int64}) AS now,
+    everyone AS (
+        SELECT rank
+        FROM tap.ranks
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+        UNION DISTINCT
+        SELECT rank
+        FROM tap.heartbeats
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+        UNION DISTINCT
+        SELECT toUInt32(arrayJoin(range(ifNull(world_size, 0)))) AS rank
+        FROM tap.runs
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ),
+    process AS (
+        SELECT
+            rank,
+            epoch,
+            host,
+            pid,
+            device,
+            1 AS found
+        FROM tap.ranks
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ),
+    heard AS (
+        SELECT
+            rank,
+            epoch,
+            event_time_ns,
+            state,
+            step,
+            op_id,
+            since_time_ns,
+            1 AS found
+        FROM tap.heartbeats
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ),
+    ended_steps AS (
+        SELECT
+            rank,
+            max(step) AS last_step,
+            max(event_time_ns) AS last_time_ns,
+            min(complete) AS all_complete,
+            1 AS found
+        FROM tap.steps
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+        GROUP BY rank
+    ),
+    failed AS (
+        SELECT
+            rank,
+            epoch,
+            step,
+            seq,
+            op_id,
+            module_path,
+            type,
+            message,
+            inputs,
+            stack_id,
+            event_time_ns,
+            1 AS found
+        FROM tap.failures
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+        ORDER BY
+            rank,
+            epoch,
+            event_time_ns DESC,
+            seq DESC
+        LIMIT 1 BY
+            rank,
+            epoch
+    ),
+    -- What launchers say of processes that they have waited for.
+    signals AS (
+        SELECT
+            toInt64OrZero(extract(text, 'pid: (\d+)\)')) AS pid,
+            any(toInt64OrZero(extract(text, 'exitcode *: -(\d+)'))) AS number
+        FROM tap_store.log
+        WHERE run_id = xxh3(concat({run:String}, char(31))) AND match(text, 'exitcode *: -\d+.*\(?pid: \d+\)')
+        GROUP BY pid
+    ),
+    met AS (
+        SELECT
+            everyone.rank AS rank,
+            process.host AS host,
+            process.pid AS pid,
+            process.device AS device,
+            heard.epoch AS epoch,
+            heard.state AS state,
+            heard.found AS heard_of,
+            signals.number AS signal_number,
+            failed.found = 1 AND (heard.found = 0 OR failed.step >= heard.step) AND failed.type != 'process died' AS raised,
+            multiIf(raised, failed.step, heard.found = 1, toNullable(heard.step), ended_steps.found = 1, toNullable(ended_steps.last_step), NULL) AS last_step,
+            if(raised AND failed.op_id != 0, failed.op_id, heard.op_id) AS last_op_id,
+            multiIf(
+                raised, failed.event_time_ns,
+                heard.found = 1, toNullable(greatest(heard.event_time_ns, ifNull(heard.since_time_ns, 0))),
+                ended_steps.found = 1, toNullable(ended_steps.last_time_ns),
+                NULL) AS last_time_ns,
+            if(isNull(heard.since_time_ns), NULL, greatest(last_time_ns - heard.since_time_ns, 0)) / 1000000000 AS op_seconds,
+            failed.found = 1 AND (raised OR failed.type = 'process died') AS told,
+            failed.module_path AS module_path,
+            failed.type AS type,
+            failed.message AS message,
+            failed.inputs AS inputs,
+            failed.stack_id AS stack_id,
+            multiIf(
+                heard.found = 1 AND heard.state = 'running' AND now - heard.event_time_ns > {silent_seconds:Int64} * 1000000000, 'silent',
+                heard.found = 1, heard.state,
+                ended_steps.found = 1, if(ended_steps.all_complete = 1, 'ended', 'cut short'),
+                process.found = 1, 'no step yet',
+                'never heard of') AS last_state
+        FROM everyone
+        LEFT ANY JOIN process ON process.rank = everyone.rank
+        LEFT ANY JOIN heard ON heard.rank = everyone.rank
+        LEFT ANY JOIN ended_steps ON ended_steps.rank = everyone.rank
+        LEFT ANY JOIN failed ON failed.rank = everyone.rank AND failed.epoch = if(heard.found = 1, heard.epoch, process.epoch)
+        LEFT ANY JOIN signals ON signals.pid = process.pid
+    ),
+    ends AS (
+        SELECT
+            met.rank AS rank,
+            met.host AS host,
+            met.pid AS pid,
+            met.device AS device,
+            met.signal_number AS signal_number,
+            met.last_step AS last_step,
+            met.last_op_id AS last_op_id,
+            met.last_time_ns AS last_time_ns,
+            met.op_seconds AS op_seconds,
+            met.told AS told,
+            met.module_path AS failed_module,
+            met.type AS type,
+            met.message AS message,
+            met.inputs AS inputs,
+            met.stack_id AS stack_id,
+            multiIf(
+                op.name = '' AND met.last_op_id != 0, leftPad(lower(hex(met.last_op_id)), 16, '0'),
+                op.name) AS op_name,
+            op.module_path AS op_module,
+            multiIf(
+                met.raised AND met.last_state != 'running' AND (op.level = 'collective' OR match(met.message, 'Connection (closed|reset) by peer|[Rr]emote (peer|process|worker)|NCCL communicator was aborted|Broken pipe')), 'peer gone',
+                met.raised AND met.last_state IN ('died', 'ended', 'cut short'), 'raised',
+                met.last_state = 'died' AND (op.level = 'collective' AND signal_number = 0 OR signal_number = 15), 'waiting',
+                met.last_state) AS how,
+            indexOf(['died', 'waiting', 'silent', 'cut short', 'peer gone', 'never heard of', 'no step yet', 'running', 'ended'], if(how = 'raised', 'died', how)) AS fall
+        FROM met
+        LEFT ANY JOIN tap.ops AS op ON op.op_id = met.last_op_id
+    ),
+    given AS (
+        SELECT
+            taken.rank AS rank,
+            taken.step AS step,
+            site.op_id AS op_id,
+            arrayStringConcat(arrayMap(item -> item.2, arraySort(groupArray((toInt64(taken.seq), concat(
+                site.role, if(site.path = '', '', '.'), site.path, ': ',
+                if(layout.kind IN ('tensor', ''), concat(replaceOne(layout.dtype, 'torch.', ''), replaceAll(toString(layout.shape), ',', ', ')), layout.literal)))))), '\n') AS inputs
+        FROM tap_store.tensor AS taken
+        INNER JOIN
+        (
+            SELECT
+                site_id,
+                op_id,
+                role,
+                path
+            FROM tap.sites
+            WHERE role IN ('input', 'kwarg') AND op_id IN (
+                SELECT last_op_id
+                FROM ends
+            )
+        ) AS site ON site.site_id = taken.site_id
+        LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = taken.layout_id
+        WHERE taken.run_id = xxh3(concat({run:String}, char(31)))
+            AND taken.site_id IN (
+                SELECT site_id
+                FROM tap.sites
+                WHERE role IN ('input', 'kwarg') AND op_id IN (
+                    SELECT last_op_id
+                    FROM ends
+                )
+            )
+            AND (taken.rank, taken.step) IN (
+                SELECT
+                    rank,
+                    ifNull(last_step, 0)
+                FROM ends
+            )
+        GROUP BY
+            rank,
+            step,
+            op_id
+    ),
+    -- A step that was cut short has no program: those before it tell in which module the op is called.
+    around AS (
+        SELECT
+            program.op_id AS op_id,
+            argMax(parent.module_path, program.program_id) AS module_path
+        FROM tap.programs AS program
+        INNER JOIN tap.ops AS parent ON parent.op_id = program.parent_op_id
+        WHERE program.op_id IN (
+            SELECT last_op_id
+            FROM ends
+        )
+        AND program.program_id IN (
+            SELECT program_id
+            FROM tap.steps
+            WHERE run_id = xxh3(concat({run:String}, char(31)))
+        )
+        GROUP BY op_id
+    ),
+    served AS (
+        SELECT
+            rank,
+            step,
+            arrayMap(item -> item.2, arraySort(groupArray((seq, concat(request, ' ', phase))))) AS requests
+        FROM tap.requests
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+            AND (rank, step) IN (
+                SELECT
+                    rank,
+                    ifNull(last_step, 0)
+                FROM ends
+            )
+        GROUP BY
+            rank,
+            step
+    ),
+    remembered AS (
+        SELECT
+            rank,
+            argMax(step, place) AS memory_step,
+            argMax(tuple(allocated_bytes), place).1 AS allocated,
+            argMax(tuple(host_resident_bytes), place).1 AS host_resident,
+            max(oom_count) AS oom_count,
+            1 AS found
+        FROM
+        (
+            SELECT
+                rank,
+                step,
+                (event_time_ns, seq) AS place,
+                allocated_bytes,
+                host_resident_bytes,
+                oom_count
+            FROM tap.memories
+            WHERE run_id = xxh3(concat({run:String}, char(31)))
+        )
+        GROUP BY rank
+    ),
+    said AS (
+        SELECT
+            rank,
+            arrayReverse(groupArray(text)) AS last_lines
+        FROM
+        (
+            SELECT
+                rank,
+                text
+            FROM tap_store.log
+            WHERE run_id = xxh3(concat({run:String}, char(31)))
+            ORDER BY
+                rank,
+                event_time_ns DESC,
+                epoch DESC,
+                seq DESC
+            LIMIT {lines:UInt64} BY rank
+        )
+        GROUP BY rank
+    )
+SELECT
+    ends.rank AS rank,
+    how,
+    last_time_ns,
+    -- A rank that waits may have given its last sign of life before the first death.
+    if(how IN ('running', 'ended', 'no step yet'), NULL, last_time_ns - first_value(last_time_ns) OVER (ORDER BY fall, ends.last_time_ns, ends.rank)) / 1000000000 AS after_seconds,
+    last_step AS step,
+    op_name AS op,
+    multiIf(told AND failed_module != '', failed_module, op_module != '', op_module, around.module_path) AS module,
+    ends.op_seconds AS op_seconds,
+    if(told, ends.type, '') AS type,
+    if(told, ends.message, '') AS message,
+    if(told AND ends.inputs != '', ends.inputs, given.inputs) AS inputs,
+    if(told, stack.user_frame, '') AS user_frame,
+    if(told, stack.frames, []) AS frames,
+    served.requests AS requests,
+    if(signal_number > 0, toNullable(signal_number), NULL) AS signal,
+    if(remembered.found = 1, toNullable(remembered.memory_step), NULL) AS memory_step,
+    remembered.allocated AS allocated_bytes,
+    remembered.host_resident AS host_resident_bytes,
+    if(remembered.found = 1, toNullable(remembered.oom_count), NULL) AS refused_allocation_count,
+    said.last_lines AS last_lines,
+    host,
+    pid,
+    device
+FROM ends
+LEFT ANY JOIN tap.stacks AS stack ON stack.stack_id = ends.stack_id
+LEFT ANY JOIN around ON around.op_id = ends.last_op_id
+LEFT ANY JOIN given ON given.rank = ends.rank AND given.step = ends.last_step AND given.op_id = ends.last_op_id
+LEFT ANY JOIN served ON served.rank = ends.rank AND served.step = ends.last_step
+LEFT ANY JOIN remembered ON remembered.rank = ends.rank
+LEFT ANY JOIN said ON said.rank = ends.rank
+ORDER BY
+    fall,
+    ends.last_time_ns,
+    rank
