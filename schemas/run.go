@@ -2,25 +2,15 @@ package schemas
 
 // Values of run.source: the observers of runs.
 const (
-	SourceMsprobe      = "msprobe"
-	SourceCollector    = "collector"
-	SourceSGLangDumper = "sglang-dumper"
-	SourceSGLangShapes = "sglang-shapes"
-	SourceKernelCalls  = "kernel-calls"
-	SourceTensorFiles  = "tensors"
-	SourceLogs         = "logs"
-	SourceScalars      = "scalars"
 	SourceMsprobe        = "msprobe"
 	SourceCollector      = "collector"
+	SourceSGLangDumper   = "sglang-dumper"
+	SourceSGLangShapes   = "sglang-shapes"
+	SourceKernelCalls    = "kernel-calls"
+	SourceTensorFiles    = "tensors"
+	SourceLogs           = "logs"
+	SourceScalars        = "scalars"
 	SourceFlightRecorder = "flight-recorder"
-	SourceSGLangDumper   = "sglang-dumper"
-	SourceSGLangShapes   = "sglang-shapes"
-	SourceKernelCalls    = "kernel-calls"
-	SourceMsprobe        = "msprobe"
-	SourceCollector      = "collector"
-	SourceSGLangDumper   = "sglang-dumper"
-	SourceSGLangShapes   = "sglang-shapes"
-	SourceKernelCalls    = "kernel-calls"
 	SourceMemorySnapshot = "memory-snapshot"
 )
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers"
 )
 
 func newPublish(a *app) *cobra.Command {
@@ -21,7 +21,9 @@ func newPublish(a *app) *cobra.Command {
 		Example: `  tensortap publish msprobe dump/ --run bad
   tensortap publish sglang-dumper /tmp/dumper/bad --run bad
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
-	}, "tool", newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a), newPublishLogs(a), newPublishScalars(a), newPublishFlightRecorder(a), newPublishMemorySnapshots(a))
+	}, "tool",
+		newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a),
+		newPublishLogs(a), newPublishScalars(a), newPublishFlightRecorder(a), newPublishMemorySnapshots(a))
 }
 
 // againAndAgain is the part of the help that all tools share.
@@ -39,135 +41,14 @@ Exit status: 0 all is stored, 2 an error, or the files are damaged: then every r
 part is stored, and warnings name the rest. With --bench also 1 the runs differ, and 2
 too little data to decide.`
 
-func newPublishMsprobe(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishMsprobe, &cobra.Command{
-		Use:   "msprobe DIR",
-		Short: "Store a dump of msProbe",
-		Long: `Store a dump of msProbe: a dump folder with its steps, one step, one rank, or one
-dump.json. ` + againAndAgain,
-		Example: `  tensortap publish msprobe dump/ --run bad
-  tensortap publish msprobe dump/step3 --run bad --label commit=1a2b3c --label model=qwen3
-  tensortap publish msprobe dump/ --run bad --bench good --tolerance 1e-3`,
-	})
-}
+// chosen is a tool whose files are stored, as the command's flags choose it.
+type chosen func() (producers.Tool, error)
 
-func newPublishSGLangDumper(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishSGLangDumper, &cobra.Command{
-		Use:   "sglang-dumper DIR",
-		Short: "Store the files of SGLang's dumper",
-		Long: `Store a folder of SGLang's dumper (DUMPER_ENABLE), with all steps and ranks: statistics of
-every tensor in its .pt files, and the place of each file. No code in these files is
-run. ` + againAndAgain,
-		Example: "  tensortap publish sglang-dumper /tmp/dumper/bad --run bad",
-	})
-}
-
-func newPublishSGLangShapes(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishSGLangShapes, &cobra.Command{
-		Use:   "sglang-shapes FILE|DIR",
-		Short: "Store logs of SGLang's shape profiler",
-		Long: `Store the ATen ops and shapes of a log of SGLang's shape profiler (SGLANG_PROFILE_SHAPES),
-or of all logs in a folder, one of each rank. Forward passes are steps. Reports shapes,
-shape-diff and failing-op answer for it as for a run of level aten. ` + againAndAgain,
-		Example: `  tensortap publish sglang-shapes shapes.jsonl --run bad
-  tensortap report shapes --run bad
-  tensortap report shape-diff --problem bad --bench good`,
-	})
-}
-
-func newPublishKernelCalls(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishKernelCalls, &cobra.Command{
-		Use:   "kernel-calls FILE|DIR",
-		Short: "Store logs of kernel calls of FlashInfer or SGLang",
-		Long: `Store which kernels were called with which tensors, and which calls raised or never ended:
-the session.jsonl of FlashInfer (FLASHINFER_DUMP_DIR), or the folders of calls of FlashInfer
-or SGLang (SGLANG_KERNEL_API_DUMP_DIR). Each process is a rank. ` + againAndAgain,
-		Example: `  tensortap publish kernel-calls /tmp/flashinfer/session.jsonl --run crashed
-  tensortap report failing-op --run crashed`,
-	})
-}
-
-func newPublishTensors(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishTensorFiles, &cobra.Command{
-		Use:   "tensors FILE|DIR",
-		Short: "Store tensors that a program has saved by itself",
-		Long: `Store the statistics of tensors that a program has saved by itself: files of torch.save,
-safetensors and numpy (.pt, .pth, .safetensors, .npy), one or all in a folder, and the folders
-of SGLang's --debug-tensor-dump-output-folder. No code in these files is run.
-
-Rank and step are read from names: rank_1/step_20/attn.pt, attn_rank1_step20.pt, or the number
-at the end of forward_input_0.pt. The rest of the name is the op. ` + againAndAgain,
-		Example: `  tensortap publish tensors nan_debug.pt --run bad
-  tensortap publish tensors my_dumps/ --run bad --bench good
-  tensortap compare my_dumps/bad my_dumps/good`,
-	})
-}
-
-func newPublishLogs(a *app) *cobra.Command {
-	var zone string
-	cmd := newPublishFiles(a, func(c *system.Client, ctx context.Context, r system.PublishRequest, progress func(done, all int64)) (system.PublishResult, error) {
-		var location *time.Location
-		if zone != "" {
-			var err error
-			if location, err = time.LoadLocation(zone); err != nil {
-				return system.PublishResult{}, fmt.Errorf("--timezone %s: %w", zone, err)
-			}
-		}
-		return c.PublishLogs(ctx, location, r, progress)
-	}, &cobra.Command{
-		Use:   "logs FILE|DIR",
-		Short: "Store log files of SGLang, vLLM, torchrun, NCCL or any Python program",
-		Long: `Store each line of a log, or of all logs below a folder, beside the run, which may be recorded
-otherwise: with time, level, rank and process as far as they can be known, the numbers
-in lines of batches, throughput and training as metrics, and each traceback as one row.
-A log that has grown can be published again. ` + againAndAgain,
-		Example: `  tensortap publish logs server.log --run bad
-  tensortap publish logs torchrun_logs/ --run bad --timezone Europe/Berlin`,
-	})
-	cmd.Flags().StringVar(&zone, "timezone", "", "zone of times that name none, as UTC or Europe/Berlin; by default this host's")
-	return cmd
-}
-
-func newPublishScalars(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishScalars, &cobra.Command{
-		Use:   "scalars FILE|DIR",
-		Short: "Store scalars of TensorBoard or Transformer Engine",
-		Long: `Store the numbers in TensorBoard's event files (events.out.tfevents.…) and in Transformer
-Engine's logs of statistics (nvdlfw_inspect_….log), beside the run, which may be recorded
-otherwise. Transformer Engine rounds to four decimals; each row says so. ` + againAndAgain,
-		Example: `  tensortap publish scalars runs/exp7 --run bad
-  tensortap publish scalars nvdlfw_inspect_statistics_logs/ --run bad`,
-}
-
-func newPublishFlightRecorder(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishFlightRecorder, &cobra.Command{
-		Use:   "flight-recorder FILE|DIR",
-		Short: "Store the collectives in files of PyTorch's Flight Recorder",
-		Long: `Store the last collectives of each rank from the files that PyTorch's Flight Recorder writes
-for NCCL, HCCL and gloo, as pickles (nccl_trace_rank_0) or as JSON: one file, or a folder with
-one of each rank. No code in these files is run. ` + againAndAgain,
-		Example: `  tensortap publish flight-recorder /tmp/traces --run stuck
-  tensortap report hang --run stuck`,
-}
-
-func newPublishMemorySnapshots(a *app) *cobra.Command {
-	return newPublishFiles(a, (*system.Client).PublishMemorySnapshots, &cobra.Command{
-		Use:   "memory-snapshot FILE|DIR",
-		Short: "Store snapshots of PyTorch's CUDA allocator",
-		Long: `Store what each call stack holds, at the end and at the peak, and the course of memory, of
-a snapshot of PyTorch's allocator (torch.cuda.memory._dump_snapshot), or of all in a folder.
-Rank and step are taken from names as rank3_step10.pickle; without steps, snapshots of a
-rank are numbered in their order. No code in these files is run. ` + againAndAgain,
-		Example: `  tensortap publish memory-snapshot snapshots/ --run leaks
-  tensortap report memory-growth --run leaks`,
-	})
-}
-
-// publisher stores the files of a tool.
-type publisher func(*system.Client, context.Context, system.PublishRequest, func(done, all int64)) (system.PublishResult, error)
+// as is a tool without a choice.
+func as(tool producers.Tool) chosen { return func() (producers.Tool, error) { return tool, nil } }
 
 // newPublishFiles completes the command that stores the files of a tool.
-func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Command {
+func newPublishFiles(a *app, choose chosen, cmd *cobra.Command) *cobra.Command {
 	var (
 		request system.PublishRequest
 		labels  []string
@@ -182,8 +63,12 @@ func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Comma
 		if err := against.read(cmd, request.Run); err != nil {
 			return err
 		}
+		tool, err := choose()
+		if err != nil {
+			return err
+		}
 		request.Path = args[0]
-		return a.publish(cmd.Context(), publish, request, &against)
+		return a.publish(cmd.Context(), tool, request, &against)
 	}
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of the run, name=value; may be given several times")
@@ -194,7 +79,7 @@ func newPublishFiles(a *app, publish publisher, cmd *cobra.Command) *cobra.Comma
 }
 
 // publish stores files, and prints the result.
-func (a *app) publish(ctx context.Context, publish publisher, request system.PublishRequest, against *standing) error {
+func (a *app) publish(ctx context.Context, tool producers.Tool, request system.PublishRequest, against *standing) error {
 	client, err := a.connectPublisher(ctx, against)
 	if err != nil {
 		return err
@@ -202,7 +87,7 @@ func (a *app) publish(ctx context.Context, publish publisher, request system.Pub
 	defer client.Close()
 	request.Waiting = a.waiting()
 	progress := a.progress("publish " + request.Path)
-	result, err := publish(client, ctx, request, progress.set)
+	result, err := client.Publish(ctx, tool, request, progress.set)
 	progress.finish()
 	a.warn(result.Problems, result.ProblemCount)
 	a.warnOversized(result.Oversized)

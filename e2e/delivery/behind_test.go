@@ -17,6 +17,7 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -151,7 +152,7 @@ func (b *behind) tryPublish(ctx context.Context, dump published) error {
 	}
 	defer client.Close()
 	request := system.PublishRequest{Path: dump.dir, Run: dump.run, Labels: map[string]string{}}
-	_, err = client.PublishMsprobe(ctx, request, func(int64, int64) {})
+	_, err = client.Publish(ctx, msprobe.Tool(), request, func(int64, int64) {})
 	return errors.Join(err, context.Cause(ctx))
 }
 

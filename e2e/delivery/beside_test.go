@@ -15,6 +15,7 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/msprobe"
 )
 
 // mostMemoryOfUp is what `up` may ever have, its engine aside: what its two consumers hold, and as much again.
@@ -61,7 +62,7 @@ func publishOver(t *testing.T, e system.Endpoint, dir, run string) error {
 		return err
 	}
 	defer client.Close()
-	_, err = client.PublishMsprobe(t.Context(), system.PublishRequest{Path: dir, Run: run}, func(int64, int64) {})
+	_, err = client.Publish(t.Context(), msprobe.Tool(), system.PublishRequest{Path: dir, Run: run}, func(int64, int64) {})
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/producers/msprobe"
 )
 
 // shortAckWait is how long the stream waits for a store in these tests; outages last ten times as long.
@@ -67,7 +68,7 @@ func (p *inProcess) publish(tb testing.TB, dump published) {
 	}
 	defer client.Close()
 	request := system.PublishRequest{Path: dump.dir, Run: dump.run, Labels: map[string]string{}}
-	if _, err := client.PublishMsprobe(tb.Context(), request, func(int64, int64) {}); err != nil {
+	if _, err := client.Publish(tb.Context(), msprobe.Tool(), request, func(int64, int64) {}); err != nil {
 		tb.Fatal(err)
 	}
 }

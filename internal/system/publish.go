@@ -4,22 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers"
-	"github.com/tensortap/tensortap/producers/flightrecorder"
-	"github.com/tensortap/tensortap/producers/kernelcalls"
-	"github.com/tensortap/tensortap/producers/logfiles"
-	"github.com/tensortap/tensortap/producers/memorysnapshot"
 	"github.com/tensortap/tensortap/producers/msprobe"
-	"github.com/tensortap/tensortap/producers/scalars"
-	"github.com/tensortap/tensortap/producers/sglangdumper"
-	"github.com/tensortap/tensortap/producers/sglangshapes"
-	"github.com/tensortap/tensortap/producers/tensorfiles"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -64,58 +55,14 @@ type PublishResult struct {
 // readers is how many dumps are read at a time.
 const readers = 2
 
-// PublishMsprobe publishes every dump of msProbe that the path leads to, and
+// Publish publishes every dump of the tool that the path leads to, and
 // returns when the stream has acknowledged all of it. After an error it can be
 // called again: what is there already is not published twice.
-func (c *Client) PublishMsprobe(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, msprobe.Tool().Find, r, progress)
-}
-
-// PublishSGLangDumper does so with what SGLang's dumper has written.
-func (c *Client) PublishSGLangDumper(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, sglangdumper.Tool().Find, r, progress)
-}
-
-// PublishSGLangShapes does so with logs of SGLang's shape profiler.
-func (c *Client) PublishSGLangShapes(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, sglangshapes.Tool().Find, r, progress)
-}
-
-// PublishKernelCalls does so with logs of kernel calls, of FlashInfer and of SGLang.
-func (c *Client) PublishKernelCalls(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, kernelcalls.Tool().Find, r, progress)
-}
-
-// PublishTensorFiles does so with tensors that programs have saved by themselves.
-func (c *Client) PublishTensorFiles(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, tensorfiles.Tool().Find, r, progress)
-}
-
-// PublishScalars does so with files of scalars, of TensorBoard and Transformer Engine.
-func (c *Client) PublishScalars(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, scalars.Tool().Find, r, progress)
-}
-
-// PublishLogs does so with log files. Times without a zone are of the zone; nil is the host's.
-func (c *Client) PublishLogs(ctx context.Context, zone *time.Location, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, logfiles.Tool(zone).Find, r, progress)
-}
-
-// PublishFlightRecorder does so with files of PyTorch's Flight Recorder.
-func (c *Client) PublishFlightRecorder(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, flightrecorder.Tool().Find, r, progress)
-}
-
-// PublishMemorySnapshots does so with snapshots of PyTorch's CUDA allocator.
-func (c *Client) PublishMemorySnapshots(ctx context.Context, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
-	return c.publish(ctx, memorysnapshot.Tool().Find, r, progress)
-}
-
-func (c *Client) publish(ctx context.Context, find func(path string) (producers.Found, error), r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
+func (c *Client) Publish(ctx context.Context, tool producers.Tool, r PublishRequest, progress func(done, all int64)) (PublishResult, error) {
 	if err := r.validate(); err != nil {
 		return PublishResult{}, err
 	}
-	found, err := find(r.Path)
+	found, err := tool.Find(r.Path)
 	if err != nil {
 		return PublishResult{}, err
 	}

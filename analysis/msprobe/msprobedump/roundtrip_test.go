@@ -18,6 +18,7 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/msprobe"
 )
 
 // dumps are recorded by msProbe itself; with each, the verdict of holding it against its export. Not a number equals
@@ -65,7 +66,7 @@ func TestWhatMsprobeDumpedIsExportedAsItWas(t *testing.T) {
 // throughTheStore publishes a dump, exports the run, and publishes the export as another.
 func throughTheStore(ctx context.Context, c *system.Client, name, original, exported string) error {
 	nothing := func(int64, int64) {}
-	if _, err := c.PublishMsprobe(ctx, system.PublishRequest{Path: original, Run: name}, nothing); err != nil {
+	if _, err := c.Publish(ctx, msprobe.Tool(), system.PublishRequest{Path: original, Run: name}, nothing); err != nil {
 		return err
 	}
 	if err := c.WaitStored(ctx); err != nil {
@@ -80,7 +81,7 @@ func throughTheStore(ctx context.Context, c *system.Client, name, original, expo
 	if result.Unplaced > 0 || result.Dumps == 0 {
 		return fmt.Errorf("export: %+v", result)
 	}
-	if _, err := c.PublishMsprobe(ctx, system.PublishRequest{Path: exported, Run: name + " again"}, nothing); err != nil {
+	if _, err := c.Publish(ctx, msprobe.Tool(), system.PublishRequest{Path: exported, Run: name + " again"}, nothing); err != nil {
 		return err
 	}
 	return c.WaitStored(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/msprobe"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -194,7 +195,7 @@ func (e *env) publishDumps(ctx context.Context, s *server) error {
 			return err
 		}
 		request := system.PublishRequest{Path: root, Run: name}
-		if _, err := s.client.PublishMsprobe(ctx, request, func(int64, int64) {}); err != nil {
+		if _, err := s.client.Publish(ctx, msprobe.Tool(), request, func(int64, int64) {}); err != nil {
 			return err
 		}
 	}

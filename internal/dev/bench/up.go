@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/msprobe"
 )
 
 // measureUp starts the built program on a fresh folder and on one that is in use.
@@ -88,7 +89,7 @@ func (e *env) fillFolder(ctx context.Context, folder string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := client.PublishMsprobe(ctx, system.PublishRequest{Path: root, Run: name}, func(int64, int64) {}); err != nil {
+		if _, err := client.Publish(ctx, msprobe.Tool(), system.PublishRequest{Path: root, Run: name}, func(int64, int64) {}); err != nil {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func (b *bench) publish(ctx context.Context, c corpus.Case) error {
 			}
 			continue
 		}
-		if _, err := b.PublishMsprobe(ctx, system.PublishRequest{Path: dir, Run: side.Name}, func(int64, int64) {}); err != nil {
+		if _, err := b.Publish(ctx, msprobe.Tool(), system.PublishRequest{Path: dir, Run: side.Name}, func(int64, int64) {}); err != nil {
 			return err
 		}
 	}
