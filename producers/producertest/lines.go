@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	manyBytes  = 40 << 20 // of a file whose memory is watched
-	mostMemory = 32 << 20 // bytes beyond what there was before
+	manyBytes  = 96 << 20 // of a file whose memory is watched
+	mostMemory = 64 << 20 // bytes beyond what there was before: other tests run meanwhile
 	tooLong    = 9 << 20  // bytes of a line that no reader takes whole
 )
 
