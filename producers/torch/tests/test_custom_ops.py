@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,3 +93,20 @@ def test_a_process_that_asked_for_no_op_of_others_runs_none(library: torch.libra
     assert not ops.may_run()
     assert torch.ops.tensortap_of_others.same
     assert ops.may_run() and CustomOps().may_run()
+
+
+_ASKED_BY_TORCH = """
+import sys
+import torch, torch.distributed as dist, torch.distributed.tensor, torch.nn.attention.flex_attention
+from tensortap._record.custom_ops import CustomOps
+ops = CustomOps()
+assert torch.ops._c10d_functional.all_reduce
+before = ops.may_run()
+dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=0, world_size=1)
+print(before, ops.may_run())
+"""
+
+
+def test_ops_that_torch_itself_asks_for_as_it_is_imported_run_only_in_process_groups(tmp_path: Path) -> None:
+    asked = subprocess.run([sys.executable, "-c", _ASKED_BY_TORCH, str(tmp_path / "meet")], capture_output=True, text=True, check=False)
+    assert asked.stdout == "False True\n", asked.stderr

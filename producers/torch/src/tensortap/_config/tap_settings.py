@@ -77,6 +77,6 @@ class TapSettings(TypedDict, total=False):
     segments: int | None
     """Most segments of 2 MiB that wait for the agent, 2 or more; then events are dropped and counted. Default: 64."""
     threads: int | None
-    """Threads that compute statistics of a large tensor; 0: as many as torch has, or 1 where it has fewer than 4. Default: 0."""
+    """Threads that compute statistics of a large tensor; 0: as many as torch has. Default: 0."""
     enabled: bool | None
     """Off: nothing is recorded. Default: on."""

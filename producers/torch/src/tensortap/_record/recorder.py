@@ -28,7 +28,6 @@ from tensortap._stats.measure import Measurer
 
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
-_FEWEST_THREADS: Final = 4
 _TOLD: Final = "_tensortap_told"  # on an exception: it was told of the innermost op
 _STOPPED_RECOMPUTATION: Final = "_StopRecomputationError"  # how checkpointing ends a recomputed forward early
 
@@ -171,7 +170,7 @@ class Recorder:
         self.observer.overflowed |= bool(self.measurer.overflowed - self.observer.passed_over)
 
     def _measurer(self, sketch: bool, digest: bool) -> Measurer:
-        threads = self.settings.threads or _threads(torch.get_num_threads())
+        threads = self.settings.threads or torch.get_num_threads()
         return Measurer(threads, sketch, digest, crc32=self.settings.task == "md5")
 
     def backward_parent(self) -> int:
@@ -250,7 +249,3 @@ def backward_run() -> int:
     """Which run of autograd's engine calls a hook: a graph may be run several times, and each has a number of its own."""
     return _torch_compat.current_graph_task_id()
 
-
-def _threads(of_torch: int) -> int:
-    """How many measure a large tensor: one core reads nearly as fast as a few can, and waits for no other."""
-    return of_torch if of_torch >= _FEWEST_THREADS else 1
