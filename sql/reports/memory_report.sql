@@ -1,6 +1,6 @@
 -- Question: does the memory of any rank grow from step to step, and by how much?
 -- Grain: one row per rank, device, counter; what grows comes first, fastest first
--- Reads: tap.memories
+-- Reads: tap.memory_slopes
 -- Empty when: no live rank of the run measured its memory at the end of a step
 -- Shown: rank, device, counter, verdict, growth_bytes_per_step, first_bytes, last_bytes, greatest_bytes, oom_count
 -- Parameter run: name of the run.
@@ -10,109 +10,10 @@
 -- Growth is the median of the slopes between all pairs of steps (Theil and Sen), which a third of wild steps does not
 -- move. It counts as growth when steps that rise outnumber those that fall beyond chance (Mann and Kendall, three
 -- deviations), and the later half still grows. Of many steps, 200 medians of neighbours stand for all.
-WITH
-    wanted AS (
-        SELECT
-            rank,
-            device,
-            step,
-            arrayJoin([
-                ('allocated', argMax(tuple(allocated_bytes), seq)),
-                ('reserved', argMax(tuple(reserved_bytes), seq)),
-                ('host resident', argMax(tuple(host_resident_bytes), seq))
-            ]) AS counter_value,
-            max(peak_bytes) AS step_peak_bytes,
-            max(retry_count) AS step_retry_count,
-            max(oom_count) AS step_oom_count
-        FROM tap.memories
-        WHERE run_id = xxh3(concat({run:String}, char(31))) AND op_id = 0
-            AND ({rank:Int64} = -1 OR rank = {rank:Int64})
-            AND step >= {first_step:Int64}
-            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
-        GROUP BY
-            rank,
-            device,
-            step
-    ),
-    numbered AS (
-        SELECT
-            rank,
-            device,
-            step,
-            tupleElement(counter_value, 1) AS counter,
-            ifNull(tupleElement(tupleElement(counter_value, 2), 1), 0) AS bytes,
-            step_peak_bytes,
-            step_retry_count,
-            step_oom_count,
-            row_number() OVER (PARTITION BY rank, device, counter ORDER BY step) AS place,
-            count() OVER (PARTITION BY rank, device, counter) AS places
-        FROM wanted
-        WHERE tupleElement(tupleElement(counter_value, 2), 1) IS NOT NULL
-    ),
-    thinned AS (
-        SELECT
-            rank,
-            device,
-            counter,
-            groupArraySorted(200)(tuple(point_step, point_bytes)) AS points
-        FROM (
-            SELECT
-                rank,
-                device,
-                counter,
-                toFloat64(quantileExact(0.5)(step)) AS point_step,
-                toFloat64(quantileExact(0.5)(bytes)) AS point_bytes
-            FROM numbered
-            GROUP BY
-                rank,
-                device,
-                counter,
-                intDiv((place - 1) * 200, greatest(places, 200))
-        )
-        GROUP BY
-            rank,
-            device,
-            counter
-    ),
-    slopes AS (
-        SELECT
-            rank,
-            device,
-            counter,
-            length(points) AS point_count,
-            arrayFlatten(arrayMap((p, i) -> arrayMap(q -> (q.2 - p.2) / (q.1 - p.1), arraySlice(points, i + 1)), points, arrayEnumerate(points))) AS all_slopes,
-            arraySlice(points, intDiv(point_count, 2) + 1) AS later,
-            arrayFlatten(arrayMap((p, i) -> arrayMap(q -> (q.2 - p.2) / (q.1 - p.1), arraySlice(later, i + 1)), later, arrayEnumerate(later))) AS later_slopes,
-            if(empty(all_slopes), 0, arrayReduce('quantileExact(0.5)', all_slopes)) AS slope,
-            if(empty(later_slopes), 0, arrayReduce('quantileExact(0.5)', later_slopes)) AS later_slope,
-            arraySum(s -> sign(s), all_slopes) AS rising,
-            rising / sqrt(greatest(1, point_count * (point_count - 1) * (2 * point_count + 5) / 18)) AS deviations
-        FROM thinned
-    ),
-    ends AS (
-        SELECT
-            rank,
-            device,
-            counter,
-            count() AS step_count,
-            min(step) AS from_step,
-            max(step) AS to_step,
-            argMin(bytes, step) AS first_bytes,
-            argMax(bytes, step) AS last_bytes,
-            max(bytes) AS greatest_bytes,
-            max(step_peak_bytes) AS peak_bytes,
-            max(step_retry_count) AS retry_count,
-            max(step_oom_count) AS oom_count
-        FROM numbered
-        GROUP BY
-            rank,
-            device,
-            counter
-    )
 SELECT
-    ends.rank AS rank,
-    ends.device AS device,
-    ends.counter AS counter,
+    rank,
+    device,
+    counter,
     multiIf(
         point_count < 8, 'too few steps',
         deviations >= 3 AND slope > 0 AND later_slope > 0, 'grows',
@@ -121,16 +22,16 @@ SELECT
     slope AS growth_bytes_per_step,
     later_slope AS later_growth_bytes_per_step,
     step_count,
-    from_step AS first_step,
-    to_step AS last_step,
+    s.first_step AS first_step,
+    s.last_step AS last_step,
     first_bytes,
     last_bytes,
     greatest_bytes,
-    if(counter = 'allocated', ends.peak_bytes, NULL) AS peak_bytes,
-    ends.retry_count AS retry_count,
-    ends.oom_count AS oom_count
-FROM ends
-INNER JOIN slopes ON slopes.rank = ends.rank AND slopes.device = ends.device AND slopes.counter = ends.counter
+    peak_bytes,
+    retry_count,
+    oom_count
+FROM tap.memory_slopes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS s
+WHERE {rank:Int64} = -1 OR rank = {rank:Int64}
 ORDER BY
     verdict = 'grows' DESC,
     growth_bytes_per_step DESC,

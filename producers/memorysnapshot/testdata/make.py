@@ -1,6 +1,6 @@
 """Constructs snapshots as torch.cuda.memory._dump_snapshot writes them. No GPU is used: the structure is PyTorch's, the values are made up.
 
-make.py leak FOLDER      four snapshots of each of two ranks; on rank 1, one stack keeps a MiB more each time
+make.py leak FOLDER      four snapshots of each of two ranks; on rank 1, one stack keeps 50 MiB more each time, a MiB a step
 make.py traps FILE       a trace that begins with the free of what it never saw allocated, blocks that wait for another stream
 make.py large FILE N     N events
 make.py old FILE         blocks with a history in place of frames, protocol 2
@@ -87,12 +87,12 @@ def dump(snapshot, path, protocol=4):
 
 def leak(folder):
     for rank in range(2):
-        allocator = Allocator(64 * MIB)
+        allocator = Allocator(256 * MIB)
         allocator.alloc(0, 8 * MIB, LOAD)
         for step in range(4):
             allocator.alloc(8 * MIB, 2 * MIB, FORWARD)
             if rank == 1:
-                allocator.alloc((10 + step) * MIB, MIB, LEAK)
+                allocator.alloc((10 + 50 * step) * MIB, 50 * MIB, LEAK)
             allocator.free(8 * MIB)
             dump(allocator.snapshot(), Path(folder) / f"rank{rank}_step{step * 50}.pickle")
 

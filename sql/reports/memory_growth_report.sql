@@ -1,0 +1,150 @@
+-- Question: whose memory grows without end, by how much a step, and which module or call stack does the growth belong to?
+-- Grain: one row per rank, device, counter that grows; the one that differs most from its peers comes first
+-- Reads: tap.memory_slopes, tap.memory_module_changes, tap.allocation_changes, tap.allocations
+-- Empty when: nothing grows, or no rank of the run measured its memory
+-- Shown: rank, device, counter, growth_bytes_per_step, growth_low, growth_high, peers_bytes_per_step, differs, op, op_bytes_per_step, user_frame, stack_bytes_per_step, step_count, last_step
+-- Parameter run: name of the run.
+-- Parameter rank = -1: only this rank; -1 for all. Its peers are all other ranks in any case.
+-- Parameter first_step = 0: first step.
+-- Parameter last_step = -1: last step; -1 for all.
+-- Parameter least_bytes_per_step = 65536: less growth is none.
+-- Growth counts where its lower bound (99 times of 100) is above the least, steps that rise outnumber those that fall
+-- beyond chance, and the later half still grows (report memory). Of 3 to 7 snapshots of an allocator, each has to hold more
+-- than the one before; two do not tell growth from noise: report memory-diff-stacks.
+-- A rank differs when its growth exceeds the median of its peers by half or more. A module (recorded with `memory`, level L0)
+-- is named when memory rises after it by about the growth, between half and twice: by what exceeds peers that do not grow,
+-- or else as it is. What modules keep for the backward pass rises, too: without such peers, it is named if no other rises
+-- by half of the growth. A call stack is named likewise, by the first snapshot and the last.
+WITH
+    slopes AS (
+        SELECT
+            rank,
+            device,
+            counter,
+            slope,
+            slope_low,
+            slope_high,
+            step_count,
+            s.first_step AS from_step,
+            s.last_step AS to_step,
+            first_bytes,
+            last_bytes,
+            later_slope >= {least_bytes_per_step:Float64} AND slope >= {least_bytes_per_step:Float64} AND multiIf(
+                point_count >= 8, deviations >= 3 AND slope_low >= {least_bytes_per_step:Float64},
+                point_count >= 3, always_rises AND (rank, device) IN (
+                    SELECT
+                        rank,
+                        device
+                    FROM tap.allocations
+                    WHERE run_id = xxh3(concat({run:String}, char(31)))
+                ),
+                false) AS grows,
+            arrayMap(
+                p -> tupleElement(p, 2),
+                arrayFilter(p -> tupleElement(p, 1) != rank, groupArray((rank, slope)) OVER (PARTITION BY splitByChar(':', device)[1], counter))) AS others,
+            if(empty(others), NULL, arrayReduce('quantileExact(0.5)', others)) AS peers_slope,
+            ifNull(slope - peers_slope >= slope / 2, 0) AS differs
+        FROM tap.memory_slopes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS s
+    ),
+    growing AS (
+        SELECT
+            rank,
+            device,
+            counter,
+            slope,
+            slope_low,
+            slope_high,
+            step_count,
+            from_step,
+            to_step,
+            first_bytes,
+            last_bytes,
+            peers_slope,
+            differs
+        FROM slopes
+        WHERE grows AND ({rank:Int64} = -1 OR rank = {rank:Int64})
+    ),
+    op_changes AS (
+        SELECT
+            growing.rank AS rank,
+            growing.device AS device,
+            growing.counter AS counter,
+            slope,
+            differs,
+            if(op_id = 0, 'outside of modules', m.op) AS name,
+            m.module_path AS path,
+            m.change_bytes_per_step - if(differs, ifNull(m.peers_bytes_per_step, 0), 0) AS own,
+            abs(own - slope) AS distance,
+            count() OVER (PARTITION BY growing.rank, growing.device, growing.counter) AS candidate_count
+        FROM growing
+        INNER JOIN tap.memory_module_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS m
+            ON m.rank = growing.rank AND m.device = growing.device AND m.counter = growing.counter
+        WHERE own >= slope / 2
+    ),
+    ops AS (
+        SELECT
+            rank,
+            device,
+            counter,
+            argMin((name, path, own), distance) AS nearest
+        FROM op_changes
+        WHERE distance <= slope AND (differs OR candidate_count = 1)
+        GROUP BY
+            rank,
+            device,
+            counter
+    ),
+    stack_changes AS (
+        SELECT
+            growing.rank AS rank,
+            growing.device AS device,
+            a.user_frame AS frame,
+            a.component AS component,
+            a.stack_id AS stack_id,
+            a.change_bytes_per_step - if(differs, ifNull(a.peers_bytes_per_step, 0), 0) AS own,
+            abs(own - slope) AS distance
+        FROM growing
+        INNER JOIN tap.allocation_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS a
+            ON a.rank = growing.rank AND a.device = growing.device
+        WHERE growing.counter = 'allocated' AND own BETWEEN slope / 2 AND slope * 2
+    ),
+    stacks AS (
+        SELECT
+            rank,
+            device,
+            argMin((frame, component, stack_id, own), distance) AS nearest
+        FROM stack_changes
+        GROUP BY
+            rank,
+            device
+    )
+SELECT
+    growing.rank AS rank,
+    growing.device AS device,
+    growing.counter AS counter,
+    slope AS growth_bytes_per_step,
+    slope_low AS growth_low,
+    slope_high AS growth_high,
+    peers_slope AS peers_bytes_per_step,
+    differs,
+    ifNull(tupleElement(ops.nearest, 1), '') AS op,
+    ifNull(tupleElement(ops.nearest, 2), '') AS module,
+    if(op = '', NULL, tupleElement(ops.nearest, 3)) AS op_bytes_per_step,
+    if(growing.counter = 'allocated', tupleElement(stacks.nearest, 1), '') AS user_frame,
+    if(growing.counter = 'allocated', tupleElement(stacks.nearest, 2), '') AS component,
+    if(growing.counter = 'allocated', tupleElement(stacks.nearest, 3), 0) AS stack_id,
+    if(stack_id = 0, NULL, tupleElement(stacks.nearest, 4)) AS stack_bytes_per_step,
+    step_count,
+    from_step AS first_step,
+    to_step AS last_step,
+    first_bytes,
+    last_bytes
+FROM growing
+LEFT JOIN ops ON ops.rank = growing.rank AND ops.device = growing.device AND ops.counter = growing.counter
+LEFT JOIN stacks ON stacks.rank = growing.rank AND stacks.device = growing.device
+ORDER BY
+    differs DESC,
+    growth_bytes_per_step DESC,
+    rank,
+    device,
+    counter
