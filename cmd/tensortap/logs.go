@@ -110,7 +110,16 @@ func (k keeping) during(ctx context.Context, job func() error) error {
 	if k.forward == nil {
 		return job()
 	}
-	return k.forward.During(ctx, job)
+	err := k.forward.During(ctx, job)
+	return errors.Join(err, k.forward.Launch.End())
+}
+
+// wait is over when all that was printed is in the stream.
+func (k keeping) wait(ctx context.Context) error {
+	if k.forward == nil {
+		return nil
+	}
+	return system.WaitSpoken(ctx, k.forward.Launch)
 }
 
 // kept prepares the keeping of a program's output, as far as it is asked for and the streams are files.
@@ -137,6 +146,9 @@ func (a *app) kept(l launching) (keeping, error) {
 			a.tellLaunch("what the processes print is not kept: less than 1 GiB is free in " + report.Printable(a.data))
 		}
 		return keeping{}, os.Remove(string(launch))
+	}
+	if failed := launch.Begin(os.Getpid()); failed != nil {
+		a.tellLaunch("what the processes print is not published: " + printable(failed))
 	}
 	forward := &logs.Forwarder{Launch: launch, Out: a.stdout, Err: a.stderr, Now: time.Now}
 	return keeping{forward: forward, environment: []string{variable}}, nil

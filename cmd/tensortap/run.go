@@ -136,7 +136,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 		if err != nil {
 			return err
 		}
-		return kept.during(ctx, func() error {
+		err = kept.during(ctx, func() error {
 			var err error
 			status, err = launch.Run(launch.Program{
 				Args: l.program, Environment: append(environment, kept.environment...), Stdout: a.stdout, Stderr: a.stderr,
@@ -146,6 +146,12 @@ func (a *app) launch(ctx context.Context, l launching) error {
 			}
 			return a.tellRecorded(ctx, client, l, status)
 		})
+		if err != nil {
+			return err
+		}
+		patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return kept.wait(patient)
 	}
 	// Signals are the program's. Its published events are stored, whatever the signals did to it.
 	ctx = context.WithoutCancel(ctx)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,70 @@ func NewLaunch(run string, at time.Time) (Launch, error) {
 		return "", fmt.Errorf("make the folder of what the program prints: %w", err)
 	}
 	return Launch(folder), nil
+}
+
+// Files of a launch beside those of its processes.
+const (
+	launcherName = "launcher" // the id of the process that hands the output on
+	endedName    = "ended"
+	// StateName is the file in which a follower notes what it has published.
+	StateName = "published"
+)
+
+// Begin notes who launches, so that others can tell whether the launch goes on.
+func (l Launch) Begin(pid int) error {
+	return os.WriteFile(filepath.Join(string(l), launcherName), []byte(strconv.Itoa(pid)), 0o600)
+}
+
+// End notes that nothing more will be printed.
+func (l Launch) End() error {
+	err := os.WriteFile(filepath.Join(string(l), endedName), nil, 0o600)
+	if errors.Is(err, os.ErrNotExist) { // nothing was printed at all
+		return nil
+	}
+	return err
+}
+
+// Ended says whether nothing more will be printed: the launcher says so, or it and all its processes are gone.
+func (l Launch) Ended() bool {
+	if _, err := os.Stat(filepath.Join(string(l), endedName)); err == nil {
+		return true
+	}
+	text, err := os.ReadFile(filepath.Join(string(l), launcherName))
+	pid, failed := strconv.Atoi(string(text))
+	if err != nil || failed != nil || alive(pid) {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	files, err := l.files()
+	return err == nil && !slices.ContainsFunc(files, func(f file) bool { return alive(f.pid) })
+}
+
+func alive(pid int) bool { return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
+// Begun says whether Begin was called: launches of earlier releases are left alone.
+func (l Launch) Begun() bool {
+	_, err := os.Stat(filepath.Join(string(l), launcherName))
+	return err == nil
+}
+
+// Output is the file of one stream of a process.
+type Output struct {
+	Name, Path string
+	PID        int
+	Stderr     bool
+}
+
+// Outputs are the files of all processes so far.
+func (l Launch) Outputs() ([]Output, error) {
+	files, err := l.files()
+	if errors.Is(err, os.ErrNotExist) { // it was removed, as nothing was printed
+		return nil, nil
+	}
+	outputs := make([]Output, len(files))
+	for i, f := range files {
+		outputs[i] = Output{Name: f.name, Path: filepath.Join(string(l), f.name), PID: f.pid, Stderr: f.stderr}
+	}
+	return outputs, err
 }
 
 // HasRoom says whether so many bytes are free on the launch's disk. Where it is full, printing fails, which a process may

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
 )
@@ -54,7 +56,10 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 		return err
 	}
 	defer heard.Unsubscribe() //nolint:errcheck // the connection may be gone, and the subscription with it
-	err = serving.Run(ctx)
+	group, following := errgroup.WithContext(ctx)
+	group.Go(func() error { return serving.Run(following) })
+	group.Go(func() error { return c.followLaunches(following, r) })
+	err = group.Wait()
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {
 		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions and records could not be read",
 			counts.Rows.Load(), counts.Tensors.Load(), counts.Messages.Load(), counts.Damaged.Load()))

@@ -2,7 +2,7 @@
 -- Grain: one row per rank or process without one, stream, line or record
 -- Reads: tap.logs
 -- Empty when: no line fits
--- Shown: event_time_ns, rank, step, host, pid, role, stream, level, kind, text.
+-- Shown: event_time_ns, rank, step, host, pid, role, stream, level, kind, text
 -- Parameter run: name of the run.
 -- Parameter rank = -1: lines of that rank; -1 for all.
 -- Parameter level = '': least level, of debug, info, warning, error, critical; lines without one are of info, tracebacks of error.

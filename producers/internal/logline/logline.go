@@ -81,11 +81,14 @@ func (p *Parser) finish(r *Record) {
 
 // Head reads only as far as the message.
 func (p *Parser) Head(line string, r *Record) {
+	if line = strings.TrimLeft(strings.TrimRight(line, " \r"), "\x00"); strings.IndexByte(line, '\r') >= 0 {
+		line = line[strings.LastIndexByte(line, '\r')+1:] // a bar of progress is what it was at last
+	}
 	if strings.IndexByte(line, escape) >= 0 {
 		line = withoutColours(line)
 	}
 	*r = Record{Text: line, Where: Nowhere(), PID: Unknown, Step: Unknown, Pairs: r.Pairs[:0]}
-	r.Message = p.head(strings.TrimRight(line, " \r"), r)
+	r.Message = p.head(line, r)
 	if strings.HasPrefix(r.Message, "ts=") { // the rank is in what others have as the message
 		r.megatron(r.Message)
 	}
