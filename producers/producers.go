@@ -128,4 +128,5 @@ type Rows struct {
 	Failure      func(*schemas.FailureRow)
 	Log          func(*schemas.LogRow)
 	Metric       func(*schemas.MetricRow)
+	RequestEvent func(*schemas.RequestEventRow)
 }

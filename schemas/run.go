@@ -12,6 +12,7 @@ const (
 	SourceScalars        = "scalars"
 	SourceFlightRecorder = "flight-recorder"
 	SourceMemorySnapshot = "memory-snapshot"
+	SourceRequests       = "requests"
 )
 
 // Run is one training job or one life of an inference engine.

@@ -23,7 +23,7 @@ func newPublish(a *app) *cobra.Command {
   tensortap publish sglang-shapes shapes.jsonl --run bad`,
 	}, "tool",
 		newPublishMsprobe(a), newPublishSGLangDumper(a), newPublishSGLangShapes(a), newPublishKernelCalls(a), newPublishTensors(a),
-		newPublishLogs(a), newPublishScalars(a), newPublishFlightRecorder(a), newPublishMemorySnapshots(a))
+		newPublishLogs(a), newPublishRequests(a), newPublishScalars(a), newPublishFlightRecorder(a), newPublishMemorySnapshots(a))
 }
 
 // againAndAgain is the part of the help that all tools share.

@@ -12,6 +12,7 @@ import (
 	"github.com/tensortap/tensortap/producers/logfiles"
 	"github.com/tensortap/tensortap/producers/memorysnapshot"
 	"github.com/tensortap/tensortap/producers/msprobe"
+	"github.com/tensortap/tensortap/producers/requests"
 	"github.com/tensortap/tensortap/producers/scalars"
 	"github.com/tensortap/tensortap/producers/sglangdumper"
 	"github.com/tensortap/tensortap/producers/sglangshapes"
@@ -85,13 +86,7 @@ at the end of forward_input_0.pt. The rest of the name is the op. ` + againAndAg
 func newPublishLogs(a *app) *cobra.Command {
 	var zone string
 	cmd := newPublishFiles(a, func() (producers.Tool, error) {
-		if zone == "" {
-			return logfiles.Tool(nil), nil
-		}
-		location, err := time.LoadLocation(zone)
-		if err != nil {
-			err = fmt.Errorf("--timezone %s: %w", zone, err)
-		}
+		location, err := zoneOf(zone)
 		return logfiles.Tool(location), err
 	}, &cobra.Command{
 		Use:   "logs FILE|DIR",
@@ -103,7 +98,48 @@ A log that has grown can be published again. ` + againAndAgain,
 		Example: `  tensortap publish logs server.log --run bad
   tensortap publish logs torchrun_logs/ --run bad --timezone Europe/Berlin`,
 	})
-	cmd.Flags().StringVar(&zone, "timezone", "", "zone of times that name none, as UTC or Europe/Berlin; by default this host's")
+	zoneFlag(cmd, &zone)
+	return cmd
+}
+
+func zoneFlag(cmd *cobra.Command, zone *string) {
+	cmd.Flags().StringVar(zone, "timezone", "", "zone of times that name none, as UTC or Europe/Berlin; by default this host's")
+}
+
+// zoneOf is the zone of that name; nil, this host's, where none is named.
+func zoneOf(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // nil is this host's
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("--timezone %s: %w", name, err)
+	}
+	return zone, nil
+}
+
+func newPublishRequests(a *app) *cobra.Command {
+	var (
+		how  requests.Options
+		zone string
+	)
+	cmd := newPublishFiles(a, func() (producers.Tool, error) {
+		var err error
+		how.Zone, err = zoneOf(zone)
+		return requests.Tool(how), err
+	}, &cobra.Command{
+		Use:   "requests FILE|DIR",
+		Short: "Store what SGLang or vLLM left of the requests that they served",
+		Long: `Store the lives of requests, beside a run that may be recorded otherwise: crash dumps and request
+dumps of SGLang (--crash-dump-folder), its request log (--log-requests-format json), request
+metrics (--export-metrics-to-file) and crash snapshots, and vLLM's request log. Of a folder, all
+files in it that tell of requests. No code in a pickle is run, and one that asks for a function
+that runs programs is refused. Prompts are hashed, unless --keep-prompts is given. ` + againAndAgain,
+		Example: `  tensortap publish requests crash_dump_2026-11-21_10-03-50.pkl --run crashed
+  tensortap report request --run crashed --id eca95cf5acbc40809848702fb078449f`,
+	})
+	cmd.Flags().BoolVar(&how.KeepPrompts, "keep-prompts", false, "store the prompts themselves, which are personal data")
+	zoneFlag(cmd, &zone)
 	return cmd
 }
 
@@ -143,4 +179,3 @@ rank are numbered in their order. No code in these files is run. ` + againAndAga
   tensortap report memory-growth --run leaks`,
 	})
 }
-

@@ -87,7 +87,7 @@ func NewDirect(id schemas.Identity, to *producers.Rows) *Set {
 		Log:          direct(to.Log),
 		Metric:       direct(to.Metric),
 		Allocation:   direct[schemas.AllocationRow](nil),
-		RequestEvent: direct[schemas.RequestEventRow](nil),
+		RequestEvent: direct(to.RequestEvent),
 		Memory:       direct[schemas.MemoryRow](nil),
 		Request:      direct[schemas.RequestRow](nil),
 	}
