@@ -38,7 +38,7 @@ func openSafetensors(file io.ReaderAt, size int64) (*Tensor, error) {
 	if len(all) != 1 {
 		return nil, fmt.Errorf("read the header: %d tensors, want 1", len(all))
 	}
-	return all[0].Value.(*Tensor), nil //nolint:forcetypeassert,errcheck,revive // all are
+	return all[0].Value.(*Tensor), nil //nolint:forcetypeassert,errcheck // all are
 }
 
 // readSafetensors finds all tensors of the file, in the order of their names.

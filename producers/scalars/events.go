@@ -147,6 +147,7 @@ func scalarsOf(event []byte) ([]scalar, error) {
 				}
 				return err
 			})
+		default:
 		}
 		return nil
 	})
@@ -180,6 +181,7 @@ func scalarOf(value []byte) (one scalar, isScalar bool, err error) {
 			var err error
 			one.value, isScalar, err = element(of.text)
 			return err
+		default:
 		}
 		return nil
 	})
@@ -204,6 +206,7 @@ func element(tensor []byte) (value float64, isScalar bool, err error) {
 			values = append(values, floats(of, 4)...)
 		case tensorDoubles:
 			values = append(values, floats(of, 8)...)
+		default:
 		}
 		return nil
 	})

@@ -107,7 +107,7 @@ func (s *source) events(ctx context.Context, input io.Reader, out *batch.Set) er
 		}
 		if err != nil && !errors.Is(err, errDamaged) {
 			s.lose("record", at, err)
-			return nil //nolint:nilerr // it is told
+			return nil
 		}
 		var found []scalar
 		if err == nil {

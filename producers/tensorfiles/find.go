@@ -30,7 +30,7 @@ type file struct {
 	modTimeNs int64
 }
 
-var extensions = []string{".pt", ".pth", ".safetensors", ".npy"}
+func extensions() []string { return []string{".pt", ".pth", ".safetensors", ".npy"} }
 
 // look lists the files at a path, which is one of them or a folder.
 func look(path string) (*found, error) {
@@ -40,7 +40,7 @@ func look(path string) (*found, error) {
 		err = f.walk(absolute)
 	}
 	if err == nil && len(f.files) == 0 {
-		err = fmt.Errorf("%w: no file %s", ErrNoDump, strings.Join(extensions, ", "))
+		err = fmt.Errorf("%w: no file %s", ErrNoDump, strings.Join(extensions(), ", "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find saved tensors at %s: %w", path, err)
@@ -61,7 +61,7 @@ func (f *found) walk(root string) error {
 		if path == root && !entry.IsDir() {
 			f.dir = filepath.Dir(root)
 		}
-		if entry.IsDir() || !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
+		if entry.IsDir() || !slices.Contains(extensions(), strings.ToLower(filepath.Ext(path))) {
 			return nil
 		}
 		if len(f.files) == mostFiles {
@@ -100,12 +100,13 @@ func (f *found) dumps() []saved.Dump {
 		return cmp.Or(cmp.Compare(a.place.step, b.place.step), cmp.Compare(a.place.rank, b.place.rank), natural(a.Name, b.Name), cmp.Compare(a.Name, b.Name))
 	})
 	var all []saved.Dump
-	for begin, end := 0, 0; begin < len(f.files); begin = end {
-		first := f.files[begin].place
-		for end = begin; end < len(f.files) && f.files[end].place.step == first.step && f.files[end].place.rank == first.rank; {
+	for left := f.files; len(left) > 0; {
+		first, end := left[0].place, 1
+		for end < len(left) && left[end].place.step == first.step && left[end].place.rank == first.rank {
 			end++
 		}
-		all = append(all, dumpOf(f.dir, f.files[begin:end]))
+		all = append(all, dumpOf(f.dir, left[:end]))
+		left = left[end:]
 	}
 	return all
 }
