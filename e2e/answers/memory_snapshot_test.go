@@ -30,6 +30,10 @@ func TestWhatAnAllocatorKeepsIsNamedByItsCallStack(t *testing.T) {
 		!strings.Contains(lines[1], "File /home/user/model.py, line 42, in keep") {
 		t.Errorf("the growth of rank 1 alone, by its stack: %v", out)
 	}
+	out = program.Run(t, u.Setting, "report", "memory-diff-stacks", "--problem", "snapshots", "--bench", "snapshots", "--bench-step", "50", "--output", "csv")
+	if lines := strings.Split(out.Stdout, "\n"); len(lines) < 2 || !strings.HasPrefix(lines[1], `1,cuda:0,209715200,104857600,104857600,2,other,"File /home/user/model.py, line 42, in keep"`) {
+		t.Errorf("what rank 1 holds more at step 150 than at 50: %v", out)
+	}
 	out = program.Run(t, u.Setting, "query", memoryOfOne, "--output", "csv")
 	if want := "cuda:0,1024,2097152,2048,1,1048576,activations,1000"; !strings.Contains(out.Stdout, want) {
 		t.Errorf("the facts of the constructed snapshot, %s: %v", want, out)

@@ -32,4 +32,11 @@ func TestALeakIsNamedByRankAndModule(t *testing.T) {
 	if out := program.Run(t, s, "report", "memory-growth", "--run", "stable", "--output", "csv"); strings.Count(strings.TrimSpace(out.Stdout), "\n") != 0 {
 		t.Errorf("a run that keeps nothing: %v", out)
 	}
+	out = program.Run(t, s, "report", "memory-diff", "--problem", "leaks", "--bench", "stable", "--output", "csv", "--limit", "0")
+	for line := range strings.Lines(out.Stdout) {
+		fields := strings.Split(strings.TrimSpace(line), ",")
+		if leaks, parts := fields[0] == "1", fields[len(fields)-1] != ""; fields[0] != "rank" && leaks != parts {
+			t.Errorf("rank 1 parts from the other run, and no other rank: %s", line)
+		}
+	}
 }

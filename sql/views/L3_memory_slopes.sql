@@ -1,6 +1,6 @@
 -- Question: how fast does the memory of each rank of a run move from step to step, and how sure is that?
 -- Grain: one row per rank, device, counter
--- Reads: tap.memories
+-- Reads: tap.memory_counters
 -- Empty when: no live rank of the run measured its memory at the end of a step
 -- Parameter run: name of the run.
 -- Parameter first_step = 0: first step.
@@ -9,42 +9,19 @@
 -- move; 99 times of 100 the true one lies between slope_low and slope_high. Deviations say by how much pairs that rise
 -- outnumber those that fall beyond chance (Mann and Kendall). Of many steps, 200 medians of neighbours stand for all.
 WITH
-    wanted AS (
-        SELECT
-            rank,
-            device,
-            step,
-            arrayJoin([
-                ('allocated', argMax(tuple(allocated_bytes), seq)),
-                ('reserved', argMax(tuple(reserved_bytes), seq)),
-                ('host resident', argMax(tuple(host_resident_bytes), seq))
-            ]) AS counter_value,
-            max(peak_bytes) AS step_peak_bytes,
-            max(retry_count) AS step_retry_count,
-            max(oom_count) AS step_oom_count
-        FROM tap.memories
-        WHERE run_id = xxh3(concat({run:String}, char(31))) AND op_id = 0
-            AND step >= {first_step:Int64}
-            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
-        GROUP BY
-            rank,
-            device,
-            step
-    ),
     numbered AS (
         SELECT
             rank,
             device,
             step,
-            tupleElement(counter_value, 1) AS counter,
-            ifNull(tupleElement(tupleElement(counter_value, 2), 1), 0) AS bytes,
+            counter,
+            bytes,
             step_peak_bytes,
             step_retry_count,
             step_oom_count,
             row_number() OVER (PARTITION BY rank, device, counter ORDER BY step) AS place,
             count() OVER (PARTITION BY rank, device, counter) AS places
-        FROM wanted
-        WHERE tupleElement(tupleElement(counter_value, 2), 1) IS NOT NULL
+        FROM tap.memory_counters(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
     ),
     thinned AS (
         SELECT
