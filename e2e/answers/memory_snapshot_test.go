@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -29,6 +30,16 @@ func TestWhatAnAllocatorKeepsIsNamedByItsCallStack(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(out.Stdout), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "1,cuda:0,allocated,1.048576e+06,") ||
 		!strings.Contains(lines[1], "File /home/user/model.py, line 42, in keep") {
 		t.Errorf("the growth of rank 1 alone, by its stack: %v", out)
+	}
+	text, err := os.ReadFile("../../docs/memory.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(text), "$ tensortap ")
+	shown, _, _ = strings.Cut(shown, "```")
+	command, want, _ := strings.Cut(shown, "\n")
+	if out := program.Run(t, u.Setting, strings.Fields(command)...); out.Stdout != want {
+		t.Errorf("docs/memory.md shows of %s\n%s\nit prints\n%s", command, want, out.Stdout)
 	}
 	out = program.Run(t, u.Setting, "report", "memory-diff-stacks", "--problem", "snapshots", "--bench", "snapshots", "--bench-step", "50", "--output", "csv")
 	if lines := strings.Split(out.Stdout, "\n"); len(lines) < 2 || !strings.HasPrefix(lines[1], `1,cuda:0,209715200,104857600,104857600,2,other,"File /home/user/model.py, line 42, in keep"`) {

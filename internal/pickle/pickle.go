@@ -11,28 +11,62 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 )
 
 // Operations that have a meaning to readers; arguments are in the Op.
 const (
-	Proto, Frame, Stop                 = 0x80, 0x95, '.'
-	Mark, Pop, PopMark, Dup            = '(', '0', '1', '2'
-	None, True, False                  = 'N', 0x88, 0x89
-	Int1, Int2, Int4, Long1, Long4     = 'K', 'M', 'J', 0x8a, 0x8b
-	Float                              = 'G'
-	Text1, Text4, Text8                = 0x8c, 'X', 0x8d
-	Bytes1, Bytes4, Bytes8             = 'C', 'B', 0x8e
-	OldText1, OldText4                 = 'U', 'T'
-	EmptyTuple, Tuple                  = ')', 't'
-	Tuple1, Tuple2, Tuple3             = 0x85, 0x86, 0x87
-	EmptyDict, EmptyList, EmptySet     = '}', ']', 0x8f
-	Append, Appends, SetItem, SetItems = 'a', 'e', 's', 'u'
-	AddItems, FrozenSet                = 0x90, 0x91
-	Put1, Put4, Memoize, Get1, Get4    = 'q', 'r', 0x94, 'h', 'j'
-	Global, Inst, StackGlobal          = 'c', 'i', 0x93
-	Reduce, Build, Obj                 = 'R', 'b', 'o'
-	NewObj, NewObjEx, Persistent       = 0x81, 0x92, 'Q'
+	Proto       = 0x80
+	Frame       = 0x95
+	Stop        = '.'
+	Mark        = '('
+	Pop         = '0'
+	PopMark     = '1'
+	Dup         = '2'
+	None        = 'N'
+	True        = 0x88
+	False       = 0x89
+	Int1        = 'K'
+	Int2        = 'M'
+	Int4        = 'J'
+	Long1       = 0x8a
+	Long4       = 0x8b
+	Float       = 'G'
+	Text1       = 0x8c
+	Text4       = 'X'
+	Text8       = 0x8d
+	Bytes1      = 'C'
+	Bytes4      = 'B'
+	Bytes8      = 0x8e
+	OldText1    = 'U'
+	OldText4    = 'T'
+	EmptyTuple  = ')'
+	Tuple       = 't'
+	Tuple1      = 0x85
+	Tuple2      = 0x86
+	Tuple3      = 0x87
+	EmptyDict   = '}'
+	EmptyList   = ']'
+	EmptySet    = 0x8f
+	Append      = 'a'
+	Appends     = 'e'
+	SetItem     = 's'
+	SetItems    = 'u'
+	AddItems    = 0x90
+	FrozenSet   = 0x91
+	Put1        = 'q'
+	Put4        = 'r'
+	Memoize     = 0x94
+	Get1        = 'h'
+	Get4        = 'j'
+	Global      = 'c'
+	Inst        = 'i'
+	StackGlobal = 0x93
+	Reduce      = 'R'
+	Build       = 'b'
+	Obj         = 'o'
+	NewObj      = 0x81
+	NewObjEx    = 0x92
+	Persistent  = 'Q'
 )
 
 const (
@@ -85,6 +119,10 @@ func (s *Scanner) Next(op *Op) error {
 
 func (s *Scanner) argument(op *Op) error {
 	switch op.Code {
+	case Stop, Mark, Pop, PopMark, Dup, None, True, False, EmptyTuple, Tuple, Tuple1, Tuple2, Tuple3, EmptyDict, EmptyList,
+		EmptySet, Append, Appends, SetItem, SetItems, AddItems, FrozenSet, Memoize, StackGlobal, Reduce, Build, Obj, NewObj,
+		NewObjEx, Persistent:
+		return nil
 	case Proto, Int1, Put1, Get1:
 		return s.number(op, 1)
 	case Int2:
@@ -112,14 +150,8 @@ func (s *Scanner) argument(op *Op) error {
 	case Global, Inst:
 		return s.name(op)
 	}
-	if !strings.ContainsRune(withoutArgument, rune(op.Code)) {
-		return errors.New("no pickle of protocol 2 to 5 has it")
-	}
-	return nil
+	return errors.New("no pickle of protocol 2 to 5 has it")
 }
-
-// withoutArgument has each code as the character of its number.
-const withoutArgument = ".(012N)t}]aesubRoQ\u0081\u0085\u0086\u0087\u0088\u0089\u008f\u0090\u0091\u0092\u0093\u0094"
 
 func (s *Scanner) ended(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -1,6 +1,9 @@
 package memorysnapshot
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // rule says which component a stack belongs to that has such a frame.
 type rule struct {
@@ -25,10 +28,8 @@ func component(frames []string) string {
 		return ""
 	}
 	for _, r := range rules {
-		for _, frame := range frames {
-			if r.frames.MatchString(frame) {
-				return r.component
-			}
+		if slices.ContainsFunc(frames, r.frames.MatchString) {
+			return r.component
 		}
 	}
 	return "other"

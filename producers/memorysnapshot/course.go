@@ -73,7 +73,7 @@ func (c *course) add(action string, e *container) {
 		}
 	}
 	c.lowest, c.mostOver = min(c.lowest, c.now), max(c.mostOver, c.now-c.reservedNow)
-	c.look(e.fields[fieldTime].n, free)
+	c.look(e.get(fieldTime).n, free)
 }
 
 func (c *course) alloc(address uint64, stack uint32, requested int64) {

@@ -87,8 +87,6 @@ func newFile(path, within string, info fs.FileInfo, problems *producers.Problems
 
 // The names that torchtitan, Megatron, SGLang and users give: iteration_10/rank3_memory_snapshot.pickle,
 // 1767323045.1-TP-3-memory.pickle, snapshot_rank_3_step_10.pickle.
-//
-//nolint:gochecknoglobals // never changed
 var (
 	rankInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:rank|tp)[-_=]?([0-9]{1,9})`)
 	stepInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:step|iteration|iter)[-_=]?([0-9]{1,9})`)
@@ -133,7 +131,7 @@ func stepsKnown(files []*file) bool {
 	return true
 }
 
-var digits = regexp.MustCompile(`[0-9]+`) //nolint:gochecknoglobals // never changed
+var digits = regexp.MustCompile(`[0-9]+`)
 
 // inTime is the order of the numbers in names that are alike but for these, and else of the files' times.
 func inTime(a, b *file) int {

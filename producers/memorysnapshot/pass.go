@@ -69,15 +69,14 @@ func (p *pass) problem(format string, args ...any) {
 func (p *pass) addDevice(number int, d *device) error {
 	name := "cuda:" + strconv.Itoa(number)
 	var peak map[uint32]*sum
-	whole := p.shot.segments && p.shot.traces
-	if whole {
+	if p.whole() {
 		peak = d.reckon()
 	}
 	for _, text := range d.problems {
 		p.problem("%s: %s", name, text)
 	}
 	p.source.problems.Count += d.faults - len(d.problems)
-	if err := p.addLooks(name, d, whole); err != nil {
+	if err := p.addLooks(name, d); err != nil {
 		return err
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(d.end), compareOf) {
@@ -100,24 +99,28 @@ func compareOf(a, b of) int {
 	return int(a.stack) - int(b.stack)
 }
 
-// addLooks adds the course of a device that is wholly known, and its end where that is.
-func (p *pass) addLooks(name string, d *device, whole bool) error {
-	if whole {
-		for _, l := range d.course.chosen() {
-			if err := p.addLook(name, d, l); err != nil {
-				return err
-			}
+// addLooks adds the course of a device that is wholly known, or else its end where that is.
+func (p *pass) addLooks(name string, d *device) error {
+	looks := []look{{free: -1}}
+	switch {
+	case !p.shot.segments:
+		return nil
+	case !p.whole(): // sums of a course that is not whole mean nothing
+		d.course = newCourse()
+		d.course.base, d.course.reservedBase = d.inUse, d.reserved
+	case d.course.events > 0:
+		looks = d.course.chosen()
+	}
+	for _, l := range looks {
+		if err := p.addLook(name, d, l); err != nil {
+			return err
 		}
 	}
-	if !p.shot.segments || whole && d.course.events > 0 {
-		return nil
-	}
-	end := look{free: -1}
-	if !whole { // sums of a course that is not whole mean nothing
-		d.course.base, d.course.reservedBase = d.inUse, d.reserved
-	}
-	return p.addLook(name, d, end)
+	return nil
 }
+
+// whole says whether all was read that sums are made of.
+func (p *pass) whole() bool { return p.shot.segments && p.shot.traces }
 
 func (p *pass) addLook(name string, d *device, l look) error {
 	c := &d.course

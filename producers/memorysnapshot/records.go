@@ -70,7 +70,7 @@ func (m *machine) fresh() *container {
 	if n := len(m.spare); n > 0 {
 		c := m.spare[n-1]
 		m.spare = m.spare[:n-1]
-		*c = container{remembered: -1}
+		c.role, c.device, c.remembered, c.blocks, c.has = plain, 0, -1, nil, 0
 		return c
 	}
 	return &container{remembered: -1}
@@ -136,8 +136,8 @@ func (m *machine) complete(at int, c *container) error {
 		}
 	case c.holds(fieldRealSize):
 		if above := m.around(at); above != nil && !above.holds(fieldRealSize) {
-			above.set(fieldRealSize, c.fields[fieldRealSize])
-			above.set(fieldFrames, c.fields[fieldFrames])
+			above.set(fieldRealSize, c.get(fieldRealSize))
+			above.set(fieldFrames, c.get(fieldFrames))
 		}
 	}
 	m.stack[at] = value{kind: taken}
@@ -146,11 +146,11 @@ func (m *machine) complete(at int, c *container) error {
 }
 
 func (m *machine) completeFrame(at int, c *container) error {
-	f := frameOf{line: c.fields[fieldLine].n}
-	if file := c.fields[fieldFilename]; file.kind == text {
+	f := frameOf{line: c.get(fieldLine).n}
+	if file := c.get(fieldFilename); file.kind == text {
 		f.file = uint32(file.n) //nolint:gosec // a place
 	}
-	if name := c.fields[fieldName]; name.kind == text {
+	if name := c.get(fieldName); name.kind == text {
 		f.name = uint32(name.n) //nolint:gosec // a place
 	}
 	place, err := m.known.frame(f)
@@ -172,7 +172,7 @@ func (m *machine) settle(at int, remembered int64, v value) {
 
 func (m *machine) completeSegment(c *container) {
 	var blocks []block
-	if v := c.fields[fieldBlocks]; v.kind == list {
+	if v := c.get(fieldBlocks); v.kind == list {
 		blocks = v.open.blocks
 	}
 	m.to.segment(c, blocks)
@@ -184,7 +184,7 @@ func (m *machine) extend(from int) error {
 		return errors.New("items for no list")
 	}
 	into, items := m.stack[from-1], m.stack[from:]
-	if into.kind != list && into.kind != stack && into.kind != taken {
+	if into.kind != list && into.kind != stack {
 		return errors.New("items for no list")
 	}
 	var err error
@@ -199,10 +199,9 @@ func (m *machine) extend(from int) error {
 
 func (m *machine) extendStack(at int, into value, items []value) error {
 	remembered, frames := int64(-1), []uint32(nil)
-	switch into.kind {
-	case list:
-		remembered, frames = into.open.remembered, into.open.frames
-	case stack:
+	if into.open != nil {
+		remembered = into.open.remembered
+	} else { // of more frames than come in one piece
 		frames = append(frames, m.known.stacks[into.n]...)
 	}
 	for _, v := range items {
@@ -219,9 +218,9 @@ func (m *machine) extendStack(at int, into value, items []value) error {
 
 // blockOf is a block as its record says, in the terms of new and of old versions.
 func (m *machine) blockOf(c *container) block {
-	b := block{address: c.bytes(fieldAddress), size: c.size(fieldSize), stack: stackOf(c), state: m.stateOf(c.fields[fieldState])}
+	b := block{address: c.bytes(fieldAddress), size: c.size(fieldSize), stack: stackOf(c), state: m.stateOf(c.get(fieldState))}
 	b.requested, b.known = c.size(fieldRequested), c.holds(fieldRequested)
-	if v := c.fields[fieldHistory]; v.kind == list {
+	if v := c.get(fieldHistory); v.kind == list {
 		if b.stack == 0 {
 			b.stack = stackOf(v.open)
 		}
@@ -233,7 +232,7 @@ func (m *machine) blockOf(c *container) block {
 }
 
 func stackOf(c *container) uint32 {
-	if v := c.fields[fieldFrames]; v.kind == stack {
+	if v := c.get(fieldFrames); v.kind == stack {
 		return uint32(v.n) //nolint:gosec // a place
 	}
 	return 0

@@ -122,7 +122,7 @@ func (s *snapshot) segment(c *container, blocks []block) {
 func (s *snapshot) event(device int, c *container) {
 	s.events++
 	action := ""
-	if v := c.fields[fieldAction]; v.kind == text {
+	if v := c.get(fieldAction); v.kind == text {
 		action = s.machine.known.texts[v.n]
 	}
 	s.device(device%mostDevices).course.add(action, c)

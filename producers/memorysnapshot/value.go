@@ -26,8 +26,7 @@ type container struct {
 	role       role
 	device     int // of a trace
 	remembered int64
-	frames     []uint32 // of a list of frames, so far
-	blocks     []block  // of a list of blocks
+	blocks     []block // of a list of blocks
 	fields     [fieldCount]value
 	has        uint64 // bits of the fields that are set
 }
@@ -46,11 +45,19 @@ func (c *container) set(f field, v value) {
 	c.has |= 1 << f
 }
 
+// get is a field, and a value of no use where it is not set.
+func (c *container) get(f field) value {
+	if !c.holds(f) {
+		return value{}
+	}
+	return c.fields[f]
+}
+
 func (c *container) holds(f field) bool { return c.has&(1<<f) != 0 }
 
 // bytes is a field that counts, or addresses.
 func (c *container) bytes(f field) uint64 {
-	if c.fields[f].kind != number {
+	if c.get(f).kind != number {
 		return 0
 	}
 	return uint64(c.fields[f].n) //nolint:gosec // addresses have 64 bits, and sizes are checked
@@ -58,7 +65,7 @@ func (c *container) bytes(f field) uint64 {
 
 // size is a field in bytes, and 0 where it is negative.
 func (c *container) size(f field) int64 {
-	if c.fields[f].kind != number {
+	if c.get(f).kind != number {
 		return 0
 	}
 	return min(max(c.fields[f].n, 0), mostBytes)

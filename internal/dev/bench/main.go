@@ -70,6 +70,7 @@ func benches() []bench {
 		{name: "reports", title: "Reports over a stored comparison", measure: measureReports},
 		{name: "judge", title: "Pairs a second that one core judges", measure: measureJudge},
 		{name: "align", title: "Two different programs aligned", measure: measureAlign},
+		{name: "snapshot", title: "A snapshot of PyTorch's allocator, read", measure: measureSnapshot},
 		{name: "watch", title: "A divergence stored, and said by watch", measure: measureWatch},
 		{name: "trend", title: "Trends over a hundred million aggregates", measure: measureTrend},
 	}

@@ -10,6 +10,7 @@ import (
 // allocations by 500 stacks of 20 frames, each freed after 4,000 others.
 // It is constructed: no GPU is used.
 func WriteMemorySnapshot(to io.Writer, events int) error {
+	events -= events % 2 // each free with its allocation
 	w := &snapshotWriter{to: bufio.NewWriterSize(to, 1<<16), texts: map[string]uint32{}}
 	w.ops("\x80\x04}\x94(")
 	w.count++
