@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/logs"
 	"github.com/tensortap/tensortap/internal/system"
@@ -32,28 +30,8 @@ const leastRoom = 1 << 30
 // anyRank stands for all ranks, and for processes that have none.
 const anyRank = -1
 
-func newLogs(a *app) *cobra.Command {
-	var (
-		run  string
-		rank int64
-	)
-	cmd := &cobra.Command{
-		Use:   "logs --run NAME",
-		Short: "Show the output of the processes of a run",
-		Long: `Show the output of the Python processes below tensortap run on this machine, with time,
-rank, process and stream of each line. A process without a rank has a dash.`,
-		Example: "  tensortap logs --run bad\n  tensortap logs --run bad --rank 3",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.logs(cmd.Context(), run, rank) },
-	}
-	cmd.Flags().StringVar(&run, "run", "", "name of the run (required)")
-	cmd.Flags().Int64Var(&rank, "rank", anyRank, "only the processes of this rank; -1 for all")
-	_ = cmd.MarkFlagRequired("run")
-	a.completeRunFlags(cmd, "run")
-	return cmd
-}
-
-func (a *app) logs(ctx context.Context, run string, rank int64) error {
+// keptLines shows what is kept on this machine.
+func (a *app) keptLines(ctx context.Context, run string, rank int64) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err

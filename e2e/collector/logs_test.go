@@ -32,8 +32,8 @@ func TestWhatEachProcessPrintsIsKept(t *testing.T) {
 	kept := program.Run(t, s, "logs", "--run", "talk")
 	pids := map[string]bool{}
 	for _, want := range []string{
-		`rank 0 pid (\d+) out \| captured 42`, `rank 0 pid (\d+) out \| by a shell`, `rank - pid (\d+) out \| child by fork`, `rank - pid (\d+) out \| child by spawn`,
-		`rank - pid (\d+) err \| native words`, `rank 0 pid (\d+) out \| last words`,
+		`rank 0 pid (\d+)(?: [a-z]+)? out \| captured 42`, `rank 0 pid (\d+)(?: [a-z]+)? out \| by a shell`, `rank - pid (\d+)(?: [a-z]+)? out \| child by fork`, `rank - pid (\d+)(?: [a-z]+)? out \| child by spawn`,
+		`rank - pid (\d+)(?: [a-z]+)? err \| native words`, `rank 0 pid (\d+)(?: [a-z]+)? out \| last words`,
 	} {
 		found := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ` + want).FindStringSubmatch(kept.Stdout)
 		if found == nil {
@@ -44,6 +44,13 @@ func TestWhatEachProcessPrintsIsKept(t *testing.T) {
 	}
 	if len(pids) != 3 {
 		t.Errorf("lines of %d processes, want 3: %v", len(pids), kept)
+	}
+	at := program.Run(t, s, "logs", "--run", "talk", "--grep", "native|last words", "--level", "info")
+	if strings.Count(at.Stdout, "\n") != 3 || strings.Count(at.Stdout, "native words") != 2 {
+		t.Errorf("lines that match: %v", at)
+	}
+	if all := program.Run(t, s, "report", "completeness", "--run", "talk", "--output", "csv"); strings.Count(all.Stdout, "\n") != 2 || strings.Contains(all.Stdout, "4294967295") {
+		t.Errorf("what is no rank is one: %v", all)
 	}
 	ranked := program.Run(t, s, "logs", "--run", "talk", "--rank", "0")
 	if strings.Contains(ranked.Stdout, "child") || !strings.Contains(ranked.Stdout, "last words") {
