@@ -19,6 +19,7 @@ func newAgent(a *app) *cobra.Command {
 	var (
 		spool  string
 		resume bool
+		files  system.Following
 	)
 	cmd := &cobra.Command{
 		Use:   "agent",
@@ -34,7 +35,8 @@ A rank that died may be started again under the name of its run; steps that it r
 replace the old ones. A rank that ended by itself may be started again only with
 --resume, or if the run itself allows it.`,
 		Example: `  tensortap agent --nats nats://nats:4222
-  tensortap agent --spool /local/disk/spool`,
+  tensortap agent --spool /local/disk/spool
+  tensortap agent --follow '/var/log/sglang/*.log' --run serving`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := embedded.CloseToOthers(); err != nil {
@@ -46,13 +48,18 @@ replace the old ones. A rank that ended by itself may be started again only with
 			}
 			defer client.Close()
 			request := a.serving(spool)
-			request.Resume = resume
+			request.Resume, request.Follow = resume, files
+			if request.Follow.Run == "" {
+				request.Follow.Run = a.getenv("TENSORTAP_RUN")
+			}
 			a.tellServing("serving the processes below " + request.Spool)
 			return client.Serve(cmd.Context(), request)
 		},
 	}
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	cmd.Flags().BoolVar(&resume, "resume", false, "let ranks that have ended go on under the same run")
+	cmd.Flags().StringArrayVar(&files.Patterns, "follow", nil, "publish also the lines of files that match this `PATTERN`, as they are written; may be given again")
+	cmd.Flags().StringVar(&files.Run, "run", "", "run of the files that are followed (also TENSORTAP_RUN)")
 	return cmd
 }
 

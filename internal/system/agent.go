@@ -19,6 +19,7 @@ type ServeRequest struct {
 	Payloads string            // folder of raw tensors that are asked for; need not exist yet
 	Resume   bool              // ranks that have ended may be started again under the same run
 	Patient  bool              // while agents of another system have the spools, they are left alone; else that is an error
+	Follow   Following         // files of lines
 	Tell     func(text string) // told in a line what is served; calls may overlap
 	// Waiting is as in PublishRequest.
 	Waiting func(error)
@@ -59,6 +60,7 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 	group, following := errgroup.WithContext(ctx)
 	group.Go(func() error { return serving.Run(following) })
 	group.Go(func() error { return c.followLaunches(following, r) })
+	group.Go(func() error { return c.followFiles(following, r) })
 	err = group.Wait()
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {
 		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions and records could not be read",

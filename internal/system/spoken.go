@@ -12,6 +12,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/logs"
 	"github.com/tensortap/tensortap/producers/follow"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 const (
@@ -115,6 +116,58 @@ func (s *spoken) follow(ctx context.Context, launch logs.Launch) (held bool, err
 	}
 	defer publisher.Close()
 	return follow.Run(ctx, follow.Launch(follow.Config{RunID: run, Host: s.host, Publisher: publisher, Now: s.client.now}, launch))
+}
+
+// Following says which files of lines are followed, and of which run they are.
+type Following struct {
+	Patterns []string
+	Run      string
+}
+
+// followFiles goes on until ctx ends.
+func (c *Client) followFiles(ctx context.Context, r ServeRequest) error { //nolint:gocritic // as Serve has it
+	if len(r.Follow.Patterns) == 0 {
+		return nil
+	}
+	cfg, err := c.following(r.Follow)
+	if err != nil {
+		return err
+	}
+	p := &publishing{client: c, request: PublishRequest{Waiting: r.Waiting}}
+	publisher, err := p.newPublisher()
+	if err != nil {
+		return err
+	}
+	defer publisher.Close()
+	cfg.Publisher = publisher
+	held, err := follow.Run(ctx, cfg)
+	if held {
+		err = fmt.Errorf("follow the files of run %s: another agent on this data folder does", r.Follow.Run)
+	}
+	return err
+}
+
+func (c *Client) following(f Following) (follow.Config, error) {
+	if err := schemas.CheckRunName(f.Run); err != nil {
+		return follow.Config{}, fmt.Errorf("name of run %q: %w", f.Run, err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return follow.Config{}, err
+	}
+	run := schemas.RunID(f.Run)
+	folder := filepath.Join(string(c.Endpoint.Folder), "followed")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return follow.Config{}, err
+	}
+	cfg := follow.Config{State: filepath.Join(folder, schemas.FormatID(run)), RunID: run, Host: host, Now: c.now}
+	patterns := make([]string, len(f.Patterns))
+	for i, pattern := range f.Patterns {
+		if patterns[i], err = filepath.Abs(pattern); err != nil {
+			return cfg, err
+		}
+	}
+	return follow.Patterns(cfg, patterns)
 }
 
 const spokenPatience = time.Minute

@@ -37,7 +37,10 @@ type Config struct {
 	RunID uint64
 	Host  string
 	// Files are those that there are now. With ended, nothing will be written to them any more.
-	Files     func() (files []File, ended bool, err error)
+	Files func() (files []File, ended bool, err error)
+	// Where is the path that a file has now which had another; nil where files keep theirs.
+	Where     func(id, path string) string
+	LineTimes bool // a line's own time is its time, where it has one; else when it was read
 	Publisher Publisher
 	Now       func() time.Time
 }
@@ -151,14 +154,18 @@ func (f *follower) part(file File, ended bool) (*part, error) { //nolint:revive 
 	if err != nil {
 		return nil, err
 	}
-	from, size := f.state.at[file.ID], info.Size()
-	if size < from { // truncated
+	from, size, t := f.state.at[file.ID], info.Size(), f.tail(file.ID)
+	if size < from || size < t.size { // truncated
+		lost := &part{ID: file.ID, Path: file.Path, Stream: file.Stream, PID: file.PID, Role: t.role, From: from, To: t.size}
+		if t.size = size; lost.To > from {
+			return lost, nil
+		}
 		from = 0
 	}
 	if size == from {
 		return nil, nil //nolint:nilnil // there is nothing
 	}
-	now, t := f.cfg.Now(), f.tail(file.ID)
+	now := f.cfg.Now()
 	if t.since.IsZero() {
 		t.since = now
 	}

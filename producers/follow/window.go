@@ -54,7 +54,14 @@ func (f *follower) rows(c *cut, out *batch.Set) error {
 	ns := c.TimeNs
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		rows := &logline.Rows{Out: out, Stream: p.Stream, Time: func(logline.Line) (int64, string) { ns++; return ns - 1, basisRead }}
+		if f.cfg.Where != nil {
+			p.Path = f.cfg.Where(p.ID, p.Path)
+		}
+		rows := &logline.Rows{Out: out, Stream: p.Stream, Placed: true}
+		rows.Time = func(l logline.Line) (int64, string) {
+			ns++
+			return f.timeOf(l, ns-1)
+		}
 		rows.Fill = func(row *schemas.LogRow) {
 			row.Host, row.Role = f.cfg.Host, p.Role
 			if p.PID > 0 {
@@ -68,10 +75,21 @@ func (f *follower) rows(c *cut, out *batch.Set) error {
 	return nil
 }
 
+// timeOf is the line's own time, if that is wanted, else the one given.
+func (f *follower) timeOf(l logline.Line, readNs int64) (int64, string) {
+	switch {
+	case !f.cfg.LineTimes || l.Carried:
+		return readNs, basisRead
+	case l.Clock == logline.ZonedClock:
+		return l.TimeNs, "line"
+	}
+	return l.TimeNs, "line in host's zone"
+}
+
 // read gives the lines of a part. What is there no more is a line that says so.
 func (p *part) read(timeNs int64, each func(logline.Line) error) error {
 	text, why := p.text()
-	joiner := logline.Joiner{Parser: logline.Parser{Zone: time.UTC, Newest: time.Unix(0, timeNs)}}
+	joiner := logline.Joiner{Parser: logline.Parser{Zone: time.Local, Newest: time.Unix(0, timeNs)}}
 	if why != nil {
 		return joiner.Add(fmt.Sprintf("WARNING:tensortap:%d bytes of %s are lost: %v", p.To-p.From, filepath.Base(p.Path), why), p.From, each)
 	}
@@ -83,7 +101,7 @@ func (p *part) read(timeNs int64, each func(logline.Line) error) error {
 
 var errChanged = errors.New("they are not what they were")
 
-var errGivenUp = errors.New("they were given up, as nobody had read them yet")
+var errGivenUp = errors.New("they were given up or cut off before they could be read")
 
 func (p *part) text() (string, error) {
 	if p.Sum == 0 {

@@ -3,7 +3,7 @@
 -- Reads: tap_store.log, tap_store.rank, tap_store.run, tap.steps
 -- Empty when: no log was published, and nothing ran under `tensortap run`
 -- A file that grew is published again: its lines are known by their place in it, seq. A line without a rank is of that whose
--- process wrote it; 4294967295 is none. A step is the one that was under way at the rank.
+-- process wrote it, or that it names; 4294967295 is none. A step is the one that was under way at the rank.
 WITH
     processes AS (
         SELECT
@@ -21,7 +21,7 @@ WITH
     lines AS (
         SELECT
             written.run_id AS run_id,
-            if(written.rank = 4294967295 AND p.known_pid != 0, p.known_rank, written.rank) AS rank,
+            multiIf(written.rank != 4294967295, written.rank, p.known_pid != 0, p.known_rank, toUInt32OrDefault(written.fields['rank'], toUInt32(4294967295))) AS rank,
             written.epoch AS epoch,
             written.event_time_ns AS event_time_ns,
             written.step AS step,

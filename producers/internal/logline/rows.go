@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tensortap/tensortap/producers/internal/batch"
@@ -15,6 +16,7 @@ type Rows struct {
 	Stream string
 	Time   func(Line) (ns int64, basis string)
 	Fill   func(*schemas.LogRow) // what is known of all lines; may be nil
+	Placed bool                  // the rank is a field of the line: the rows themselves are of none
 
 	row    schemas.LogRow
 	metric schemas.MetricRow
@@ -49,7 +51,11 @@ func (w *Rows) Add(l Line) error {
 }
 
 func (w *Rows) fieldsOf(l Line) map[string]string {
-	if len(l.Pairs) == 0 && l.Step == Unknown {
+	rank := int32(Unknown)
+	if w.Placed {
+		rank = l.Where.rank()
+	}
+	if len(l.Pairs) == 0 && rank == Unknown {
 		return nil
 	}
 	if w.fields == nil {
@@ -59,7 +65,23 @@ func (w *Rows) fieldsOf(l Line) map[string]string {
 	for i := range l.Pairs {
 		w.fields[valid(l.Pairs[i].Key)] = valid(l.Pairs[i].Value)
 	}
+	if rank != Unknown {
+		w.fields["rank"] = strconv.Itoa(int(rank))
+	}
 	return w.fields
+}
+
+// rank is that of a place as far as one line tells: of stages or replicas nobody knows the size.
+func (w Where) rank() int32 {
+	switch {
+	case w.Rank >= 0:
+		return w.Rank
+	case w.PP > 0 || w.DP >= 0:
+		return Unknown
+	case w.TP >= 0:
+		return w.TP
+	}
+	return w.GPU
 }
 
 // numbers are a row each.

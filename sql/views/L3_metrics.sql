@@ -1,13 +1,14 @@
 -- Question: which numbers did programs report of themselves?
--- Grain: one row per run, rank, source, name, line or record
--- Reads: tap_store.metric, tap_store.run
+-- Grain: one row per run, rank or process without one, source, name, line or record
+-- Reads: tap_store.metric, tap_store.run, tap.logs
 -- Empty when: no log and no file of scalars was published
--- A file that grew is published again: its numbers are known by their place in it, seq.
+-- A file that grew is published again: its numbers are known by their place in it, seq. Rank and step are those of the line,
+-- where the number itself has none; 4294967295 is no rank.
 SELECT
     m.run_id AS run_id,
     if(r.name = '', leftPad(lower(hex(m.run_id)), 16, '0'), r.name) AS run,
-    m.rank AS rank,
-    m.step AS step,
+    if(m.rank = 4294967295 AND l.epoch != 0, l.rank, m.rank) AS rank,
+    coalesce(m.step, l.step) AS step,
     m.event_time_ns AS event_time_ns,
     m.seq AS seq,
     m.name AS name,
@@ -40,4 +41,15 @@ FROM (
         event_time_ns,
         toString(value)
 ) AS m
+LEFT ANY JOIN (
+    SELECT
+        run_id,
+        epoch,
+        event_time_ns,
+        seq,
+        rank,
+        step
+    FROM tap.logs
+    WHERE kind != ''
+) AS l ON l.run_id = m.run_id AND l.epoch = m.epoch AND l.event_time_ns = m.event_time_ns AND l.seq = m.seq
 LEFT ANY JOIN tap_store.run AS r ON r.run_id = m.run_id
