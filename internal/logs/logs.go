@@ -67,21 +67,38 @@ func (l Launch) End() error {
 	return err
 }
 
-// Ended says whether nothing more will be printed: the launcher says so, or it and all its processes are gone.
+// Ended says whether nothing more will be printed: the launcher says so or is gone, and so are all its processes.
 func (l Launch) Ended() bool {
-	if _, err := os.Stat(filepath.Join(string(l), endedName)); err == nil {
+	if _, err := os.Stat(string(l)); errors.Is(err, os.ErrNotExist) {
 		return true
+	}
+	return !l.launching() && !l.Outlived()
+}
+
+func (l Launch) launching() bool {
+	if _, err := os.Stat(filepath.Join(string(l), endedName)); err == nil {
+		return false
 	}
 	text, err := os.ReadFile(filepath.Join(string(l), launcherName))
 	pid, failed := strconv.Atoi(string(text))
-	if err != nil || failed != nil || alive(pid) {
-		return errors.Is(err, os.ErrNotExist)
-	}
-	files, err := l.files()
-	return err == nil && !slices.ContainsFunc(files, func(f file) bool { return alive(f.pid) })
+	return err == nil && failed == nil && alive(pid)
 }
 
-func alive(pid int) bool { return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+// Outlived says whether processes live that may print.
+func (l Launch) Outlived() bool {
+	files, err := l.files()
+	return err == nil && slices.ContainsFunc(files, func(f file) bool { return alive(f.pid) })
+}
+
+// alive says whether a process is there, and not just nobody has asked yet how it ended.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
+	}
+	behind := strings.LastIndexByte(string(stat), ')') // of the name
+	return !strings.HasPrefix(string(stat[behind+1:]), " Z")
+}
 
 // Begun says whether Begin was called: launches of earlier releases are left alone.
 func (l Launch) Begun() bool {

@@ -170,15 +170,23 @@ func (c *Client) following(f Following) (follow.Config, error) {
 	return follow.Patterns(cfg, patterns)
 }
 
-const spokenPatience = time.Minute
+const (
+	spokenPatience = time.Minute
+	spokenAfter    = 3 * time.Second // for which processes are waited for that outlive their launcher
+)
 
-// WaitSpoken waits until what the processes of a launch that has ended have printed is in the stream.
+// WaitSpoken waits until what the processes of a launch that has ended have printed is in the stream, but not for those
+// that outlive it.
 func WaitSpoken(ctx context.Context, launch logs.Launch) error {
+	outlived := time.Now().Add(spokenAfter) //nolint:forbidigo // as long as people wait
 	patience := time.NewTimer(spokenPatience)
 	defer patience.Stop()
 	for {
 		if _, err := os.Stat(string(launch)); err != nil || follow.Done(follow.StateOf(launch)) {
 			return nil //nolint:nilerr // it was removed: nothing was printed
+		}
+		if time.Now().After(outlived) && launch.Outlived() { //nolint:forbidigo // as above
+			return nil
 		}
 		select {
 		case <-time.After(publishedLook):
