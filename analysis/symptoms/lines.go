@@ -76,3 +76,28 @@ func replicas(run Run, answer report.Table) []string {
 	return []string{fmt.Sprintf("replicas: run %s: from step %s on, ranks %s differ from others of ranks %s in %s%s, %s %s: relative error %s by %s",
 		report.Printable(run.Name), get("step"), get("odd_ranks"), get("ranks"), get("op"), ofModule(get("module")), get("role"), get("path"), get("error"), get("evidence"))}
 }
+
+// requestsShown is how many requests of each kind are named.
+const requestsShown = 5
+
+// poisoned tells which requests were in the first steps that were not finite.
+func poisoned(run Run, answer report.Table) []string {
+	if len(answer.Rows) == 0 {
+		return nil
+	}
+	get := func(column string) string { return answer.Get(0, column).Text() }
+	lines := []string{fmt.Sprintf("poisoned-requests: run %s: request %s (%s, %s) was in the first step that was not finite, step %s of rank %s, op %s%s",
+		report.Printable(run.Name), get("request"), get("how"), get("phase"), get("first_step"), get("rank"), get("op"), ofModule(get("module")))}
+	var others []string
+	for i := range answer.Rows[1:] {
+		others = append(others, fmt.Sprintf("%s (%s)", answer.Get(i+1, "request").Text(), answer.Get(i+1, "how").Text()))
+	}
+	if len(others) == 0 {
+		return lines
+	}
+	line := "  and " + strings.Join(others[:min(requestsShown, len(others))], ", ")
+	if more := len(others) - requestsShown; more > 0 {
+		line += fmt.Sprintf(", and %d more", more)
+	}
+	return append(lines, line)
+}

@@ -72,10 +72,29 @@ func TestTheFirstLineOfEachReportIsTold(t *testing.T) {
 	}
 }
 
+func TestRequestsAreToldWhereSomethingIsNotFinite(t *testing.T) {
+	t.Parallel()
+	requests := row("request", "r3", "how", "suspect", "phase", "prefill", "first_step", "0", "rank", "1", "op", "embed", "module", "")
+	requests.Rows = append(requests.Rows, row("request", "r1", "how", "shared", "phase", "", "first_step", "0", "rank", "1", "op", "embed", "module", "").Rows[0])
+	door := answers{"poisoned_requests": requests}
+	if found := Look(t.Context(), door, Run{Name: "bad"}); len(found) != 0 {
+		t.Errorf("of a run that is finite: %+v", found)
+	}
+	door["overflow"] = row("verdict", "parameter", "step", "0", "rank", "0", "op", "embed", "module", "", "role", "parameter", "path", "weight")
+	got := told(Look(t.Context(), door, Run{Name: "bad"}))
+	want := []string{
+		"poisoned-requests: run bad: request r3 (suspect, prefill) was in the first step that was not finite, step 0 of rank 1, op embed",
+		"  and r1 (shared)", "report poisoned-requests --run bad",
+	}
+	if len(got) != 5 || !slices.Equal(got[2:], want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestAReportThatCannotBeAskedIsNamed(t *testing.T) {
 	t.Parallel()
 	lines := told(Look(t.Context(), answers{}, Run{Name: "other"}))
-	if len(lines) != 6 || lines[0] != "crash: not known: no such run" {
+	if len(lines) != 8 || lines[0] != "crash: not known: no such run" {
 		t.Errorf("%q", lines)
 	}
 }

@@ -132,6 +132,8 @@ func example(r sql.Report) string {
 			words = append(words, "--"+p.Name, "bad")
 		case "bench":
 			words = append(words, "--bench", "good")
+		case "id":
+			words = append(words, "--id", "eca95cf5acbc40809848702fb078449f")
 		case "op", "name":
 			words = append(words, "--"+p.Name, opOf(r))
 		}

@@ -1,0 +1,113 @@
+-- Question: which requests shared a step with the first NaN or infinity of a rank, which of them may have brought it, and which met it later?
+-- Grain: one row per request that was in a step that was not finite since the first such step, or that has the prompt of one; the likeliest source first
+-- Reads: tap.overflows, tap.sites, tap.layouts, tap.ops, tap.requests, tap.steps
+-- Empty when: all activations are finite but for known exceptions, or no step of that kind served a request that is known
+-- Shown: request, how, first_step, rank, op, module, phase, row_offset, token_count, not_finite_step_count, finite_step_count, prompt_hash
+-- Parameter run: name of the run.
+-- Parameter first_step = 0: first step.
+-- Parameter last_step = -1: last step; -1 for all.
+-- Parameter limit = 100: greatest number of rows.
+-- A parameter that holds NaN harms no request that does not read that part of it: only what modules and functions give
+-- counts. How: suspect, in a rank's first step that was not finite, and in no finite one since: what a request
+-- leaves in the KV cache comes back in each of its steps. Shared, in that step, and finite again without the others.
+-- Same prompt, as one of the first step, whose pages a cache of prefixes hands on. Later, in a later step of that kind.
+WITH
+    bad_steps AS (
+        SELECT
+            bad.rank AS rank,
+            bad.step AS step,
+            argMin(site.op_id, bad.seq) AS op_id,
+            argMin(bad.nan_count, bad.seq) AS first_nan_count,
+            1 AS found
+        FROM tap.overflows(run = {run:String}, rank = -1, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS bad
+        INNER JOIN tap.sites AS site ON site.site_id = bad.site_id
+        LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = bad.layout_id
+        WHERE NOT bad.excused AND site.role = 'output' AND layout.kind IN ('tensor', '')
+        GROUP BY
+            rank,
+            step
+    ),
+    firsts AS (
+        SELECT
+            rank,
+            min(step) AS began_step
+        FROM bad_steps
+        GROUP BY rank
+    ),
+    parts AS (
+        SELECT
+            served.request AS request,
+            served.rank AS rank,
+            served.step AS step,
+            served.phase AS phase,
+            served.row_offset AS row_offset,
+            served.token_count AS token_count,
+            served.prompt_hash AS prompt_hash,
+            served.prompt_token_count AS prompt_token_count,
+            bad_steps.found = 1 AS is_bad,
+            bad_steps.op_id AS op_id,
+            bad_steps.first_nan_count AS first_nan_count,
+            is_bad AND served.step = firsts.began_step AS in_first,
+            NOT is_bad AND seen.complete = 1 AND seen.tensor_count > 0 AND seen.dropped_count = 0 AS is_finite
+        FROM tap.requests AS served
+        INNER JOIN firsts ON firsts.rank = served.rank
+        LEFT ANY JOIN bad_steps ON bad_steps.rank = served.rank AND bad_steps.step = served.step
+        LEFT ANY JOIN
+        (
+            SELECT
+                rank,
+                step,
+                complete,
+                tensor_count,
+                dropped_count
+            FROM tap.steps
+            WHERE run_id = xxh3(concat({run:String}, char(31)))
+        ) AS seen ON seen.rank = served.rank AND seen.step = served.step
+        WHERE served.run_id = xxh3(concat({run:String}, char(31))) AND served.request != '' AND served.step >= firsts.began_step
+    ),
+    each AS (
+        SELECT
+            request,
+            max(in_first) AS was_in_first,
+            countIf(is_bad) AS bad_count,
+            countIf(is_finite) AS finite_count,
+            argMinIf((rank, step, op_id, phase, row_offset, token_count, first_nan_count), (step, rank), is_bad) AS met,
+            max(prompt_hash) AS hash,
+            max(prompt_token_count) AS prompt_tokens
+        FROM parts
+        GROUP BY request
+    )
+SELECT
+    each.request AS request,
+    multiIf(
+        was_in_first AND finite_count = 0, 'suspect',
+        was_in_first, 'shared',
+        hash IN (
+            SELECT prompt_hash
+            FROM parts
+            WHERE in_first AND prompt_hash != 0
+        ), 'same prompt',
+        'later') AS how,
+    if(bad_count > 0, toNullable(met.2), NULL) AS first_step,
+    if(bad_count > 0, toNullable(met.1), NULL) AS rank,
+    multiIf(bad_count = 0, '', op.name = '', leftPad(lower(hex(met.3)), 16, '0'), op.name) AS op,
+    op.module_path AS module,
+    met.4 AS phase,
+    met.5 AS row_offset,
+    if(bad_count > 0, toNullable(met.6), NULL) AS token_count,
+    if(bad_count > 0, toNullable(met.7), NULL) AS nan_count,
+    bad_count AS not_finite_step_count,
+    finite_count AS finite_step_count,
+    leftPad(lower(hex(hash)), 16, '0') AS prompt_hash,
+    prompt_tokens AS prompt_token_count
+FROM each
+LEFT ANY JOIN tap.ops AS op ON op.op_id = tupleElement(each.met, 3)
+WHERE bad_count > 0 OR how = 'same prompt'
+ORDER BY
+    indexOf(['suspect', 'shared', 'same prompt', 'later'], how),
+    not_finite_step_count DESC,
+    first_step,
+    rank,
+    row_offset,
+    request
+LIMIT {limit:UInt64}
