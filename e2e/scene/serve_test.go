@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -25,7 +26,7 @@ type server struct {
 }
 
 // serve starts the server, has it serve these requests at the same time, and returns what `tensortap run` printed.
-func (s server) serve(t *testing.T, run string, bodies []string) program.Outcome {
+func (s *server) serve(t *testing.T, run string, bodies []string) program.Outcome {
 	t.Helper()
 	at := s.Setting
 	at.Env = append([]string{"REQUEST_LOG=" + s.logs}, s.Env...)
@@ -89,7 +90,7 @@ type poisoned struct {
 // TestTheRequestThatBringsANaNIsNamed has one of six requests, served at once by two workers, bring a token whose embedding is NaN.
 func TestTheRequestThatBringsANaNIsNamed(t *testing.T) {
 	t.Parallel()
-	s := server{
+	s := &server{
 		Setting: program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}},
 		logs:    t.TempDir(),
 	}
@@ -120,10 +121,48 @@ func TestTheRequestThatBringsANaNIsNamed(t *testing.T) {
 		}
 	}
 	s.requireLife(t)
+	copyFile(t, "../../producers/requests/testdata/crash_dump_2026-11-21_10-03-50.pkl", s.logs)
+	u := s.Setting
+	u.Dir = s.logs
+	requireShown(t, u, "requests.md")
+}
+
+func copyFile(t *testing.T, from, folder string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, filepath.Base(from)), content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// requireShown runs each command that a document shows.
+func requireShown(t *testing.T, at program.Setting, document string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for line := range strings.Lines(string(text)) {
+		command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    tensortap ")
+		if !ok {
+			continue
+		}
+		shown++
+		if out := program.Run(t, at, strings.Fields(strings.ReplaceAll(command, "'", ""))...); out.Status != 0 {
+			t.Errorf("docs/%s shows tensortap %s: %v", document, command, out)
+		}
+	}
+	if shown == 0 {
+		t.Errorf("docs/%s shows no command", document)
+	}
 }
 
 // requireLife publishes the log of requests beside the run: the life of a request is then told across its processes.
-func (s server) requireLife(t *testing.T) {
+func (s *server) requireLife(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(s.logs, "request_log.json.log")
 	u := program.StartUp(t, s.Data)

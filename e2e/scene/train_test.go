@@ -132,6 +132,7 @@ func TestARankThatIsKilledInAStepIsNamed(t *testing.T) {
 	if first.Inputs != "input.0: float32[2, 8, 16]\ninput.1: float32[2, 8, 16]" {
 		t.Errorf("inputs of the op under way: %+v", first)
 	}
+	requireShown(t, j.Setting, "crashes.md")
 }
 
 // requireFirst fails the test unless rank 2 went first, in layers.1 in step 2, and the others were in a collective of that step.
