@@ -9,7 +9,7 @@
 #define ALL_MEASURED 0x7FFu
 #define NEED_A_FINITE_ELEMENT (TAP_MEASURED_MIN | TAP_MEASURED_MAX | TAP_MEASURED_MEAN | TAP_MEASURED_M2 | TAP_MEASURED_L2 | TAP_MEASURED_L1)
 
-static void commit(void *record, uint32_t kind, uint32_t place) {
+void commit_record(void *record, uint32_t kind, uint32_t place) {
   uint32_t word = kind | (crc32_add(kind | place, record, TAP_COMMIT_OFFSET) & ~TAP_KIND_MASK);
   atomic_store_explicit((_Atomic uint32_t *)((char *)record + TAP_COMMIT_OFFSET), word, memory_order_release);
 }
@@ -24,7 +24,7 @@ static int write_counts(const tap_call *call, tap_counts *r, const part *p) {
   r->subnormal_count = p->subnormal;
   r->value_min = p->finite ? p->min : 0;
   r->value_max = p->finite ? p->max : 0;
-  commit(r, TAP_COUNTS_KIND, call->place);
+  commit_record(r, TAP_COUNTS_KIND, call->place);
   return 1;
 }
 
@@ -35,7 +35,7 @@ static int write_sketch(tap_sketch *r, uint32_t place, const part *p) {
   for (int half = 0; half < 2; half++, r++) {
     for (int b = 0; b < 8; b++) r->buckets[b] = (float)of_one_sign(p->sketch[8 * half + b]);
     r->first = 8u * (uint32_t)half;
-    commit(r, TAP_SKETCH_KIND, place);
+    commit_record(r, TAP_SKETCH_KIND, place);
   }
   return 2;
 }
@@ -44,7 +44,7 @@ static int write_digest(const tap_call *call, tap_digest *r, int64_t bytes, uint
   int ours = (call->options & WANT_DIGEST) != 0;
   r->digest = ours ? mix((uint64_t)bytes * GOLDEN + p->digest) : crc32;
   r->digest_kind = ours ? TAP_DIGEST_TAP : TAP_DIGEST_CRC32;
-  commit(r, TAP_DIGEST_KIND, call->place);
+  commit_record(r, TAP_DIGEST_KIND, call->place);
   return 1;
 }
 
@@ -69,6 +69,6 @@ int write_records(const tap_call *call, int64_t bytes, uint32_t crc32, const par
   r->value_l1 = p->l1;
   r->zero_count = p->zero;
   r->extra = (uint32_t)write_extensions(call, bytes, crc32, p);
-  commit(r, TAP_TENSOR_KIND, call->place);
+  commit_record(r, TAP_TENSOR_KIND, call->place);
   return 1 + (int)r->extra;
 }

@@ -19,6 +19,12 @@ typedef struct {
   uint32_t options; /* type | what is wanted | threads << 16 */
 } tap_call;
 
+/* Measures a tensor and writes its records. Returns how many, or 0 when it cannot. */
+__attribute__((visibility("default"))) int tap_measure(const tap_call *call);
+
+/* Writes the commit word of a record whose other bytes are there: from then on readers take it. */
+void commit_record(void *record, uint32_t kind, uint32_t place);
+
 /* Writes a tensor's records, extensions first, its own last, by what is known of so many bytes of elements. Returns how many. */
 int write_records(const tap_call *call, int64_t bytes, uint32_t crc32, const part *p);
 

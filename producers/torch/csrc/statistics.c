@@ -138,8 +138,7 @@ static task new_task(const void *data, int64_t count, uint32_t options, const ta
   return t;
 }
 
-/* Measures a tensor and writes its records. Returns how many, or 0 when it cannot. */
-EXPORT int tap_measure(const tap_call *call) {
+int tap_measure(const tap_call *call) {
   if ((call->options & 0xff) >= DTYPES || call->count < 0) return 0;
   task t = new_task(call->data, call->count, call->options, call->view, 0);
   part total;

@@ -63,6 +63,7 @@ class Recorder:
         self.seq = self.ops = 0
         self.names = Names(spool, Stacks(spool, settings.stacks))
         self.measurer = self._measurer(settings.sketch, settings.digest)
+        spool.write_by(self.measurer.writers)
         self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
         if settings.level != "L1":
             self.observer.passed_over = self.names.inside

@@ -167,14 +167,10 @@ class Observer:
 
     def _by_plan(self, tensor: Tensor, pointer: int, plan: Plan, site: int, number: int, seq: int) -> None:
         """Measure a tensor as all of its layout."""
-        address = self._spool.reserve()
-        if not address:
-            return
-        rows = plan.run(pointer, address, site, seq, self._spool.place)
-        written = self._spool.advance(rows)
+        written = self._spool.measured(plan.run, pointer, site, seq)
         if written is None:
             return
-        if rows > 1 and not self.overflowed:
+        if written[2] > 1 and not self.overflowed:
             self.overflowed = site not in self.passed_over and overflowed(written)
         if not tensor.is_inference():
             self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written

@@ -11,8 +11,8 @@ from typing import Final
 
 from tensortap._spool import layout
 from tensortap._spool.segments import Segment
+from tensortap._spool.writers import CURRENT
 
-CURRENT: Final = struct.Struct("<qII")
 _AGENT: Final = struct.Struct("<QI")
 _CURRENT_CALL: Final = layout.HEADER_CURRENT_CALL // 4
 _U64: Final = struct.Struct("<Q")
@@ -69,6 +69,15 @@ class Header(Segment):
             words[current_call] = call
 
         return begins
+
+    @property
+    def current(self) -> int:
+        """Where it says which op is under way."""
+        return self.address + layout.HEADER_CURRENT_TIME_NS
+
+    def begins(self, op: int, seq: int) -> None:
+        """An op is under way of which no record is written."""
+        CURRENT.pack_into(self.bytes, layout.HEADER_CURRENT_TIME_NS, time.time_ns(), op, seq)
 
     def released(self) -> int:
         """The first segment that the agent has not deleted."""

@@ -13,13 +13,12 @@ from tensortap._spool import layout
 from tensortap._spool.control_page import ControlPage
 from tensortap._spool.definitions import Definitions
 from tensortap._spool.folder import SpoolError, make_root, take_agents_room
-from tensortap._spool.header import CURRENT, Header
-from tensortap._spool.records import commit_word
+from tensortap._spool.header import Header
 from tensortap._spool.segments import Ring, Segment
 from tensortap._spool.thinned import MOST_ROWS, ROW, Aside, matters
+from tensortap._spool.writers import BY_PYTHON, Writers
 from tensortap._spool.written import Written, commit, commit_again
 
-_COMMIT_WORD: Final = layout.COMMIT_OFFSET // 4
 _HEAD: Final = struct.Struct("<IIII")
 
 
@@ -45,6 +44,7 @@ class Spool:
         self._at = self._end = 0  # bytes within the segment
         self._thin = False
         self.rows = self.dropped = self.tensors = 0
+        self.write_by(BY_PYTHON)
         self.place = 0  # of the rows reserved last
         self._header.begin(self.epoch, segment_rows)
 
@@ -66,21 +66,21 @@ class Spool:
         """The local id of a text; 0 for the empty one."""
         return self._definitions.define("text", {"text": text}) if text else 0
 
+    def write_by(self, writers: Writers) -> None:
+        """Write the most frequent records by these from here on."""
+        self._write_op, self._write_again, self._write_number = writers.op, writers.again, writers.number
+
     def op(self, op: int, parent: int, seq: int, stack: int, micro_step: int, flags: int) -> bool:
         """A record that an op begins or ends, committed at once. An op that begins is the current one."""
-        now = time.time_ns()
-        if flags != layout.OP_ENDS:
-            CURRENT.pack_into(self._header.bytes, layout.HEADER_CURRENT_TIME_NS, now, op, seq)
-        at = self._at
+        at, current = self._at, 0 if flags == layout.OP_ENDS else self._header.current
         if at >= self._end:
             at = self._room(1)
             if at < 0:
+                self._header.begins(op, seq) if current else None
                 return False
         segment = self._segment
         assert segment is not None
-        layout.OP.pack_into(segment.bytes, at, op, parent, seq, stack, now, micro_step, flags)
-        word = commit_word(layout.OP_KIND, segment.place, segment.bytes[at : at + layout.COMMIT_OFFSET])
-        segment.words[(at >> 2) + _COMMIT_WORD] = word
+        self._write_op(segment.address + at, current, op, parent, seq, stack, micro_step, flags, segment.place)
         self._at = at + ROW
         return True
 
@@ -109,6 +109,20 @@ class Spool:
         segment, at = self._segment, self._at
         if segment is None:
             return None
+        self._at = at + rows * ROW
+        self.tensors += 1
+        return segment, at, rows
+
+    def measured(self, measure: Callable[[int, int, int, int, int], int], data: int, site: int, seq: int) -> Written | None:
+        """The rows of a tensor whose elements begin at `data`, which `measure` writes at once; as reserve and advance.
+
+        It is given the elements, the address of the rows, site, seq and place, and returns how many rows it wrote.
+        """
+        at, segment = self._at, self._segment
+        if self._thin or segment is None or at + MOST_ROWS * ROW > self._end:
+            address = self.reserve()
+            return self.advance(measure(data, address, site, seq, self.place)) if address else None
+        rows = measure(data, segment.address + at, site, seq, segment.place)
         self._at = at + rows * ROW
         self.tensors += 1
         return segment, at, rows
@@ -148,23 +162,26 @@ class Spool:
 
     def literal(self, site: int, layout_id: int, seq: int) -> None:
         """The row of an argument that is no tensor."""
-        self._argument(layout.TENSOR_KIND, _HEAD, site, layout_id, seq, layout.LITERAL)
-
-    def number(self, site: int, layout_id: int, whole: int, real: float, seq: int) -> None:
-        """The row of an argument that is a number, an int or a float as its layout says."""
-        self._argument(layout.NUMBER_KIND, layout.NUMBER, site, layout_id, whole, real, seq)
-
-    def _argument(self, kind: int, form: struct.Struct, site: int, layout_id: int, *values: float) -> None:
-        at = self._at
-        if at >= self._end:
-            at = self._room(1)
+        at = self._at if self._at < self._end else self._room(1)
         if at < 0 or self._thin or not site or not layout_id:
             self.dropped += at >= 0
             return
         segment = self._segment
         assert segment is not None
-        form.pack_into(segment.bytes, at, site, layout_id, *values)
-        commit(segment, at, kind)
+        _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, layout.LITERAL)
+        commit(segment, at, layout.TENSOR_KIND)
+        self._at = at + ROW
+        self.tensors += 1
+
+    def number(self, site: int, layout_id: int, whole: int, real: float, seq: int) -> None:
+        """The row of an argument that is a number, an int or a float as its layout says."""
+        at = self._at if self._at < self._end else self._room(1)
+        if at < 0 or self._thin or not site or not layout_id:
+            self.dropped += at >= 0
+            return
+        segment = self._segment
+        assert segment is not None
+        self._write_number(segment.address + at, site, layout_id, seq, segment.place, whole, real)
         self._at = at + ROW
         self.tensors += 1
 
@@ -179,15 +196,7 @@ class Spool:
             return
         segment = self._segment
         assert segment is not None
-        if rows > 1:
-            segment.bytes[at + ROW : at + size] = source.bytes[begin + ROW : begin + size]
-            if segment is not source:
-                commit_again(segment, at + ROW, at + size)
-        flags = source.words[(begin >> 2) + 3] | layout.REUSED
-        _HEAD.pack_into(segment.bytes, at, site, layout_id, seq, flags)
-        content = source.bytes[begin + _HEAD.size : begin + layout.COMMIT_OFFSET]
-        segment.bytes[at + _HEAD.size : at + layout.COMMIT_OFFSET] = content
-        commit(segment, at, layout.TENSOR_KIND)
+        self._write_again(source.address + begin, segment.address + at, rows, site, layout_id, seq, segment.place)
         self._at = at + size
         self.tensors += 1
 

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 import torch
 
 from tensortap._spool import layout
+from tensortap._spool.writers import Writers
 from tensortap._stats.built import KERNEL
 
 MOST_DIMENSIONS: Final = 16
@@ -29,9 +30,8 @@ CALL: Final = struct.Struct("<QQIIIIqQII")
 _CALL_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 28, 32, 40, 48, 52, CALL.size))  # of these, and where they end
 # Of its tap_pending, as _stats.drain packs it: rows, bytes, site, layout, seq, flags, place, overflowed; its size, and words of a row.
 _PENDING_OFFSETS: Final = bytes((0, 8, 16, 20, 24, 28, 32, 36, 40, 32))
-EACH: Final = struct.Struct("<QQIII")  # of these, what is another for each tensor
-# A call's address -> records written, 0 when it cannot
-Measure: TypeAlias = Callable[[ctypes.c_void_p], int]
+# A call's address; what is another for each tensor: data, rows, site, seq, place -> records written, 0 when it cannot
+Measure: TypeAlias = Callable[[int, int, int, int, int, int], int]
 # data, elements, options, view, index of the first element, 16 sums to add to -> whether it could
 SketchRun: TypeAlias = Callable[[int, int, int, "int | None", int, int], int]
 # rows, what their records say besides, how many, options -> how many have a NaN or +Inf
@@ -51,12 +51,16 @@ class View(ctypes.Structure):
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """The library's functions. `quick` keeps Python's lock, which costs less than the work it is for; `measure` releases it."""
+    """The library's functions. `quick` keeps Python's lock, which costs less than the work it is for; `measure` releases it.
+
+    These and the writers are called as Python's own functions: ctypes would cost as much as the work.
+    """
 
     quick: Measure
     measure: Measure
     sketch_run: SketchRun
     drain: Drains
+    writers: Writers
     dtypes: tuple[str, ...]
 
 
@@ -68,12 +72,15 @@ def load(path: Path | None = None) -> Kernel | None:
         if releasing.tap_layout_version() != layout.VERSION or not _has_our_structs(releasing):
             return None
         _lend_team(releasing)
+        direct = holding.tap_function
+        direct.restype, direct.argtypes = ctypes.py_object, [ctypes.c_char_p]
         releasing.tap_dtypes.restype = ctypes.c_char_p
         return Kernel(
-            quick=holding.tap_measure,
-            measure=releasing.tap_measure,
+            quick=direct(b"measure_few"),
+            measure=direct(b"measure_many"),
             sketch_run=_typed_sketch(releasing.tap_sketch_run),
             drain=_typed_drain(releasing.tap_drain),
+            writers=Writers(op=direct(b"write_op"), again=direct(b"write_again"), number=direct(b"write_number")),
             dtypes=tuple(releasing.tap_dtypes().decode().split()),
         )
     except (OSError, AttributeError, ValueError):

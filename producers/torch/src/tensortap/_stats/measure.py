@@ -6,6 +6,7 @@ import ctypes
 import zlib
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -14,31 +15,30 @@ from torch import Tensor
 from tensortap import _torch_compat
 from tensortap._spool import layout, records
 from tensortap._spool.records import Name
+from tensortap._spool.writers import BY_PYTHON, Writers
 from tensortap._stats import digest, fallback, kernel, sketch
 from tensortap._stats.deferred import Deferred
 from tensortap._stats.strides import Reading, Readings
 
 MAX_ROWS: Final = 5
 _QUICK_ELEMENTS: Final = 1 << 14  # fewer are measured sooner than another thread could get Python's lock
-_PACK: Final = kernel.EACH.pack_into
 _PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
 
 
 class Plan:
-    """How the kernel reads CPU tensors of one layout. To be run by one thread at a time."""
+    """How the kernel reads CPU tensors of one layout. To be run by one thread at a time.
 
-    __slots__ = ("_argument", "_call", "_function", "_reading")
+    `run`, given where the elements begin, the address of the records, site, seq and place, does as `Measurer.measure` for a
+    tensor that is neither conjugated nor negated lazily.
+    """
+
+    __slots__ = ("_call", "_reading", "run")
 
     def __init__(self, function: kernel.Measure, reading: Reading, layout: int, flags: int, options: int) -> None:
-        self._function, self._reading = function, reading  # kept for the view in it
+        self._reading = reading  # kept for the view in it
         self._call = ctypes.create_string_buffer(kernel.CALL.size)
-        self._argument = ctypes.c_void_p(ctypes.addressof(self._call))
         kernel.CALL.pack_into(self._call, 0, 0, 0, 0, 0, 0, layout, reading.elements, reading.address, flags, options)
-
-    def run(self, data: int, address: int, site: int, seq: int, place: int) -> int:
-        """As `Measurer.measure`, for a tensor whose elements begin at `data`, neither conjugated nor negated lazily."""
-        _PACK(self._call, 0, data, address, site, seq, place)
-        return self._function(self._argument)
+        self.run: Callable[[int, int, int, int, int], int] = partial(function, ctypes.addressof(self._call))
 
 
 class Measurer:
@@ -90,6 +90,11 @@ class Measurer:
             return None
         function = self._kernel.quick if reading.elements < _QUICK_ELEMENTS else self._kernel.measure
         return Plan(function, reading, layout, flags, options)
+
+    @property
+    def writers(self) -> Writers:
+        """What writes other records as fast as can be."""
+        return BY_PYTHON if self._kernel is None else self._kernel.writers
 
     def send(self) -> None:
         """What is pending on a device begins to come to the host; for the end of a step. Then as `poll`."""
