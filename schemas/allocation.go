@@ -3,7 +3,7 @@ package schemas
 // Allocation is memory that one call stack holds, at one moment of a snapshot of the allocator.
 func Allocation() Table {
 	return Table{
-		Name: "allocation", Version: 1, Class: Measurement,
+		Name: "allocation", Version: 1, Class: Measurement, Beside: true,
 		Key: []string{"run_id", "rank", "step", "device", "moment", "state", "stack_id"},
 		Doc: "One row per call stack and state of memory in a snapshot of a rank's allocator, at its end and at its peak.",
 		Columns: measurement(

@@ -17,7 +17,7 @@ const (
 // Collective is one rank's part of a collective operation, or of a message to one peer.
 func Collective() Table {
 	return Table{
-		Name: "collective", Version: 1, Class: Measurement,
+		Name: "collective", Version: 1, Class: Measurement, Beside: true,
 		Key: []string{"run_id", "process_group", "group_seq", "rank", "seq"},
 		Doc: "One row per state of a call of a collective by a rank, or of a send or receive: with what it came, and how far it got. Of a call seen at its begin and at its end there are two rows.",
 		Columns: measurement(

@@ -3,7 +3,7 @@ package schemas
 // Log is one line that a process wrote, or one record of its logger.
 func Log() Table {
 	return Table{
-		Name: "log", Version: 1, Class: Measurement, PartitionByDay: true,
+		Name: "log", Version: 1, Class: Measurement, Beside: true, PartitionByDay: true,
 		Key: []string{"run_id", "event_time_ns", "rank", "seq"},
 		Doc: "One row per line that a process wrote to its output or a log file, or per record of Python's logging.",
 		Columns: measurement(

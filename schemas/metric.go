@@ -3,7 +3,7 @@ package schemas
 // Metric is a number that a program itself reported.
 func Metric() Table {
 	return Table{
-		Name: "metric", Version: 1, Class: Measurement,
+		Name: "metric", Version: 1, Class: Measurement, Beside: true,
 		Key: []string{"run_id", "name", "rank", "event_time_ns", "seq"},
 		Doc: "One row per number that a program reported of itself: in a known line of its log, or in a file of scalars.",
 		Columns: measurement(

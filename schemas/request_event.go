@@ -3,7 +3,7 @@ package schemas
 // RequestEvent is one moment in the life of a request in an inference engine.
 func RequestEvent() Table {
 	return Table{
-		Name: "request_event", Version: 1, Class: Measurement,
+		Name: "request_event", Version: 1, Class: Measurement, Beside: true,
 		Key: []string{"run_id", "request", "event_time_ns", "rank", "seq"},
 		Doc: "One row per moment in the life of a request that a process or its files tell of.",
 		Columns: measurement(

@@ -83,6 +83,7 @@ type Table struct {
 	Key            []string // sorting key in ClickHouse; for definitions also the unique key
 	PartitionByDay bool     // by UTC day of event_time_ns
 	Judged         bool     // of measurements: a comparison made them, not a rank
+	Beside         bool     // of measurements: it stands beside a run, as its logs do, and makes nobody a rank
 	Columns        []Column
 }
 

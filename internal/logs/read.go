@@ -82,6 +82,9 @@ func (l Launch) parts() ([]part, error) {
 		if len(of) == 0 { // nobody read it while it was written
 			of = []part{{at: info.ModTime()}}
 		}
+		if err := l.shift(one, of, info.Size()); err != nil {
+			return nil, err
+		}
 		for i, p := range of {
 			p.launch, p.file, p.to = l, one, info.Size()
 			if i+1 < len(of) {
@@ -92,6 +95,19 @@ func (l Launch) parts() ([]part, error) {
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return a.at.Compare(b.at) })
 	return parts, nil
+}
+
+// shift moves the beginning of parts out of what is not kept, so that one part alone tells of it.
+func (l Launch) shift(one file, parts []part, size int64) error {
+	from, err := l.open(one)
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // only read
+	for i := 1; i < len(parts); i++ {
+		parts[i].from, _ = extent(from, parts[i].from, size)
+	}
+	return nil
 }
 
 // marks are where parts of each file begin, and when they were printed.

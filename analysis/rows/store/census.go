@@ -98,7 +98,7 @@ func (s *Source) unseen(ctx context.Context, run uint64) ([]unseen, error) {
 // refused counts the dead letters of each rank. Subjects are tap.KIND.RUN.RANK.
 func (s *Source) refused(ctx context.Context, run uint64) (map[uint32]uint64, error) {
 	found, err := s.perRank(ctx, fmt.Sprintf(`SELECT toUInt32OrZero(splitByChar('.', subject)[4]) AS rank, count() FROM tap_store.dead_letter FINAL
-		WHERE match(subject, '^tap\\.[a-z0-9_]+\\.%s\\.[0-9]+$') GROUP BY rank`, schemas.FormatID(run)))
+		WHERE match(subject, '^tap\\.[a-z0-9_]+\\.%s\\.[0-9]+$') AND rank != %d GROUP BY rank`, schemas.FormatID(run), uint32(schemas.NoRank)))
 	if err != nil {
 		return nil, fmt.Errorf("count dead letters: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // ledger adds up what is known of one rank, as tap.completeness does.
@@ -55,13 +56,25 @@ func balance(a *asked, e epochs, run *rows.Run) []rows.Completeness {
 	return missing
 }
 
+// kindsBeside stand beside a run, and make nobody a rank.
+func kindsBeside() map[string]bool {
+	kinds := map[string]bool{}
+	for _, t := range schemas.Tables() {
+		kinds[t.Kind()] = t.Beside
+	}
+	return kinds
+}
+
 // rowsOf are the rows of tensor of an epoch.
 type rowsOf struct{ produced, stored uint64 }
 
 func (l ledgers) addEpochs(a *asked, dropped map[producer]bool) {
-	tensors := map[producer]rowsOf{}
+	tensors, isBeside, isRank := map[producer]rowsOf{}, kindsBeside(), map[uint32]bool{}
+	for i := range a.ranks {
+		isRank[a.ranks[i].Rank] = true
+	}
 	for _, b := range a.batches {
-		if dropped[b.producer] {
+		if dropped[b.producer] || isBeside[b.kind] && !isRank[b.rank] {
 			continue
 		}
 		rank := l.of(b.rank)
