@@ -26,7 +26,7 @@ type file struct {
 }
 
 // findFiles looks at one file, or at all *.pickle and *.pkl of a folder and its folders. In a folder, other pickles are
-// passed over.
+// named as problems.
 func findFiles(path string) ([]file, producers.Problems, error) {
 	var problems producers.Problems
 	info, err := os.Stat(path)
