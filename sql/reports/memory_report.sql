@@ -1,8 +1,8 @@
 -- Question: does the memory of any rank grow from step to step, and by how much?
 -- Grain: one row per rank, device, counter; what grows comes first, fastest first
--- Reads: tap.memory_slopes
+-- Reads: tap.memory_slopes, tap.memories
 -- Empty when: no live rank of the run measured its memory at the end of a step
--- Shown: rank, device, counter, verdict, growth_bytes_per_step, first_bytes, last_bytes, greatest_bytes, oom_count
+-- Shown: rank, device, counter, verdict, growth_bytes_per_step, first_bytes, last_bytes, greatest_bytes, peak_op, oom_count
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.
@@ -10,10 +10,41 @@
 -- Growth is the median of the slopes between all pairs of steps (Theil and Sen), which a third of wild steps does not
 -- move. It counts as growth when steps that rise outnumber those that fall beyond chance (Mann and Kendall, three
 -- deviations), and the later half still grows. Of many steps, 200 medians of neighbours stand for all.
+-- The peak's step and op are those of the greatest look at memory, after which module it was: empty for the end of a step,
+-- and where modules were not looked at (`memory`, level L0).
+WITH peaks AS (
+    SELECT
+        rank,
+        device,
+        tupleElement(counter_value, 1) AS counter,
+        argMax((step, op, module_path), tupleElement(counter_value, 2)) AS greatest
+    FROM (
+        SELECT
+            rank,
+            device,
+            step,
+            op,
+            module_path,
+            arrayJoin([
+                ('allocated', ifNull(allocated_bytes, 0)),
+                ('reserved', ifNull(reserved_bytes, 0)),
+                ('host resident', ifNull(host_resident_bytes, 0))
+            ]) AS counter_value
+        FROM tap.memories
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+            AND ({rank:Int64} = -1 OR rank = {rank:Int64})
+            AND step >= {first_step:Int64}
+            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+    )
+    GROUP BY
+        rank,
+        device,
+        counter
+)
 SELECT
-    rank,
-    device,
-    counter,
+    s.rank AS rank,
+    s.device AS device,
+    s.counter AS counter,
     multiIf(
         point_count < 8, 'too few steps',
         deviations >= 3 AND slope > 0 AND later_slope > 0, 'grows',
@@ -28,10 +59,14 @@ SELECT
     last_bytes,
     greatest_bytes,
     peak_bytes,
+    tupleElement(peaks.greatest, 1) AS peak_step,
+    tupleElement(peaks.greatest, 2) AS peak_op,
+    tupleElement(peaks.greatest, 3) AS peak_module,
     retry_count,
     oom_count
 FROM tap.memory_slopes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS s
-WHERE {rank:Int64} = -1 OR rank = {rank:Int64}
+LEFT JOIN peaks ON peaks.rank = s.rank AND peaks.device = s.device AND peaks.counter = s.counter
+WHERE {rank:Int64} = -1 OR s.rank = {rank:Int64}
 ORDER BY
     verdict = 'grows' DESC,
     growth_bytes_per_step DESC,
