@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	mostOpen  = 1 << 20 // values on the stack: a pickle of Python's has some thousand
-	mostMarks = 1 << 16
+	mostOpen  = 1 << 16 // values on the stack: a snapshot has some thousand
+	mostMarks = 1 << 12
 	eachCheck = 4096 // operations
 )
 
@@ -145,11 +145,22 @@ func (m *machine) nameOnStack() string {
 }
 
 func (m *machine) push(v value) error {
+	m.forget()
 	if len(m.stack) >= mostOpen {
 		return fmt.Errorf("more than %d values are open", mostOpen)
 	}
 	m.stack = append(m.stack, v)
 	return nil
+}
+
+// forget takes a record off that was handed over and lies in a list, unless it is the last: PyTorch's own pickler adds
+// all records of a list at once, millions of them.
+func (m *machine) forget() {
+	last := len(m.stack) - 1
+	if last < 1 || m.stack[last].kind != taken || m.stack[last-1].kind != taken || m.marked() == nil {
+		return
+	}
+	m.stack = m.stack[:last]
 }
 
 func (m *machine) pushText(raw []byte) error {

@@ -2,6 +2,7 @@ package memorysnapshot_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -308,6 +309,31 @@ func TestALongTraceTakesNoMoreMemoryThanAShortOne(t *testing.T) { //nolint:paral
 	short, long := heapNearTheEnd(t, 40_000), heapNearTheEnd(t, 400_000)
 	if long > short+short/4+mib {
 		t.Errorf("%d bytes for ten times the events, %d for the others", long, short)
+	}
+}
+
+// PyTorch's own pickler does not cut lists into batches.
+func TestATraceOfOneBatchIsRead(t *testing.T) {
+	t.Parallel()
+	var inOne, cut bytes.Buffer
+	const events = 200_000
+	if err := errors.Join(testbed.WriteSnapshotInBatches(&inOne, events, events), testbed.WriteMemorySnapshot(&cut, events)); err != nil {
+		t.Fatal(err)
+	}
+	got, found := readBytes(t, inOne.Bytes())
+	want, _ := readBytes(t, cut.Bytes())
+	if !found || got.problems.Count != 0 || !slices.Equal(got.allocations, want.allocations) || len(got.memories) != len(want.memories) {
+		t.Errorf("%d looks, %q; want %d", len(got.memories), got.problems.First, len(want.memories))
+	}
+}
+
+func TestAnEndlessPickleIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"]\x94", "}\x94", "(", "N"} {
+		got, _ := readBytes(t, []byte("\x80\x04}\x94(\x8c\x08segments\x94"+strings.Repeat(part, 1<<17)))
+		if got.problems.Count == 0 || !strings.Contains(got.problems.First[0], "more than") {
+			t.Errorf("%q: %q", part, got.problems.First)
+		}
 	}
 }
 

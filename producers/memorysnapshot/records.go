@@ -2,11 +2,15 @@ package memorysnapshot
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/tensortap/tensortap/internal/pickle"
 )
 
-const mostSpare = 64
+const (
+	mostSpare  = 64
+	mostBlocks = 4 << 20 // of a segment
+)
 
 // pushOpen pushes an empty list or dict. A list is a trace by its place.
 func (m *machine) pushOpen(code byte) error {
@@ -131,8 +135,8 @@ func (m *machine) complete(at int, c *container) error {
 	case c.holds(fieldBlocks) || c.holds(fieldTotal):
 		m.completeSegment(c)
 	case c.holds(fieldState):
-		if above := m.around(at); above != nil {
-			above.blocks = append(above.blocks, m.blockOf(c))
+		if err := m.completeBlock(m.around(at), c); err != nil {
+			return err
 		}
 	case c.holds(fieldRealSize):
 		if above := m.around(at); above != nil && !above.holds(fieldRealSize) {
@@ -168,6 +172,17 @@ func (m *machine) settle(at int, remembered int64, v value) {
 	if remembered >= 0 {
 		m.memory.set(remembered, v)
 	}
+}
+
+func (m *machine) completeBlock(into, c *container) error {
+	if into == nil {
+		return nil
+	}
+	if len(into.blocks) >= mostBlocks {
+		return fmt.Errorf("more than %d blocks in a segment", mostBlocks)
+	}
+	into.blocks = append(into.blocks, m.blockOf(c))
+	return nil
 }
 
 func (m *machine) completeSegment(c *container) {

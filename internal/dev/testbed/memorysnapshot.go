@@ -10,6 +10,12 @@ import (
 // allocations by 500 stacks of 20 frames, each freed after 4,000 others.
 // It is constructed: no GPU is used.
 func WriteMemorySnapshot(to io.Writer, events int) error {
+	return WriteSnapshotInBatches(to, events, 1000)
+}
+
+// WriteSnapshotInBatches is WriteMemorySnapshot with that many events at a time. Python's pickler takes 1,000, PyTorch's
+// own all.
+func WriteSnapshotInBatches(to io.Writer, events, batch int) error {
 	events -= events % 2 // each free with its allocation
 	w := &snapshotWriter{to: bufio.NewWriterSize(to, 1<<16), texts: map[string]uint32{}}
 	w.ops("\x80\x04}\x94(")
@@ -21,7 +27,7 @@ func WriteMemorySnapshot(to io.Writer, events int) error {
 	w.text("device_traces")
 	w.list()
 	w.list()
-	w.trace(events)
+	w.trace(events, batch)
 	w.ops("au.")
 	return w.to.Flush()
 }
@@ -121,8 +127,7 @@ func (w *snapshotWriter) stack(i int) {
 }
 
 // trace has the events of the ring: before its first one, as many were live as there are at its end.
-func (w *snapshotWriter) trace(events int) {
-	const batch = 1000
+func (w *snapshotWriter) trace(events, batch int) {
 	for i := range events {
 		if i%batch == 0 {
 			w.ops("(")
