@@ -186,7 +186,11 @@ func (c *Crash) Others() []string {
 func (c *Crash) Write(to io.Writer, style Style) error {
 	lines := append([]string{c.Headline()}, indented(c.Details())...)
 	if others := c.Others(); len(others) > 0 {
-		lines = append(lines, "", "the other ranks, in the order in which they went:")
+		title := "the ranks:"
+		if c.Any() {
+			title = "the other ranks, in the order in which they went:"
+		}
+		lines = append(lines, "", title)
 		lines = append(lines, indented(others)...)
 	}
 	lines = append(lines, c.lastLines()...)

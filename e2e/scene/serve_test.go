@@ -169,6 +169,8 @@ func (s *server) requireLife(t *testing.T) {
 	s.Setting = u.Setting
 	requireSaid(t, program.Run(t, s.Setting, "publish", "requests", path, "--run", "served"), 0, "published 12 rows")
 	requireSaid(t, program.Run(t, s.Setting, "publish", "requests", path, "--run", "served"), 0, "published before, nothing changes")
+	hostile := program.TextFile(t, "\x80\x04cos\nsystem\n\x8c\x02id\x85R.")
+	requireSaid(t, program.Run(t, s.Setting, "publish", "requests", hostile, "--run", "hostile"), program.ExitError, "it asks for os.system: it is refused")
 	var moments []string
 	for _, row := range report[struct {
 		Moment string   `json:"moment"`

@@ -3,6 +3,7 @@ package requests
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -51,35 +52,26 @@ func (s *snapshot) rank() uint32 {
 
 const mostMessage = 8 << 10
 
-// message is the last line of the traceback, the counts of the scheduler, and the rest.
+// message is the last line of the traceback, the process and its counts, and then the traceback.
 func (s *snapshot) message() string {
-	var counts []string
+	trace := strings.TrimSpace(s.Traceback)
+	facts := []string{trace[strings.LastIndexByte(trace, '\n')+1:], fmt.Sprintf("pid %d on %s", s.PID, s.Hostname)}
 	for _, name := range []string{"num_running_reqs", "waiting_queue_len", "max_total_num_tokens"} {
 		if n, ok := s.number(name); ok {
-			counts = append(counts, name+" "+strconv.FormatUint(uint64(n), 10))
+			facts = append(facts, name+" "+strconv.FormatUint(uint64(n), 10))
 		}
 	}
-	text := strings.Join(counts, ", ") + "\n" + s.Traceback
+	text := strings.Join(facts, ", ") + "\n" + trace
 	return valid(text[:min(len(text), mostMessage)])
 }
 
-// addSnapshot is the failure of the scheduler, and its process.
+// addSnapshot is the failure of the scheduler.
 func (s *source) addSnapshot(out *batch.Set) error {
 	told := s.file.snapshot
 	if told == nil {
 		return nil
 	}
 	id := s.identity()
-	pid := told.PID
-	rank := schemas.RankRow{
-		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Host: valid(told.Hostname), PID: &pid, SourceName: "proc" + strconv.FormatInt(pid, 10),
-		TP: told.place("tp_rank"), PP: told.place("pp_rank"), DP: -1, CP: -1, EP: -1, TPSize: -1, PPSize: -1, DPSize: -1, CPSize: -1, EPSize: -1,
-	}
-	if id.Rank != schemas.NoRank {
-		if err := batch.Add(out, out.Rank, &rank, len(rank.Host)); err != nil {
-			return err
-		}
-	}
 	step, _ := told.number("forward_ct")
 	row := schemas.FailureRow{
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, EventTimeNs: s.eventTimeNs, Step: step, Type: valid(told.Reason), Message: told.message(),
@@ -88,12 +80,4 @@ func (s *source) addSnapshot(out *batch.Set) error {
 		row.EventTimeNs = nanoseconds(at)
 	}
 	return out.AddFailure(&row)
-}
-
-func (s *snapshot) place(name string) int16 {
-	n, ok := s.number(name)
-	if !ok || n > math.MaxInt16 {
-		return -1
-	}
-	return int16(n) //nolint:gosec // just bounded
 }

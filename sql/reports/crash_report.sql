@@ -1,5 +1,5 @@
 -- Question: which rank of a run died first, how, in which op, with which inputs and requests, and what were the others doing?
--- Grain: one row per rank that was published, gave a sign of life or is expected by the world size, in the order in which they went
+-- Grain: one row per rank that was published, gave a sign of life, failed or is expected by the world size, in the order in which they went
 -- Reads: tap.ranks, tap.heartbeats, tap.steps, tap.failures, tap.stacks, tap.ops, tap.runs, tap.programs, tap.sites, tap.layouts, tap.requests, tap.memories, tap_store.tensor, tap_store.log
 -- Empty when: the run is not known
 -- Shown: rank, how, after_seconds, step, op, module, op_seconds, type, message, requests, host_resident_bytes
@@ -20,6 +20,10 @@ WITH
         SELECT rank
         FROM tap.heartbeats
         WHERE run_id = xxh3(concat({run:String}, char(31)))
+        UNION DISTINCT
+        SELECT rank
+        FROM tap.failures
+        WHERE run_id = xxh3(concat({run:String}, char(31))) AND rank != 4294967295
         UNION DISTINCT
         SELECT toUInt32(arrayJoin(range(ifNull(world_size, 0)))) AS rank
         FROM tap.runs
@@ -85,6 +89,14 @@ WITH
             rank,
             epoch
     ),
+    -- Of a rank that only a file tells of, as a crash snapshot.
+    lone AS (
+        SELECT
+            rank,
+            argMax(epoch, event_time_ns) AS last_epoch
+        FROM failed
+        GROUP BY rank
+    ),
     -- What launchers say of processes that they have waited for.
     signals AS (
         SELECT
@@ -129,7 +141,8 @@ WITH
         LEFT ANY JOIN process ON process.rank = everyone.rank
         LEFT ANY JOIN heard ON heard.rank = everyone.rank
         LEFT ANY JOIN ended_steps ON ended_steps.rank = everyone.rank
-        LEFT ANY JOIN failed ON failed.rank = everyone.rank AND failed.epoch = if(heard.found = 1, heard.epoch, process.epoch)
+        LEFT ANY JOIN lone ON lone.rank = everyone.rank
+        LEFT ANY JOIN failed ON failed.rank = everyone.rank AND failed.epoch = multiIf(heard.found = 1, heard.epoch, process.found = 1, process.epoch, lone.last_epoch)
         LEFT ANY JOIN signals ON signals.pid = process.pid
     ),
     ends AS (
@@ -155,7 +168,7 @@ WITH
             op.module_path AS op_module,
             multiIf(
                 met.raised AND met.last_state != 'running' AND (op.level = 'collective' OR match(met.message, 'Connection (closed|reset) by peer|[Rr]emote (peer|process|worker)|NCCL communicator was aborted|Broken pipe')), 'peer gone',
-                met.raised AND met.last_state IN ('died', 'ended', 'cut short'), 'raised',
+                met.raised AND met.last_state IN ('died', 'ended', 'cut short', 'no step yet', 'never heard of'), 'raised',
                 met.last_state = 'died' AND (op.level = 'collective' AND signal_number = 0 OR signal_number = 15), 'waiting',
                 met.last_state) AS how,
             indexOf(['died', 'waiting', 'silent', 'cut short', 'peer gone', 'never heard of', 'no step yet', 'running', 'ended'], if(how = 'raised', 'died', how)) AS fall
@@ -268,17 +281,27 @@ WITH
             arrayReverse(groupArray(text)) AS last_lines
         FROM
         (
+            -- Of its last minute: a log may have any length.
             SELECT
-                rank,
-                text
-            FROM tap_store.log
-            WHERE run_id = xxh3(concat({run:String}, char(31)))
+                line.rank AS rank,
+                line.text AS text
+            FROM tap_store.log AS line
+            INNER JOIN
+            (
+                SELECT
+                    rank,
+                    max(event_time_ns) AS latest
+                FROM tap_store.log
+                WHERE run_id = xxh3(concat({run:String}, char(31)))
+                GROUP BY rank
+            ) AS whole ON whole.rank = line.rank
+            WHERE line.run_id = xxh3(concat({run:String}, char(31))) AND line.event_time_ns > whole.latest - 60000000000
             ORDER BY
-                rank,
-                event_time_ns DESC,
-                epoch DESC,
-                seq DESC
-            LIMIT {lines:UInt64} BY rank
+                line.rank,
+                line.event_time_ns DESC,
+                line.epoch DESC,
+                line.seq DESC
+            LIMIT {lines:UInt64} BY line.rank
         )
         GROUP BY rank
     )
