@@ -151,7 +151,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 		}
 		patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		return kept.wait(patient)
+		return errors.Join(kept.wait(patient), system.WaitRecords(patient, l.spool, l.run))
 	}
 	// Signals are the program's. Its published events are stored, whatever the signals did to it.
 	ctx = context.WithoutCancel(ctx)

@@ -159,6 +159,8 @@ type showing struct {
 	app  *app
 	seen map[string]int64 // times of the last lines; nil where each comes once
 	last int64
+
+	printed repetitions
 }
 
 const lateness = 10 * time.Second // of lines that are stored behind later ones
@@ -175,6 +177,9 @@ func (s *showing) forget() int64 {
 }
 
 func (s *showing) line(l *system.SpokenLine) error {
+	if s.printed.repeats(l) {
+		return nil
+	}
 	if s.seen == nil {
 		return s.app.printLine(l)
 	}

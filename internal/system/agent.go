@@ -60,6 +60,7 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 	group, following := errgroup.WithContext(ctx)
 	group.Go(func() error { return serving.Run(following) })
 	group.Go(func() error { return c.followLaunches(following, r) })
+	group.Go(func() error { return c.followRecords(following, r) })
 	group.Go(func() error { return c.followFiles(following, r) })
 	err = group.Wait()
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {

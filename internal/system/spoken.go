@@ -2,9 +2,11 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,14 +22,20 @@ const (
 	launchesFailed = 5 * time.Second        // pause before one is followed again that could not be
 )
 
-// spoken publishes what processes below `tensortap run` print, whoever ran that on the data folder of this host.
+// spoken publishes what is written in files that come and go: what processes below `tensortap run` print, whoever ran that
+// on the data folder of this host, and records of logging beside the spools.
 type spoken struct {
 	client    *Client
-	request   ServeRequest
+	tell      func(string)
 	host      string
 	publisher func() (closingPublisher, error)
-	known     map[logs.Launch]time.Time // when each is looked at again; never, where the time is zero
-	ended     chan ending
+	list      func() []string
+	begun     func(path string) bool // there may be something to follow
+	config    func(cfg follow.Config, path string) (follow.Config, error)
+	whole     func(path string) error // all is published of it
+
+	known map[string]time.Time // when each is looked at again; never, where the time is zero
+	ended chan ending
 }
 
 type closingPublisher interface {
@@ -35,28 +43,61 @@ type closingPublisher interface {
 	Close()
 }
 
-// ending is how the following of a launch ended.
+// ending is how the following of a path ended.
 type ending struct {
-	launch logs.Launch
-	again  bool
-	err    error
+	path  string
+	again bool
+	err   error
 }
 
 // followLaunches goes on until ctx ends.
 func (c *Client) followLaunches(ctx context.Context, r ServeRequest) error { //nolint:gocritic // as Serve has it
-	host, err := os.Hostname()
-	if err != nil {
+	s := &spoken{client: c, tell: r.Tell}
+	s.list = func() []string {
+		found, _ := filepath.Glob(filepath.Join(string(c.Endpoint.Folder), "logs", "*", "*")) // a good pattern, if no folder has a star
+		return found
+	}
+	s.begun = func(path string) bool { return logs.Launch(path).Begun() }
+	s.config = func(cfg follow.Config, path string) (follow.Config, error) {
+		var err error
+		cfg.RunID, err = strconv.ParseUint(filepath.Base(filepath.Dir(path)), 16, 64)
+		return follow.Launch(cfg, logs.Launch(path)), err
+	}
+	s.whole = func(string) error { return nil }
+	return s.run(ctx, r)
+}
+
+// followRecords goes on until ctx ends.
+func (c *Client) followRecords(ctx context.Context, r ServeRequest) error { //nolint:gocritic // as Serve has it
+	s := &spoken{client: c, tell: r.Tell, config: follow.Records}
+	s.list = func() []string { return records(r.Spool) }
+	s.begun = func(path string) bool { return follow.RunOfRecords(path) != "" }
+	s.whole = func(path string) error {
+		return errors.Join(os.Remove(path), os.Remove(path+".published"))
+	}
+	return s.run(ctx, r)
+}
+
+// records are the files of records of logging beside the spools.
+func records(spool string) []string {
+	found, _ := filepath.Glob(filepath.Join(spool, follow.RecordsPattern))
+	return found
+}
+
+func (s *spoken) run(ctx context.Context, r ServeRequest) error { //nolint:gocritic // as Serve has it
+	var err error
+	if s.host, err = os.Hostname(); err != nil {
 		return err
 	}
-	p := &publishing{client: c, request: PublishRequest{Waiting: r.Waiting}}
-	s := &spoken{client: c, request: r, host: host, known: map[logs.Launch]time.Time{}, ended: make(chan ending)}
+	p := &publishing{client: s.client, request: PublishRequest{Waiting: r.Waiting}}
 	s.publisher = func() (closingPublisher, error) { return p.newPublisher() }
+	s.known, s.ended = map[string]time.Time{}, make(chan ending)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { s.run(ctx, group); return nil })
+	group.Go(func() error { s.look(ctx, group); return nil })
 	return group.Wait()
 }
 
-func (s *spoken) run(ctx context.Context, group *errgroup.Group) {
+func (s *spoken) look(ctx context.Context, group *errgroup.Group) {
 	ticker := time.NewTicker(launchesLook)
 	defer ticker.Stop()
 	for {
@@ -71,24 +112,17 @@ func (s *spoken) run(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
-// begin follows launches that nobody is known to follow.
+// begin follows what nobody is known to follow.
 func (s *spoken) begin(ctx context.Context, group *errgroup.Group) {
-	launches, _ := filepath.Glob(filepath.Join(string(s.client.Endpoint.Folder), "logs", "*", "*")) // the pattern is good, if no folder has a star
-	for _, path := range launches {
-		launch := logs.Launch(path)
-		if at, known := s.known[launch]; known && (at.IsZero() || s.client.now().Before(at)) {
+	for _, path := range s.list() {
+		if at, known := s.known[path]; known && (at.IsZero() || s.client.now().Before(at)) || !s.begun(path) {
 			continue
 		}
-		if s.known[launch] = (time.Time{}); !launch.Begun() || follow.Done(follow.StateOf(launch)) {
-			if !launch.Begun() {
-				delete(s.known, launch) // it may be about to
-			}
-			continue
-		}
+		s.known[path] = time.Time{}
 		group.Go(func() error {
-			again, err := s.follow(ctx, launch)
+			again, err := s.follow(ctx, path)
 			select {
-			case s.ended <- ending{launch, again, err}:
+			case s.ended <- ending{path, again, err}:
 			case <-ctx.Done():
 			}
 			return nil
@@ -98,24 +132,30 @@ func (s *spoken) begin(ctx context.Context, group *errgroup.Group) {
 
 func (s *spoken) note(e ending) {
 	if e.err != nil {
-		s.request.Tell(fmt.Sprintf("not all that is printed is published, of %s: %v", e.launch, e.err))
+		s.tell(fmt.Sprintf("not all that is written is published, of %s: %v", e.path, e.err))
 	}
 	if e.again || e.err != nil {
-		s.known[e.launch] = s.client.now().Add(launchesFailed)
+		s.known[e.path] = s.client.now().Add(launchesFailed)
 	}
 }
 
-func (s *spoken) follow(ctx context.Context, launch logs.Launch) (held bool, err error) {
-	run, err := strconv.ParseUint(filepath.Base(filepath.Dir(string(launch))), 16, 64)
-	if err != nil {
-		return false, nil //nolint:nilerr // no folder of ours
-	}
-	publisher, err := s.publisher()
+func (s *spoken) follow(ctx context.Context, path string) (held bool, err error) {
+	cfg, err := s.config(follow.Config{Host: s.host, Now: s.client.now}, path)
 	if err != nil {
 		return false, err
 	}
-	defer publisher.Close()
-	return follow.Run(ctx, follow.Launch(follow.Config{RunID: run, Host: s.host, Publisher: publisher, Now: s.client.now}, launch))
+	if !follow.Done(cfg.State) {
+		publisher, err := s.publisher()
+		if err != nil {
+			return false, err
+		}
+		defer publisher.Close()
+		cfg.Publisher = publisher
+		if held, err := follow.Run(ctx, cfg); held || err != nil || !follow.Done(cfg.State) {
+			return held, err
+		}
+	}
+	return false, s.whole(path)
 }
 
 // Following says which files of lines are followed, and of which run they are.
@@ -168,6 +208,25 @@ func (c *Client) following(f Following) (follow.Config, error) {
 		}
 	}
 	return follow.Patterns(cfg, patterns)
+}
+
+// WaitRecords waits until records of logging of the run's processes that are gone are in the stream.
+func WaitRecords(ctx context.Context, spool, run string) error {
+	patience := time.NewTimer(spokenPatience)
+	defer patience.Stop()
+	for {
+		left := slices.DeleteFunc(records(spool), func(path string) bool { return follow.RunOfRecords(path) != run || follow.IsWritten(path) })
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(publishedLook):
+		case <-patience.C:
+			return fmt.Errorf("publish records of logging: %d files of %s are not in the stream yet; an agent goes on with them: tensortap agent", len(left), spool)
+		case <-ctx.Done():
+			return fmt.Errorf("publish records of logging: %w; an agent goes on with it: tensortap agent", context.Cause(ctx))
+		}
+	}
 }
 
 const (

@@ -35,6 +35,7 @@ type Publisher interface {
 type Config struct {
 	State string // file of that; whoever has it locked follows
 	RunID uint64
+	Rank  *uint32 // of records of logging; nil for lines, which are of none
 	Host  string
 	// Files are those that there are now. With ended, nothing will be written to them any more.
 	Files func() (files []File, ended bool, err error)

@@ -24,6 +24,9 @@ type part struct {
 	From   int64  `json:"from"`
 	To     int64  `json:"to"`
 	Sum    uint64 `json:"sum"`
+
+	TimeNs int64  `json:"-"` // of the cut
+	Host   string `json:"-"`
 }
 
 // cut is a window: the parts of files that are published together. It is on the disk before the first of its messages

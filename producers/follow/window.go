@@ -27,6 +27,9 @@ const (
 // publish sends the messages of a cut, which are the same each time.
 func (f *follower) publish(ctx context.Context, c *cut) error {
 	id := schemas.Identity{RunID: f.cfg.RunID, Rank: schemas.NoRank, Epoch: f.state.epoch}
+	if f.cfg.Rank != nil {
+		id.Rank = *f.cfg.Rank
+	}
 	var log, metric uint64
 	messages := batch.Messages(ctx, func() schemas.Identity { return id }, rowsPerBatch, func(_ context.Context, out *batch.Set) error {
 		out.Log.SetNumber(c.Log)
@@ -56,6 +59,12 @@ func (f *follower) rows(c *cut, out *batch.Set) error {
 		p := &c.Parts[i]
 		if f.cfg.Where != nil {
 			p.Path = f.cfg.Where(p.ID, p.Path)
+		}
+		if p.TimeNs, p.Host = c.TimeNs, f.cfg.Host; f.cfg.Rank != nil {
+			if err := p.records(out); err != nil {
+				return err
+			}
+			continue
 		}
 		rows := &logline.Rows{Out: out, Stream: p.Stream, Placed: true}
 		rows.Time = func(l logline.Line) (int64, string) {

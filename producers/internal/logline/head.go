@@ -9,8 +9,11 @@ const mostParts = 5 // of a head: Ray's, torchrun's, the program's own
 
 // head takes the parts of a head one by one, and returns what is behind them.
 func (p *Parser) head(s string, r *Record) string {
-	for range mostParts {
+	for i := range mostParts {
 		rest, found := p.part(strings.TrimLeft(s, " "), r)
+		if !found && i == 0 {
+			return s // its indent says what it is
+		}
 		if !found {
 			break
 		}

@@ -87,6 +87,11 @@ class Recorder:
             found = self._calls[begin] = Calls(self.names, begin, end)
         return found
 
+    def op_under_way(self) -> str:
+        """The module's call that this thread is within; empty for none."""
+        frames = self.thread.frames
+        return frames[-1].op.name if frames else ""
+
     def begin(self, op: Op, parent: int, path: str, *, wanted: bool, flags: int = 0) -> int:
         """An op begins. Its seq; 0 when it is not recorded."""
         if not wanted or not (self._sees_all or self.filter.wants_op(op.name, path)):

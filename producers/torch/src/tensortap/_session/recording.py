@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,7 @@ from tensortap._hooks.optimizer_settings import OptimizerSettings
 from tensortap._hooks.optimizers import OptimizerHooks
 from tensortap._hooks.saved_values import Saver
 from tensortap._record import shape_log, unseen
+from tensortap._record.logged import Logged, Where
 from tensortap._record.model_roots import Roots, compiled
 from tensortap._record.op_names import Op
 from tensortap._record.payloads import Payloads
@@ -91,6 +93,9 @@ class Process:
         self._compiled: list[str] = []
         self._before = (0, 0, 0)
         self.step = -1
+        head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
+        self._logged = Logged(self._spool.folder, head, Where(lambda: self.step, self.recorder.op_under_way), self.recorder.guard.caught)
+        self._logged.install()
 
     def begin_step(self, step: int, asked: Detail | None = None, *, wanted: bool = True) -> None:
         """A step begins that the settings want, or that is recorded only in the detail that is asked for."""
@@ -268,6 +273,7 @@ class Process:
     def close(self) -> None:
         """The application is done with this tap."""
         self.uninstall()
+        self._logged.close()
         if self.left_out:
             self.left_out.close()
         self._heartbeat.stop()
@@ -283,6 +289,7 @@ class Process:
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
+        self._logged.close()
         if self.left_out:
             self.left_out.forget()
         self.uninstall()
