@@ -242,7 +242,7 @@ func WaitSpoken(ctx context.Context, launch logs.Launch) error {
 	defer patience.Stop()
 	for {
 		if _, err := os.Stat(string(launch)); err != nil || follow.Done(follow.StateOf(launch)) {
-			return nil //nolint:nilerr // it was removed: nothing was printed
+			return nil // or it was removed: nothing was printed
 		}
 		if time.Now().After(outlived) && launch.Outlived() { //nolint:forbidigo // as above
 			return nil

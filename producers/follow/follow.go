@@ -115,13 +115,13 @@ func (f *follower) run(ctx context.Context) error {
 // ended is no error where the follower is told to end.
 func (f *follower) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // what is not published is, by the next
 	}
 	return err
 }
 
 // round cuts and publishes a window, if there is anything to publish.
-func (f *follower) round(ctx context.Context, files []File, ended bool) (more bool, err error) { //nolint:revive // flag-parameter: a fact about the files
+func (f *follower) round(ctx context.Context, files []File, ended bool) (more bool, err error) {
 	c := f.state.next(f.cfg.Now())
 	bytes := int64(0)
 	for _, file := range files {
@@ -147,7 +147,7 @@ func (f *follower) round(ctx context.Context, files []File, ended bool) (more bo
 }
 
 // part is the new lines of a file; nil if there are none, or more of them are about to come.
-func (f *follower) part(file File, ended bool) (*part, error) { //nolint:revive // flag-parameter: a fact about the file
+func (f *follower) part(file File, ended bool) (*part, error) {
 	info, err := os.Stat(file.Path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil //nolint:nilnil // it was removed
@@ -203,7 +203,7 @@ func (f *follower) roleOf(t *tail, pid int64, now time.Time) string {
 }
 
 // cutFile is the next part of a file, or the hole that comes next: what was given up, as nobody read it.
-func cutFile(path string, from, size int64, ended bool) (*part, error) { //nolint:revive // flag-parameter: a fact about the file
+func cutFile(path string, from, size int64, ended bool) (*part, error) {
 	input, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func cutFile(path string, from, size int64, ended bool) (*part, error) { //nolin
 }
 
 // cutPart is whole lines, or what there is of one that is too long, or the last.
-func cutPart(input io.ReaderAt, from, size int64, ended bool) (*part, error) { //nolint:revive // flag-parameter: a fact about the file
+func cutPart(input io.ReaderAt, from, size int64, ended bool) (*part, error) {
 	text := make([]byte, min(size-from, mostPart))
 	n, err := input.ReadAt(text, from)
 	if err != nil && !errors.Is(err, io.EOF) {

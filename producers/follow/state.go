@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -125,9 +126,7 @@ func (s *state) note(e *entry) {
 	if e.Epoch != 0 {
 		s.epoch = e.Epoch
 	}
-	for id, at := range e.At {
-		s.at[id] = at
-	}
+	maps.Copy(s.at, e.At)
 	if e.Cut != nil {
 		s.open, s.number = e.Cut, e.Cut.Number
 		for i := range e.Cut.Parts {

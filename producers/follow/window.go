@@ -142,14 +142,28 @@ func RoleOf(pid int64) string {
 
 func roleIn(command string) string {
 	for _, known := range []struct{ part, role string }{
-		{"sglang::scheduler", "scheduler"}, {"sglang::detokenizer", "detokenizer"}, {"sglang::tokenizer", "tokenizer"},
-		{"sglang::http_server", "tokenizer"}, {"sglang::data_parallel_controller", "data parallel controller"},
+		{"sglang::scheduler", "scheduler"},
+		{"sglang::detokenizer", "detokenizer"},
+		{"sglang::tokenizer", "tokenizer"},
+		{"sglang::http_server", "tokenizer"},
+		{"sglang::data_parallel_controller", "data parallel controller"},
 		{"sglang.launch_server", "tokenizer"},
-		{"VLLM::EngineCore", "scheduler"}, {"VLLM::Worker", "worker"}, {"VLLM::APIServer", "api server"},
-		{"vllm serve", "api server"}, {"vllm.entrypoints", "api server"},
-		{"pt_data_worker", "data loader"}, {"data_worker", "data loader"}, {"torch.distributed.run", "launcher"}, {"torchrun", "launcher"},
-		{"multiprocessing.resource_tracker", "resource tracker"}, {"multiprocessing.forkserver", "worker"}, {"multiprocessing.spawn", "worker"},
-		{"scheduler", "scheduler"}, {"detokenizer", "detokenizer"}, {"tokenizer", "tokenizer"}, {"worker", "worker"},
+		{"VLLM::EngineCore", "scheduler"},
+		{"VLLM::Worker", "worker"},
+		{"VLLM::APIServer", "api server"},
+		{"vllm serve", "api server"},
+		{"vllm.entrypoints", "api server"},
+		{"pt_data_worker", "data loader"},
+		{"data_worker", "data loader"},
+		{"torch.distributed.run", "launcher"},
+		{"torchrun", "launcher"},
+		{"multiprocessing.resource_tracker", "resource tracker"},
+		{"multiprocessing.forkserver", "worker"},
+		{"multiprocessing.spawn", "worker"},
+		{"scheduler", "scheduler"},
+		{"detokenizer", "detokenizer"},
+		{"tokenizer", "tokenizer"},
+		{"worker", "worker"},
 	} {
 		if strings.Contains(command, known.part) {
 			return known.role

@@ -20,7 +20,7 @@ type told struct {
 	problems []string
 }
 
-func (a told) of(tb testing.TB, text string) schemas.LogRow {
+func (a *told) of(tb testing.TB, text string) schemas.LogRow {
 	tb.Helper()
 	for _, row := range a.lines {
 		if strings.Contains(row.Text, text) {
@@ -31,13 +31,13 @@ func (a told) of(tb testing.TB, text string) schemas.LogRow {
 	return schemas.LogRow{}
 }
 
-func read(tb testing.TB, path string) (a told) {
+func read(tb testing.TB, path string) *told {
 	tb.Helper()
 	found, err := logfiles.Tool(time.UTC).Find(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a.metrics = map[string]schemas.MetricRow{}
+	a := &told{metrics: map[string]schemas.MetricRow{}}
 	for _, dump := range found.Dumps {
 		a.ranks = append(a.ranks, dump.Rank)
 		source, err := dump.Open("a run", nil)
@@ -89,7 +89,7 @@ func write(tb testing.TB, name, content string) string {
 func ns(text string) int64 {
 	at, err := time.Parse("2006-01-02 15:04:05.999999999", text)
 	if err != nil {
-		panic(err) //nolint:forbidigo // of this test alone
+		panic(err)
 	}
 	return at.UnixNano()
 }

@@ -79,7 +79,7 @@ func roleOf(actor string) string {
 }
 
 // tag is "TP6".
-func (w *Where) tag(tag string) bool {
+func (w *Where) tag(tag string) bool { //nolint:recvcheck // a Where is small, and a key
 	at := strings.IndexFunc(tag, func(c rune) bool { return c >= '0' && c <= '9' })
 	if at < 2 {
 		return false
@@ -214,7 +214,7 @@ func firstWord(s string) (word, rest string) {
 		end = len(s)
 	}
 	word = s[:end]
-	if trimmed := strings.TrimSuffix(word, ":"); trimmed != word {
+	if trimmed, found := strings.CutSuffix(word, ":"); found {
 		return trimmed, s[end-1:]
 	}
 	return word, s[end:]

@@ -155,13 +155,15 @@ func (t *trace) goesOnWith(m string) bool {
 // isException is a class, with or without a message: "torch.OutOfMemoryError: CUDA out of memory".
 func isException(m string) bool {
 	name, _, _ := strings.Cut(m, ":")
-	if name == "" || !(name[0] == '_' || name[0] >= 'A' && name[0] <= 'Z' || name[0] >= 'a' && name[0] <= 'z') {
+	if name == "" || !isLetter(name[0]) {
 		return false
 	}
 	return !strings.ContainsFunc(name, func(c rune) bool {
 		return c != '_' && c != '.' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c < 0x80
 	})
 }
+
+func isLetter(c byte) bool { return c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
 func (j *Joiner) close(t *trace, each func(Line) error) error {
 	j.open = slices.DeleteFunc(j.open, func(o *trace) bool { return o == t })

@@ -192,9 +192,18 @@ func (r *Record) object(m string) {
 	}
 }
 
+func isOfTrainer(m string) bool {
+	for _, key := range []string{"loss'", "'grad_norm'", "'learning_rate'", "_runtime'"} {
+		if strings.Contains(m, key) {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *Record) dictionary(m string) {
 	inside, found := strings.CutSuffix(m[1:], "}")
-	if !found || !(strings.Contains(m, "'loss'") || strings.Contains(m, "_loss'") || strings.Contains(m, "'grad_norm'") || strings.Contains(m, "'learning_rate'") || strings.Contains(m, "_runtime'")) {
+	if !found || !isOfTrainer(m) {
 		return
 	}
 	r.Kind = HuggingFace
@@ -264,10 +273,10 @@ func (r *Record) rerun(m string) {
 }
 
 // numbersOfTraining are a loss, a rate or a norm with their number, and the step.
-var numbersOfTraining = regexp.MustCompile( //nolint:gochecknoglobals // costly to make
+var numbersOfTraining = regexp.MustCompile(
 	`(?i)\b([a-z_/.]*(?:loss|lr|learning[ _]rate|grad[ _]norm|gradient[ _]norm|perplexity|accuracy))\s*[:=]\s*([-+]?(?:\d[\d_]*\.?\d*(?:e[-+]?\d+)?|nan|inf))\b`)
 
-var numberOfStep = regexp.MustCompile(`(?i)\b(?:global[ _])?(?:step|iter|iteration)\s*[:=#]?\s*\[?(\d{1,9})\b`) //nolint:gochecknoglobals // costly to make
+var numberOfStep = regexp.MustCompile(`(?i)\b(?:global[ _])?(?:step|iter|iteration)\s*[:=#]?\s*\[?(\d{1,9})\b`)
 
 const mostTraining = 4096 // bytes of a line in which such numbers are looked for
 
