@@ -147,7 +147,7 @@ func (f *follower) round(ctx context.Context, files []File, ended bool) (more bo
 }
 
 // part is the new lines of a file; nil if there are none, or more of them are about to come.
-func (f *follower) part(file File, ended bool) (*part, error) {
+func (f *follower) part(file File, ended bool) (*part, error) { //nolint:revive // flag-parameter: a fact about the file
 	info, err := os.Stat(file.Path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil //nolint:nilnil // it was removed
@@ -216,7 +216,7 @@ func cutFile(path string, from, size int64, ended bool) (*part, error) {
 }
 
 // cutPart is whole lines, or what there is of one that is too long, or the last.
-func cutPart(input io.ReaderAt, from, size int64, ended bool) (*part, error) {
+func cutPart(input io.ReaderAt, from, size int64, ended bool) (*part, error) { //nolint:revive // flag-parameter: a fact about the file
 	text := make([]byte, min(size-from, mostPart))
 	n, err := input.ReadAt(text, from)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -79,7 +79,7 @@ func roleOf(actor string) string {
 }
 
 // tag is "TP6".
-func (w *Where) tag(tag string) bool { //nolint:recvcheck // a Where is small, and a key
+func (w *Where) tag(tag string) bool {
 	at := strings.IndexFunc(tag, func(c rune) bool { return c >= '0' && c <= '9' })
 	if at < 2 {
 		return false

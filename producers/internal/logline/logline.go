@@ -12,7 +12,7 @@ import (
 const Unknown = -1
 
 // Where are coordinates among the processes of a program, Unknown where a line does not give them.
-type Where struct{ Rank, TP, PP, DP, EP, CP, GPU int32 }
+type Where struct{ Rank, TP, PP, DP, EP, CP, GPU int32 } //nolint:recvcheck // small, and a key of maps
 
 // Nowhere is of a line without coordinates.
 func Nowhere() Where { return Where{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown} }
