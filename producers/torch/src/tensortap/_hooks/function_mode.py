@@ -6,7 +6,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import Any, Final
 
 import torch
@@ -24,6 +24,8 @@ from tensortap._record.recorder import Recorder
 _NOTHING: Final[dict[str, Any]] = {}
 _is_tracing: Final[Callable[[], object]] = _torch_compat.get_tracing_state
 _BUILT_IN: Final = ("aten", "prims", "prim")
+_OF_CLASSES: Final = frozenset((MethodDescriptorType, MethodWrapperType, WrapperDescriptorType))  # what tensors' methods and attributes are
+_MOST_PASSED_OVER: Final = 1 << 10
 _DROPOUTS: Final = ("Functional.dropout", "Functional.alpha_dropout", "Functional.feature_alpha_dropout")
 
 Call = tuple[Op, int, int, str]  # op, seq, parent's id, path of the module
@@ -40,6 +42,7 @@ class ApiMode(TorchFunctionMode):
         for name in ("_before", "_after", "_backward"):
             setattr(self, name, recorder.guard.timed(getattr(self, name)))
         self._call_sites = CallSites()
+        self._passed_over: set[Any] = set()  # of torch's own, which are not listed
         self.thread = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -51,7 +54,8 @@ class ApiMode(TorchFunctionMode):
             return func(*args, **kwargs)
         api = self._apis.get(func)
         if api is None:
-            self._not_listed(func)
+            if func not in self._passed_over:
+                self._not_listed(func)
             return func(*args, **kwargs)
         call = None
         try:
@@ -139,6 +143,8 @@ class ApiMode(TorchFunctionMode):
                 self._recorder.unseen.count(unseen.CUSTOM_OP, ".".join(str(func).split(".")[:2]))
             with self._recorder.lock:
                 self._recorder.observer.forget()
+        elif type(func) in _OF_CLASSES and len(self._passed_over) < _MOST_PASSED_OVER:
+            self._passed_over.add(func)
 
     def on_this_thread(self) -> None:
         """The mode is put on the stack of the thread that calls."""

@@ -33,8 +33,8 @@ class _Layout(NamedTuple):
     plan: Plan | None  # of plain tensors that the kernel reads where they are; complex ones may be conjugated lazily
 
 
-# The tensor, its version, pointer and whether it requires a gradient, its layout, and where its rows are.
-_Seen = tuple[ref[Tensor], int, int, bool, int, Written]
+# The tensor, its version, pointer and whether it requires a gradient, its layout, where its rows are, and how the kernel read it.
+_Seen = tuple[ref[Tensor], int, int, bool, int, Written, Plan | None]
 
 
 class Sees(Protocol):
@@ -54,6 +54,7 @@ class Observer:
         self._spool, self._measurer, self._unseen = spool, measurer, counts
         self._layouts: dict[object, _Layout] = {}
         self._seen: dict[int, _Seen] = {}
+        self._read: dict[int, _Seen] = {}  # the last of each pointer
         self._first_n = first_n
         self.overflowed = False  # a value was met that is not finite
         # Not at these sites: a mask, or memory that nobody wrote yet, does not leave the module that it is in.
@@ -67,6 +68,7 @@ class Observer:
     def forget(self) -> None:
         """Read every tensor anew from here on: at each step, and after code that may write without a trace."""
         self._seen.clear()
+        self._read.clear()
         self.forgotten += 1
         self._devices_write = torch.cuda.is_initialized()
 
@@ -89,7 +91,7 @@ class Observer:
             tensor = self.without_padding(tensor)
         seen = self._seen.get(id(tensor))
         if seen is not None and self._first_n is None:
-            same, version, pointer, requires_grad, number, written = seen
+            same, version, pointer, requires_grad, number, written, _ = seen
             if (
                 same() is tensor
                 and version == tensor._version
@@ -144,7 +146,7 @@ class Observer:
         return self._unusual_layout(tensor)[1].number, None
 
     def _layout(self, tensor: Tensor) -> _Layout:
-        key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, tensor.device)
+        key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, tensor.is_cpu or tensor.device)
         return self._layouts.get(key) or self._define(key, tensor)
 
     def _unusual_layout(self, tensor: Tensor) -> tuple[Tensor, _Layout]:
@@ -167,13 +169,30 @@ class Observer:
 
     def _by_plan(self, tensor: Tensor, pointer: int, plan: Plan, site: int, number: int, seq: int) -> None:
         """Measure a tensor as all of its layout."""
-        written = self._spool.measured(plan.run, pointer, site, seq)
-        if written is None:
-            return
-        if written[2] > 1 and not self.overflowed:
-            self.overflowed = site not in self.passed_over and overflowed(written)
-        if not tensor.is_inference():
-            self._seen[id(tensor)] = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written
+        is_tracked = not tensor.is_inference() and self._first_n is None
+        written: Written | None
+        if is_tracked and (read := self._read.get(pointer)) is not None and self._has_same_elements(tensor, pointer, plan, read):
+            written = read[5]
+            self._spool.again(written, site, number, seq)
+        else:
+            if (written := self._spool.measured(plan.run, pointer, site, seq)) is None:
+                return
+            if written[2] > 1 and not self.overflowed:
+                self.overflowed = site not in self.passed_over and overflowed(written)
+        if is_tracked:
+            seen = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written, plan
+            self._seen[id(tensor)] = self._read[pointer] = seen
+
+    def _has_same_elements(self, tensor: Tensor, pointer: int, plan: Plan, read: _Seen) -> bool:
+        """Whether the tensor is a view of what was read at its pointer, or what that is a view of: such share one version."""
+        same, version, _, _, _, _, other_plan = read
+        if other_plan is None or other_plan.elements != plan.elements:
+            return False
+        other = same()
+        if other is None or other._version != version or tensor._version != version or other.data_ptr() != pointer:
+            return False
+        base, others_base = tensor._base, other._base
+        return (others_base is tensor if base is None else base is other or base is others_base) and self.trusts_versions()
 
     def _measure(self, tensor: Tensor, site: int, known: _Layout, seq: int, remember: bool = True) -> None:
         if tensor.is_cuda and torch.cuda.is_current_stream_capturing():  # a kernel of ours would run at each replay, too
@@ -199,7 +218,7 @@ class Observer:
         elif flags(written) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():
-            self._seen[id(tensor)] = ref(tensor), tensor._version, tensor.data_ptr(), tensor.requires_grad, known.number, written
+            self._seen[id(tensor)] = ref(tensor), tensor._version, tensor.data_ptr(), tensor.requires_grad, known.number, written, None
 
     def _wants_more(self, site: int) -> bool:
         taken = self._taken.get(site, 0) + 1

@@ -38,7 +38,8 @@ class Segment:
         self.address = ctypes.addressof(self._anchor)
 
     def close(self) -> None:
-        """Unmap. No address within it may be used from now on."""
+        """Unmap. No address within it may be used from now on: its own is 0."""
+        self.address = 0
         self.words.release()
         del self._anchor
         self.bytes.close()

@@ -191,7 +191,7 @@ class Spool:
         at, size = self._at, rows * ROW
         if at + size > self._end:
             at = self._room(rows)
-        if at < 0 or self._thin or not site:
+        if at < 0 or self._thin or not site or not source.address:
             self.dropped += at >= 0
             return
         segment = self._segment

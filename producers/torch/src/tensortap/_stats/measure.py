@@ -29,13 +29,14 @@ class Plan:
     """How the kernel reads CPU tensors of one layout. To be run by one thread at a time.
 
     `run`, given where the elements begin, the address of the records, site, seq and place, does as `Measurer.measure` for a
-    tensor that is neither conjugated nor negated lazily.
+    tensor that is neither conjugated nor negated lazily. Plans of equal `elements` read the same from there, as long as both live.
     """
 
-    __slots__ = ("_call", "_reading", "run")
+    __slots__ = ("_call", "_reading", "elements", "run")
 
     def __init__(self, function: kernel.Measure, reading: Reading, layout: int, flags: int, options: int) -> None:
         self._reading = reading  # kept for the view in it
+        self.elements = (reading.elements, reading.address, options)
         self._call = ctypes.create_string_buffer(kernel.CALL.size)
         kernel.CALL.pack_into(self._call, 0, 0, 0, 0, 0, 0, layout, reading.elements, reading.address, flags, options)
         self.run: Callable[[int, int, int, int, int], int] = partial(function, ctypes.addressof(self._call))
