@@ -51,7 +51,7 @@ const (
 
 // Flags of the spool's tensor records beyond the bits of tensor.measured.
 const (
-	SpoolReused      uint32 = 1 << 16 // the same tensor was read before in this step and has not changed since
+	SpoolReused      uint32 = 1 << 16 // the same elements were read before in this step and have not changed since
 	SpoolUnsupported uint32 = 1 << 17 // a tensor that could not be read: meta, sparse, nested and so on
 	SpoolLiteral     uint32 = 1 << 18 // no tensor: the layout holds the value
 )
