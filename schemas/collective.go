@@ -9,8 +9,9 @@ import (
 // Values of collective.state, in the order of a call's life.
 const (
 	CollectiveCalled    = "called"    // the rank is inside the call
-	CollectiveScheduled = "scheduled" // the call has returned, and a device is still to do it
+	CollectiveScheduled = "scheduled" // the call has returned, and is not known to be done
 	CollectiveStarted   = "started"
+	CollectiveFailed    = "failed" // the call raised
 	CollectiveCompleted = "completed"
 )
 
@@ -28,7 +29,7 @@ func Collective() Table {
 			Column{Name: "group_seq", Type: Uint64, Unit: Ordinal, Doc: "Number of the call within the group, which joins its ranks."},
 			Column{Name: "point_to_point", Type: Uint8, Unit: None, Doc: "1 for a send or receive, which has a number of its own."},
 			Column{Name: "name", Type: String, Unit: None, Doc: "all_reduce, all_gather, send and so on."},
-			Column{Name: "state", Type: String, Unit: None, Doc: "called (the rank is inside the call), scheduled (a device is to do it), started or completed, as far as was seen."},
+			Column{Name: "state", Type: String, Unit: None, Doc: "called (the rank is inside the call), scheduled (it has returned, and is not known to be done), started, failed (it raised) or completed, as far as was seen."},
 			Column{Name: "inputs", Type: String, Unit: None, Doc: "Dtypes and shapes of what the rank gave, as text; empty when not known."},
 			Column{Name: "outputs", Type: String, Unit: None, Doc: "Dtypes and shapes of what it gets."},
 			Column{Name: "started_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "When it was seen to have started; the event's time is that of the call. Null when it was not seen."},

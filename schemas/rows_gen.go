@@ -2001,7 +2001,7 @@ type CollectiveRow struct {
 	GroupSeq        uint64  `parquet:"group_seq"`                  // Number of the call within the group, which joins its ranks.
 	PointToPoint    uint8   `parquet:"point_to_point"`             // 1 for a send or receive, which has a number of its own.
 	Name            string  `parquet:"name"`                       // all_reduce, all_gather, send and so on.
-	State           string  `parquet:"state"`                      // called (the rank is inside the call), scheduled (a device is to do it), started or completed, as far as was seen.
+	State           string  `parquet:"state"`                      // called (the rank is inside the call), scheduled (it has returned, and is not known to be done), started, failed (it raised) or completed, as far as was seen.
 	Inputs          string  `parquet:"inputs"`                     // Dtypes and shapes of what the rank gave, as text; empty when not known.
 	Outputs         string  `parquet:"outputs"`                    // Dtypes and shapes of what it gets.
 	StartedTimeNs   *int64  `parquet:"started_time_ns,optional"`   // When it was seen to have started; the event's time is that of the call. Null when it was not seen.

@@ -69,6 +69,14 @@ const (
 	SpoolStepEnds   uint32 = 2
 )
 
+// States of the spool's records of collectives.
+const (
+	SpoolCalled    uint32 = 1
+	SpoolScheduled uint32 = 2
+	SpoolFailed    uint32 = 3
+	SpoolCompleted uint32 = 4
+)
+
 // SpoolType is the type of a field of a record.
 type SpoolType uint8
 
@@ -122,7 +130,7 @@ func (r SpoolRecord) Offset(field int) int {
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
 		spoolOp(), spoolTensor(), spoolNumber(), spoolCounts(), spoolSketch(), spoolDigest(),
-		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolPad(),
+		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolCollective(), spoolPad(),
 	}
 }
 
@@ -262,6 +270,21 @@ func spoolRequest() SpoolRecord {
 		{"token_count", SpoolU64, "Tokens of the request in the step."},
 		{"row_offset", SpoolU64, "Row of the step's tensors in which they begin, plus one; 0 when not known."},
 		{"prompt_token_count", SpoolU32, "Tokens of the prompt, plus one; 0 when not known."},
+	}}
+}
+
+func spoolCollective() SpoolRecord {
+	return SpoolRecord{Name: "collective", Kind: 16, Doc: "A collective begins, written before it runs, or has come further.", Fields: []SpoolField{
+		{"group", SpoolU32, "The process group's definition."},
+		{"name", SpoolU32, "Text: all_reduce and so on."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"called_ns", SpoolI64, "When it began."},
+		{"number", SpoolU64, "Of the call within the group, from 1; messages have their own."},
+		{"inputs", SpoolU32, "Text: dtypes and shapes of what is given."},
+		{"outputs", SpoolU32, "Text: of what is received."},
+		{"stack", SpoolU32, "The call stack's definition."},
+		{"state", SpoolU32, "1 called, 2 scheduled (it has returned, and is not known to be done), 3 failed, 4 completed."},
+		{"is_message", SpoolU32, "1 for a send or receive."},
 	}}
 }
 

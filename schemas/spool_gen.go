@@ -9,20 +9,21 @@ import (
 
 // Values of the commit word.
 const (
-	SpoolOpKind      uint32 = 1
-	SpoolTensorKind  uint32 = 2
-	SpoolNumberKind  uint32 = 14
-	SpoolCountsKind  uint32 = 3
-	SpoolSketchKind  uint32 = 4
-	SpoolDigestKind  uint32 = 5
-	SpoolStepKind    uint32 = 6
-	SpoolMemoryKind  uint32 = 7
-	SpoolFailureKind uint32 = 8
-	SpoolUnseenKind  uint32 = 9
-	SpoolTallyKind   uint32 = 10
-	SpoolPayloadKind uint32 = 12
-	SpoolRequestKind uint32 = 13
-	SpoolPadKind     uint32 = 15
+	SpoolOpKind         uint32 = 1
+	SpoolTensorKind     uint32 = 2
+	SpoolNumberKind     uint32 = 14
+	SpoolCountsKind     uint32 = 3
+	SpoolSketchKind     uint32 = 4
+	SpoolDigestKind     uint32 = 5
+	SpoolStepKind       uint32 = 6
+	SpoolMemoryKind     uint32 = 7
+	SpoolFailureKind    uint32 = 8
+	SpoolUnseenKind     uint32 = 9
+	SpoolTallyKind      uint32 = 10
+	SpoolPayloadKind    uint32 = 12
+	SpoolRequestKind    uint32 = 13
+	SpoolCollectiveKind uint32 = 16
+	SpoolPadKind        uint32 = 15
 )
 
 // SpoolOp is a record of the spool. An op begins, written before it runs; or, with flag ends, it is complete.
@@ -429,6 +430,48 @@ func (r *SpoolRequest) Store(b []byte) {
 	binary.LittleEndian.PutUint64(b[32:], r.TokenCount)
 	binary.LittleEndian.PutUint64(b[40:], r.RowOffset)
 	binary.LittleEndian.PutUint32(b[48:], r.PromptTokenCount)
+}
+
+// SpoolCollective is a record of the spool. A collective begins, written before it runs, or has come further.
+type SpoolCollective struct {
+	Group     uint32 // The process group's definition.
+	Name      uint32 // Text: all_reduce and so on.
+	TimeNs    int64  // UTC, by the process's clock.
+	CalledNs  int64  // When it began.
+	Number    uint64 // Of the call within the group, from 1; messages have their own.
+	Inputs    uint32 // Text: dtypes and shapes of what is given.
+	Outputs   uint32 // Text: of what is received.
+	Stack     uint32 // The call stack's definition.
+	State     uint32 // 1 called, 2 scheduled (it has returned, and is not known to be done), 3 failed, 4 completed.
+	IsMessage uint32 // 1 for a send or receive.
+}
+
+// Load reads the record's fields.
+func (r *SpoolCollective) Load(b []byte) {
+	r.Group = binary.LittleEndian.Uint32(b[0:])
+	r.Name = binary.LittleEndian.Uint32(b[4:])
+	r.TimeNs = int64(binary.LittleEndian.Uint64(b[8:]))
+	r.CalledNs = int64(binary.LittleEndian.Uint64(b[16:]))
+	r.Number = binary.LittleEndian.Uint64(b[24:])
+	r.Inputs = binary.LittleEndian.Uint32(b[32:])
+	r.Outputs = binary.LittleEndian.Uint32(b[36:])
+	r.Stack = binary.LittleEndian.Uint32(b[40:])
+	r.State = binary.LittleEndian.Uint32(b[44:])
+	r.IsMessage = binary.LittleEndian.Uint32(b[48:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolCollective) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Group)
+	binary.LittleEndian.PutUint32(b[4:], r.Name)
+	binary.LittleEndian.PutUint64(b[8:], uint64(r.TimeNs))
+	binary.LittleEndian.PutUint64(b[16:], uint64(r.CalledNs))
+	binary.LittleEndian.PutUint64(b[24:], r.Number)
+	binary.LittleEndian.PutUint32(b[32:], r.Inputs)
+	binary.LittleEndian.PutUint32(b[36:], r.Outputs)
+	binary.LittleEndian.PutUint32(b[40:], r.Stack)
+	binary.LittleEndian.PutUint32(b[44:], r.State)
+	binary.LittleEndian.PutUint32(b[48:], r.IsMessage)
 }
 
 // SpoolHead is a record of the spool.

@@ -58,6 +58,9 @@ type batches struct {
 	payload   measured[schemas.PayloadRow, *schemas.PayloadRow]
 	request   measured[schemas.RequestRow, *schemas.RequestRow]
 	heartbeat measured[schemas.HeartbeatRow, *schemas.HeartbeatRow]
+
+	collective measured[schemas.CollectiveRow, *schemas.CollectiveRow]
+
 	step      measured[schemas.StepRow, *schemas.StepRow]
 
 	definitions, rows, steps []schemas.Message // handed over in this order
@@ -76,14 +79,14 @@ func newBatches(id schemas.Identity, limit int) *batches {
 		signature: batch.New[schemas.SignatureRow](), tally: batch.New[schemas.TallyRow](), call: newMeasured[schemas.CallRow](),
 		tensor: newMeasured[schemas.TensorRow](), memory: newMeasured[schemas.MemoryRow](),
 		failure: newMeasured[schemas.FailureRow](), unseen: newMeasured[schemas.UnseenRow](),
-		heartbeat: newMeasured[schemas.HeartbeatRow](), request: newMeasured[schemas.RequestRow](), payload: newMeasured[schemas.PayloadRow](), step: newMeasured[schemas.StepRow](),
+		heartbeat: newMeasured[schemas.HeartbeatRow](), collective: newMeasured[schemas.CollectiveRow](), request: newMeasured[schemas.RequestRow](), payload: newMeasured[schemas.PayloadRow](), step: newMeasured[schemas.StepRow](),
 	}
 }
 
 // parts lists the batches in three groups: definitions, measurements, and the steps that sum those up.
 func (b *batches) parts() (definitions, rows, steps []part) {
 	return []part{b.run, b.rank, b.stack, b.op, b.layout, b.site, b.program, b.programStack, b.signature, b.tally},
-		[]part{b.tensor, b.memory, b.failure, b.unseen, b.call, b.request, b.heartbeat, b.payload}, []part{b.step}
+		[]part{b.tensor, b.memory, b.failure, b.unseen, b.call, b.request, b.heartbeat, b.payload, b.collective}, []part{b.step}
 }
 
 // numbers is the next batch of every kind.

@@ -25,6 +25,7 @@ type catalogue struct {
 	layouts []layoutFacts
 	stacks  []uint64
 	texts   []string
+	groups  []groupFacts
 
 	signatures []uint64
 	calls      []callFacts
@@ -70,6 +71,10 @@ func (c *catalogue) define(d *definition, out *batches) error {
 		return c.defineLayout(d, out)
 	case "stack":
 		return c.defineStack(d, out)
+	case "group":
+		var err error
+		c.groups, err = set(c.groups, d.ID, groupFacts{schemas.ProcessGroupName(d.Description, d.Ranks, d.Before), d.Ranks})
+		return err
 	case "signature":
 		return c.defineSignature(d, out)
 	case "call":

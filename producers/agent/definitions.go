@@ -38,6 +38,10 @@ type definition struct {
 	Literal      string  `json:"literal"`
 	Count        uint64  `json:"count"`
 
+	Description string  `json:"description"`
+	Ranks       []int64 `json:"ranks"`
+	Before      int     `json:"before"`
+
 	Inputs  []string `json:"inputs"`
 	Outputs []string `json:"outputs"`
 

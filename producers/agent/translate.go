@@ -60,6 +60,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		return 1, t.unseen(memory)
 	case schemas.SpoolRequestKind:
 		return 1, t.request(position, memory)
+	case schemas.SpoolCollectiveKind:
+		return 1, t.collective(position, memory)
 	case schemas.SpoolTallyKind:
 		t.tallied(memory)
 	case schemas.SpoolPayloadKind:

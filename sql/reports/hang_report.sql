@@ -1,27 +1,28 @@
 -- Question: which collective waits for a rank, for which, since when, and which was called in another way by some rank?
 -- Grain: one row per process_group, point_to_point, group_seq that is not complete for longer than asked, or that ranks called with different things; what began first comes first
--- Reads: tap.collectives, tap.heartbeats, tap.stacks
+-- Reads: tap.collectives, tap.heartbeats, tap.runs, tap.stacks
 -- Empty when: no call waits for so long and all ranks called the same, or no collectives of the run were recorded
 -- Shown: process_group, group_seq, name, problem, missing_ranks, waiting_ranks, different, waited_seconds, missing_are, user_frame
 -- Parameter run: name of the run.
 -- Parameter waiting_seconds = 10: of a live run, calls that wait for so long.
 -- Parameter now_ns = -1: what to take for now, as UTC nanoseconds; -1 for the clock of the database.
--- Parameter silent_seconds = 10: a rank that gave no sign of life for so long is silent.
+-- Parameter silent_seconds = 25: a rank that gave no sign of life for so long is silent.
 -- Parameter limit = 100: at most so many rows.
 -- Of each rank's calls the last ones may be all that is kept: only numbers that all ranks still have are compared.
--- A source of files gives no signs of life: whatever is not complete in it is shown.
+-- Of files, and of a run that is over, whatever is not complete is shown.
 WITH
     heard AS (
         SELECT
             rank,
             state,
-            event_time_ns,
-            step
+            event_time_ns
         FROM tap.heartbeats
         WHERE run_id = xxh3(concat({run:String}, char(31)))
     ),
     (SELECT (count(), countIf(state = 'running'), max(event_time_ns)) FROM heard) AS life,
-    multiIf({now_ns:Int64} != -1, {now_ns:Int64}, life.2 > 0, toUnixTimestamp64Nano(now64(9)), life.3) AS now,
+    (SELECT count() FROM tap.runs WHERE run_id = xxh3(concat({run:String}, char(31))) AND source = 'collector') AS live_count,
+    (live_count > 0 OR life.1 > 0) AND (life.1 = 0 OR life.2 > 0) AS goes_on,
+    multiIf({now_ns:Int64} != -1, {now_ns:Int64}, goes_on, toUnixTimestamp64Nano(now64(9)), life.3) AS now,
     calls AS (
         SELECT
             rank,
@@ -29,6 +30,7 @@ WITH
             point_to_point,
             group_seq,
             group_ranks,
+            step,
             name,
             inputs,
             state,
@@ -37,7 +39,8 @@ WITH
             if(
                 name IN ('all_reduce', 'all_reduce_coalesced', 'allreduce_coalesced', 'broadcast', 'reduce', 'all_gather_into_tensor', '_all_gather_base',
                     'reduce_scatter_tensor', '_reduce_scatter_base'),
-                concat(name, ' ', inputs), name) AS signature
+                concat(name, ' ', inputs), name) AS signature,
+            inputs != '' AS has_inputs
         FROM tap.collectives
         WHERE run_id = xxh3(concat({run:String}, char(31)))
     ),
@@ -47,7 +50,7 @@ WITH
             rank,
             min(group_seq) AS first_seq,
             max(group_seq) AS last_seq,
-            argMax(name, group_seq) AS last_name,
+            argMax(concat(name, if(isNull(step), '', concat(' in step ', toString(step)))), group_seq) AS last_name,
             argMax(group_ranks, length(group_ranks)) AS known_ranks
         FROM calls
         WHERE point_to_point = 0
@@ -61,29 +64,28 @@ WITH
             max(first_seq) AS compared_from,
             argMax(known_ranks, length(known_ranks)) AS told_ranks,
             arraySort(if(empty(told_ranks), groupArray(toInt64(rank)), told_ranks)) AS group_members,
+            mapFromArrays(groupArray(toInt64(rank)), groupArray(last_seq)) AS last_seqs,
             mapFromArrays(groupArray(toInt64(rank)), groupArray(concat('last call ', toString(last_seq), ' ', last_name))) AS last_calls
         FROM spans
         GROUP BY process_group
     ),
     mapFromArrays(
         (SELECT groupArray(toInt64(rank)) FROM heard),
-        (SELECT groupArray(concat(
-            multiIf(state != 'running', state, now - event_time_ns > {silent_seconds:Int64} * 1000000000, 'silent', 'running'),
-            ' in step ', toString(step))) FROM heard)) AS lives,
+        (SELECT groupArray(multiIf(state != 'running', state, now - event_time_ns > {silent_seconds:Int64} * 1000000000, 'silent', 'running')) FROM heard)) AS lives,
     together AS (
         SELECT
             process_group,
             point_to_point,
             if(point_to_point = 1, rank, 0) AS sender,
             group_seq,
-            argMin(name, (called_time_ns, rank)) AS first_name,
+            topK(1)(name)[1] AS first_name,
             arraySort(groupArray(toInt64(rank))) AS arrived,
             arraySort(groupArrayIf(toInt64(rank), state != 'completed')) AS unfinished,
-            countIf(state IN ('called', 'started') OR (life.1 = 0 AND state != 'completed')) AS stuck_count,
+            countIf(state IN ('called', 'started') OR (live_count = 0 AND life.1 = 0 AND state != 'completed')) AS stuck_count,
             min(called_time_ns) AS since,
             minIf(called_time_ns, state != 'completed') AS unfinished_since,
-            maxMap(map(signature, toInt64(1))) AS signatures,
-            topK(1)(signature)[1] AS usual,
+            uniqExact(name) > 1 OR uniqExactIf(signature, has_inputs) > 1 AS is_mixed,
+            topKIf(1)(signature, has_inputs OR NOT match(signature, ' '))[1] AS usual,
             arraySort(groupArray((toInt64(rank), signature))) AS by_rank,
             argMinIf(stack_id, (called_time_ns, rank), state != 'completed') AS stack
         FROM calls
@@ -103,11 +105,11 @@ WITH
             t.unfinished AS unfinished,
             t.since AS since,
             t.stack AS stack,
-            if(t.point_to_point = 1, [], arrayFilter(member -> NOT has(t.arrived, member), m.group_members)) AS missing,
-            t.point_to_point = 0 AND length(mapKeys(t.signatures)) > 1 AS differs,
+            if(t.point_to_point = 1, [], arrayFilter(member -> NOT has(t.arrived, member) AND m.last_seqs[member] < t.group_seq, m.group_members)) AS missing,
+            t.point_to_point = 0 AND t.is_mixed AS differs,
             arrayFilter(pair -> differs AND (length(t.by_rank) = 2 OR pair.2 != t.usual), t.by_rank) AS others,
             m.last_calls AS last_calls,
-            (life.1 = 0 OR now - t.unfinished_since >= {waiting_seconds:Int64} * 1000000000)
+            (NOT goes_on OR now - t.unfinished_since >= {waiting_seconds:Int64} * 1000000000)
                 AND if(empty(missing), t.stuck_count, length(t.unfinished)) > 0 AS waits
         FROM together AS t
         LEFT JOIN members AS m ON m.process_group = t.process_group
@@ -121,7 +123,7 @@ SELECT
     arrayStringConcat(arraySlice(missing, 1, 32), ' ') AS missing_ranks,
     arrayStringConcat(arraySlice(unfinished, 1, 32), ' ') AS waiting_ranks,
     arrayStringConcat(arrayMap(pair -> concat('rank ', toString(pair.1), ': ', pair.2), arraySlice(others, 1, 8)), '; ') AS different,
-    if(life.1 = 0 OR empty(unfinished), NULL, (now - since) / 1000000000) AS waited_seconds,
+    if((live_count = 0 AND life.1 = 0) OR empty(unfinished), NULL, greatest(now - since, 0) / 1000000000) AS waited_seconds,
     arrayStringConcat(arrayMap(
         member -> concat('rank ', toString(member), ': ', arrayStringConcat(arrayFilter(words -> words != '', [
             lives[member],

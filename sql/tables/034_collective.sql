@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS tap_store.collective
     `group_seq` UInt64 COMMENT 'Number of the call within the group, which joins its ranks.' CODEC(Delta, ZSTD(1)),
     `point_to_point` UInt8 COMMENT '1 for a send or receive, which has a number of its own.' CODEC(ZSTD(1)),
     `name` String COMMENT 'all_reduce, all_gather, send and so on.' CODEC(ZSTD(1)),
-    `state` String COMMENT 'called (the rank is inside the call), scheduled (a device is to do it), started or completed, as far as was seen.' CODEC(ZSTD(1)),
+    `state` String COMMENT 'called (the rank is inside the call), scheduled (it has returned, and is not known to be done), started, failed (it raised) or completed, as far as was seen.' CODEC(ZSTD(1)),
     `inputs` String COMMENT 'Dtypes and shapes of what the rank gave, as text; empty when not known.' CODEC(ZSTD(1)),
     `outputs` String COMMENT 'Dtypes and shapes of what it gets.' CODEC(ZSTD(1)),
     `started_time_ns` Nullable(Int64) COMMENT 'When it was seen to have started; the event''s time is that of the call. Null when it was not seen.' CODEC(ZSTD(1)),

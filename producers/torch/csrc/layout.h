@@ -25,6 +25,10 @@
 #define TAP_LITERAL 262144u
 #define TAP_OP_OPENS 1u
 #define TAP_OP_ENDS 2u
+#define TAP_COLLECTIVE_CALLED 1u
+#define TAP_COLLECTIVE_SCHEDULED 2u
+#define TAP_COLLECTIVE_FAILED 3u
+#define TAP_COLLECTIVE_COMPLETED 4u
 #define TAP_STEP_BEGINS 1u
 #define TAP_STEP_ENDS 2u
 #define TAP_MEASURED_MIN 1u
@@ -55,6 +59,7 @@
 #define TAP_TALLY_KIND 10u
 #define TAP_PAYLOAD_KIND 12u
 #define TAP_REQUEST_KIND 13u
+#define TAP_COLLECTIVE_KIND 16u
 #define TAP_PAD_KIND 15u
 
 /* An op begins, written before it runs; or, with flag ends, it is complete. */
@@ -213,6 +218,22 @@ typedef struct {
   uint8_t reserved[8];
   uint32_t commit; /* written last, with release order */
 } tap_request;
+
+/* A collective begins, written before it runs, or has come further. */
+typedef struct {
+  uint32_t group; /* The process group's definition. */
+  uint32_t name; /* Text: all_reduce and so on. */
+  int64_t time_ns; /* UTC, by the process's clock. */
+  int64_t called_ns; /* When it began. */
+  uint64_t number; /* Of the call within the group, from 1; messages have their own. */
+  uint32_t inputs; /* Text: dtypes and shapes of what is given. */
+  uint32_t outputs; /* Text: of what is received. */
+  uint32_t stack; /* The call stack's definition. */
+  uint32_t state; /* 1 called, 2 scheduled (it has returned, and is not known to be done), 3 failed, 4 completed. */
+  uint32_t is_message; /* 1 for a send or receive. */
+  uint8_t reserved[8];
+  uint32_t commit; /* written last, with release order */
+} tap_collective;
 
 /* Nothing; fills a segment whose rest is too short for a tensor with its extensions. */
 typedef struct {

@@ -27,6 +27,7 @@ KINDS = {
     layout.UNSEEN_KIND: ("unseen", layout.UNSEEN),
     layout.TALLY_KIND: ("tally", layout.TALLY),
     layout.REQUEST_KIND: ("request", layout.REQUEST),
+    layout.COLLECTIVE_KIND: ("collective", layout.COLLECTIVE),
     layout.PAYLOAD_KIND: ("payload", layout.PAYLOAD),
 }
 

@@ -57,6 +57,8 @@ func spoolConstants() []constant {
 		number("RESUMED", schemas.SpoolResumed), number("REFUSED", schemas.SpoolRefused),
 		number("REUSED", schemas.SpoolReused), number("UNSUPPORTED", schemas.SpoolUnsupported), number("LITERAL", schemas.SpoolLiteral),
 		number("OP_OPENS", schemas.SpoolOpOpens), number("OP_ENDS", schemas.SpoolOpEnds),
+		number("COLLECTIVE_CALLED", schemas.SpoolCalled), number("COLLECTIVE_SCHEDULED", schemas.SpoolScheduled),
+		number("COLLECTIVE_FAILED", schemas.SpoolFailed), number("COLLECTIVE_COMPLETED", schemas.SpoolCompleted),
 		number("STEP_BEGINS", schemas.SpoolStepBegins), number("STEP_ENDS", schemas.SpoolStepEnds),
 		number("MEASURED_MIN", schemas.MeasuredMin), number("MEASURED_MAX", schemas.MeasuredMax),
 		number("MEASURED_MEAN", schemas.MeasuredMean), number("MEASURED_M2", schemas.MeasuredM2),

@@ -20,7 +20,7 @@ from tensortap._record.recorder import Recorder
 from tensortap._spool import layout
 
 # Buffers that are written only: place among the arguments, and name. Their content before the call means nothing.
-_RECEIVES: Final[Mapping[str, tuple[int, str]]] = {
+RECEIVES: Final[Mapping[str, tuple[int, str]]] = {
     "recv": (0, "tensor"),
     "irecv": (0, "tensor"),
     "all_gather": (0, "tensor_list"),
@@ -36,7 +36,7 @@ _RECEIVES: Final[Mapping[str, tuple[int, str]]] = {
 }
 # Looked at once and only where collectives are recorded: hooks come and go with the steps that are wanted.
 _signature: Final = functools.cache(inspect.signature)
-_ASYNCHRONOUS: Final = ("isend", "irecv")
+ASYNCHRONOUS: Final = ("isend", "irecv")
 
 
 class Collective:
@@ -130,7 +130,7 @@ class CollectiveHooks:
         frames = self._recorder.thread.frames
         parent, path = (frames[-1].op.id, frames[-1].path) if frames else (0, "")
         call = Collective(self._recorder, op, parent, path)
-        place, written = _RECEIVES.get(name, (-1, ""))
+        place, written = RECEIVES.get(name, (-1, ""))
         seen = tuple(None if at == place else value for at, value in enumerate(args))
         call.given(seen, {key: value for key, value in kwargs.items() if key != written})
         return call
@@ -140,10 +140,10 @@ class CollectiveHooks:
     ) -> None:
         values = (*args, *kwargs.values())
         bound = signature.bind(*args, **kwargs)
-        if not (bound.arguments.get("async_op") or name in _ASYNCHRONOUS or name == "batch_isend_irecv"):
+        if not (bound.arguments.get("async_op") or name in ASYNCHRONOUS or name == "batch_isend_irecv"):
             call.complete(values)
             return
-        works = list(_works(result))
+        works = list(works_of(result))
         left = len(works)
 
         def waited() -> None:
@@ -175,7 +175,8 @@ class CollectiveHooks:
             self._recorder.guard.caught("collective", error)
 
 
-def _works(result: Any) -> Iterator[Any]:
+def works_of(result: Any) -> Iterator[Any]:
+    """Those that a call returned."""
     if isinstance(result, (list, tuple)):
         yield from (work for work in result if work is not None)
     elif result is not None:

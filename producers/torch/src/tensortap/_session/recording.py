@@ -29,6 +29,8 @@ from tensortap._hooks.optimizers import OptimizerHooks
 from tensortap._hooks.saved_values import Saver
 from tensortap._record import shape_log, unseen
 from tensortap._record.logged import Logged, Where
+from tensortap._record.call_stacks import Stacks
+from tensortap._record.collective_log import CallLog
 from tensortap._record.model_roots import Roots, compiled
 from tensortap._record.op_names import Op
 from tensortap._record.payloads import Payloads
@@ -84,6 +86,7 @@ class Process:
         self._optimizer_settings = OptimizerSettings(self.recorder)
         self._graphs = GraphWatch(self.unseen)
         self._losses = LossHooks(self.recorder)
+        self.calls = CallLog(self._spool, self.recorder.lock, Stacks(self._spool, settings.stacks))
         looks = settings.budget is not None and settings.task != "structure"
         self.left_out = LeftOut(self.recorder, self._left_out) if looks else None
         self._unserved = Unserved(settings.spool, settings.segments, say)
@@ -215,6 +218,7 @@ class Process:
         if poke := self._spool.control.poke():
             thread_stacks.write(self._spool.folder / "stacks")
             self._spool.control.poked(poke)
+        self.calls.late()
         self.recorder.read_late_rows()
 
     def install(self) -> None:

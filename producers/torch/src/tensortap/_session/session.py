@@ -14,6 +14,7 @@ from torch import nn
 from tensortap._config.filters import Filter
 from tensortap._config.settings import Settings
 from tensortap._health.signals import DetailSignal
+from tensortap._hooks.collective_calls import CollectiveCalls
 from tensortap._hooks.cuda_graphs import Graphing, is_captured
 from tensortap._record import unseen
 from tensortap._record.guard import Guard, unintercepted
@@ -34,11 +35,18 @@ class Session:
     """A tap on models. Once it is made, none of its methods raises."""
 
     def __init__(
-        self, settings: Settings, models: Models | FoundRoots = (), *, automatic: bool = True, forwards_begin: bool = True
+        self,
+        settings: Settings,
+        models: Models | FoundRoots = (),
+        *,
+        automatic: bool = True,
+        forwards_begin: bool = True,
+        calls: CollectiveCalls | None = None,
     ) -> None:
         """Arm the roots. With automatic, forwards and optimizers say where steps begin; else start, stop and step do.
 
-        Without forwards_begin nothing is recorded between step and the next start, whatever is called.
+        Without forwards_begin nothing is recorded between step and the next start, whatever is called. Calls are those that
+        were numbered before there was a model.
         """
         if settings.enabled:
             make_root(settings.spool)
@@ -62,6 +70,9 @@ class Session:
         self._armed = Armed(self._guard, (before, after) if forwards_begin else None)
         self._graphing = Graphing(lambda: self._process.recorder.paused() if self._process else nullcontext())
         self._graphing.install()
+        self._calls = calls or CollectiveCalls(self._guard)
+        if settings.enabled:
+            self._calls.install()
         self._signal = DetailSignal(settings.signal, self._signalled)
         self._armed.arm(self._roots)
         forks.hear_of(self)
@@ -234,8 +245,10 @@ class Session:
         if self._process:
             self._look_back(self._process, True)
             self._tell_unmatched()
+            self._calls.log = None
             self._process.close()
             self._process = None
+        self._calls.remove()
         self._graphing.remove()
         self._boundaries.close()  # below what the process has put over it
 
@@ -333,6 +346,7 @@ class Session:
         if self._process:
             self._closed = False
             self._signal.install()
+            self._calls.log = self._process.calls
         return self._process
 
     def _signalled(self) -> None:
@@ -349,6 +363,7 @@ class Session:
         process, self._process = self._process, None
         self._under_way, self._step = False, 0
         self._callers.forget()
+        self._calls.after_fork()
         self._unseen.drain()
         if process:
             process.abandon()

@@ -28,6 +28,10 @@ UNSUPPORTED: Final = 131072
 LITERAL: Final = 262144
 OP_OPENS: Final = 1
 OP_ENDS: Final = 2
+COLLECTIVE_CALLED: Final = 1
+COLLECTIVE_SCHEDULED: Final = 2
+COLLECTIVE_FAILED: Final = 3
+COLLECTIVE_COMPLETED: Final = 4
 STEP_BEGINS: Final = 1
 STEP_ENDS: Final = 2
 MEASURED_MIN: Final = 1
@@ -179,6 +183,20 @@ REQUEST_FIRST_POSITION: Final = 24  # Position of the first token in the request
 REQUEST_TOKEN_COUNT: Final = 32  # Tokens of the request in the step.
 REQUEST_ROW_OFFSET: Final = 40  # Row of the step's tensors in which they begin, plus one; 0 when not known.
 REQUEST_PROMPT_TOKEN_COUNT: Final = 48  # Tokens of the prompt, plus one; 0 when not known.
+
+# A collective begins, written before it runs, or has come further.
+COLLECTIVE_KIND: Final = 16
+COLLECTIVE: Final = struct.Struct("<IIqqQIIIII")
+COLLECTIVE_GROUP: Final = 0  # The process group's definition.
+COLLECTIVE_NAME: Final = 4  # Text: all_reduce and so on.
+COLLECTIVE_TIME_NS: Final = 8  # UTC, by the process's clock.
+COLLECTIVE_CALLED_NS: Final = 16  # When it began.
+COLLECTIVE_NUMBER: Final = 24  # Of the call within the group, from 1; messages have their own.
+COLLECTIVE_INPUTS: Final = 32  # Text: dtypes and shapes of what is given.
+COLLECTIVE_OUTPUTS: Final = 36  # Text: of what is received.
+COLLECTIVE_STACK: Final = 40  # The call stack's definition.
+COLLECTIVE_STATE: Final = 44  # 1 called, 2 scheduled (it has returned, and is not known to be done), 3 failed, 4 completed.
+COLLECTIVE_IS_MESSAGE: Final = 48  # 1 for a send or receive.
 
 # Nothing; fills a segment whose rest is too short for a tensor with its extensions.
 PAD_KIND: Final = 15

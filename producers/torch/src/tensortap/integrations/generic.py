@@ -18,8 +18,10 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 from tensortap._config.environment import wanted
 from tensortap._config.settings import SettingsError
+from tensortap._hooks.collective_calls import CollectiveCalls
 from tensortap._record import unseen
 from tensortap._record.calls_under_way import called
+from tensortap._record.guard import Guard
 from tensortap._record.model_roots import FoundRoots, is_layer
 from tensortap._session import forks, session
 from tensortap._session.notices import Notices
@@ -44,6 +46,8 @@ class Finder:
         # Ours does no harm to a module that torch.compile wraps, and a program may make errors of its warnings.
         warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
         self._handle = register_module_forward_pre_hook(self._before)
+        self._calls = CollectiveCalls(Guard(unseen.Unseen()))  # numbered from the first one on, as at all ranks
+        self._calls.install()
         forks.hear_of(self)
 
     def stop(self) -> None:
@@ -104,7 +108,7 @@ class Finder:
 
     def _tap(self, model: nn.Module) -> None:
         self._models += 1
-        self._session = self._session or session.Session(wanted(), self._roots)
+        self._session = self._session or session.Session(wanted(), self._roots, calls=self._calls)
         self._session.found(model)
         for part in model.modules():
             self._remember(part)

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+const (
+	hangsEvery   = 2 * time.Second
+	hangsWaiting = 8 * time.Second // a collective that waits for so long is told: within 15 s, with the way to the database
+	hangsShare   = 2               // to ask takes one in so many parts of the time at most
+)
+
+// duringHangs runs job and tells meanwhile of collectives of the run that wait, each once.
+func (a *app) duringHangs(ctx context.Context, client *system.Client, run string, job func() error) error {
+	if client.Endpoint.Reader == "" {
+		return job()
+	}
+	watching, stop := context.WithCancel(ctx)
+	var group errgroup.Group
+	told := map[string]bool{}
+	group.Go(func() error {
+		a.watchHangs(watching, client, run, told)
+		return nil
+	})
+	err := job()
+	stop()
+	_ = group.Wait() // it gives no error
+	return err
+}
+
+// watchHangs asks again and again until ctx ends.
+func (a *app) watchHangs(ctx context.Context, client *system.Client, run string, told map[string]bool) {
+	pause := hangsEvery
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		began := time.Now()
+		hangs, err := hangsOf(ctx, client, run)
+		if err == nil { // the database may be away for a while; then the next look says it
+			a.tellHangs(run, hangs, told)
+		}
+		pause = max(hangsEvery, hangsShare*time.Since(began))
+	}
+}
+
+func hangsOf(ctx context.Context, client *system.Client, run string) ([]report.Hang, error) {
+	reader, err := system.OpenReader(ctx, client.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close() //nolint:errcheck // only read
+	table, err := reader.Report(ctx, "hang", map[string]string{
+		"run": run, "waiting_seconds": strconv.Itoa(int(hangsWaiting.Seconds())), "limit": "10",
+	})
+	return report.Hangs(table), err
+}
+
+// tellHangs says those that were not told before, the first ones.
+func (a *app) tellHangs(run string, hangs []report.Hang, told map[string]bool) {
+	const most = 3
+	said := 0
+	for _, h := range hangs {
+		if told[h.Key] || said == most {
+			continue
+		}
+		told[h.Key] = true
+		said++
+		a.tellLaunch("hang: " + report.Printable(h.Sentence))
+	}
+	if said > 0 {
+		a.tellLaunch(fmt.Sprintf("more of that: %s report hang --run %s", a.program(), report.Argument(run)))
+	}
+}
