@@ -61,7 +61,7 @@ type batches struct {
 
 	collective measured[schemas.CollectiveRow, *schemas.CollectiveRow]
 
-	step      measured[schemas.StepRow, *schemas.StepRow]
+	step measured[schemas.StepRow, *schemas.StepRow]
 
 	definitions, rows, steps []schemas.Message // handed over in this order
 }
