@@ -126,7 +126,7 @@ class CollectiveCalls:
             self._under_way.yes = True  # some pass through the modes of torch functions, which call them again
             try:
                 result = original(*args, **kwargs)
-            except BaseException:
+            except BaseException:  # it goes on its way
                 self._guarded(self._ends, call, layout.COLLECTIVE_FAILED)
                 raise
             finally:
