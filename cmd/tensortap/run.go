@@ -137,10 +137,6 @@ func (a *app) launch(ctx context.Context, l launching) error {
 			return err
 		}
 		err = kept.during(ctx, func() error {
-			var err error
-			status, err = launch.Run(launch.Program{
-				Args: l.program, Environment: append(environment, kept.environment...), Stdout: a.stdout, Stderr: a.stderr,
-		return kept.during(ctx, func() error {
 			err := a.duringHangs(ctx, client, l.run, func() (err error) {
 				status, err = launch.Run(launch.Program{
 					Args: l.program, Environment: append(environment, kept.environment...), Stdout: a.stdout, Stderr: a.stderr,
@@ -194,7 +190,6 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		return nil
 	}
 	a.tellSymptoms(patient, client, symptoms.Run{Name: l.run, Failed: status != 0})
-	a.tellFailures(ctx, client, l.run)
 	if hangs, err := hangsOf(ctx, client, l.run); err == nil {
 		a.tellHangs(l.run, hangs, map[string]bool{})
 	}
