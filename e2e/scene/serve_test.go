@@ -141,24 +141,29 @@ func copyFile(t *testing.T, from, folder string) {
 // requireShown runs each command that a document shows.
 func requireShown(t *testing.T, at program.Setting, document string) {
 	t.Helper()
+	for _, command := range commandsOf(t, document) {
+		if out := program.Run(t, at, command...); out.Status != 0 {
+			t.Errorf("docs/%s shows tensortap %q: %v", document, command, out)
+		}
+	}
+}
+
+// commandsOf are the arguments of the commands of this program that a document shows, at least one.
+func commandsOf(t *testing.T, document string) (commands [][]string) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", document))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := 0
 	for line := range strings.Lines(string(text)) {
-		command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    tensortap ")
-		if !ok {
-			continue
-		}
-		shown++
-		if out := program.Run(t, at, strings.Fields(strings.ReplaceAll(command, "'", ""))...); out.Status != 0 {
-			t.Errorf("docs/%s shows tensortap %s: %v", document, command, out)
+		if command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    tensortap "); ok {
+			commands = append(commands, strings.Fields(strings.ReplaceAll(command, "'", "")))
 		}
 	}
-	if shown == 0 {
-		t.Errorf("docs/%s shows no command", document)
+	if len(commands) == 0 {
+		t.Fatalf("docs/%s shows no command", document)
 	}
+	return commands
 }
 
 // requireLife publishes the log of requests beside the run: the life of a request is then told across its processes.
