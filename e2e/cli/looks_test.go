@@ -25,7 +25,7 @@ func TestTextShowsTheColumnsThatAPersonNeeds(t *testing.T) {
 		{append(divergence, "--limit", "3", "--columns", "op,error"), "op error", 5},
 		{append(divergence, "--limit", "2", "--columns", "op,error", "-o", "csv"), "op,error", 3},
 		{append(divergence, "--limit", "1", "--columns", "op,error", "--vertical"), "row 1", 4},
-		{[]string{"report", "run-differences", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "0"}, "property problem bench", -1},
+		{[]string{"report", "run-differences", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "0"}, "property problem bench effect", -1},
 		{[]string{"report", "layers", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--limit", "2"}, "step direction layer_index layer paired_count differing_count not_finite_count greatest_error", 4},
 		{[]string{"query", "SELECT rank, step, op FROM tap.tensors ORDER BY rank, step, seq", "--limit", "2", "--columns", "op,step"}, "op step", 4},
 		{[]string{"runs", "--columns", "name,status"}, "name status", -1},
