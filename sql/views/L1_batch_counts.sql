@@ -1,6 +1,6 @@
 -- Question: which batches of measurements are stored?
 -- Grain: one row per kind, run, rank, epoch, batch
--- Reads: tap_store.tensor, tap_store.step, tap_store.payload, tap_store.memory, tap_store.failure, tap_store.unseen, tap_store.heartbeat, tap_store.request, tap_store.call
+-- Reads: tap_store.tensor, tap_store.step, tap_store.payload, tap_store.memory, tap_store.failure, tap_store.unseen, tap_store.heartbeat, tap_store.request, tap_store.call, tap_store.collective, tap_store.log, tap_store.metric, tap_store.allocation, tap_store.request_event
 -- Empty when: no measurement was stored
 -- Each part is answered by the projection ledger of its table, without reading the rows.
 SELECT
@@ -123,6 +123,76 @@ SELECT
     batch,
     count() AS row_count
 FROM tap_store.call
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'collective' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.collective
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'log' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.log
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'metric' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.metric
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'allocation' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.allocation
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'request_event' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.request_event
 GROUP BY
     run_id,
     rank,

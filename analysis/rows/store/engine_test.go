@@ -30,7 +30,7 @@ func inputs(tb testing.TB) []string {
 	if err != nil || len(files) == 0 {
 		tb.Fatalf("no inputs: %v", err)
 	}
-	return append(files, "../../../sql/testdata/completeness_report/lost.txtar", "../../../sql/testdata/completeness_report/published.txtar", "../../../sql/testdata/undefined_ids/lost.txtar")
+	return append(files, "../../../sql/testdata/completeness_report/lost.txtar", "../../../sql/testdata/completeness_report/beside.txtar", "../../../sql/testdata/completeness_report/published.txtar", "../../../sql/testdata/undefined_ids/lost.txtar")
 }
 
 func (d *database) runs(tb testing.TB) []string {
