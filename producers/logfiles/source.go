@@ -91,14 +91,14 @@ func (s *source) readLines(ctx context.Context, out *batch.Set) error {
 		return rows.Add(l)
 	}
 	var read int64
-	err = lines.Each(io.LimitReader(input, f.size), 0, func(l lines.Line) error {
+	err = lines.EachText(io.LimitReader(input, f.size), 0, func(l lines.Text) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		s.look(l)
 		read = l.From + int64(len(l.Text)) + 1
 		s.tell(read)
-		return joiner.Add(string(l.Text[:min(len(l.Text), mostLine)]), l.From, each)
+		return joiner.Add(l.Text[:min(len(l.Text), mostLine)], l.From, each)
 	})
 	if err == nil && read < f.size {
 		err = s.atEnd(input)
@@ -121,7 +121,7 @@ func (s *source) atEnd(input *os.File) error {
 }
 
 // look notes a line that is not stored whole. One of the file's ranks does.
-func (s *source) look(l lines.Line) {
+func (s *source) look(l lines.Text) {
 	if err := l.Err(); err != nil && s.part.rank == s.part.file.places.ranks()[0] {
 		s.problems.Add(fmt.Sprintf("%s: the line at byte %d is cut, %s: %v", s.part.file.path, l.From, lines.Quote(l.Text), err))
 	}

@@ -72,15 +72,20 @@ func (r *reader) next() (l Line, size int64, err error) {
 }
 
 // Err is why the line cannot be read whatever is in it; nil if it can.
-func (l Line) Err() error {
-	if l.TooLong {
+func (l Line) Err() error { return whyNot(l.TooLong) }
+
+// Err is as that of a Line.
+func (l Text) Err() error { return whyNot(l.TooLong) }
+
+func whyNot(tooLong bool) error { //nolint:revive // flag-parameter: a fact about the line
+	if tooLong {
 		return fmt.Errorf("longer than %d bytes", Longest)
 	}
 	return nil
 }
 
 // Quote is the beginning of a text, for a message.
-func Quote(text []byte) string {
+func Quote[T []byte | string](text T) string {
 	shown := strings.ToValidUTF8(string(text[:min(len(text), mostQuoted)]), "?")
 	if len(text) > mostQuoted {
 		shown += "…"

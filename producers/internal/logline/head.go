@@ -136,8 +136,11 @@ func (p *Parser) bracket(s string, r *Record) (string, bool) {
 // number is a name that a number follows, as rank3.
 func number(text, name string, into *int32) bool {
 	digits, named := strings.CutPrefix(text, name)
+	if !named { // errors cost memory
+		return false
+	}
 	n, err := strconv.ParseInt(digits, 10, 32)
-	if !named || err != nil || n < 0 {
+	if err != nil || n < 0 {
 		return false
 	}
 	*into = int32(n)

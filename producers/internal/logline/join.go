@@ -102,7 +102,7 @@ func (j *Joiner) begin(line Line, each func(Line) error) error {
 		}
 	}
 	t := &trace{line: line, record: *line.Record, dumped: !strings.HasSuffix(line.Message, begunSuffix)}
-	t.record.Pairs, t.line.Record = nil, &t.record
+	t.record.Pairs, t.record.sound, t.line.Record = nil, false, &t.record // more lines are to come
 	t.titled = t.dumped || len(strings.TrimLeft(line.Message, " +|")) > len("T"+begunSuffix)
 	t.add(line.Message)
 	j.open = append(j.open, t)

@@ -6,6 +6,7 @@ package logline
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Unknown is a number that a line does not give.
@@ -52,6 +53,8 @@ type Record struct {
 	Step      int64 // as the program counts, or Unknown
 	Pairs     []Pair
 	Exception string // a traceback, from its first line to its last
+
+	sound bool // its texts are UTF-8
 }
 
 // Parser reads lines. It is not safe for use by several goroutines.
@@ -71,6 +74,7 @@ func (p *Parser) Parse(line string, r *Record) {
 }
 
 func (p *Parser) finish(r *Record) {
+	r.sound = utf8.ValidString(r.Text)
 	r.findKind()
 	if r.Kind == MegatronRerun {
 		if ns, clock, size := p.stamp(strings.TrimPrefix(r.Message, "ts=")); size > 0 {
@@ -81,7 +85,7 @@ func (p *Parser) finish(r *Record) {
 
 // Head reads only as far as the message.
 func (p *Parser) Head(line string, r *Record) {
-	if line = strings.TrimLeft(strings.TrimRight(line, " \r"), "\x00"); strings.IndexByte(line, '\r') >= 0 {
+	if line = trimmed(line); strings.IndexByte(line, '\r') >= 0 {
 		line = line[strings.LastIndexByte(line, '\r')+1:] // a bar of progress is what it was at last
 	}
 	if strings.IndexByte(line, escape) >= 0 {
@@ -92,6 +96,16 @@ func (p *Parser) Head(line string, r *Record) {
 	if strings.HasPrefix(r.Message, "ts=") { // the rank is in what others have as the message
 		r.megatron(r.Message)
 	}
+}
+
+func trimmed(line string) string {
+	for line != "" && (line[len(line)-1] == ' ' || line[len(line)-1] == '\r') {
+		line = line[:len(line)-1]
+	}
+	for line != "" && line[0] == 0 {
+		line = line[1:]
+	}
+	return line
 }
 
 // withoutColours leaves out what terminals are told: ESC [ … letter.

@@ -31,8 +31,11 @@ func (w *Rows) Add(l Line) error {
 	*row = schemas.LogRow{RunID: w.Out.ID.RunID, Rank: w.Out.ID.Rank, Epoch: w.Out.ID.Epoch, Batch: w.Out.Log.Number(), Stream: w.Stream}
 	row.EventTimeNs, row.TimeBasis = w.Time(l)
 	row.Seq = uint64(l.At) //nolint:gosec // never negative
-	row.Host, row.Role, row.Level, row.Logger, row.Kind, row.Request = valid(l.Host), valid(l.Role), l.Level, valid(l.Logger), valid(l.Kind), valid(l.Request)
-	row.Text, row.Exception = cut(l.Text), cut(l.Exception)
+	row.Host, row.Role, row.Level, row.Logger, row.Kind, row.Request = l.Host, l.Role, l.Level, l.Logger, l.Kind, l.Request
+	row.Text, row.Exception = l.Text, l.Exception
+	if !l.sound || len(l.Text) > mostText {
+		mend(row)
+	}
 	if l.PID != Unknown {
 		w.pid = l.PID
 		row.PID = &w.pid
@@ -63,7 +66,7 @@ func (w *Rows) fieldsOf(l Line) map[string]string {
 	}
 	clear(w.fields)
 	for i := range l.Pairs {
-		w.fields[valid(l.Pairs[i].Key)] = valid(l.Pairs[i].Value)
+		w.fields[l.valid(l.Pairs[i].Key)] = l.valid(l.Pairs[i].Value)
 	}
 	if rank != Unknown {
 		w.fields["rank"] = strconv.Itoa(int(rank))
@@ -94,7 +97,7 @@ func (w *Rows) numbers(l Line) error {
 		m := &w.metric
 		*m = schemas.MetricRow{
 			RunID: w.row.RunID, Rank: w.row.Rank, Epoch: w.row.Epoch, Batch: w.Out.Metric.Number(), EventTimeNs: w.row.EventTimeNs,
-			Seq: w.row.Seq, Name: valid(p.Key), Value: p.Float, Digits: p.Digits, Source: w.row.Kind, Request: w.row.Request,
+			Seq: w.row.Seq, Name: l.valid(p.Key), Value: p.Float, Digits: p.Digits, Source: w.row.Kind, Request: w.row.Request,
 		}
 		if l.Step != Unknown {
 			m.Step = &w.step
@@ -104,6 +107,19 @@ func (w *Rows) numbers(l Line) error {
 		}
 	}
 	return nil
+}
+
+// mend cuts texts that are too long, and replaces what is no UTF-8.
+func mend(row *schemas.LogRow) {
+	row.Host, row.Role, row.Logger, row.Kind, row.Request = valid(row.Host), valid(row.Role), valid(row.Logger), valid(row.Kind), valid(row.Request)
+	row.Text, row.Exception = cut(row.Text), cut(row.Exception)
+}
+
+func (r *Record) valid(text string) string {
+	if r.sound {
+		return text
+	}
+	return valid(text)
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
