@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"encoding/binary"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,8 +20,9 @@ type column struct {
 	nullable bool
 	offsets  []byte // int32, for strings and lists
 	values   []byte
-	inner    *strs // strings inside a list, keys of a map
-	items    *strs // values of a map
+	inner    *strs    // strings inside a list, keys of a map
+	items    *strs    // values of a map
+	keys     []string // of the map that is being added
 	valid    []byte
 	nulls    int
 	rows     int
@@ -134,7 +134,12 @@ func (c *column) float32s(v []float32) {
 
 // stringMap appends the pairs in the order of their keys, so that equal maps make equal bytes.
 func (c *column) stringMap(v map[string]string) {
-	for _, key := range slices.Sorted(maps.Keys(v)) {
+	c.keys = c.keys[:0]
+	for key := range v {
+		c.keys = append(c.keys, key)
+	}
+	slices.Sort(c.keys)
+	for _, key := range c.keys {
 		c.inner.append(key)
 		c.items.append(v[key])
 	}

@@ -31,6 +31,7 @@ type places struct {
 	of      map[logline.Where]uint32
 	bare    bool // there are lines that name no place
 	guessed bool
+	last    logline.Where // that was added
 }
 
 const mostPlaces = 1 << 16
@@ -48,7 +49,7 @@ func (f *file) index() error {
 	defer input.Close() //nolint:errcheck // only read
 	hasher := xxh3.New()
 	p, r, timed := f.parser(), logline.Record{}, false
-	f.places.of = map[logline.Where]uint32{}
+	f.places.of, f.places.last = map[logline.Where]uint32{}, logline.Nowhere()
 	err = lines.EachText(io.TeeReader(io.LimitReader(input, f.size), hasher), 0, func(l lines.Text) error {
 		p.Head(l.Text, &r)
 		f.places.add(r.Where)
@@ -75,6 +76,10 @@ func (p *places) add(w logline.Where) {
 		p.bare = true
 		return
 	}
+	if w == p.last {
+		return
+	}
+	p.last = w
 	if _, known := p.of[w]; !known && len(p.of) < mostPlaces {
 		p.of[w] = schemas.NoRank
 	}

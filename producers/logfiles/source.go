@@ -82,7 +82,7 @@ func (s *source) readLines(ctx context.Context, out *batch.Set) error {
 	}
 	defer input.Close() //nolint:errcheck // only read
 	rows := &logline.Rows{Out: out, Stream: f.name, Time: s.timeOf}
-	wants := func(w logline.Where) bool { return f.places.rankOf(w) == s.part.rank }
+	wants := s.part.wants()
 	joiner := logline.Joiner{Parser: f.parser(), Wants: wants}
 	each := func(l logline.Line) error {
 		if !wants(l.Where) { // a traceback, which others' lines may have been within
@@ -107,6 +107,18 @@ func (s *source) readLines(ctx context.Context, out *batch.Set) error {
 		return err
 	}
 	return joiner.Flush(each)
+}
+
+// wants says whether a line is of the part. Most lines are from where the one before is.
+func (p *part) wants() func(logline.Where) bool {
+	last := logline.Nowhere()
+	mine := p.file.places.rankOf(last) == p.rank
+	return func(w logline.Where) bool {
+		if w != last {
+			last, mine = w, p.file.places.rankOf(w) == p.rank
+		}
+		return mine
+	}
 }
 
 const mostLine = 1 << 20 // bytes of a line that are looked at

@@ -86,29 +86,41 @@ func (r *Record) pairs(s, between, within string) {
 		var one string
 		one, s, _ = strings.Cut(s, between)
 		if key, value, found := strings.Cut(one, within); found {
-			r.pair(strings.TrimSpace(key), strings.Trim(value, " ,"))
+			r.pair(strings.TrimSpace(key), withoutEnds(value))
 		}
 	}
+}
+
+// withoutEnds has no blanks and commas around it.
+func withoutEnds(s string) string {
+	for s != "" && (s[0] == ' ' || s[0] == ',') {
+		s = s[1:]
+	}
+	for s != "" && (s[len(s)-1] == ' ' || s[len(s)-1] == ',') {
+		s = s[:len(s)-1]
+	}
+	return s
 }
 
 func (r *Record) pair(key, value string) {
 	if key == "" || value == "" {
 		return
 	}
-	p := Pair{Key: key, Value: value}
+	r.Pairs = append(r.Pairs, Pair{Key: key, Value: value})
 	digits := strings.TrimSuffix(value, "%")
-	if c := digits; c != "" && (isDigit(c[0]) || strings.IndexByte("-+.nNiI", c[0]) >= 0) {
-		if f, err := strconv.ParseFloat(digits, 64); err == nil {
-			p.Number, p.Float, p.Digits = true, f, decimalsOf(digits)
-		}
+	if digits == "" || !isDigit(digits[0]) && strings.IndexByte("-+.nNiI", digits[0]) < 0 {
+		return
 	}
-	r.Pairs = append(r.Pairs, p)
+	if f, err := strconv.ParseFloat(digits, 64); err == nil {
+		p := &r.Pairs[len(r.Pairs)-1]
+		p.Number, p.Float, p.Digits = true, f, decimalsOf(digits)
+	}
 }
 
 // decimalsOf counts the decimals of a number as it is written.
 func decimalsOf(text string) int16 {
 	mantissa, exponent := text, 0
-	if at := strings.IndexAny(text, "eE"); at >= 0 {
+	if at := exponentAt(text); at >= 0 {
 		mantissa = text[:at]
 		exponent, _ = strconv.Atoi(text[at+1:])
 	}
@@ -121,6 +133,15 @@ func decimalsOf(text string) int16 {
 		decimals += len(mantissa) - at - 1
 	}
 	return int16(max(0, min(decimals, 1000)))
+}
+
+func exponentAt(text string) int {
+	for i := range len(text) {
+		if text[i]|' ' == 'e' {
+			return i
+		}
+	}
+	return -1
 }
 
 // vllm is a line of throughput, or of the engine's end.

@@ -89,19 +89,23 @@ func (w Where) rank() int32 {
 
 // numbers are a row each.
 func (w *Rows) numbers(l Line) error {
+	if len(l.Pairs) == 0 {
+		return nil
+	}
+	m := &w.metric
+	*m = schemas.MetricRow{
+		RunID: w.row.RunID, Rank: w.row.Rank, Epoch: w.row.Epoch, EventTimeNs: w.row.EventTimeNs,
+		Seq: w.row.Seq, Source: w.row.Kind, Request: w.row.Request,
+	}
+	if l.Step != Unknown {
+		m.Step = &w.step
+	}
 	for i := range l.Pairs {
 		p := &l.Pairs[i]
 		if !p.Number {
 			continue
 		}
-		m := &w.metric
-		*m = schemas.MetricRow{
-			RunID: w.row.RunID, Rank: w.row.Rank, Epoch: w.row.Epoch, Batch: w.Out.Metric.Number(), EventTimeNs: w.row.EventTimeNs,
-			Seq: w.row.Seq, Name: l.valid(p.Key), Value: p.Float, Digits: p.Digits, Source: w.row.Kind, Request: w.row.Request,
-		}
-		if l.Step != Unknown {
-			m.Step = &w.step
-		}
+		m.Batch, m.Name, m.Value, m.Digits = w.Out.Metric.Number(), l.valid(p.Key), p.Float, p.Digits
 		if err := batch.AddMeasured(w.Out, w.Out.Metric, m, len(m.Name)); err != nil {
 			return err
 		}
