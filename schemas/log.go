@@ -9,7 +9,7 @@ func Log() Table {
 		Columns: measurement(
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Nullable: true, Doc: "Step that was under way at the rank; null when not known."},
 			Column{Name: "seq", Type: Uint64, Unit: Ordinal, Doc: "Order of the lines within the epoch, which is one stream of one process."},
-			Column{Name: "time_basis", Type: String, Unit: None, Doc: "How the event's time is known: record, line (with a zone), line in host's zone, line in UTC by assumption, read, or file."},
+			Column{Name: "time_basis", Type: String, Unit: None, Doc: "How the event's time is known: record, line (with a zone), line in zone Z, line in host's zone, line before, read, or file."},
 			Column{Name: "host", Type: String, Unit: None, Doc: "Name of the host; empty when not known."},
 			Column{Name: "pid", Type: Int64, Unit: Ordinal, Nullable: true, Doc: "Process; null when not known."},
 			Column{Name: "role", Type: String, Unit: None, Doc: "scheduler, tokenizer, detokenizer, worker, data loader and so on; empty when not known."},

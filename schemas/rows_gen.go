@@ -2082,7 +2082,7 @@ type LogRow struct {
 	EventTimeNs int64             `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
 	Step        *uint32           `parquet:"step,optional"` // Step that was under way at the rank; null when not known.
 	Seq         uint64            `parquet:"seq"`           // Order of the lines within the epoch, which is one stream of one process.
-	TimeBasis   string            `parquet:"time_basis"`    // How the event's time is known: record, line (with a zone), line in host's zone, line in UTC by assumption, read, or file.
+	TimeBasis   string            `parquet:"time_basis"`    // How the event's time is known: record, line (with a zone), line in zone Z, line in host's zone, line before, read, or file.
 	Host        string            `parquet:"host"`          // Name of the host; empty when not known.
 	PID         *int64            `parquet:"pid,optional"`  // Process; null when not known.
 	Role        string            `parquet:"role"`          // scheduler, tokenizer, detokenizer, worker, data loader and so on; empty when not known.

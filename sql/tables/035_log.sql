@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS tap_store.log
     `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
     `step` Nullable(UInt32) COMMENT 'Step that was under way at the rank; null when not known.' CODEC(ZSTD(1)),
     `seq` UInt64 COMMENT 'Order of the lines within the epoch, which is one stream of one process.' CODEC(Delta, ZSTD(1)),
-    `time_basis` String COMMENT 'How the event''s time is known: record, line (with a zone), line in host''s zone, line in UTC by assumption, read, or file.' CODEC(ZSTD(1)),
+    `time_basis` String COMMENT 'How the event''s time is known: record, line (with a zone), line in zone Z, line in host''s zone, line before, read, or file.' CODEC(ZSTD(1)),
     `host` String COMMENT 'Name of the host; empty when not known.' CODEC(ZSTD(1)),
     `pid` Nullable(Int64) COMMENT 'Process; null when not known.' CODEC(ZSTD(1)),
     `role` String COMMENT 'scheduler, tokenizer, detokenizer, worker, data loader and so on; empty when not known.' CODEC(ZSTD(1)),
