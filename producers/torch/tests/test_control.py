@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import asking
 import pytest
@@ -18,8 +18,10 @@ from models import small
 from torch import Tensor
 
 import tensortap
+from tensortap._config.settings import CHOICES, Level
 from tensortap._health import thread_stacks
 from tensortap._record.served_requests import Prompt, Request, UnreadableError, prompt_of
+from tensortap._session.control import together
 from tensortap._session.step_boundaries import Facts
 from tensortap._spool import layout
 
@@ -295,3 +297,16 @@ def test_where_threads_were_is_not_told_as_where_they_are(tmp_path: Path) -> Non
     told.with_suffix(".new").mkdir()  # as a disk that is full, no file can be written
     thread_stacks.write(told)
     assert not told.exists()
+
+
+@pytest.mark.parametrize("asked", CHOICES["level"])
+@pytest.mark.parametrize("base", CHOICES["level"])
+def test_two_levels_are_recorded_by_one_that_both_are_within(base: Level, asked: Level) -> None:
+    within = {"debug": {"debug"}, "L0": {"debug", "L0"}, "L1": {"debug", "L1"}, "mix": {"debug", "L0", "L1", "mix"}, "aten": set(CHOICES["level"])}
+    assert {base, asked} <= within[together(base, asked)]
+    assert together(base, asked) == together(asked, base)
+
+
+def test_a_level_without_an_extent_is_above_none() -> None:
+    with pytest.raises(KeyError):
+        together("mix", cast(Level, "L9"))

@@ -16,7 +16,7 @@ from tensortap._spool import layout
 from tensortap._spool.control_page import ControlPage
 
 _MOST_STEPS: Final = 1 << 20
-_EXTENTS: Final = {"debug": 0, "L0": 1, "L1": 1, "mix": 2}  # of levels; others record more
+_EXTENTS: Final[Mapping[Level, int]] = {"debug": 0, "L0": 1, "L1": 1, "mix": 2, "aten": 3}  # how much each records
 SIGNAL_STEPS: Final = 2
 _LISTS: Final = {"scope": str, "requests": str, "prompts": int, "texts": str}
 
@@ -150,7 +150,7 @@ def read(text: bytes) -> Detail | bool:
 
 def together(base: Level, asked: Level) -> Level:
     """The level that records what both do."""
-    return "mix" if {base, asked} == {"L0", "L1"} else max(base, asked, key=lambda level: _EXTENTS.get(level, len(_EXTENTS)))
+    return "mix" if {base, asked} == {"L0", "L1"} else max(base, asked, key=_EXTENTS.__getitem__)
 
 
 def _check_scope(scope: tuple[str, ...], modules: Sequence[str]) -> None:
