@@ -3,7 +3,7 @@ package schemas
 // Memory holds the counters of a rank's allocator, device and host at one moment.
 func Memory() Table {
 	return Table{
-		Name: "memory", Version: 1, Class: Measurement,
+		Name: "memory", Version: 1, Class: Measurement, Beside: true,
 		Key: []string{"run_id", "rank", "step", "seq"},
 		Doc: "One row per look at the memory of a rank's device and host: at the end of a step, or after a module.",
 		Columns: measurement(

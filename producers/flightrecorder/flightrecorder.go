@@ -3,7 +3,8 @@
 //
 // A file is the work of one rank, which only its name tells. It is a ring: what was called before it began is not known.
 // The code in a pickle is not run. Of a file that is damaged or cut off, the calls before the damage count, and the
-// others are counted as lost as far as their numbers show that they were there.
+// others are counted as lost as far as their numbers show that they were there. What is read stands beside a run: it takes
+// the place of no step.
 package flightrecorder
 
 import (
@@ -35,7 +36,7 @@ func find(path string) (producers.Found, error) {
 	}
 	for _, t := range traces {
 		found.Dumps = append(found.Dumps, producers.Dump{
-			Rank: t.rank, Dir: t.path, ModTimeNs: t.modTimeNs, Bytes: t.bytes,
+			Rank: t.rank, Dir: t.path, ModTimeNs: t.modTimeNs, Bytes: t.bytes, Beside: true,
 			Open: func(run string, progress func(int64)) (producers.Source, error) { return t.open(run, progress) },
 		})
 	}
@@ -50,7 +51,7 @@ type reader struct {
 }
 
 func (r reader) read(ctx context.Context, dump int, progress func(int64)) (producers.Problems, error) {
-	s := &source{trace: r.traces[dump], run: r.run, eventTimeNs: r.traces[dump].modTimeNs, progress: progress}
+	s := &source{trace: r.traces[dump], run: r.run, progress: progress}
 	err := s.read(ctx, batch.NewDirect(s.identity(), &r.to))
 	return s.problems, err
 }

@@ -1,43 +1,41 @@
 package flightrecorder
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"os"
 
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
-	"github.com/tensortap/tensortap/producers/internal/tally"
 	"github.com/tensortap/tensortap/schemas"
 )
 
-const (
-	rowsPerBatch     = 8192
-	reasonUnreadable = "unreadable call"
-)
+const rowsPerBatch = 8192
 
 // source is the calls of a file. It is not safe for use by several goroutines.
 type source struct {
-	trace       *trace
-	run         string
-	epoch       uint64
-	generation  uint32
-	eventTimeNs int64
-	progress    func(bytesRead int64)
-	problems    producers.Problems
+	trace    *trace
+	run      string
+	epoch    uint64
+	progress func(bytesRead int64)
+	problems producers.Problems
 }
 
 func (t *trace) open(run string, progress func(int64)) (producers.Source, error) {
-	s := &source{trace: t, run: run, epoch: schemas.FileEpoch(t.digest, 0, 0), eventTimeNs: t.modTimeNs, progress: progress}
+	if info, err := os.Stat(t.path); err != nil || info.Size() < t.bytes {
+		return producers.Source{}, fmt.Errorf("open %s: %w", t.path, cmp.Or(err, errors.New("it is shorter than before: it is being written")))
+	}
+	s := &source{trace: t, run: run, epoch: schemas.FileEpoch(t.digest, 0, 0), progress: progress}
 	return producers.Source{
 		Digest: t.digest, Bytes: t.bytes, Content: s, Problems: func() producers.Problems { return s.problems },
 	}, nil
 }
 
-// Reissue makes the next Batches carry another epoch, generation and time than open gave them.
-func (s *source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
-	s.epoch, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
-}
+// Reissue makes the next Batches carry another epoch than open gave them. Calls have times of their own.
+func (s *source) Reissue(epoch uint64, _ uint32, _ int64) { s.epoch = epoch }
 
 // Batches returns the rows as messages. A second call begins anew, with the same messages.
 func (s *source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
@@ -50,31 +48,24 @@ func (s *source) identity() schemas.Identity {
 
 func (s *source) read(_ context.Context, out *batch.Set) error {
 	s.problems = producers.Problems{}
-	begun, err := tally.Begin(out, schemas.RankRow{}, schemas.StepRow{EventTimeNs: s.eventTimeNs, Generation: s.generation})
-	if err != nil {
-		return err
-	}
 	names := s.trace.content.groupNames()
 	for i := range s.trace.content.entries {
 		if err := s.add(out, uint64(i), names); err != nil { //nolint:gosec // never negative
 			return fmt.Errorf("read the calls of %s: %w", s.trace.path, err)
 		}
 	}
-	s.tell(begun)
-	return begun.End()
+	s.tell()
+	return out.Rest()
 }
 
 // tell says what could not be read.
-func (s *source) tell(of *tally.Tally) {
+func (s *source) tell() {
 	for _, text := range s.trace.problems {
 		s.problems.Add(s.trace.path + ": " + text)
 	}
 	c := &s.trace.content
 	if c.damage != nil {
 		s.problems.Add(fmt.Sprintf("%s: %v: %d calls before and around it are read, at least %d lost", s.trace.path, c.damage, len(c.entries), c.lost))
-	}
-	if c.lost > 0 {
-		of.Drop(c.lost, reasonUnreadable)
 	}
 	if s.progress != nil {
 		s.progress(s.trace.bytes)

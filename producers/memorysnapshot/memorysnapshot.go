@@ -7,7 +7,7 @@
 //
 // Its trace is a ring buffer, whose first events are lost. Sums are reckoned back from the end, where all blocks are
 // known. A block is in use until free_completed. What the allocator does not know is absent: NCCL's buffers, the
-// driver's, other processes.
+// driver's, other processes. A snapshot stands beside a run: it takes the place of no step.
 package memorysnapshot
 
 import (
@@ -40,7 +40,7 @@ func find(path string) (producers.Found, error) {
 	for i := range files {
 		f := &files[i]
 		found.Dumps = append(found.Dumps, producers.Dump{
-			Rank: f.rank, Step: f.step, Dir: f.path, ModTimeNs: f.modTimeNs, Bytes: f.bytes, Open: f.open,
+			Rank: f.rank, Step: f.step, Dir: f.path, ModTimeNs: f.modTimeNs, Bytes: f.bytes, Beside: true, Open: f.open,
 		})
 	}
 	return found, nil

@@ -1,15 +1,12 @@
 package memorysnapshot
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 
-	"github.com/tensortap/tensortap/internal/pickle"
 	"github.com/tensortap/tensortap/producers/internal/batch"
-	"github.com/tensortap/tensortap/producers/internal/tally"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -28,29 +25,19 @@ func newPass(s *source, shot *snapshot, out *batch.Set, damage error) *pass {
 }
 
 func (p *pass) run() error {
-	begun, err := tally.Begin(p.out, schemas.RankRow{}, schemas.StepRow{
-		EventTimeNs: p.source.eventTimeNs, Step: p.source.file.step, Generation: p.source.generation,
-	})
-	if err != nil {
-		return err
-	}
 	if p.damage != nil {
-		begun.Drop(1, p.tellDamage())
+		p.tellDamage()
 	}
 	for _, number := range slices.Sorted(maps.Keys(p.shot.devices)) {
 		if err := p.addDevice(number, p.shot.devices[number]); err != nil {
 			return err
 		}
 	}
-	return begun.End()
+	return p.out.Rest()
 }
 
 // tellDamage says what is lost, and why.
-func (p *pass) tellDamage() string {
-	reason := "damaged snapshot"
-	if errors.Is(p.damage, pickle.ErrEnded) {
-		reason = "snapshot that is cut off"
-	}
+func (p *pass) tellDamage() {
 	read := p.shot.machine.in.Read()
 	p.problem("%v; %d of %d bytes were read, with %d events", p.damage, read, p.source.file.bytes, p.shot.events)
 	switch {
@@ -59,7 +46,6 @@ func (p *pass) tellDamage() string {
 	case !p.shot.traces:
 		p.problem("the trace was not read to its end: memory at the end is kept, its course is not known")
 	}
-	return reason
 }
 
 func (p *pass) problem(format string, args ...any) {

@@ -23,7 +23,6 @@ type source struct {
 	file        *file
 	run         string
 	epoch       uint64
-	generation  uint32
 	eventTimeNs int64
 	progress    func(bytesRead int64)
 	problems    producers.Problems
@@ -33,9 +32,10 @@ func (f *file) source(run string, progress func(int64)) *source {
 	return &source{file: f, run: run, eventTimeNs: f.modTimeNs, progress: progress}
 }
 
-// open hashes the file, which must not change until it is read.
+// open hashes the file, which must not change until it is read, with its step: two snapshots may hold the same.
 func (f *file) open(run string, progress func(int64)) (producers.Source, error) {
 	hasher := xxh3.New()
+	_, _ = fmt.Fprintf(hasher, "%d\x00", f.step)
 	input, err := os.Open(f.path)
 	if err != nil {
 		return producers.Source{}, err
@@ -55,9 +55,9 @@ func (f *file) open(run string, progress func(int64)) (producers.Source, error) 
 	}, nil
 }
 
-// Reissue makes the next Batches carry another epoch, generation and time than open gave them.
-func (s *source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
-	s.epoch, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
+// Reissue makes the next Batches carry another epoch and time than open gave them. A snapshot takes nobody's place.
+func (s *source) Reissue(epoch uint64, _ uint32, eventTimeNs int64) {
+	s.epoch, s.eventTimeNs = epoch, eventTimeNs
 }
 
 // Batches returns the rows as messages. A second call begins anew, with the same messages.

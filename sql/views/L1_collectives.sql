@@ -1,7 +1,8 @@
 -- Question: which collectives, sends and receives did each rank call, with what, and how far did each get?
 -- Grain: one row per run, rank, process_group, point_to_point, group_seq; of a rank that was started again, those since
--- Reads: tap_store.collective
+-- Reads: tap_store.collective, tap_store.rank
 -- Empty when: the run has no process groups, or its source does not see them
+-- Of a rank that was recorded live, files beside it do not count: they number calls in their own way.
 SELECT
     c.run_id AS run_id,
     c.rank AS rank,
@@ -25,8 +26,22 @@ WHERE (c.run_id, c.rank, c.epoch) IN (
     SELECT
         run_id,
         rank,
-        argMax(epoch, (event_time_ns, epoch))
-    FROM tap_store.collective
+        argMax(epoch, (is_live, event_time_ns, epoch))
+    FROM (
+        SELECT
+            run_id,
+            rank,
+            epoch,
+            event_time_ns,
+            (run_id, rank, epoch) IN (
+                SELECT
+                    run_id,
+                    rank,
+                    epoch
+                FROM tap_store.rank
+            ) AS is_live
+        FROM tap_store.collective
+    )
     GROUP BY
         run_id,
         rank

@@ -27,7 +27,7 @@ WITH
             max(batch) + 1 - uniqExact(batch) AS missing_batch_count,
             sum(row_count) AS row_count
         FROM tap.batch_counts
-        WHERE kind NOT IN ('collective', 'log', 'metric', 'allocation', 'request_event') OR (run_id, rank) IN (
+        WHERE kind NOT IN ('memory', 'collective', 'log', 'metric', 'allocation', 'request_event') OR (run_id, rank) IN (
             SELECT
                 run_id,
                 rank

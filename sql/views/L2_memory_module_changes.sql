@@ -41,7 +41,7 @@ WITH
             bytes - lagInFrame(bytes) OVER (PARTITION BY rank, epoch, device, counter ORDER BY step, seq) AS change,
             row_number() OVER (PARTITION BY rank, epoch, device, counter ORDER BY step, seq) > 1 AS has_before,
             min(step) OVER (PARTITION BY rank, device) + max(step) OVER (PARTITION BY rank, device) AS twice_the_middle,
-            max(op_id) OVER (PARTITION BY rank, device) AS greatest_op_id
+            max(op_id) OVER (PARTITION BY rank, epoch, device) AS greatest_op_id
         FROM looks
     ),
     means AS (
