@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,15 @@ func row(pairs ...string) report.Table {
 	for i := 0; i < len(pairs); i += 2 {
 		t.Columns = append(t.Columns, pairs[i])
 		t.Rows[0] = append(t.Rows[0], report.Value{Exact: pairs[i+1], Number: math.NaN()})
+	}
+	return t
+}
+
+// with has numbers in the first row.
+func with(t report.Table, numbers map[string]float64) report.Table {
+	for column, number := range numbers {
+		t.Columns = append(t.Columns, column)
+		t.Rows[0] = append(t.Rows[0], report.Value{Exact: strconv.FormatFloat(number, 'f', -1, 64), Number: number})
 	}
 	return t
 }
@@ -91,10 +101,39 @@ func TestRequestsAreToldWhereSomethingIsNotFinite(t *testing.T) {
 	}
 }
 
+func TestACollectiveThatNeverEndedIsTold(t *testing.T) {
+	t.Parallel()
+	stuck := row("process_group", "default_pg [0-1]", "group_seq", "11", "name", "all_reduce", "problem", "not arrived", "missing_ranks", "1", "waiting_ranks", "0", "missing_are", "rank 1: died")
+	got := told(Look(t.Context(), answers{"hang": stuck}, Run{Name: "bad"}))
+	want := []string{"hang: rank 1 did not come to all_reduce, call 11 of group default_pg [0-1]; waiting: rank 0; rank 1: died", "report hang --run bad"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestGrowthOfMemoryIsToldWhereThereAreStepsEnough(t *testing.T) {
+	t.Parallel()
+	leak := func(steps float64) report.Table {
+		return with(row("rank", "1", "device", "cpu", "counter", "host resident", "op", "Module.cache.Cache.forward.0", "first_step", "0", "last_step", "119"),
+			map[string]float64{"differs": 1, "growth_bytes_per_step": 1 << 20, "peers_bytes_per_step": 1 << 10, "step_count": steps})
+	}
+	if found := Look(t.Context(), answers{"memory_growth": leak(49)}, Run{Name: "bad"}); len(found) != 0 {
+		t.Errorf("of few steps: %+v", found)
+	}
+	got := told(Look(t.Context(), answers{"memory_growth": leak(120)}, Run{Name: "bad"}))
+	want := []string{
+		"memory: run bad: rank 1: host resident memory of cpu grows by 1.00 MiB a step from step 0 to 119 (its peers: 0.00 MiB), after Module.cache.Cache.forward.0",
+		"report memory-growth --run bad",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestAReportThatCannotBeAskedIsNamed(t *testing.T) {
 	t.Parallel()
 	lines := told(Look(t.Context(), answers{}, Run{Name: "other"}))
-	if len(lines) != 8 || lines[0] != "crash: not known: no such run" {
+	if len(lines) != 12 || lines[0] != "crash: not known: no such run" {
 		t.Errorf("%q", lines)
 	}
 }

@@ -190,9 +190,6 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		return nil
 	}
 	a.tellSymptoms(patient, client, symptoms.Run{Name: l.run, Failed: status != 0})
-	if hangs, err := hangsOf(ctx, client, l.run); err == nil {
-		a.tellHangs(l.run, hangs, map[string]bool{})
-	}
 	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d%s", report.Printable(l.run), ranks, l.next(a.program())))
 	a.tellVerdict(patient, client, &l.against)
 	return nil

@@ -20,8 +20,13 @@ func TestALeakIsNamedByRankAndModule(t *testing.T) {
 	leaking.Env = append([]string{"LEAK=1"}, s.Env...)
 	job := []string{"--level", "L0", "--", filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "4", "testdata/leaks.py"}
 	for run, at := range map[string]program.Setting{"leaks": leaking, "stable": s} {
-		if out := program.Run(t, at, append([]string{"run", "--run", run}, job...)...); out.Status != 0 {
+		out := program.Run(t, at, append([]string{"run", "--run", run}, job...)...)
+		if out.Status != 0 {
 			t.Fatalf("run %s: %v", run, out)
+		}
+		line, more := "run: memory: run leaks: rank 1: host resident memory of cpu grows by ", "report memory-growth --run leaks"
+		if leaks := run == "leaks"; strings.Contains(out.Stderr, line) != leaks || strings.Contains(out.Stderr, more) != leaks || strings.Contains(out.Stderr, "memory:") != leaks {
+			t.Errorf("run %s says at its end whose memory grows: %v", run, out)
 		}
 	}
 	out := program.Run(t, s, "report", "memory-growth", "--run", "leaks", "--output", "csv")
