@@ -60,6 +60,15 @@ func hangsOf(ctx context.Context, client *system.Client, run string) ([]report.H
 		return nil, err
 	}
 	defer reader.Close() //nolint:errcheck // only read
+	return askHangs(ctx, reader, run)
+}
+
+// reporter answers reports.
+type reporter interface {
+	Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error)
+}
+
+func askHangs(ctx context.Context, reader reporter, run string) ([]report.Hang, error) {
 	table, err := reader.Report(ctx, "hang", map[string]string{
 		"run": run, "waiting_seconds": strconv.Itoa(int(hangsWaiting.Seconds())), "limit": "10",
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"time"
@@ -47,7 +48,13 @@ machine only and keep their data in the data folder.`,
 			if err != nil {
 				return err
 			}
+			watching, stop := context.WithCancel(cmd.Context())
+			defer stop()
 			return s.Run(cmd.Context(), func(e system.Endpoint) error {
+				if e.Reader != "" {
+					hangs := upHangs{endpoint: e, log: a.logger(), told: map[string]bool{}}
+					go hangs.watch(watching)
+				}
 				spool := cfg.Serve.Spool
 				if !s.ReadsSpool() {
 					spool += ", not read: see above"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,9 +42,10 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 		name, switched string
 		line           string // while it waits
 		rows           string // afterwards
+		slow           string // the rank that the others waited for in step 5
 	}{
-		{"sleeps", "SLEEP=2", "hang: rank 2 did not come to all_reduce, call 11 of group default_pg [0-3]; waiting for ", ""},
-		{"skips", "SKIP=2", "hang: ranks differ in all_reduce, call 11 of group default_pg [0-3]: rank 2: barrier", "default_pg [0-3]|11|all_reduce|other call||0 1 2 3|rank 2: barrier|"},
+		{"sleeps", "SLEEP=2", "hang: rank 2 did not come to all_reduce, call 11 of group default_pg [0-3]; waiting for ", "", "2"},
+		{"skips", "SKIP=2", "hang: ranks differ in all_reduce, call 11 of group default_pg [0-3]: rank 2: barrier", "default_pg [0-3]|11|all_reduce|other call||0 1 2 3|rank 2: barrier|", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -51,6 +53,7 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 			s := program.Setting{Data: t.TempDir(), Env: []string{
 				"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "TOLD=" + told, c.switched,
 			}}
+			up := program.StartUp(t, s.Data, "--spool", t.TempDir()) // each collector's spool is read by its own run
 			cmd := program.Command(t, s, "run", "--run", "job", "--", filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "4", "testdata/hangs.py")
 			var stderr said
 			cmd.Stderr = &stderr
@@ -60,6 +63,9 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 			if err := program.Await(4*time.Minute, "a line about the hang", func() bool { return strings.Contains(stderr.String(), c.line) }); err != nil {
 				t.Errorf("%v: %s", err, stderr.String())
 			}
+			if err := program.Await(time.Minute, "a line in the log of up", func() bool { return strings.Contains(up.Stderr.String(), c.line) }); err != nil {
+				t.Errorf("%v: %s", err, up.Stderr.String())
+			}
 			if err := os.WriteFile(told, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -67,14 +73,49 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 				_ = cmd.Process.Signal(syscall.SIGTERM) // of the program
 			}
 			_ = cmd.Wait() // status is that of the program
+			if n := strings.Count(up.Stderr.String(), c.line); n != 1 {
+				t.Errorf("up says it %d times: %s", n, up.Stderr.String())
+			}
 			out := program.Run(t, s, "report", "hang", "--run", "job", "--output", "csv")
 			var rows []string
 			for _, row := range program.ParseCSV(t, out.Stdout)[1:] {
 				rows = append(rows, strings.Join(row, "|"))
+			}
+			if c.slow != "" {
+				wantSlow(t, s, c.slow, "5")
 			}
 			if got := strings.Join(rows, "\n"); !strings.HasPrefix(got, c.rows) || c.rows == "" && got != "" {
 				t.Errorf("report hang: %q, want %q: %s", got, c.rows, stderr.String())
 			}
 		})
 	}
+}
+
+// wantSlow wants that rank and step first, and that most of the time of that step is the rank's own, and waiting for the others.
+func wantSlow(t *testing.T, s program.Setting, rank, step string) {
+	t.Helper()
+	phases := []string{"report", "phases", "--run", "job", "--output", "csv"}
+	out := program.Run(t, s, append(phases, "--columns", "rank,step")...)
+	if !strings.HasPrefix(out.Stdout, "rank,step\n"+rank+","+step+"\n") {
+		t.Fatalf("want rank %s in step %s first: %v", rank, step, out)
+	}
+	out = program.Run(t, s, append(phases, "--all", "1", "--steps", step, "--columns", "rank,wall_ms,own_ms,waited_ms")...)
+	rows := program.ParseCSV(t, out.Stdout)[1:]
+	if len(rows) != 4 {
+		t.Errorf("want a row for each rank: %v", out)
+	}
+	for _, row := range rows {
+		if own := number(t, row[2]); own > number(t, row[3]) != (row[0] == rank) {
+			t.Errorf("rank %s worked %s ms of %s and waited %s", row[0], row[2], row[1], row[3])
+		}
+	}
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
