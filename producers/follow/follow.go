@@ -156,6 +156,11 @@ func (f *follower) part(file File, ended bool) (*part, error) { //nolint:revive 
 		return nil, err
 	}
 	from, size, t := f.state.at[file.ID], info.Size(), f.tail(file.ID)
+	if f.cfg.Rank != nil {
+		if size, err = written(file.Path, from, size); err != nil {
+			return nil, err
+		}
+	}
 	if size < from || size < t.size { // truncated
 		lost := &part{ID: file.ID, Path: file.Path, Stream: file.Stream, PID: file.PID, Role: t.role, From: from, To: t.size}
 		if t.size = size; lost.To > from {
@@ -174,7 +179,7 @@ func (f *follower) part(file File, ended bool) (*part, error) { //nolint:revive 
 	if t.size = size; grown && !ended && size-from < mostPart && now.Sub(t.since) < patience {
 		return nil, nil //nolint:nilnil // lines that belong together come together
 	}
-	p, err := cutFile(file.Path, from, size, ended)
+	p, err := f.cutFile(file.Path, from, size, ended)
 	if p == nil || err != nil {
 		return nil, err
 	}
@@ -203,12 +208,15 @@ func (f *follower) roleOf(t *tail, pid int64, now time.Time) string {
 }
 
 // cutFile is the next part of a file, or the hole that comes next: what was given up, as nobody read it.
-func cutFile(path string, from, size int64, ended bool) (*part, error) {
+func (f *follower) cutFile(path string, from, size int64, ended bool) (*part, error) { //nolint:revive // flag-parameter: a fact about the file
 	input, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer input.Close()                                                                           //nolint:errcheck // only read
+	defer input.Close()    //nolint:errcheck // only read
+	if f.cfg.Rank != nil { // what was allocated for records looks like a hole on some file systems
+		return cutPart(input, from, size, ended)
+	}
 	if data, err := unix.Seek(int(input.Fd()), from, unix.SEEK_DATA); err == nil && data > from { //nolint:gosec // small
 		return &part{From: from, To: min(data, size)}, nil
 	}

@@ -1,9 +1,11 @@
 package follow
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +22,7 @@ const RecordsPattern = "*.logging"
 const (
 	basisRecord   = "record" // the time is the record's own
 	streamRecords = "logging"
+	mostLooked    = 64 << 10 // bytes at a time
 )
 
 // head is the first line of a file of records.
@@ -106,6 +109,30 @@ func IsWritten(path string) bool {
 	}
 	defer file.Close()                                                                                    //nolint:errcheck // gives the lock back
 	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK) //nolint:gosec // small
+}
+
+// written is where the records in a file end: bytes that are not written yet are zero, and no record has one.
+func written(path string, from, size int64) (int64, error) {
+	input, err := os.Open(path) //nolint:gosec // in the root of the spools
+	if err != nil {
+		return 0, err
+	}
+	defer input.Close() //nolint:errcheck // only read
+	block := make([]byte, mostLooked)
+	for at := from; at < size; {
+		n, err := input.ReadAt(block, at)
+		if end := bytes.IndexByte(block[:n], 0); end >= 0 {
+			return at + int64(end), nil
+		}
+		at += int64(n)
+		if errors.Is(err, io.EOF) {
+			return at, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return size, nil
 }
 
 // records hands over the rows of a part that has records.

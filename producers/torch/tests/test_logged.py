@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -90,3 +93,61 @@ def test_files_are_bounded_and_what_is_dropped_is_counted(tmp_path: Path) -> Non
         for path in tmp_path.glob("*.logging"):  # an agent has read them
             path.unlink()
         logger.warning("again")
+
+
+def test_records_are_kept_only_where_they_are_wanted(tmp_path: Path) -> None:
+    before, model = logging.Logger.callHandlers, nn.Linear(1, 1)
+    with tensortap.tap(model, run="logged", spool=tmp_path, logging=False):
+        model(torch.ones(1, 1))
+        assert logging.Logger.callHandlers is before
+        logging.getLogger("a").warning("nobody keeps this")
+    assert not list(tmp_path.glob("*.logging"))
+
+
+_KILLED = """
+import logging, os, sys, torch, tensortap
+logger = logging.getLogger("a")
+logger.propagate = False
+logger.addHandler(logging.NullHandler())
+model = torch.nn.Linear(1, 1)
+with tensortap.tap(model, run="logged", spool=sys.argv[1]):
+    model(torch.ones(1, 1))
+    for number in range(20_000):
+        logger.warning("line %d of many, \u4f60\u597d", number)
+    if not os.fork():
+        logger.warning("of a child")
+        os._exit(0)
+    os.wait()
+    logger.warning("the last")
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_records_of_a_killed_process_are_there(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path)], check=False, timeout=300)
+    (path,) = tmp_path.glob("*.logging")
+    written, _, rest = path.read_bytes().partition(b"\0")
+    records = [json.loads(line) for line in written.splitlines()]
+    assert [record["m"] for record in records[1:]] == [f"line {n} of many, \u4f60\u597d" for n in range(20_000)] + ["the last"]
+    assert not rest.strip(b"\0") and written.endswith(b"\n")
+
+
+def test_threads_that_log_at_once_lose_nothing(tmp_path: Path) -> None:
+    logger = logging.getLogger("threads")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+    model = nn.Linear(1, 1)
+
+    def log(thread: int) -> None:
+        for number in range(5000):
+            logger.warning("%d %d %s", thread, number, "x" * 60)
+
+    with tensortap.tap(model, run="logged", spool=tmp_path):
+        model(torch.ones(1, 1))
+        threads = [threading.Thread(target=log, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    told = {record["m"].rsplit(" ", 1)[0] for record in _records(tmp_path)[1:]}
+    assert told == {f"{thread} {number}" for thread in range(4) for number in range(5000)}

@@ -78,7 +78,7 @@ def test_every_variable_is_read() -> None:
         "run": "r", "level": "mix", "calls": "each", "budget": "2%", "signal": "USR1", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
         "names": "linear", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
         "first_n_per_site": "2", "task": "md5", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
-        "segments": "8", "memory": "yes", "stacks": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
+        "segments": "8", "memory": "yes", "stacks": "off", "logging": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
     }  # fmt: skip
     assert set(texts) == set(SETTINGS)
     made = settings(environment={environment_name(name): text for name, text in texts.items()})

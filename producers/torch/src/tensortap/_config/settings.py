@@ -71,6 +71,7 @@ class Settings:
     segments: int = 64
     memory: bool = False
     stacks: bool = True
+    logging: bool = True  # records of Python's logging
     labels: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0  # 0: as many as torch uses
     enabled: bool = True
@@ -256,6 +257,7 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "segments": _number,
     "memory": _yes,
     "stacks": _yes,
+    "logging": _yes,
     "labels": _labels,
     "threads": _number,
     "enabled": _yes,

@@ -70,6 +70,8 @@ class TapSettings(TypedDict, total=False):
     """Memory after each module, not only at the end of each step. Default: off."""
     stacks: bool | None
     """Call stacks of ops. Default: on."""
+    logging: bool | None
+    """Records of Python's `logging`. Default: on."""
     labels: Mapping[str, object] | str | None
     """Your own names and values of the run, as a mapping or `"team=a,try=2"`. Default: none."""
     spool: str | os.PathLike[str] | None

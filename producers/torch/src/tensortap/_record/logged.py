@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
-import os
 import threading
-import time
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-_MOST_BYTES: Final = 16 << 20  # of a file
-_MOST_FILES: Final = 4  # of a process that no agent has read
+from tensortap._spool.record_files import Files
+
 _MOST_TEXT: Final = 64 << 10
-_RETRY_S: Final = 1.0
+_MOST_PLACES: Final = 4096
+_USUAL: Final = len(vars(logging.makeLogRecord({})))  # attributes of a record without fields of its own
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _REQUESTS: Final = ("request_id", "rid", "request")
-_ENDING: Final = ".logging"
-
 _quoted: Final = json.encoder.encode_basestring_ascii
 
 
@@ -37,11 +32,11 @@ class Logged:
 
     def __init__(self, spool: Path, head: Mapping[str, object], where: Where, caught: Callable[[str, Exception], None]) -> None:
         """The spool is the process's folder: files are beside it, and named like it."""
-        self._spool, self._head, self._where, self._caught = spool, dict(head), where, caught
-        self._file = self._number = self._size = -1
-        self._retry = 0.0  # when it is looked again whether a file may begin
-        self._lock = threading.Lock()
-        self.dropped = 0
+        self._files = Files(spool, head)
+        self._where, self._caught = where, caught
+        self._lock = threading.RLock()  # a signal's handler may log, too
+        self._closed = False
+        self._places: dict[tuple[str, int, str, int], str] = {}
         self._original = logging.Logger.callHandlers
         original, take = self._original, self._take
 
@@ -58,66 +53,62 @@ class Logged:
 
     def close(self) -> None:
         """See no more. What others have wrapped stays in place, and sees nothing."""
+        with self._lock:
+            self._closed = True
+            self._files.end()
+        self._restore()
+
+    def leave(self) -> None:
+        """This is a child that was forked: the files are the parent's."""
+        self._closed = True
+        self._files.leave()
+        self._restore()
+
+    def _restore(self) -> None:
         if logging.Logger.callHandlers is self._installed:
             setattr(logging.Logger, "callHandlers", self._original)  # noqa: B010 - as above
-        file, self._file = self._file, -2
-        if file >= 0:
-            os.close(file)
 
     def _take(self, record: logging.LogRecord) -> None:
-        if self._file == -2:
+        if self._closed:
             return
         try:
             line = self._line(record).encode()
             with self._lock:
-                self._write(line)
+                if not self._closed:
+                    self._files.write(line)
         except Exception as error:  # as in Guard: whoever logs has done nothing wrong
             self._caught("a record of logging", error)
 
     def _line(self, record: logging.LogRecord) -> str:
-        fields = record.__dict__
         text = record.msg if not record.args and isinstance(record.msg, str) else record.getMessage()
         if len(text) > _MOST_TEXT:
             text = text[:_MOST_TEXT] + "…"
-        line = (
-            f'{{"t":{int(record.created * 1e9)},"l":{record.levelno},"n":{_quoted(record.name)},"m":{_quoted(text)},'
-            f'"f":{_quoted(record.filename)},"i":{record.lineno},"s":{self._where.step()}'
-        )
+        key = (record.name, record.levelno, record.filename, record.lineno)
+        place = self._places.get(key) or self._new_place(key)
+        line = f'{{"t":{int(record.created * 1e9)},{place}"s":{self._where.step()},"m":{_quoted(text)}'
         if op := self._where.op():
             line += f',"o":{_quoted(op)}'
         if record.exc_info:
             line += f',"x":{_quoted(_exception(record))}'
-        if not fields.keys() <= _OWN:
-            extra = {name: _said(value) for name, value in fields.items() if name not in _OWN}
-            line += f',"e":{json.dumps(extra)}'
-            if request := next((extra[name] for name in _REQUESTS if name in extra), ""):
-                line += f',"r":{_quoted(request)}'
+        if len(record.__dict__) != _USUAL:
+            line += _extra(record.__dict__)
         return line + "}\n"
 
-    def _write(self, line: bytes) -> None:
-        if self._size > _MOST_BYTES or (self._file == -1 and time.monotonic() >= self._retry):
-            self._next_file()
-        if self._file < 0:
-            self.dropped += 1
-            return
-        os.write(self._file, line)
-        self._size += len(line)
+    def _new_place(self, key: tuple[str, int, str, int]) -> str:
+        """What all records of one place in the program have in common."""
+        name, level, file, number = key
+        if len(self._places) >= _MOST_PLACES:
+            self._places.clear()
+        place = self._places[key] = f'"l":{level},"n":{_quoted(name)},"f":{_quoted(file)},"i":{number},'
+        return place
 
-    def _next_file(self) -> None:
-        """Begin a file, if not too many wait for an agent."""
-        if self._file >= 0:
-            os.close(self._file)
-        self._file, self._size, self._retry = -1, 0, time.monotonic() + _RETRY_S
-        if len(list(self._spool.parent.glob(f"{self._spool.name}.*{_ENDING}"))) >= _MOST_FILES:
-            return
-        self._number += 1
-        path = self._spool.parent / f"{self._spool.name}.{self._number}{_ENDING}"
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        with suppress(OSError):
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        head = json.dumps(self._head | {"pid": os.getpid(), "dropped": self.dropped, "time_ns": time.time_ns()}) + "\n"
-        self.dropped = 0
-        self._size = os.write(self._file, head.encode())
+
+def _extra(fields: Mapping[str, object]) -> str:
+    extra = {name: _said(value) for name, value in fields.items() if name not in _OWN}
+    if not extra:
+        return ""
+    request = next((extra[name] for name in _REQUESTS if name in extra), "")
+    return f',"e":{json.dumps(extra)}' + (f',"r":{_quoted(request)}' if request else "")
 
 
 def _exception(record: logging.LogRecord) -> str:

@@ -98,7 +98,8 @@ class Process:
         self.step = -1
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
         self._logged = Logged(self._spool.folder, head, Where(lambda: self.step, self.recorder.op_under_way), self.recorder.guard.caught)
-        self._logged.install()
+        if settings.logging:
+            self._logged.install()
 
     def begin_step(self, step: int, asked: Detail | None = None, *, wanted: bool = True) -> None:
         """A step begins that the settings want, or that is recorded only in the detail that is asked for."""
@@ -293,7 +294,7 @@ class Process:
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
-        self._logged.close()
+        self._logged.leave()
         if self.left_out:
             self.left_out.forget()
         self.uninstall()
