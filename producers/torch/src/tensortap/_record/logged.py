@@ -20,20 +20,14 @@ _REQUESTS: Final = ("request_id", "rid", "request")
 _quoted: Final = json.encoder.encode_basestring_ascii
 
 
-class Where:
-    """What is under way, as far as the thread knows: step, op."""
-
-    def __init__(self, step: Callable[[], int], op: Callable[[], str]) -> None:
-        self.step, self.op = step, op
-
-
 class Logged:
     """Sees every record that a logger hands to its handlers, whatever these are, and changes nothing for them."""
 
-    def __init__(self, spool: Path, head: Mapping[str, object], where: Where, caught: Callable[[str, Exception], None]) -> None:
-        """The spool is the process's folder: files are beside it, and named like it."""
+    def __init__(self, spool: Path, head: Mapping[str, object], op: Callable[[], str], caught: Callable[[str, Exception], None]) -> None:
+        """The spool is the process's folder: files are beside it, and named like it. The op is what the thread is within."""
         self._files = Files(spool, head)
-        self._where, self._caught = where, caught
+        self._op, self._caught = op, caught
+        self.step = -1  # the one under way
         self._lock = threading.RLock()  # a signal's handler may log, too
         self._closed = False
         self._places: dict[tuple[str, int, str, int], str] = {}
@@ -55,7 +49,7 @@ class Logged:
         """See no more. What others have wrapped stays in place, and sees nothing."""
         with self._lock:
             self._closed = True
-            self._files.end()
+            self._files.close()
         self._restore()
 
     def leave(self) -> None:
@@ -72,27 +66,22 @@ class Logged:
         if self._closed:
             return
         try:
-            line = self._line(record).encode()
+            line = self._line(record)
             with self._lock:
-                if not self._closed:
-                    self._files.write(line)
+                self._files.write(line)
         except Exception as error:  # as in Guard: whoever logs has done nothing wrong
             self._caught("a record of logging", error)
 
-    def _line(self, record: logging.LogRecord) -> str:
-        text = record.msg if not record.args and isinstance(record.msg, str) else record.getMessage()
+    def _line(self, record: logging.LogRecord) -> bytes:
+        text = record.getMessage() if record.args else str(record.msg)
         if len(text) > _MOST_TEXT:
             text = text[:_MOST_TEXT] + "…"
         key = (record.name, record.levelno, record.filename, record.lineno)
         place = self._places.get(key) or self._new_place(key)
-        line = f'{{"t":{int(record.created * 1e9)},{place}"s":{self._where.step()},"m":{_quoted(text)}'
-        if op := self._where.op():
-            line += f',"o":{_quoted(op)}'
-        if record.exc_info:
-            line += f',"x":{_quoted(_exception(record))}'
-        if len(record.__dict__) != _USUAL:
-            line += _extra(record.__dict__)
-        return line + "}\n"
+        op, more = self._op(), ""
+        if op or record.exc_info or len(record.__dict__) != _USUAL:
+            more = _more(record, op)
+        return f'{{"t":{int(record.created * 1e9)},{place}"s":{self.step},"m":{_quoted(text)}{more}}}\n'.encode()
 
     def _new_place(self, key: tuple[str, int, str, int]) -> str:
         """What all records of one place in the program have in common."""
@@ -101,6 +90,14 @@ class Logged:
             self._places.clear()
         place = self._places[key] = f'"l":{level},"n":{_quoted(name)},"f":{_quoted(file)},"i":{number},'
         return place
+
+
+def _more(record: logging.LogRecord, op: str) -> str:
+    """What few records have."""
+    text = f',"o":{_quoted(op)}' if op else ""
+    if record.exc_info:
+        text += f',"x":{_quoted(_exception(record))}'
+    return text + _extra(record.__dict__)
 
 
 def _extra(fields: Mapping[str, object]) -> str:

@@ -31,6 +31,7 @@ from tensortap._record import shape_log, unseen
 from tensortap._record.logged import Logged, Where
 from tensortap._record.call_stacks import Stacks
 from tensortap._record.collective_log import CallLog
+from tensortap._record.logged import Logged
 from tensortap._record.model_roots import Roots, compiled
 from tensortap._record.op_names import Op
 from tensortap._record.payloads import Payloads
@@ -97,7 +98,7 @@ class Process:
         self._before = (0, 0, 0)
         self.step = -1
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
-        self._logged = Logged(self._spool.folder, head, Where(lambda: self.step, self.recorder.op_under_way), self.recorder.guard.caught)
+        self._logged = Logged(self._spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught)
         if settings.logging:
             self._logged.install()
 
@@ -143,7 +144,7 @@ class Process:
 
     def _write_begin(self, step: int) -> None:
         recorder, spool = self.recorder, self._spool
-        self.step = recorder.names.step = step
+        self.step = self._logged.step = recorder.names.step = step
         self._before = (recorder.ops, spool.tensors, spool.dropped)
         spool.step(step)
         spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0, 0)
@@ -164,7 +165,7 @@ class Process:
         ended = (*counts, tokens, requests, phase, of_trainer)
         held = spool.hold(layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *ended)
         recorder.measurer.then(partial(spool.step_ends, held))
-        self.step = -1
+        self.step = self._logged.step = -1
 
     def _observe_at(self, level: Level, each: bool) -> None:
         settings, recorder = self._settings, self.recorder

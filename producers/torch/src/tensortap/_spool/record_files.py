@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import mmap
 import os
 import time
@@ -40,6 +41,11 @@ class Files:
         at = self._at
         self._at = end = at + size  # first: a signal's handler may log meanwhile
         self._pages[at:end] = line
+
+    def close(self) -> None:
+        """End the file, and begin no other."""
+        self.end()
+        self._retry = math.inf
 
     def end(self) -> None:
         """The file under way is as long as what is written into it, and ends."""
