@@ -71,6 +71,7 @@ func benches() []bench {
 		{name: "judge", title: "Pairs a second that one core judges", measure: measureJudge},
 		{name: "align", title: "Two different programs aligned", measure: measureAlign},
 		{name: "snapshot", title: "A snapshot of PyTorch's allocator, read", measure: measureSnapshot},
+		{name: "text", title: "Logs and shapes, read", measure: measureTextFiles},
 		{name: "watch", title: "A divergence stored, and said by watch", measure: measureWatch},
 		{name: "trend", title: "Trends over a hundred million aggregates", measure: measureTrend},
 	}
