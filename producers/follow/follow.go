@@ -208,7 +208,7 @@ func (f *follower) roleOf(t *tail, pid int64, now time.Time) string {
 }
 
 // cutFile is the next part of a file, or the hole that comes next: what was given up, as nobody read it.
-func (f *follower) cutFile(path string, from, size int64, ended bool) (*part, error) { //nolint:revive // flag-parameter: a fact about the file
+func (f *follower) cutFile(path string, from, size int64, ended bool) (*part, error) {
 	input, err := os.Open(path)
 	if err != nil {
 		return nil, err
