@@ -7,11 +7,10 @@
 package kernelcalls
 
 import (
-	"context"
 	"errors"
 
 	"github.com/tensortap/tensortap/producers"
-	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -31,7 +30,9 @@ func find(path string) (producers.Found, error) {
 	found := producers.Found{
 		Tool: schemas.SourceKernelCalls, RanksGuessed: len(l.processes) > 1,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return l.describe(run, labels) },
-		Reader:   func(run string, to producers.Rows) producers.Reader { return reader{l, run, to}.read },
+		Reader: func(run string, to producers.Rows) producers.Reader {
+			return content.Reader(to, func(i int, progress func(int64)) *content.Content { return &l.source(i, run, progress).Content })
+		},
 	}
 	for i := range l.processes {
 		found.Dumps = append(found.Dumps, producers.Dump{
@@ -50,17 +51,4 @@ func (l *log) describe(run string, labels map[string]string) schemas.RunRow {
 	}
 	row.Epoch = schemas.DescriptionID(row)
 	return row
-}
-
-// reader hands over the rows of processes as they are.
-type reader struct {
-	log *log
-	run string
-	to  producers.Rows
-}
-
-func (r reader) read(ctx context.Context, process int, progress func(int64)) (producers.Problems, error) {
-	s := r.log.source(process, r.run, progress)
-	err := s.read(ctx, batch.NewDirect(s.identity(), &r.to))
-	return s.problems, err
 }

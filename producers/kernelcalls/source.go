@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,31 +15,29 @@ import (
 
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/producers/internal/lines"
 	"github.com/tensortap/tensortap/producers/internal/tally"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 const (
-	rowsPerBatch = 8192
-	mostMessage  = 8 << 10
-	prefix       = "Kernel." // of the names of ops
+	mostMessage = 8 << 10
+	prefix      = "Kernel." // of the names of ops
 )
 
-// source is the calls of one process. It is not safe for use by several goroutines.
+// source is the calls of one process.
 type source struct {
-	log         *log
-	rank        int
-	run         string
-	epoch       uint64
-	generation  uint32
-	eventTimeNs int64
-	progress    func(bytesRead int64)
-	problems    producers.Problems
+	content.Content
+	log *log
 }
 
 func (l *log) source(rank int, run string, progress func(int64)) *source {
-	return &source{log: l, rank: rank, run: run, eventTimeNs: l.modTimeNs, progress: progress}
+	s := &source{log: l}
+	s.Content = content.Content{
+		Run: run, Rank: uint32(rank), EventTimeNs: l.modTimeNs, Bytes: l.bytes, Progress: progress, Read: s.read, //nolint:gosec // fewer than files
+	}
+	return s
 }
 
 // open hashes the files, which must not change until they are read.
@@ -55,11 +49,7 @@ func (l *log) open(rank int, run string, progress func(int64)) (producers.Source
 			return producers.Source{}, fmt.Errorf("open %s: %w", f.path, err)
 		}
 	}
-	s := l.source(rank, run, progress)
-	s.epoch = schemas.FileEpoch(hasher.Sum64(), 0, 0)
-	return producers.Source{
-		Digest: hasher.Sum64(), Bytes: l.bytes, Content: s, Problems: func() producers.Problems { return s.problems },
-	}, nil
+	return l.source(rank, run, progress).Opened(hasher.Sum64(), 0), nil
 }
 
 // hash adds a file: of which call it is, what is taken from the tensors beside it, its size, and its content.
@@ -70,37 +60,13 @@ func (f file) hash(hasher *xxh3.Hasher) error {
 		_, _ = fmt.Fprint(hasher, filepath.Base(filepath.Dir(f.path)), saved.Details) // a map is printed in the order of its keys
 	}
 	_, _ = hasher.Write(binary.LittleEndian.AppendUint64([]byte{0}, uint64(f.size))) //nolint:gosec // never negative
-	input, err := os.Open(f.path)
-	if err != nil {
-		return err
-	}
-	defer input.Close() //nolint:errcheck // only read
-	n, err := io.Copy(hasher, io.LimitReader(input, f.size))
-	if err == nil && n != f.size {
-		err = errors.New("it is shorter than before: it is being written")
-	}
-	return err
-}
-
-// Reissue makes the next Batches carry another epoch, generation and time than open gave them.
-func (s *source) Reissue(epoch uint64, generation uint32, eventTimeNs int64) {
-	s.epoch, s.generation, s.eventTimeNs = epoch, generation, eventTimeNs
-}
-
-// Batches returns the rows as messages. A second call begins anew, with the same messages.
-func (s *source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
-	return batch.Messages(ctx, s.identity, rowsPerBatch, s.read)
-}
-
-func (s *source) identity() schemas.Identity {
-	return schemas.Identity{RunID: schemas.RunID(s.run), Rank: uint32(s.rank), Epoch: s.epoch} //nolint:gosec // fewer than files
+	return content.Hash(hasher, f.path, f.size)
 }
 
 func (s *source) read(ctx context.Context, out *batch.Set) error {
-	s.problems = producers.Problems{}
-	pid := s.log.processes[s.rank]
+	pid := s.log.processes[s.Rank]
 	begun, err := tally.Begin(out, schemas.RankRow{PID: &pid, SourceName: "proc" + strconv.FormatInt(pid, 10)},
-		schemas.StepRow{EventTimeNs: s.eventTimeNs, Generation: s.generation})
+		schemas.StepRow{EventTimeNs: s.EventTimeNs, Generation: s.Generation})
 	if err == nil {
 		p := &pass{source: s, tally: begun, open: map[key]*call{}}
 		err = p.run(ctx)
@@ -133,7 +99,7 @@ type pass struct {
 
 func (p *pass) run(ctx context.Context) error {
 	err := p.source.log.each(func(f file, e *entry) error {
-		if err := context.Cause(ctx); err != nil || e.Process != p.source.log.processes[p.source.rank] {
+		if err := context.Cause(ctx); err != nil || e.Process != p.source.log.processes[p.source.Rank] {
 			return err
 		}
 		if f.began != "" {
@@ -149,14 +115,12 @@ func (p *pass) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if p.source.rank == 0 {
+	if p.source.Rank == 0 {
 		for _, text := range p.source.log.problems {
-			p.source.problems.Add(text)
+			p.source.Problems.Add(text)
 		}
 	}
-	if p.source.progress != nil {
-		p.source.progress(p.source.log.bytes)
-	}
+	p.source.Tell(p.source.log.bytes)
 	return p.tally.End()
 }
 
@@ -224,9 +188,9 @@ func (e *entry) lastWords() string {
 }
 
 func (p *pass) lose(f file, text []byte, why error) {
-	if p.source.rank != 0 { // nobody knows whose it is
+	if p.source.Rank != 0 { // nobody knows whose it is
 		return
 	}
-	p.source.problems.Add(fmt.Sprintf("%s: %s cannot be read: %v", f.path, lines.Quote(text), why))
+	p.source.Problems.Add(fmt.Sprintf("%s: %s cannot be read: %v", f.path, lines.Quote(text), why))
 	p.tally.Drop(1, "unreadable line")
 }

@@ -34,7 +34,7 @@ func (f *file) lined(s *source, text []byte) (all []moment) {
 			err = errors.New("the file ends in the middle of it")
 		}
 		if err != nil {
-			s.problems.Add(fmt.Sprintf("%s: the line at byte %d cannot be read: %v", f.path, l.From, err))
+			s.Problems.Add(fmt.Sprintf("%s: the line at byte %d cannot be read: %v", f.path, l.From, err))
 		}
 		all = append(all, moments...)
 		return nil

@@ -7,13 +7,12 @@
 package requests
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/tensortap/tensortap/producers"
-	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -45,7 +44,9 @@ func find(path string, options Options) (producers.Found, error) {
 	found := producers.Found{
 		Tool: schemas.SourceRequests, Problems: problems,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return describe(files, run, labels) },
-		Reader:   func(run string, to producers.Rows) producers.Reader { return reader{files, run, to}.read },
+		Reader: func(run string, to producers.Rows) producers.Reader {
+			return content.Reader(to, func(i int, progress func(int64)) *content.Content { return &files[i].source(run, progress).Content })
+		},
 	}
 	for _, f := range files {
 		found.Dumps = append(found.Dumps, producers.Dump{
@@ -64,17 +65,4 @@ func describe(files []*file, run string, labels map[string]string) schemas.RunRo
 	}
 	row.Epoch = schemas.DescriptionID(row)
 	return row
-}
-
-// reader hands over rows as they are.
-type reader struct {
-	files []*file
-	run   string
-	to    producers.Rows
-}
-
-func (r reader) read(ctx context.Context, number int, progress func(int64)) (producers.Problems, error) {
-	s := r.files[number].source(r.run, progress)
-	err := s.read(ctx, batch.NewDirect(s.identity(), &r.to))
-	return s.problems, err
 }

@@ -71,10 +71,10 @@ func (s *source) addSnapshot(out *batch.Set) error {
 	if told == nil {
 		return nil
 	}
-	id := s.identity()
+	id := s.Identity()
 	step, _ := told.number("forward_ct")
 	row := schemas.FailureRow{
-		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, EventTimeNs: s.eventTimeNs, Step: step, Type: valid(told.Reason), Message: told.message(),
+		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, EventTimeNs: s.EventTimeNs, Step: step, Type: valid(told.Reason), Message: told.message(),
 	}
 	if at := seconds(told.Timestamp); at > 0 {
 		row.EventTimeNs = nanoseconds(at)

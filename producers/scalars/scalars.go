@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/producers"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -56,7 +57,9 @@ func find(path string) (producers.Found, error) {
 			Open: func(run string, progress func(int64)) (producers.Source, error) { return f.open(run, progress) },
 		})
 	}
-	found.Reader = func(run string, to producers.Rows) producers.Reader { return reader{files, run, to}.read }
+	found.Reader = func(run string, to producers.Rows) producers.Reader {
+		return content.Reader(to, func(i int, progress func(int64)) *content.Content { return &files[i].source(run, progress).Content })
+	}
 	return found, nil
 }
 

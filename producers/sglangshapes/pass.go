@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/producers/internal/lines"
 	"github.com/tensortap/tensortap/producers/internal/tally"
@@ -20,17 +19,16 @@ const (
 
 // pass is one reading of a step.
 type pass struct {
-	source   *source
-	tally    *tally.Tally
-	known    map[string]*facts
-	texts    int   // bytes of known
-	done     int64 // bytes of the step
-	problems producers.Problems
+	source *source
+	tally  *tally.Tally
+	known  map[string]*facts
+	texts  int   // bytes of known
+	done   int64 // bytes of the step
 }
 
 func newPass(s *source, out *batch.Set) (*pass, error) {
 	begun, err := tally.Begin(out, schemas.RankRow{}, schemas.StepRow{
-		EventTimeNs: s.eventTimeNs, Step: s.step.number, Generation: s.generation,
+		EventTimeNs: s.EventTimeNs, Step: s.step.number, Generation: s.Generation,
 	})
 	return &pass{source: s, tally: begun, known: map[string]*facts{}}, err
 }
@@ -90,22 +88,20 @@ func (p *pass) lose(l lines.Line, cause error) {
 	if !l.Whole {
 		why = "is cut off"
 	}
-	p.problems.Add(fmt.Sprintf("%s: the line at byte %d %s, %s: %v", p.source.log.path, l.From, why, lines.Quote(l.Text), cause))
+	p.source.Problems.Add(fmt.Sprintf("%s: the line at byte %d %s, %s: %v", p.source.log.path, l.From, why, lines.Quote(l.Text), cause))
 	p.tally.Drop(1, reasonUnreadable)
 }
 
 func (p *pass) progress(bytes int64) {
 	p.done += bytes
-	if p.source.progress != nil {
-		p.source.progress(min(p.done, p.source.step.bytes()))
-	}
+	p.source.Tell(p.done)
 }
 
 // finish tells, at the end of the log, of what is wrong with the whole.
 func (p *pass) finish() error {
 	if p.source.step.last {
 		for _, text := range p.source.log.problems {
-			p.problems.Add(text)
+			p.source.Problems.Add(text)
 		}
 		if missing := p.source.log.missing(); missing > 0 {
 			p.tally.Drop(missing, reasonMissing)

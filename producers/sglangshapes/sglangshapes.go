@@ -17,7 +17,7 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/producers"
-	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -65,9 +65,8 @@ func (r reader) read(ctx context.Context, step int, progress func(int64)) (produ
 	if err != nil {
 		return producers.Problems{}, err
 	}
-	s, _ := opened.Content.(*source)
-	err = s.read(ctx, batch.NewDirect(s.identity(), &r.to))
-	return s.problems, err
+	s, _ := opened.Content.(*content.Content)
+	return s.Direct(ctx, &r.to)
 }
 
 // describe is the row of the run.
