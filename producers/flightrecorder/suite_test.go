@@ -18,6 +18,9 @@ func TestFoldersOfJSONKeepThePromisesOfProducers(t *testing.T) {
 }
 
 func TestFilesOfNCCLKeepThePromisesOfProducers(t *testing.T) {
+}
+
+func TestFilesOfTheFlightRecorderKeepThePromisesOfProducers(t *testing.T) {
 	t.Parallel()
 	producertest.Exercise(t, flightrecorder.Tool(), "testdata/nccl")
 }

@@ -16,3 +16,8 @@ func TestFoldersOfSnapshotsKeepThePromisesOfProducers(t *testing.T) {
 	t.Parallel()
 	producertest.Exercise(t, memorysnapshot.Tool(), "testdata/leak")
 }
+
+func TestSnapshotsOfMemoryKeepThePromisesOfProducers(t *testing.T) {
+	t.Parallel()
+	producertest.Exercise(t, memorysnapshot.Tool(), "testdata/old.pickle")
+}

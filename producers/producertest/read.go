@@ -18,19 +18,23 @@ func (t trial) read(path string) (all []schemas.Message, problems producers.Prob
 	}
 	problems = found.Problems
 	for _, dump := range found.Dumps {
-		source, err := dump.Open("r", nil)
-		if err != nil {
-			return all, problems, err
-		}
-		messages, err := t.messages(source)
+		messages, of, err := t.readDump(dump)
 		all = append(all, messages...)
 		if err != nil {
 			return all, problems, err
 		}
-		of := source.Problems()
 		problems.First, problems.Count = append(problems.First, of.First...), problems.Count+of.Count
 	}
 	return all, problems, nil
+}
+
+func (t trial) readDump(dump producers.Dump) ([]schemas.Message, producers.Problems, error) {
+	source, err := dump.Open("r", nil)
+	if err != nil {
+		return nil, producers.Problems{}, err
+	}
+	all, err := t.messages(source)
+	return all, source.Problems(), err
 }
 
 func (t trial) messages(source producers.Source) (all []schemas.Message, err error) {
@@ -67,10 +71,14 @@ func (t trial) wantEqual(got, want []schemas.Message) {
 		t.Fatalf("%d messages, want %d", len(got), len(want))
 	}
 	for i := range got {
-		if got[i].ID() != want[i].ID() || !bytes.Equal(got[i].Data, want[i].Data) {
+		if !areSame(got[i], want[i]) {
 			t.Errorf("message %d is %s, want %s and the same bytes", i, got[i].ID(), want[i].ID())
 		}
 	}
+}
+
+func areSame(one, other schemas.Message) bool {
+	return one.ID() == other.ID() && bytes.Equal(one.Data, other.Data)
 }
 
 // copied is a copy of the good files, of the same names and times.

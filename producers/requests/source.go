@@ -3,6 +3,7 @@ package requests
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/zeebo/xxh3"
 
@@ -25,7 +26,7 @@ func (f *file) source(run string, progress func(int64)) *source {
 
 // open hashes the content: with prompts it becomes other rows than without.
 func (f *file) open(run string, progress func(int64)) (producers.Source, error) {
-	text, _, err := readFile(f.path)
+	text, err := f.content()
 	if err != nil {
 		return producers.Source{}, err
 	}
@@ -35,8 +36,20 @@ func (f *file) open(run string, progress func(int64)) (producers.Source, error) 
 	return f.source(run, progress).Opened(hasher.Sum64(), 0), nil
 }
 
+// content is what the file was when it was found.
+func (f *file) content() (text []byte, err error) {
+	err = content.First(f.path, f.size, func(input io.Reader) (err error) {
+		text, err = io.ReadAll(input)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read requests in %s: %w", f.path, err)
+	}
+	return text, nil
+}
+
 func (s *source) read(ctx context.Context, out *batch.Set) error {
-	text, _, err := readFile(s.file.path)
+	text, err := s.file.content()
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (c *Content) Direct(ctx context.Context, to *producers.Rows) (producers.Pro
 }
 
 // Reader hands over the rows of several contents as they are.
-func Reader(to producers.Rows, source func(dump int, progress func(bytesRead int64)) *Content) producers.Reader { //nolint:gocritic // once
+func Reader(to producers.Rows, source func(dump int, progress func(bytesRead int64)) *Content) producers.Reader {
 	return func(ctx context.Context, dump int, progress func(int64)) (producers.Problems, error) {
 		return source(dump, progress).Direct(ctx, &to)
 	}
