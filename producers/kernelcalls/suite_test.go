@@ -11,3 +11,7 @@ func TestLogsOfKernelCallsKeepThePromisesOfProducers(t *testing.T) {
 	t.Parallel()
 	producertest.ExerciseLines(t, kernelcalls.Tool(), "testdata/session.jsonl")
 }
+
+func TestMemoryHasALimit(t *testing.T) { //nolint:paralleltest // its memory is watched
+	producertest.NeedsLittleMemory(t, kernelcalls.Tool(), "testdata/session.jsonl")
+}

@@ -13,6 +13,10 @@ func TestLogsKeepThePromisesOfProducers(t *testing.T) {
 	producertest.ExerciseLines(t, logfiles.Tool(time.UTC), "testdata/sglang_server.log")
 }
 
+func TestMemoryHasALimit(t *testing.T) { //nolint:paralleltest // its memory is watched
+	producertest.NeedsLittleMemory(t, logfiles.Tool(time.UTC), "testdata/sglang_server.log")
+}
+
 func TestFoldersOfLogsKeepThePromisesOfProducers(t *testing.T) {
 	t.Parallel()
 	producertest.Exercise(t, logfiles.Tool(time.UTC), "testdata")

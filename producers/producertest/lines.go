@@ -14,7 +14,7 @@ import (
 
 const (
 	manyBytes  = 96 << 20 // of a file whose memory is watched
-	mostMemory = 64 << 20 // bytes beyond what there was before: other tests run meanwhile
+	mostMemory = 64 << 20 // bytes beyond what there was before
 	tooLong    = 9 << 20  // bytes of a line that no reader takes whole
 )
 
@@ -24,7 +24,6 @@ func ExerciseLines(t *testing.T, tool producers.Tool, path string) {
 	Exercise(t, tool, path)
 	t.Run("half a last line", func(t *testing.T) { trial{t, tool, path}.keepsOthers(cutLast) })
 	t.Run("a line too long", func(t *testing.T) { trial{t, tool, path}.keepsOthers(addLong) })
-	t.Run("bounded memory", func(t *testing.T) { trial{t, tool, path}.needsLittleMemory() })
 }
 
 func cutLast(content []byte) []byte {
@@ -69,7 +68,13 @@ func (t trial) keepsOthers(change func([]byte) []byte) {
 // mostOfALine is how many rows half a last line may cost without a word: where any text is a line, its numbers.
 const mostOfALine = 20
 
-// needsLittleMemory reads a file that has the lines of the good one many times.
+// NeedsLittleMemory reads a file that has the lines of the good one many times. Its caller must not be parallel: what other
+// tests take would count.
+func NeedsLittleMemory(t *testing.T, tool producers.Tool, path string) {
+	t.Helper()
+	trial{t, tool, path}.needsLittleMemory()
+}
+
 func (t trial) needsLittleMemory() {
 	path := t.copied()
 	file := t.files(path)[0]
