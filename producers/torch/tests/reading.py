@@ -86,7 +86,7 @@ class Spooled:
 
 def only(root: Path) -> Spooled:
     """The one spool below a root."""
-    folders = list(Path(root).iterdir())
+    folders = [one for one in Path(root).iterdir() if one.is_dir()]  # records of logging are in files beside it
     assert len(folders) == 1, folders
     return read(folders[0])
 
