@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/tensortap/tensortap/producers/internal/lines"
 )
 
-// signOfVLLM is in each of vLLM's lines about requests.
-const signOfVLLM = "request_logger.py"
-
 // hasLines says whether lines about requests are among the text.
 func hasLines(text []byte) bool {
-	signs := []string{`"event": "request.`, `"request_parameters"`, `"rid"`, signOfVLLM}
+	return hasSign(text) || bytes.Contains(text, []byte(signOfVLLM))
+}
+
+// hasSign says whether one of SGLang's lines about requests is among the text.
+func hasSign(text []byte) bool {
+	signs := []string{`"event": "request.`, `"request_parameters"`, `"rid"`}
 	return slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(text, []byte(sign)) })
 }
 
@@ -44,21 +44,15 @@ func (f *file) lined(s *source, text []byte) (all []moment) {
 
 // line is the moments that a line tells of.
 func (f *file) line(text []byte) ([]moment, error) {
-	if m := vllmLine.FindSubmatch(text); m != nil {
-		return f.vllm(m)
+	if f.engine == "vllm" {
+		return f.vllm(text)
 	}
 	at := bytes.IndexByte(text, '{')
-	if at < 0 {
-		if bytes.Contains(text, []byte(signOfVLLM)) {
-			return nil, errors.New("it names no request")
-		}
+	if at < 0 || at > 0 && !hasSign(text) { // what a server prints has braces of other things
 		return nil, nil
 	}
 	var object map[string]any
 	if err := json.Unmarshal(text[at:], &object); err != nil {
-		if f.engine == "vllm" {
-			return nil, nil // its log has braces of Python
-		}
 		return nil, err
 	}
 	if parameters, ok := object["request_parameters"].(string); ok {
@@ -126,48 +120,4 @@ func nested(object map[string]any, names ...string) (map[string]any, bool) {
 		object, ok = object[name].(map[string]any)
 	}
 	return object, ok
-}
-
-// vllmLine is what vLLM logs of a request: its process, level and time without a year, what happened, to which, and more.
-var vllmLine = regexp.MustCompile(`^(?:\((\w+) pid=(\d+)\) )?[A-Z]+ (\d\d-\d\d \d\d:\d\d:\d\d) \[[\w.]+:\d+\] (Received|Added|Finished|Aborted) requests?(?:\(s\))? ([^\s:]+?)[.:](?: (.*))?$`)
-
-var (
-	vllmPrompt = regexp.MustCompile(`prompt: (?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")`)
-	vllmTokens = regexp.MustCompile(`prompt_token_ids: (\[[0-9, ]*\])`)
-	vllmParams = regexp.MustCompile(`params: (SamplingParams\(.*)`)
-)
-
-func (f *file) vllm(parts [][]byte) ([]moment, error) {
-	r := &request{id: valid(string(parts[5])), fields: map[string]string{"time_zone": f.options.Zone.String()}}
-	if pid, err := strconv.ParseInt(string(parts[2]), 10, 64); err == nil {
-		r.pid = &pid
-	}
-	if m := vllmPrompt.FindSubmatch(parts[6]); m != nil {
-		r.text = valid(string(m[1]) + string(m[2]))
-	}
-	if m := vllmTokens.FindSubmatch(parts[6]); m != nil {
-		var ids []any
-		if json.Unmarshal(m[1], &ids) == nil {
-			r.ids = integers(ids)
-		}
-	}
-	if m := vllmParams.FindSubmatch(vllmPrompt.ReplaceAll(parts[6], nil)); m != nil {
-		r.fields["params"] = valid(string(m[1][:min(len(m[1]), 2*longestField)]))
-	}
-	at, err := f.inYear(string(parts[3]))
-	if err != nil {
-		return nil, err
-	}
-	name := map[string]string{"Received": received, "Added": scheduled, "Finished": finished, "Aborted": aborted}[string(parts[4])]
-	return []moment{{request: r, name: name, timeNs: at.UnixNano(), role: string(parts[1])}}, nil
-}
-
-// inYear is a time without its year: of the last such day before the file was written.
-func (f *file) inYear(text string) (time.Time, error) {
-	written := time.Unix(0, f.modTimeNs).In(f.options.Zone)
-	at, err := time.ParseInLocation("2006-01-02 15:04:05", strconv.Itoa(written.Year())+"-"+text, f.options.Zone)
-	if err == nil && at.After(written.AddDate(0, 0, 1)) {
-		at = at.AddDate(-1, 0, 0)
-	}
-	return at, err
 }

@@ -246,3 +246,47 @@ func readContent(t *testing.T, name string, content []byte) (told, bool) {
 	}
 	return read(t, path, options()), true
 }
+
+// What servers print about requests stands among much else, with braces of its own.
+func TestOfWhatAServerPrintsOnlyRequestsAreRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said []string
+		want []string
+	}{
+		{
+			[]string{
+				"(APIServer pid=7) WARNING 11-26 01:19:40 [request_logger.py:30] `--enable-log-requests` is set but the minimum log level is higher than DEBUG.",
+				"(EngineCore pid=8) INFO 11-26 01:19:40 [core.py:1] config {'a': 1}",
+				"(APIServer pid=7) INFO 11-26 01:20:06 [request_logger.py:65] Received request chatcmpl-x: params: SamplingParams(n=1), lora_request: None.",
+				"(APIServer pid=7) INFO 11-26 01:20:06 [async_llm.py:578] Added request chatcmpl-x-0a1b2c3d.",
+				"(APIServer pid=7) INFO 11-26 01:20:07 [request_logger.py:120] Generated response chatcmpl-x: output: '{1 2}', finish_reason: length",
+				"(APIServer pid=7) INFO 11-26 01:20:07 [request_logger.py:120] Generated response chatcmpl-y (streaming delta): output: '1', finish_reason: None",
+				"(APIServer pid=7) INFO 11-26 01:20:08 [async_llm.py:922] Aborted request(s) a-0,b-0.",
+				"(APIServer pid=7) INFO 11-26 01:20:09 [async_llm.py:789] Request cmpl-z-0 failed (engine dead).",
+			},
+			[]string{
+				"chatcmpl-x received after 0s", "chatcmpl-x-0a1b2c3d scheduled after 0s", "chatcmpl-x finished length after 2s",
+				"a-0 aborted after 0s", "b-0 aborted after 0s", "cmpl-z-0 aborted engine dead after 0s",
+			},
+		},
+		{
+			[]string{
+				"[2026-11-26 01:22:00] server_args=ServerArgs(model_path='m', preferred={'a': 1})",
+				`{"timestamp": "2026-11-26T01:22:36", "event": "request.received", "rid": "r", "obj": {}}`,
+				"[2026-11-26 01:22:46 TP0] gloo: {'func_name': 'all_reduce'}",
+				`{"timestamp": "2026-11-26T01:22:37", "event": "request.finished", "rid": "r", "obj": {}, "out": {"meta_info": {"finish_reason": {"type": "length"}}}}`,
+			},
+			[]string{"r received after 0s", "r finished length after 1s"},
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "engine.log")
+		if err := os.WriteFile(path, []byte(strings.Join(c.said, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := read(t, path, options())
+		if lives := got.lives(); !slices.Equal(lives, c.want) || got.problems.Count != 0 {
+			t.Errorf("%q, want %q; %+v", lives, c.want, got.problems)
+		}
+	}
+}
