@@ -295,7 +295,7 @@ WITH
                 WHERE run_id = xxh3(concat({run:String}, char(31)))
                 GROUP BY rank
             ) AS whole ON whole.rank = line.rank
-            WHERE line.run_id = xxh3(concat({run:String}, char(31))) AND line.event_time_ns > whole.latest - 60000000000
+            WHERE line.run_id = xxh3(concat({run:String}, char(31))) AND line.event_time_ns > whole.latest - 60000000000 AND trimBoth(line.text) != ''
             ORDER BY
                 line.rank,
                 line.event_time_ns DESC,

@@ -9,8 +9,9 @@
 -- Parameter limit = 100: greatest number of rows.
 -- A parameter that holds NaN harms no request that does not read that part of it: only what modules and functions give
 -- counts. How: suspect, in a rank's first step that was not finite, and in no finite one since: what a request
--- leaves in the KV cache comes back in each of its steps. Shared, in that step, and finite again without the others.
--- Same prompt, as one of the first step, whose pages a cache of prefixes hands on. Later, in a later step of that kind.
+-- leaves in the KV cache comes back in each of its steps. Shared, in that step, or not finite but in steps of a suspect
+-- (an engine may prefill apart), and finite again without. Same prompt, as one of the first step, whose pages a cache of
+-- prefixes hands on. Later, in a later step of that kind.
 WITH
     bad_steps AS (
         SELECT
@@ -65,23 +66,60 @@ WITH
         ) AS seen ON seen.rank = served.rank AND seen.step = served.step
         WHERE served.run_id = xxh3(concat({run:String}, char(31))) AND served.request != '' AND served.step >= firsts.began_step
     ),
+    judged AS (
+        SELECT
+            request,
+            rank,
+            step,
+            phase,
+            row_offset,
+            token_count,
+            prompt_hash,
+            prompt_token_count,
+            is_bad,
+            op_id,
+            first_nan_count,
+            in_first,
+            is_finite,
+            max(in_first) OVER (PARTITION BY request) = 1 AND max(is_finite) OVER (PARTITION BY request) = 0 AS is_suspect
+        FROM parts
+    ),
+    beside AS (
+        SELECT
+            request,
+            rank,
+            step,
+            phase,
+            row_offset,
+            token_count,
+            prompt_hash,
+            prompt_token_count,
+            is_bad,
+            op_id,
+            first_nan_count,
+            in_first,
+            is_finite,
+            max(is_suspect) OVER (PARTITION BY rank, step) AS with_suspect
+        FROM judged
+    ),
     each AS (
         SELECT
             request,
             max(in_first) AS was_in_first,
+            countIf(is_bad AND NOT with_suspect) AS alone_count,
             countIf(is_bad) AS bad_count,
             countIf(is_finite) AS finite_count,
             argMinIf((rank, step, op_id, phase, row_offset, token_count, first_nan_count), (step, rank), is_bad) AS met,
             max(prompt_hash) AS hash,
             max(prompt_token_count) AS prompt_tokens
-        FROM parts
+        FROM beside
         GROUP BY request
     )
 SELECT
     each.request AS request,
     multiIf(
         was_in_first AND finite_count = 0, 'suspect',
-        was_in_first, 'shared',
+        was_in_first OR (bad_count > 0 AND alone_count = 0 AND finite_count > 0), 'shared',
         hash IN (
             SELECT prompt_hash
             FROM parts

@@ -6,7 +6,8 @@
 -- Parameter run: name of the run.
 -- Parameter id: the engine's name of the request; a trailing * stands for any ending.
 -- Parameter limit = 1000: greatest number of rows.
--- Several files may tell of one moment: the same moment of a role counts once within a millisecond.
+-- Several files may tell of one moment: the same moment of a role counts once within a millisecond. Inside vLLM a request
+-- has eight more digits behind its name: both names are one request.
 WITH
     endsWith({id:String}, '*') AS open_ended,
     if(open_ended, substring({id:String}, 1, length({id:String}) - 1), {id:String}) AS wanted,
@@ -27,7 +28,7 @@ WITH
             anyLast(fields) AS any_fields
         FROM tap_store.request_event
         WHERE run_id = xxh3(concat({run:String}, char(31)))
-            AND (request = wanted OR (open_ended AND startsWith(request, wanted)))
+            AND (request = wanted OR startsWith(request, wanted) AND (open_ended OR match(substring(request, length(wanted) + 1), '^-[0-9a-f]{8}$')))
         GROUP BY
             request,
             moment,
@@ -49,7 +50,7 @@ WITH
             row_offset
         FROM tap.requests
         WHERE run_id = xxh3(concat({run:String}, char(31)))
-            AND (request = wanted OR (open_ended AND startsWith(request, wanted)))
+            AND (request = wanted OR startsWith(request, wanted) AND (open_ended OR match(substring(request, length(wanted) + 1), '^-[0-9a-f]{8}$')))
     ),
     around AS (
         SELECT
@@ -88,6 +89,14 @@ WITH
         GROUP BY
             rank,
             step
+    ),
+    -- The request by the name that its client has.
+    outer_names AS (
+        SELECT
+            concat(request, '-') AS beginning,
+            request AS outer_name
+        FROM told
+        GROUP BY request
     ),
     moments AS (
         SELECT
@@ -142,7 +151,7 @@ WITH
         ) AS process ON process.rank = served.rank
     )
 SELECT
-    request,
+    moments.request AS request,
     at_ns AS event_time_ns,
     (at_ns - first_value(at_ns) OVER lives) / 1000000 AS after_ms,
     (at_ns - lagInFrame(at_ns, 1, at_ns) OVER lives) / 1000000 AS since_before_ms,
@@ -162,8 +171,9 @@ SELECT
     pid,
     fields
 FROM moments
+LEFT ANY JOIN outer_names ON outer_names.beginning = replaceRegexpOne(moments.request, '[0-9a-f]{8}$', '')
 WINDOW lives AS (
-    PARTITION BY request
+    PARTITION BY if(outer_name = '', moments.request, outer_name)
     ORDER BY
         at_ns,
         indexOf(['received', 'tokenised', 'scheduled', 'prefill', 'decode', 'finished', 'aborted', 'unfinished'], moment),
@@ -172,7 +182,7 @@ WINDOW lives AS (
     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
 )
 ORDER BY
-    request,
+    if(outer_name = '', moments.request, outer_name),
     event_time_ns,
     indexOf(['received', 'tokenised', 'scheduled', 'prefill', 'decode', 'finished', 'aborted', 'unfinished'], moment),
     step,
