@@ -37,7 +37,7 @@ func overheadWays() (names []string, flags [][]string) {
 // thread: what is left of two cores is for HTTP, the agent and the system.
 func TestEngineOverhead(t *testing.T) { //nolint:paralleltest // it measures
 	folder := engineFolder(t)
-	model, _ := checkpoints(t, folder, overheadLayers, overheadHidden)
+	model := checkpoints(t, folder, overheadLayers, overheadHidden).good
 	var rows strings.Builder
 	for _, e := range engines() {
 		e.environment = onOneThread(e.environment)
@@ -61,7 +61,7 @@ func TestEngineOverhead(t *testing.T) { //nolint:paralleltest // it measures
 	}
 	table := "| engine | collector | tokens a second | time, relative to the engine alone |\n|---|---|---|---|\n" + rows.String()
 	t.Log("\n" + table)
-	if path := newOutcomes(t).path; path != "" {
+	if path := newOutcomes(t, "overhead").path; path != "" {
 		if err := replaceBlock(path, "overhead", table); err != nil {
 			t.Error(err)
 		}
@@ -117,7 +117,7 @@ func generateTogether(tb testing.TB, s *modelServer, round int) {
 	var group sync.WaitGroup
 	for i := range overheadTogether {
 		group.Go(func() {
-			r := inference{fmt.Sprintf("round%d-%d", round, i), tokensFrom(20+50*i+round, 16), overheadTokens}
+			r := inference{name: fmt.Sprintf("round%d-%d", round, i), prompt: tokensFrom(20+50*i+round, 16), tokens: overheadTokens}
 			if err := s.generate(tb.Context(), r); err != nil {
 				tb.Error(err)
 			}

@@ -9,20 +9,21 @@ import (
 
 // outcomes is what was found out about engines, for docs/ENGINES.md.
 type outcomes struct {
-	path string // of the document; empty where nobody asked for it
-	rows []string
+	path  string // of the document; empty where nobody asked for it
+	block string // of the document
+	rows  []string
 }
 
 // newOutcomes writes them into the document that TENSORTAP_ENGINES_REPORT names when the test ends.
-func newOutcomes(tb testing.TB) *outcomes {
+func newOutcomes(tb testing.TB, block string) *outcomes {
 	tb.Helper()
-	o := &outcomes{path: os.Getenv("TENSORTAP_ENGINES_REPORT")}
+	o := &outcomes{path: os.Getenv("TENSORTAP_ENGINES_REPORT"), block: block}
 	tb.Cleanup(func() {
 		if o.path == "" || len(o.rows) == 0 { // a test that found nothing out leaves the table as it is
 			return
 		}
 		table := "| engine | ranks | test | result | figure |\n|---|---|---|---|---|\n" + strings.Join(o.rows, "")
-		if err := replaceBlock(o.path, "outcome", table); err != nil {
+		if err := replaceBlock(o.path, o.block, table); err != nil {
 			tb.Error(err)
 		}
 	})

@@ -25,8 +25,10 @@ import (
 // engine is a server of models as its users install it. Nothing of it is replaced; it runs on the CPU.
 type engine struct {
 	name, module string
-	flags        []string // besides the model, its name and where to listen
-	model, split string   // the flags of the checkpoint and of the tensor-parallel size
+	prefix       string                       // of its own names of requests
+	flags        []string                     // besides the model, its name and where to listen
+	logged       func(folder string) []string // flags with which it tells of its requests, in that folder or in what it prints
+	model, split string                       // the flags of the checkpoint and of the tensor-parallel size
 	environment  func(folder string, tp int) []string
 	ready        string // a path that answers once models are served, and that computes nothing
 	ask          func(r inference) (path string, body map[string]any)
@@ -37,7 +39,11 @@ type inference struct {
 	name   string
 	prompt []int
 	tokens int
+	chat   bool // vLLM logs the end of chats alone
 }
+
+// text is the prompt in words, which are the numbers of their tokens.
+func (r inference) text() string { return strings.Trim(fmt.Sprint(r.prompt), "[]") }
 
 func engines() []engine { return []engine{sglang(), vllm()} }
 
@@ -47,6 +53,9 @@ func sglang() engine {
 		flags: []string{
 			"--device", "cpu", "--attention-backend", "torch_native", "--dtype", "bfloat16", "--mem-fraction-static", "0.1",
 			"--max-total-tokens", "2048", "--disable-overlap-schedule", "--skip-server-warmup",
+		},
+		logged: func(folder string) []string {
+			return []string{"--enable-metrics", "--export-metrics-to-file", "--export-metrics-to-file-dir", folder}
 		},
 		environment: func(folder string, tp int) []string {
 			variables := []string{"SGLANG_USE_CPU_ENGINE=1", "LD_LIBRARY_PATH=" + filepath.Join(folder, "libcuda")}
@@ -64,9 +73,12 @@ func sglang() engine {
 
 func vllm() engine {
 	return engine{
-		name: "vllm", module: "vllm.entrypoints.openai.api_server", model: "--model", split: "--tensor-parallel-size", ready: "/v1/models",
+		name: "vllm", prefix: "chatcmpl-", module: "vllm.entrypoints.openai.api_server", model: "--model", split: "--tensor-parallel-size", ready: "/v1/models",
 		// Without a time for it, vLLM kills its workers when it is asked to end.
 		flags: []string{"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8", "--shutdown-timeout", "60"},
+		logged: func(string) []string {
+			return []string{"--enable-log-requests", "--enable-log-outputs", "--chat-template", "{{ messages[0].content }}", "--chat-template-content-format", "string"}
+		},
 		environment: func(_ string, tp int) []string {
 			variables := []string{"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_WORKER_SHUTDOWN_TIMEOUT_SECONDS=60"}
 			if tp > 1 {
@@ -75,9 +87,13 @@ func vllm() engine {
 			return variables
 		},
 		ask: func(r inference) (string, map[string]any) {
-			return "/v1/completions", map[string]any{
-				"model": "tiny", "prompt": r.prompt, "max_tokens": r.tokens, "temperature": 0, "ignore_eos": true, "request_id": r.name,
+			body := map[string]any{"model": "tiny", "max_tokens": r.tokens, "temperature": 0, "ignore_eos": true, "request_id": r.name}
+			if r.chat {
+				body["messages"] = []map[string]string{{"role": "user", "content": r.text()}}
+				return "/v1/chat/completions", body
 			}
+			body["prompt"] = r.prompt
+			return "/v1/completions", body
 		},
 	}
 }
@@ -222,17 +238,23 @@ func engineFolder(tb testing.TB) string {
 	return folder
 }
 
-// checkpoints writes a model of so many layers, and the one with a scaled weight, and returns their folders.
-func checkpoints(tb testing.TB, folder string, layers, hidden int) (good, bad string) {
+// models are the folders of checkpoints that differ in one thing each.
+type models struct {
+	good, bad string
+	nan       string // the word notFinite has an embedding of NaN
+}
+
+// checkpoints writes models of so many layers.
+func checkpoints(tb testing.TB, folder string, layers, hidden int) models {
 	tb.Helper()
 	dir := tb.TempDir()
-	good, bad = filepath.Join(dir, "good"), filepath.Join(dir, "bad")
+	m := models{good: filepath.Join(dir, "good"), bad: filepath.Join(dir, "bad"), nan: filepath.Join(dir, "nan")}
 	python := filepath.Join(folder, "vllm", "bin", "python")
-	out, err := exec.CommandContext(tb.Context(), python, filepath.Join("testdata", "tiny_llama.py"), good, bad, strconv.Itoa(layers), strconv.Itoa(hidden)).CombinedOutput()
+	out, err := exec.CommandContext(tb.Context(), python, filepath.Join("testdata", "tiny_llama.py"), m.good, m.bad, m.nan, strconv.Itoa(layers), strconv.Itoa(hidden)).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("write the models: %v\n%s", err, out)
 	}
-	return good, bad
+	return m
 }
 
 func freePort(tb testing.TB) int {

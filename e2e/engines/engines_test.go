@@ -17,14 +17,14 @@ import (
 
 // What is asked of every server. The prompts share no beginning, so that nothing of one is cached for another.
 func asked() []inference {
-	return []inference{{"short", tokensFrom(10, 12), 6}, {"long", tokensFrom(100, 40), 4}}
+	return []inference{{name: "short", prompt: tokensFrom(10, 12), tokens: 6}, {name: "long", prompt: tokensFrom(100, 40), tokens: 4}}
 }
 
 // lasting outlasts what is done to a server meanwhile.
-func lasting() inference { return inference{"lasting", tokensFrom(200, 8), 200} }
+func lasting() inference { return inference{name: "lasting", prompt: tokensFrom(200, 8), tokens: 200} }
 
 // spoken is asked for by what its prompt says: the words of the models are the numbers of their tokens.
-func spoken() inference { return inference{"spoken", tokensFrom(300, 6), 4} }
+func spoken() inference { return inference{name: "spoken", prompt: tokensFrom(300, 6), tokens: 4} }
 
 func tokensFrom(first, count int) []int {
 	tokens := make([]int, count)
@@ -38,16 +38,16 @@ func tokensFrom(first, count int) []int {
 // a weight scaled that only the last rank holds.
 func TestEngines(t *testing.T) { //nolint:paralleltest // each engine needs the machine for itself
 	folder := engineFolder(t)
-	good, bad := checkpoints(t, folder, 2, 128)
-	results := newOutcomes(t)
+	models := checkpoints(t, folder, 2, 128)
+	results := newOutcomes(t, "outcome")
 	for _, e := range engines() { //nolint:paralleltest // likewise
 		for _, tp := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s tp=%d", e.name, tp), func(t *testing.T) {
 				trial := engineTrial{TB: t, engine: e, tp: tp, folder: folder, up: program.StartUp(t, t.TempDir()), results: results}
-				trial.serveWell(good)
-				trial.serveBadly(bad)
+				trial.serveWell(models.good)
+				trial.serveBadly(models.bad)
 				if e.name == "sglang" && tp == 1 {
-					trial.serveAsMsprobe(good)
+					trial.serveAsMsprobe(models.good)
 				}
 			})
 		}
@@ -239,11 +239,24 @@ func (e engineTrial) checkCompare() {
 
 // killLastRank kills a worker in the middle of a request as an out-of-memory killer does.
 func (e engineTrial) killLastRank(s *modelServer) {
+	e.killInRequest(s, "bad")
+	e.up.Settle(e)
+	last := e.lastStep("bad")
+	var err error
+	state := e.rows(`SELECT state, op FROM tap.ranks_report(run = 'bad', silent_seconds = 10, now_ns = -1) WHERE rank = %d`, e.tp-1)
+	if len(state) != 1 || !strings.HasPrefix(state[0], "died,Module.") {
+		err = fmt.Errorf("the rank that was killed is %q at step %d", state, last)
+	}
+	e.check("kill -9 of a worker: events and op are there", fmt.Sprintf("%s at step %d", state, last), err)
+}
+
+// killInRequest kills the last rank while it decodes, and returns its process when the server has ended of it.
+func (e engineTrial) killInRequest(s *modelServer, run string) (pid int) {
 	answered := make(chan error, 1)
+	before := e.lastStep(run)
 	go func() { answered <- s.generate(e.Context(), lasting()) }()
-	before := e.lastStep("bad")
-	err := program.Await(time.Minute, "steps of a long request", func() bool { return e.lastStep("bad") > before+3 })
-	pid, parsed := strconv.Atoi(e.rows(`SELECT pid FROM tap.ranks WHERE run_id = xxh3(concat('bad', char(31))) AND rank = %d`, e.tp-1)[0])
+	err := program.Await(time.Minute, "steps of a long request", func() bool { return e.lastStep(run) > before+3 })
+	pid, parsed := strconv.Atoi(e.rows(`SELECT pid FROM tap.ranks WHERE run_id = xxh3(concat('%s', char(31))) AND rank = %d`, run, e.tp-1)[0])
 	if err != nil || parsed != nil {
 		e.Fatal(err, parsed)
 	}
@@ -252,13 +265,7 @@ func (e engineTrial) killLastRank(s *modelServer) {
 	}
 	<-answered
 	s.wait(e)
-	e.up.Settle(e)
-	last := e.lastStep("bad")
-	state := e.rows(`SELECT state, op FROM tap.ranks_report(run = 'bad', silent_seconds = 10, now_ns = -1) WHERE rank = %d`, e.tp-1)
-	if len(state) != 1 || !strings.HasPrefix(state[0], "died,Module.") {
-		err = fmt.Errorf("the rank that was killed is %q at step %d", state, last)
-	}
-	e.check("kill -9 of a worker: events and op are there", fmt.Sprintf("%s at step %d", state, last), err)
+	return pid
 }
 
 func (e engineTrial) lastStep(run string) int {

@@ -1,4 +1,6 @@
-"""Write a Llama of random weights that every engine can serve, and the same with one weight scaled: tiny_llama.py GOOD BAD LAYERS HIDDEN
+"""Write a Llama of random weights that every engine can serve: tiny_llama.py GOOD BAD NAN LAYERS HIDDEN
+
+BAD is the same with one weight scaled, NAN the same with one word whose embedding is NaN.
 
 What is scaled lies in the rows of an up projection that the second of two tensor-parallel ranks holds, so that its output
 tells the rank even where an engine packs its weights away.
@@ -13,11 +15,12 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-LAYERS, HIDDEN = map(int, sys.argv[3:])
+LAYERS, HIDDEN = map(int, sys.argv[4:])
 WORDS, INNER, HEAD = 512, 2 * HIDDEN, 32
 HEADS = HIDDEN // HEAD
 KV_HEADS = HEADS // 2
 SCALED, ROWS, FACTOR = "model.layers.1.mlp.up_proj.weight", slice(INNER - 56, INNER - 24), 4
+NOT_FINITE = 456  # has no digit of the special words, which tokenizers cut out of text
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
@@ -73,8 +76,12 @@ def write(folder, found):
     save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-good, bad = map(Path, sys.argv[1:3])
-found = weights()
-write(good, found)
-found[SCALED][ROWS] *= FACTOR
-write(bad, found)
+good, bad, nan = map(Path, sys.argv[1:4])
+write(good, weights())
+scaled = weights()
+scaled[SCALED][ROWS] *= FACTOR
+write(bad, scaled)
+poisoned = weights()
+poisoned["model.embed_tokens.weight"][NOT_FINITE] = float("nan")
+poisoned["lm_head.weight"][NOT_FINITE] = 0  # nobody makes that word
+write(nan, poisoned)
