@@ -89,6 +89,7 @@ func vllm() engine {
 		ask: func(r inference) (string, map[string]any) {
 			body := map[string]any{"model": "tiny", "max_tokens": r.tokens, "temperature": 0, "ignore_eos": true, "request_id": r.name}
 			if r.chat {
+				body["skip_special_tokens"] = false // of NaN it makes the word 0, and logs no answer that is empty
 				body["messages"] = []map[string]string{{"role": "user", "content": r.text()}}
 				return "/v1/chat/completions", body
 			}
