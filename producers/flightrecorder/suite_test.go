@@ -17,9 +17,6 @@ func TestFoldersOfJSONKeepThePromisesOfProducers(t *testing.T) {
 	producertest.Exercise(t, flightrecorder.Tool(), "testdata/json")
 }
 
-func TestFilesOfNCCLKeepThePromisesOfProducers(t *testing.T) {
-}
-
 func TestFilesOfTheFlightRecorderKeepThePromisesOfProducers(t *testing.T) {
 	t.Parallel()
 	producertest.Exercise(t, flightrecorder.Tool(), "testdata/nccl")

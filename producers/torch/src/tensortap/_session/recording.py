@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from torch import nn
 
@@ -16,38 +15,25 @@ from tensortap._config.filters import Filter
 from tensortap._config.settings import Level, Settings
 from tensortap._health import memory, thread_stacks, topology
 from tensortap._health.heartbeat import Heartbeat
-from tensortap._hooks.collectives import CollectiveHooks
-from tensortap._hooks.cuda_graphs import GraphWatch
-from tensortap._hooks.function_mode import ApiMode
-from tensortap._hooks.losses import LossHooks
-from tensortap._hooks.mode_in_backward import EngineWrap
-from tensortap._hooks.mode_stacks import DISPATCHES, FUNCTIONS
-from tensortap._hooks.module_paths import ModulePaths
-from tensortap._hooks.modules import ModuleHooks
-from tensortap._hooks.optimizer_settings import OptimizerSettings
-from tensortap._hooks.optimizers import OptimizerHooks
 from tensortap._hooks.saved_values import Saver
 from tensortap._record import shape_log, unseen
-from tensortap._record.logged import Logged, Where
 from tensortap._record.call_stacks import Stacks
 from tensortap._record.collective_log import CallLog
 from tensortap._record.logged import Logged
-from tensortap._record.model_roots import Roots, compiled
+from tensortap._record.model_roots import Roots
 from tensortap._record.op_names import Op
-from tensortap._record.payloads import Payloads
 from tensortap._record.own_time import Clock
+from tensortap._record.payloads import Payloads
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
 from tensortap._session import memory_rows, run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
+from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
 from tensortap._session.step_boundaries import Facts
 from tensortap._session.unserved import Unserved
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
-
-if TYPE_CHECKING:
-    from tensortap._hooks.aten_mode import AtenMode
 
 
 class Process:
@@ -78,23 +64,17 @@ class Process:
             self._memory.watch({parameter.device for parameter in root.parameters()})
         self.control = Control(self._spool.control, say, lambda: [part.path for part in roots.parts()])
         self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
-        self._observe_at(settings.level, settings.calls == "each")
+        self._hooks = Hooks(settings, roots, self.recorder, self._write_memory, self._shape_log)
         self._recorded: tuple[Detail | None, bool] = (None, True)
         self._payloads: Payloads | None = None
         self._detail_left = settings.detail_steps
         self.serving = Serving(self._spool, self.recorder.observer, counts)
-        self._optimizers = OptimizerHooks(self.recorder)
-        self._optimizer_settings = OptimizerSettings(self.recorder)
-        self._graphs = GraphWatch(self.unseen)
-        self._losses = LossHooks(self.recorder)
         self.calls = CallLog(self._spool, self.recorder.lock, Stacks(self._spool, settings.stacks))
         looks = settings.budget is not None and settings.task != "structure"
         self.left_out = LeftOut(self.recorder, self._left_out) if looks else None
         self._unserved = Unserved(settings.spool, settings.segments, say)
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
         self._heartbeat.start()
-        self._installed = False
-        self._compiled: list[str] = []
         self._before = (0, 0, 0)
         self.step = -1
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
@@ -115,8 +95,8 @@ class Process:
             recorder.observer.forget()
             recorder.walker.forget()
             self._memory.begin_step()
-            if self._aten:
-                self._aten.begin_step()
+            if self._hooks.aten:
+                self._hooks.aten.begin_step()
             self._write_begin(step)
 
     @contextmanager
@@ -131,8 +111,8 @@ class Process:
         with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
             ending.callback(self._write_end, facts)
             ending.callback(self._write_memory, None)
-            if self._aten:
-                ending.callback(self._aten.end_step)
+            if self._hooks.aten:
+                ending.callback(self._hooks.aten.end_step)
             ending.callback(self._spool.keep_what_matters)
             ending.callback(self._complete_rows)
 
@@ -151,7 +131,7 @@ class Process:
 
     def _write_end(self, facts: Facts) -> None:
         recorder, spool = self.recorder, self._spool
-        for part in self._compiled if self._installed else ():
+        for part in self._hooks.compiled_parts():
             self.unseen.count(unseen.COMPILED, part)
         now = (recorder.ops, spool.tensors, spool.dropped)
         counts = [after - before for after, before in zip(now, self._before, strict=True)]
@@ -167,27 +147,6 @@ class Process:
         recorder.measurer.then(partial(spool.step_ends, held))
         self.step = self._logged.step = -1
 
-    def _observe_at(self, level: Level, each: bool) -> None:
-        settings, recorder = self._settings, self.recorder
-        watch = self._write_memory if settings.memory and level == "L0" else None
-        self._aten: AtenMode | None = None
-        self._modules: ModuleHooks | ModulePaths | None = None
-        if level == "aten" and not each:
-            from tensortap._hooks.aten_counted import AtenCounts  # here, as what most programs never use takes its time to import
-
-            self._modules = ModulePaths(recorder, hooked=bool(settings.scope))
-            self._aten = AtenCounts(recorder, self._modules, self._shape_log)
-        elif level == "aten":
-            from tensortap._hooks.aten_each import AtenEach
-
-            self._aten = AtenEach(recorder)
-        if level in ("L0", "mix") or (level == "aten" and each):
-            self._modules = ModuleHooks(recorder, watch)
-        self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
-        recorder.observer.watch_custom_ops(are_heard=bool(self._mode) or (level == "aten" and each))
-        self._engine = EngineWrap(self._mode) if self._mode else None
-        self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
-
     def record_at(self, detail: Detail | None, wanted: bool = True) -> None:
         """Record so from here on, or as the settings say; to be called between steps. The one place where that changes."""
         if detail is self._recorded[0] and wanted == self._recorded[1]:  # one that is asked for again keeps anew
@@ -197,7 +156,7 @@ class Process:
         settings, recorder = self._settings, self.recorder
         recorder.widen(detail.scope if detail else (), settings.level if wanted else None)
         level = together(settings.level, detail.level) if detail else settings.level
-        self._observe_at(level, bool(detail) or settings.calls == "each")
+        self._hooks.observe_at(level, bool(detail) or settings.calls == "each")
         recorder.measure_with(bool(detail) or settings.sketch, bool(detail) or settings.digest)
         self._payloads = None
         if detail and detail.folder:
@@ -225,56 +184,20 @@ class Process:
 
     def install(self) -> None:
         """Put the hooks in place, on the thread that calls."""
-        if self._installed:
-            return
-        if self._modules and self._mode:
-            self._optimizers.install()
-        self._optimizer_settings.install()
-        self._graphs.install()
-        self._losses.install()
-        with self.recorder.lock:
-            self._installed = True
-            self._compiled = compiled(self._roots)
-            if self._modules:
-                self._modules.install(self._roots.parts())
-        self._collectives.install()
-        if self._mode and self._engine:
-            FUNCTIONS.enter(self._mode)
-            self._mode.on_this_thread()
-            self._engine.install()
-        if self._aten:
-            DISPATCHES.enter(self._aten)
-            self._aten.on_this_thread()
+        self._hooks.install()
 
     def take(self, model: nn.Module) -> None:
         """There is a further model, or more in one, maybe in the midst of a step."""
         with self.recorder.lock:
             self._memory.watch({parameter.device for parameter in model.parameters()})
-            if self._installed:
-                self._compiled = compiled(self._roots)
-                if self._modules:
-                    self._modules.install(self._roots.fresh_parts())
+            self._hooks.take_fresh()
 
     def uninstall(self) -> None:
         """Undo all that was put in place."""
         self.recorder.live = False
         if self.left_out:
             self.left_out.pause()
-        if not self._installed:
-            return
-        self._installed = False
-        self._optimizers.remove()
-        self._optimizer_settings.remove()
-        self._graphs.remove()
-        if self._modules:
-            self._modules.remove()
-        if self._mode and self._engine:
-            FUNCTIONS.leave(self._mode)
-            self._engine.remove()
-        self._losses.remove()  # below the engine's wrap
-        if self._aten:
-            DISPATCHES.leave(self._aten)
-        self._collectives.remove()
+        self._hooks.remove()
 
     def close(self) -> None:
         """The application is done with this tap."""

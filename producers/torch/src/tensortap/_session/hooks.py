@@ -1,0 +1,116 @@
+"""Where the recording of one process gets into PyTorch: hooks for what its level observes, in place or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tensortap._config.settings import Level, Settings
+from tensortap._hooks.collectives import CollectiveHooks
+from tensortap._hooks.cuda_graphs import GraphWatch
+from tensortap._hooks.function_mode import ApiMode
+from tensortap._hooks.losses import LossHooks
+from tensortap._hooks.mode_in_backward import EngineWrap
+from tensortap._hooks.mode_stacks import DISPATCHES, FUNCTIONS
+from tensortap._hooks.module_paths import ModulePaths
+from tensortap._hooks.modules import ModuleHooks
+from tensortap._hooks.optimizer_settings import OptimizerSettings
+from tensortap._hooks.optimizers import OptimizerHooks
+from tensortap._record.model_roots import Roots, compiled
+from tensortap._record.op_names import Op
+from tensortap._record.recorder import Recorder
+from tensortap._record.shape_log import ShapeLog
+
+if TYPE_CHECKING:
+    from tensortap._hooks.aten_mode import AtenMode
+
+
+class Hooks:
+    """Not in place until they are installed."""
+
+    def __init__(self, settings: Settings, roots: Roots, recorder: Recorder, write_memory: Callable[[Op | None], None], shape_log: ShapeLog | None) -> None:
+        """With write_memory, a module's memory is written after it."""
+        self._settings, self._roots, self._recorder = settings, roots, recorder
+        self._write_memory, self._shape_log = write_memory, shape_log
+        self._installed = False
+        self._compiled: list[str] = []
+        self.observe_at(settings.level, settings.calls == "each")
+        self._optimizers = OptimizerHooks(recorder)
+        self._optimizer_settings = OptimizerSettings(recorder)
+        self._graphs = GraphWatch(recorder.unseen)
+        self._losses = LossHooks(recorder)
+
+    def compiled_parts(self) -> Sequence[str]:
+        """Parts of models that are compiled, whose insides the hooks in place do not see."""
+        return self._compiled if self._installed else ()
+
+    def observe_at(self, level: Level, each: bool) -> None:
+        """What is installed next records this level; nothing may be in place."""
+        settings, recorder = self._settings, self._recorder
+        watch = self._write_memory if settings.memory and level == "L0" else None
+        self.aten: AtenMode | None = None
+        self._modules: ModuleHooks | ModulePaths | None = None
+        if level == "aten" and not each:
+            from tensortap._hooks.aten_counted import AtenCounts  # here, as what most programs never use takes its time to import
+
+            self._modules = ModulePaths(recorder, hooked=bool(settings.scope))
+            self.aten = AtenCounts(recorder, self._modules, self._shape_log)
+        elif level == "aten":
+            from tensortap._hooks.aten_each import AtenEach
+
+            self.aten = AtenEach(recorder)
+        if level in ("L0", "mix") or (level == "aten" and each):
+            self._modules = ModuleHooks(recorder, watch)
+        self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
+        recorder.observer.watch_custom_ops(are_heard=bool(self._mode) or (level == "aten" and each))
+        self._engine = EngineWrap(self._mode) if self._mode else None
+        self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
+
+    def install(self) -> None:
+        """Put the hooks in place, on the thread that calls."""
+        if self._installed:
+            return
+        if self._modules and self._mode:
+            self._optimizers.install()
+        self._optimizer_settings.install()
+        self._graphs.install()
+        self._losses.install()
+        with self._recorder.lock:
+            self._installed = True
+            self._compiled = compiled(self._roots)
+            if self._modules:
+                self._modules.install(self._roots.parts())
+        self._collectives.install()
+        if self._mode and self._engine:
+            FUNCTIONS.enter(self._mode)
+            self._mode.on_this_thread()
+            self._engine.install()
+        if self.aten:
+            DISPATCHES.enter(self.aten)
+            self.aten.on_this_thread()
+
+    def take_fresh(self) -> None:
+        """Get into models that have come since, if the hooks are in place; the caller holds the recorder's lock."""
+        if not self._installed:
+            return
+        self._compiled = compiled(self._roots)
+        if self._modules:
+            self._modules.install(self._roots.fresh_parts())
+
+    def remove(self) -> None:
+        """Undo all that was put in place."""
+        if not self._installed:
+            return
+        self._installed = False
+        self._optimizers.remove()
+        self._optimizer_settings.remove()
+        self._graphs.remove()
+        if self._modules:
+            self._modules.remove()
+        if self._mode and self._engine:
+            FUNCTIONS.leave(self._mode)
+            self._engine.remove()
+        self._losses.remove()  # below the engine's wrap
+        if self.aten:
+            DISPATCHES.leave(self.aten)
+        self._collectives.remove()
