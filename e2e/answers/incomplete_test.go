@@ -99,7 +99,7 @@ func TestEveryAnswerAboutDroppedEventsSaysSoFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	values := map[string]string{"run": problem, "problem": problem, "bench": bench, "op": liveOp(1), "name": liveOp(1)}
+	values := map[string]string{"run": problem, "problem": problem, "bench": bench, "op": liveOp(1), "name": liveOp(1), "id": "*"}
 	for _, r := range reports {
 		args := []string{"report", r.Name, "--output", "csv"}
 		about := false
