@@ -24,7 +24,7 @@ func TestWhatAProgramDoesBesideItsModelIsKnown(t *testing.T) {
 		args  []string
 		wants []string
 	}{
-		{[]string{"report", "run-differences", "--problem", "fast", "--bench", "slow", "--output", "csv"}, []string{"config optimizer lr,0.2,0.1\n", "config torch threads,2,1\n"}},
+		{[]string{"report", "run-differences", "--problem", "fast", "--bench", "slow", "--output", "csv"}, []string{"config optimizer lr,0.2,0.1,changes numbers\n", "config torch threads,2,1,changes numbers\n"}},
 		{[]string{"report", "failures", "--run", "fast", "--output", "csv"}, []string{"FileNotFoundError", "shard 7 of the data", "in next_batch"}},
 		{[]string{"report", "optimizers", "--run", "fast", "--setting", "lr", "--output", "csv"}, []string{"0,SGD,0,0,lr,1,0.2\n"}},
 		{[]string{"compare", "fast", "slow"}, []string{
