@@ -1,8 +1,9 @@
-"""Trains a small transformer on the ranks that torchrun starts. FAULT names what goes wrong: on one rank, in one step."""
+"""Trains a small transformer on four ranks. FAULT names what goes wrong: on one rank, in one step."""
 
 import os
 import signal
 
+import ranks
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -57,22 +58,23 @@ def average(model: nn.Module) -> None:
         parameter.grad /= dist.get_world_size()
 
 
-dist.init_process_group("gloo")
-rank = dist.get_rank()
-torch.set_num_threads(1)
-torch.manual_seed(0)
-model = Model()
-if FAULT == "weight" and rank == RANK:
-    model.layers[1].up.weight.data[3, 5] += 0.5
-optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-data = torch.Generator().manual_seed(rank)
-for step in range(STEPS):
-    model.layers[1].due = FAULT if (rank, step) == (RANK, STEP) else ""
-    tokens = torch.randint(0, VOCABULARY, (BATCH, LENGTH + 1), generator=data)
-    loss = functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    average(model)
-    optimizer.step()
-    print(f"step {step}: loss {float(loss):.4f}", flush=True)
-dist.destroy_process_group()
+def train() -> None:
+    rank = dist.get_rank()
+    torch.manual_seed(0)
+    model = Model()
+    if FAULT == "weight" and rank == RANK:
+        model.layers[1].up.weight.data[3, 5] += 0.5
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    data = torch.Generator().manual_seed(rank)
+    for step in range(STEPS):
+        model.layers[1].due = FAULT if (rank, step) == (RANK, STEP) else ""
+        tokens = torch.randint(0, VOCABULARY, (BATCH, LENGTH + 1), generator=data)
+        loss = functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        average(model)
+        optimizer.step()
+        print(f"step {step}: loss {float(loss):.4f}", flush=True)
+
+
+ranks.start(train)

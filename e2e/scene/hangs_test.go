@@ -1,4 +1,4 @@
-package collector
+package scene
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 				"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "TOLD=" + told, c.switched,
 			}}
 			up := program.StartUp(t, s.Data, "--spool", t.TempDir()) // each collector's spool is read by its own run
-			cmd := program.Command(t, s, "run", "--run", "job", "--", filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "4", "testdata/hangs.py")
+			cmd := program.Command(t, s, "run", "--run", "job", "--", python, "testdata/hangs.py")
 			var stderr said
 			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {

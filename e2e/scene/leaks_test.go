@@ -1,7 +1,6 @@
-package collector
+package scene
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,7 +17,7 @@ func TestALeakIsNamedByRankAndModule(t *testing.T) {
 	}}
 	leaking := s
 	leaking.Env = append([]string{"LEAK=1"}, s.Env...)
-	job := []string{"--level", "L0", "--", filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "4", "testdata/leaks.py"}
+	job := []string{"--level", "L0", "--", python, "testdata/leaks.py"}
 	for run, at := range map[string]program.Setting{"leaks": leaking, "stable": s} {
 		out := program.Run(t, at, append([]string{"run", "--run", run}, job...)...)
 		if out.Status != 0 {

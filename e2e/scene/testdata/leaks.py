@@ -2,6 +2,7 @@
 
 import os
 
+import ranks
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -47,15 +48,16 @@ class Model(nn.Module):
         return self.head(hidden)
 
 
-torch.set_num_threads(1)
-dist.init_process_group("gloo")
-torch.manual_seed(0)
-model = nn.parallel.DistributedDataParallel(Model(os.environ.get("LEAK") == "1" and dist.get_rank() == 1))
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-for _ in range(STEPS):
-    tokens = torch.randint(0, 64, (4, 17))
-    optimizer.zero_grad()
-    nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten()).backward()
-    optimizer.step()
-dist.barrier()
-dist.destroy_process_group()
+def train() -> None:
+    torch.manual_seed(0)
+    model = nn.parallel.DistributedDataParallel(Model(os.environ.get("LEAK") == "1" and dist.get_rank() == 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    for _ in range(STEPS):
+        tokens = torch.randint(0, 64, (4, 17))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten()).backward()
+        optimizer.step()
+    dist.barrier()
+
+
+ranks.start(train)
