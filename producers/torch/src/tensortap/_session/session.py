@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -23,6 +22,7 @@ from tensortap._record.served_requests import Request
 from tensortap._session import forks
 from tensortap._session.armed import Armed, Handle
 from tensortap._session.callers import Callers
+from tensortap._session.ending import Ending
 from tensortap._session.making import make
 from tensortap._session.notices import Notices
 from tensortap._session.recording import Process
@@ -76,7 +76,7 @@ class Session:
         self._signal = DetailSignal(settings.signal, self._signalled)
         self._armed.arm(self._roots)
         forks.hear_of(self)
-        atexit.register(self._program_ends)
+        self._ending = Ending(self._program_ends)
 
     def start(self, models: Models | None = None) -> None:
         """Record from here on, in the step under way or a new one."""
@@ -235,7 +235,7 @@ class Session:
             self._begin()
 
     def _close(self) -> None:
-        atexit.unregister(self._program_ends)
+        self._ending.forget()
         if self._closed:
             return
         self._closed = True
