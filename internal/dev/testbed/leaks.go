@@ -30,14 +30,16 @@ func LeavesNothing(m *testing.M) int {
 }
 
 // leftBehind is the stacks of the goroutines in the error, but for those that a NATS server keeps for itself when it is
-// stopped while it is at work.
+// stopped while it is at work, and one of nats.go, which waits for ever if its publisher is closed before it has run: then
+// it finds a nil channel.
 func leftBehind(found error) string {
 	if found == nil {
 		return ""
 	}
 	var left []string
 	for _, stack := range strings.Split(found.Error(), "Goroutine ")[1:] {
-		if !strings.Contains(stack, "\ncreated by github.com/nats-io/nats-server/") {
+		late := strings.Contains(stack, "(nil chan)") && strings.Contains(stack, "resetPendingAcksOnReconnect")
+		if !late && !strings.Contains(stack, "\ncreated by github.com/nats-io/nats-server/") {
 			left = append(left, stack)
 		}
 	}
