@@ -12,8 +12,8 @@ import (
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
 
-// content is what a file tells, as far as it can be read.
-type content struct {
+// recording is what a file tells, as far as it can be read.
+type recording struct {
 	entries []entry
 	groups  map[string]group // by PyTorch's name
 	lost    uint64           // entries that were there
@@ -32,8 +32,8 @@ const (
 )
 
 // parse reads a pickle or JSON. A file of neither kind, or one without a call, is an error.
-func parse(text []byte) (content, error) {
-	c := content{groups: map[string]group{}}
+func parse(text []byte) (recording, error) {
+	c := recording{groups: map[string]group{}}
 	var parts torchfile.List
 	switch start := bytes.TrimLeft(text, " \t\r\n"); {
 	case len(text) > 0 && text[0] == beginsPickle:
@@ -52,7 +52,7 @@ func parse(text []byte) (content, error) {
 }
 
 // walk finds the calls and groups among whatever was read, since of a damaged file only parts are.
-func (c *content) walk(value any) {
+func (c *recording) walk(value any) {
 	switch v := value.(type) {
 	case torchfile.List:
 		for _, part := range v {
@@ -72,7 +72,7 @@ func (c *content) walk(value any) {
 	}
 }
 
-func (c *content) addEntry(d torchfile.Dict) {
+func (c *recording) addEntry(d torchfile.Dict) {
 	e, err := newEntry(d)
 	if err != nil {
 		c.lost++
@@ -83,7 +83,7 @@ func (c *content) addEntry(d torchfile.Dict) {
 }
 
 // addGroup leaves out what gloo writes by mistake: the last group that was made, without its name.
-func (c *content) addGroup(d torchfile.Dict) {
+func (c *recording) addGroup(d torchfile.Dict) {
 	name, description := textOf(d.Get("name")), textOf(d.Get("desc"))
 	if name != "" {
 		c.groups[name] = group{description, parseRanks(d.Get("ranks"))}
@@ -108,7 +108,7 @@ func parseRanks(value any) (ranks []int64) {
 }
 
 // countLost adds the entries whose numbers are missing between those that were read.
-func (c *content) countLost() {
+func (c *recording) countLost() {
 	slices.SortStableFunc(c.entries, func(a, b entry) int { return cmp.Compare(a.record, b.record) })
 	missing := uint64(0)
 	for i := 1; i < len(c.entries); i++ {

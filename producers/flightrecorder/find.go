@@ -26,7 +26,7 @@ type trace struct {
 	modTimeNs int64
 	bytes     int64
 	digest    uint64
-	content   content
+	content   recording
 	problems  []string
 }
 

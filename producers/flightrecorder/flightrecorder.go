@@ -8,11 +8,10 @@
 package flightrecorder
 
 import (
-	"context"
 	"errors"
 
 	"github.com/tensortap/tensortap/producers"
-	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -32,7 +31,11 @@ func find(path string) (producers.Found, error) {
 	found := producers.Found{
 		Tool: schemas.SourceFlightRecorder, RanksGuessed: guessed, Problems: problems,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return describe(traces, run, labels) },
-		Reader:   func(run string, to producers.Rows) producers.Reader { return reader{traces, run, to}.read },
+		Reader: func(run string, to producers.Rows) producers.Reader {
+			return content.Reader(to, func(dump int, progress func(int64)) *content.Content {
+				return &traces[dump].source(run, progress).Content
+			})
+		},
 	}
 	for _, t := range traces {
 		found.Dumps = append(found.Dumps, producers.Dump{
@@ -41,19 +44,6 @@ func find(path string) (producers.Found, error) {
 		})
 	}
 	return found, nil
-}
-
-// reader hands over the rows of several files as they are.
-type reader struct {
-	traces []*trace
-	run    string
-	to     producers.Rows
-}
-
-func (r reader) read(ctx context.Context, dump int, progress func(int64)) (producers.Problems, error) {
-	s := &source{trace: r.traces[dump], run: r.run, progress: progress}
-	err := s.read(ctx, batch.NewDirect(s.identity(), &r.to))
-	return s.problems, err
 }
 
 // describe is the row of the run.

@@ -13,7 +13,7 @@ import (
 func (e *entry) groupKey() string { return e.groupName + "\x1f" + e.description }
 
 // ranksOf are nil where the file does not say, as gloo's does not.
-func (c *content) ranksOf(e *entry) []int64 {
+func (c *recording) ranksOf(e *entry) []int64 {
 	if known, ok := c.groups[e.groupName]; ok && known.description == e.description {
 		return known.ranks
 	}
@@ -22,7 +22,7 @@ func (c *content) ranksOf(e *entry) []int64 {
 
 // groupNames are the names that all ranks have for the groups of a file: PyTorch's number of a group may be another at
 // each rank. Of groups with one description and the same ranks, the names that PyTorch gave them tell which came first.
-func (c *content) groupNames() map[string]string {
+func (c *recording) groupNames() map[string]string {
 	byKey := map[string]*entry{}
 	for i := range c.entries {
 		byKey[c.entries[i].groupKey()] = &c.entries[i]

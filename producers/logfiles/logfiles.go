@@ -6,12 +6,11 @@
 package logfiles
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"github.com/tensortap/tensortap/producers"
-	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -47,12 +46,18 @@ func find(path string, c clock) (producers.Found, error) {
 	found := producers.Found{
 		Tool: schemas.SourceLogs, RanksGuessed: l.guessed,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return l.describe(run, labels) },
-		Reader:   func(run string, to producers.Rows) producers.Reader { return reader{l, run, to}.read },
+		Reader: func(run string, to producers.Rows) producers.Reader {
+			return content.Reader(to, func(dump int, progress func(int64)) *content.Content {
+				return &l.parts[dump].source(run, progress).Content
+			})
+		},
 	}
 	for _, p := range l.parts {
 		found.Dumps = append(found.Dumps, producers.Dump{
 			Rank: p.rank, Dir: p.file.path, ModTimeNs: p.file.modTimeNs, Bytes: p.file.size, Beside: true,
-			Open: func(run string, progress func(int64)) (producers.Source, error) { return p.open(run, progress) },
+			Open: func(run string, progress func(int64)) (producers.Source, error) {
+				return p.source(run, progress).Opened(p.digestOf(), 0), nil // of the content since the file was found
+			},
 		})
 	}
 	return found, nil
@@ -66,17 +71,4 @@ func (l *logs) describe(run string, labels map[string]string) schemas.RunRow {
 	}
 	row.Epoch = schemas.DescriptionID(row)
 	return row
-}
-
-// reader hands over rows as they are.
-type reader struct {
-	logs *logs
-	run  string
-	to   producers.Rows
-}
-
-func (r reader) read(ctx context.Context, number int, progress func(int64)) (producers.Problems, error) {
-	s := r.logs.parts[number].source(r.run, progress)
-	err := s.read(ctx, batch.NewDirect(s.identity(), &r.to))
-	return s.problems, err
 }

@@ -11,11 +11,10 @@
 package memorysnapshot
 
 import (
-	"context"
 	"errors"
 
 	"github.com/tensortap/tensortap/producers"
-	"github.com/tensortap/tensortap/producers/internal/batch"
+	"github.com/tensortap/tensortap/producers/internal/content"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -35,7 +34,11 @@ func find(path string) (producers.Found, error) {
 	found := producers.Found{
 		Tool: schemas.SourceMemorySnapshot, Problems: problems,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return describe(files, run, labels) },
-		Reader:   func(run string, to producers.Rows) producers.Reader { return reader{files, run, to}.read },
+		Reader: func(run string, to producers.Rows) producers.Reader {
+			return content.Reader(to, func(dump int, progress func(int64)) *content.Content {
+				return &files[dump].source(run, progress).Content
+			})
+		},
 	}
 	for i := range files {
 		f := &files[i]
@@ -57,17 +60,4 @@ func describe(files []file, run string, labels map[string]string) schemas.RunRow
 	}
 	row.Epoch = schemas.DescriptionID(row)
 	return row
-}
-
-// reader hands over the rows of snapshots as they are.
-type reader struct {
-	files []file
-	run   string
-	to    producers.Rows
-}
-
-func (r reader) read(ctx context.Context, at int, progress func(int64)) (producers.Problems, error) {
-	s := r.files[at].source(r.run, progress)
-	err := s.read(ctx, batch.NewDirect(s.identity(), &r.to))
-	return s.problems, err
 }

@@ -49,7 +49,7 @@ func (p *pass) tellDamage() {
 }
 
 func (p *pass) problem(format string, args ...any) {
-	p.source.problems.Add(p.source.file.path + ": " + fmt.Sprintf(format, args...))
+	p.source.Problems.Add(p.source.file.path + ": " + fmt.Sprintf(format, args...))
 }
 
 func (p *pass) addDevice(number int, d *device) error {
@@ -61,7 +61,7 @@ func (p *pass) addDevice(number int, d *device) error {
 	for _, text := range d.problems {
 		p.problem("%s: %s", name, text)
 	}
-	p.source.problems.Count += d.faults - len(d.problems)
+	p.source.Problems.Count += d.faults - len(d.problems)
 	if err := p.addLooks(name, d); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (p *pass) addLook(name string, d *device, l look) error {
 	c := &d.course
 	row := schemas.MemoryRow{
 		RunID: p.out.ID.RunID, Rank: p.out.ID.Rank, Epoch: p.out.ID.Epoch, Batch: p.out.Memory.Number(),
-		EventTimeNs: p.source.eventTimeNs, Step: p.source.file.step, Seq: p.seq, Device: name,
+		EventTimeNs: p.source.EventTimeNs, Step: p.source.file.step, Seq: p.seq, Device: name,
 		AllocatedBytes: bytesOf(c.base + l.inUse), ReservedBytes: bytesOf(c.reservedBase + l.reserved), OomCount: l.ooms,
 	}
 	if l.timeUs > 0 && l.timeUs < 1<<53 {
@@ -144,7 +144,7 @@ func (p *pass) addAllocation(name, moment string, key of, s *sum) error {
 	}
 	row := schemas.AllocationRow{
 		RunID: p.out.ID.RunID, Rank: p.out.ID.Rank, Epoch: p.out.ID.Epoch, Batch: p.out.Allocation.Number(),
-		EventTimeNs: p.source.eventTimeNs, Step: p.source.file.step, Device: name, Moment: moment,
+		EventTimeNs: p.source.EventTimeNs, Step: p.source.file.step, Device: name, Moment: moment,
 		State: key.state.String(), Component: component(p.shot.machine.known.lines(key.stack)), StackID: stack,
 		AllocationCount: uint64(max(s.count, 0)), SizeBytes: uint64(max(s.size, 0)), //nolint:gosec // not negative
 	}
@@ -159,12 +159,7 @@ func (p *pass) stack(place uint32) (uint64, error) {
 	if id, done := p.stacks[place]; done {
 		return id, nil
 	}
-	row := schemas.StackRow{Frames: p.shot.machine.known.lines(place)}
-	row.StackID = schemas.StackID(row.Frames)
-	p.stacks[place] = row.StackID
-	length := 0
-	for _, line := range row.Frames {
-		length += len(line)
-	}
-	return row.StackID, batch.Add(p.out, p.out.Stack, &row, length)
+	id, err := p.out.AddStack(p.shot.machine.known.lines(place))
+	p.stacks[place] = id
+	return id, err
 }

@@ -2,10 +2,8 @@ package memorysnapshot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 
 	"github.com/zeebo/xxh3"
@@ -13,64 +11,32 @@ import (
 	"github.com/tensortap/tensortap/internal/pickle"
 	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/internal/batch"
-	"github.com/tensortap/tensortap/schemas"
+	"github.com/tensortap/tensortap/producers/internal/content"
 )
 
-const rowsPerBatch = 8192
-
-// source is one snapshot. It is not safe for use by several goroutines.
+// source is one snapshot.
 type source struct {
-	file        *file
-	run         string
-	epoch       uint64
-	eventTimeNs int64
-	progress    func(bytesRead int64)
-	problems    producers.Problems
+	content.Content
+	file *file
 }
 
 func (f *file) source(run string, progress func(int64)) *source {
-	return &source{file: f, run: run, eventTimeNs: f.modTimeNs, progress: progress}
+	s := &source{file: f}
+	s.Content = content.Content{Run: run, Rank: f.rank, EventTimeNs: f.modTimeNs, Bytes: f.bytes, Progress: progress, Read: s.read}
+	return s
 }
 
 // open hashes the file, which must not change until it is read, with its step: two snapshots may hold the same.
 func (f *file) open(run string, progress func(int64)) (producers.Source, error) {
 	hasher := xxh3.New()
 	_, _ = fmt.Fprintf(hasher, "%d\x00", f.step)
-	input, err := os.Open(f.path)
-	if err != nil {
-		return producers.Source{}, err
-	}
-	defer input.Close() //nolint:errcheck // only read
-	n, err := io.Copy(hasher, io.LimitReader(input, f.bytes))
-	if err == nil && n != f.bytes {
-		err = errors.New("it is shorter than before: it is being written")
-	}
-	if err != nil {
+	if err := content.Hash(hasher, f.path, f.bytes); err != nil {
 		return producers.Source{}, fmt.Errorf("open %s: %w", f.path, err)
 	}
-	s := f.source(run, progress)
-	s.epoch = schemas.FileEpoch(hasher.Sum64(), f.step, 0)
-	return producers.Source{
-		Digest: hasher.Sum64(), Bytes: f.bytes, Content: s, Problems: func() producers.Problems { return s.problems },
-	}, nil
-}
-
-// Reissue makes the next Batches carry another epoch and time than open gave them. A snapshot takes nobody's place.
-func (s *source) Reissue(epoch uint64, _ uint32, eventTimeNs int64) {
-	s.epoch, s.eventTimeNs = epoch, eventTimeNs
-}
-
-// Batches returns the rows as messages. A second call begins anew, with the same messages.
-func (s *source) Batches(ctx context.Context) iter.Seq2[schemas.Message, error] {
-	return batch.Messages(ctx, s.identity, rowsPerBatch, s.read)
-}
-
-func (s *source) identity() schemas.Identity {
-	return schemas.Identity{RunID: schemas.RunID(s.run), Rank: s.file.rank, Epoch: s.epoch}
+	return f.source(run, progress).Opened(hasher.Sum64(), f.step), nil
 }
 
 func (s *source) read(ctx context.Context, out *batch.Set) error {
-	s.problems = producers.Problems{}
 	input, err := os.Open(s.file.path)
 	if err != nil {
 		return err
@@ -80,9 +46,7 @@ func (s *source) read(ctx context.Context, out *batch.Set) error {
 	in := pickle.NewScanner(io.LimitReader(input, s.file.bytes))
 	shot.machine = newMachine(in, shot)
 	err = shot.machine.run(func() error {
-		if s.progress != nil {
-			s.progress(in.Read())
-		}
+		s.Tell(in.Read())
 		return context.Cause(ctx)
 	})
 	if ctx.Err() != nil {

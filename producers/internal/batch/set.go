@@ -141,6 +141,18 @@ func (s *Set) Rest() error {
 		s.Signature, s.Tally, s.call, s.failure, s.Collective, s.Log, s.Metric, s.Allocation, s.RequestEvent, s.Memory, s.Request, s.Step)
 }
 
+// AddStack appends a call stack, and returns its id; 0 for one without frames.
+func (s *Set) AddStack(frames []string) (uint64, error) {
+	if len(frames) == 0 {
+		return 0, nil
+	}
+	row, text := schemas.StackRow{StackID: schemas.StackID(frames), Frames: frames}, 0
+	for _, frame := range frames {
+		text += len(frame)
+	}
+	return row.StackID, Add(s, s.Stack, &row, text)
+}
+
 // AddMeasured appends a measurement, which has the batch's Number in it, with that many bytes of text; a full batch goes
 // behind the definitions of its rows.
 func AddMeasured[R any, P schemas.Row[R]](s *Set, b *Batch[R, P], row *R, text int) error {
