@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 )
 
@@ -207,7 +208,7 @@ func (e *Engine) awaitFolder(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for another engine: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // nothing was written; this also gives the lock back
+	defer durable.Unlock(file) //nolint:errcheck // nothing was written
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.LockTimeout)
 	defer cancel()
 	for {

@@ -77,7 +77,7 @@ func (f Folder) lock(ctx context.Context, now time.Time) (*os.File, error) {
 		return nil, errors.Join(f.held(path), file.Close())
 	}
 	if err := errors.Join(file.Truncate(0), writeAt(file, holder(os.Getpid(), now))); err != nil {
-		return nil, errors.Join(fmt.Errorf("write lock of data folder: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("write lock of data folder: %w", err), durable.Unlock(file))
 	}
 	return file, nil
 }
@@ -125,7 +125,7 @@ func (f Folder) running() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open lock of data folder: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer durable.Unlock(file) //nolint:errcheck // only read
 	if syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
 		return "", nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/producers/internal/batch"
 	"github.com/tensortap/tensortap/producers/internal/lines"
 	"github.com/tensortap/tensortap/schemas"
@@ -107,7 +108,7 @@ func IsWritten(path string) bool {
 	if err != nil {
 		return false
 	}
-	defer file.Close()                                                                                    //nolint:errcheck // gives the lock back
+	defer durable.Unlock(file)                                                                            //nolint:errcheck // only looked
 	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK) //nolint:gosec // small
 }
 

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/tensortap/tensortap/internal/durable"
 )
 
 // part is a part of a file, in a window.
@@ -86,7 +88,7 @@ func openState(path string, newEpoch func() uint64) (s *state, held bool, err er
 	if err == nil && s.epoch == 0 {
 		s.epoch = newEpoch() | 1
 		err = s.write(entry{Epoch: s.epoch}, true)
-		err = errors.Join(err, syncFolder(filepath.Dir(path)))
+		err = errors.Join(err, durable.SyncFolder(filepath.Dir(path)))
 	}
 	return s, false, err
 }
@@ -188,17 +190,9 @@ func (s *state) anew() error {
 	s.file, s.size = fresh, 0
 	err = s.write(entry{Epoch: s.epoch, Acknowledged: s.number, Log: s.log, Metric: s.metric, At: s.at}, true)
 	if err == nil {
-		err = errors.Join(os.Rename(fresh.Name(), s.path), syncFolder(filepath.Dir(s.path)))
+		err = errors.Join(os.Rename(fresh.Name(), s.path), durable.SyncFolder(filepath.Dir(s.path)))
 	}
-	return errors.Join(err, old.Close())
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return errors.Join(err, durable.Unlock(old))
 }
 
 // finish notes that nothing more will come.
@@ -208,7 +202,7 @@ func (s *state) close() error {
 	if s == nil {
 		return nil
 	}
-	return s.file.Close()
+	return durable.Unlock(s.file)
 }
 
 // Done says whether all is published that will be, by the state at that path.
