@@ -1,11 +1,15 @@
 package symptoms
 
-import "github.com/tensortap/tensortap/analysis/report"
+import (
+	"time"
 
-const (
-	hangSeconds = "8" // of a run of which a rank still gives signs of life
-	hangsShown  = 3
+	"github.com/tensortap/tensortap/analysis/report"
 )
+
+// HangWaiting is how long a collective of a living run waits until it is told: within 15 s, with the way to the database.
+const HangWaiting = 8 * time.Second
+
+const hangsShown = 3
 
 // hang tells which collectives never ended, and for which rank they waited.
 func hang(_ Run, answer report.Table) (lines []string) {

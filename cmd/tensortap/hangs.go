@@ -8,14 +8,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/symptoms"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
 const (
-	hangsEvery   = 2 * time.Second
-	hangsWaiting = 8 * time.Second // a collective that waits for so long is told: within 15 s, with the way to the database
-	hangsShare   = 2               // to ask takes one in so many parts of the time at most
+	hangsEvery = 2 * time.Second
+	hangsShare = 2 // to ask takes one in so many parts of the time at most
 )
 
 // duringHangs runs job and tells meanwhile of collectives of the run that wait, each once.
@@ -38,6 +39,16 @@ func (a *app) duringHangs(ctx context.Context, client *system.Client, run string
 
 // watchHangs asks again and again until ctx ends.
 func (a *app) watchHangs(ctx context.Context, client *system.Client, run string, told map[string]bool) {
+	again(ctx, hangsShare, func() {
+		hangs, err := hangsOf(ctx, client, run)
+		if err == nil { // the database may be away for a while; then the next look says it
+			a.tellHangs(run, hangs, told)
+		}
+	})
+}
+
+// again looks until ctx ends. To look takes one in so many parts of the time at most.
+func again(ctx context.Context, share int, look func()) {
 	pause := hangsEvery
 	for {
 		select {
@@ -46,11 +57,8 @@ func (a *app) watchHangs(ctx context.Context, client *system.Client, run string,
 		case <-time.After(pause):
 		}
 		began := time.Now()
-		hangs, err := hangsOf(ctx, client, run)
-		if err == nil { // the database may be away for a while; then the next look says it
-			a.tellHangs(run, hangs, told)
-		}
-		pause = max(hangsEvery, hangsShare*time.Since(began))
+		look()
+		pause = max(hangsEvery, time.Duration(share)*time.Since(began))
 	}
 }
 
@@ -63,14 +71,9 @@ func hangsOf(ctx context.Context, client *system.Client, run string) ([]report.H
 	return askHangs(ctx, reader, run)
 }
 
-// reporter answers reports.
-type reporter interface {
-	Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error)
-}
-
-func askHangs(ctx context.Context, reader reporter, run string) ([]report.Hang, error) {
+func askHangs(ctx context.Context, reader *ask.Door, run string) ([]report.Hang, error) {
 	table, err := reader.Report(ctx, "hang", map[string]string{
-		"run": run, "waiting_seconds": strconv.Itoa(int(hangsWaiting.Seconds())), "limit": "10",
+		"run": run, "waiting_seconds": strconv.Itoa(int(symptoms.HangWaiting.Seconds())), "limit": "10",
 	})
 	return report.Hangs(table), err
 }

@@ -6,7 +6,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/symptoms"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -24,19 +26,11 @@ type upHangs struct {
 }
 
 func (u *upHangs) watch(ctx context.Context) {
-	pause := hangsEvery
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
-		began := time.Now()
+	again(ctx, upHangsShare, func() {
 		if err := u.look(ctx); err != nil && ctx.Err() == nil { // the database may be away for a while
 			u.log.Debug().Err(err).Msg("look for hangs")
 		}
-		pause = max(hangsEvery, upHangsShare*time.Since(began))
-	}
+	})
 }
 
 func (u *upHangs) look(ctx context.Context) error {
@@ -45,7 +39,7 @@ func (u *upHangs) look(ctx context.Context) error {
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // only read
-	runs, err := reader.StandingRuns(ctx, hangsWaiting, hangsSilent)
+	runs, err := reader.StandingRuns(ctx, symptoms.HangWaiting, hangsSilent)
 	for _, run := range runs {
 		if err := u.lookAt(ctx, reader, run); err != nil {
 			return err
@@ -54,7 +48,7 @@ func (u *upHangs) look(ctx context.Context) error {
 	return err
 }
 
-func (u *upHangs) lookAt(ctx context.Context, reader reporter, run string) error {
+func (u *upHangs) lookAt(ctx context.Context, reader *ask.Door, run string) error {
 	hangs, err := askHangs(ctx, reader, run)
 	for _, h := range hangs {
 		key := run + "\x1f" + h.Key
