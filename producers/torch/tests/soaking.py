@@ -134,6 +134,7 @@ def _watched(model: nn.Module, step: Callable[[], None], level: str | None, step
 
 def _sample(step: int, spool: Path) -> Sample:
     gc.collect()
+    sys._clear_type_cache()  # Python keeps up to 4,096 names there that torch has looked up, a new string each time
     with open("/proc/self/status", encoding="utf-8") as status:
         found = {name: words.split() for name, _, words in (line.partition(":") for line in status)}
     return Sample(
