@@ -39,7 +39,7 @@ func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Comman
 		Long: `tensortap records the ops and tensor statistics of the ranks of training jobs and
 inference engines, and finds where a run first differs from another.
 
-Exit status of compare, watch, overflow, and publish with --bench: 0 nothing differs or
+Exit status of compare, watch, overflow, tensor diff, and publish with --bench: 0 nothing differs or
 overflows, 1 something does, 2 an error, or too little data to decide. Of run: the
 program's. Of all others: 0 done, 2 an error, or a file to store that cannot be read.`,
 		Example: `  tensortap compare bad/dump good/dump      compare two dumps of msProbe, nothing else needed
@@ -61,6 +61,7 @@ program's. Of all others: 0 done, 2 an error, or a file to store that cannot be 
 	root.AddCommand(
 		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newBaseline(a), newQuery(a), newLogs(a),
 		newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a),
+		newTensor(a),
 	)
 	return root
 }
