@@ -12,6 +12,7 @@ ADAPTERS = {
     "transformers.generation.utils": "huggingface_generate",
     "vllm.v1.worker.gpu_worker": "vllm",
     "sglang.srt.model_executor.model_runner": "sglang",
+    "sglang.srt.entrypoints.http_server": "sglang_server",
 }
 
 

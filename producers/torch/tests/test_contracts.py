@@ -86,6 +86,18 @@ def test_sglang_names_its_health_checks() -> None:
     assert f'HEALTH_CHECK_RID_PREFIX = "{sglang.HEALTH_CHECK}"' in source("sglang", "sglang/srt/constants.py")
 
 
+def test_sglang_warms_itself_up_by_functions_of_its_server() -> None:
+    server = source("sglang", "sglang/srt/entrypoints/http_server.py")
+    assert "_wait_and_warmup" in functions(server) and "target=_wait_and_warmup" in server
+    assert "await execute_warmups(" in server and "TokenizerManager" in server
+    manager = source("sglang", "sglang/srt/managers/tokenizer_manager.py")
+    taken = next(node for node in class_of(manager, "TokenizerManager").body if getattr(node, "name", "") == "generate_request")
+    assert isinstance(taken, ast.AsyncFunctionDef) and [parameter.arg for parameter in taken.args.args][:2] == ["self", "obj"]
+    assert "self.server_status = ServerStatus.Starting" in manager and 'Starting = "Starting"' in manager
+    requests = source("sglang", "sglang/srt/managers/io_struct.py")
+    assert "if self.rid is None:" in requests and 'new_rids = [f"{self.rid}_{i}" for i in range(num)]' in requests
+
+
 def test_sglang_knows_its_place() -> None:
     assert "get_parallel" in source("sglang", "sglang/srt/runtime_context.py")
     declared = source("sglang", "sglang/srt/arg_groups/fields/parallel.py")
@@ -101,6 +113,13 @@ def test_vllm_runs_a_step_in_execute_model() -> None:
     text = source("vllm", "vllm/v1/worker/gpu_worker.py")
     assert parameters(text, "Worker", "execute_model") == ["scheduler_output"]
     assert parameters(text, "Worker", "get_model") == []
+
+
+def test_vllm_warms_itself_up_in_a_method_of_its_worker() -> None:
+    text = source("vllm", "vllm/v1/worker/gpu_worker.py")
+    methods = {node.name: ast.unparse(node) for node in class_of(text, "Worker").body if isinstance(node, ast.FunctionDef)}
+    assert "compile_or_warm_up_model" in methods
+    assert [name for name, body in methods.items() if "self.execute_model," in body] in (["compile_or_warm_up_model"], ["_compile_or_warm_up_model"])
 
 
 def test_vllm_loads_and_ends_in_methods() -> None:

@@ -22,6 +22,7 @@ from tensortap.integrations import generic
 HEALTH_CHECK: Final = "health check"
 IDLE: Final = "idle"
 WARM_UP: Final = "warm-up"
+WARM_UP_REQUEST: Final = "warm-up request"
 _MARK: Final = "_tensortap"
 _notices: Final = Notices()
 

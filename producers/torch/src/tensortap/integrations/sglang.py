@@ -13,10 +13,12 @@ import torch.distributed as dist
 
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
+from tensortap.integrations import sglang_server
 from tensortap.integrations.served import HEALTH_CHECK as A_HEALTH_CHECK
-from tensortap.integrations.served import IDLE, Served, Step, around, reader, steps, tap_of
+from tensortap.integrations.served import IDLE, WARM_UP_REQUEST, Served, Step, around, reader, steps, tap_of
 
 HEALTH_CHECK: Final = "HEALTH_CHECK"
+OF_NO_CLIENT: Final = ((HEALTH_CHECK, A_HEALTH_CHECK), (sglang_server.WARM_UP, WARM_UP_REQUEST))  # by how names begin
 PHASES: Final = {"EXTEND": "prefill", "DECODE": "decode", "MIXED": "mixed"}
 _PROMPTS: Final = "_tensortap_prompts"
 _PROMPT: Final = "_tensortap_prompt"
@@ -54,8 +56,8 @@ def _begin(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
             target.beside(runner.model)
         return None
     mode: str = batch.forward_mode.name
-    if mode == "IDLE" or _is_health_check(batch):
-        served.not_served(IDLE if mode == "IDLE" else A_HEALTH_CHECK)
+    if not_served := IDLE if mode == "IDLE" else _of_no_client(batch):
+        served.not_served(not_served)
         return None
     phase = PHASES.get(mode, mode.lower())
     requests = tuple(_requests(batch, phase))
@@ -112,9 +114,10 @@ def _prompt(request: Any) -> Prompt:
     return known
 
 
-def _is_health_check(batch: Any) -> bool:
-    requests = batch.rids or ()
-    return bool(requests) and all(str(name).startswith(HEALTH_CHECK) for name in requests)
+def _of_no_client(batch: Any) -> str:
+    """What a batch is for that serves the server's own requests alone; empty for any other."""
+    names = [str(name) for name in batch.rids or ()]
+    return next((what for begin, what in OF_NO_CLIENT if names and all(name.startswith(begin) for name in names)), "")
 
 
 def _rank() -> int:

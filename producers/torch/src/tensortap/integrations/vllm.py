@@ -15,9 +15,10 @@ from torch import nn
 from tensortap._record import unseen
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
-from tensortap.integrations.served import Served, Step, around, close, reader, steps, tap_of
+from tensortap.integrations.served import WARM_UP_REQUEST, Served, Step, around, close, reader, steps, tap_of
 
 _PROMPTS: Final = "_tensortap_prompts"
+_WARMS_UP: Final = "_tensortap_warms_up"
 _CONTEXT: Final = "vllm.forward_context"
 _TOKENIZERS: Final = "vllm.tokenizers"
 _COMPILED: Final[WeakKeyDictionary[nn.Module, list[str]]] = WeakKeyDictionary()  # to walk over a model takes as long as some of its steps
@@ -59,11 +60,21 @@ def attach(module: ModuleType) -> None:
     """Called once vllm.v1.worker.gpu_worker was imported."""
     around(module.Worker, "load_model", after=_tap)
     around(module.Worker, "shutdown", before=close)
+    around(module.Worker, "compile_or_warm_up_model", before=_warms_up, after=_is_warm)
     steps(module.Worker, "execute_model", _begin)
 
 
 def _tap(worker: Any) -> Served:
     return tap_of(worker, worker.get_model, lambda: _rank(worker))
+
+
+def _warms_up(worker: Any) -> None:
+    """Until it is warm a worker is given requests of its own."""
+    setattr(worker, _WARMS_UP, True)
+
+
+def _is_warm(worker: Any) -> None:
+    delattr(worker, _WARMS_UP)
 
 
 def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step] | None:
@@ -75,6 +86,9 @@ def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
     phases = {request.phase for request in requests}
     phase = phases.pop() if len(phases) == 1 else "mixed"
     served = _tap(worker)
+    if getattr(worker, _WARMS_UP, False):
+        served.not_served(WARM_UP_REQUEST)
+        return None
     if drafts := _drafting(worker.model_runner):
         served.beside(drafts)
     return served, _Step(Facts(phase=phase, tokens=tokens, requests=len(requests), served=requests), worker.model_runner)
