@@ -14,6 +14,8 @@ ADAPTERS = {
     "sglang.srt.model_executor.model_runner": "sglang",
     "sglang.srt.entrypoints.http_server": "sglang_server",
 }
+if os.environ.get("TENSORTAP_REQUESTS"):  # else nothing of servers is of interest
+    ADAPTERS["starlette.applications"] = "asgi"
 
 
 def enter():
