@@ -3,6 +3,7 @@ package requests
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // deepest bounds how deep values lie in each other where they are looked at: a pickle may hold itself.
@@ -97,6 +98,12 @@ func record(parts tuple) (moments []moment, is bool, err error) {
 	r.askedAt, r.endAt = seconds(parts[2]), seconds(parts[3])
 	r.asked(attributes)
 	r.answered(meta)
+	if strings.Contains(string(asked.class), "Embedding") { // which is asked for elsewhere
+		r.body = nil
+	}
+	if text, ok := answer["text"].(string); ok {
+		r.answers = []string{text}
+	}
 	return r.life(meta), true, nil
 }
 

@@ -80,6 +80,9 @@ func (f *file) choose(text []byte) error {
 		if len(moments) > 0 || filepath.Ext(f.path) == ".pkl" {
 			f.tell = func(_ *source, text []byte) ([]moment, error) { return f.pickled(text) }
 		}
+	case bytes.HasPrefix(text, []byte(signOfServer)):
+		f.engine = ""
+		f.tell = func(s *source, text []byte) ([]moment, error) { return f.served(s, text), nil }
 	case isSnapshot(text):
 		f.snapshot = readSnapshot(text)
 		f.rank = f.snapshot.rank()

@@ -103,6 +103,10 @@ func (f *file) event(object map[string]any) ([]moment, error) {
 	if name == "request.finished" {
 		meta, _ := nested(object, "out", "meta_info")
 		r.answered(meta)
+		if out, _ := nested(object, "out"); out["text"] != nil {
+			text, _ := out["text"].(string)
+			r.answers = []string{text}
+		}
 		m.name, m.reason = r.ending(), r.reason
 		if m.name == unfinished {
 			m.name = finished

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -41,6 +42,10 @@ type request struct {
 	fields         map[string]string
 	askedAt, endAt float64 // UTC seconds; 0 when not known
 	reason         string
+	hash           uint64          // of the prompt, where that is all that is known of it
+	route          string          // where it was sent; empty when not known
+	body           json.RawMessage // as it was sent; nil where the user's words were not kept
+	answers        []string        // texts; nil where they were not kept
 }
 
 const (
@@ -64,6 +69,8 @@ func (m *moment) row() *schemas.RequestEventRow {
 // promptHash is as the collector makes it where the tokens are known, else of the text; 0 where neither is.
 func (r *request) promptHash() uint64 {
 	switch {
+	case r.hash != 0:
+		return r.hash
 	case len(r.ids) > 0:
 		text := make([]byte, 0, 8*len(r.ids))
 		for _, id := range r.ids {
@@ -94,6 +101,7 @@ func (r *request) asked(object map[string]any) {
 	if sampling, ok := object["sampling_params"].(map[string]any); ok {
 		r.note("sampling.", sampling)
 	}
+	r.resent(object)
 }
 
 // answered takes over what the engine says of the answer.

@@ -74,7 +74,9 @@ func (s *source) read(ctx context.Context, out *batch.Set) error {
 
 func (s *source) add(out *batch.Set, m *moment, seq uint64) error {
 	row := m.row()
-	if !s.file.options.KeepPrompts {
+	if s.file.options.KeepPrompts {
+		row.Fields = m.keptFields()
+	} else {
 		row.Prompt = ""
 	}
 	if row.EventTimeNs == 0 {

@@ -47,7 +47,7 @@ def asked(body: bytes, keep: bool) -> dict[str, Any]:
 
 def parameters(said: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers and switches of a request, and names; no text that a user may have written."""
-    kept = {name: value for name, value in said.items() if isinstance(value, bool | int | float)}
+    kept: dict[str, Any] = {name: value for name, value in said.items() if isinstance(value, bool | int | float)}
     kept |= {name: said[name][:_MOST_TEXT] for name in _NAMES if isinstance(said.get(name), str)}
     for name in _NESTED:
         if isinstance(said.get(name), dict):

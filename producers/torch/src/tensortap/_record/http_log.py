@@ -31,12 +31,15 @@ class HttpLog:
         self.routes = _KNOWN | frozenset(routes.split(",") if routes else ())
         self.lost = 0
         self._folder = folder
-        self._begin()
+        self._waiting: queue.Queue[Line] = queue.Queue(_MOST_WAITING)
+        self._thread: threading.Thread | None = None
+        self._pid, self._number = os.getpid(), 0
 
     def number(self) -> int:
         """The number of a request, in this process. The first one begins the file."""
         if os.getpid() != self._pid:  # what waited was the parent's
-            self._begin()
+            self._pid, self._number, self.lost = os.getpid(), 0, 0
+            self._waiting, self._thread = queue.Queue(_MOST_WAITING), None
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="tensortap-requests", daemon=True)
             self._thread.start()
@@ -57,11 +60,6 @@ class HttpLog:
         if thread is not None and os.getpid() == self._pid:
             self.put(dict)
             thread.join(wait)
-
-    def _begin(self) -> None:
-        self._pid, self._number, self.lost = os.getpid(), 0, 0
-        self._waiting: queue.Queue[Line] = queue.Queue(_MOST_WAITING)
-        self._thread: threading.Thread | None = None
 
     def _write(self) -> None:
         """Write line after line, until one that is empty."""
