@@ -250,6 +250,7 @@ bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BE
 	cd producers/torch && PYTHONPATH=src $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
 	go run ./internal/dev/bench -only collector -append docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/notes.py --write ../../docs/BENCHMARKS-torch.md
 
 .PHONY: bench-aten
 bench-aten: venv-torch kernel ## what level aten costs beside lines of JSON

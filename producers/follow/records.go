@@ -49,6 +49,8 @@ type record struct {
 	Request   string            `json:"r"`
 	Exception string            `json:"x"`
 	Fields    map[string]string `json:"e"`
+	Kind      string            `json:"k"` // of a record that is none of logging
+	Numbers   map[string]string `json:"v"` // of such a one
 }
 
 var errNoHead = errors.New("its first line is not there yet")
@@ -150,8 +152,14 @@ func (p *part) records(out *batch.Set) error {
 		if err := json.Unmarshal(l.Text, &r); err != nil {
 			return p.lost(out, "a record of logging is damaged: "+lines.Quote(l.Text))
 		}
+		if r.Kind != "" {
+			noted(&r)
+		}
 		row := p.row(out, uint64(l.From), &r) //nolint:gosec // never negative
-		return batch.AddMeasured(out, out.Log, row, len(r.Text)+len(r.Exception))
+		if err := batch.AddMeasured(out, out.Log, row, len(l.Text)); err != nil {
+			return err
+		}
+		return p.numbers(out, row, &r)
 	})
 }
 
@@ -174,7 +182,7 @@ func (p *part) row(out *batch.Set, seq uint64, r *record) *schemas.LogRow {
 	row := &schemas.LogRow{
 		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Batch: out.Log.Number(), EventTimeNs: r.TimeNs, Seq: seq, TimeBasis: basisRecord,
 		PID: &p.PID, Role: p.Role, Stream: streamRecords, Host: p.Host, Level: levelOf(r.Level), Logger: r.Logger, Request: r.Request,
-		Text: r.Text, Exception: r.Exception, Fields: r.Fields,
+		Text: r.Text, Exception: r.Exception, Fields: r.Fields, Kind: r.Kind,
 	}
 	if r.Exception != "" {
 		row.Kind = "traceback"

@@ -3,7 +3,7 @@
 -- Reads: tap_store.metric, tap_store.run, tap.logs
 -- Empty when: no log and no file of scalars was published
 -- A file that grew is published again: its numbers are known by their place in it, seq. Rank and step are those of the line,
--- where the number itself has none; 4294967295 is no rank.
+-- where the number itself has none; 4294967295 is no rank. The op is the one that a note was made in; 0 for none.
 SELECT
     m.run_id AS run_id,
     if(r.name = '', leftPad(lower(hex(m.run_id)), 16, '0'), r.name) AS run,
@@ -16,7 +16,8 @@ SELECT
     m.digits AS digits,
     m.source AS source,
     m.request AS request,
-    m.epoch AS epoch
+    m.epoch AS epoch,
+    l.op_id AS op_id
 FROM (
     SELECT
         run_id,
@@ -48,7 +49,8 @@ LEFT ANY JOIN (
         event_time_ns,
         seq,
         rank,
-        step
+        step,
+        op_id
     FROM tap.logs
     WHERE kind != ''
 ) AS l ON l.run_id = m.run_id AND l.epoch = m.epoch AND l.event_time_ns = m.event_time_ns AND l.seq = m.seq

@@ -24,4 +24,5 @@ class Section:
 
 
 LONG_RUNS = Section("make soak-torch")
+NOTES = Section("bench/notes.py")
 INTERPRETER = Section("make gpu-dry")

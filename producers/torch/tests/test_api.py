@@ -57,4 +57,4 @@ def test_the_version_is_that_of_the_package() -> None:
 def test_importing_the_package_imports_no_torch() -> None:
     looks = "import sys, tensortap; print(*sorted(name for name in sys.modules if name == 'torch' or name.startswith('tensortap')))"
     found = subprocess.run([sys.executable, "-c", looks], check=True, capture_output=True, text=True).stdout.split()
-    assert found == ["tensortap", "tensortap._stats", "tensortap._stats.built", "tensortap.api"]
+    assert found == ["tensortap", "tensortap._record", "tensortap._record.noted", "tensortap._record.user_events", "tensortap._stats", "tensortap._stats.built", "tensortap.api"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensortap.api import __version__, tap
+from tensortap.api import __version__, note, save, tap, timer
 
 if TYPE_CHECKING:
     from tensortap import huggingface as huggingface
@@ -13,4 +13,7 @@ if TYPE_CHECKING:
 else:
     from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
 
-__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]
+__all__ = [
+    *("PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
+    *("note", "save", "tap", "timer"),
+]

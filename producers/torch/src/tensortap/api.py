@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tensortap._record.user_events import note, save, timer
 from tensortap._stats import built
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from tensortap._spool.folder import SpoolError
     from tensortap.integrations.msprobe import PrecisionDebugger
 
-__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]
+__all__ = [
+    *("PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
+    *("note", "save", "tap", "timer"),
+]
 
 __version__: Final = "0.1.0"
 

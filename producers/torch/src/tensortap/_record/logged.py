@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from tensortap._record.user_events import Event
 from tensortap._spool.record_files import Files
 
 _MOST_TEXT: Final = 64 << 10
@@ -51,6 +52,18 @@ class Logged:
             self._closed = True
             self._files.close()
         self._restore()
+
+    def event(self, event: Event, request: str) -> None:
+        """Keep what the program says of itself by note and timer, of that request if of any."""
+        time_ns, body, _ = event
+        op = self._op()
+        more = f',"o":{_quoted(op)}' if op else ""
+        if request:
+            more += f',"r":{_quoted(request)}'
+        line = f'{{"t":{time_ns},"s":{self.step},{body}{more}}}\n'.encode()
+        with self._lock:
+            if not self._closed:
+                self._files.write(line)
 
     def leave(self) -> None:
         """This is a child that was forked: the files are the parent's."""

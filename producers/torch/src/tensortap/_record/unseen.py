@@ -27,6 +27,7 @@ REQUEST_NAMES: Final = "request names beyond the limit"
 NOT_KEPT: Final = "payload not kept"
 UNDEFINED: Final = "definitions beyond the limit"
 ODD_STEP: Final = "step looks wrong"
+OUTSIDE_STEP: Final = "saved outside of a step"
 OTHER_REASONS: Final = "reasons beyond the limit"
 
 REASONS: Final[tuple[str, ...]] = (
@@ -52,6 +53,7 @@ REASONS: Final[tuple[str, ...]] = (
     NOT_KEPT,
     UNDEFINED,
     ODD_STEP,
+    OUTSIDE_STEP,
     OTHER_REASONS,
 )
 MOST_PAIRS: Final = 4096

@@ -24,6 +24,7 @@ class Armed:
     def __init__(self, guard: Guard, hooks: tuple[Callable[..., Any], Callable[..., Any]] | None) -> None:
         """Before and after a call. Without hooks models are only kept alive where nobody else does."""
         self._guard, self._hooks = guard, hooks
+        self.forwards_begin = hooks is not None  # steps
         self._handles: list[Handle] = []
 
     def arm(self, roots: Iterable[nn.Module]) -> None:

@@ -26,6 +26,7 @@ from tensortap._record.own_time import Clock
 from tensortap._record.payloads import Payloads
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
+from tensortap._record.user_events import Event
 from tensortap._session import memory_rows, run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
 from tensortap._session.hooks import Hooks
@@ -226,6 +227,10 @@ class Process:
             self.left_out.close()
         self._spool.abandon()
         self._memory.close()
+
+    def write_event(self, event: Event, request: str) -> None:
+        """What the program says of itself, in the step and op under way."""
+        self._logged.event(event, request)
 
     def _write_unseen(self) -> None:
         """What was not observed up to here, as of the step that is under way or was the last."""

@@ -27,6 +27,7 @@ from tensortap._session.making import make
 from tensortap._session.notices import Notices
 from tensortap._session.recording import Process
 from tensortap._session.step_boundaries import Boundaries, Facts
+from tensortap._session.telling import MOST_NAME, Telling
 from tensortap._session.thinning import Thinning
 from tensortap._spool.folder import make_root
 
@@ -77,6 +78,9 @@ class Session:
         self._armed.arm(self._roots)
         forks.hear_of(self)
         self._ending = Ending(self._program_ends)
+        self._telling = Telling(self._save_of_program, lambda: self.facts.served, self._guard.caught)
+        if settings.enabled:
+            self._telling.begin()
 
     def start(self, models: Models | None = None) -> None:
         """Record from here on, in the step under way or a new one."""
@@ -210,6 +214,18 @@ class Session:
             with unintercepted():
                 self._process.saver.save(value, name, gradient)
 
+    def _save_of_program(self, value: object, name: str) -> None:
+        self._safely("save", self._save_within_step, value, name)
+
+    def _save_within_step(self, value: object, name: str) -> None:
+        """As save, by code that need not know of the tap: where steps begin is as without it."""
+        if not self._under_way and not self._closed and self._on and self._armed.forwards_begin:
+            self._begin()
+        if self._under_way:
+            self._save(value, name[:MOST_NAME], True)
+        else:
+            self._unseen.count(unseen.OUTSIDE_STEP, name[:MOST_NAME])
+
     def _serve(self, served: Sequence[Request]) -> None:
         process = self._process
         if self._under_way and process and process.step >= 0:
@@ -240,6 +256,7 @@ class Session:
             return
         self._closed = True
         self._end()
+        self._telling.end()
         self._armed.remove()
         self._signal.remove()
         if self._process:
@@ -347,6 +364,7 @@ class Session:
             self._closed = False
             self._signal.install()
             self._calls.log = self._process.calls
+            self._telling.write_with(self._process)
         return self._process
 
     def _signalled(self) -> None:
@@ -361,6 +379,7 @@ class Session:
     def after_fork(self) -> None:
         """In a child: what was recorded so far is the parent's; the next forward of a root begins anew."""
         process, self._process = self._process, None
+        self._telling.write_with(None)
         self._under_way, self._step = False, 0
         self._callers.forget()
         self._calls.after_fork()
