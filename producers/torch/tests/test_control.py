@@ -201,7 +201,7 @@ def _unspeakable(token: int) -> Prompt:
 @pytest.mark.parametrize(
     ("prompt", "text", "reason"),
     [
-        (_unspeakable, "Hello", "prompts cannot be read here, choose by --request or --prompt-hash: OSError: no tokenizer.json"),
+        (_unspeakable, "Hello", "prompts cannot be read here, choose by request or prompt-hash: OSError: no tokenizer.json"),
         (lambda token: prompt_of([token]), "Hello", "nothing here turns tokens into text"),
         (_spoken, " \n", "every prompt holds a text of white space alone"),
     ],

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from tensortap._config import shape_switches
+from tensortap._config.conditions import When, standing
 from tensortap._config.spool_root import at_home, spool_root
 from tensortap._config.step_ranges import Steps, parse_steps
 
@@ -52,6 +53,7 @@ class Settings:
     budget: float | None = None  # the share of the program's time that the tap may take
     steps: Steps = Steps()
     ranks: Steps = Steps()
+    when: When | None = None  # of the steps, only those that fulfil these conditions
     rank: int | None = None  # of this process, where neither torch nor the launcher says it
     scope: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
@@ -238,6 +240,7 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "budget": _share,
     "steps": parse_steps,
     "ranks": parse_steps,
+    "when": standing,
     "rank": _number,
     "scope": _texts,
     "ops": _texts,

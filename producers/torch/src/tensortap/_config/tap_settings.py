@@ -33,6 +33,9 @@ class TapSettings(TypedDict, total=False):
     """Numbers of steps, from 0, as `"0,3-5,10-100/10"` or `"1000-"`. Default: all. An error where a part holds no step."""
     ranks: int | str | range | Iterable[int | str | range] | None
     """Global ranks that record, likewise; a process that is not distributed is rank 0. Default: all."""
+    when: str | Iterable[str] | None
+    """Conditions of which a step is recorded, as `"request=cmpl-7*"` or `"loss>10"`; several are to hold together. Default: none.
+    docs/conditions.md has the language."""
     rank: int | None
     """Rank of this process, 0 or more. Default: as torch or the launcher say."""
     scope: str | Iterable[str] | None

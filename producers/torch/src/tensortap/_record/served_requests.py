@@ -61,6 +61,18 @@ def prompt_of(tokens: Sequence[int], read: Callable[[], str] | None = None) -> P
     return Prompt(int.from_bytes(digest, "little") or 1, len(tokens), read)
 
 
+def unreadable(served: Sequence[Request]) -> str:
+    """Why the prompts of an engine cannot be read; empty where they can. The first that is ever read waits for a tokenizer."""
+    prompt = next((request.prompt for request in served if request.prompt), None)
+    if prompt is None:
+        return "prompts are not known here; choose by request"
+    try:
+        _ = prompt.text
+    except UnreadableError as error:
+        return f"prompts cannot be read here, choose by request or prompt-hash: {error}"
+    return ""
+
+
 class Serving:
     """Writes what the steps of one process serve. To be called under the session's lock."""
 

@@ -8,6 +8,7 @@ from typing import Final
 FILTERED: Final = "filtered"
 SAMPLED: Final = "sampled"
 STEP_NOT_WANTED: Final = "step not wanted"
+CONDITION: Final = "no step fulfilled the condition"
 BUDGET: Final = "beyond the budget"
 ONLY_LOSS: Final = "only the loss"
 COMPILED: Final = "compiled"
@@ -34,6 +35,7 @@ REASONS: Final[tuple[str, ...]] = (
     FILTERED,
     SAMPLED,
     STEP_NOT_WANTED,
+    CONDITION,
     BUDGET,
     ONLY_LOSS,
     COMPILED,

@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Final
 
+from tensortap._config.conditions import ALWAYS, When, either, parse
 from tensortap._config.filters import nearest_path
 from tensortap._config.settings import CHOICES, Level
-from tensortap._record.served_requests import Prompt, Request, UnreadableError, bare
-from tensortap._session.step_boundaries import Facts
+from tensortap._record.served_requests import Request, bare, unreadable
+from tensortap._session.measures import Measures
+from tensortap._session.moments import Moment, Test
 from tensortap._spool import layout
 from tensortap._spool.control_page import ControlPage
 
@@ -19,6 +22,7 @@ _MOST_STEPS: Final = 1 << 20
 _EXTENTS: Final[Mapping[Level, int]] = {"debug": 0, "L0": 1, "L1": 1, "mix": 2, "aten": 3}  # how much each records
 SIGNAL_STEPS: Final = 2
 _LISTS: Final = {"scope": str, "requests": str, "prompts": int, "texts": str}
+_SHORT: Final = {"requests": "request", "prompts": "prompt-hash", "texts": "prompt"}  # keys whose lists stand for conditions, of which one is to hold
 
 
 class RequestError(ValueError):
@@ -32,32 +36,14 @@ class Detail:
     level: Level = "mix"
     steps: int = 2
     scope: tuple[str, ...] = ()  # patterns of module paths; empty: all
-    requests: tuple[str, ...] = ()  # patterns of request ids, of which a step must serve one; empty: any step
-    prompts: tuple[int, ...] = ()  # or one with a prompt of such a hash
-    texts: tuple[str, ...] = ()  # or with a prompt that holds such a text
+    when: When = ALWAYS  # of steps that fulfil this
     folder: str = ""  # below which raw tensors are kept; empty: none are
     most_bytes: int = 0  # of those
 
-    @property
-    def is_choosy(self) -> bool:
-        """Whether it matters what a step serves."""
-        return bool(self.requests or self.prompts or self.texts)
-
-    def means(self, facts: Facts) -> bool:
-        """Whether a step of these facts is meant."""
-        return not self.is_choosy or any(self._names(request) for request in facts.served)
-
-    def _names(self, request: Request) -> bool:
-        is_named = any(fnmatchcase(request.name, pattern) for pattern in self.requests)
-        return is_named or (request.prompt is not None and self._has(request.prompt))
-
-    def _has(self, prompt: Prompt) -> bool:
-        if prompt.hash in self.prompts:
-            return True
-        try:
-            return any(bare(text) in prompt.text for text in self.texts)
-        except UnreadableError:  # of this one: that others can be read was seen when the request came
-            return False
+    @cached_property
+    def test(self) -> Test:
+        """The conditions, made ready to be asked."""
+        return Test(self.when)
 
 
 SIGNALLED: Final = Detail(steps=SIGNAL_STEPS)
@@ -81,15 +67,16 @@ class Control:
         """A signal asks for detail. Called between any two instructions, so it only counts."""
         self._signals += 1
 
-    def next_step(self, step: int, facts: Facts) -> Detail | None:
+    def next_step(self, moment: Moment) -> Detail | None:
         """The detail that the step which begins is recorded with, if with any."""
+        step = moment.step
         if self._page.sequence() != self._sequence:
-            self._look(step, facts)
+            self._look(moment)
         if self._signals != self._signals_seen and self._asked is None:
             self._signals_seen = self._signals
             self._asked, self._left = SIGNALLED, SIGNAL_STEPS
         asked = self._asked
-        if asked is None or not asked.means(facts):
+        if asked is None or asked.test.unmet(moment):
             return None
         self._take(step, asked)
         return asked
@@ -104,22 +91,24 @@ class Control:
         if not self._left:
             self._asked = None
 
-    def _look(self, step: int, facts: Facts) -> None:
+    def _look(self, moment: Moment) -> None:
         request = self._page.request()
         if request is None:  # being written: the next step looks again
             return
         self._sequence, text = request
         try:
-            self._follow(read(text), step, facts)
+            self._follow(read(text), moment)
         except RequestError as error:
-            self._page.answer(self._sequence, layout.REFUSED, step, str(error))
+            self._page.answer(self._sequence, layout.REFUSED, moment.step, str(error))
 
-    def _follow(self, asked: Detail | bool, step: int, facts: Facts) -> None:
+    def _follow(self, asked: Detail | bool, moment: Moment) -> None:
+        step = moment.step
         if isinstance(asked, Detail):
             _check_scope(asked.scope, self._modules())
-            _check_served(asked, facts.served)
+            _check_served(asked, moment.facts.served)
+            moment.measures.need(asked.when.words)
             self._asked, self._left, self._unanswered = asked, asked.steps, self._sequence
-            if asked.is_choosy:
+            if asked.when != ALWAYS:
                 self._page.answer(self._sequence, layout.AWAITING, step)
             return
         self.stopped, self._unanswered = asked, 0
@@ -162,37 +151,41 @@ def _check_scope(scope: tuple[str, ...], modules: Sequence[str]) -> None:
 
 def _check_served(asked: Detail, served: Sequence[Request]) -> None:
     """Refuse what no step will ever be known to serve. A step that serves nothing is none of an engine's."""
-    if asked.is_choosy and not served:
+    if asked.test.of_requests and not served:
         raise RequestError("steps of this program serve no requests that are known: ask for its next steps, or for a scope, and not for requests or prompts")
-    if asked.texts:
-        _check_readable([request.prompt for request in served if request.prompt])
-
-
-def _check_readable(prompts: Sequence[Prompt]) -> None:
-    """Read one. The first that is ever read waits for a tokenizer."""
-    if not prompts:
-        raise RequestError("prompts are not known here; choose by --request")
-    try:
-        _ = prompts[0].text
-    except UnreadableError as error:
-        raise RequestError(f"prompts cannot be read here, choose by --request or --prompt-hash: {error}") from error
+    if "prompt" in asked.when.words and (problem := unreadable(served)):
+        raise RequestError(problem)
 
 
 def _detail(request: Mapping[str, Any]) -> Detail:
-    unknown = sorted(request.keys() - Detail.__dataclass_fields__.keys())
+    unknown = sorted(request.keys() - Detail.__dataclass_fields__.keys() - _SHORT.keys())
     if unknown:
         raise RequestError(f"{unknown[0]} is unknown here: the agent may be of a later release")
     lists = {name: tuple(_list(name, request[name], kind)) for name, kind in _LISTS.items() if name in request}
-    detail = Detail(**{**request, **lists})
+    others = {name: value for name, value in request.items() if name not in _LISTS}
+    detail = Detail(**{**others, "scope": lists.get("scope", ()), "when": _conditions(request.get("when", ""), lists)})
     if detail.level not in CHOICES["level"] or detail.level == "debug":
         raise RequestError(f"level {detail.level!r} is unknown here")
     if type(detail.steps) is not int or not 1 <= detail.steps <= _MOST_STEPS:
         raise RequestError(f"{detail.steps!r} steps: want 1 to {_MOST_STEPS}")
     if not isinstance(detail.folder, str) or type(detail.most_bytes) is not int:
         raise RequestError("folder and most_bytes are a text and a number")
-    if not all(map(bare, detail.texts)):
-        raise RequestError("every prompt holds a text of white space alone")
     return detail
+
+
+def _conditions(text: object, lists: Mapping[str, Sequence[Any]]) -> When:
+    """What is written, and one of what the lists stand for."""
+    if not all(map(bare, lists.get("texts", ()))):
+        raise RequestError("every prompt holds a text of white space alone")
+    short = sum((either(word, lists.get(key, ())) for key, word in _SHORT.items()), ())
+    try:
+        written = parse(text) if isinstance(text, str) and text else ALWAYS
+        when = written.both(When(short)) if short else written
+    except ValueError as error:
+        raise RequestError(f"when: {error}") from error
+    if not isinstance(text, str) or "difference" in when.words:
+        raise RequestError("when: want a text of conditions, and no difference, for which there is tensortap watch --capture")
+    return when
 
 
 def _list(name: str, value: object, kind: type) -> list[Any]:

@@ -31,6 +31,9 @@ from tensortap._session import memory_rows, run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
 from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
+from tensortap._session.measures import Measures
+from tensortap._session.moments import Moment
+from tensortap._session.standing import Standing
 from tensortap._session.step_boundaries import Facts
 from tensortap._session.unserved import Unserved
 from tensortap._spool import layout
@@ -64,6 +67,8 @@ class Process:
         for root in roots:
             self._memory.watch({parameter.device for parameter in root.parameters()})
         self.control = Control(self._spool.control, say, lambda: [part.path for part in roots.parts()])
+        self._measures = Measures(roots, self.recorder.guard)
+        self.standing = Standing(settings.when, self._measures, say) if settings.when else None
         self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
         self._hooks = Hooks(settings, roots, self.recorder, self._write_memory, self._shape_log)
         self._recorded: tuple[Detail | None, bool] = (None, True)
@@ -82,6 +87,10 @@ class Process:
         self._logged = Logged(self._spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught)
         if settings.logging:
             self._logged.install()
+
+    def moment(self, step: int, facts: Facts, phase_ahead: Callable[[], str]) -> Moment:
+        """What is known of a step that begins."""
+        return Moment(step, facts, phase_ahead, self._measures)
 
     def begin_step(self, step: int, asked: Detail | None = None, *, wanted: bool = True) -> None:
         """A step begins that the settings want, or that is recorded only in the detail that is asked for."""
@@ -206,6 +215,7 @@ class Process:
         self._logged.close()
         if self.left_out:
             self.left_out.close()
+        self._end_condition()
         self._heartbeat.stop()
         self._unserved.end()
         with self.recorder.lock:
@@ -225,12 +235,18 @@ class Process:
         self.uninstall()
         if self.left_out:
             self.left_out.close()
+        self._measures.close()
         self._spool.abandon()
         self._memory.close()
 
     def write_event(self, event: Event, request: str) -> None:
         """What the program says of itself, in the step and op under way."""
         self._logged.event(event, request)
+    def _end_condition(self) -> None:
+        self._measures.close()
+        if self.standing and (never := self.standing.never()):
+            self._say(never)
+            self.unseen.count(unseen.CONDITION, never)
 
     def _write_unseen(self) -> None:
         """What was not observed up to here, as of the step that is under way or was the last."""

@@ -158,4 +158,5 @@ def _plain(settings: Settings) -> Mapping[str, object]:
     for name in ("spool", "run", "labels"):  # a path of one host; columns of their own
         shown.pop(name)
     shown["steps"], shown["ranks"] = str(settings.steps), str(settings.ranks)
+    shown["when"] = str(settings.when or "")
     return {name: value for name, value in shown.items() if value not in ((), None, {}, "")}

@@ -313,8 +313,11 @@ class Session:
         self._under_way, self._of_trainer = True, self._global_step
         self._boundaries.begun()
         wanted = self._filter.wants_step(self._step)
-        asked = process.control.next_step(self._step, self.facts)
+        moment = process.moment(self._step, self.facts, self._boundaries.phase_ahead)
+        asked = process.control.next_step(moment)
         wanted = wanted and not process.control.stopped
+        unmet = process.standing.unmet(moment) if wanted and process.standing else ""
+        wanted = wanted and not unmet
         self._look_back(process)
         affordable = wanted and self._thinning.affords(self._step)
         if affordable or asked:
@@ -323,7 +326,7 @@ class Session:
             process.recorder.live = True
             return
         process.uninstall()
-        process.unseen.count(unseen.BUDGET if wanted else unseen.STEP_NOT_WANTED)
+        process.unseen.count(unseen.BUDGET if wanted else unseen.STEP_NOT_WANTED, unmet)
         if wanted and process.left_out:
             process.left_out.begin(self._step)
 

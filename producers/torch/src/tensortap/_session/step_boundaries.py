@@ -137,6 +137,12 @@ class Boundaries:
             return "evaluate"
         return "train" if self._is_training() else ""
 
+    def phase_ahead(self) -> str:
+        """The phase of a step that has only begun; what the model does in it may show another."""
+        if self._trains:
+            return "train" if any(root.training for root in self._roots) else ""
+        return "evaluate" if self._have_optimizer() else ""
+
     def close(self) -> None:
         """Undo what was registered."""
         for handle in self._handles:
