@@ -180,13 +180,13 @@ def test_a_start_without_a_model_is_told_and_does_no_harm(tmp_path: Path, capsys
 
 def test_what_is_done_otherwise_is_told_once_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = small()
-    debugger = PrecisionDebugger(config_path=config(task="tensor", tensor={}))
+    debugger = PrecisionDebugger(config_path=config(task="exception_dump"))
     for _ in range(2):
         debugger.start(model)
         train(model)
         debugger.stop()
         debugger.step()
-    sentence = "task tensor: tensors themselves are not kept; statistics and digests are"
+    sentence = "task exception_dump: every op is recorded, not only those that raise"
     assert capsys.readouterr().err.count(sentence) == 1
     counts = [step.unseen.get(("setting not honoured", sentence)) for step in spooled(tmp_path).steps]
     assert counts == [1, None]

@@ -75,7 +75,7 @@ def test_a_spool_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_variable_is_read() -> None:
     texts = {
-        "run": "r", "level": "mix", "calls": "each", "budget": "2%", "signal": "USR1", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
+        "run": "r", "level": "mix", "calls": "each", "budget": "2%", "payload_folder": "/kept", "file_format": "npy", "signal": "USR1", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
         "names": "linear", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
         "first_n_per_site": "2", "task": "md5", "when": "loss>1", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
         "segments": "8", "memory": "yes", "stacks": "off", "logging": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
@@ -90,8 +90,27 @@ def test_every_variable_is_read() -> None:
     assert made.spool == Path("/x")
 
 
+@pytest.mark.parametrize(
+    ("given", "share", "size"),
+    [
+        ("2%", 0.02, None),
+        (0.02, 0.02, None),
+        ("20GB", None, 20 * 10**9),
+        ("500MiB", None, 500 << 20),
+        ("1.5 kB", None, 1500),
+        ("2%, 20GB", 0.02, 20 * 10**9),
+        (["1TiB", "2%"], 0.02, 1 << 40),
+    ],
+)
+def test_a_budget_is_of_the_time_and_of_raw_tensors(given: object, share: float | None, size: int | None) -> None:
+    made = settings(environment=ALONE, run="r", budget=given)
+    assert (made.budget, made.payload_bytes) == (share, size)
+    again = changed(made, budget="7B")
+    assert (again.budget, again.payload_bytes) == (None, 7)
+
+
 def test_every_field_is_a_setting_or_made_of_some() -> None:
-    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences", "shape_log"}
+    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences", "shape_log", "payload_bytes"}
 
 
 @pytest.mark.parametrize(
@@ -109,6 +128,11 @@ def test_every_field_is_a_setting_or_made_of_some() -> None:
         ({"ops": "add", "level": "L0"}, "setting ops: level L0 records modules"),
         ({"scope": "add", "level": "L1"}, "setting scope: level L1 knows no modules"),
         ({"run": "r" * 201}, "a name has 1 to 200 characters, this one 201"),
+        ({"budget": "20gigabytes"}, "setting budget: '20gigabytes' is neither a share of the time, as 2%, nor a size of raw tensors, as 20GB"),
+        ({"budget": "1%,2%"}, "give one share of the time and one size of raw tensors at most, as 2%,20GB"),
+        ({"budget": "0B"}, "setting budget: 0B is no size of raw tensors: give 1B or more"),
+        ({"budget": 3}, "setting budget: 3 is no share of the time: "),
+        ({"task": "tensor", "file_format": "bin"}, "setting file_format: 'bin' is unknown; "),
         ({"threads": 1.5}, "setting threads: 1.5 is no whole number"),
     ],
 )

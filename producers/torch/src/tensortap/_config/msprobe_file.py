@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from tensortap._config.settings import Settings, SettingsError, environment_name, nearest, settings
+from tensortap._config.settings import CHOICES, Settings, SettingsError, environment_name, nearest, settings
 
 COMMON_KEYS: Final = (
     "task", "dump_path", "rank", "step", "level", "async_dump", "dump_enable", "extra_info", "precision", "risk_level",
@@ -33,7 +33,7 @@ _FOREIGN: Final[Mapping[str, str]] = {
 }
 _TASKS: Final[Mapping[str, str]] = {
     "statistics": "statistics",
-    "tensor": "statistics",
+    "tensor": "tensor",
     "structure": "structure",
     "nan_check": "statistics",
     "overflow_check": "statistics",
@@ -47,13 +47,11 @@ _REFUSED: Final[Mapping[str, str]] = {
     "acl_config": "kernels are not recorded; leave it out",
 }
 DONE_OTHERWISE: Final[Mapping[str, str]] = {
-    "tensor": "task tensor: tensors themselves are not kept; statistics and digests are",
     "overflow_check": "task overflow_check: every op is recorded, not only those that overflow; ask with tensortap overflow",
     "exception_dump": "task exception_dump: every op is recorded, not only those that raise",
-    "tensor_list": "tensor_list: tensors themselves are not kept; these ops have statistics as all others",
+    "tensor_list": "tensor_list: these ops have statistics as all others; to keep tensors themselves take task tensor, with a list",
     "xor": "summary_mode xor: an order-aware digest is taken instead, and statistics",
     "custom_op_namespaces": "custom_op_namespaces: custom ops are recorded where PyTorch shows them, in any namespace",
-    "file_format": "file_format: no tensor files are written",
     "backward_input": "backward_input: tensors are not read back",
     "enable_dataloader": "enable_dataloader: steps end with step() or an optimizer's step, not with the loader",
 }
@@ -154,13 +152,23 @@ def _chosen(task: str, block: Mapping[str, Any]) -> dict[str, object]:
     digests = "md5" in summary if isinstance(summary, list) else _digested(summary)
     direction, values = _data_mode(block.get("data_mode"))
     return {
-        "task": "md5" if digests else _TASKS[task],
+        "task": "md5" if digests and task != "tensor" else _TASKS[task],
+        "file_format": _file_format(block.get("file_format")),
         "digest": True if task == "tensor" or summary == "xor" else None,
         "between": _scope(block.get("scope")),
         "names": _list(block.get("list")),
         "direction": direction,
         "values": values,
     }
+
+
+def _file_format(name: object) -> str | None:
+    """That of a legacy key: bin are bare bytes without a shape, which nothing here reads."""
+    if name in (None, ""):
+        return None
+    if name not in CHOICES["file_format"]:
+        raise SettingsError(f"config file_format: {name!r} is not written here; {nearest(str(name), CHOICES['file_format'])}")
+    return str(name)
 
 
 def _digested(summary: object) -> bool:

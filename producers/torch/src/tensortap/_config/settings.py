@@ -13,12 +13,14 @@ from typing import Any, Final, Literal, cast
 
 from tensortap._config import shape_switches
 from tensortap._config.conditions import When, standing
+from tensortap._config import budgets, shape_switches
 from tensortap._config.spool_root import at_home, spool_root
 from tensortap._config.step_ranges import Steps, parse_steps
 
 Level = Literal["L0", "L1", "mix", "aten", "debug"]
 Direction = Literal["forward", "backward", "both"]
-Task = Literal["statistics", "structure", "md5"]
+Task = Literal["statistics", "structure", "md5", "tensor"]
+FileFormat = Literal["safetensors", "npy", "pt"]
 Backward = Literal["light", "full"]
 Values = Literal["input", "output", "both"]
 Calls = Literal["counted", "each"]
@@ -30,7 +32,8 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "calls": ("counted", "each"),
     "direction": ("forward", "backward", "both"),
     "values": ("input", "output", "both"),
-    "task": ("statistics", "structure", "md5"),
+    "task": ("statistics", "structure", "md5", "tensor"),
+    "file_format": ("safetensors", "npy", "pt"),
     "backward": ("light", "full"),
     "risk": ("CORE", "FOCUS", "ALL"),
     "signal": ("none", "USR1", "USR2"),
@@ -51,6 +54,9 @@ class Settings:
     level: Level = "L0"
     calls: Calls = "counted"  # of level aten: equal ones as one, or each with its statistics
     budget: float | None = None  # the share of the program's time that the tap may take
+    payload_bytes: int | None = None  # the bytes of raw tensors that a rank may keep, which is a budget, too
+    payload_folder: Path | None = None  # of raw tensors; None: beside the spools
+    file_format: FileFormat = "safetensors"  # of raw tensors
     steps: Steps = Steps()
     ranks: Steps = Steps()
     when: When | None = None  # of the steps, only those that fulfil these conditions
@@ -102,7 +108,7 @@ def settings(*, environment: Mapping[str, str] | None = None, **given: object) -
     asked = dict(from_environment(environment))
     asked.update({name: _read(name, value) for name, value in given.items() if value is not None})
     asked.setdefault("spool", spool_root(environment))
-    asked |= _shape_log(environment, asked)
+    asked |= _shape_log(environment, asked) | _budgets(asked)
     if "run" not in asked:
         asked["run"] = default_run_name(environment)
     return Settings(**cast(Any, asked))
@@ -111,7 +117,13 @@ def settings(*, environment: Mapping[str, str] | None = None, **given: object) -
 def changed(base: Settings, **given: object) -> Settings:
     """The same settings but for those given; None leaves a setting as it is."""
     asked = {name: _read(name, value) for name, value in given.items() if value is not None}
-    return replace(base, **cast(Any, asked))
+    return replace(base, **cast(Any, asked | _budgets(asked)))
+
+
+def _budgets(asked: Mapping[str, object]) -> dict[str, object]:
+    """What a budget says of the time, and of raw tensors."""
+    given = asked.get("budget")
+    return {"budget": given.share, "payload_bytes": given.payload_bytes} if isinstance(given, budgets.Budgets) else {}
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -186,16 +198,6 @@ def _number(value: object) -> int:
     return int(value)
 
 
-def _share(value: object) -> float:
-    """Of 2%, or 0.02."""
-    if isinstance(value, bool) or not isinstance(value, str | float | int):
-        raise TypeError(f"{value!r} is no share")
-    share = float(value[:-1]) / 100 if isinstance(value, str) and value.endswith("%") else float(value)
-    if not 0 < share < 1:
-        raise ValueError(f"{value} is no share of the time: give more than 0% and less than 100%")
-    return share
-
-
 def _yes(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -237,7 +239,9 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "run": _text,
     "level": _text,
     "calls": _text,
-    "budget": _share,
+    "budget": budgets.parse,
+    "payload_folder": _path,
+    "file_format": _text,
     "steps": parse_steps,
     "ranks": parse_steps,
     "when": standing,

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
-    from tensortap._config.settings import Backward, Calls, Direction, Level, Risk, Signal, Task, Values
+    from tensortap._config.settings import Backward, Calls, Direction, FileFormat, Level, Risk, Signal, Task, Values
 
 
 class TapSettings(TypedDict, total=False):
@@ -26,9 +26,14 @@ class TapSettings(TypedDict, total=False):
     calls: Calls | None
     """At level `aten`: `counted` records equal calls of a step once, with their number; `each` every call, with statistics.
     Default: `counted`."""
-    budget: float | str | None
-    """The share of the program's time that the tap may take, as `"2%"` or `0.02`: steps are left out. Default: no limit. An error
-    at level `aten`, whose time is not taken."""
+    budget: float | str | Iterable[float | str] | None
+    """The share of the program's time that the tap may take, as `"2%"` or `0.02`: steps are left out; or bytes of raw tensors that a
+    rank may keep, as `"20GB"`; or both, as `"2%,20GB"`. Default: no limit of the time, and 10 GB. A share is an error at level
+    `aten`, whose time is not taken."""
+    payload_folder: str | os.PathLike[str] | None
+    """Folder of raw tensors, made when the first is written. Default: `payloads` in the spool's root; below `tensortap run` that of its data."""
+    file_format: FileFormat | None
+    """How a raw tensor is written: `safetensors`, `npy` or `pt`. Default: `safetensors`."""
     steps: int | str | range | Iterable[int | str | range] | None
     """Numbers of steps, from 0, as `"0,3-5,10-100/10"` or `"1000-"`. Default: all. An error where a part holds no step."""
     ranks: int | str | range | Iterable[int | str | range] | None
@@ -58,7 +63,7 @@ class TapSettings(TypedDict, total=False):
     first_n_per_site: int | None
     """Only so many tensors of each argument of each op, 1 or more. Default: all."""
     task: Task | None
-    """`statistics`; `structure` records no numbers; `md5` adds msProbe's CRC-32. Default: `statistics`."""
+    """`statistics`; `structure` records no numbers; `md5` adds msProbe's CRC-32; `tensor` keeps each tensor in a file, too. Default: `statistics`."""
     sketch: bool | None
     """Sixteen sums of each tensor, from which the distance of two is estimated. Default: off."""
     digest: bool | None

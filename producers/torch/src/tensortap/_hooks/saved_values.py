@@ -20,16 +20,18 @@ class Saver:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
-    def save(self, value: object, name: str, gradient: bool) -> None:
-        """Record a value under a name, and later the gradients of its tensors, if there will be any."""
+    def save(self, value: object, name: str, gradient: bool, keep: bool = False) -> None:
+        """Record a value under a name, and later the gradients of its tensors, if there will be any; with `keep` all as raw tensors, too."""
         recorder = self._recorder
         with recorder.lock:
             op = recorder.calls(name, _END).take()
             seq = recorder.begin_always(op)
+            if keep:
+                recorder.keep(op, seq)
             for path, leaf in _leaves(value):
                 _write(recorder, op, seq, path, leaf)
             if gradient:
-                self._listen(SavedGradient(recorder, recorder.calls(f"{name}_grad", _END).take()), value)
+                self._listen(SavedGradient(recorder, recorder.calls(f"{name}_grad", _END).take(), keep), value)
 
     def _listen(self, saved: SavedGradient, value: object) -> None:
         for path, leaf in _leaves(value):
@@ -41,8 +43,8 @@ class Saver:
 class SavedGradient:
     """The gradients of one saved variable: one op for each run of its graph, which begins with the first of them."""
 
-    def __init__(self, recorder: Recorder, op: Op) -> None:
-        self._recorder, self._op = recorder, op
+    def __init__(self, recorder: Recorder, op: Op, keep: bool) -> None:
+        self._recorder, self._op, self._keep = recorder, op, keep
         self._run, self._seq = -1, 0
         self._step = recorder.names.step
 
@@ -54,6 +56,8 @@ class SavedGradient:
         with recorder.lock:
             if self._run != (run := backward_run()):
                 self._run, self._seq = run, recorder.begin_always(self._op)
+                if self._keep:
+                    recorder.keep(self._op, self._seq)
             _write(recorder, self._op, self._seq, path, gradient)
 
 

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from weakref import ref
 
+import torch
 from torch import Tensor
 
-from tensortap import _torch_compat
-from tensortap._record import safetensors, unseen
+from tensortap._record import raw_forms, unseen
+from tensortap._record.raw_files import File, Files, why
 from tensortap._record.tensor_rows import Observer
-from tensortap._spool import layout
 from tensortap._spool.spool import Spool
 from tensortap._stats.measure import plain
 
-MOST_FILES: Final = 4096
-LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
-_NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on CPU, and on CUDA
-
-_File = tuple[int, int, int]  # location, size, checksum
+MOST_FILES: Final = 4096  # of a request
 
 
 class Payloads:
-    """The files of one request. Stands before the observer, and is to be called as it is."""
+    """The raw tensors of one request, or of a run. Stands before the observer, and is to be called as it is.
 
-    def __init__(self, spool: Spool, observer: Observer, counts: unseen.Unseen, folder: Path, most_bytes: int) -> None:
-        self._spool, self._observer, self._unseen = spool, observer, counts
+    No call waits for a disk: what finds no room in memory until then is counted.
+    """
+
+    def __init__(
+        self,
+        spool: Spool,
+        observer: Observer,
+        counts: unseen.Unseen,
+        files: Files,
+        say: Callable[[str], None],
+        *,
+        folder: Path,
+        most_bytes: int,
+        most_files: int | None = MOST_FILES,
+        file_format: str = "safetensors",
+        every: bool = True,
+    ) -> None:
+        """With `every` each op that is recorded is meant, where filters have no narrower scope; else only those that `mean` names."""
+        self._spool, self._observer, self._unseen, self._files, self._say = spool, observer, counts, files, say
         self._root, self._name, self._left = folder, spool.folder.name, most_bytes
-        self._most_bytes, self._files = most_bytes, 0
+        self._most_bytes, self._most_files, self._count = most_bytes, most_files, 0
+        self._format, self.every = file_format, every
         self._meant: dict[int, str] = {}  # ops by seq
-        self._kept: dict[int, tuple[ref[Tensor], int, int, _File]] = {}  # of this step, while it is unchanged
+        self._kept: dict[int, tuple[ref[Tensor], int, int, File]] = {}  # of this step, while it is unchanged
         self._forgotten = observer.forgotten
+        self._told: set[str] = set()  # limits
         self.step = 0
 
     def begin_step(self, step: int) -> None:
@@ -50,36 +63,39 @@ class Payloads:
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Observe a plain tensor, and keep it if it is meant."""
         self._observer.tensor(tensor, site, seq)
-        self._keep(tensor, self._observer.without_padding(tensor), site, seq)
+        if seq in self._meant:
+            self._keep(tensor, self._observer.without_padding(tensor), site, seq)
 
     def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
         """Likewise of one that is no plain one."""
         self._observer.unusual(tensor, site, seq)
-        self._keep(tensor, tensor, site, seq)
+        if seq in self._meant:
+            self._keep(tensor, tensor, site, seq)
 
     def _keep(self, tensor: Tensor, observed: Tensor, site: int, seq: int) -> None:
-        op = self._meant.get(seq)
-        if op is None or not site:
+        if not site:
             return
         try:
-            self._keep_of(op, tensor, observed, site, seq)
-        except (OSError, MemoryError, RuntimeError) as error:  # the last is torch's, where a copy has no room
-            self._unseen.count(unseen.NOT_KEPT, _why(error))
+            self._keep_of(tensor, observed, site, seq)
+        except (MemoryError, RuntimeError) as error:  # the latter is torch's, where a copy has no room
+            self._unseen.count(unseen.NOT_KEPT, why(error))
 
-    def _keep_of(self, op: str, tensor: Tensor, observed: Tensor, site: int, seq: int) -> None:
+    def _keep_of(self, tensor: Tensor, observed: Tensor, site: int, seq: int) -> None:
         found = plain(observed)
-        if found is None or not safetensors.dtype_name(found.dtype):
-            self._unseen.count(unseen.NOT_KEPT, f"no form for {tensor.dtype}" if found is not None else type(tensor).__name__)
+        if found is None:
+            self._unseen.count(unseen.NOT_KEPT, type(tensor).__name__)
             return
-        file = self._known(tensor) or self._written(found, op, site, seq)
-        if file is None:
+        if file := self._known(tensor):
+            self._files.again(file, site, seq)
+        elif found.is_cuda and torch.cuda.is_current_stream_capturing():  # a copy of ours would be in the graph
+            self._unseen.count(unseen.CUDA_GRAPH, "capture")
             return
-        location, size, checksum = file
-        self._spool.write(layout.PAYLOAD_KIND, layout.PAYLOAD, site, seq, location, layout.DIGEST_CRC32, size, checksum, time.time_ns())
-        if not tensor.is_inference():
+        else:
+            file = self._new(found, site, seq)
+        if file is not None and not tensor.is_inference():
             self._kept[id(tensor)] = ref(tensor), tensor._version, found.data_ptr(), file
 
-    def _known(self, tensor: Tensor) -> _File | None:
+    def _known(self, tensor: Tensor) -> File | None:
         """The file of a tensor that was kept in this step and has not changed since."""
         if self._forgotten != self._observer.forgotten:
             self._forgotten = self._observer.forgotten
@@ -91,37 +107,30 @@ class Payloads:
         unchanged = same() is tensor and version == tensor._version and pointer == tensor.data_ptr()
         return file if unchanged else None
 
-    def _written(self, tensor: Tensor, op: str, site: int, seq: int) -> _File | None:
-        head = safetensors.header(tensor, {"op": op, "step": str(self.step), "seq": str(seq)})
-        size = len(head) + tensor.nbytes
-        location = f"{self._name}/{self.step}-{seq}-{site}.safetensors"
-        if not self._has_room(size):
+    def _new(self, tensor: Tensor, site: int, seq: int) -> File | None:
+        suffix, write = raw_forms.form(self._format, tensor.dtype)
+        size = tensor.nbytes + raw_forms.HEADS[suffix]
+        limit = self._reached(size)
+        copy = None if limit else self._files.copies.of(tensor)
+        if copy is None:
+            self._refuse(limit or f"more than {self._files.copies.memory.most} bytes that wait for the disk")
             return None
-        path = self._root / location
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _torch_compat.DisableTorchDispatch():
-            checksum = safetensors.write(path, tensor, head)
-        self._files += 1
+        location = f"{self._name}/{self.step}-{seq}-{site}.{suffix}"
+        about = {"op": self._meant[seq], "step": str(self.step), "seq": str(seq)}
+        file = File(copy, self._root / location, self._spool.text(location), write, about)
+        self._count += 1
         self._left -= size
-        return self._spool.text(location), size, checksum
+        self._files.write(file, site, seq)
+        return file
 
-    def _has_room(self, size: int) -> bool:
-        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        disk = os.statvfs(self._root)
-        limits = {
-            f"more than {MOST_FILES} files": self._files >= MOST_FILES,
-            f"more than {self._most_bytes} bytes": size > self._left,
-            f"less than {LEAST_FREE_BYTES} bytes of disk would be left": disk.f_bavail * disk.f_frsize - size < LEAST_FREE_BYTES,
-        }
-        reached = [limit for limit, holds in limits.items() if holds]
-        if reached:
-            self._unseen.count(unseen.NOT_KEPT, reached[0])
-        return not reached
+    def _reached(self, size: int) -> str:
+        """The limit beyond which a file of that size would be; empty for none."""
+        if self._most_files is not None and self._count >= self._most_files:
+            return f"more than {self._most_files} files"
+        return f"more than {self._most_bytes} bytes" if size > self._left else ""
 
-
-def _why(error: Exception) -> str:
-    """The reason in the system's words where it has any. Of a lack of memory torch has no type of its own on every device."""
-    if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
-        return os.strerror(errno.ENOMEM)
-    number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number) if number else type(error).__name__
+    def _refuse(self, limit: str) -> None:
+        self._unseen.count(unseen.NOT_KEPT, limit)
+        if limit not in self._told:
+            self._told.add(limit)
+            self._say(f"from step {self.step} on raw tensors are left out that would be {limit}; report unseen counts them as {unseen.NOT_KEPT}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -70,6 +70,7 @@ class Recorder:
         self.walker = Walker(spool, self.names, self.observer, counts)
         self._sees_all = wanted.sees_all
         self._payloads: Payloads | None = None
+        self.keep_named: Callable[[], Payloads] | None = None  # keeps raw tensors where no one else does
         self._calls: dict[str, Calls] = {}
         self._wants = {
             (phase, role): settings.task != "structure" and wanted.wants_value(phase, role)
@@ -99,7 +100,7 @@ class Recorder:
             return 0
         self.seq = seq = self.seq + 1
         self.ops += 1
-        if self._payloads and self.filter.is_meant(path):
+        if self._payloads and self._payloads.every and self.filter.is_meant(path):
             self._payloads.mean(seq, op.name)
         if op.id:
             self.spool.op(op.id, parent, seq, op.stack, self.micro_step, flags)
@@ -111,6 +112,8 @@ class Recorder:
         """An op that is none of the model's begins: a loss, or what a user names. Filters choose among the model's. Its seq."""
         self.seq += 1
         self.ops += 1
+        if self._payloads and self._payloads.every and self.filter.is_meant(""):
+            self._payloads.mean(self.seq, op.name)
         if op.id:
             self.spool.op(op.id, 0, self.seq, op.stack, self.micro_step, 0)
         else:
@@ -137,6 +140,12 @@ class Recorder:
         """Keep raw tensors with this from here on, if with any."""
         self._payloads = payloads
         self.walker.show(payloads or self.observer)
+
+    def keep(self, op: Op, seq: int) -> None:
+        """Keep the raw tensors of an op that began, whoever keeps others."""
+        payloads = self._payloads or (self.keep_named() if self.keep_named else None)
+        if payloads:
+            payloads.mean(seq, op.name)
 
     def measure_with(self, sketch: bool, digest: bool) -> None:
         """Measure so from here on; between steps. What is pending is waited for."""

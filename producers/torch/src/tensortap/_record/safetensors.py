@@ -1,20 +1,14 @@
-"""Writes one tensor into a file of the safetensors format: a header in JSON, then the elements."""
+"""The safetensors format of a file with one tensor: a header in JSON, then the elements."""
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import struct
-import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import torch
 from torch import Tensor
-
-from tensortap._stats.digest import raw_bytes
 
 _ALIGNMENT: Final = 8
 _NAMES: Final[Mapping[str, str]] = {
@@ -49,18 +43,3 @@ def header(tensor: Tensor, about: Mapping[str, str]) -> bytes:
     text = json.dumps({"__metadata__": dict(about), NAME: entry}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
     return struct.pack("<Q", len(text)) + text
-
-
-def write(path: Path, tensor: Tensor, head: bytes) -> int:
-    """Write a file that is not there yet. Returns the CRC-32 of the elements. Raises OSError, and leaves nothing then."""
-    elements = raw_bytes(tensor.cpu())
-    # Not by numpy, which a process with torch need not have.
-    content = (ctypes.c_char * elements.numel()).from_address(elements.data_ptr()) if elements.numel() else b""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        try:
-            file.write(head)
-            file.write(content)
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
-    return zlib.crc32(content)

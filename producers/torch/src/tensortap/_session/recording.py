@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 
 from torch import nn
 
@@ -23,7 +22,6 @@ from tensortap._record.logged import Logged
 from tensortap._record.model_roots import Roots
 from tensortap._record.op_names import Op
 from tensortap._record.own_time import Clock
-from tensortap._record.payloads import Payloads
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
 from tensortap._record.user_events import Event
@@ -34,6 +32,7 @@ from tensortap._session.left_out import LeftOut
 from tensortap._session.measures import Measures
 from tensortap._session.moments import Moment
 from tensortap._session.standing import Standing
+from tensortap._session.raw_tensors import RawTensors
 from tensortap._session.step_boundaries import Facts
 from tensortap._session.unserved import Unserved
 from tensortap._spool import layout
@@ -72,7 +71,7 @@ class Process:
         self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
         self._hooks = Hooks(settings, roots, self.recorder, self._write_memory, self._shape_log)
         self._recorded: tuple[Detail | None, bool] = (None, True)
-        self._payloads: Payloads | None = None
+        self._raw = RawTensors(settings, self._spool, self.recorder, counts, say)
         self._detail_left = settings.detail_steps
         self.serving = Serving(self._spool, self.recorder.observer, counts)
         self.calls = CallLog(self._spool, self.recorder.lock, Stacks(self._spool, settings.stacks))
@@ -95,8 +94,7 @@ class Process:
     def begin_step(self, step: int, asked: Detail | None = None, *, wanted: bool = True) -> None:
         """A step begins that the settings want, or that is recorded only in the detail that is asked for."""
         self.record_at(asked or self._overflow_detail(step), wanted)
-        if self._payloads:
-            self._payloads.begin_step(step)
+        self._raw.begin_step(step)
         self.install()
         recorder = self.recorder
         with recorder.lock:
@@ -154,7 +152,7 @@ class Process:
         tokens, requests, of_trainer = (0 if count is None else count + 1 for count in (facts.tokens, facts.requests, facts.global_step))
         ended = (*counts, tokens, requests, phase, of_trainer)
         held = spool.hold(layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *ended)
-        recorder.measurer.then(partial(spool.step_ends, held))
+        recorder.measurer.then(partial(self._raw.then, partial(spool.step_ends, held)))
         self.step = self._logged.step = -1
 
     def record_at(self, detail: Detail | None, wanted: bool = True) -> None:
@@ -168,10 +166,7 @@ class Process:
         level = together(settings.level, detail.level) if detail else settings.level
         self._hooks.observe_at(level, bool(detail) or settings.calls == "each")
         recorder.measure_with(bool(detail) or settings.sketch, bool(detail) or settings.digest)
-        self._payloads = None
-        if detail and detail.folder:
-            self._payloads = Payloads(self._spool, recorder.observer, self.unseen, Path(detail.folder), detail.most_bytes)
-        recorder.keep_with(self._payloads)
+        self._raw.keep_as(detail, wanted)
 
     def _overflow_detail(self, step: int) -> Detail | None:
         """What is recorded of some steps after the first value that is not finite."""
@@ -191,6 +186,7 @@ class Process:
             self._spool.control.poked(poke)
         self.calls.late()
         self.recorder.read_late_rows()
+        self._raw.poll_late()
 
     def install(self) -> None:
         """Put the hooks in place, on the thread that calls."""
@@ -220,6 +216,7 @@ class Process:
         self._unserved.end()
         with self.recorder.lock:
             self.recorder.complete_rows()
+            self._raw.close()
             self._write_unseen()
             self._spool.close()
         self._memory.close()
@@ -229,6 +226,7 @@ class Process:
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
+        self._raw.forget()
         self._logged.leave()
         if self.left_out:
             self.left_out.forget()

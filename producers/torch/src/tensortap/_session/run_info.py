@@ -155,7 +155,7 @@ def _resolve(git: Path, reference: str) -> str:
 
 def _plain(settings: Settings) -> Mapping[str, object]:
     shown: dict[str, Any] = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
-    for name in ("spool", "run", "labels"):  # a path of one host; columns of their own
+    for name in ("spool", "payload_folder", "file_format", "run", "labels"):  # of one host, or of files; columns of their own
         shown.pop(name)
     shown["steps"], shown["ranks"] = str(settings.steps), str(settings.ranks)
     shown["when"] = str(settings.when or "")

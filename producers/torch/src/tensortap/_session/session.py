@@ -102,9 +102,12 @@ class Session:
         """The trainer's step is over, after so many optimizer steps. What is called before its next one is as without a trainer."""
         self._safely("a trainer's step", self._turn, global_step, "", False)
 
-    def save(self, value: object, name: str, gradient: bool = True) -> None:
-        """Record a value under a name, in the step under way or a new one, and the gradients of its tensors when they come."""
-        self._safely("save", self._save, value, name, gradient)
+    def save(self, value: object, name: str, gradient: bool = True, keep: bool = False) -> None:
+        """Record a value under a name, in the step under way or a new one, and the gradients of its tensors when they come.
+
+        With `keep`, as with the task `tensor`, the tensors themselves are written into files.
+        """
+        self._safely("save", self._save, value, name, gradient, keep)
 
     def found(self, root: nn.Module) -> None:
         """A model, or more in it than there was before, is met in its call: it is recorded from here on."""
@@ -204,7 +207,7 @@ class Session:
         if self._process:
             self._process.uninstall()
 
-    def _save(self, value: object, name: str, gradient: bool) -> None:
+    def _save(self, value: object, name: str, gradient: bool, keep: bool) -> None:
         if self._closed:
             return
         if not self._under_way:
@@ -212,7 +215,7 @@ class Session:
             self._begin()
         if self._process and self._process.step >= 0:
             with unintercepted():
-                self._process.saver.save(value, name, gradient)
+                self._process.saver.save(value, name, gradient, keep)
 
     def _save_of_program(self, value: object, name: str) -> None:
         self._safely("save", self._save_within_step, value, name)

@@ -1,0 +1,162 @@
+"""Raw tensors go to files by a thread of their own; the rows that say so are written when they are there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from tensortap._record import unseen
+from tensortap._record.raw_forms import Write
+from tensortap._record.raw_memory import Copies, Copy, Memory, most_bytes
+from tensortap._spool import layout
+from tensortap._spool.spool import Spool
+from tensortap._spool.written import Written, commit
+from tensortap._stats import streams
+
+LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
+_PATIENCE: Final = 60.0  # seconds in which at least one file is written as a tap ends
+_NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on CPU, and on CUDA
+
+
+class File:
+    """One file to be. Its copy is there, or comes; then a thread writes it; then `Files` writes its rows."""
+
+    __slots__ = ("about", "checksum", "copy", "failure", "is_told", "is_written", "location", "path", "rows", "size", "write")
+
+    def __init__(self, copy: Copy, path: Path, location: int, write: Write, about: dict[str, str]) -> None:
+        self.copy, self.path, self.location, self.write, self.about = copy, path, location, write, about
+        self.rows: list[tuple[Written, int, int]] = []  # places in the spool, site and seq
+        self.size = self.checksum = 0
+        self.failure = ""
+        self.is_written = self.is_told = False
+
+
+class Files:
+    """The files of one process. All but what the thread does is to be called under the session's lock."""
+
+    def __init__(self, spool: Spool, counts: unseen.Unseen, say: Callable[[str], None]) -> None:
+        self._spool, self._unseen, self._say = spool, counts, say
+        self.copies = Copies(Memory(most_bytes()))
+        self._waiting: queue.SimpleQueue[File | None] = queue.SimpleQueue()
+        self._pending: deque[File | Callable[[], None]] = deque()  # in the order in which rows are committed
+        self._thread: threading.Thread | None = None
+        self._made: set[Path] = set()  # folders; of the thread
+
+    def write(self, file: File, site: int, seq: int) -> None:
+        """Have a file written, and then its row."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="tensortap payloads", daemon=True)
+            self._thread.start()
+        self.again(file, site, seq)
+        self._pending.append(file)
+        self._waiting.put(file)
+
+    def again(self, file: File, site: int, seq: int) -> None:
+        """The tensor of a file is another value, too."""
+        held = self._spool.hold(layout.PAYLOAD, site, seq, file.location, layout.DIGEST_CRC32, 0, 0, 0)
+        if held is None:
+            return
+        if file.is_told:
+            self._tell(file, held, site, seq)
+        else:
+            file.rows.append((held, site, seq))
+
+    def then(self, action: Callable[[], None]) -> None:
+        """Do that when the rows are written of all files so far."""
+        self._pending.append(action)
+        self.poll()
+
+    def poll(self) -> None:
+        """Write the rows of the files that are there. Waits for nobody."""
+        while self._pending:
+            first = self._pending[0]
+            if isinstance(first, File):
+                if not first.is_written:
+                    return
+                self._pending.popleft()
+                self._finish(first)
+            else:
+                self._pending.popleft()
+                first()
+
+    def close(self) -> None:
+        """Wait for all files, as long as some are written, and give up the others."""
+        if self._thread is None:
+            self.poll()
+            return
+        self._waiting.put(None)
+        left = len(self._pending) + 1
+        while self._thread.is_alive() and len(self._pending) < left:
+            left = len(self._pending)
+            self._thread.join(_PATIENCE)
+            self.poll()
+        for one in list(self._pending):
+            if isinstance(one, File) and not one.is_written:
+                one.failure, one.is_written = "the disk did not answer", True
+        self.poll()
+
+    def forget(self) -> None:
+        """In a child: all is the parent's."""
+        self._pending.clear()
+        self._thread = None
+
+    def _finish(self, file: File) -> None:
+        file.is_told = True
+        for held, site, seq in file.rows:
+            self._tell(file, held, site, seq)
+        file.rows.clear()
+
+    def _tell(self, file: File, held: Written, site: int, seq: int) -> None:
+        segment, at, _ = held
+        if file.failure:
+            self._unseen.count(unseen.NOT_KEPT, file.failure)
+            self._say(f"a raw tensor could not be written below {file.path.parents[1]}: {file.failure}; report unseen counts all that are not kept")
+            commit(segment, at, layout.PAD_KIND)
+            return
+        values = (site, seq, file.location, layout.DIGEST_CRC32, file.size, file.checksum, time.time_ns())
+        layout.PAYLOAD.pack_into(segment.bytes, at, *values)
+        commit(segment, at, layout.PAYLOAD_KIND)
+
+    def _run(self) -> None:
+        streams.ask_beside_captures()
+        while (file := self._waiting.get()) is not None:
+            try:
+                file.copy.wait()
+                self._write(file)
+            except (OSError, MemoryError, RuntimeError) as error:  # the last is torch's
+                file.failure = why(error)
+            finally:
+                file.copy.free()
+                file.is_written = True
+
+    def _write(self, file: File) -> None:
+        folder = file.path.parent
+        if folder not in self._made:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._made.add(folder)
+        disk = os.statvfs(folder)
+        if disk.f_bavail * disk.f_frsize - file.copy.tensor.nbytes < LEAST_FREE_BYTES:
+            file.failure = f"less than {LEAST_FREE_BYTES} bytes of disk would be left"
+            return
+        with open(os.open(file.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
+            try:
+                file.checksum = file.write(cast(BinaryIO, opened), file.copy.tensor, file.about)
+                file.size = opened.tell()
+            except (OSError, RuntimeError):
+                file.path.unlink(missing_ok=True)
+                raise
+
+
+def why(error: Exception) -> str:
+    """The reason in the system's words where it has any. Of a lack of memory torch has no type of its own on every device."""
+    if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
+        return os.strerror(errno.ENOMEM)
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number else type(error).__name__
