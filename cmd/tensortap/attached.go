@@ -27,6 +27,7 @@ func (a *app) attached(l launching) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings = append(settings, "TENSORTAP_PAYLOAD_FOLDER="+a.payloadFolder())
 	path := l.pythonPath(folder, a.getenv("PYTHONPATH"))
 	return append(append(os.Environ(), settings...), "PYTHONPATH="+path), nil
 }
@@ -55,7 +56,7 @@ func (l launching) variables() ([]string, error) {
 	}
 	for name, value := range l.settings {
 		if *value != "" {
-			variables = append(variables, "TENSORTAP_"+strings.ToUpper(name)+"="+*value)
+			variables = append(variables, "TENSORTAP_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"="+*value)
 		}
 	}
 	if l.config == "" {

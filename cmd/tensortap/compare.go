@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -136,12 +135,13 @@ func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error 
 // findPayloads sets the folders of raw tensors of stored runs to those of this host's processes, unless flags name
 // others.
 func (a *app) findPayloads(request *system.CompareRequest) {
-	if _, err := os.Stat(a.payloads()); err != nil || !request.Payload || request.FoldersOnly() {
+	kept := a.keptHere()
+	if kept == "" || !request.Payload || request.FoldersOnly() {
 		return
 	}
 	for i, folder := range request.Folders {
 		if folder == "" {
-			request.Folders[i] = a.payloads()
+			request.Folders[i] = kept
 		}
 	}
 }

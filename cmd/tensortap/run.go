@@ -87,12 +87,13 @@ tensortap logs shows it.`,
 		"level":  "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",
 		"steps":  "steps to record, as 0,3-5,10-100/10",
 		"ranks":  "ranks to record, as 0,3-5",
-		"budget": "most of the program's time that recording may take, as 2%: steps are left out",
+		"budget": "most of the program's time that recording may take, as 2%: steps are left out; or most bytes of raw tensors for each rank, as 20GB; or both, as 2%,20GB",
 		"scope":  "only modules whose path fits a pattern, as layers.[0-3]",
 		"ops":    "only calls that fit a pattern, as softmax",
 	} {
 		l.settings[name] = f.String(name, "", usage)
 	}
+	l.rawFlags(f)
 	l.against.flags(a, cmd)
 	completeLevels(cmd)
 	return cmd
@@ -114,7 +115,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	if l.spool, err = filepath.Abs(l.spool); err != nil { // the program's processes may work elsewhere
 		return err
 	}
-	if err := l.check(); err != nil {
+	if err := errors.Join(l.check(), l.checkRaw(a.payloadFolder())); err != nil {
 		return err
 	}
 	environment, err := a.attached(l)

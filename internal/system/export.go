@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/tensortap/tensortap/analysis/msprobe/msprobedump"
+	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -18,6 +19,8 @@ type ExportRequest struct {
 	Dir   string // a folder that is empty, or not there yet
 	Rank  int64  // -1 for all
 	Steps steps.Set
+	// Payloads is the folder of the run's raw tensors, or of the dumps that it was published from; empty: none are written.
+	Payloads string
 }
 
 // DefaultExportRequest writes everything.
@@ -29,7 +32,10 @@ type ExportResult struct {
 	Ops    int
 	Values int
 	// Unplaced counts what is stored and could not be written: its definition is missing, or it stands twice at one place.
-	Unplaced int
+	Unplaced   int
+	Raw        int      // raw tensors that were written
+	Unreadable int      // raw tensors that were kept and could not be read
+	Problems   []string // what was wrong with the first of these
 }
 
 // ExportMsprobe writes a stored run as msProbe writes its dumps: a folder for each step, and in it one for each rank.
@@ -45,6 +51,9 @@ func (c *Client) ExportMsprobe(ctx context.Context, r ExportRequest, progress fu
 		return ExportResult{}, err
 	}
 	e := &exporting{client: c, request: r, run: schemas.RunID(r.Run), programs: map[uint64][]exportedOp{}}
+	if err := e.findRaw(); err != nil {
+		return ExportResult{}, fmt.Errorf("export run %q: %w", r.Run, err)
+	}
 	steps, err := e.prepare(ctx)
 	if err != nil {
 		return ExportResult{}, fmt.Errorf("export run %q: %w", r.Run, err)
@@ -87,6 +96,7 @@ type exporting struct {
 	request ExportRequest
 	run     uint64
 	result  ExportResult
+	kept    keptFolder // raw tensors
 
 	about    msprobedump.Dump // what all dumps have in common
 	sites    map[uint64]schemas.SiteRow
@@ -129,6 +139,13 @@ func (e *exporting) export(ctx context.Context, s exportedStep) error {
 	}
 	if err := e.values(ctx, s, &dump, placed); err != nil {
 		return err
+	}
+	raw, err := e.readRaw(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(raw) > 0 {
+		dump.Raw = (&rawWriter{exporting: e, at: rows.Place{Rank: s.rank, Step: s.step}, dump: &dump, locations: raw}).write
 	}
 	e.result.Dumps++
 	e.result.Ops += len(dump.Ops)

@@ -15,8 +15,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/steps"
-	"github.com/tensortap/tensortap/producers/agent"
-	"github.com/tensortap/tensortap/producers/dumps"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -99,7 +97,7 @@ func compareRaw(ctx context.Context, folders [2]string, kept keeper, job *compar
 		return nil, fmt.Errorf("compare the raw tensors of %s and %s: %w", comparison.Problem, comparison.Bench(), err)
 	}
 	if raw.result.Pairs == 0 {
-		return nil, errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper; or captured, with tensortap capture --payload, in the same steps")
+		return nil, errors.New("compare raw tensors: the two runs have none in common; both must be dumps with tensors in them: of msProbe with task tensor, or of SGLang's dumper; or recorded with tensortap run --task tensor, or captured with tensortap capture --payload, in the same steps")
 	}
 	comparison.Raw = report.RawTensors{Compared: raw.result.Pairs - raw.result.Unreadable, Unreadable: raw.result.Unreadable}
 	if raw.result.Unreadable > 0 {
@@ -112,8 +110,7 @@ func compareRaw(ctx context.Context, folders [2]string, kept keeper, job *compar
 
 // rawTensors are those of two runs, which are compared element by element.
 type rawTensors struct {
-	roots    [2]string                // folders of problem and bench
-	folders  [2]map[rows.Place]string // of their dumps
+	kept     [2]keptFolder
 	progress func(done, all int64)    // may be nil
 
 	runs   [2]uint64 // their ids
@@ -125,30 +122,14 @@ type rawTensors struct {
 
 // rawOf are those of which the files lie in the folders of problem and bench.
 func rawOf(roots [2]string) (*rawTensors, error) {
-	raw := &rawTensors{roots: roots}
+	raw := &rawTensors{}
 	for i, root := range roots {
 		var err error
-		if raw.folders[i], err = dumpFolders(root); err != nil {
+		if raw.kept[i], err = findKept(root); err != nil {
 			return nil, err
 		}
 	}
 	return raw, nil
-}
-
-// dumpFolders is where the dumps of every rank and step lie.
-func dumpFolders(dir string) (map[rows.Place]string, error) {
-	if agent.KeepsPayloads(dir) {
-		return map[rows.Place]string{}, nil // a location says itself of which process it is
-	}
-	found, err := dumps.Find(dir)
-	if err != nil {
-		return nil, err
-	}
-	folders := map[rows.Place]string{}
-	for _, dump := range found.Dumps {
-		folders[rows.Place{Rank: dump.Rank, Step: dump.Step}] = dump.Dir
-	}
-	return folders, nil
 }
 
 // keeper knows which raw tensors of a run were kept: folders, and the database.

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/internal/payload"
 	"github.com/tensortap/tensortap/internal/torchfile"
-	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -55,27 +52,9 @@ func (r *rawTensors) measure(ctx context.Context, p compare.PayloadPair) (payloa
 	return payload.Compare(ctx, tensors[0], tensors[1])
 }
 
-// open opens a raw tensor, and nothing that lies outside the folder of its dump.
 func (r *rawTensors) open(side int, p compare.PayloadPair) (*os.File, error) {
 	at := [2]rows.Place{{Rank: p.Rank, Step: p.Step}, {Rank: p.BenchRank, Step: p.BenchStep}}[side]
-	location := filepath.FromSlash(p.Locations[side])
-	dir, ok := r.folders[side][at]
-	if agent.IsPayload(p.Locations[side]) {
-		dir, ok = r.roots[side], true
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s has no step %d of rank %d", r.roots[side], at.Step, at.Rank)
-	}
-	if !filepath.IsLocal(location) {
-		return nil, fmt.Errorf("%q leads out of the folder of the dump", p.Locations[side])
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close() //nolint:errcheck // only read
-	// Without O_NONBLOCK, a named pipe would be waited for.
-	return root.OpenFile(location, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return r.kept[side].open(at, p.Locations[side])
 }
 
 func readTensor(file *os.File) (*torchfile.Tensor, error) {

@@ -8,7 +8,7 @@ import (
 
 // payloadLocation is the location of a live process's raw tensor: the name of the process's folder, then
 // numbers.
-var payloadLocation = regexp.MustCompile(`^[0-9]+-[0-9a-f]{16}/[0-9]+-[0-9]+-[0-9]+\.safetensors$`)
+var payloadLocation = regexp.MustCompile(`^[0-9]+-[0-9a-f]{16}/[0-9]+-[0-9]+-[0-9]+\.(safetensors|npy|pt)$`)
 
 // IsPayload says whether a location is that of a live process's raw tensor, below a folder of payloads.
 func IsPayload(location string) bool { return payloadLocation.MatchString(location) }

@@ -61,6 +61,9 @@ func (d *Dump) tensor(v *Value, typ string) *node {
 	if v.Row.DigestKind == schemas.DigestCRC32 {
 		n.add("md5", text(fmt.Sprintf("%08x", v.Row.Digest)))
 	}
+	if v.DataName != "" {
+		n.add("data_name", text(v.DataName))
+	}
 	return n
 }
 

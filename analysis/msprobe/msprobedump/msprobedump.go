@@ -22,6 +22,10 @@ type Dump struct {
 	Lost       uint64 // what of the step is missing
 	LostReason string
 	LostTimeNs int64
+	// Raw writes raw tensors into a folder that is not there yet, and sets the DataName of each of their values. It may be nil.
+	Raw func(dir string) error
+
+	dataDir string // of raw tensors; empty without any
 }
 
 // Op is one op of a step.
@@ -40,6 +44,8 @@ type Value struct {
 	Path   string // as site.path
 	Layout *schemas.LayoutRow
 	Row    schemas.TensorRow
+	// DataName is the name of the file of the raw tensor; empty for none.
+	DataName string
 }
 
 // Folder is where the dump of a rank at a step lies below that of a run.
@@ -55,6 +61,9 @@ func (d *Dump) Write(dir string) error {
 	if err := os.Mkdir(dir, 0o777); err != nil { //nolint:gosec // likewise
 		return fmt.Errorf("make the folder of a rank, which must not be there yet: %w", err)
 	}
+	if err := d.writeRaw(filepath.Join(dir, "dump_tensor_data")); err != nil {
+		return err
+	}
 	for name, write := range map[string]func(*printer){"dump.json": d.writeOps, "stack.json": d.stacks(), "construct.json": d.parents()} {
 		if write == nil {
 			continue
@@ -64,6 +73,17 @@ func (d *Dump) Write(dir string) error {
 		}
 	}
 	return d.writeErrorLog(filepath.Join(dir, "dump_error_info.log"))
+}
+
+// writeRaw comes first: dump.json says which raw tensors there are.
+func (d *Dump) writeRaw(dir string) (err error) {
+	if d.Raw == nil {
+		return nil
+	}
+	if d.dataDir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	return d.Raw(dir)
 }
 
 // create writes one file.

@@ -22,7 +22,11 @@ func (d *Dump) writeOps(p *printer) {
 	if framework == "" {
 		framework = "pytorch"
 	}
-	head := []string{"task", pyrepr.JSON(d.task()), "level", pyrepr.JSON(d.Level), "framework", pyrepr.JSON(framework), "dump_data_dir", "null"}
+	dataDir := "null"
+	if d.dataDir != "" {
+		dataDir = pyrepr.JSON(d.dataDir)
+	}
+	head := []string{"task", pyrepr.JSON(d.task()), "level", pyrepr.JSON(d.Level), "framework", pyrepr.JSON(framework), "dump_data_dir", dataDir}
 	p.letter('{')
 	for i := 0; i < len(head); i += 2 {
 		p.line(1)
@@ -44,9 +48,11 @@ func (d *Dump) writeOps(p *printer) {
 	p.letter('}')
 }
 
-// task is how msProbe calls it. Digests are a mode of its statistics; raw tensors are not written, so what is left of
-// them are statistics too.
+// task is how msProbe calls it. Digests are a mode of its statistics, and so are raw tensors that are not written.
 func (d *Dump) task() string {
+	if d.dataDir != "" {
+		return "tensor"
+	}
 	switch d.Task {
 	case "", "md5", "xor", "tensor":
 		return "statistics"

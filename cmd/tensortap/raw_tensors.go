@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tensortap/tensortap/producers/agent"
+)
+
+// rawFlags are the flags of run that say which raw tensors are kept.
+func (l launching) rawFlags(f *pflag.FlagSet) {
+	for name, usage := range map[string]string{
+		"task":        "what is kept of a tensor: statistics, md5 (with msProbe's CRC-32), structure (nothing), tensor (a file, too)",
+		"file-format": "with --task tensor: form of the files: safetensors, npy or pt",
+	} {
+		l.settings[name] = f.String(name, "", usage)
+	}
+}
+
+// checkRaw refuses what every process would refuse, and a folder in which none could write.
+func (l launching) checkRaw(folder string) error {
+	task, form := *l.settings["task"], *l.settings["file-format"]
+	if tasks := []string{"statistics", "md5", "structure", "tensor"}; task != "" && !slices.Contains(tasks, task) {
+		return fmt.Errorf("--task %s: want %s", strconv.Quote(task), strings.Join(tasks, ", "))
+	}
+	if forms := []string{"safetensors", "npy", "pt"}; form != "" && !slices.Contains(forms, form) {
+		return fmt.Errorf("--file-format %s: want %s", strconv.Quote(form), strings.Join(forms, ", "))
+	}
+	if task != "tensor" {
+		return nil
+	}
+	if err := tryFolder(folder); err != nil {
+		return fmt.Errorf("--task tensor: no raw tensor could be kept: %w; name another folder with --data or TENSORTAP_PAYLOAD_FOLDER", err)
+	}
+	return nil
+}
+
+func tryFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(folder, "try-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// payloadFolder is where processes below run keep raw tensors.
+func (a *app) payloadFolder() string {
+	if named, err := filepath.Abs(a.getenv("TENSORTAP_PAYLOAD_FOLDER")); err == nil && a.getenv("TENSORTAP_PAYLOAD_FOLDER") != "" {
+		return named
+	}
+	return a.payloads()
+}
+
+// keptHere is the folder of this host's raw tensors; empty where there are none.
+func (a *app) keptHere() string {
+	for _, folder := range []string{a.payloadFolder(), filepath.Join(a.spoolRoot(), "payloads")} {
+		if agent.KeepsPayloads(folder) {
+			return folder
+		}
+	}
+	return ""
+}
+
+func rawWritten(count int) string {
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d raw tensors", count)
+}
