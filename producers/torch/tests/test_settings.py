@@ -78,6 +78,8 @@ def test_every_variable_is_read() -> None:
         "run": "r", "level": "mix", "calls": "each", "budget": "2%", "payload_folder": "/kept", "file_format": "npy", "signal": "USR1", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
         "names": "linear", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
         "first_n_per_site": "2", "task": "md5", "when": "loss>1", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
+        "first_n_per_site": "2", "task": "md5", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
+        "on_nan": "record,keep,raise", "on_nan_bytes": "1", "on_nan_folder": "/y",
         "segments": "8", "memory": "yes", "stacks": "off", "logging": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
     }  # fmt: skip
     assert set(texts) == set(SETTINGS)
@@ -133,6 +135,9 @@ def test_every_field_is_a_setting_or_made_of_some() -> None:
         ({"budget": "0B"}, "setting budget: 0B is no size of raw tensors: give 1B or more"),
         ({"budget": 3}, "setting budget: 3 is no share of the time: "),
         ({"task": "tensor", "file_format": "bin"}, "setting file_format: 'bin' is unknown; "),
+        ({"on_nan": "keep,halt"}, "setting on_nan: 'halt' is unknown"),
+        ({"on_nan": "keep", "level": "aten"}, "setting on_nan: level aten measures no ops"),
+        ({"on_nan": "stop", "ranks": "0"}, "setting on_nan: stop ends all ranks"),
         ({"threads": 1.5}, "setting threads: 1.5 is no whole number"),
     ],
 )

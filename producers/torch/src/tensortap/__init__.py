@@ -9,7 +9,7 @@ from tensortap.api import __version__, note, save, tap, timer
 if TYPE_CHECKING:
     from tensortap import huggingface as huggingface
     from tensortap import lightning as lightning
-    from tensortap.api import PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings
+    from tensortap.api import NotFinite, PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings
 else:
     from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
 
@@ -17,3 +17,4 @@ __all__ = [
     *("PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
 ]
+__all__ = ["NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]

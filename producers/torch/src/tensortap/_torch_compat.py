@@ -35,6 +35,8 @@ autograd: Final[Any] = torch._C._autograd  # pyright: ignore[reportAttributeAcce
 eval_frame: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
 # The functions of torch that are written in C, as torch's own code in Python calls them.
 variable_functions: Final[Any] = torch._C._VariableFunctions  # pyright: ignore[reportAttributeAccessIssue]
+# The store of the process group that a program made first; in 2.3, too.
+default_store: Final[Callable[[], Any]] = lambda: torch.distributed.distributed_c10d._get_default_store()  # noqa: E731
 
 # The stacks of the modes of a thread: how many, the one at a place, off and on again.
 len_torch_function_stack: Final = torch._C._len_torch_function_stack

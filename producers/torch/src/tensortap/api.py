@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tensortap._config.settings import Settings, SettingsError
     from tensortap._config.tap_settings import TapSettings
     from tensortap._record.model_roots import Models
+    from tensortap._record.not_finite import NotFinite
     from tensortap._session.session import Session
     from tensortap._spool.folder import SpoolError
     from tensortap.integrations.msprobe import PrecisionDebugger
@@ -21,6 +22,7 @@ __all__ = [
     *("PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
 ]
+__all__ = ["NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]
 
 __version__: Final = "0.1.0"
 
@@ -41,6 +43,7 @@ def tap(model: Models, **settings: Unpack[TapSettings]) -> Session:
 
 if not TYPE_CHECKING:
     _PLACES: Final = {
+        "NotFinite": "tensortap._record.not_finite",
         "PrecisionDebugger": "tensortap.integrations.msprobe",
         "Session": "tensortap._session.session",
         "Settings": "tensortap._config.settings",

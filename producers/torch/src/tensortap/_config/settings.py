@@ -38,6 +38,8 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "risk": ("CORE", "FOCUS", "ALL"),
     "signal": ("none", "USR1", "USR2"),
 }
+ON_NAN: Final = ("record", "keep", "stop", "raise")
+ON_NAN_BYTES: Final = 1 << 28
 LONGEST_RUN_NAME: Final = 200
 _ENVIRONMENT_NAMES: Final = {"first_n_per_site": "FIRST_N", "segments": "SPOOL_SEGMENTS"}
 
@@ -75,6 +77,9 @@ class Settings:
     backward: Backward = "light"
     detail_steps: int = 2  # after the first value that is not finite
     signal: Signal = "none"  # that asks for detail
+    on_nan: tuple[str, ...] = ()  # of ON_NAN, beside what is recorded in any case
+    on_nan_bytes: int = ON_NAN_BYTES  # of tensors that a step is held for
+    on_nan_folder: Path | None = None  # below which keep writes; None: tensortap-kept in the working folder
     spool: Path = field(default_factory=lambda: spool_root(os.environ))
     segments: int = 64
     memory: bool = False
@@ -96,7 +101,9 @@ class Settings:
         _check_least("threads", self.threads, 0)
         _check_least("detail_steps", self.detail_steps, 0)
         _check_least("first_n_per_site", self.first_n_per_site, 1)
+        _check_least("on_nan_bytes", self.on_nan_bytes, 0)
         _check_level(self)
+        _check_on_nan(self)
 
 
 def settings(*, environment: Mapping[str, str] | None = None, **given: object) -> Settings:
@@ -231,6 +238,13 @@ def _labels(value: object) -> dict[str, str]:
     return {key: text for key, _, text in parts}
 
 
+def _on_nan(value: object) -> tuple[str, ...]:
+    asked = _texts(value)
+    if wrong := [name for name in asked if name not in ON_NAN]:
+        raise ValueError(f"{wrong[0]!r} is unknown; {nearest(wrong[0], ON_NAN)}")
+    return tuple(name for name in ON_NAN[1:] if name in asked)
+
+
 def _path(value: object) -> Path:
     return at_home(os.fspath(cast(str, value)), os.environ)
 
@@ -260,6 +274,9 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "backward": _text,
     "detail_steps": _number,
     "signal": _text,
+    "on_nan": _on_nan,
+    "on_nan_bytes": _number,
+    "on_nan_folder": _path,
     "spool": _path,
     "segments": _number,
     "memory": _yes,
@@ -290,6 +307,14 @@ def _check_level(asked: Settings) -> None:
         raise SettingsError("setting between: where calls are counted none is first or last; take calls=each, or scope")
     if asked.scope and asked.level == "L1":
         raise SettingsError("setting scope: level L1 knows no modules; take level L0 or mix, or ops")
+
+
+def _check_on_nan(asked: Settings) -> None:
+    if asked.on_nan and (asked.task == "structure" or asked.level in ("aten", "debug")):
+        what = "task structure" if asked.task == "structure" else f"level {asked.level}"
+        raise SettingsError(f"setting on_nan: {what} measures no ops of modules or APIs; take level L0, L1 or mix with another task")
+    if "stop" in asked.on_nan and str(asked.ranks) != "all":
+        raise SettingsError("setting on_nan: stop ends all ranks, and one that is not recorded hears nothing of it; leave out ranks")
 
 
 def _check_misspelt(variable: str, known: Mapping[str, str]) -> None:

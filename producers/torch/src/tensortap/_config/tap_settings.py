@@ -74,6 +74,14 @@ class TapSettings(TypedDict, total=False):
     """So many steps after the first NaN or infinity are recorded at `mix`, with sketch and digest; 0: none. Default: 2."""
     signal: Signal | None
     """The signal that asks for two steps in detail: `USR1`, `USR2` or `none`. Default: `none`."""
+    on_nan: str | Iterable[str] | None
+    """What is done at the first NaN or infinity beside recording it, one or more of `record`, `keep`, `stop`, `raise`: `keep` writes
+    what the op was given and made, and a file that repeats it; `stop` ends all ranks as the step ends; `raise` raises NotFinite in
+    the op. Default: `record`. An error at levels `aten` and `debug`, and with `stop` where only some ranks record."""
+    on_nan_bytes: int | None
+    """With `keep`, most bytes of tensors that a step is held for, 0 or more. Default: 268435456."""
+    on_nan_folder: str | os.PathLike[str] | None
+    """With `keep`, the folder below which files are written. Default: `tensortap-kept` in the working folder."""
     memory: bool | None
     """Memory after each module, not only at the end of each step. Default: off."""
     stacks: bool | None

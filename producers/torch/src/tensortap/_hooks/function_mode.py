@@ -64,6 +64,8 @@ class ApiMode(TorchFunctionMode):
                 passed = args, kwargs
                 if type(func) is FunctionType:
                     passed = self._call_sites.as_passed(sys._getframe(1), args, kwargs)
+                if recorder.on_nan is not None:
+                    recorder.on_nan.calling(func)
                 call = self._before(calls.take(), *passed)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("api", error)

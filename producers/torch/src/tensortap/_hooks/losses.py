@@ -63,3 +63,5 @@ class LossHooks(LossWatch):
             seq = recorder.begin_always(op)
             if op.id:
                 recorder.walker.positional(op, seq, INPUT, losses)
+                if recorder.on_nan is not None:
+                    recorder.on_nan.loss(op, seq, losses)

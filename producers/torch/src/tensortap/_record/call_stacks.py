@@ -32,6 +32,10 @@ class Stacks:
         """The local id of the stack that begins at a frame; 0 when stacks are not wanted."""
         return self._define(_calls(frame)) if self._wanted else 0
 
+    def frames(self, number: int) -> list[str]:
+        """The frames of a stack that was defined, by its local id."""
+        return next(([self._text(call) for call in calls] for calls, known in self._known.items() if known == number), [])
+
     def raised(self, error: BaseException) -> int:
         """The local id of the stack that an exception comes from, which need not be that of its op's first call."""
         if not self._wanted:

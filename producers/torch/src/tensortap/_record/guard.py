@@ -12,6 +12,7 @@ import torch
 
 from tensortap import _torch_compat
 from tensortap._record import unseen
+from tensortap._record.not_finite import NotFinite
 from tensortap._record.own_time import Clock
 
 # Neither modes nor subclasses see what a hook does; and attributes of tensors cost a sixth.
@@ -76,7 +77,9 @@ class Guard:
         return _Hook(self, place, self.timed(function), bound)
 
     def caught(self, place: str, error: Exception) -> None:
-        """Count an error of ours."""
+        """Count an error of ours; raise the one that a user asked for."""
+        if isinstance(error, NotFinite):
+            raise error
         self._unseen.count(unseen.HOOK_ERROR, f"{place}: {type(error).__name__}")
         if not self._told:
             self._told = True

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import torch
 
@@ -43,6 +43,22 @@ class Frame:
         self.full: Any = None  # what takes the gradients around the call, where msProbe's way is asked for
 
 
+class Hears(Protocol):
+    """What hears of each op and its values, where somebody asked for more than to record them."""
+
+    def calling(self, function: Any) -> None:
+        """The API that is called next."""
+
+    def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None) -> None:
+        """An op is given that, and is about to run."""
+
+    def made(self, op: Op, seq: int, result: Any) -> None:
+        """It has made that."""
+
+    def loss(self, op: Op, seq: int, losses: Iterable[Any]) -> None:
+        """Backward begins from that."""
+
+
 class Thread(threading.local):
     """What each thread has under way."""
 
@@ -71,6 +87,7 @@ class Recorder:
         self._sees_all = wanted.sees_all
         self._payloads: Payloads | None = None
         self.keep_named: Callable[[], Payloads] | None = None  # keeps raw tensors where no one else does
+        self.on_nan: Hears | None = None  # where more is asked for than to record them
         self._calls: dict[str, Calls] = {}
         self._wants = {
             (phase, role): settings.task != "structure" and wanted.wants_value(phase, role)
@@ -203,11 +220,15 @@ class Recorder:
             self.walker.positional(op, seq, INPUT, args)
             if kwargs:
                 self.walker.named(op, seq, KWARG, kwargs)
+        if self.on_nan is not None:
+            self.on_nan.given(op, seq, args, kwargs)
 
     def outputs(self, op: Op, seq: int, result: object) -> None:
         """What a forward op returns."""
         if self._wants[FORWARD, OUTPUT] and op.id:
             self.walker.positional(op, seq, OUTPUT, result if type(result) is tuple else (result,))
+        if self.on_nan is not None:
+            self.on_nan.made(op, seq, result)
 
     def parameters(self, op: Op, seq: int, module: torch.nn.Module) -> None:
         """The module's own parameters."""
@@ -249,6 +270,12 @@ class Recorder:
         """The program raised, which no op told of."""
         if not isinstance(error, SystemExit | GeneratorExit):
             self._failed(0, self.seq, "", error, failures.describe(error))
+
+    def not_finite(self, op: Op, seq: int, path: str, kind: str, message: str, error: BaseException) -> None:
+        """An op made values that are not finite, of which somebody asked to be told; the error is told of once, should it be raised."""
+        setattr(error, _TOLD, True)
+        texts = [self.spool.text(text) for text in (kind, failures.cut(message), "")]
+        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns(), self.spool.text(path))
 
     def _failed(self, op: int, seq: int, path: str, error: BaseException, said: tuple[str, str, str]) -> None:
         if getattr(error, _TOLD, False) or type(error).__name__ == _STOPPED_RECOMPUTATION:

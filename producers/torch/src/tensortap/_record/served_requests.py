@@ -79,11 +79,14 @@ class Serving:
     def __init__(self, spool: Spool, observer: Observer, counts: unseen.Unseen) -> None:
         self._spool, self._observer, self._unseen = spool, observer, counts
         self._names: dict[str, int] = {}
+        self.rows: list[tuple[str, int | None, int]] = []  # of the step under way: request, its first row and how many
 
     def write(self, served: Iterable[Request]) -> None:
         """The step under way serves these."""
         now = time.time_ns()
+        self.rows = []
         for one in served:
+            self.rows.append((one.name, one.row, one.tokens))
             prompt = one.prompt or Prompt(0, -1)
             self._spool.write(
                 layout.REQUEST_KIND,

@@ -64,6 +64,13 @@ class Observer:
         self._devices_write = False
         self._unwatched: CustomOps | None = None
         self.forgotten = 0  # how often
+        self._not_finite: dict[int, set[int]] | None = None  # sites by seq, where somebody asked for them
+
+    def watch_values(self) -> dict[int, set[int]]:
+        """By seq, the sites where a NaN or +Inf is, from here on; whoever asks takes them out."""
+        self._not_finite = {}
+        self._measurer.tell_late(self._not_finite)
+        return self._not_finite
 
     def forget(self) -> None:
         """Read every tensor anew from here on: at each step, and after code that may write without a trace."""
@@ -84,6 +91,8 @@ class Observer:
         """Measure with another from here on."""
         self._measurer = measurer
         self._layouts.clear()
+        if self._not_finite is not None:
+            measurer.tell_late(self._not_finite)
 
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Write the row of a plain tensor."""
@@ -100,6 +109,8 @@ class Observer:
                 and self.trusts_versions()
             ):
                 self._spool.again(written, site, number, seq)
+                if written[2] > 1 and self._not_finite is not None:
+                    self._note(written, site, seq)
                 return
         try:
             pointer = tensor.data_ptr()
@@ -174,11 +185,10 @@ class Observer:
         if is_tracked and (read := self._read.get(pointer)) is not None and self._has_same_elements(tensor, pointer, plan, read):
             written = read[5]
             self._spool.again(written, site, number, seq)
-        else:
-            if (written := self._spool.measured(plan.run, pointer, site, seq)) is None:
-                return
-            if written[2] > 1 and not self.overflowed:
-                self.overflowed = site not in self.passed_over and overflowed(written)
+        elif (written := self._spool.measured(plan.run, pointer, site, seq)) is None:
+            return
+        if written[2] > 1:
+            self._note(written, site, seq)
         if is_tracked:
             seen = ref(tensor), tensor._version, pointer, tensor.requires_grad, number, written, plan
             self._seen[id(tensor)] = self._read[pointer] = seen
@@ -211,14 +221,23 @@ class Observer:
         written = self._spool.advance(rows)
         if written is None:
             return
-        if rows > 1 and not self.overflowed:
-            self.overflowed = site not in self.passed_over and overflowed(written)
+        if rows > 1 and known.on_cpu:
+            self._note(written, site, seq)
         if in_flight:
             self._unseen.count(unseen.IN_FLIGHT)
         elif flags(written) & layout.UNSUPPORTED:
             self._unseen.count(unseen.UNSUPPORTED_TENSOR, type(tensor).__name__)
         elif remember and known.on_cpu and not tensor.is_inference():
             self._seen[id(tensor)] = ref(tensor), tensor._version, tensor.data_ptr(), tensor.requires_grad, known.number, written, None
+
+    def _note(self, written: Written, site: int, seq: int) -> None:
+        """A tensor has rows enough to have a value that is not finite."""
+        watched = self._not_finite
+        if (self.overflowed and watched is None) or not overflowed(written):
+            return
+        self.overflowed = self.overflowed or site not in self.passed_over
+        if watched is not None:
+            watched.setdefault(seq, set()).add(site)
 
     def _wants_more(self, site: int) -> bool:
         taken = self._taken.get(site, 0) + 1

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torch import nn
 
@@ -37,6 +39,18 @@ from tensortap._session.step_boundaries import Facts
 from tensortap._session.unserved import Unserved
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
+
+if TYPE_CHECKING:
+    from tensortap._session.nan_watch import NanWatch
+
+
+def nan_watched(recorder: Recorder, serving: Serving, rank: int, say: Callable[[str], None]) -> NanWatch | None:
+    """What is done at the first value that is not finite, if more than to record it."""
+    if not recorder.settings.on_nan:
+        return None
+    from tensortap._session.nan_watch import NanWatch  # here, as what most programs never use takes its time to import
+
+    return NanWatch(recorder, serving, rank, say)
 
 
 class Process:
@@ -74,6 +88,7 @@ class Process:
         self._raw = RawTensors(settings, self._spool, self.recorder, counts, say)
         self._detail_left = settings.detail_steps
         self.serving = Serving(self._spool, self.recorder.observer, counts)
+        self.nan_watch = nan_watched(self.recorder, self.serving, place.rank, say)
         self.calls = CallLog(self._spool, self.recorder.lock, Stacks(self._spool, settings.stacks))
         looks = settings.budget is not None and settings.task != "structure"
         self.left_out = LeftOut(self.recorder, self._left_out) if looks else None
@@ -96,6 +111,9 @@ class Process:
         self.record_at(asked or self._overflow_detail(step), wanted)
         self._raw.begin_step(step)
         self.install()
+        if self.nan_watch:
+            self.serving.rows = []
+            self.nan_watch.begin_step()
         recorder = self.recorder
         with recorder.lock:
             recorder.micro_step = 0
@@ -128,7 +146,11 @@ class Process:
         recorder = self.recorder
         recorder.observer.forget()
         recorder.observer.padding = None
-        recorder.send_rows(wait=self._spool.has_waiting or self.left_out is not None)  # a budget is to know what the device took
+        watched = self.nan_watch
+        wait = self._spool.has_waiting or self.left_out is not None  # a budget is to know what the device took
+        recorder.send_rows(wait=wait or (watched is not None and watched.ops.watches))
+        if watched:
+            watched.rows_have_come()
 
     def _write_begin(self, step: int) -> None:
         recorder, spool = self.recorder, self._spool
@@ -208,6 +230,8 @@ class Process:
     def close(self) -> None:
         """The application is done with this tap."""
         self.uninstall()
+        if self.nan_watch:
+            self.nan_watch.close()
         self._logged.close()
         if self.left_out:
             self.left_out.close()

@@ -157,6 +157,7 @@ def _plain(settings: Settings) -> Mapping[str, object]:
     shown: dict[str, Any] = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
     for name in ("spool", "payload_folder", "file_format", "run", "labels"):  # of one host, or of files; columns of their own
         shown.pop(name)
+    shown.pop("on_nan_folder")
     shown["steps"], shown["ranks"] = str(settings.steps), str(settings.ranks)
     shown["when"] = str(settings.when or "")
     return {name: value for name, value in shown.items() if value not in ((), None, {}, "")}

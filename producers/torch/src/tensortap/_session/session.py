@@ -314,6 +314,8 @@ class Session:
         if process is None:
             return
         self._under_way, self._of_trainer = True, self._global_step
+        if process.nan_watch:
+            process.nan_watch.steps(self._step)
         self._boundaries.begun()
         wanted = self._filter.wants_step(self._step)
         moment = process.moment(self._step, self.facts, self._boundaries.phase_ahead)
@@ -350,6 +352,8 @@ class Session:
             process.left_out.end(self._facts())
             self._look_back(process)
         self.facts = Facts()
+        if process and process.nan_watch and not self._closed:
+            process.nan_watch.ended(self._step)
 
     def _facts(self) -> Facts:
         return replace(self.facts, phase=self.facts.phase or self._boundaries.phase(), global_step=self._of_trainer)

@@ -38,6 +38,10 @@ class Deferred:
         self.overflowed: set[int] = set()  # the sites of a NaN or +Inf
         self.waits = 0  # for a bank, since all were on their way
 
+    def tell(self, sites: dict[int, set[int]]) -> None:
+        """Put into that, by seq, the sites of a NaN or +Inf."""
+        self._drain.told = sites
+
     @property
     def is_waiting(self) -> bool:
         """Whether anything is on its way to the host."""

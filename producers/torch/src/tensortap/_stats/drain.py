@@ -59,26 +59,33 @@ class Drain:
     def __init__(self, sketched: bool, digested: bool, library: kernel.Kernel | None) -> None:
         self._sketched, self._digested, self._kernel = sketched, digested, library
         self._options = sketched * kernel.WANT_SKETCH | digested * kernel.WANT_DIGEST
+        self.told: dict[int, set[int]] | None = None  # sites of a NaN or +Inf, by seq
         self.records = 2 + 2 * sketched + digested  # of a tensor: the one of counts always
 
     def write(self, rows: Tensor, pending: Pendings) -> set[int]:
         """Write all, and return the sites at which a NaN or +Inf is."""
         if self._kernel is None:
-            return self._by_python(rows, pending)
-        found = self._kernel.drain(rows.data_ptr(), pending.address, pending.count, self._options)
-        return {one.site for one in pending if one.overflowed} if found else set()
+            found = self._by_python(rows, pending)
+        elif self._kernel.drain(rows.data_ptr(), pending.address, pending.count, self._options):
+            found = [one for one in pending if one.overflowed]
+        else:
+            return set()
+        if self.told is not None:
+            for one in found:
+                self.told.setdefault(one.seq, set()).add(one.site)
+        return {one.site for one in found}
 
     def unread(self, pending: Pendings) -> None:
         """Write that these could not be read after all."""
         for one in pending:
             records.unread(one.address, one.name, self.records)
 
-    def _by_python(self, rows: Tensor, pending: Pendings) -> set[int]:
-        overflowed = set()
+    def _by_python(self, rows: Tensor, pending: Pendings) -> list[_Pending]:
+        overflowed = []
         pages = rows.view(int64)[: pending.count, DIGEST].tolist()
         for one, row, total in zip(pending, rows[: pending.count].tolist(), pages, strict=True):
             if row[1] or row[2]:
-                overflowed.add(one.site)
+                overflowed.append(one)
             sums = [_of_one_sign(word) for word in row[SKETCH:DIGEST]] if self._sketched else None
             hashed = (digest.of_pages(total, one.bytes), layout.DIGEST_TAP) if self._digested else None
             records.measured(one.address, one.name, _statistics(row), sums, hashed, counts=True)

@@ -59,6 +59,7 @@ class Measurer:
         self._sketch, self._digest, self._crc32 = sketch, digest and not crc32, crc32
         self._kernel = None if by_torch else library or kernel.load()
         self._deferred: Deferred | None = None
+        self._told_late: dict[int, set[int]] | None = None
         self._triton = not crc32  # until it is found missing
         self._readings = Readings(ordered=sketch or digest or crc32)
         self._options: dict[torch.dtype, int] = {}
@@ -135,6 +136,17 @@ class Measurer:
         return self._deferred is not None and self._deferred.is_waiting
 
     @property
+    def is_late(self) -> bool:
+        """Whether numbers of some tensors come after their ops."""
+        return self._deferred is not None
+
+    def tell_late(self, sites: dict[int, set[int]]) -> None:
+        """Put into that, by seq, the sites at which a NaN or +Inf was in what has come from a device."""
+        self._told_late = sites
+        if self._deferred is not None:
+            self._deferred.tell(sites)
+
+    @property
     def overflowed(self) -> AbstractSet[int]:
         """The sites at which a NaN or +Inf was in what has come from a device."""
         return frozenset() if self._deferred is None else self._deferred.overflowed
@@ -174,6 +186,8 @@ class Measurer:
         if self._triton and self._deferred is None:
             try:
                 self._deferred = Deferred(self._sketch, self._digest, self._kernel)
+                if self._told_late is not None:
+                    self._deferred.tell(self._told_late)
             except ImportError:
                 self._triton = False
         return self._deferred

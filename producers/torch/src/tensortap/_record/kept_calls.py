@@ -1,0 +1,214 @@
+"""Writes one call of an op into files: its tensors, its module, the states of random numbers, and a program that repeats it alone."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from tensortap import _torch_compat
+from tensortap._record import safetensors
+from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT, PARAMETER, leaves
+from tensortap._record.guard import no_hook
+from tensortap._record.held_calls import Call, Place
+from tensortap._record.op_names import Names, Op
+from tensortap._spool import layout
+from tensortap._spool.spool import Spool
+from tensortap._stats.measure import plain
+
+MOST_BYTES: Final = 1 << 32  # that one call is written with
+LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
+PROGRAM: Final = "repeat.py"
+_TEMPLATE: Final = Path(__file__).with_name("repeat_template.py")
+_HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_CONSTANTS: Final = (torch.dtype, torch.memory_format, torch.layout)
+
+
+class KeptCall:
+    """The files of one call. Tensors have rows like those that are asked for in a live run. Nothing here raises but OSError."""
+
+    def __init__(self, spool: Spool, names: Names, root: Path, step: int, call: Call) -> None:
+        self._spool, self._names, self._step, self._call = spool, names, step, call
+        self._home = root / spool.folder.name
+        self.folder = self._home / f"{step}-{call.seq}"
+        self._left = MOST_BYTES
+        self._written: dict[int, dict[str, Any]] = {}  # by the id of the tensor
+        self._objects: list[Any] = []
+        self.lost: list[str] = []
+        self.count = 0
+
+    def write(self, about: Mapping[str, Any], gradients: Mapping[str, Tensor]) -> Path:
+        """Write all that there is. Returns the program that repeats the op."""
+        self.folder.mkdir(parents=True, mode=0o700)
+        call = self._call
+        told = {
+            **about,
+            "api": "" if call.module else torch.overrides.resolve_name(call.function) or "",
+            "module": self._module(call.module) if call.module else "",
+            "args": [self._value(INPUT, str(at), value) for at, value in enumerate(call.args)],
+            "kwargs": {name: self._value(KWARG, name, value) for name, value in call.kwargs.items()},
+            "random": {device: self._beside(f"random-{device}", state) for device, state in call.random.items()},
+            "autocast": call.autocast,
+            "with_gradients": call.with_gradients,
+            "gradients": {path: self._beside(f"gradient-{at}", gradient) for at, (path, gradient) in enumerate(gradients.items())},
+        }
+        self._outputs()
+        told |= {"objects": self._pickled("objects.pt", self._objects) if self._objects else "", "program": self._program(), "lost": self.lost}
+        (self.folder / "about.json").write_text(json.dumps(told, indent=1))
+        path = self.folder / PROGRAM
+        path.write_text(_TEMPLATE.read_text())
+        return path
+
+    def _outputs(self) -> None:
+        result = self._call.result
+        for at, value in enumerate(result if type(result) is tuple else (result,)):
+            for path, leaf in leaves(str(at), value, 0):
+                if isinstance(leaf, Tensor):
+                    self._tensor(OUTPUT, path, leaf, leaf)
+
+    def _value(self, role: str, path: str, value: Any) -> dict[str, Any]:
+        """The value as a tree of JSON."""
+        if isinstance(value, Tensor):
+            held = self._call.held.get(id(value))
+            return self._tensor(role, path, value, held.as_it_was() if held else value)
+        if value is None or isinstance(value, bool | int | str):
+            return {"value": value}
+        if isinstance(value, float):
+            return {"float": repr(value)}
+        if type(value) in (tuple, list):
+            return {type(value).__name__: [self._value(role, f"{path}.{at}", one) for at, one in enumerate(value)]}
+        if type(value) is dict:
+            return {"dict": [[self._value(role, path, name), self._value(role, f"{path}.{name}", one)] for name, one in value.items()]}
+        if isinstance(value, _CONSTANTS):
+            return {"torch": str(value).removeprefix("torch.")}
+        if isinstance(value, torch.device):
+            return {"device": str(value)}
+        self._objects.append(value)
+        return {"object": len(self._objects) - 1}
+
+    def _tensor(self, role: str, path: str, tensor: Tensor, as_it_was: Tensor | None) -> dict[str, Any]:
+        known = self._written.get(id(tensor))
+        if known is None and as_it_was is None:
+            known = self._loses(f"{role} {path}", "it was written in place since")
+        if known is None:
+            known = self._payload(role, path, tensor, as_it_was)  # type: ignore[arg-type]
+        if role != OUTPUT:  # which an op that works in place has from its input
+            self._written[id(tensor)] = known
+        return known
+
+    def _loses(self, what: str, why: str) -> dict[str, Any]:
+        self.lost.append(f"{what}: {why}")
+        return {"lost": f"{what}: {why}"}
+
+    def _payload(self, role: str, path: str, tensor: Tensor, as_it_was: Tensor) -> dict[str, Any]:
+        """A tensor's file, and its row, in the form and place of those that are asked for in a live run."""
+        op, seq = self._call.op, self._call.seq
+        site = _site(self._names, op, role, path)
+        location = f"{self._home.name}/{self._step}-{seq}-{site}.safetensors"
+        written = self._file(f"{role} {path}", self._home / Path(location).name, as_it_was, {"op": op.name, "step": str(self._step), "seq": str(seq)})
+        if written is None:
+            return {"lost": self.lost[-1]}
+        size, checksum = written
+        number = self._spool.text(location)
+        self._spool.write(layout.PAYLOAD_KIND, layout.PAYLOAD, site, seq, number, layout.DIGEST_CRC32, size, checksum, time.time_ns())
+        return {"tensor": f"../{Path(location).name}", "requires_grad": tensor.requires_grad, "stride": list(as_it_was.stride())}
+
+    def _beside(self, name: str, tensor: Tensor) -> dict[str, Any]:
+        """A tensor that is none of the op's arguments."""
+        path = self.folder / f"{name}.safetensors"
+        return {"tensor": path.name} if self._file(name, path, tensor, {}) else {"lost": self.lost[-1]}
+
+    def _file(self, what: str, path: Path, tensor: Tensor, about: Mapping[str, str]) -> tuple[int, int] | None:
+        """Size and checksum."""
+        try:
+            found = plain(tensor)
+            if found is None or not safetensors.dtype_name(found.dtype):
+                raise ValueError(f"there is no form for {type(tensor).__name__} of {tensor.dtype}")
+            head = safetensors.header(found, about)
+            self._take(len(head) + found.nbytes)
+            with _torch_compat.DisableTorchDispatch():
+                checksum = safetensors.write(path, found, head)
+        except (OSError, MemoryError, RuntimeError, ValueError) as error:
+            self._loses(what, str(error))
+            return None
+        self.count += 1
+        return len(head) + found.nbytes, checksum
+
+    def _take(self, size: int) -> None:
+        disk = os.statvfs(self._home)
+        if size > self._left:
+            raise ValueError(f"all of one op takes more than {MOST_BYTES} bytes")
+        if disk.f_bavail * disk.f_frsize - size < LEAST_FREE_BYTES:
+            raise ValueError(f"less than {LEAST_FREE_BYTES} bytes of disk would be left")
+        self._left -= size
+
+    def _module(self, module: nn.Module) -> str:
+        for name, parameter in module.named_parameters(recurse=False):
+            self._tensor(PARAMETER, name, parameter, parameter)
+        size = sum(tensor.nbytes for tensor in module.state_dict(keep_vars=True).values() if isinstance(tensor, Tensor))
+        try:
+            self._take(size)
+            found = _without_hooks(copy.deepcopy(module))
+        except Exception as error:  # as in Guard: modules are the user's own, and copy themselves as they like
+            self._loses("the module", f"it cannot be copied: {type(error).__name__}: {error}")
+            return ""
+        return self._pickled("module.pt", found)
+
+    def _pickled(self, name: str, value: Any) -> str:
+        try:
+            torch.save(value, self.folder / name)
+        except Exception as error:  # likewise of what pickles itself
+            (self.folder / name).unlink(missing_ok=True)
+            self._loses(name, f"it cannot be pickled: {type(error).__name__}: {error}")
+            return ""
+        return name
+
+    def _program(self) -> dict[str, Any]:
+        """Where the code of the module is found, of which that of the main program has no name to be imported by."""
+        told: dict[str, Any] = {"path": [path for path in sys.path if path and Path(path).is_dir()], "main": ""}
+        if any(type(part).__module__ == "__main__" for part in self._parts()):
+            script = getattr(sys.modules.get("__main__"), "__file__", None)
+            if script and Path(script).is_file():
+                (self.folder / "program.txt").write_bytes(Path(script).read_bytes())
+                told |= {"main": "program.txt", "path": [str(Path(script).resolve().parent), *told["path"]]}
+        return told
+
+    def _parts(self) -> Iterator[object]:
+        yield from self._objects
+        if self._call.module:
+            yield from self._call.module.modules()
+
+
+def _site(names: Names, op: Op, role: str, path: str) -> int:
+    """The site of a value, by either of the keys that it may have."""
+    base = {INPUT: 0, OUTPUT: 1 << 20}.get(role)
+    key = base + int(path) if base is not None and path.isdecimal() else (role, path)
+    return op.sites.get(key) or op.sites.get((role, path)) or names.site(op, (role, path), role, path)
+
+
+def places(op: Op, sites: set[int]) -> list[Place]:
+    """The places of some sites of an op, in order."""
+    found = []
+    for key, site in op.sites.items():
+        if site in sites:
+            found.append(key if isinstance(key, tuple) else (OUTPUT, str(key - (1 << 20))) if isinstance(key, int) and key >= 1 << 20 else (INPUT, str(key)))
+    return found
+
+
+def _without_hooks(module: nn.Module) -> nn.Module:
+    """A copy without what stands in it for hooks of ours, which it would need this package to be read with."""
+    for part in module.modules():
+        for name in _HOOKS:
+            hooks = getattr(part, name)
+            for key in [key for key, hook in hooks.items() if hook is no_hook]:
+                del hooks[key]
+    return module

@@ -1,0 +1,241 @@
+"""The first op that makes a value that is not finite of values that are: it is found, kept, told, and raised, as was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from torch import Tensor
+
+from tensortap import _torch_compat
+from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT
+from tensortap._record.held_calls import Call, HeldCalls, Place
+from tensortap._record.kept_calls import KeptCall, places
+from tensortap._record.not_finite import NotFinite
+from tensortap._record.op_names import Op
+
+if TYPE_CHECKING:
+    from tensortap._record.recorder import Recorder
+
+TYPE: Final = "not finite"  # of the failure that tells of it, where nothing is raised
+FOLDER: Final = "tensortap-kept"
+# Memory that nobody wrote yet, and what the call overwrites: analysis/judge has the same.
+_EXCUSED: Final = re.compile(
+    r"\.(empty\w*|new_empty\w*|resize_\w*|copy_|fill_|zero_|normal_|uniform_|random_|full|full_like|new_full|masked_fill_?|recv|irecv|broadcast|scatter|all_\w+|_?all_gather_base|reduce_scatter\w*|gather)\.\d+\."
+)
+_MODULE: Final = "Module."
+
+
+class OnNan:
+    """Hears of each op and its values. To be called under the session's lock, where nothing is intercepted."""
+
+    def __init__(self, recorder: Recorder, say: Callable[[str], None]) -> None:
+        settings = recorder.settings
+        self._recorder, self._say = recorder, say
+        self._keeps, self._raises = "keep" in settings.on_nan, "raise" in settings.on_nan
+        self._root = settings.on_nan_folder or Path.cwd() / FOLDER
+        self._bad: dict[int, set[int]] = recorder.observer.watch_values()
+        self.calls = HeldCalls(settings.on_nan_bytes)
+        self._suspects: list[Call] = []  # of this step, with what they made
+        self._function: Any = None
+        self._is_done = self._late = False
+        self._is_scaled = False
+        self.stop: Callable[[str], str] = lambda _: ""  # asks for the end of the run; says when that will be
+        self.served: Callable[[], Sequence[tuple[str, int | None, int]]] = tuple  # requests of the step: name, first row, rows
+
+    @property
+    def watches(self) -> bool:
+        """Whether anything is still to be heard: only the first time counts."""
+        return not self._is_done
+
+    def begin_step(self) -> None:
+        """A step begins."""
+        self._forget()
+        self._late, self._is_scaled = self._recorder.measurer.is_late, False
+
+    def calling(self, function: Any) -> None:
+        """The API that is called next."""
+        self._function = function
+
+    def scaled(self) -> None:
+        """A loss of this step is scaled: gradients that overflow are no fault, their step is skipped."""
+        self._is_scaled = True
+
+    def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None) -> None:
+        """An op is given that, and is about to run."""
+        if self._is_done:
+            return
+        frames = self._recorder.thread.frames
+        frame = frames[-1] if frames else None
+        is_module = frame is not None and frame.op is op
+        call = Call(op, seq, frame.path if frame else "", frame.module if frame and is_module else self._function, len(frames) > is_module)
+        if self._keeps:
+            self.calls.hold(call, args, kwargs)
+        else:
+            self.calls.add(call)
+
+    def made(self, op: Op, seq: int, result: Any) -> None:
+        """It has made that."""
+        if self._is_done:
+            return
+        call = self.calls.get(seq)
+        if seq in self._bad:
+            call = call or Call(op, seq, "", None, False)
+            call.result = result
+            self.calls.complete(call)
+            self._judge(call, self._bad.pop(seq))
+        elif call and (self._late or call.with_gradients):
+            call.result = result if self._late else None
+            self.calls.complete(call)
+        elif call:
+            self.calls.drop(call)
+
+    def loss(self, op: Op, seq: int, losses: Iterable[Any]) -> None:
+        """Backward begins from that, which functions outside of any module may have made."""
+        sites = self._bad.pop(seq, None)
+        if self._is_done or not sites or self._is_scaled:
+            return
+        call = Call(op, seq, "", None, False)
+        call.args, call.inputs_are_bad = tuple(losses), True
+        self._found(self._origin(call), places(op, sites))
+
+    def settle(self) -> None:
+        """The numbers of all that ran on a device have come."""
+        for seq in sorted(self._bad):
+            call = self.calls.get(seq)
+            if call is not None and not self._is_done:
+                self._judge(call, self._bad[seq])
+        self._bad.clear()
+
+    def end_step(self) -> None:
+        """The step is over, and its numbers have come."""
+        if self._late:
+            self.settle()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._bad.clear()
+        self.calls.forget()
+        self._suspects.clear()
+
+    def _judge(self, call: Call, sites: set[int]) -> None:
+        """Whether that call is the one, as far as it is known when it is complete."""
+        found = places(call.op, sites)
+        made = [place for place in found if place[0] == OUTPUT]
+        call.inputs_are_bad = any(role in (INPUT, KWARG) for role, _ in found)
+        if not made:
+            return
+        self._suspects.append(call)
+        is_module = call.op.name.startswith(_MODULE)
+        if call.inputs_are_bad and (not is_module or call.is_inside):
+            return  # who made it was heard before; or code of the module around, which is not complete
+        if not is_module and (sites & self._recorder.observer.passed_over or _EXCUSED.search(call.op.name)):
+            return
+        self._found(self._origin(call), made)
+
+    def _origin(self, call: Call) -> Call:
+        """The call that made what came out of a module, or what an op was given: back from one to the other by their tensors."""
+        wanted = _storages(call, (INPUT, KWARG) if call.inputs_are_bad else (OUTPUT,))
+        found = None
+        for other in reversed([suspect for suspect in self._suspects if suspect is not call]):
+            if wanted & _storages(other, (OUTPUT,)):
+                found = other
+                if not other.inputs_are_bad:
+                    return other
+                wanted = _storages(other, (INPUT, KWARG))
+        inside = (one for one in self._suspects if one.seq > call.seq and not one.inputs_are_bad and not _EXCUSED.search(one.op.name))
+        return next(inside, found if found and call.inputs_are_bad else call)
+
+    def _found(self, call: Call, made: Sequence[Place], gradients: Mapping[str, Tensor] | None = None) -> None:
+        self._is_done = True
+        values = [(place, tensor) for place, tensor in call.tensors() if (place[0] == OUTPUT) is not call.inputs_are_bad and _not_finite(tensor)]
+        what = "; ".join(_told(place, tensor) for place, tensor in values) or ", ".join(" ".join(place) for place in made)
+        told = f"{what}{self._requests(values)}"
+        if call.inputs_are_bad:
+            told += "; no op that is recorded made it: it came with the data, or from code between ops, which level mix records"
+        weights = [name for name, weight in call.module.named_parameters() if _not_finite(weight)] if call.module else []
+        if weights:
+            told += f"; its parameter {', '.join(weights)} is not finite already"
+        if self._keeps:
+            told += "; " + self._kept(call, told, gradients or {})
+        told += self.stop(told)
+        self._tell(call, told)
+
+    def _kept(self, call: Call, told: str, gradients: Mapping[str, Tensor]) -> str:
+        recorder = self._recorder
+        if not call.held and not call.args and call.seq not in (one.seq for one in self._suspects):
+            return f"its inputs are no longer held: {self.calls.let_go} calls were let go of beyond {recorder.settings.on_nan_bytes} bytes (on_nan_bytes)"
+        kept = KeptCall(recorder.spool, recorder.names, self._root, recorder.names.step, call)
+        about = {"sentence": f"step {recorder.names.step}, op {call.op.name}{_of(call.path)}: {told}", "op": call.op.name, "step": recorder.names.step}
+        about |= {"path": call.path, "run": recorder.settings.run, "requests": [name for name, _, _ in self.served()], "stack": recorder.names.stacks.frames(call.op.stack)}
+        try:
+            program = kept.write(about, gradients)
+        except OSError as error:
+            return f"nothing is kept of it: {error}"
+        lost = f"; not kept: {'; '.join(kept.lost)}" if kept.lost else ""
+        return f"{kept.count} tensors are kept; to repeat the op: python {program}{lost}"
+
+    def _tell(self, call: Call, told: str) -> None:
+        recorder = self._recorder
+        self._say(f"step {recorder.names.step}, op {call.op.name}{_of(call.path)}: {told}")
+        error = NotFinite(told)
+        kind = f"tensortap.{type(error).__name__}" if self._raises else TYPE
+        recorder.not_finite(call.op, call.seq, call.path, kind, told, error)
+        self._forget()
+        if self._raises:
+            raise error
+
+    def _requests(self, values: Sequence[tuple[Place, Tensor]]) -> str:
+        """Whose rows they are, where that is known; else whose step it is."""
+        served = self.served()
+        if not served:
+            return ""
+        rows = {row for _, tensor in values for row in _rows(tensor)}
+        whose = [name for name, first, count in served if first is not None and rows & set(range(first, first + count))]
+        return f"; of request {', '.join(whose)}" if whose else f"; in a step of requests {', '.join(name for name, _, _ in served)}"
+
+
+def _of(path: str) -> str:
+    return f" of module {path}" if path else ""
+
+
+def _storages(call: Call, roles: Sequence[str]) -> set[int]:
+    """Where the values lie of these roles that are not finite."""
+    return {tensor.untyped_storage().data_ptr() for (role, _), tensor in call.tensors() if role in roles and _not_finite(tensor)}
+
+
+def _where(tensor: Tensor) -> Tensor | None:
+    """Which elements are NaN or +Inf, as -Inf is how models mask; None for what has no such."""
+    if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.layout is not torch.strided or tensor.is_meta:
+        return None
+    with _torch_compat.DisableTorchDispatch():
+        found = tensor.detach()
+        if found.is_complex():
+            return ~torch.isfinite(found)
+        wide = found if found.itemsize > 1 else found.float()
+        return torch.isnan(wide) | torch.isposinf(wide)
+
+
+def _not_finite(tensor: Tensor) -> bool:
+    found = _where(tensor)
+    return found is not None and bool(found.any())
+
+
+def _told(place: Place, tensor: Tensor) -> str:
+    found = _where(tensor)
+    assert found is not None
+    first = found.nonzero()[0].tolist()
+    value = tensor.detach()[tuple(first)].item()
+    kind = "NaN" if value != value else "+Inf"
+    return f"{kind} in {place[0]} {place[1]}, {int(found.sum())} of {tensor.numel()} elements, the first at {first}"
+
+
+def _rows(tensor: Tensor) -> list[int]:
+    found = _where(tensor)
+    if found is None or not found.dim():
+        return []
+    rows: list[int] = found.reshape(found.shape[0], -1).any(dim=1).nonzero().flatten().tolist()
+    return rows
