@@ -8,6 +8,7 @@ const failuresShown = 4
 // FailureLines say of each rank that raised which op did so last, and how: the first ranks, then how many more.
 // The table has columns run, rank, step, op, module, type and message.
 func FailureLines(failures Table) []string {
+	failures = Raised(failures)
 	last := lastOfEach(failures)
 	var lines []string
 	for _, i := range last[:min(failuresShown, len(last))] {

@@ -27,6 +27,7 @@ func list() []symptom {
 	return []symptom{
 		{name: "crash", report: "crash", more: "report crash --run ", lines: crash},
 		{name: "hang", report: "hang", parameters: map[string]string{"waiting_seconds": strconv.Itoa(int(HangWaiting.Seconds())), "limit": "10"}, more: "report hang --run ", lines: hang},
+		{name: "not finite", report: "failures", more: "report failures --run ", lines: kept},
 		{name: "overflow", report: "overflow", parameters: map[string]string{"limit": "1000"}, more: "overflow ", lines: overflow},
 		{name: "poisoned-requests", report: "poisoned_requests", more: "report poisoned-requests --run ", after: "overflow", lines: poisoned},
 		{name: "replicas", report: "replicas", parameters: map[string]string{"last_step": "99", "limit": "3"}, more: "report replicas --run ", lines: replicas},

@@ -101,6 +101,17 @@ func TestRequestsAreToldWhereSomethingIsNotFinite(t *testing.T) {
 	}
 }
 
+func TestWhereTheFirstOpThatWasNotFiniteIsKeptIsTold(t *testing.T) {
+	t.Parallel()
+	failures := row("type", "KeyError", "step", "1", "rank", "0", "op", "f", "module", "", "message", "x")
+	failures.Rows = append(failures.Rows, row("type", "not finite", "step", "5", "rank", "1", "op", "Torch.log.0.forward", "module", "rare", "message", "NaN in output 0").Rows[0])
+	got := told(Look(t.Context(), answers{"failures": failures}, Run{Name: "bad"}))
+	want := []string{"not finite: run bad: step 5, rank 1, op Torch.log.0.forward of module rare: NaN in output 0", "report failures --run bad"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestACollectiveThatNeverEndedIsTold(t *testing.T) {
 	t.Parallel()
 	stuck := row("process_group", "default_pg [0-1]", "group_seq", "11", "name", "all_reduce", "problem", "not arrived", "missing_ranks", "1", "waiting_ranks", "0", "missing_are", "rank 1: died")
@@ -133,7 +144,7 @@ func TestGrowthOfMemoryIsToldWhereThereAreStepsEnough(t *testing.T) {
 func TestAReportThatCannotBeAskedIsNamed(t *testing.T) {
 	t.Parallel()
 	lines := told(Look(t.Context(), answers{}, Run{Name: "other"}))
-	if len(lines) != 12 || lines[0] != "crash: not known: no such run" {
+	if len(lines) != 14 || lines[0] != "crash: not known: no such run" {
 		t.Errorf("%q", lines)
 	}
 }

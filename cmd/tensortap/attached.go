@@ -28,6 +28,7 @@ func (a *app) attached(l launching) ([]string, error) {
 		return nil, err
 	}
 	settings = append(settings, "TENSORTAP_PAYLOAD_FOLDER="+a.payloadFolder())
+	settings = append(settings, a.keptCalls()...)
 	path := l.pythonPath(folder, a.getenv("PYTHONPATH"))
 	return append(append(os.Environ(), settings...), "PYTHONPATH="+path), nil
 }
@@ -39,6 +40,9 @@ func (l launching) check() error {
 	}
 	if level := *l.settings["level"]; level != "" && !slices.Contains(levels(), level) {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
+	}
+	if err := checkOnNan(*l.settings["on-nan"]); err != nil {
+		return err
 	}
 	for _, flag := range []string{"steps", "ranks"} {
 		if _, err := steps.Parse(*l.settings[flag]); err != nil {

@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import torch.distributed as dist
@@ -34,6 +35,8 @@ class Halt:
         self._step = 0
         self._target: int | None = None  # behind which this rank ends
         self._why = ""
+        self._world = 1
+        self._store: Any = None  # as this rank ends: a program destroys its group on the way
 
     def begins(self, step: int) -> None:
         """A step begins."""
@@ -52,13 +55,14 @@ class Halt:
         self._safely(self._look)
         if self._target is not None and step >= self._target:
             self._say(f"ends after step {step}, with status {STATUS}, as on_nan asks: {self._why}")
-            self.leave()
+            self._store = _store()
+            self._world = dist.get_world_size() if self._store is not None else 1
+            self._wait_for_all("told")
             _leave()
 
-    def leave(self) -> None:
-        """This rank has told; it waits a while until all have, as a launcher ends the others when the first is gone."""
-        if self._target is not None:
-            self._safely(self._wait_for_all)
+    def left(self) -> None:
+        """The tap of this rank is closed; it waits a while until those of all are, as a launcher kills the others when one is gone."""
+        self._wait_for_all("left")
 
     def _agree(self, store: Any) -> None:
         """Only the first to ask says which step is the last."""
@@ -75,16 +79,19 @@ class Halt:
     def _look(self, store: Any) -> None:
         store.set(_at(dist.get_rank()), str(self._step))
         if self._target is None and store.check([_ASKED]):
-            if _comes(store, [_TARGET]):
+            if _comes(lambda: store.check([_TARGET])):
                 self._target, self._why = int(store.get(_TARGET)), store.get(_WHY).decode()
             else:
                 self._say("another rank asked for the end of the run and is gone: this one goes on")
 
-    def _wait_for_all(self, store: Any) -> None:
-        world = [f"{_PREFIX}told/{rank}" for rank in range(dist.get_world_size())]
-        store.set(world[dist.get_rank()], "")
-        if not _comes(store, world):
-            self._say(f"other ranks did not come to the end of that step within {_PATIENCE:.0f} s")
+    def _wait_for_all(self, what: str) -> None:
+        store = self._store
+        if store is None:
+            return
+        with suppress(RuntimeError, ValueError):  # of a store whose rank is gone, since it has seen all
+            store.add(_PREFIX + what, 1)
+            if not _comes(lambda: store.add(_PREFIX + what, 0) >= self._world):
+                self._say(f"other ranks did not come to the end of that step within {_PATIENCE:.0f} s")
 
     def _safely(self, action: Callable[[Any], object]) -> None:
         store = _store()
@@ -109,10 +116,10 @@ def _store() -> Any:
         return None
 
 
-def _comes(store: Any, keys: list[str]) -> bool:
-    """Whether all of these are there within the patience; nothing here waits longer, as a store's own get would."""
+def _comes(is_there: Callable[[], bool]) -> bool:
+    """Whether that comes within the patience; nothing here waits longer, as a store's own get would."""
     end = time.monotonic() + _PATIENCE
-    while not store.check(keys):
+    while not is_there():
         if time.monotonic() > end:
             return False
         time.sleep(_PAUSE)

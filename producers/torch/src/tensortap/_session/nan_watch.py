@@ -50,11 +50,14 @@ class NanWatch:
 
     def close(self) -> None:
         """The tap ends."""
-        if self._halt:
-            self._halt.leave()
         self._handle.remove()
         self._scalers.remove()
         self._recorder.on_nan = None
+
+    def closed(self) -> None:
+        """The tap has ended, and so has its spool."""
+        if self._halt:
+            self._halt.left()
 
     def _before_optimizer(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Weights are about to change: what a device computed with them is to be known."""

@@ -246,6 +246,8 @@ class Process:
         self._memory.close()
         if self._shape_log:
             self._shape_log.close()
+        if self.nan_watch:
+            self.nan_watch.closed()
 
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
@@ -254,6 +256,8 @@ class Process:
         self._logged.leave()
         if self.left_out:
             self.left_out.forget()
+        if self.nan_watch:
+            self.nan_watch.close()
         self.uninstall()
         if self.left_out:
             self.left_out.close()
