@@ -26,11 +26,12 @@ type server struct {
 }
 
 // serve starts the server, has it serve these requests at the same time, and returns what `tensortap run` printed.
-func (s *server) serve(t *testing.T, run string, bodies []string) program.Outcome {
+func (s *server) serve(t *testing.T, run string, bodies []string, flags ...string) program.Outcome {
 	t.Helper()
 	at := s.Setting
 	at.Env = append([]string{"REQUEST_LOG=" + s.logs}, s.Env...)
-	cmd := program.Command(t, at, "run", "--run", run, "--logs=off", "--", torch.Python(t), "testdata/serve.py")
+	command := append([]string{"run", "--run", run, "--logs=off"}, flags...)
+	cmd := program.Command(t, at, append(command, "--", torch.Python(t), "testdata/serve.py")...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -94,15 +95,7 @@ func TestTheRequestThatBringsANaNIsNamed(t *testing.T) {
 		Setting: program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}},
 		logs:    t.TempDir(),
 	}
-	var bodies []string
-	for i, text := range []string{"alpha", "beta", "gamma", "del~a", "epsilon", "zeta"} {
-		most := 6 + i%3
-		if i == 3 {
-			most = 3
-		}
-		bodies = append(bodies, fmt.Sprintf(`{"rid": "r%d", "text": %q, "most": %d}`, i, text, most))
-	}
-	out := s.serve(t, "served", bodies)
+	out := s.serve(t, "served", sixRequests())
 	const where = "Module.embed.Embedding.forward.0"
 	requireSaid(t, out, 0, "that are recorded: 2",
 		"run: overflow: run served: NaN or infinity in step 0, rank 0, op "+where+" of module embed, parameter weight, 1 NaN",
@@ -125,6 +118,18 @@ func TestTheRequestThatBringsANaNIsNamed(t *testing.T) {
 	u := s.Setting
 	u.Dir = s.logs
 	requireShown(t, u, "requests.md")
+}
+
+// sixRequests are for both workers; the fourth has the token whose embedding is NaN.
+func sixRequests() (bodies []string) {
+	for i, text := range []string{"alpha", "beta", "gamma", "del~a", "epsilon", "zeta"} {
+		most := 6 + i%3
+		if i == 3 {
+			most = 3
+		}
+		bodies = append(bodies, fmt.Sprintf(`{"rid": "r%d", "text": %q, "most": %d}`, i, text, most))
+	}
+	return bodies
 }
 
 func copyFile(t *testing.T, from, folder string) {
