@@ -89,7 +89,6 @@ tensortap logs shows it.`,
 		"ranks":  "ranks to record, as 0,3-5",
 		"budget": "most of the program's time that recording may take, as 2%: steps are left out; or most bytes of raw tensors for each rank, as 20GB; or both, as 2%,20GB",
 		"on-nan": "at the first NaN or infinity, beside recording it, any of: keep (the op's tensors, and a file that repeats it), stop (all ranks, after the step), raise (in the op)",
-		"budget": "most of the program's time that recording may take, as 2%: steps are left out",
 		"scope":  "only modules whose path fits a pattern, as layers.[0-3]",
 		"ops":    "only calls that fit a pattern, as softmax",
 	} {

@@ -144,7 +144,7 @@ def test_a_full_disk_is_told_and_counted_and_harms_no_step(tmp_path: Path, monke
     def full(file: BinaryIO, tensor: Tensor, about: dict[str, str]) -> int:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(raw_forms, "_safetensors", full)
+    monkeypatch.setattr(raw_forms, "as_safetensors", full)
     steps = _train(tmp_path)
     assert len(steps) == 3 and all(step.ended and step.values and not step.payloads for step in steps)
     assert sum(count for step in steps for key, count in step.unseen.items() if key == ("payload not kept", "No space left on device")) > 20

@@ -14,7 +14,6 @@ else:
     from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
 
 __all__ = [
-    *("PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
+    *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
 ]
-__all__ = ["NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]

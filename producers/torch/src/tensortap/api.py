@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from tensortap.integrations.msprobe import PrecisionDebugger
 
 __all__ = [
-    *("PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
+    *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
 ]
-__all__ = ["NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "tap"]
 
 __version__: Final = "0.1.0"
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from tensortap import _torch_compat
-from tensortap._record import safetensors
+from tensortap._record import raw_forms, safetensors
 from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT, PARAMETER, leaves
 from tensortap._record.guard import no_hook
 from tensortap._record.held_calls import Call, Place
@@ -133,15 +133,14 @@ class KeptCall:
             found = plain(tensor)
             if found is None or not safetensors.dtype_name(found.dtype):
                 raise ValueError(f"there is no form for {type(tensor).__name__} of {tensor.dtype}")
-            head = safetensors.header(found, about)
-            self._take(len(head) + found.nbytes)
+            self._take(found.nbytes)
             with _torch_compat.DisableTorchDispatch():
-                checksum = safetensors.write(path, found, head)
+                written = raw_forms.create(path, raw_forms.as_safetensors, found.detach().resolve_conj().resolve_neg().cpu().contiguous(), about)
         except (OSError, MemoryError, RuntimeError, ValueError) as error:
             self._loses(what, str(error))
             return None
         self.count += 1
-        return len(head) + found.nbytes, checksum
+        return written
 
     def _take(self, size: int) -> None:
         disk = os.statvfs(self._home)

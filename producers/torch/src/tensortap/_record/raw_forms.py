@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import zlib
 from collections.abc import Mapping
-from typing import BinaryIO, Final, Protocol
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -47,8 +49,19 @@ def form(wanted: str, dtype: torch.dtype) -> tuple[str, Write]:
     if wanted == "npy":
         return "npy", _npy
     if wanted == "safetensors" and safetensors.dtype_name(dtype):
-        return "safetensors", _safetensors
+        return "safetensors", as_safetensors
     return "pt", _pt
+
+
+def create(path: Path, write: Write, tensor: Tensor, about: Mapping[str, str]) -> tuple[int, int]:
+    """Write a file that is not there yet. Its size, and the checksum of its elements. Raises as write does, and leaves nothing then."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
+        try:
+            checksum = write(cast(BinaryIO, opened), tensor, about)
+            return opened.tell(), checksum
+        except (OSError, RuntimeError):
+            path.unlink(missing_ok=True)
+            raise
 
 
 def content_of(tensor: Tensor) -> ctypes.Array[ctypes.c_char] | bytes:
@@ -57,7 +70,8 @@ def content_of(tensor: Tensor) -> ctypes.Array[ctypes.c_char] | bytes:
     return (ctypes.c_char * elements.numel()).from_address(elements.data_ptr()) if elements.numel() else b""
 
 
-def _safetensors(file: BinaryIO, tensor: Tensor, about: Mapping[str, str]) -> int:
+def as_safetensors(file: BinaryIO, tensor: Tensor, about: Mapping[str, str]) -> int:
+    """See Write."""
     return _written(file, safetensors.header(tensor, about), tensor)
 
 

@@ -225,7 +225,7 @@ class Session:
         if not self._under_way and not self._closed and self._on and self._armed.forwards_begin:
             self._begin()
         if self._under_way:
-            self._save(value, name[:MOST_NAME], True)
+            self._save(value, name[:MOST_NAME], True, False)
         else:
             self._unseen.count(unseen.OUTSIDE_STEP, name[:MOST_NAME])
 
