@@ -30,6 +30,7 @@ func (a *app) attached(l launching) ([]string, error) {
 	settings = append(settings, "TENSORTAP_PAYLOAD_FOLDER="+a.payloadFolder())
 	settings = append(settings, a.keptCalls()...)
 	path := l.pythonPath(folder, a.getenv("PYTHONPATH"))
+	settings = append(append(settings, l.eagerly...), l.repeat.variables(os.Environ())...)
 	return append(append(os.Environ(), settings...), "PYTHONPATH="+path), nil
 }
 
@@ -42,6 +43,7 @@ func (l launching) check() error {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
 	}
 	if err := checkOnNan(*l.settings["on-nan"]); err != nil {
+	if err := l.repeat.check(); err != nil {
 		return err
 	}
 	for _, flag := range []string{"steps", "ranks"} {

@@ -28,6 +28,8 @@ type launching struct {
 	resume     bool
 	logs       string // which streams are kept
 	eager      bool
+	repeat     repeatable
+	eagerly    []string // variables that --eager sets
 	against    standing
 	program    []string
 }
@@ -57,12 +59,8 @@ tensortap logs shows it.`,
   tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
 		Args: hasProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
 			if l.program = args; l.eager {
-				l.program, err = launch.Eager(args)
-			}
-			if err != nil {
-				return err
+				l.program, l.eagerly = launch.Eager(args)
 			}
 			if l.run == "" && !cmd.Flags().Changed("run") {
 				l.run = scriptName(l.program) + time.Now().UTC().Format("-20060102-150405")
@@ -79,7 +77,8 @@ tensortap logs shows it.`,
 	f.StringVar(&l.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	f.StringVar(&l.config, "config", "", "take the settings of this config.json of msProbe")
 	f.BoolVar(&l.asMsprobe, "as-msprobe", false, "stand in for the msProbe that the program itself calls, and find no model")
-	f.BoolVar(&l.eager, "eager", false, "turn off CUDA graphs and compilation of vLLM or SGLang, which hide modules, by the engine's own flag")
+	f.BoolVar(&l.eager, "eager", false, "turn off CUDA graphs and compilation, which hide modules: of vLLM or SGLang by the engine's own flag, of another program by TORCHDYNAMO_DISABLE=1")
+	l.repeat.flags(f)
 	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; repeated steps replace the old ones")
 	f.StringVar(&l.logs, "logs", logsAuto, "keep the output of each process, for tensortap logs: auto (unless it goes to a terminal), all, off")
 	f.Lookup("logs").NoOptDefVal = logsAll

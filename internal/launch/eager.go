@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"errors"
 	"slices"
 	"strings"
 )
@@ -11,8 +10,9 @@ func eagerFlags() map[string]string {
 	return map[string]string{"vllm": "--enforce-eager", "sglang": "--disable-cuda-graph"}
 }
 
-// Eager is the command line of an engine, asked with a flag of its own to run eagerly.
-func Eager(args []string) ([]string, error) {
+// Eager is the command line of a program that is to run eagerly, and the variables for it: an engine is asked with a flag of
+// its own, any other program's torch.compile is turned off.
+func Eager(args []string) (command, variables []string) {
 	for _, word := range args {
 		flag := eagerFlag(word) // of the first engine: the model may be called like the other
 		if flag == "" {
@@ -23,7 +23,7 @@ func Eager(args []string) ([]string, error) {
 		}
 		return append(slices.Clone(args), flag), nil
 	}
-	return nil, errors.New("--eager: this is no command line of vLLM or SGLang, such as `vllm serve` or `python -m sglang.launch_server`: give the program its own flag")
+	return args, []string{"TORCHDYNAMO_DISABLE=1"}
 }
 
 // eagerFlag is the flag of the engine that the word runs; empty when it runs none.

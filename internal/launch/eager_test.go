@@ -7,7 +7,7 @@ import (
 	"github.com/tensortap/tensortap/internal/launch"
 )
 
-func TestAnEngineIsAskedWithItsOwnFlag(t *testing.T) {
+func TestAnEngineIsAskedWithItsOwnFlagAndAnyOtherProgramByAVariable(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
 		"vllm serve model": "vllm serve model --enforce-eager",
@@ -18,14 +18,15 @@ func TestAnEngineIsAskedWithItsOwnFlag(t *testing.T) {
 		"python -m sglang.launch_server --model-path /models/vllm":         "python -m sglang.launch_server --model-path /models/vllm --disable-cuda-graph",
 		"sglang serve --model-path m":                                      "sglang serve --model-path m --disable-cuda-graph",
 	} {
-		got, err := launch.Eager(strings.Fields(command))
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("Eager(%q) = %q, %v; want %q", command, got, err, want)
+		got, variables := launch.Eager(strings.Fields(command))
+		if len(variables) > 0 || strings.Join(got, " ") != want {
+			t.Errorf("Eager(%q) = %q, %q; want %q", command, got, variables, want)
 		}
 	}
 	for _, command := range []string{"python train.py", "python serve.py --model vllm-tuned", "torchrun train.py /data/sglang.txt"} {
-		if got, err := launch.Eager(strings.Fields(command)); err == nil {
-			t.Errorf("Eager(%q) = %q, want an error", command, got)
+		got, variables := launch.Eager(strings.Fields(command))
+		if strings.Join(got, " ") != command || strings.Join(variables, " ") != "TORCHDYNAMO_DISABLE=1" {
+			t.Errorf("Eager(%q) = %q, %q; want the same command, and that nothing is compiled", command, got, variables)
 		}
 	}
 }

@@ -18,6 +18,22 @@ if os.environ.get("TENSORTAP_REQUESTS"):  # else nothing of servers is of intere
     ADAPTERS["starlette.applications"] = "asgi"
 
 
+# Modules with generators of random numbers, which a launcher may ask to be seeded, and PyTorch's algorithms with them.
+SEEDED = ("random", "numpy.random", "torch")
+
+
+def adapters():
+    """The adapters of each module, in the order of their work, as the launcher asks."""
+    found = {}
+    if os.environ.get("TENSORTAP_SEED") or os.environ.get("TENSORTAP_DETERMINISTIC"):
+        for name in SEEDED:
+            found[name] = ["seeds"]
+    if os.environ.get("TENSORTAP_ATTACH"):
+        for name, adapter in ADAPTERS.items():
+            found.setdefault(name, []).append(adapter)
+    return found
+
+
 def enter():
     """What is done at the start of Python."""
     keep_output()
@@ -26,11 +42,12 @@ def enter():
 
 def begin():
     """Watch the imports of this process, if the launcher asks for it. May be called by several ways in."""
-    if os.environ.get("TENSORTAP_ATTACH") and not any(type(finder) is Finder for finder in sys.meta_path):
-        sys.meta_path.insert(0, Finder())
-        for name in ADAPTERS:
+    asked = adapters()
+    if asked and not any(type(finder) is Finder for finder in sys.meta_path):
+        sys.meta_path.insert(0, Finder(asked))
+        for name in asked:
             if name in sys.modules:  # a plug-in of an engine is called after its imports
-                attach(name)
+                attach(name, asked[name])
 
 
 def keep_output():
@@ -70,12 +87,13 @@ _keeping = []
 class Finder:
     """Finds nothing itself: it lets the others find the modules that matter, and hears when they have run."""
 
-    def __init__(self):
+    def __init__(self, asked):
+        self._asked = asked
         self._asking = set()
 
     def find_spec(self, name, path=None, target=None):
         """Find a module as the finders after this one do."""
-        if name not in ADAPTERS or name in self._asking:
+        if name not in self._asked or name in self._asking:
             return None
         self._asking.add(name)
         try:
@@ -84,16 +102,21 @@ class Finder:
             self._asking.discard(name)
         if spec is not None and spec.loader is not None:
             try:
-                _listen(spec.loader, name)
+                _listen(spec.loader, name, self._asked[name])
             except (AttributeError, TypeError):  # a loader of an old kind, or one that takes no attribute
                 _say("cannot attach to " + name + ", which runs unobserved: its loader is a " + type(spec.loader).__name__)
         return spec
 
 
-def attach(name):
-    """Let the adapter of a module do its work. What goes wrong there is no business of the program's."""
+def attach(name, asked):
+    """Let the adapters of a module do their work."""
+    for adapter in asked:
+        _attach(name, "tensortap.integrations." + adapter)
+
+
+def _attach(name, adapter):
+    """What goes wrong there is no business of the program's."""
     try:
-        adapter = "tensortap.integrations." + ADAPTERS[name]
         __import__(adapter)
         sys.modules[adapter].attach(sys.modules[name])
     except Exception as error:  # an import of the program's is under way, whatever it is that fails
@@ -129,12 +152,12 @@ def _found(name, path, target):
     return None
 
 
-def _listen(loader, name):
+def _listen(loader, name, asked):
     run = loader.exec_module
 
     def exec_module(module):
         run(module)
-        attach(name)
+        attach(name, asked)
 
     loader.exec_module = exec_module
 

@@ -17,3 +17,8 @@ __all__ = [
     *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
 ]
+    from tensortap.api import PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
+else:
+    from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
+
+__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "seed_all", "tap"]

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from tensortap._session.session import Session
     from tensortap._spool.folder import SpoolError
     from tensortap.integrations.msprobe import PrecisionDebugger
+    from tensortap.integrations.seeds import seed_all
 
 __all__ = [
     *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
 ]
+__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "seed_all", "tap"]
 
 __version__: Final = "0.1.0"
 
@@ -49,6 +51,7 @@ if not TYPE_CHECKING:
         "SettingsError": "tensortap._config.settings",
         "SpoolError": "tensortap._spool.folder",
         "TapSettings": "tensortap._config.tap_settings",
+        "seed_all": "tensortap.integrations.seeds",
     }
 
     _TRAINERS: Final = ("huggingface", "lightning")  # whose packages need not be there

@@ -19,7 +19,7 @@ import torch
 from torch.cuda import nccl
 
 _PREFIXES: Final = (
-    *("ASCEND_", "CUBLAS", "CUDA_", "CUDNN_", "FLASHINFER_", "HCCL_", "KMP_", "MKL_", "NCCL_", "NVTE_", "OMP_", "PYTORCH_"),
+    *("ASCEND_", "CUBLAS", "CUDA_", "CUDNN_", "FLASHINFER_", "HCCL_", "KMP_", "MKL_", "NCCL_", "NVTE_", "OMP_", "PYTHONHASHSEED", "PYTORCH_"),
     *("SGLANG_", "SGL_", "TORCH_", "TORCHDYNAMO_", "TORCHINDUCTOR_", "TRITON_", "VLLM_", "XLA_"),
 )
 _SECRET: Final = re.compile(r"KEY|TOKEN(?!I|S)|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
