@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,6 +45,7 @@ func (l launching) check() error {
 	}
 	if err := checkOnNan(*l.settings["on-nan"]); err != nil {
 	if err := l.repeat.check(); err != nil {
+	if err := errors.Join(l.repeat.check(), absolute("apis", l.settings["apis"])); err != nil {
 		return err
 	}
 	for _, flag := range []string{"steps", "ranks"} {

@@ -90,6 +90,7 @@ tensortap logs shows it.`,
 		"on-nan": "at the first NaN or infinity, beside recording it, any of: keep (the op's tensors, and a file that repeats it), stop (all ranks, after the step), raise (in the op)",
 		"scope":  "only modules whose path fits a pattern, as layers.[0-3]",
 		"ops":    "only calls that fit a pattern, as softmax",
+		"apis":   "file of APIs to record, or to add and leave out, as msProbe's support_wrap_ops.yaml",
 	} {
 		l.settings[name] = f.String(name, "", usage)
 	}
@@ -192,6 +193,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 	}
 	a.tellSymptoms(patient, client, symptoms.Run{Name: l.run, Failed: status != 0})
 	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d%s", report.Printable(l.run), ranks, l.next(a.program())))
+	a.writeDump(patient, client, l)
 	a.tellVerdict(patient, client, &l.against)
 	return nil
 }

@@ -19,7 +19,8 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 	wrong.Env = append([]string{"WRONG=1"}, s.Env...)
 	listed := s
 	listed.Env = append([]string{"VLLM_PLUGINS=lora", "SGLANG_PLUGINS=lora, tensortap"}, s.Env...)
-	config := program.TextFile(t, `{"task": "statistics", "dump_path": "/ignored", "level": "L0", "step": [1], "statistics": {}}`)
+	dump := filepath.Join(t.TempDir(), "dump")
+	config := program.TextFile(t, `{"task": "statistics", "dump_path": "`+dump+`", "level": "L0", "step": [1], "statistics": {}}`)
 	job := []string{"--", filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "2", "testdata/plain_ddp.py"}
 	for _, c := range []struct {
 		at     program.Setting
@@ -38,7 +39,10 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{s, []string{"compare", "two", "two"}, 0, []string{"SAME"}},
 
 		{s, []string{"run", "--run", "tokens", "--level", "mix", "--", python, "testdata/plain_generate.py"}, 0, []string{"[[0, 1, 2, 3, 4, ", "that are recorded: 1"}},
-		{s, []string{"run", "--run", "configured", "--config", config, "--", python, "testdata/plain_generate.py"}, 0, []string{"that are recorded: 1"}},
+		{s, []string{"run", "--run", "configured", "--config", config, "--", python, "testdata/plain_generate.py"}, 0, []string{"that are recorded: 1", "run configured: wrote ", "1 steps of ranks, to " + dump}},
+		{s, []string{"run", "--run", "again", "--config", config, "--", python, "testdata/plain_generate.py"}, 0, []string{"the dump that --config asks for is not written to its dump_path", "export msprobe --run again DIR"}},
+		{s, []string{"compare", dump, dump}, 0, []string{"SAME"}},
+		{s, []string{"run", "--run", "none", "--apis", "none.yaml", "--", "true"}, 2, []string{"--apis", "none.yaml: no such file"}},
 		{s, []string{"run", "--run", "driven", "--as-msprobe", "--", python, "testdata/calls_msprobe.py", config}, 0, []string{"msprobe in this process is tensortap", "that are recorded: 1"}},
 		{s, []string{"query", stepsOfRuns, "--output", "csv"}, 0, []string{"configured,[1],0", "driven,[1],0", `tokens,"[0,1,2,3]",1`}},
 		{s, []string{"runs", "--output", "csv"}, 0, []string{"tokens,ended", "LlamaForCausalLM"}},

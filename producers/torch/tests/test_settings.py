@@ -79,6 +79,9 @@ def test_every_variable_is_read() -> None:
         "names": "linear", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
         "first_n_per_site": "2", "task": "md5", "when": "loss>1", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
         "on_nan": "record,keep,raise", "on_nan_bytes": "1", "on_nan_folder": "/y",
+        "run": "r", "level": "mix", "calls": "each", "budget": "2%", "signal": "USR1", "steps": "3", "ranks": "0-1", "rank": "1", "scope": "layers.*, head", "ops": "softmax",
+        "names": "linear", "apis": "/dev/null", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
+        "first_n_per_site": "2", "task": "md5", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
         "segments": "8", "memory": "yes", "stacks": "off", "logging": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
     }  # fmt: skip
     assert set(texts) == set(SETTINGS)

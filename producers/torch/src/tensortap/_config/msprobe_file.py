@@ -24,9 +24,13 @@ BLOCKS: Final[Mapping[str, tuple[str, ...]]] = {
     "overflow_check": ("overflow_nums", "check_mode"),
     "exception_dump": ("scope", "list", "data_mode"),
 }
+_AGAINST_CPU: Final = (
+    "it runs single APIs against the CPU after the model has run: record with task statistics or tensor, write the dump with "
+    "tensortap export msprobe, and give its dump.json to msprobe acc_check; or record the model on the CPU, too, and tensortap compare the runs"
+)
 _FOREIGN: Final[Mapping[str, str]] = {
-    "acc_check": "it runs single APIs against the CPU, which tensortap does not",
-    "run_ut": "it runs single APIs against the CPU, which tensortap does not",
+    "acc_check": _AGAINST_CPU,
+    "run_ut": _AGAINST_CPU,
     "free_benchmark": "it disturbs inputs of the model, and tensortap changes nothing",
     "grad_probe": "take task statistics: gradients of parameters are recorded with it",
     "diff_check": "compare two runs instead: tensortap compare PROBLEM BENCH",
@@ -141,7 +145,10 @@ def _flag(config: Mapping[str, Any], key: str) -> bool | None:
 def _level(config: Mapping[str, Any], task: str) -> dict[str, object]:
     level = config.get("level") or "L1"
     if level == "L2":
-        raise SettingsError("config level: L2 records kernels of an NPU, which tensortap does not; take L0, L1 or mix")
+        raise SettingsError(
+            "config level: L2 records the kernels of one op on an NPU, which tensortap does not; for each call below autograd take level aten "
+            "with TENSORTAP_CALLS=each and TENSORTAP_SCOPE=path.of.the.module, else L0, L1 or mix"
+        )
     if task == "structure" and level == "L1":
         level = "mix"  # as msProbe does
     return {"level": level}

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, cast
 from tensortap._config import shape_switches
 from tensortap._config.conditions import When, standing
 from tensortap._config import budgets, shape_switches
+from tensortap._config import api_list, shape_switches
 from tensortap._config.spool_root import at_home, spool_root
 from tensortap._config.step_ranges import Steps, parse_steps
 
@@ -66,6 +67,7 @@ class Settings:
     scope: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # msProbe's list: parts of op names
+    apis: api_list.ApiList | None = None  # a file that lists the APIs that are recorded
     between: tuple[str, str] | None = None  # msProbe's scope: first and last op, by name
     values: Values = "both"
     risk: Risk = "ALL"
@@ -249,6 +251,10 @@ def _path(value: object) -> Path:
     return at_home(os.fspath(cast(str, value)), os.environ)
 
 
+def _apis(value: object) -> api_list.ApiList:
+    return api_list.read(_path(value))
+
+
 SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "run": _text,
     "level": _text,
@@ -263,6 +269,7 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "scope": _texts,
     "ops": _texts,
     "names": _texts,
+    "apis": _apis,
     "between": _pair,
     "risk": _text,
     "direction": _text,

@@ -51,6 +51,9 @@ class TapSettings(TypedDict, total=False):
     none."""
     names: str | Iterable[str] | None
     """Parts of op names, msProbe's `list`; likewise. Default: all."""
+    apis: str | os.PathLike[str] | None
+    """A file of APIs to record, in the form of msProbe's `support_wrap_ops.yaml`. Default: those of msProbe. An error where it cannot
+    be read as one."""
     between: str | Iterable[str] | None
     """Names of a first and a last op, both inclusive, msProbe's `scope`. Default: all. An error unless there are two, and where
     calls are counted."""

@@ -37,7 +37,7 @@ class ApiMode(TorchFunctionMode):
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self._recorder = recorder
-        self._apis = apis(recorder.names)
+        self._apis = apis(recorder.names, recorder.settings.apis)
         self._caught = recorder.guard.caught
         for name in ("_before", "_after", "_backward"):
             setattr(self, name, recorder.guard.timed(getattr(self, name)))

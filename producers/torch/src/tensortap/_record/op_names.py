@@ -12,6 +12,7 @@ from typing import Any, Final
 import torch
 
 from tensortap import _torch_compat
+from tensortap._config.api_list import ApiList
 from tensortap._record import operators
 from tensortap._record.call_stacks import Stacks
 from tensortap._spool.spool import Spool
@@ -181,9 +182,15 @@ class Api:
         return calls
 
 
-def apis(names: Names) -> dict[Callable[..., Any], Api]:
+def listed_apis(file: ApiList | None = None) -> dict[str, list[str]]:
+    """The names of what is recorded, by prefix, as a file changes them."""
+    usual: dict[str, list[str]] = json.loads(resources.files("tensortap._record").joinpath("apis.json").read_text())
+    return file.change(usual) if file else usual
+
+
+def apis(names: Names, file: ApiList | None = None) -> dict[Callable[..., Any], Api]:
     """Each listed API of this torch, by the function that a mode is called with."""
-    listed: dict[str, list[str]] = json.loads(resources.files("tensortap._record").joinpath("apis.json").read_text())
+    listed = listed_apis(file)
     table: dict[Callable[..., Any], Api] = {}
     for prefix, place in _PLACES:
         for name, function in _functions(place, listed[prefix]):
@@ -196,6 +203,12 @@ def apis(names: Names) -> dict[Callable[..., Any], Api]:
             listed_too = Calls(names, f"Tensor.{name}", ".forward") if name in listed["Tensor"] else None
             table[method] = Api(listed_too, dunders)
     return table
+
+
+def missing_apis(file: ApiList) -> list[str]:
+    """What a file adds, and this torch does not have."""
+    places = dict(_PLACES)
+    return [f"{prefix}.{name}" for prefix, name in file.added() if prefix in places and not list(_functions(places[prefix], [name]))]
 
 
 def _functions(place: Any, listed: Iterable[str]) -> Iterator[tuple[str, Callable[..., Any]]]:

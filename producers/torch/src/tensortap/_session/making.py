@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensortap._config.filters import Filter, stranger
 from tensortap._config.settings import Settings
 from tensortap._health import topology
-from tensortap._record import unseen
+from tensortap._record import op_names, unseen
 from tensortap._record.model_roots import Roots
 from tensortap._record.own_time import Clock
 from tensortap._session.notices import Notices
@@ -23,6 +23,8 @@ def make(settings: Settings, wanted: Filter, roots: Roots, counts: unseen.Unseen
         return None
     for sentence in settings.differences:
         notices.say(sentence)
+    for missing in op_names.missing_apis(settings.apis) if settings.apis else ():
+        notices.say(f"apis: this torch has no {missing}")
     try:
         return Process(settings, wanted, roots, place, counts, notices.say, clock)
     except SpoolError as error:

@@ -158,6 +158,7 @@ def _plain(settings: Settings) -> Mapping[str, object]:
     for name in ("spool", "payload_folder", "file_format", "run", "labels"):  # of one host, or of files; columns of their own
         shown.pop(name)
     shown.pop("on_nan_folder")
+    shown["apis"] = str(settings.apis.path) if settings.apis else None
     shown["steps"], shown["ranks"] = str(settings.steps), str(settings.ranks)
     shown["when"] = str(settings.when or "")
     return {name: value for name, value in shown.items() if value not in ((), None, {}, "")}
