@@ -191,6 +191,10 @@ func requireGone(t *testing.T, r *livingRun) {
 func requireCompared(t *testing.T, r *livingRun) {
 	t.Helper()
 	first := r.Query(t, "SELECT min(step) FROM tap.payloads WHERE run = '"+r.name+"'")[0][0]
+	op := r.Query(t, "SELECT min(op) FROM tap.payloads WHERE run = '"+r.name+"' AND role = 'output'")[0][0]
+	if out := program.Run(t, r.Setting, "tensor", "diff", "--problem", r.name, "--bench", r.name, "--op", op); out.Status != 0 || !strings.Contains(out.Stdout, "same: all ") {
+		t.Errorf("tensor diff of a captured tensor and itself: %v", out)
+	}
 	out := program.Run(t, r.Setting, "compare", r.name, r.name, "--payload", "--steps", first, "--step-offset", "1", "--output", "json", "--limit", "1000")
 	if out.Status != 1 || !strings.Contains(out.Stdout, `"evidence":"payload"`) && !strings.Contains(out.Stdout, `"evidence": "payload"`) {
 		t.Errorf("compare --payload: status %d, %.2000s%s", out.Status, out.Stdout, out.Stderr)

@@ -1,7 +1,7 @@
 package elements
 
 import (
-	"math/bits"
+	"math"
 	"slices"
 )
 
@@ -23,11 +23,11 @@ type Range struct{ First, Last int64 }
 // Whole says whether all indices have some.
 func (a *Axis) Whole() bool { return a.Differ == a.Size }
 
-// indices are sets of indices, one for each axis.
+// indices count elements by their index, for each axis.
 type indices struct {
 	shape  []int64
 	groups []int64
-	sets   [][]uint64
+	counts [][]uint32 // that stop at the greatest number
 }
 
 func newIndices(shape []int64) *indices {
@@ -38,7 +38,7 @@ func newIndices(shape []int64) *indices {
 			group *= 2
 		}
 		s.groups = append(s.groups, group)
-		s.sets = append(s.sets, make([]uint64, ((n+group-1)/group+63)/64))
+		s.counts = append(s.counts, make([]uint32, (n+group-1)/group))
 	}
 	return s
 }
@@ -46,8 +46,9 @@ func newIndices(shape []int64) *indices {
 // add takes in an element by its number.
 func (s *indices) add(number int64) {
 	for i, n := range slices.Backward(s.shape) {
-		at := number % n / s.groups[i]
-		s.sets[i][at/64] |= 1 << (at % 64)
+		if at := &s.counts[i][number%n/s.groups[i]]; *at < math.MaxUint32 {
+			*at++
+		}
 		number /= n
 	}
 }
@@ -56,23 +57,40 @@ func (s *indices) add(number int64) {
 func (s *indices) axes() []Axis {
 	found := make([]Axis, len(s.shape))
 	for i := range found {
-		found[i] = s.axis(i)
+		found[i], _ = s.axis(i, 1)
 	}
 	return found
+}
+
+// strays is the share of elements that may lie outside of a region that most are in.
+const strays = 0.1
+
+// main are the indices that have more than a few elements, and how many elements at most have others.
+func (s *indices) main() (axes []Axis, outside int64) {
+	axes = make([]Axis, len(s.shape))
+	for i, counts := range s.counts {
+		var few int64
+		axes[i], few = s.axis(i, uint32(strays*float64(slices.Max(counts)))+1)
+		outside += few
+	}
+	return axes, outside
 }
 
 // mostRanges are kept of an axis.
 const mostRanges = 64
 
-func (s *indices) axis(i int) Axis {
-	a := Axis{Size: s.shape[i], Group: s.groups[i]}
-	for word, set := range s.sets[i] {
-		for ; set != 0; set &= set - 1 {
-			first := (int64(word)*64 + int64(bits.TrailingZeros64(set))) * a.Group
-			a.add(Range{first, min(first+a.Group, a.Size) - 1})
+// axis is the indices with so many elements, and how many elements the others have.
+func (s *indices) axis(i int, least uint32) (a Axis, few int64) {
+	a = Axis{Size: s.shape[i], Group: s.groups[i]}
+	for at, count := range s.counts[i] {
+		if count < least {
+			few += int64(count)
+			continue
 		}
+		first := int64(at) * a.Group
+		a.add(Range{first, min(first+a.Group, a.Size) - 1})
 	}
-	return a
+	return a, few
 }
 
 func (a *Axis) add(r Range) {

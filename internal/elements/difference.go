@@ -258,11 +258,11 @@ func (w *walk) findings(ctx context.Context) {
 		return
 	case w.Beyond == 0:
 		w.Axes = w.changed.axes()
-		w.Where = region(w.Axes, w.Changed)
+		w.Where = w.changed.where(w.Changed)
 		w.How = w.aboutRounding()
 	default:
 		w.Axes = w.beyond.axes()
-		w.Where = region(w.Axes, w.Beyond)
+		w.Where = w.beyond.where(w.Beyond)
 		w.How = w.rule(ctx)
 	}
 }

@@ -1,6 +1,6 @@
 // Package elements says what the elements of one tensor are, and how those of two differ: where, and by which rule.
 //
-// Tensors are read piece by piece. Memory is that of two pieces, of a bit for each index of an axis (of a group of indices
+// Tensors are read piece by piece. Memory is that of two pieces, of a number for each index of an axis (of a group of indices
 // where an axis has more than a million) and of a sample: some megabytes, however large the tensors are. Package torchfile
 // names the exception: of a tensor whose elements lie in another order in its file, their span is held.
 package elements

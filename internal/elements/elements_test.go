@@ -148,6 +148,12 @@ func TestPlantedPatternsAreRecognised(t *testing.T) {
 			}
 			return v
 		}, "one block: indices 1 to 2 of axis 0, of 5", "1 is the bench's 2, 2 is the bench's 1"},
+		{"one part, and an element elsewhere", two, func(_ []float32, i []int64, v float32) float32 {
+			if i[1]/16 == 2 || i[0] == 4 && i[1] == 5 {
+				return 2 * v
+			}
+			return v
+		}, "one part: indices 32 to 47 of axis 1 (columns), part 2 of 4 equal ones (from 0), as of one head, one expert or one shard; and one element elsewhere", "scaled: problem = 2 × bench"},
 		{"one element", two, func(_ []float32, i []int64, v float32) float32 {
 			if i[0] == 5 && i[1] == 6 {
 				return 100

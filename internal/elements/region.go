@@ -8,6 +8,25 @@ import (
 // filled is the share of a region's elements that differ from which on the region is a whole: some are the same by chance.
 const filled = 0.9
 
+// where says in words where elements differ, count in all: where most do, if only few lie elsewhere.
+func (s *indices) where(count int64) string {
+	all := region(s.axes(), count)
+	axes, outside := s.main()
+	if !strings.HasPrefix(all, scattered) && outside == 0 || float64(outside) > strays*float64(count) {
+		return all
+	}
+	most := region(axes, count-outside)
+	switch {
+	case outside == 0 || strings.HasPrefix(most, scattered):
+		return all
+	case outside == 1:
+		return most + "; and one element elsewhere"
+	}
+	return fmt.Sprintf("%s; and %d elements elsewhere", most, outside)
+}
+
+const scattered = "scattered: "
+
 // region says in words where elements differ, count in all.
 func region(axes []Axis, count int64) string {
 	restricted, volume := []int{}, 1.0
@@ -22,7 +41,7 @@ func region(axes []Axis, count int64) string {
 	case len(axes) == 0:
 		return "the only element"
 	case share < filled:
-		return fmt.Sprintf("scattered: %.3g %% of the elements %s", 100*share, within(axes, restricted))
+		return fmt.Sprintf(scattered+"%.3g %% of the elements %s", 100*share, within(axes, restricted))
 	case len(restricted) == 0:
 		return "everywhere"
 	case len(restricted) == len(axes) && count == 1:
