@@ -21,16 +21,23 @@ import (
 // made is a tensor of float32 in a file of safetensors.
 func made(tb testing.TB, shape []int64, values []float32) *torchfile.Tensor {
 	tb.Helper()
+	var raw []byte
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	return madeOf(tb, "F32", shape, raw)
+}
+
+// madeOf is a tensor of a type that safetensors calls so.
+func madeOf(tb testing.TB, dtype string, shape []int64, raw []byte) *torchfile.Tensor {
+	tb.Helper()
 	text, err := json.Marshal(shape)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	header := fmt.Sprintf(`{"x":{"dtype":"F32","shape":%s,"data_offsets":[0,%d]}}`, text, 4*len(values))
-	file := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
-	file = append(file, header...)
-	for _, v := range values {
-		file = binary.LittleEndian.AppendUint32(file, math.Float32bits(v))
-	}
+	header := fmt.Sprintf(`{"x":{"dtype":%q,"shape":%s,"data_offsets":[0,%d]}}`, dtype, text, len(raw))
+	file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	file = append(file, raw...)
 	tensor, err := torchfile.Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		tb.Fatal(err)
@@ -200,6 +207,51 @@ func TestAxesInAnotherOrderAreRecognised(t *testing.T) {
 	d = diff(t, made(t, []int64{60, 14}, bench), made(t, cube, bench), -1)
 	if d.How != "the same elements in the same order, in another shape" {
 		t.Errorf("another shape: how %q", d.How)
+	}
+}
+
+// TestOneElementOfEveryKindOfTypeDiffers changes the least that the type can tell.
+func TestOneElementOfEveryKindOfTypeDiffers(t *testing.T) {
+	t.Parallel()
+	long := func(n int64) []byte { return binary.LittleEndian.AppendUint64(make([]byte, 8), uint64(n)) }
+	for _, c := range []struct {
+		dtype          string
+		bench, problem []byte // of two elements, of which the second differs
+		shown          string
+	}{
+		{"BOOL", []byte{0, 1}, []byte{0, 0}, "true"},
+		{"U8", []byte{0, 7}, []byte{0, 8}, "7"},
+		{"I64", long(1<<62 + 1), long(1 << 62), "4611686018427387905"},
+		{"U64", long(-1), long(-2), "18446744073709551615"},
+		{"BF16", []byte{0, 0, 0x80, 0x3f}, []byte{0, 0, 0x81, 0x3f}, "1"},
+		{"F8_E4M3", []byte{0, 0x38}, []byte{0, 0x39}, "1"},
+		{"C64", append(make([]byte, 8), 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0x3f), append(make([]byte, 8), 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xbf), "1+1j"},
+	} {
+		d := diff(t, madeOf(t, c.dtype, []int64{2}, c.problem), madeOf(t, c.dtype, []int64{2}, c.bench), -1)
+		if d.Same || d.Changed != 1 || len(d.Axes) != 1 || d.Axes[0].List(3) != "1" {
+			t.Errorf("%s: %s, axes %+v", c.dtype, d.Result(), d.Axes)
+		}
+		if shown := len(d.Worst) == 1 && d.Worst[0].Bench == c.shown; !shown && c.dtype != "I64" && c.dtype != "U64" { // of these, float64 does not know the difference
+			t.Errorf("%s: worst %+v, want the bench's %s", c.dtype, d.Worst, c.shown)
+		}
+	}
+}
+
+func TestDtypesThatDifferAreADifference(t *testing.T) {
+	t.Parallel()
+	bench := madeOf(t, "BF16", []int64{2}, []byte{0x80, 0x3f, 0, 0x40})
+	d := diff(t, made(t, []int64{2}, []float32{1, 2}), bench, -1)
+	if d.Same || d.Result() != "differs: all 2 elements are equal, the dtypes are not" {
+		t.Errorf("Diff() = %s", d.Result())
+	}
+	if d := diff(t, made(t, []int64{1, 2}, []float32{1, 2}), bench, 0); !d.Same {
+		t.Errorf("within 0, with a dimension of size 1 more: %s", d.Result())
+	}
+	if d := diff(t, madeOf(t, "F32", []int64{0, 3}, nil), madeOf(t, "F32", []int64{0, 3}, nil), -1); !d.Same {
+		t.Errorf("empty tensors: %s", d.Result())
+	}
+	if d := diff(t, made(t, []int64{}, []float32{1}), made(t, []int64{}, []float32{2}), -1); d.Same || d.Where != "the only element" {
+		t.Errorf("tensors of no dimension: %s, %q", d.Result(), d.Where)
 	}
 }
 
