@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -15,6 +16,7 @@ from torch.nn import functional
 
 from tensortap import seed_all
 from tensortap.integrations import seeds
+from tests.reading import only
 
 HERE = Path(__file__).resolve().parents[1]
 DRAWS = """
@@ -27,11 +29,11 @@ print(json.dumps([numbers, flags]))
 """
 
 
-def launched(**variables: str) -> str:
+def launched(program: str = DRAWS, **variables: str) -> str:
     """What a Python prints that is started as `tensortap run` starts it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TENSORTAP_")}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (HERE / "boot", HERE / "src")))
-    done = subprocess.run([sys.executable, "-c", DRAWS], env={**environment, **variables}, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], env={**environment, **variables}, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout
 
@@ -47,6 +49,15 @@ def test_a_launched_program_draws_the_same_numbers_each_time(attached: dict[str,
 
 def test_a_launched_program_takes_deterministic_algorithms() -> None:
     assert "[true, true, true]" in launched(TENSORTAP_DETERMINISTIC="1")
+
+
+def test_the_configuration_of_a_run_says_so(tmp_path: Path) -> None:
+    program = "import torch; model = torch.nn.Linear(2, 2); model(torch.ones(1, 2))"
+    given = {"TENSORTAP_ATTACH": "1", "TENSORTAP_RUN": "seeded", "TENSORTAP_SPOOL": str(tmp_path)}
+    launched(program, TENSORTAP_SEED="7", PYTHONHASHSEED="7", TENSORTAP_DETERMINISTIC="1", **given)
+    (run,) = [one for one in only(tmp_path).definitions if one["d"] == "run"]
+    config = json.loads(run["config"])
+    assert run["seed"] == 7 and config["deterministic algorithms"] is True and config["env PYTHONHASHSEED"] == "7"
 
 
 @pytest.fixture
