@@ -43,9 +43,7 @@ func (l launching) check() error {
 	if level := *l.settings["level"]; level != "" && !slices.Contains(levels(), level) {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
 	}
-	if err := checkOnNan(*l.settings["on-nan"]); err != nil {
-	if err := l.repeat.check(); err != nil {
-	if err := errors.Join(l.repeat.check(), absolute("apis", l.settings["apis"])); err != nil {
+	if err := errors.Join(checkOnNan(*l.settings["on-nan"]), l.repeat.check(), absolute("apis", l.settings["apis"])); err != nil {
 		return err
 	}
 	for _, flag := range []string{"steps", "ranks"} {
