@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/tensortap/tensortap/producers/requests"
 )
 
 // Routes whose requests and answers are known.
@@ -17,7 +19,7 @@ const (
 // rewrite takes out of a request what is left to chance, and what a server takes once only, such as a name.
 func (c *Config) rewrite(route string, body json.RawMessage) ([]byte, error) {
 	if body == nil {
-		return nil, errors.New("its text was not kept")
+		return nil, errors.New(requests.NotKept)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber() // ids of tokens and seeds stay as they are

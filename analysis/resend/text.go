@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/producers/requests"
 )
 
 // Outcome is what came of all requests.
@@ -107,14 +108,7 @@ func (o *Outcome) closeness() string {
 }
 
 // why is the first reason of those that are unknown.
-func (o *Outcome) why() string {
-	for i := range o.Rows {
-		if o.Rows[i].Verdict == Unknown {
-			return fmt.Sprintf(" (%s: %s)", o.Rows[i].Request, o.Rows[i].Why)
-		}
-	}
-	return ": no request was sent"
-}
+func (o *Outcome) why() string { return " (" + o.FirstUnknown() + ")" }
 
 func (o *Outcome) differences(limit uint64) (lines []string) {
 	count := uint64(0)
@@ -212,4 +206,25 @@ func (o *Outcome) Locate(find func(Place) (*Step, error)) error {
 		}
 	}
 	return nil
+}
+
+// FirstUnknown is the first answer of which nothing can be said, and why.
+func (o *Outcome) FirstUnknown() string {
+	for i := range o.Rows {
+		if o.Rows[i].Verdict == Unknown {
+			return o.Rows[i].Request + ": " + o.Rows[i].Why
+		}
+	}
+	return "none"
+}
+
+// Ready are the requests that can be sent.
+func Ready(all []requests.Recorded) []requests.Recorded {
+	var ready []requests.Recorded
+	for i := range all {
+		if all[i].Body != nil && all[i].Route != "" {
+			ready = append(ready, all[i])
+		}
+	}
+	return ready
 }

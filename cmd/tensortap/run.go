@@ -32,6 +32,7 @@ type launching struct {
 	eagerly    []string // variables that --eager sets
 	against    standing
 	program    []string
+	requests   servedRequests // that a server of the program gets
 }
 
 func newRun(a *app) *cobra.Command {
@@ -96,6 +97,7 @@ tensortap logs shows it.`,
 	}
 	l.rawFlags(f)
 	l.against.flags(a, cmd)
+	l.requests.flags(f)
 	completeLevels(cmd)
 	return cmd
 }
@@ -123,6 +125,9 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	if err != nil {
 		return err
 	}
+	if err := l.requests.check(); err != nil {
+		return err
+	}
 	if !l.asMsprobe {
 		a.tellLeftOut(os.Environ())
 	}
@@ -138,6 +143,11 @@ func (a *app) launch(ctx context.Context, l launching) error {
 		if err != nil {
 			return err
 		}
+		recording, err := l.requests.begin(a, l.run)
+		if err != nil {
+			return err
+		}
+		environment = append(environment, recording...)
 		err = kept.during(ctx, func() error {
 			err := a.duringHangs(ctx, client, l.run, func() (err error) {
 				status, err = launch.Run(launch.Program{
@@ -146,6 +156,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 				return err
 			})
 			if err != nil {
+				l.requests.remove()
 				return err
 			}
 			return a.tellRecorded(ctx, client, l, status)
@@ -187,6 +198,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 	if err != nil {
 		return err
 	}
+	l.requests.store(patient, a, client, l.run)
 	if ranks == 0 {
 		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
 		return nil

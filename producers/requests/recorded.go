@@ -23,6 +23,9 @@ type Recorded struct {
 	Answers    []string // texts, one for each prompt or choice; nil where they were not kept
 }
 
+// NotKept is why most requests have no body.
+const NotKept = "its text was not kept"
+
 // Read are the requests in the files at a path, in the order in which they came, with what is lost.
 func Read(path string) ([]Recorded, producers.Problems, error) {
 	files, problems, err := listFiles(path, Options{KeepPrompts: true, Zone: time.Local}) //nolint:gosmopolitan // what no file says
@@ -82,7 +85,7 @@ func (g gathering) inOrder() []Recorded {
 	all := make([]Recorded, 0, len(g))
 	for _, one := range g {
 		if one.Body == nil && one.Missing == "" {
-			one.Missing = "its text was not kept"
+			one.Missing = NotKept
 		}
 		all = append(all, *one)
 	}
