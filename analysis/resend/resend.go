@@ -128,7 +128,7 @@ func (s *sending) atOnce() int {
 // wait waits until the request's time, counted from the first one's.
 func (s *sending) wait(ctx context.Context, begun time.Time, i int) error {
 	first, at := s.exchanges[0].Request.AtNs, s.exchanges[i].Request.AtNs
-	timer := time.NewTimer(time.Until(begun.Add(time.Duration(at - first)))) //nolint:forbidigo // likewise
+	timer := time.NewTimer(time.Until(begun.Add(time.Duration(at - first))))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

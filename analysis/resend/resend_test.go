@@ -235,7 +235,7 @@ func TestAServerThatGoesDownEndsTheSending(t *testing.T) {
 	}
 	cfg := to(server.URL)
 	exchanges, err := resend.Run(t.Context(), cfg, all, func(done, _ int64) {
-		for done == 1 && !ended() { //nolint:revive // it is about to
+		for done == 1 && !ended() {
 		}
 	})
 	if err != nil {

@@ -201,16 +201,7 @@ func (*app) stepFinder(ctx context.Context, client *system.Client) func(resend.P
 
 // tellReplayed writes the outcome, and is its exit status.
 func (a *app) tellReplayed(r *resending, o *resend.Outcome) error {
-	style := report.Style{Format: report.Format(r.output), Program: a.program()}
-	err := error(nil)
-	if style.Format == report.Text {
-		if err = o.WriteText(a.stdout, r.limit); err == nil {
-			err = a.tellCompare(o)
-		}
-	} else {
-		err = report.WriteRecord(a.stdout, style, resend.Record(o.Rows))
-	}
-	if err = unlessClosed(err); err != nil {
+	if err := unlessClosed(a.writeReplayed(r, o)); err != nil {
 		return err
 	}
 	switch resend.Whole(o.Rows) {
@@ -221,6 +212,16 @@ func (a *app) tellReplayed(r *resending, o *resend.Outcome) error {
 	case resend.Same:
 	}
 	return nil
+}
+
+func (a *app) writeReplayed(r *resending, o *resend.Outcome) error {
+	if format := report.Format(r.output); format != report.Text {
+		return report.WriteRecord(a.stdout, report.Style{Format: format}, resend.Record(o.Rows))
+	}
+	if err := o.WriteText(a.stdout, r.limit); err != nil {
+		return err
+	}
+	return a.tellCompare(o)
 }
 
 // tellCompare says how to find the op behind a difference.

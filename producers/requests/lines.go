@@ -101,10 +101,8 @@ func (f *file) event(object map[string]any) ([]moment, error) {
 	}
 	m := moment{request: r, name: received, timeNs: at.UnixNano(), role: "tokenizer"}
 	if name == "request.finished" {
-		meta, _ := nested(object, "out", "meta_info")
-		r.answered(meta)
-		if out, _ := nested(object, "out"); out["text"] != nil {
-			text, _ := out["text"].(string)
+		r.answered(nested(object, "out", "meta_info"))
+		if text, ok := nested(object, "out")["text"].(string); ok {
 			r.answers = []string{text}
 		}
 		m.name, m.reason = r.ending(), r.reason
@@ -118,10 +116,9 @@ func (f *file) event(object map[string]any) ([]moment, error) {
 	return []moment{m}, nil
 }
 
-func nested(object map[string]any, names ...string) (map[string]any, bool) {
-	ok := true
+func nested(object map[string]any, names ...string) map[string]any {
 	for _, name := range names {
-		object, ok = object[name].(map[string]any)
+		object, _ = object[name].(map[string]any)
 	}
-	return object, ok
+	return object
 }

@@ -1,6 +1,6 @@
 """Serves a small model over HTTP as engines do: a scheduler with a queue, and two workers with a model each.
 
-The scheduler waits for the first six requests, so that batches are the same each time. Token "~" has a NaN in its embedding.
+The scheduler waits for the first six requests, so that batches are the same each time. Token "~" has a NaN in its embedding, or what TILDE says.
 Requests are logged into the folder of REQUEST_LOG as SGLang does. POST /stop ends all.
 """
 
@@ -85,7 +85,7 @@ class Runner:
         torch.manual_seed(0)
         self.rank, self.model = rank, Model().eval()
         with torch.no_grad():
-            self.model.embed.weight[ord("~"), 3] = float("nan")
+            self.model.embed.weight[ord("~"), 3] = float(os.environ.get("TILDE", "nan"))
             if os.environ.get("FAULTY"):
                 self.model.layers[1].get_submodule("out").weight[:4] *= 40
 

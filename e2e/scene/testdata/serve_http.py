@@ -6,6 +6,7 @@ With FAULTY, rows of one weight are scaled. POST /stop ends all.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import uuid
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 serve.FIRST_REQUESTS = 1  # none is waited for
+os.environ["TILDE"] = "0"  # all is finite
 
 
 class Api:
