@@ -79,6 +79,9 @@ func (s *servedRequests) store(ctx context.Context, a *app, client *system.Clien
 	}
 	if entries, err := os.ReadDir(s.folder); err == nil && len(entries) == 0 {
 		s.remove()
+		if s.keepPrompts {
+			a.tellLaunch("no request is recorded: no process of the program got one by an application of Starlette or FastAPI")
+		}
 		return
 	}
 	all, _, err := requests.Read(s.folder)

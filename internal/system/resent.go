@@ -59,8 +59,7 @@ const stepOfTokenQuery = `SELECT run, rank, step
 FROM tap.requests
 WHERE (request = {request:String} OR startsWith(request, concat({request:String}, '-')))
     AND first_position + token_count = ifNull(prompt_token_count, {prompt:UInt64}) + {index:UInt64}
-ORDER BY event_time_ns DESC, rank, step
-LIMIT 1 BY request
+ORDER BY rank, event_time_ns DESC, step
 LIMIT 1`
 
 // StepOfToken is the step that made a token, where a collector saw it; else nil.
