@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tensortap/tensortap/producers"
@@ -47,6 +48,9 @@ func Read(path string) ([]Recorded, producers.Problems, error) {
 			problems.Add(problem)
 		}
 		all.add(f.path, moments)
+		if f.engine == "vllm" {
+			all.missing(f.path, "vLLM's log has its parameters in a form that cannot be sent")
+		}
 	}
 	return all.inOrder(), problems, nil
 }
@@ -66,6 +70,15 @@ func (g gathering) add(path string, moments []moment) {
 		one.take(r)
 		if m.name == received {
 			one.AtNs = m.timeNs
+		}
+	}
+}
+
+// missing says why the requests of a file have no body.
+func (g gathering) missing(path, why string) {
+	for key, one := range g {
+		if strings.HasPrefix(key, path+"\x1f") {
+			one.Missing = cmp.Or(one.Missing, why)
 		}
 	}
 }

@@ -78,6 +78,11 @@ func TestRequestsThatCanBeSentAgain(t *testing.T) {
 			t.Errorf("without text: %+v", r)
 		}
 	}
+	for _, r := range recorded(t, "testdata/vllm_request_log.txt") {
+		if r.Body != nil || !strings.Contains(r.Missing, "cannot be sent") {
+			t.Errorf("of vLLM's log: %+v", r)
+		}
+	}
 	for path, count := range map[string]int{"testdata/crash_dump_2026-11-21_10-03-50.pkl": 3, "testdata/request_log.json.log": 0} {
 		all := recorded(t, path)
 		bodies := 0
