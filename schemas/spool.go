@@ -47,6 +47,7 @@ const (
 	SpoolStopped   uint32 = 3 // it records nothing, from that step on
 	SpoolResumed   uint32 = 4 // it records as its settings say, from that step on
 	SpoolRefused   uint32 = 5 // it cannot, and the text says why
+	SpoolTracing   uint32 = 9 // it writes the file that was asked for, which is there once it is whole
 )
 
 // Flags of the spool's tensor records beyond the bits of tensor.measured.

@@ -63,6 +63,7 @@ program's. Of all others: 0 done, 2 an error, or a file to store that cannot be 
 		newReplayRequests(a),
 		newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a),
 		newTensor(a),
+		newTrace(a),
 	)
 	return root
 }

@@ -27,7 +27,12 @@ type livingRun struct {
 // startLiving returns once both ranks make steps.
 func startLiving(tb testing.TB, u *program.Up, name string) *livingRun {
 	tb.Helper()
-	cmd := torch.Training(tb, filepath.Join(u.Data, "spool"), "--ranks", "2", "--steps", "1000000", "--pause", "0.02", "--run", name)
+	return startProgram(tb, u, name, torch.Training(tb, filepath.Join(u.Data, "spool"), "--ranks", "2", "--steps", "1000000", "--pause", "0.02", "--run", name))
+}
+
+// startProgram is startLiving of another program of two ranks.
+func startProgram(tb testing.TB, u *program.Up, name string, cmd *exec.Cmd) *livingRun {
+	tb.Helper()
 	var said testbed.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.Env = append(cmd.Environ(), "TENSORTAP_SIGNAL=USR1")

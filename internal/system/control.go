@@ -71,7 +71,7 @@ func (c *Client) listen(serving *agent.Agent) (*nats.Subscription, error) {
 
 // Ask asks the processes of a run, and waits until each has answered or patience ends, which is no error.
 func (c *Client) Ask(ctx context.Context, run string, r agent.Request, patience time.Duration) (Asked, error) {
-	r.RunID, r.Sequence = schemas.RunID(run), rand.Uint32()|1 //nolint:gosec // tells requests apart, no secret
+	r.RunID, r.Sequence = schemas.RunID(run), cmp.Or(r.Sequence, rand.Uint32()|1) //nolint:gosec // tells requests apart, no secret
 	asked, err := c.ask(ctx, &r, patience)
 	if err != nil {
 		return asked, fmt.Errorf("ask run %s to %s: %w", run, r.Do, err)

@@ -37,6 +37,10 @@ type Request struct {
 	Prompts   []uint64 `json:"prompts,omitempty"`    // or one with a prompt of such a hash
 	Texts     []string `json:"texts,omitempty"`      // or one with a prompt that holds such a text
 	MostBytes int64    `json:"most_bytes,omitempty"` // of raw tensors, for each process; 0: none are kept
+
+	Seconds float64 `json:"seconds,omitempty"` // that stacks are sampled for
+	Rate    int     `json:"rate,omitempty"`    // of samples, a second
+	Content bool    `json:"content,omitempty"` // the file's content is wanted with the answer
 }
 
 // States of an answer.
@@ -62,6 +66,8 @@ type Answer struct {
 	FromStep uint32 `json:"from_step"`
 	Reason   string `json:"reason,omitempty"`
 	Payloads string `json:"payloads,omitempty"` // folder of raw tensors on the host
+	File     string `json:"file,omitempty"`     // on the host: of a trace
+	Content  []byte `json:"content,omitempty"`  // of that file, packed, where it is wanted and not too large
 
 	// Of a poke.
 	Step        uint32 `json:"step"`
@@ -103,6 +109,7 @@ func (r *Request) text(folder string) ([]byte, error) {
 	if r.MostBytes > 0 {
 		asked["folder"], asked["most_bytes"] = folder, r.MostBytes
 	}
+	r.traceText(asked, folder)
 	return json.Marshal(asked)
 }
 
@@ -169,7 +176,8 @@ func (s *served) hand(r *Request, answer *Answer) error {
 		answer.State = StatePending
 	case asked.Sequence == r.Sequence:
 		answer.State, answer.FromStep, answer.Reason = outcome(answered.Outcome), answered.Step, s.header.answerText(answered.Length)
-		if answer.State != StateAwaiting {
+		s.traced(r, answer)
+		if answer.State != StateAwaiting && answer.State != StateTracing && answer.State != StateTraced {
 			s.remember(answer)
 		}
 	case asked.Sequence != answered.Sequence:
@@ -207,6 +215,8 @@ func outcome(answered uint32) string {
 		return StateStopped
 	case schemas.SpoolResumed:
 		return StateResumed
+	case schemas.SpoolTracing:
+		return StateTracing
 	default:
 		return StateRefused
 	}

@@ -55,6 +55,7 @@ func spoolConstants() []constant {
 		number("ANSWER_OFFSET", schemas.SpoolAnswerOffset), number("ANSWER_BYTES", schemas.SpoolAnswerBytes),
 		number("RECORDING", schemas.SpoolRecording), number("AWAITING", schemas.SpoolAwaiting), number("STOPPED", schemas.SpoolStopped),
 		number("RESUMED", schemas.SpoolResumed), number("REFUSED", schemas.SpoolRefused),
+		number("TRACING", schemas.SpoolTracing),
 		number("REUSED", schemas.SpoolReused), number("UNSUPPORTED", schemas.SpoolUnsupported), number("LITERAL", schemas.SpoolLiteral),
 		number("OP_OPENS", schemas.SpoolOpOpens), number("OP_ENDS", schemas.SpoolOpEnds),
 		number("COLLECTIVE_CALLED", schemas.SpoolCalled), number("COLLECTIVE_SCHEDULED", schemas.SpoolScheduled),

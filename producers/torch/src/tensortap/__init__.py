@@ -16,6 +16,17 @@ else:
 __all__ = [
     *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
+    "PrecisionDebugger",
+    "Session",
+    "Settings",
+    "SettingsError",
+    "SpoolError",
+    "TapSettings",
+    "__version__",
+    "note",
+    "save",
+    "tap",
+    "timer",
 ]
     from tensortap.api import PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
 else:

@@ -38,6 +38,9 @@ variable_functions: Final[Any] = torch._C._VariableFunctions  # pyright: ignore[
 # The store of the process group that a program made first; in 2.3, too.
 default_store: Final[Callable[[], Any]] = lambda: torch.distributed.distributed_c10d._get_default_store()  # noqa: E731
 
+# Whether this thread is being profiled, by whomever.
+is_profiling: Final[Callable[[], bool]] = torch.autograd._profiler_enabled
+
 # The stacks of the modes of a thread: how many, the one at a place, off and on again.
 len_torch_function_stack: Final = torch._C._len_torch_function_stack
 get_function_stack_at: Final = torch._C._get_function_stack_at

@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 __all__ = [
     *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
     *("note", "save", "tap", "timer"),
+    "PrecisionDebugger",
+    "Session",
+    "Settings",
+    "SettingsError",
+    "SpoolError",
+    "TapSettings",
+    "__version__",
+    "note",
+    "save",
+    "tap",
+    "timer",
 ]
 __all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "seed_all", "tap"]
 

@@ -62,6 +62,7 @@ class Control:
         self._signals = 0
         self._signals_seen = 0
         self.stopped = False
+        self.traces: Callable[[int, bytes, int], bool] = lambda sequence, text, step: False  # follows a request, if it is for a trace
 
     def signal(self) -> None:
         """A signal asks for detail. Called between any two instructions, so it only counts."""
@@ -96,6 +97,8 @@ class Control:
         if request is None:  # being written: the next step looks again
             return
         self._sequence, text = request
+        if self.traces(self._sequence, text, step):
+            return
         try:
             self._follow(read(text), moment)
         except RequestError as error:

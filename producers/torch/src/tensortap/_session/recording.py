@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from tensortap._record.call_stacks import Stacks
 from tensortap._record.collective_log import CallLog
 from tensortap._record.logged import Logged
 from tensortap._record.model_roots import Roots
+from tensortap._record.noted import body
 from tensortap._record.op_names import Op
 from tensortap._record.own_time import Clock
 from tensortap._record.recorder import Recorder
@@ -36,6 +37,7 @@ from tensortap._session.moments import Moment
 from tensortap._session.standing import Standing
 from tensortap._session.raw_tensors import RawTensors
 from tensortap._session.step_boundaries import Facts
+from tensortap._session.tracing import Tracing
 from tensortap._session.unserved import Unserved
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
@@ -93,6 +95,8 @@ class Process:
         looks = settings.budget is not None and settings.task != "structure"
         self.left_out = LeftOut(self.recorder, self._left_out) if looks else None
         self._unserved = Unserved(settings.spool, settings.segments, say)
+        self.tracing = Tracing(self._spool.control, self._spool.folder.name, f"rank {place.rank}", self._tell_traced)
+        self.control.traces = self.tracing.begins
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
         self._heartbeat.start()
         self._before = (0, 0, 0)
@@ -206,6 +210,7 @@ class Process:
         if poke := self._spool.control.poke():
             thread_stacks.write(self._spool.folder / "stacks")
             self._spool.control.poked(poke)
+        self.tracing.look(self.step)
         self.calls.late()
         self.recorder.read_late_rows()
         self._raw.poll_late()
@@ -237,6 +242,8 @@ class Process:
             self.left_out.close()
         self._end_condition()
         self._heartbeat.stop()
+        self.tracing.end()
+        self._logged.close()
         self._unserved.end()
         with self.recorder.lock:
             self.recorder.complete_rows()
@@ -254,6 +261,7 @@ class Process:
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
         self._raw.forget()
         self._logged.leave()
+        self.tracing.leave()
         if self.left_out:
             self.left_out.forget()
         if self.nan_watch:
@@ -273,6 +281,10 @@ class Process:
         if self.standing and (never := self.standing.never()):
             self._say(never)
             self.unseen.count(unseen.CONDITION, never)
+
+    def _tell_traced(self, kind: str, fields: Mapping[str, object]) -> None:
+        """Say which file was written, so that it is found again."""
+        self._logged.event((time.time_ns(), *body(kind, fields)), "")
 
     def _write_unseen(self) -> None:
         """What was not observed up to here, as of the step that is under way or was the last."""

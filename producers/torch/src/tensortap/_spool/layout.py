@@ -23,6 +23,7 @@ AWAITING: Final = 2
 STOPPED: Final = 3
 RESUMED: Final = 4
 REFUSED: Final = 5
+TRACING: Final = 9
 REUSED: Final = 65536
 UNSUPPORTED: Final = 131072
 LITERAL: Final = 262144

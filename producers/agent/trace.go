@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Kinds of requests for a file.
+const (
+	DoTrace   = "trace"   // the stacks of all threads, many times a second
+	DoProfile = "profile" // torch.profiler, for some steps
+)
+
+// States of their answers.
+const (
+	StateTracing = "tracing" // since FromStep, where steps are meant; the File is not there yet
+	StateTraced  = "traced"  // the File is there, and whole
+)
+
+// mostContent is the size up to which a packed file is sent with the answer: a message has 8 MiB at most, and is text.
+const mostContent = 4 << 20
+
+// traceText completes the text of a request for a trace.
+func (r *Request) traceText(asked map[string]any, folder string) {
+	switch r.Do {
+	case DoTrace:
+		asked["folder"], asked["seconds"], asked["rate"] = folder, r.Seconds, r.Rate
+	case DoProfile:
+		asked["folder"], asked["steps"] = folder, r.Steps
+	}
+}
+
+// traced says whether the file of a trace is there that the process is at.
+func (s *served) traced(r *Request, answer *Answer) {
+	if answer.State != StateTracing {
+		return
+	}
+	answer.File = filepath.Join(s.cfg.Payloads, s.name, fmt.Sprintf("%s-%d.json", r.Do, r.Sequence))
+	info, err := os.Lstat(answer.File)
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	answer.State = StateTraced
+	if r.Content {
+		answer.Content = packed(answer.File)
+	}
+}
+
+// packed is the content of a file, to be read with gzip; nil where it is too large, or cannot be read.
+func packed(path string) []byte {
+	file, err := os.Open(path) //nolint:gosec // below the folder of payloads
+	if err != nil {
+		return nil
+	}
+	defer file.Close() //nolint:errcheck // only read
+	var text bytes.Buffer
+	pack := gzip.NewWriter(&text)
+	if _, err := io.Copy(pack, file); err != nil || pack.Close() != nil || text.Len() > mostContent {
+		return nil
+	}
+	return text.Bytes()
+}
