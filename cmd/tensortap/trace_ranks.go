@@ -31,6 +31,7 @@ func (a *app) spied(ctx context.Context, t *tracing, all *speedscope.File) (done
 		return false, nil
 	}
 	spy, err := speedscope.FindSpy()
+	spy.Rate, spy.Native = t.rate, t.native
 	var answers []agent.Answer
 	if err == nil {
 		answers, err = a.here(ctx, t)
@@ -83,7 +84,7 @@ func record(ctx context.Context, spy speedscope.Spy, t *tracing, answers []agent
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range answers {
 		group.Go(func() (err error) {
-			files[i], err = spy.Record(ctx, int(answers[i].PID), t.span(), t.rate, t.native) //nolint:gosec // a pid
+			files[i], err = spy.Record(ctx, int(answers[i].PID), t.span()) //nolint:gosec // a pid
 			return err
 		})
 	}

@@ -70,7 +70,9 @@ func shownCommands(t *testing.T, page, begin string) (commands []string) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), begin)
-	section, _, _ = strings.Cut(section, "\n## ")
+	if strings.HasPrefix(begin, "## ") {
+		section, _, _ = strings.Cut(section, "\n## ")
+	}
 	for line := range strings.Lines(section) {
 		if command, shown := strings.CutPrefix(line, "    tensortap "); shown {
 			commands = append(commands, strings.TrimSpace(command))

@@ -32,6 +32,7 @@ func TestATraceNamesWhatTheSlowRankDoes(t *testing.T) {
 	r.require(0, []string{"wrote " + folded}, "trace", "--seconds", "1", "--sampler", "own", "--format", "folded", "-o", folded)
 	requireFolded(t, folded)
 	requireProfile(t, r)
+	requireShown(t, r)
 	requireSpies(t, r)
 	r.require(2, []string{"it has no rank 7; its ranks are [0 1]"}, "trace", "--rank", "7", "--sampler", "own")
 	requireInterrupted(t, r)
@@ -90,7 +91,7 @@ func requireFolded(t *testing.T, path string) {
 func requireProfile(t *testing.T, r *livingRun) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "profile.json")
-	r.require(0, []string{"rank 1, process ", " 2 steps from step ", filepath.Join(r.Data, "payloads")}, "trace", "--rank", "1", "--profiler", "--steps", "2", "-o", path)
+	r.require(0, []string{"rank 1, process ", " 2 steps from step ", filepath.Join(r.Data, "traces")}, "trace", "--rank", "1", "--profiler", "--steps", "2", "-o", path)
 	text, err := os.ReadFile(path) //nolint:gosec // of the test
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +123,20 @@ func requireProfile(t *testing.T, r *livingRun) {
 	if _, err := os.Stat(kept[0][1]); err != nil {
 		t.Error(err)
 	}
+}
+
+// requireShown runs the commands of docs/traces.md.
+func requireShown(t *testing.T, r *livingRun) {
+	t.Helper()
+	s := r.Setting
+	s.Dir = t.TempDir()
+	for _, command := range shownCommands(t, "traces.md", "# Traces on request\n") {
+		out := requireSaid(t, s, strings.NewReplacer("--run bad", "--run slow", "'bad'", "'slow'").Replace(command))
+		if strings.Count(out.Stdout, "\n") == 0 {
+			t.Errorf("docs/traces.md shows tensortap %s: %v", command, out)
+		}
+	}
+	requireStacks(t, filepath.Join(s.Dir, "trace.speedscope.json"), []string{"rank 1: "}, nil)
 }
 
 // requireSpies has the command find no py-spy, one that is not let, and the real one where it is installed.

@@ -183,7 +183,7 @@ func (s *served) hand(r *Request, answer *Answer) error {
 	case asked.Sequence != answered.Sequence:
 		answer.State = StateBusy
 	default:
-		text, err := r.text(s.cfg.Payloads)
+		text, err := r.text(s.folderFor(r))
 		if err != nil {
 			return err
 		}

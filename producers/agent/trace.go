@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Kinds of requests for a file.
@@ -34,12 +36,20 @@ func (r *Request) traceText(asked map[string]any, folder string) {
 	}
 }
 
+// folderFor is the folder below which the process keeps what is asked for: raw tensors, or beside these, by runs, traces.
+func (s *served) folderFor(r *Request) string {
+	if r.Do != DoTrace && r.Do != DoProfile {
+		return s.cfg.Payloads
+	}
+	return filepath.Join(filepath.Dir(s.cfg.Payloads), "traces", schemas.FormatID(r.RunID))
+}
+
 // traced says whether the file of a trace is there that the process is at.
 func (s *served) traced(r *Request, answer *Answer) {
 	if answer.State != StateTracing {
 		return
 	}
-	answer.File = filepath.Join(s.cfg.Payloads, s.name, fmt.Sprintf("%s-%d.json", r.Do, r.Sequence))
+	answer.File = filepath.Join(s.folderFor(r), s.name, fmt.Sprintf("%s-%d.json", r.Do, r.Sequence))
 	info, err := os.Lstat(answer.File)
 	if err != nil || !info.Mode().IsRegular() {
 		return

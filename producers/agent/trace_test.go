@@ -16,10 +16,11 @@ import (
 
 func TestATraceIsThereOnceItsFileIs(t *testing.T) {
 	t.Parallel()
-	root, kept := t.TempDir(), t.TempDir()
+	root, data := t.TempDir(), t.TempDir()
+	kept := filepath.Join(data, "traces", schemas.FormatID(schemas.RunID("live")))
 	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "live", Rank: 3, Epoch: 7})
 	cfg := config(t, root, newLog(t))
-	cfg.Payloads = kept
+	cfg.Payloads = filepath.Join(data, "payloads")
 	a := serving(t, cfg)
 	request := agent.Request{RunID: schemas.RunID("live"), Sequence: 11, Do: agent.DoTrace, Seconds: 0.5, Rate: 100, Content: true}
 	asked(t, a, request, agent.StatePending)

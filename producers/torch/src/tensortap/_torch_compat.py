@@ -31,15 +31,14 @@ ENGINE_START: Final = ((torch.autograd.graph, torch.autograd), "_engine_run_back
 functorch: Final[Any] = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
 # How views and their creation are told to autograd: _set_creation_meta, CreationMeta.
 autograd: Final[Any] = torch._C._autograd  # pyright: ignore[reportAttributeAccessIssue]
+# Whether this thread is being profiled, by whomever.
+is_profiling: Final[Callable[[], bool]] = autograd._profiler_enabled
 # Which code torch.compile looks at: skip_code; where that is gone, as in 2.15, set_code_exec_strategy with _FrameAction and _FrameExecStrategy.
 eval_frame: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
 # The functions of torch that are written in C, as torch's own code in Python calls them.
 variable_functions: Final[Any] = torch._C._VariableFunctions  # pyright: ignore[reportAttributeAccessIssue]
 # The store of the process group that a program made first; in 2.3, too.
 default_store: Final[Callable[[], Any]] = lambda: torch.distributed.distributed_c10d._get_default_store()  # noqa: E731
-
-# Whether this thread is being profiled, by whomever.
-is_profiling: Final[Callable[[], bool]] = torch.autograd._profiler_enabled
 
 # The stacks of the modes of a thread: how many, the one at a place, off and on again.
 len_torch_function_stack: Final = torch._C._len_torch_function_stack

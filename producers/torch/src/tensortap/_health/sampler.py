@@ -75,6 +75,7 @@ class Sampler:
         fresh = self._path.with_suffix(".new")
         try:
             fresh.write_text(json.dumps(self._content(took)))
+            fresh.chmod(0o600)
             os.replace(fresh, self._path)
         except OSError:
             with suppress(OSError):

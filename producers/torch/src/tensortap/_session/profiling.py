@@ -80,6 +80,7 @@ class Profiling:
         said: dict[str, object] = {"path": str(path), "steps": steps}
         try:
             profile.export_chrome_trace(str(fresh))
+            fresh.chmod(0o600)
             os.replace(fresh, path)
         except Exception as error:  # as in Guard: nobody has called this
             fresh.unlink(missing_ok=True)

@@ -26,8 +26,7 @@ class Telling:
     def __init__(
         self, save: Callable[[object, str], None], served: Callable[[], Sequence[Request]], caught: Callable[[str, Exception], None]
     ) -> None:
-        self._save, self._served = save, served
-        self.caught: Final = caught
+        self._save, self._served, self._caught = save, served, caught
         self._early: list[Event] = []
         self._writer: Writer | None = None
 
@@ -58,6 +57,10 @@ class Telling:
     def saved(self, name: str, value: object) -> None:
         """The program gives a value to be recorded."""
         self._save(value, name)
+
+    def caught(self, place: str, error: Exception) -> None:
+        """An error of ours, which the program does not see."""
+        self._caught(place, error)
 
     def _only_request(self) -> str:
         """The request that the step under way serves, if it serves one alone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,18 +78,20 @@ class Tracing:
         do = request.pop("do")
         folder = Path(_checked(request, "folder", str, lambda folder: bool(folder))) / self._name
         path = folder / f"{do}-{sequence}.json"
-        if do == "profile":
-            steps = _checked(request, "steps", int, lambda steps: 1 <= steps <= _MOST_STEPS)
-        else:
-            seconds = _checked(request, "seconds", (int, float), lambda seconds: 0 < seconds <= _MOST_SECONDS)
-            rate = _checked(request, "rate", int, lambda rate: 1 <= rate <= _MOST_RATE)
+        begin = self._profile_as(request) if do == "profile" else self._sample_as(request)
         if request:
             raise ValueError(f"{min(request)} is unknown here: the agent may be of a later release")
         _make(folder)
-        if do == "profile":
-            self._profiling.begin(path, steps)
-        else:
-            self._sample(path, seconds, rate)
+        begin(path)
+
+    def _profile_as(self, request: dict[str, Any]) -> Callable[[Path], None]:
+        steps = _checked(request, "steps", int, lambda steps: 1 <= steps <= _MOST_STEPS)
+        return partial(self._profiling.begin, steps=steps)
+
+    def _sample_as(self, request: dict[str, Any]) -> Callable[[Path], None]:
+        seconds = _checked(request, "seconds", (int, float), lambda seconds: 0 < seconds <= _MOST_SECONDS)
+        rate = _checked(request, "rate", int, lambda rate: 1 <= rate <= _MOST_RATE)
+        return partial(self._sample, seconds=seconds, rate=rate)
 
     def _sample(self, path: Path, seconds: float, rate: int) -> None:
         if self._sampler and self._sampler.is_under_way:
@@ -119,6 +122,7 @@ def _checked(request: dict[str, Any], name: str, kind: Any, holds: Callable[[Any
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for place in (folder.parent.parent, folder.parent, folder):  # of traces, of the run, of this process: nobody else's to read
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise OSError(f"cannot write below {folder}: {error.strerror}") from error
