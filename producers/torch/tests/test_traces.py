@@ -187,6 +187,22 @@ def test_a_profiler_of_the_programs_own_is_left_alone(tmp_path: Path) -> None:
     assert sum(event.count for event in own.key_averages() if event.key == "aten::linear") == 6
 
 
+def test_a_profiler_that_does_not_start_is_told_and_the_step_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: object) -> None:
+        raise RuntimeError("CUPTI is in use")
+
+    answers = []
+
+    def before(step: int, folder: Path) -> None:
+        if step == 2:
+            asking.ask(folder, 9, do="profile", steps=2, folder=str(tmp_path / "kept"))
+        answers.append(asking.answer(folder))
+
+    monkeypatch.setattr(torch.profiler.profile, "start", fails)
+    _profiled(tmp_path, before)
+    assert answers[2][:3] == (9, layout.REFUSED, 2) and answers[2][4] == "CUPTI is in use"
+
+
 def test_a_profile_that_the_program_ends_is_kept_as_far_as_it_came(tmp_path: Path) -> None:
     def before(step: int, folder: Path) -> None:
         if step == 4:

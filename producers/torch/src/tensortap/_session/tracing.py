@@ -46,7 +46,11 @@ class Tracing:
     def step_begins(self, step: int) -> None:
         """A step begins."""
         if self._profiling.is_under_way:
-            self._profiling.step_begins(step)
+            try:
+                self._profiling.step_begins(step)
+            except RuntimeError as error:  # of torch's profiler, which the program may have ended
+                self._profiling.leave()
+                self._told("profile", {"failed": str(error)})
 
     def end(self) -> None:
         """What is under way ends, and is kept as far as it came."""
@@ -67,7 +71,7 @@ class Tracing:
             if sequence not in self._followed:
                 try:
                     self._take(sequence, request, step)
-                except (OSError, ValueError) as error:
+                except (OSError, ValueError, RuntimeError) as error:  # the last is torch's, whose profiler does not start
                     self._page.answer(sequence, layout.REFUSED, max(step, 0), str(error))
                     return True
                 self._followed[sequence] = max(step, 0)
