@@ -31,6 +31,7 @@ func list() []symptom {
 		{name: "overflow", report: "overflow", parameters: map[string]string{"limit": "1000"}, more: "overflow ", lines: overflow},
 		{name: "poisoned-requests", report: "poisoned_requests", more: "report poisoned-requests --run ", after: "overflow", lines: poisoned},
 		{name: "replicas", report: "replicas", parameters: map[string]string{"last_step": "99", "limit": "3"}, more: "report replicas --run ", lines: replicas},
+		{name: "condition", report: "unseen", parameters: map[string]string{"limit": "1000"}, more: "report unseen --run ", lines: unfulfilled},
 		{name: "memory", report: "memory_growth", more: "report memory-growth --run ", lines: memory},
 	}
 }

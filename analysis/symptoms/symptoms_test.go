@@ -141,6 +141,21 @@ func TestGrowthOfMemoryIsToldWhereThereAreStepsEnough(t *testing.T) {
 	}
 }
 
+func TestAConditionThatNoStepFulfilledIsTold(t *testing.T) {
+	t.Parallel()
+	if found := Look(t.Context(), answers{"unseen": row("rank", "0", "reason", "step not wanted", "subject", "request=a")}, Run{Name: "bad"}); len(found) != 0 {
+		t.Errorf("of steps that were left out: %+v", found)
+	}
+	never := with(row("reason", "no step fulfilled the condition", "subject", "nothing is recorded: no step fulfilled request=a; 1 request was seen, nearest b"), map[string]float64{"rank": 1})
+	never.Rows = append(never.Rows, slices.Clone(never.Rows[0]), slices.Clone(never.Rows[0]))
+	never.Rows[1][2].Number, never.Rows[2][2].Number = 0, 3
+	got := told(Look(t.Context(), answers{"unseen": never}, Run{Name: "bad"}))
+	want := []string{"condition: run bad: rank 0-1, 3: nothing is recorded: no step fulfilled request=a; 1 request was seen, nearest b", "report unseen --run bad"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestAReportThatCannotBeAskedIsNamed(t *testing.T) {
 	t.Parallel()
 	lines := told(Look(t.Context(), answers{}, Run{Name: "other"}))

@@ -77,6 +77,9 @@ func (k *asking) became(answer *agent.Answer) string {
 		}
 		return text
 	case agent.StateAwaiting:
+		if k.request.When != "" {
+			return "will record steps that fulfil " + report.Printable(k.request.When)
+		}
 		return "will record steps that have such a request"
 	case agent.StateStopped:
 		return fmt.Sprintf("records nothing from step %d on", answer.FromStep)

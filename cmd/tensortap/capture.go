@@ -24,6 +24,7 @@ func newCapture(a *app) *cobra.Command {
 	var payload bool
 	var most int64
 	var hashes []string
+	var when []string
 	cmd := &cobra.Command{
 		Use:   "capture --run NAME",
 		Short: "Record more of a live run, now, for some steps",
@@ -37,7 +38,8 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 		Example: `  tensortap capture --run bad --steps 2
   tensortap capture --run bad --level mix --scope 'layers.3.*' --payload
   tensortap capture --run bad --rank 3 --request 'chatcmpl-17*'
-  tensortap capture --run bad --prompt 'Why is the sky blue'`,
+  tensortap capture --run bad --prompt 'Why is the sky blue'
+  tensortap capture --run bad --when 'request=chatcmpl-17*, phase=decode'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if payload {
@@ -45,6 +47,9 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 			}
 			var err error
 			if k.request.Prompts, err = promptHashes(hashes); err != nil {
+				return err
+			}
+			if k.request.When, err = capturedWhen(when); err != nil {
 				return err
 			}
 			if err := checkCapture(&k.request, most); err != nil {
@@ -65,6 +70,7 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
 	f.StringArrayVar(&k.request.Texts, "prompt", nil, "only steps that serve a request whose prompt holds this `TEXT`, white space aside; may be given again")
 	f.StringSliceVar(&hashes, "prompt-hash", nil, "likewise, by the prompt_hash in tap.requests")
+	f.StringArrayVar(&when, "when", nil, "only steps that fulfil these `CONDITIONS`, as 'phase=decode, loss>10' (docs/conditions.md); may be given again")
 	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
 	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")
 	completeLevels(cmd)

@@ -31,6 +31,7 @@ type launching struct {
 	repeat     repeatable
 	eagerly    []string // variables that --eager sets
 	against    standing
+	when       whenWords
 	program    []string
 	requests   servedRequests // that a server of the program gets
 }
@@ -56,6 +57,7 @@ tensortap logs shows it.`,
 		Example: `  tensortap run --run bad -- torchrun --nproc-per-node 4 train.py
   tensortap run --run good --level mix --steps 0-9 -- python generate.py
   tensortap run --run bad --bench good -- torchrun --nproc-per-node 4 train.py
+  tensortap run --run bad --when 'request=cmpl-7*' --level mix -- vllm serve MODEL
   tensortap run --run bad --config config.json -- python generate.py
   tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
 		Args: hasProgram,
@@ -67,6 +69,9 @@ tensortap logs shows it.`,
 				l.run = scriptName(l.program) + time.Now().UTC().Format("-20060102-150405")
 			}
 			if err := l.against.read(cmd, l.run); err != nil {
+				return err
+			}
+			if l.settings["when"], err = l.when.read(&l.against); err != nil {
 				return err
 			}
 			return a.launch(cmd.Context(), l)
@@ -98,6 +103,7 @@ tensortap logs shows it.`,
 	l.rawFlags(f)
 	l.against.flags(a, cmd)
 	l.requests.flags(f)
+	l.when.flags(cmd)
 	completeLevels(cmd)
 	return cmd
 }
@@ -149,12 +155,12 @@ func (a *app) launch(ctx context.Context, l launching) error {
 		}
 		environment = append(environment, recording...)
 		err = kept.during(ctx, func() error {
-			err := a.duringHangs(ctx, client, l.run, func() (err error) {
+			err := a.duringHangs(ctx, client, l.run, a.awaitingDifference(ctx, client, &l, func() (err error) {
 				status, err = launch.Run(launch.Program{
 					Args: l.program, Environment: append(environment, kept.environment...), Stdout: a.stdout, Stderr: a.stderr,
 				})
 				return err
-			})
+			}))
 			if err != nil {
 				l.requests.remove()
 				return err

@@ -36,6 +36,7 @@ type Request struct {
 	Requests  []string `json:"requests,omitempty"`   // only steps that serve a request whose id fits one of these patterns
 	Prompts   []uint64 `json:"prompts,omitempty"`    // or one with a prompt of such a hash
 	Texts     []string `json:"texts,omitempty"`      // or one with a prompt that holds such a text
+	When      string   `json:"when,omitempty"`       // and only steps that fulfil these conditions
 	MostBytes int64    `json:"most_bytes,omitempty"` // of raw tensors, for each process; 0: none are kept
 
 	Seconds float64 `json:"seconds,omitempty"` // that stacks are sampled for
@@ -105,6 +106,9 @@ func (r *Request) text(folder string) ([]byte, error) {
 		asked["level"], asked["steps"] = r.Level, r.Steps
 		asked["scope"], asked["requests"] = append([]string{}, r.Scope...), append([]string{}, r.Requests...)
 		asked["prompts"], asked["texts"] = append([]uint64{}, r.Prompts...), append([]string{}, r.Texts...)
+	}
+	if r.When != "" {
+		asked["when"] = r.When
 	}
 	if r.MostBytes > 0 {
 		asked["folder"], asked["most_bytes"] = folder, r.MostBytes
