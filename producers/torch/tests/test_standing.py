@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -242,3 +244,15 @@ def test_a_child_has_its_own_conditions(tmp_path: Path) -> None:
         model(torch.ones(2, 3))
     spools = [reading.read(path) for path in tmp_path.iterdir() if path.is_dir()]
     assert sorted(len(recorded(spooled)) for spooled in spools) == [0, 2]
+
+
+@pytest.mark.parametrize(("when", "steps"), [("phase=prefill", [0, 4]), ("phase=decode, step=2-", [2, 3, 5, 6, 7])])
+def test_the_phase_of_a_generation_is_known_as_a_step_begins(when: str, steps: list[int], tmp_path: Path) -> None:
+    script = Path(__file__).parents[3] / "e2e" / "collector" / "testdata" / "plain_generate.py"
+    twice = f"{script.read_text()}\nmodel.generate(torch.arange(5).unsqueeze(0), max_new_tokens=4, do_sample=False)\n"
+    source = Path(__file__).parents[1] / "src" / "tensortap"
+    environment = {**os.environ, "TENSORTAP_ATTACH": "1", "TENSORTAP_RUN": "r", "TENSORTAP_WHEN": when, "TENSORTAP_SPOOL": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join((str(source.parent), str(source.parents[1] / "boot")))
+    done = subprocess.run([sys.executable, "-c", twice], env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert recorded(reading.only(tmp_path)) == steps

@@ -85,7 +85,7 @@ def from_msprobe(config: Mapping[str, Any], *, environment: Mapping[str, str] | 
     asked = {**_common(config), **_chosen(task, block), **_level(config, task), "risk": _risk(config, block)}
     named = {name: value for name, value in asked.items() if environment_name(name) not in environment}
     made = settings(environment=environment, **{**named, **given})
-    return replace(made, differences=tuple(_differences(config, task, block)))
+    return replace(made, differences=(*made.differences, *_differences(config, task, block)))
 
 
 def enabled(path: str | os.PathLike[str]) -> bool:

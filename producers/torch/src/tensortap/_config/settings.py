@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from tensortap._config import shape_switches
+from tensortap._config import debug_switches, shape_switches
 from tensortap._config.conditions import When, standing
 from tensortap._config import budgets, shape_switches
 from tensortap._config import api_list, shape_switches
@@ -118,6 +118,8 @@ def settings(*, environment: Mapping[str, str] | None = None, **given: object) -
     asked.update({name: _read(name, value) for name, value in given.items() if value is not None})
     asked.setdefault("spool", spool_root(environment))
     asked |= _shape_log(environment, asked) | _budgets(asked)
+    asked |= _shape_log(environment, asked)
+    asked |= debug_switches.asked(environment, asked, CHOICES["task"], Settings.__dataclass_fields__)
     if "run" not in asked:
         asked["run"] = default_run_name(environment)
     return Settings(**cast(Any, asked))

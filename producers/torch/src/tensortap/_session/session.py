@@ -53,6 +53,7 @@ class Session:
             make_root(settings.spool)
         self.settings = settings
         self.facts = Facts()  # of the step under way, as far as the application tells
+        self.facts_ahead: Facts | None = None  # of a step that the call which is coming would begin
         self._roots = models if isinstance(models, FoundRoots) else Roots(models)
         self._unseen = unseen.Unseen()
         self._notices = Notices()
@@ -318,7 +319,7 @@ class Session:
             process.nan_watch.steps(self._step)
         self._boundaries.begun()
         wanted = self._filter.wants_step(self._step)
-        moment = process.moment(self._step, self.facts, self._boundaries.phase_ahead)
+        moment = process.moment(self._step, self.facts_ahead or self.facts, self._boundaries.phase_ahead)
         asked = process.control.next_step(moment)
         asked = process.control.next_step(self._step, self.facts)
         process.tracing.step_begins(self._step)

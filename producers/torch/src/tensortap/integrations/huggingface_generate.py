@@ -29,6 +29,7 @@ class Generation:
         self._session = session
         self._under_way = False
         self._read = False  # the prompt
+        self._coming = Facts()
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
@@ -39,11 +40,15 @@ class Generation:
         finally:
             self._under_way = False
 
+    def ahead(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """A forward is about to begin, whether a step with it or not."""
+        self._coming = self._session.facts_ahead = self._facts(args, kwargs) if self._under_way else Facts()
+
     def before(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """A forward begins, and the step with it."""
-        facts = self._facts(args, kwargs) if self._under_way else Facts()
+        self._session.facts_ahead = None
         if self._session.is_led_by(model):
-            self._session.facts = facts
+            self._session.facts = self._coming
 
     def _facts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Facts:
         given = kwargs.get("input_ids")
@@ -82,6 +87,7 @@ def _generation(model: nn.Module) -> Generation | None:
         if session is None:
             return None
         known = _generations[model] = Generation(session)
+        session.undo_too(model.register_forward_pre_hook(_guard.hook("ahead of a forward", known.ahead), with_kwargs=True, prepend=True))
         # Behind the tap's own hook, which ends the step before.
         session.undo_too(model.register_forward_pre_hook(_guard.hook("before a forward", known.before), with_kwargs=True))
     return known
