@@ -130,7 +130,7 @@ type Job struct {
 	benches  []*rows.Run
 	ranks    []pair.Ranks
 	steps    []pair.Step
-	leftOut  report.LeftOut // steps that the problem, or the bench, left out to keep its budget; they are not among steps
+	leftOut  report.LeftOut // steps that the problem, or the bench, left out for its budget or conditions; they are not among steps
 	rules    *judge.Rules
 	settings settings
 	aligner  *pair.Aligner

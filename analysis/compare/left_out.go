@@ -8,7 +8,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// leftOut are the steps that only one run has, as the other left them out to keep its budget of time.
+// leftOut are the steps that only one run has, as the other left them out for its budget of time or its conditions.
 type leftOut struct {
 	problem, bench pair.LeftOut
 	partner        map[uint32]uint32 // ranks of the bench, by that of the problem

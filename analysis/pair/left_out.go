@@ -10,7 +10,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// LeftOut says which steps a run left out to keep its budget of time. The collector counts them at the step that it
+// LeftOut says which steps a run left out to keep its budget of time, or for conditions that they did not fulfil. The collector counts them at the step that it
 // records next, and those that come after the last one at that. A gap that the counts do not fill has another reason.
 type LeftOut struct {
 	wanted steps.Set // by the settings of the run
@@ -86,19 +86,20 @@ func (l LeftOut) add(rank uint32, first, count int64) {
 	}
 }
 
-// counted are the steps that were left out before each place where any was left out to keep a budget, or after it.
+// counted are the steps that were left out before each place where any was left out for a budget or a condition, or after it.
 func counted(all []schemas.UnseenRow) map[rows.Place]int64 {
-	counts, budgeted := map[rows.Place]int64{}, map[rows.Place]bool{}
+	counts, whileRunning := map[rows.Place]int64{}, map[rows.Place]bool{}
 	for i := range all {
 		if all[i].Reason == rows.OnlyTheLoss {
 			continue
 		}
 		at := rows.Place{Rank: all[i].Rank, Step: all[i].Step}
 		counts[at] += int64(all[i].UnseenCount) //nolint:gosec // a count of steps
-		budgeted[at] = budgeted[at] || all[i].Reason == rows.BeyondTheBudget
+		// Steps that the settings number need no count. What is beside the reason is the condition.
+		whileRunning[at] = whileRunning[at] || all[i].Reason == rows.BeyondTheBudget || all[i].Subject != ""
 	}
 	for at := range counts {
-		if !budgeted[at] {
+		if !whileRunning[at] {
 			delete(counts, at)
 		}
 	}

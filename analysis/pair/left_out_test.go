@@ -11,14 +11,17 @@ import (
 )
 
 // leftOut adds counts, each written rank.step:count of steps beyond the budget, or rank.step!count of ones that were not
-// wanted, or rank.step of one whose loss alone is recorded.
+// wanted, rank.step?count of ones that fulfilled no condition, or rank.step of one whose loss alone is recorded.
 func leftOut(run *rows.Run, text string) *rows.Run {
 	for word := range strings.FieldsSeq(text) {
 		u := schemas.UnseenRow{Reason: rows.BeyondTheBudget}
 		if n, _ := fmt.Sscanf(word, "%d.%d:%d", &u.Rank, &u.Step, &u.UnseenCount); n < 3 {
 			u.Reason = rows.StepNotWanted
 			if n, _ = fmt.Sscanf(word, "%d.%d!%d", &u.Rank, &u.Step, &u.UnseenCount); n < 3 {
-				u.Reason, u.UnseenCount = rows.OnlyTheLoss, 1
+				u.Subject = "loss>10"
+				if n, _ = fmt.Sscanf(word, "%d.%d?%d", &u.Rank, &u.Step, &u.UnseenCount); n < 3 {
+					u.Reason, u.Subject, u.UnseenCount = rows.OnlyTheLoss, "", 1
+				}
 			}
 		}
 		run.LeftOut = append(run.LeftOut, u)
@@ -37,6 +40,8 @@ func TestStepsThatABudgetLeftOutAreThoseOfGapsThatTheCountsFill(t *testing.T) {
 		"of each rank":                     {"0.0=1 0.2=1 3.0=1", "0.2:1 3.0:2", "", "0.1 3.1 3.2"},
 		"that are wanted":                  {"0.0=1 0.4=1", "0.4:1 0.4!2", `{"steps": "0-/2"}`, "0.2"},
 		"none, as none was wanted":         {"0.0=1 0.4=1", "0.4!3", `{"steps": "0-/4"}`, ""},
+		"by a condition":                   {"0.0=1 0.4=1", "0.4?3", "", "0.1 0.2 0.3"},
+		"by a condition and the settings":  {"0.0=1 0.4=1", "0.4?1 0.4!2", `{"steps": "0-/2"}`, "0.2"},
 		"recorded in part":                 {"0.0=1 0.2=1 0.4=1", "0.2:2 0.2 0.4:1", "", "0.1 0.2 0.3"},
 		"recorded in part, found later":    {"0.0=1 0.2=1 0.5=1", "0.2:3 0.2 0.5:1", "", "0.1 0.2 0.3 0.4"},
 		"recorded in part, at the end":     {"0.0=1 0.2=1", "0.2:4 0.2", "", "0.1 0.2 0.3 0.4"},

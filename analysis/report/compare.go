@@ -46,7 +46,7 @@ type RawTensors struct {
 	First      string `json:"-"`          // of the unreadable ones, with its place, file and reason
 }
 
-// LeftOut counts the steps that a run left out to keep its budget of time, and the other has. They are not compared.
+// LeftOut counts the steps that a run left out for its budget of time or its conditions, and the other has. They are not compared.
 type LeftOut struct {
 	Problem int `json:"problem"`
 	Bench   int `json:"bench"`

@@ -131,7 +131,7 @@ func (n *note) leftOut() {
 		n   int
 	}{{n.Problem, n.LeftOut.Problem}, {n.Bench(), n.LeftOut.Bench}} {
 		if side.n > 0 {
-			n.line(label, "run %s left out %s of the other to keep its budget; those are not compared", Printable(side.run), plural(side.n, "step"))
+			n.line(label, "run %s left out %s of the other for its budget or conditions; those are not compared", Printable(side.run), plural(side.n, "step"))
 			label = ""
 		}
 	}

@@ -14,7 +14,7 @@ type Object struct {
 	Tolerance      string           `json:"tolerance"`
 	Strict         bool             `json:"strict"`
 	StepOffset     int64            `json:"step_offset"`     // added to a step of the problem for that of the bench
-	LeftOut        LeftOut          `json:"left_out"`        // steps that a run left out to keep its budget
+	LeftOut        LeftOut          `json:"left_out"`        // steps that a run left out for its budget or conditions
 	Counts         map[string]int64 `json:"counts"`          // of tensors and other arguments, by class and by verdict
 	Incomplete     string           `json:"incomplete"`      // empty when nothing is missing
 	UnknownBecause string           `json:"unknown_because"` // why nothing can be said; empty with other verdicts

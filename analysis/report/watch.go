@@ -104,12 +104,12 @@ func (e *WatchEvent) where() string {
 	return fmt.Sprintf(" at step %d, %s judged as a whole", *e.Step, plural(e.Steps, "step"))
 }
 
-// leftOut says how many steps were not compared, as one run left them out to keep its budget.
+// leftOut says how many steps were not compared, as one run left them out for its budget or conditions.
 func (e *WatchEvent) leftOut() string {
 	if e.LeftOut == nil {
 		return ""
 	}
-	return fmt.Sprintf("; to keep a budget, the problem left out %s of the bench, and the bench %d of the problem", plural(e.LeftOut.Problem, "step"), e.LeftOut.Bench)
+	return fmt.Sprintf("; for a budget or conditions, the problem left out %s of the bench, and the bench %d of the problem", plural(e.LeftOut.Problem, "step"), e.LeftOut.Bench)
 }
 
 func (e *WatchEvent) counts() string {

@@ -9,7 +9,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
-// leaveOut forgets, at the end, the steps of one run that the other left out to keep its budget: nobody waits for those.
+// leaveOut forgets, at the end, the steps of one run that the other left out for its budget or conditions: nobody waits for those.
 func (w *watch) leaveOut(ctx context.Context) error {
 	var lone []*step
 	for _, s := range w.sorted() {

@@ -17,6 +17,8 @@ import (
 	"github.com/tensortap/tensortap/producers/agent"
 )
 
+const whenVariable = "TENSORTAP_WHEN"
+
 // whenWords has the conditions that a run begins with.
 type whenWords struct {
 	texts      []string
@@ -37,9 +39,12 @@ func parseWhen(texts []string) (conditions.When, error) {
 }
 
 // read refuses before the program starts what its processes would refuse, and returns the setting for them. A bench is a
-// run that differences are found from.
-func (w *whenWords) read(bench *standing) (setting *string, err error) {
+// run that differences are found from. Without the flag processes read the variable themselves.
+func (w *whenWords) read(bench *standing, variable string) (setting *string, err error) {
 	setting = new(string)
+	if len(w.texts) == 0 && variable != "" {
+		return setting, checkVariable(variable)
+	}
 	when, err := parseWhen(w.texts)
 	if err != nil {
 		return setting, err
@@ -56,6 +61,17 @@ func (w *whenWords) read(bench *standing) (setting *string, err error) {
 		w.difference, w.detail = true, rest.String()
 	}
 	return setting, nil
+}
+
+func checkVariable(text string) error {
+	when, err := conditions.Parse(text)
+	if err == nil && when.Has(conditions.Difference) {
+		err = errors.New("give difference by --when, with --bench")
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", whenVariable, strconv.Quote(text), err)
+	}
+	return nil
 }
 
 // capturedWhen are the conditions of a capture, as processes read them.

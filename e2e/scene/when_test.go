@@ -2,7 +2,10 @@ package scene
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +73,8 @@ func TestTheFirstDifferenceIsRecordedInDetail(t *testing.T) {
 	s := newSetting(t, "WORLD=1")
 	job := []string{torch.Python(t), "testdata/when.py"}
 	requireSaid(t, program.Run(t, s, append([]string{"run", "--run", "good", "--"}, job...)...), 0)
+	requireSaid(t, program.Run(t, s, append([]string{"run", "--run", "some", "--when", "step=2-3", "--"}, job...)...), 0)
+	requireSaid(t, program.Run(t, s, "compare", "some", "good"), program.ExitSame, "run some left out 6 steps of the other for its budget or conditions")
 	differing := s
 	differing.Env = append([]string{"DIFFER=4", "AWAIT=" + filepath.Join(s.Data, "payloads")}, s.Env...)
 	out := program.Run(t, differing, append([]string{"run", "--run", "bad", "--bench", "good", "--when", "difference", "--"}, job...)...)
@@ -77,6 +82,34 @@ func TestTheFirstDifferenceIsRecordedInDetail(t *testing.T) {
 		"run: difference: rank 0, process ", " records at level mix from step ", ", raw tensors below ")
 	if kept := program.Run(t, s, "query", "--output", "csv", "SELECT DISTINCT step FROM tap.payloads WHERE run = 'bad'"); len(program.ParseCSV(t, kept.Stdout)) < 2 {
 		t.Errorf("no raw tensors are kept: %v", kept)
+	}
+	requireConditionsShown(t, s)
+}
+
+// requireConditionsShown runs what docs/conditions.md shows, with a program that does nothing, and of a run that has ended.
+func requireConditionsShown(t *testing.T, s program.Setting) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/conditions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?m)^    tensortap (.*)$`).FindAllStringSubmatch(string(text), -1)
+	if len(shown) < 5 {
+		t.Fatalf("docs/conditions.md shows %d commands", len(shown))
+	}
+	for _, match := range shown {
+		var command []string
+		for i, part := range strings.Split(match[1], "'") { // what is quoted is one word
+			if command = append(command, part); i%2 == 0 {
+				command = append(command[:len(command)-1], strings.Fields(part)...)
+			}
+		}
+		if end := slices.Index(command, "--"); end >= 0 {
+			command = append(append(slices.Clone(command[:end]), "--resume"), "--", "true")
+			requireSaid(t, program.Run(t, s, command...), 0)
+			continue
+		}
+		requireSaid(t, program.Run(t, s, command...), 2, "no system is running")
 	}
 }
 
@@ -90,6 +123,12 @@ func TestConditionsThatCannotBeReadAreRefusedBeforeTheProgramStarts(t *testing.T
 		"memory>70Gi or step=": `--when "memory>70Gi or step=": at character 8: 70Gi is no size, as 70GiB, 500MB or a number of bytes`,
 	} {
 		requireSaid(t, program.Run(t, s, "run", "--run", "never", "--when", when, "--", "touch", s.Data+"/started"), 2, want)
+	}
+	given := s
+	given.Env = append([]string{"TENSORTAP_WHEN=requst=r3"}, s.Env...)
+	requireSaid(t, program.Run(t, given, "run", "--", "touch", s.Data+"/started"), 2, `TENSORTAP_WHEN "requst=r3": at character 1: requst is no condition: do you mean request?`)
+	if _, err := os.Stat(filepath.Join(s.Data, "started")); err == nil {
+		t.Error("the program was started")
 	}
 	requireSaid(t, program.Run(t, s, "capture", "--run", "never", "--when", "difference"), 2, "--when difference: of a live run, tensortap watch --capture waits for that")
 }

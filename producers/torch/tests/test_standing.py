@@ -19,7 +19,9 @@ from torch import nn
 
 import tensortap
 from tensortap._record import unseen
+from tensortap._record.guard import Guard
 from tensortap._record.served_requests import Prompt, Request, UnreadableError, prompt_of
+from tensortap._session.measures import Losses
 from tensortap._session.step_boundaries import Facts
 from tensortap._spool import layout
 
@@ -185,6 +187,29 @@ def test_the_greatest_of_micro_steps_counts(tmp_path: Path) -> None:
                 (root(torch.ones(2, 3)) * 0 + torch.tensor([loss, 0.0, 0.0])).sum(dim=0).backward(torch.ones(3))
             optimizer.step()
     assert recorded(reading.only(tmp_path)) == [1]
+
+
+def test_a_loss_of_a_device_counts_from_the_step_on_at_which_it_has_come(tmp_path: Path) -> None:
+    losses = Losses(Guard(unseen.Unseen()))
+    come = False
+    losses.latest(0)
+    losses.expect(lambda: come, torch.tensor(20.0))
+    losses.expect(lambda: come, torch.tensor(30.0))  # of a further micro step
+    assert losses.latest(1) is None
+    losses.expect(lambda: False, torch.tensor(40.0))
+    come = True
+    assert losses.latest(2) == losses.latest(2) == 30.0
+
+
+def test_names_of_requests_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, batch = small()
+    with tensortap.tap(model, run="served", spool=tmp_path, when="request=b") as tap:
+        tap.facts = Facts(phase="decode", served=(Request("a\x1b[2J" + "x" * 200, "decode", 1),))
+        tap.start()
+        model(batch)
+        tap.step()
+    said = capsys.readouterr().err
+    assert "last a?[2Jxxx" in said and "x" * 100 not in said and "\x1b" not in said
 
 
 @pytest.mark.parametrize(("when", "steps"), [("memory>1", [0, 1]), ("host-memory>1MiB", [0, 1]), ("memory>900TiB", []), ("memory>900TiB or step=1", [1])])

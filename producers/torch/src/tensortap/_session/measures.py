@@ -113,6 +113,10 @@ class Losses:
             self._step, self._turn = step, self._turn + 1
         return self._latest[1]
 
+    def expect(self, has_come: Callable[[], bool], value: Tensor) -> None:
+        """A loss of the step under way is on its way to the host."""
+        self._waiting.append((self._turn, has_come, value))
+
     def _look(self, losses: Sequence[Tensor]) -> None:
         with _torch_compat.DisableTorchDispatch():
             for loss in losses:
@@ -127,8 +131,8 @@ class Losses:
             host = torch.empty((), dtype=loss.dtype, pin_memory=True)
             host.copy_(loss, non_blocking=True)
             event: Any = torch.cuda.Event()
-            event.record()
-            self._waiting.append((self._turn, event.query, host))
+            event.record(torch.cuda.current_stream(loss.device))
+            self.expect(event.query, host)
 
     def _note(self, turn: int, value: float) -> None:
         before = self._latest[1] if self._latest[0] == turn else None

@@ -10,9 +10,11 @@ from typing import Final, NamedTuple
 
 from tensortap._config.conditions import OF_REQUESTS, Condition, Term, When
 from tensortap._config.step_ranges import parse_steps
-from tensortap._record.served_requests import Request, UnreadableError, bare
+from tensortap._record.served_requests import Prompt, Request, UnreadableError, bare
 from tensortap._session.measures import Measures
 from tensortap._session.step_boundaries import Facts
+
+_MOST_PROMPTS: Final = 1 << 16
 
 
 class Moment(NamedTuple):
@@ -110,14 +112,24 @@ def _hashed(hashes: Iterable[str]) -> OfRequest:
 
 def _says(texts: Iterable[str]) -> OfRequest:
     wanted = [bare(text) for text in texts]
+    known: dict[int, bool] = {}  # by the hash of a prompt, which each step of a request has
 
-    def says(request: Request) -> bool:
+    def says(prompt: Prompt) -> bool:
         try:
-            return request.prompt is not None and any(text in request.prompt.text for text in wanted)
+            return any(text in prompt.text for text in wanted)
         except UnreadableError:  # of this one: whether any can be read is told otherwise
             return False
 
-    return says
+    def said(request: Request) -> bool:
+        if request.prompt is None:
+            return False
+        if request.prompt.hash not in known:
+            if len(known) >= _MOST_PROMPTS:
+                known.clear()
+            known[request.prompt.hash] = says(request.prompt)
+        return known[request.prompt.hash]
+
+    return said
 
 
 _REQUESTS: Final[Mapping[str, Callable[[Iterable[str]], OfRequest]]] = {"request": _named, "prompt": _says, "prompt-hash": _hashed}

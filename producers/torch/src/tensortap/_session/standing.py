@@ -14,6 +14,7 @@ from tensortap._session.moments import Moment, Test
 
 _MOST_IDS: Final = 2048  # of requests, the latest, among which the nearest are looked for
 _NEAREST: Final = 3
+_LONGEST_NAME: Final = 100
 _UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1, "B"))
 
 
@@ -109,9 +110,14 @@ class Seen:
             return "no request was seen"
         asked = [value for term in when.terms for condition in term if condition.word == "request" for value in condition.values]
         near = [name for pattern in asked for name in difflib.get_close_matches(pattern, self._ids, n=_NEAREST, cutoff=0.3)]
-        named = list(dict.fromkeys(near))[:_NEAREST] or list(self._ids)[-_NEAREST:]
+        named = [_printable(name) for name in list(dict.fromkeys(near))[:_NEAREST] or list(self._ids)[-_NEAREST:]]
         count = "1 request was" if len(self._ids) == 1 else f"{len(self._ids)} requests were"
         return f"{count} seen, {'nearest' if near else 'last'} {', '.join(named)}"
+
+
+def _printable(name: str) -> str:
+    """A name that users of a server gave: none of it moves the cursor of a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name[:_LONGEST_NAME])
 
 
 def _shown(size: int) -> str:
