@@ -77,9 +77,9 @@ func TestTheFirstDifferenceIsRecordedInDetail(t *testing.T) {
 	requireSaid(t, program.Run(t, s, "compare", "some", "good"), program.ExitSame, "run some left out 6 steps of the other for its budget or conditions")
 	differing := s
 	differing.Env = append([]string{"DIFFER=4", "AWAIT=" + filepath.Join(s.Data, "payloads")}, s.Env...)
-	out := program.Run(t, differing, append([]string{"run", "--run", "bad", "--bench", "good", "--when", "difference", "--"}, job...)...)
+	out := program.Run(t, differing, append([]string{"run", "--run", "bad", "--bench", "good", "--when", "difference, step=5-", "--"}, job...)...)
 	requireSaid(t, out, 0, "run: difference: step 4, rank 0, op Module.2.Linear.forward.0 of module 2 differs from run good",
-		"run: difference: rank 0, process ", " records at level mix from step ", ", raw tensors below ")
+		"run: difference: rank 0, process ", "tensortap: rank 0: 2 steps are recorded at level mix of 2 from step ", ", raw tensors below ")
 	if kept := program.Run(t, s, "query", "--output", "csv", "SELECT DISTINCT step FROM tap.payloads WHERE run = 'bad'"); len(program.ParseCSV(t, kept.Stdout)) < 2 {
 		t.Errorf("no raw tensors are kept: %v", kept)
 	}

@@ -59,14 +59,14 @@ func TestARequestIsHandedOverOnceAndTheNextWhenThatIsAnswered(t *testing.T) {
 	cfg := config(t, root, newLog(t))
 	cfg.Payloads = "/kept"
 	a := serving(t, cfg)
-	first := agent.Request{RunID: schemas.RunID("live"), Sequence: 11, Do: agent.DoCapture, Level: "mix", Steps: 2, Scope: []string{"layers.3.*"}, MostBytes: 5}
+	first := agent.Request{RunID: schemas.RunID("live"), Sequence: 11, Do: agent.DoCapture, Level: "mix", Steps: 2, Scope: []string{"layers.3.*"}, When: "loss>10", MostBytes: 5}
 	second := agent.Request{RunID: first.RunID, Sequence: 12, Do: agent.DoStop}
 	if got := asked(t, a, first, agent.StatePending); got.Rank != 3 || got.Host != "here" {
 		t.Errorf("answer %+v", got)
 	}
 	request, text := s.Asked()
 	var seen map[string]any
-	if err := json.Unmarshal([]byte(text), &seen); err != nil || request.Sequence != 11 || seen["folder"] != "/kept" || seen["do"] != "capture" {
+	if err := json.Unmarshal([]byte(text), &seen); err != nil || request.Sequence != 11 || seen["folder"] != "/kept" || seen["do"] != "capture" || seen["when"] != "loss>10" {
 		t.Errorf("the process is asked %+v, %s, %v", request, text, err)
 	}
 	asked(t, a, second, agent.StateBusy)
