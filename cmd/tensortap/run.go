@@ -71,6 +71,7 @@ tensortap logs shows it.`,
 			if err := l.against.read(cmd, l.run); err != nil {
 				return err
 			}
+			var err error
 			if l.settings["when"], err = l.when.read(&l.against, a.getenv(whenVariable)); err != nil {
 				return err
 			}

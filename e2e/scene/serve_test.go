@@ -32,8 +32,6 @@ func (s *server) serve(t *testing.T, run string, bodies []string, flags ...strin
 	at.Env = append([]string{"REQUEST_LOG=" + s.logs}, s.Env...)
 	command := append([]string{"run", "--run", run, "--logs=off"}, flags...)
 	cmd := program.Command(t, at, append(command, "--", torch.Python(t), "testdata/serve.py")...)
-	flags = append([]string{"run", "--run", run, "--logs=off"}, flags...)
-	cmd := program.Command(t, at, append(flags, "--", torch.Python(t), "testdata/serve.py")...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
