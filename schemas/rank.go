@@ -25,6 +25,7 @@ func Rank() Table {
 			{Name: "ep_size", Type: Int16, Unit: None, Doc: "Size of the expert-parallel group; -1 when not known."},
 			{Name: "source_name", Type: String, Unit: None, Doc: "The source's name of the rank: rank0, proc4711 and so on."},
 			{Name: "started_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "Start of the process; null when not known."},
+			{Name: "parameters", Type: StringMap, Unit: None, Doc: "Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read."},
 		},
 	}
 }

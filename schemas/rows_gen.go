@@ -87,24 +87,25 @@ func (r *RunRow) load(c []arrow.Array, i int) {
 
 // RankRow is a row of rank. One row per start of a process of a run, with its coordinates in the parallel groups.
 type RankRow struct {
-	RunID         uint64 `parquet:"run_id"`                   // Run, as the hash of its name.
-	Rank          uint32 `parquet:"rank"`                     // Global rank.
-	Epoch         uint64 `parquet:"epoch"`                    // Start of the producer, or hash of a file's content, step and generation.
-	Host          string `parquet:"host"`                     // Host name; empty when not known.
-	PID           *int64 `parquet:"pid,optional"`             // Process id; null when not known.
-	Device        string `parquet:"device"`                   // Device of the process, as cuda:0; empty when not known.
-	TP            int16  `parquet:"tp"`                       // Coordinate in the tensor-parallel group; -1 when not known.
-	PP            int16  `parquet:"pp"`                       // Coordinate in the pipeline-parallel group; -1 when not known.
-	DP            int16  `parquet:"dp"`                       // Coordinate in the data-parallel group; -1 when not known.
-	CP            int16  `parquet:"cp"`                       // Coordinate in the context-parallel group; -1 when not known.
-	EP            int16  `parquet:"ep"`                       // Coordinate in the expert-parallel group; -1 when not known.
-	TPSize        int16  `parquet:"tp_size"`                  // Size of the tensor-parallel group; -1 when not known.
-	PPSize        int16  `parquet:"pp_size"`                  // Size of the pipeline-parallel group; -1 when not known.
-	DPSize        int16  `parquet:"dp_size"`                  // Size of the data-parallel group; -1 when not known.
-	CPSize        int16  `parquet:"cp_size"`                  // Size of the context-parallel group; -1 when not known.
-	EPSize        int16  `parquet:"ep_size"`                  // Size of the expert-parallel group; -1 when not known.
-	SourceName    string `parquet:"source_name"`              // The source's name of the rank: rank0, proc4711 and so on.
-	StartedTimeNs *int64 `parquet:"started_time_ns,optional"` // Start of the process; null when not known.
+	RunID         uint64            `parquet:"run_id"`                   // Run, as the hash of its name.
+	Rank          uint32            `parquet:"rank"`                     // Global rank.
+	Epoch         uint64            `parquet:"epoch"`                    // Start of the producer, or hash of a file's content, step and generation.
+	Host          string            `parquet:"host"`                     // Host name; empty when not known.
+	PID           *int64            `parquet:"pid,optional"`             // Process id; null when not known.
+	Device        string            `parquet:"device"`                   // Device of the process, as cuda:0; empty when not known.
+	TP            int16             `parquet:"tp"`                       // Coordinate in the tensor-parallel group; -1 when not known.
+	PP            int16             `parquet:"pp"`                       // Coordinate in the pipeline-parallel group; -1 when not known.
+	DP            int16             `parquet:"dp"`                       // Coordinate in the data-parallel group; -1 when not known.
+	CP            int16             `parquet:"cp"`                       // Coordinate in the context-parallel group; -1 when not known.
+	EP            int16             `parquet:"ep"`                       // Coordinate in the expert-parallel group; -1 when not known.
+	TPSize        int16             `parquet:"tp_size"`                  // Size of the tensor-parallel group; -1 when not known.
+	PPSize        int16             `parquet:"pp_size"`                  // Size of the pipeline-parallel group; -1 when not known.
+	DPSize        int16             `parquet:"dp_size"`                  // Size of the data-parallel group; -1 when not known.
+	CPSize        int16             `parquet:"cp_size"`                  // Size of the context-parallel group; -1 when not known.
+	EPSize        int16             `parquet:"ep_size"`                  // Size of the expert-parallel group; -1 when not known.
+	SourceName    string            `parquet:"source_name"`              // The source's name of the rank: rank0, proc4711 and so on.
+	StartedTimeNs *int64            `parquet:"started_time_ns,optional"` // Start of the process; null when not known.
+	Parameters    map[string]string `parquet:"parameters"`               // Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read.
 }
 
 // Table returns the declaration of rank.
@@ -137,6 +138,7 @@ func (r *RankRow) appendTo(c []column) {
 	} else {
 		c[17].int64(*r.StartedTimeNs)
 	}
+	c[18].stringMap(r.Parameters)
 }
 
 func (r *RankRow) load(c []arrow.Array, i int) {
@@ -158,6 +160,7 @@ func (r *RankRow) load(c []arrow.Array, i int) {
 	r.EPSize = loadInt16(c[15], i)
 	r.SourceName = loadString(c[16], i)
 	r.StartedTimeNs = loadNullable(c[17], i, loadInt64)
+	r.Parameters = loadStringMap(c[18], i)
 }
 
 // OpRow is a row of op. One row per op: one call, within a step, of a module, API, ATen op or collective.

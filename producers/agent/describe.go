@@ -54,6 +54,8 @@ type rankDefinition struct {
 	EPSize        *int16 `json:"ep_size"`
 	SourceName    string `json:"source_name"`
 	StartedTimeNs *int64 `json:"started_time_ns"`
+
+	Parameters map[string]string `json:"parameters"` // earlier collectors wrote none
 }
 
 // readAbout reads the first two definitions: run and rank.
@@ -120,7 +122,7 @@ func (r *rankDefinition) row(epoch uint64) schemas.RankRow {
 		TP: orUnknown(r.TP), PP: orUnknown(r.PP), DP: orUnknown(r.DP), CP: orUnknown(r.CP), EP: orUnknown(r.EP),
 		TPSize: orUnknown(r.TPSize), PPSize: orUnknown(r.PPSize), DPSize: orUnknown(r.DPSize),
 		CPSize: orUnknown(r.CPSize), EPSize: orUnknown(r.EPSize),
-		SourceName: r.SourceName, StartedTimeNs: r.StartedTimeNs,
+		SourceName: r.SourceName, StartedTimeNs: r.StartedTimeNs, Parameters: r.Parameters,
 	}
 }
 

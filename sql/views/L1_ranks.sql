@@ -21,7 +21,8 @@ SELECT
     k.cp_size AS cp_size,
     k.ep_size AS ep_size,
     k.source_name AS source_name,
-    k.started_time_ns AS started_time_ns
+    k.started_time_ns AS started_time_ns,
+    k.parameters AS parameters
 FROM (
     SELECT
         run_id,
@@ -41,7 +42,8 @@ FROM (
         cp_size,
         ep_size,
         source_name,
-        started_time_ns
+        started_time_ns,
+        parameters
     FROM tap_store.rank
     ORDER BY
         run_id,

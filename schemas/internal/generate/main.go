@@ -54,11 +54,11 @@ func run(root string) error {
 	return nil
 }
 
-// migration is the number of a table's file. Files are applied in this order and never renamed. Two numbers belong
+// migration is the number of a table's file. Files are applied in this order and never renamed. Some numbers belong
 // to files written by hand.
 func migration(table int) int {
 	number := table + 1
-	for _, byHand := range []int{18, 33} {
+	for _, byHand := range []int{18, 33, 39} {
 		if number >= byHand {
 			number++
 		}

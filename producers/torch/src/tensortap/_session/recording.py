@@ -29,6 +29,7 @@ from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
 from tensortap._record.user_events import Event
 from tensortap._session import memory_rows, run_info
+from tensortap._session import loaded_parameters, memory_rows, run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
 from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
@@ -73,7 +74,8 @@ class Process:
         model = next(iter(roots), None)
         self._spool = Spool(settings.spool, segments=settings.segments)
         self._spool.define("run", run_info.run(settings, place, model))
-        self._spool.define("rank", run_info.rank(place, model) | {"epoch": self._spool.epoch})
+        loaded = loaded_parameters.checksums(roots) if settings.task != "structure" else {}
+        self._spool.define("rank", run_info.rank(place, model) | {"epoch": self._spool.epoch, "parameters": loaded})
         self.recorder = Recorder(settings, wanted, self.unseen, self._spool, clock)
         self.saver = Saver(self.recorder)
         for difference in settings.differences:
