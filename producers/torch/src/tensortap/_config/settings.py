@@ -91,6 +91,7 @@ class Settings:
     threads: int = 0  # 0: as many as torch uses
     enabled: bool = True
     shape_log: shape_switches.Asked | None = None  # of SGLang's profiler, by its switches
+    program: Mapping[str, object] = field(default_factory=dict)  # what it says of itself, as an engine its arguments
     differences: tuple[str, ...] = ()  # what was asked for and is done otherwise, a sentence each
 
     def __post_init__(self) -> None:

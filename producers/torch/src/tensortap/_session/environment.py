@@ -22,11 +22,11 @@ _PREFIXES: Final = (
     *("ASCEND_", "CUBLAS", "CUDA_", "CUDNN_", "FLASHINFER_", "HCCL_", "KMP_", "MKL_", "NCCL_", "NVTE_", "OMP_", "PYTHONHASHSEED", "PYTORCH_"),
     *("SGLANG_", "SGL_", "TORCH_", "TORCHDYNAMO_", "TORCHINDUCTOR_", "TRITON_", "VLLM_", "XLA_"),
 )
-_SECRET: Final = re.compile(r"KEY|TOKEN(?!I|S)|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
+SECRET: Final = re.compile(r"KEY|TOKEN(?!I|S)|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
 _OF_ONE_RANK: Final = re.compile(r"RANK|PORT|ADDR|HOST|VISIBLE_DEVICES|_PID|_FD", re.IGNORECASE)
 _RANK_FLAG: Final = re.compile(r"-+(local|node)[-_]rank")
-_IN_URL: Final = re.compile(r"(://)[^/@\s]+@")
-_LONGEST_VALUE: Final = 500  # characters
+IN_URL: Final = re.compile(r"(://)[^/@\s]+@")
+LONGEST_VALUE: Final = 500  # characters
 _MOST_CODE: Final = 64 << 20  # bytes
 _INSTALLED: Final = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)\.(dist|egg)-info")
 
@@ -88,9 +88,9 @@ def _text(path: Path) -> str:
 def _variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Those that libraries compute by, without secrets, and without those of one rank: a run is described once."""
     return {
-        name: _IN_URL.sub(r"\1", value)[:_LONGEST_VALUE]
+        name: IN_URL.sub(r"\1", value)[:LONGEST_VALUE]
         for name, value in sorted(environment.items())
-        if name.startswith(_PREFIXES) and not _SECRET.search(name) and not _OF_ONE_RANK.search(name)
+        if name.startswith(_PREFIXES) and not SECRET.search(name) and not _OF_ONE_RANK.search(name)
     }
 
 
@@ -100,8 +100,8 @@ def _arguments(given: Iterable[str]) -> Iterator[str]:
     for argument in left:
         name, equals, _ = argument.partition("=")
         is_of_one_rank = _RANK_FLAG.fullmatch(name)
-        if not is_of_one_rank and argument != "-c" and not (name.startswith("-") and _SECRET.search(name)):
-            yield _IN_URL.sub(r"\1", argument)[:_LONGEST_VALUE]
+        if not is_of_one_rank and argument != "-c" and not (name.startswith("-") and SECRET.search(name)):
+            yield IN_URL.sub(r"\1", argument)[:LONGEST_VALUE]
             continue
         if not equals:
             next(left, "")

@@ -161,4 +161,5 @@ def _plain(settings: Settings) -> Mapping[str, object]:
     shown["apis"] = str(settings.apis.path) if settings.apis else None
     shown["steps"], shown["ranks"] = str(settings.steps), str(settings.ranks)
     shown["when"] = str(settings.when or "")
+    shown |= shown.pop("program")
     return {name: value for name, value in shown.items() if value not in ((), None, {}, "")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -49,8 +49,9 @@ class Step:
 class Served:
     """The tap on one model of an engine. Its calls outside of steps, which warm up and capture, are not recorded."""
 
-    def __init__(self, model: nn.Module, rank: int | None) -> None:
-        self._session = Session(changed(wanted(), rank=rank), model, automatic=False, forwards_begin=False)
+    def __init__(self, model: nn.Module, rank: int | None, arguments: Mapping[str, object] | None = None) -> None:
+        asked = replace(changed(wanted(), rank=rank), program=arguments or {})
+        self._session = Session(asked, model, automatic=False, forwards_begin=False)
         self._model = model
         self._step: Step | None = None
         self._entered = False
@@ -218,11 +219,13 @@ def _guarded(action: Callable[..., Any], *args: Any) -> Any:
     return None
 
 
-def tap_of(runner: Any, model: Callable[[], nn.Module], rank: Callable[[], int | None]) -> Served:
+def tap_of(
+    runner: Any, model: Callable[[], nn.Module], rank: Callable[[], int | None], arguments: Callable[[], Mapping[str, object]] = dict
+) -> Served:
     """The tap on a runner's model, made when it is first asked for."""
     known: Served | None = getattr(runner, _MARK, None)
     if known is None:
-        known = Served(model(), rank())
+        known = Served(model(), rank(), arguments())
         setattr(runner, _MARK, known)
     return known
 

@@ -14,6 +14,7 @@ import torch.distributed as dist
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations import sglang_server
+from tensortap.integrations import engine_arguments
 from tensortap.integrations.served import HEALTH_CHECK as A_HEALTH_CHECK
 from tensortap.integrations.served import IDLE, WARM_UP_REQUEST, Served, Step, around, reader, steps, tap_of
 
@@ -43,7 +44,7 @@ def attach(module: ModuleType) -> None:
 def _tap(runner: Any) -> Served | None:
     if runner.is_draft_worker:
         return None
-    served = tap_of(runner, lambda: runner.model, _rank)
+    served = tap_of(runner, lambda: runner.model, _rank, lambda: engine_arguments.of("sglang", getattr(runner, "server_args", None)))
     _taps.add(served)
     return served
 

@@ -16,6 +16,8 @@ from tensortap._record import unseen
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations.served import WARM_UP_REQUEST, Served, Step, around, close, reader, steps, tap_of
+from tensortap.integrations import engine_arguments
+from tensortap.integrations.served import Served, Step, around, close, reader, steps, tap_of
 
 _PROMPTS: Final = "_tensortap_prompts"
 _WARMS_UP: Final = "_tensortap_warms_up"
@@ -65,7 +67,7 @@ def attach(module: ModuleType) -> None:
 
 
 def _tap(worker: Any) -> Served:
-    return tap_of(worker, worker.get_model, lambda: _rank(worker))
+    return tap_of(worker, worker.get_model, lambda: _rank(worker), lambda: engine_arguments.of("vllm", worker.vllm_config))
 
 
 def _warms_up(worker: Any) -> None:
