@@ -69,6 +69,8 @@ func (c *Crash) ending(i int) string {
 		return "raised as another was gone"
 	case fell(how) && signal != "":
 		return "died by signal " + signal
+	case how == howDied && c.text(i, "type") != "":
+		return "died of a fatal error"
 	case how == howDied:
 		return "died without a word"
 	case how == howWaiting:

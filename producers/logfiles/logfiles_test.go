@@ -362,3 +362,35 @@ func batches(b *testing.B) (path string, size int64) {
 	whole := strings.Repeat(string(content)+"INFO 01-02 03:04:05 [loggers.py:1] a line of text that says what goes on in this program\n", 20_000)
 	return write(b, "x.log", whole), int64(len(whole))
 }
+
+func TestWhatFaulthandlerAndPySpySayIsOneRowEach(t *testing.T) {
+	t.Parallel()
+	fatal := read(t, "testdata/faulthandler.log")
+	if len(fatal.lines) != 1 {
+		t.Fatalf("%d rows of what faulthandler wrote: got %+v", len(fatal.lines), fatal.lines)
+	}
+	if x := fatal.lines[0]; x.Text != "Fatal Python error: Segmentation fault" || x.Kind != "traceback" || x.Level != "error" || !strings.HasSuffix(x.Exception, "line 9 in <module>") {
+		t.Errorf("got %+v", x)
+	}
+	spied := read(t, "testdata/py_spy.log")
+	var dumps, others []schemas.LogRow
+	for _, row := range spied.lines {
+		if row.Kind == "py-spy dump" {
+			dumps = append(dumps, row)
+		} else {
+			others = append(others, row)
+		}
+	}
+	if len(dumps) != 2 || len(others) != 3 {
+		t.Fatalf("got %d dumps and %d other lines: %+v", len(dumps), len(others), spied.lines)
+	}
+	if x := dumps[0]; x.Rank != 1 || *x.PID != 22253 || x.EventTimeNs != ns("2026-01-02 03:04:05") || !strings.Contains(x.Exception, "hangs (spied.py:6)") || !strings.HasSuffix(strings.TrimSpace(x.Exception), "0x7f8d8c7278ec (libc.so.6)") {
+		t.Errorf("SGLang's watchdog: got %+v", x)
+	}
+	if x := dumps[1]; *x.PID != 22254 || x.Level != "" || !strings.HasPrefix(x.Text, "Python v3.11.7") || !strings.Contains(x.Exception, "            n: [1, 2]\n") {
+		t.Errorf("by itself: got %+v", x)
+	}
+	if others[0].Kind != "watchdog timeout" || others[2].Text != "done" {
+		t.Errorf("other lines: got %+v", others)
+	}
+}

@@ -10,6 +10,7 @@
 -- How: raised in its last step; died without a word, by a signal where a log names that; waiting, if that was in a
 -- collective or by SIGTERM, as launchers end those that are left; peer gone, if it raised in a collective, or says so.
 -- The last two follow from another's death and come after it. What died without a word was doing its last op at the time.
+-- A fatal error that faulthandler wrote into the rank's log is its own death, be it in a collective.
 WITH
     if({now_ns:Int64} = -1, toUnixTimestamp64Nano(now64(9)), {now_ns:Int64}) AS now,
     everyone AS (
@@ -106,6 +107,51 @@ WITH
         WHERE run_id = xxh3(concat({run:String}, char(31))) AND match(text, 'exitcode *: -\d+.*\(?pid: \d+\)')
         GROUP BY pid
     ),
+    -- Lines of a process below `tensortap run` are of the rank that it is, and of the start that it was.
+    written AS (
+        SELECT
+            if(line.rank != 4294967295, line.rank, process.rank) AS rank,
+            line.event_time_ns AS event_time_ns,
+            line.epoch AS epoch,
+            line.seq AS seq,
+            line.pid AS pid,
+            line.kind AS kind,
+            line.text AS text,
+            line.exception AS exception
+        FROM tap_store.log AS line
+        LEFT ANY JOIN process ON process.host = line.host AND process.pid = line.pid
+        WHERE line.run_id = xxh3(concat({run:String}, char(31))) AND (line.rank != 4294967295 OR process.found = 1)
+    ),
+    -- What faulthandler wrote into the log of a process, with where its current thread was.
+    fatal AS (
+        SELECT
+            rank,
+            argMax(extract(text, 'Fatal Python error: (.*)'), place) AS message,
+            argMax(exception, place) AS threads,
+            arrayMap(
+                line -> replaceRegexpOne(trimBoth(line), '^File "(.*)", line (\\d+),? in (.*)$', 'File \\1, line \\2, in \\3'),
+                arrayFilter(line -> startsWith(line, '  File '), splitByChar('\n', splitByString('\n\n', substring(threads, position(threads, 'Current thread')))[1]))) AS frames
+        FROM
+        (
+            SELECT
+                rank,
+                text,
+                exception,
+                (event_time_ns, epoch, seq) AS place
+            FROM written
+            WHERE kind = 'traceback' AND position(text, 'Fatal Python error: ') > 0
+                AND (
+                    isNull(pid)
+                    OR (rank, pid) IN (
+                        SELECT
+                            rank,
+                            pid
+                        FROM process
+                    )
+                )
+        )
+        GROUP BY rank
+    ),
     met AS (
         SELECT
             everyone.rank AS rank,
@@ -169,11 +215,14 @@ WITH
             multiIf(
                 met.raised AND met.last_state != 'running' AND (op.level = 'collective' OR match(met.message, 'Connection (closed|reset) by peer|[Rr]emote (peer|process|worker)|NCCL communicator was aborted|Broken pipe')), 'peer gone',
                 met.raised AND met.last_state IN ('died', 'ended', 'cut short', 'no step yet', 'never heard of'), 'raised',
-                met.last_state = 'died' AND (op.level = 'collective' AND signal_number = 0 OR signal_number = 15), 'waiting',
+                met.last_state = 'died' AND fatal.message = '' AND (op.level = 'collective' AND signal_number = 0 OR signal_number = 15), 'waiting',
                 met.last_state) AS how,
+            if(met.last_state = 'died', fatal.message, '') AS fatal_message,
+            fatal.frames AS fatal_frames,
             indexOf(['died', 'waiting', 'silent', 'cut short', 'peer gone', 'never heard of', 'no step yet', 'running', 'ended'], if(how = 'raised', 'died', how)) AS fall
         FROM met
         LEFT ANY JOIN tap.ops AS op ON op.op_id = met.last_op_id
+        LEFT ANY JOIN fatal ON fatal.rank = met.rank
     ),
     given AS (
         SELECT
@@ -285,17 +334,16 @@ WITH
             SELECT
                 line.rank AS rank,
                 line.text AS text
-            FROM tap_store.log AS line
+            FROM written AS line
             INNER JOIN
             (
                 SELECT
                     rank,
                     max(event_time_ns) AS latest
-                FROM tap_store.log
-                WHERE run_id = xxh3(concat({run:String}, char(31)))
+                FROM written
                 GROUP BY rank
             ) AS whole ON whole.rank = line.rank
-            WHERE line.run_id = xxh3(concat({run:String}, char(31))) AND line.event_time_ns > whole.latest - 60000000000 AND trimBoth(line.text) != ''
+            WHERE line.event_time_ns > whole.latest - 60000000000 AND trimBoth(line.text) != ''
             ORDER BY
                 line.rank,
                 line.event_time_ns DESC,
@@ -315,11 +363,14 @@ SELECT
     op_name AS op,
     multiIf(told AND failed_module != '', failed_module, op_module != '', op_module, around.module_path) AS module,
     ends.op_seconds AS op_seconds,
-    if(told, ends.type, '') AS type,
-    if(told, ends.message, '') AS message,
+    multiIf(told, ends.type, fatal_message != '', 'Fatal Python error', '') AS type,
+    if(told, ends.message, fatal_message) AS message,
     if(told AND ends.inputs != '', ends.inputs, given.inputs) AS inputs,
-    if(told, stack.user_frame, '') AS user_frame,
-    if(told, stack.frames, []) AS frames,
+    multiIf(
+        told, stack.user_frame,
+        fatal_message != '', arrayFirst(frame -> NOT match(frame, '/(site|dist)-packages/|/lib/python3'), fatal_frames),
+        '') AS user_frame,
+    multiIf(told, stack.frames, fatal_message != '', fatal_frames, []) AS frames,
     served.requests AS requests,
     if(signal_number > 0, toNullable(signal_number), NULL) AS signal,
     if(remembered.found = 1, toNullable(remembered.memory_step), NULL) AS memory_step,

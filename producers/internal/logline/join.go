@@ -22,14 +22,13 @@ type Joiner struct {
 	ns     int64
 	clock  Clock
 	open   []*trace // the last that was touched is the last
+	spied  int64    // process of the line before, if that may be the first of py-spy's
 }
 
 const (
-	mostOpen     = 64 // tracebacks at a time
-	mostTrace    = 60 << 10
-	begunSuffix  = "raceback (most recent call last):"
-	dumpedSuffix = "(most recent call first):"
-	fatalPrefix  = "Fatal Python error: "
+	mostOpen    = 64 // tracebacks at a time
+	mostTrace   = 60 << 10
+	begunSuffix = "raceback (most recent call last):"
 )
 
 // trace is a traceback whose end has not been read.
@@ -37,11 +36,13 @@ type trace struct {
 	line   Line
 	record Record
 	text   strings.Builder
-	dumped bool // by faulthandler: it has no exception at its end
-	headed bool // each of its lines has a head
-	ended  bool // its exception was read; another one may follow
-	left   bool // some of it is left out
-	titled bool // something stands before it in its line
+	pid    int64 // of who writes
+	dumped bool  // by faulthandler: it has no exception at its end
+	spied  bool  // by py-spy, from outside: nor has that
+	headed bool  // each of its lines has a head
+	ended  bool  // its exception was read; another one may follow
+	left   bool  // some of it is left out
+	titled bool  // something stands before it in its line
 }
 
 // Add reads the line that begins at that place, and gives the records that are complete. A record is good until each returns.
@@ -68,6 +69,8 @@ func (j *Joiner) Add(text string, at int64, each func(Line) error) error {
 			return err
 		}
 	}
+	before := j.spied
+	j.spied = spiedPID(r.Message)
 	switch {
 	case begins(r.Message):
 	case wanted:
@@ -75,13 +78,13 @@ func (j *Joiner) Add(text string, at int64, each func(Line) error) error {
 	default:
 		return nil
 	}
-	return j.begin(line, each)
+	return j.begin(line, max(before, j.spied), each)
 }
 
 // of is the traceback that the line may go on with.
 func (j *Joiner) of(r *Record, headless bool) *trace { //nolint:revive // flag-parameter: a fact about the line
 	for _, t := range slices.Backward(j.open) {
-		if headless && !t.headed || !headless && (t.record.Where == r.Where && t.record.PID == r.PID) {
+		if headless && !t.headed || !headless && (t.record.Where == r.Where && t.pid == r.PID) {
 			return t
 		}
 	}
@@ -92,18 +95,22 @@ func begins(m string) bool {
 	if strings.HasSuffix(m, begunSuffix) {
 		return true
 	}
-	return strings.HasPrefix(m, fatalPrefix) || strings.HasSuffix(m, dumpedSuffix)
+	return isDump(m) || isSpied(m)
 }
 
-func (j *Joiner) begin(line Line, each func(Line) error) error {
+// begin opens a traceback. Of what py-spy says the process is that which it looked at, not that which wrote the line.
+func (j *Joiner) begin(line Line, spied int64, each func(Line) error) error {
 	if len(j.open) >= mostOpen {
 		if err := j.close(j.open[0], each); err != nil {
 			return err
 		}
 	}
-	t := &trace{line: line, record: *line.Record, dumped: !strings.HasSuffix(line.Message, begunSuffix)}
+	t := &trace{line: line, record: *line.Record, pid: line.PID, dumped: isDump(line.Message), spied: isSpied(line.Message)}
 	t.record.Pairs, t.record.sound, t.line.Record = nil, false, &t.record // more lines are to come
-	t.titled = t.dumped || len(strings.TrimLeft(line.Message, " +|")) > len("T"+begunSuffix)
+	if t.spied && spied > 0 {
+		t.record.PID = spied
+	}
+	t.titled = t.dumped || t.spied || len(strings.TrimLeft(line.Message, " +|")) > len("T"+begunSuffix)
 	t.add(line.Message)
 	j.open = append(j.open, t)
 	return nil
@@ -127,11 +134,16 @@ func (t *trace) add(m string) {
 // takes says whether the line is of the traceback.
 func (t *trace) takes(m string) bool {
 	switch {
+	case t.spied:
+		if !takesSpied(m) {
+			return false
+		}
 	case strings.HasPrefix(m, "During handling of the above exception"), strings.HasPrefix(m, "The above exception was the direct cause"), t.goesOnWith(m):
 		t.ended = false
 	case t.ended:
 		return false
 	case m == "" || m[0] == ' ' || m[0] == '\t':
+	case t.dumped && strings.HasPrefix(m, modulesPrefix):
 	case !t.dumped && isException(m):
 		t.ended = true
 		if !t.titled {
@@ -168,7 +180,10 @@ func isLetter(c byte) bool { return c == '_' || c >= 'A' && c <= 'Z' || c >= 'a'
 func (j *Joiner) close(t *trace, each func(Line) error) error {
 	j.open = slices.DeleteFunc(j.open, func(o *trace) bool { return o == t })
 	t.record.Kind, t.record.Exception = Traceback, t.text.String()
-	if t.record.Level == "" {
+	switch {
+	case t.spied:
+		t.record.Kind = PySpy
+	case t.record.Level == "":
 		t.record.Level = "error"
 	}
 	return each(t.line)

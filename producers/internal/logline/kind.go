@@ -9,6 +9,7 @@ import (
 // Kinds of lines.
 const (
 	Traceback     = "traceback"
+	PySpy         = "py-spy dump" // where the threads of a process are, as seen from outside
 	SGLangDecode  = "sglang decode batch"
 	SGLangPrefill = "sglang prefill batch"
 	SGLangNaN     = "sglang nan in logits"
