@@ -162,10 +162,7 @@ def test_a_call_is_on_file_before_it_blocks(tmp_path: Path) -> None:
 
 
 def _has_call(root: Path) -> bool:
-    try:
-        return bool(_calls(root))
-    except (AssertionError, OSError, KeyError):
-        return False
+    return bool(_calls_so_far(root))
 
 
 def _await(holds: Callable[[], bool]) -> None:
@@ -184,8 +181,24 @@ def _many(rank: int, root: Path) -> None:
         model(torch.ones(1, 4))
         for _ in range(8):
             dist.all_reduce(torch.ones(2))
-        time.sleep(2.5)  # two signs of life
+        _await(lambda: "completed" in [state for _, number, _, _, state in _calls_so_far(root) if number == 8])
+        for _ in range(2):  # and is written once, not at each sign of life
+            _await_a_beat(root)
         dist.all_reduce(torch.ones(2))
+
+
+def _calls_so_far(root: Path) -> list[tuple[str, int, str, str, str]]:
+    """Of a process that may be writing."""
+    try:
+        return _calls(root)
+    except (AssertionError, OSError, KeyError):
+        return []
+
+
+def _await_a_beat(root: Path) -> None:
+    (folder,) = (one for one in root.iterdir() if one.is_dir())
+    before = reading.read_header(folder)["heartbeat_ns"]
+    _await(lambda: reading.read_header(folder)["heartbeat_ns"] != before)
 
 
 def test_of_too_many_calls_the_latest_is_on_file_all_the_same(tmp_path: Path) -> None:
