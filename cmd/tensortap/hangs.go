@@ -39,12 +39,39 @@ func (a *app) duringHangs(ctx context.Context, client *system.Client, run string
 
 // watchHangs asks again and again until ctx ends.
 func (a *app) watchHangs(ctx context.Context, client *system.Client, run string, told map[string]bool) {
+	kept := keptReader{endpoint: client.Endpoint}
+	defer kept.close()
 	again(ctx, hangsShare, func() {
-		hangs, err := hangsOf(ctx, client, run)
+		hangs, err := kept.hangs(ctx, run)
 		if err == nil { // the database may be away for a while; then the next look says it
 			a.tellHangs(run, hangs, told)
 		}
 	})
+}
+
+// keptReader is kept from look to look, and opened anew after one that failed. It is not safe for use by several goroutines.
+type keptReader struct {
+	endpoint system.Endpoint
+	door     *ask.Door
+}
+
+func (k *keptReader) hangs(ctx context.Context, run string) (hangs []report.Hang, err error) {
+	if k.door == nil {
+		if k.door, err = system.OpenReader(ctx, k.endpoint); err != nil {
+			return nil, err
+		}
+	}
+	if hangs, err = askHangs(ctx, k.door, run); err != nil {
+		k.close()
+	}
+	return hangs, err
+}
+
+func (k *keptReader) close() {
+	if k.door != nil {
+		_ = k.door.Close() // only read
+		k.door = nil
+	}
 }
 
 // again looks until ctx ends. To look takes one in so many parts of the time at most.
@@ -60,15 +87,6 @@ func again(ctx context.Context, share int, look func()) {
 		look()
 		pause = max(hangsEvery, time.Duration(share)*time.Since(began))
 	}
-}
-
-func hangsOf(ctx context.Context, client *system.Client, run string) ([]report.Hang, error) {
-	reader, err := system.OpenReader(ctx, client.Endpoint)
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close() //nolint:errcheck // only read
-	return askHangs(ctx, reader, run)
 }
 
 func askHangs(ctx context.Context, reader *ask.Door, run string) ([]report.Hang, error) {
