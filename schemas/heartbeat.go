@@ -12,6 +12,7 @@ func Heartbeat() Table {
 			Column{Name: "seq", Type: Uint64, Unit: Ordinal, Doc: "Seq of the op's record at the rank; 0 when there was none."},
 			Column{Name: "op_id", Type: Uint64, Unit: Hash, Doc: "The op under way, or the last one; 0 when there was none."},
 			Column{Name: "since_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "When that op began, by the same clock; null when there was none."},
+			Column{Name: "debugged_since_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "Since when a person holds the process up, by the same clock: it waits for a debugger, one is attached, or it stands at a prompt; null when nobody does."},
 		),
 	}
 }

@@ -1094,16 +1094,17 @@ func (r *UnseenRow) load(c []arrow.Array, i int) {
 
 // HeartbeatRow is a row of heartbeat. One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign, by the agent's clock where the rank's is off by a minute or more.
 type HeartbeatRow struct {
-	RunID       uint64 `parquet:"run_id"`                 // Run, as the hash of its name.
-	Rank        uint32 `parquet:"rank"`                   // Global rank of the process within the run.
-	Epoch       uint64 `parquet:"epoch"`                  // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
-	Batch       uint64 `parquet:"batch"`                  // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
-	EventTimeNs int64  `parquet:"event_time_ns"`          // Time of the event by the rank's clock; of a file, its modification time when first published.
-	State       string `parquet:"state"`                  // running, ended (by itself) or died.
-	Step        uint32 `parquet:"step"`                   // Step under way, or the last one.
-	Seq         uint64 `parquet:"seq"`                    // Seq of the op's record at the rank; 0 when there was none.
-	OpID        uint64 `parquet:"op_id"`                  // The op under way, or the last one; 0 when there was none.
-	SinceTimeNs *int64 `parquet:"since_time_ns,optional"` // When that op began, by the same clock; null when there was none.
+	RunID               uint64 `parquet:"run_id"`                          // Run, as the hash of its name.
+	Rank                uint32 `parquet:"rank"`                            // Global rank of the process within the run.
+	Epoch               uint64 `parquet:"epoch"`                           // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch               uint64 `parquet:"batch"`                           // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs         int64  `parquet:"event_time_ns"`                   // Time of the event by the rank's clock; of a file, its modification time when first published.
+	State               string `parquet:"state"`                           // running, ended (by itself) or died.
+	Step                uint32 `parquet:"step"`                            // Step under way, or the last one.
+	Seq                 uint64 `parquet:"seq"`                             // Seq of the op's record at the rank; 0 when there was none.
+	OpID                uint64 `parquet:"op_id"`                           // The op under way, or the last one; 0 when there was none.
+	SinceTimeNs         *int64 `parquet:"since_time_ns,optional"`          // When that op began, by the same clock; null when there was none.
+	DebuggedSinceTimeNs *int64 `parquet:"debugged_since_time_ns,optional"` // Since when a person holds the process up, by the same clock: it waits for a debugger, one is attached, or it stands at a prompt; null when nobody does.
 }
 
 // Table returns the declaration of heartbeat.
@@ -1124,6 +1125,11 @@ func (r *HeartbeatRow) appendTo(c []column) {
 	} else {
 		c[9].int64(*r.SinceTimeNs)
 	}
+	if r.DebuggedSinceTimeNs == nil {
+		c[10].null()
+	} else {
+		c[10].int64(*r.DebuggedSinceTimeNs)
+	}
 }
 
 func (r *HeartbeatRow) load(c []arrow.Array, i int) {
@@ -1137,6 +1143,7 @@ func (r *HeartbeatRow) load(c []arrow.Array, i int) {
 	r.Seq = loadUint64(c[7], i)
 	r.OpID = loadUint64(c[8], i)
 	r.SinceTimeNs = loadNullable(c[9], i, loadInt64)
+	r.DebuggedSinceTimeNs = loadNullable(c[10], i, loadInt64)
 }
 
 // RequestRow is a row of request. One row per step of a rank and request that it serves: which tokens, and where they lie in the step's tensors.

@@ -48,6 +48,12 @@ const (
 	SpoolResumed   uint32 = 4 // it records as its settings say, from that step on
 	SpoolRefused   uint32 = 5 // it cannot, and the text says why
 	SpoolTracing   uint32 = 9 // it writes the file that was asked for, which is there once it is whole
+	SpoolRecording uint32 = 1  // it records as asked, from that step on
+	SpoolAwaiting  uint32 = 2  // it will, once a step of a request that is meant comes
+	SpoolStopped   uint32 = 3  // it records nothing, from that step on
+	SpoolResumed   uint32 = 4  // it records as its settings say, from that step on
+	SpoolRefused   uint32 = 5  // it cannot, and the text says why
+	SpoolListening uint32 = 16 // for a debugger, where the text says
 )
 
 // Flags of the spool's tensor records beyond the bits of tensor.measured.
@@ -319,6 +325,8 @@ func SpoolHeader() []SpoolField {
 		{"next_segment", SpoolU32, "One more than the newest segment."},
 		{"dropped_count", SpoolU64, "Records lost so far."},
 		{"current_call", SpoolU32, "Definition of the call of the current op, where ops are counted; 0 or stale where they are not."},
+		{"debugged", SpoolU32, "Whether a person holds the process up: 1 it waits for a debugger, 2 one is attached, 3 it stands at a prompt of pdb; 0 nobody does."},
+		{"debugged_since_ns", SpoolI64, "UTC; since when."},
 	}
 }
 
@@ -337,9 +345,9 @@ func SpoolAskedFields() []SpoolField {
 func SpoolAnsweredFields() []SpoolField {
 	return []SpoolField{
 		{"sequence", SpoolU32, "Of the request that it has looked at last, written last."},
-		{"outcome", SpoolU32, "1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused."},
+		{"outcome", SpoolU32, "1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 16 listening for a debugger."},
 		{"step", SpoolU32, "From which step on."},
 		{"poked", SpoolU32, "The poke that the file stacks answers."},
-		{"length", SpoolU32, "Bytes of the text, which says why a request is refused."},
+		{"length", SpoolU32, "Bytes of the text, which says why a request is refused, or where the process listens."},
 	}
 }

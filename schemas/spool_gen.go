@@ -476,21 +476,23 @@ func (r *SpoolCollective) Store(b []byte) {
 
 // SpoolHead is a record of the spool.
 type SpoolHead struct {
-	Version       uint32 // Of this layout.
-	State         uint32 // 1 running, 2 ended by itself.
-	PID           uint64 // Of the process.
-	Epoch         uint64 // Random, one per start.
-	StartedNs     int64  // UTC, by the process's clock.
-	HeartbeatNs   int64  // UTC; moved on about once a second while the process lives.
-	CurrentTimeNs int64  // When the current op began.
-	CurrentOp     uint32 // Op under way; the last one when none is; 0 at first.
-	CurrentSeq    uint32 // Its seq.
-	Step          uint32 // Step under way.
-	SegmentRows   uint32 // Records of a segment.
-	FirstSegment  uint32 // Oldest segment that the process has not given up.
-	NextSegment   uint32 // One more than the newest segment.
-	DroppedCount  uint64 // Records lost so far.
-	CurrentCall   uint32 // Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
+	Version         uint32 // Of this layout.
+	State           uint32 // 1 running, 2 ended by itself.
+	PID             uint64 // Of the process.
+	Epoch           uint64 // Random, one per start.
+	StartedNs       int64  // UTC, by the process's clock.
+	HeartbeatNs     int64  // UTC; moved on about once a second while the process lives.
+	CurrentTimeNs   int64  // When the current op began.
+	CurrentOp       uint32 // Op under way; the last one when none is; 0 at first.
+	CurrentSeq      uint32 // Its seq.
+	Step            uint32 // Step under way.
+	SegmentRows     uint32 // Records of a segment.
+	FirstSegment    uint32 // Oldest segment that the process has not given up.
+	NextSegment     uint32 // One more than the newest segment.
+	DroppedCount    uint64 // Records lost so far.
+	CurrentCall     uint32 // Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
+	Debugged        uint32 // Whether a person holds the process up: 1 it waits for a debugger, 2 one is attached, 3 it stands at a prompt of pdb; 0 nobody does.
+	DebuggedSinceNs int64  // UTC; since when.
 }
 
 // Load reads the record's fields.
@@ -510,6 +512,8 @@ func (r *SpoolHead) Load(b []byte) {
 	r.NextSegment = binary.LittleEndian.Uint32(b[76:])
 	r.DroppedCount = binary.LittleEndian.Uint64(b[80:])
 	r.CurrentCall = binary.LittleEndian.Uint32(b[88:])
+	r.Debugged = binary.LittleEndian.Uint32(b[92:])
+	r.DebuggedSinceNs = int64(binary.LittleEndian.Uint64(b[96:]))
 }
 
 // Store writes the record's fields, but not the commit word.
@@ -529,6 +533,8 @@ func (r *SpoolHead) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[76:], r.NextSegment)
 	binary.LittleEndian.PutUint64(b[80:], r.DroppedCount)
 	binary.LittleEndian.PutUint32(b[88:], r.CurrentCall)
+	binary.LittleEndian.PutUint32(b[92:], r.Debugged)
+	binary.LittleEndian.PutUint64(b[96:], uint64(r.DebuggedSinceNs))
 }
 
 // SpoolAsked is a record of the spool. Request of the agent to the process.
@@ -558,10 +564,10 @@ func (r *SpoolAsked) Store(b []byte) {
 // SpoolAnswered is a record of the spool. Answer of the process.
 type SpoolAnswered struct {
 	Sequence uint32 // Of the request that it has looked at last, written last.
-	Outcome  uint32 // 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused.
+	Outcome  uint32 // 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 16 listening for a debugger.
 	Step     uint32 // From which step on.
 	Poked    uint32 // The poke that the file stacks answers.
-	Length   uint32 // Bytes of the text, which says why a request is refused.
+	Length   uint32 // Bytes of the text, which says why a request is refused, or where the process listens.
 }
 
 // Load reads the record's fields.

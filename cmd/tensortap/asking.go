@@ -85,6 +85,8 @@ func (k *asking) became(answer *agent.Answer) string {
 		return fmt.Sprintf("records nothing from step %d on", answer.FromStep)
 	case agent.StateResumed:
 		return fmt.Sprintf("records again from step %d on", answer.FromStep)
+	case agent.StateListening:
+		return "listens for a debugger at " + report.Printable(answer.Reason)
 	case agent.StateRefused:
 		return "refuses: " + report.Printable(answer.Reason)
 	case agent.StateBusy:

@@ -61,6 +61,7 @@ program's. Of all others: 0 done, 2 an error, or a file to store that cannot be 
 	root.AddCommand(
 		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newBaseline(a), newQuery(a), newLogs(a),
 		newReplayRequests(a),
+		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newDebug(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newBaseline(a), newQuery(a), newLogs(a),
 		newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a),
 		newTensor(a),
 		newTrace(a),

@@ -59,6 +59,7 @@ tensortap logs shows it.`,
   tensortap run --run bad --bench good -- torchrun --nproc-per-node 4 train.py
   tensortap run --run bad --when 'request=cmpl-7*' --level mix -- vllm serve MODEL
   tensortap run --run bad --config config.json -- python generate.py
+  tensortap run --debug 0,3 -- torchrun --nproc-per-node 4 train.py
   tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
 		Args: hasProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,6 +103,7 @@ tensortap logs shows it.`,
 		l.settings[name] = f.String(name, "", usage)
 	}
 	l.rawFlags(f)
+	l.debugFlags(f)
 	l.against.flags(a, cmd)
 	l.requests.flags(f)
 	l.when.flags(cmd)
@@ -138,6 +140,12 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	if !l.asMsprobe {
 		a.tellLeftOut(os.Environ())
 	}
+	people, err := a.letPeopleIn(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer people.leave()
+	environment = append(environment, people.environment...)
 	status := 0
 	observed := func(ctx context.Context, client *system.Client) error {
 		if err := refuseRecorded(ctx, client, l); err != nil {

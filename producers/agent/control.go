@@ -21,6 +21,7 @@ const (
 	DoStop    = "stop"    // record nothing
 	DoResume  = "resume"  // record again
 	DoPoke    = "poke"    // say where the process is
+	DoDebug   = "debug"   // let a debugger attach
 )
 
 // Request asks something of processes of a run.
@@ -37,6 +38,7 @@ type Request struct {
 	Prompts   []uint64 `json:"prompts,omitempty"`    // or one with a prompt of such a hash
 	Texts     []string `json:"texts,omitempty"`      // or one with a prompt that holds such a text
 	When      string   `json:"when,omitempty"`       // and only steps that fulfil these conditions
+	Port      int      `json:"port,omitempty"`       // of rank 0, of a debugger; 0: as the run's settings say
 	MostBytes int64    `json:"most_bytes,omitempty"` // of raw tensors, for each process; 0: none are kept
 
 	Seconds float64 `json:"seconds,omitempty"` // that stacks are sampled for
@@ -53,6 +55,7 @@ const (
 	StateRefused   = "refused"   // for the Reason
 	StatePending   = "pending"   // the process has not come to a next step yet
 	StateBusy      = "busy"      // it has not yet come to a request that was before
+	StateListening = "listening" // for a debugger, where the Reason says
 	StateSeen      = "seen"      // of a poke; with stacks when the process has written them
 	StateUntold    = "untold"    // of a poke: the process has not written its stacks yet
 )
@@ -109,6 +112,8 @@ func (r *Request) text(folder string) ([]byte, error) {
 	}
 	if r.When != "" {
 		asked["when"] = r.When
+	if r.Port > 0 {
+		asked["port"] = r.Port
 	}
 	if r.MostBytes > 0 {
 		asked["folder"], asked["most_bytes"] = folder, r.MostBytes
@@ -221,6 +226,8 @@ func outcome(answered uint32) string {
 		return StateResumed
 	case schemas.SpoolTracing:
 		return StateTracing
+	case schemas.SpoolListening:
+		return StateListening
 	default:
 		return StateRefused
 	}

@@ -81,14 +81,15 @@ func (t *translator) payload(memory []byte) error {
 
 // sign is a sign of life, or the news of an end, as the cut keeps it: the header moves on.
 type sign struct {
-	State   string `json:"state"` // as heartbeat.state
-	TimeNs  int64  `json:"time_ns"`
-	Step    uint32 `json:"step"`
-	Op      uint32 `json:"op"`
-	Seq     uint32 `json:"seq"`
-	SinceNs int64  `json:"since_ns"`
-	Call    uint32 `json:"call,omitempty"`
-	Behind  int64  `json:"behind_ns,omitempty"` // of these times behind the agent's clock
+	State    string `json:"state"` // as heartbeat.state
+	TimeNs   int64  `json:"time_ns"`
+	Step     uint32 `json:"step"`
+	Op       uint32 `json:"op"`
+	Seq      uint32 `json:"seq"`
+	SinceNs  int64  `json:"since_ns"`
+	Call     uint32 `json:"call,omitempty"`
+	Debugged int64  `json:"debugged_since_ns,omitempty"` // since when a person holds the process up
+	Behind   int64  `json:"behind_ns,omitempty"`         // of these times behind the agent's clock
 }
 
 // States of heartbeat.state.
@@ -99,7 +100,14 @@ const (
 )
 
 func (s *served) signOf(head *schemas.SpoolHead, state string) *sign {
-	return &sign{Behind: s.behind.Load(), State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs, Call: head.CurrentCall}
+	return &sign{Behind: s.behind.Load(), State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs, Call: head.CurrentCall, Debugged: debuggedSince(head)}
+}
+
+func debuggedSince(head *schemas.SpoolHead) int64 {
+	if head.Debugged == 0 {
+		return 0
+	}
+	return head.DebuggedSinceNs
 }
 
 func (t *translator) heartbeat(s *sign) error {
@@ -111,6 +119,10 @@ func (t *translator) heartbeat(s *sign) error {
 	if row.OpID != 0 {
 		since := s.SinceNs + s.Behind
 		row.SinceTimeNs = &since
+	}
+	if s.Debugged != 0 {
+		debugged := s.Debugged + s.Behind
+		row.DebuggedSinceTimeNs = &debugged
 	}
 	t.Behind = s.Behind
 	return measure(t.out, &t.out.heartbeat, &t.out.rows, row.EventTimeNs, &row.Batch, &row, 0)

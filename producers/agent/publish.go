@@ -24,6 +24,7 @@ func (s *served) publish(ctx context.Context, w *window) error {
 	}
 	if w.Sign != nil {
 		s.signAt, s.signNs = s.cfg.Now(), w.Sign.TimeNs
+		s.signDebugged = w.Sign.Debugged
 	}
 	if err := s.send(ctx, messages); err != nil {
 		return err

@@ -48,19 +48,20 @@ type served struct {
 		name string
 	}
 
-	sum       uint32    // of the records and definitions of the window that is being made
-	frontier  uint64    // records before it are written, or given up
-	skipped   []uint64  // given up between the position and the frontier
-	since     time.Time // when the first record behind the position was seen
-	stepEnded bool      // one of those records ends a step
-	stalled   stall
-	signAt    time.Time // when a sign of life was published
-	signNs    int64     // and its own time
-	workedAt  time.Time // when something was published
-	aliveAt   time.Time // when the process was looked for
-	life      life
-	behind    atomic.Int64 // of life, for others
-	gone      bool         // the process is over without a word
+	sum          uint32    // of the records and definitions of the window that is being made
+	frontier     uint64    // records before it are written, or given up
+	skipped      []uint64  // given up between the position and the frontier
+	since        time.Time // when the first record behind the position was seen
+	stepEnded    bool      // one of those records ends a step
+	stalled      stall
+	signAt       time.Time // when a sign of life was published
+	signNs       int64     // and its own time
+	signDebugged int64     // and since when a person held the process up then
+	workedAt     time.Time // when something was published
+	aliveAt      time.Time // when the process was looked for
+	life         life
+	behind       atomic.Int64 // of life, for others
+	gone         bool         // the process is over without a word
 }
 
 // stall is a record that is not written while others behind it are.

@@ -120,7 +120,7 @@ func (s *served) due(head *schemas.SpoolHead, now time.Time, over bool) *window 
 	records := s.frontier - s.t.Position
 	age := now.Sub(s.since)
 	w := s.window()
-	beats := !over && (s.behind.Load() != s.t.Behind || now.Sub(s.signAt) >= s.cfg.HeartbeatEvery && head.HeartbeatNs != s.signNs)
+	beats := !over && (s.behind.Load() != s.t.Behind || (now.Sub(s.signAt) >= s.cfg.HeartbeatEvery || debuggedSince(head) != s.signDebugged) && head.HeartbeatNs != s.signNs)
 	if beats {
 		w.Sign = s.signOf(head, heartRunning)
 	}

@@ -10,16 +10,19 @@
 -- Parameter limit = 100: at most so many rows.
 -- Of each rank's calls the last ones may be all that is kept: only numbers that all ranks still have are compared.
 -- Of files, and of a run that is over, whatever is not complete is shown.
+-- While a person holds up a rank of a live run, as in a debugger, to wait for it is no hang.
 WITH
     heard AS (
         SELECT
             rank,
             state,
-            event_time_ns
+            event_time_ns,
+            debugged_since_time_ns
         FROM tap.heartbeats
         WHERE run_id = xxh3(concat({run:String}, char(31)))
     ),
     (SELECT (count(), countIf(state = 'running'), max(event_time_ns)) FROM heard) AS life,
+    (SELECT countIf(state = 'running' AND isNotNull(debugged_since_time_ns)) FROM heard) AS debugged_count,
     (SELECT count() FROM tap.runs WHERE run_id = xxh3(concat({run:String}, char(31))) AND source = 'collector') AS live_count,
     (live_count > 0 OR life.1 > 0) AND (life.1 = 0 OR life.2 > 0) AS goes_on,
     multiIf({now_ns:Int64} != -1, {now_ns:Int64}, goes_on, toUnixTimestamp64Nano(now64(9)), life.3) AS now,
@@ -135,7 +138,7 @@ SELECT
     since AS since_time_ns
 FROM judged AS j
 LEFT ANY JOIN tap.stacks AS s ON s.stack_id = j.stack
-WHERE waits OR differs
+WHERE (waits AND (NOT goes_on OR debugged_count = 0)) OR differs
 ORDER BY
     since,
     process_group,

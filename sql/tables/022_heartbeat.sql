@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS tap_store.heartbeat
     `seq` UInt64 COMMENT 'Seq of the op''s record at the rank; 0 when there was none.' CODEC(Delta, ZSTD(1)),
     `op_id` UInt64 COMMENT 'The op under way, or the last one; 0 when there was none.' CODEC(ZSTD(1)),
     `since_time_ns` Nullable(Int64) COMMENT 'When that op began, by the same clock; null when there was none.' CODEC(ZSTD(1)),
+    `debugged_since_time_ns` Nullable(Int64) COMMENT 'Since when a person holds the process up, by the same clock: it waits for a debugger, one is attached, or it stands at a prompt; null when nobody does.' CODEC(ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = MergeTree

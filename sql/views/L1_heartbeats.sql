@@ -12,7 +12,8 @@ SELECT
     step,
     seq,
     op_id,
-    since_time_ns
+    since_time_ns,
+    debugged_since_time_ns
 FROM tap_store.heartbeat
 ORDER BY
     run_id,

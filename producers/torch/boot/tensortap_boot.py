@@ -37,6 +37,7 @@ def adapters():
 def enter():
     """What is done at the start of Python."""
     keep_output()
+    let_people_in()
     begin()
 
 
@@ -48,6 +49,38 @@ def begin():
         for name in asked:
             if name in sys.modules:  # a plug-in of an engine is called after its imports
                 attach(name, asked[name])
+
+
+def let_people_in():
+    """breakpoint() has the launcher's terminal, if it lends one; and a rank that a debugger is to attach to waits for it here."""
+    if os.environ.get("TENSORTAP_TERMINAL"):
+        if not os.environ.get("PYTHONBREAKPOINT"):
+            sys.breakpointhook = _at_breakpoint
+        if os.environ.get("TENSORTAP_POST_MORTEM"):
+            sys.excepthook = _examine
+    if os.environ.get("TENSORTAP_DEBUG"):
+        try:
+            from tensortap._debug import launched
+
+            launched.at_start(os.environ)
+        except Exception as error:  # the program is what matters
+            _say("no debugger can attach: " + type(error).__name__ + ": " + str(error))
+
+
+def _at_breakpoint(*args, **kwargs):
+    from tensortap._debug.terminal import at_breakpoint
+
+    return at_breakpoint(sys._getframe(1))
+
+
+def _examine(kind, error, traceback):
+    try:
+        from tensortap._debug.terminal import examine
+
+        examine(kind, error, traceback)
+    except Exception as ours:  # the program's own exception is what counts
+        _say("no post-mortem: " + type(ours).__name__ + ": " + str(ours))
+    sys.__excepthook__(kind, error, traceback)
 
 
 def keep_output():

@@ -21,6 +21,7 @@
 #define TAP_RESUMED 4u
 #define TAP_REFUSED 5u
 #define TAP_TRACING 9u
+#define TAP_LISTENING 16u
 #define TAP_REUSED 65536u
 #define TAP_UNSUPPORTED 131072u
 #define TAP_LITERAL 262144u

@@ -13,7 +13,7 @@ import tensortap
 ROOT = Path(tensortap.__file__).parent
 # Each may import those before it.
 ORDER = (
-    *("_torch_compat", "_health", "_spool", "_config", "_stats", "_record", "_hooks", "_session", "integrations"),
+    *("_torch_compat", "_health", "_spool", "_config", "_debug", "_stats", "_record", "_hooks", "_session", "integrations"),
     *("huggingface", "lightning", "api", "__init__"),
 )
 ALONE = ("_torch_compat", "huggingface", "lightning", "api", "__init__")  # modules, no packages

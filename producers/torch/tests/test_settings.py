@@ -83,6 +83,7 @@ def test_every_variable_is_read() -> None:
         "names": "linear", "apis": "/dev/null", "between": "A.0.forward,B.0.forward", "risk": "CORE", "direction": "forward", "values": "input",
         "first_n_per_site": "2", "task": "md5", "sketch": "1", "digest": "true", "backward": "full", "detail_steps": "3", "spool": "/x",
         "segments": "8", "memory": "yes", "stacks": "off", "logging": "off", "labels": "team=a,try=2", "threads": "1", "enabled": "no",
+            "debug": "0,3", "debug_port": "6000", "debug_wait": "5s", "post_mortem": "on",
     }  # fmt: skip
     assert set(texts) == set(SETTINGS)
     made = settings(environment={environment_name(name): text for name, text in texts.items()})

@@ -56,6 +56,7 @@ func spoolConstants() []constant {
 		number("RECORDING", schemas.SpoolRecording), number("AWAITING", schemas.SpoolAwaiting), number("STOPPED", schemas.SpoolStopped),
 		number("RESUMED", schemas.SpoolResumed), number("REFUSED", schemas.SpoolRefused),
 		number("TRACING", schemas.SpoolTracing),
+		number("RESUMED", schemas.SpoolResumed), number("REFUSED", schemas.SpoolRefused), number("LISTENING", schemas.SpoolListening),
 		number("REUSED", schemas.SpoolReused), number("UNSUPPORTED", schemas.SpoolUnsupported), number("LITERAL", schemas.SpoolLiteral),
 		number("OP_OPENS", schemas.SpoolOpOpens), number("OP_ENDS", schemas.SpoolOpEnds),
 		number("COLLECTIVE_CALLED", schemas.SpoolCalled), number("COLLECTIVE_SCHEDULED", schemas.SpoolScheduled),

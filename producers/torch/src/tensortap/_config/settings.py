@@ -90,6 +90,10 @@ class Settings:
     labels: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0  # 0: as many as torch uses
     enabled: bool = True
+    debug: Steps = Steps(())  # ranks that wait for a debugger
+    debug_port: int = 5678  # of rank 0
+    debug_wait: float = 600.0  # seconds
+    post_mortem: bool = False
     shape_log: shape_switches.Asked | None = None  # of SGLang's profiler, by its switches
     program: Mapping[str, object] = field(default_factory=dict)  # what it says of itself, as an engine its arguments
     differences: tuple[str, ...] = ()  # what was asked for and is done otherwise, a sentence each
@@ -107,6 +111,7 @@ class Settings:
         _check_least("on_nan_bytes", self.on_nan_bytes, 0)
         _check_level(self)
         _check_on_nan(self)
+        _check_debug(self)
 
 
 def settings(*, environment: Mapping[str, str] | None = None, **given: object) -> Settings:
@@ -210,6 +215,22 @@ def _number(value: object) -> int:
     return int(value)
 
 
+def _share(value: object) -> float:
+    """Of 2%, or 0.02."""
+    if isinstance(value, bool) or not isinstance(value, str | float | int):
+        raise TypeError(f"{value!r} is no share")
+    share = float(value[:-1]) / 100 if isinstance(value, str) and value.endswith("%") else float(value)
+    if not 0 < share < 1:
+        raise ValueError(f"{value} is no share of the time: give more than 0% and less than 100%")
+    return share
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, str | float | int):
+        raise TypeError(f"{value!r} is no number of seconds")
+    return float(value.removesuffix("s") if isinstance(value, str) else value)
+
+
 def _yes(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -295,6 +316,10 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "labels": _labels,
     "threads": _number,
     "enabled": _yes,
+    "debug": parse_steps,
+    "debug_port": _number,
+    "debug_wait": _seconds,
+    "post_mortem": _yes,
 }
 
 
@@ -325,6 +350,11 @@ def _check_on_nan(asked: Settings) -> None:
         raise SettingsError(f"setting on_nan: {what} measures no ops of modules or APIs; take level L0, L1 or mix with another task")
     if "stop" in asked.on_nan and str(asked.ranks) != "all":
         raise SettingsError("setting on_nan: stop ends all ranks, and one that is not recorded hears nothing of it; leave out ranks")
+def _check_debug(asked: Settings) -> None:
+    if not 1 <= asked.debug_port < 1 << 16:
+        raise SettingsError(f"setting debug_port: {asked.debug_port} is no port; give 1 to 65535")
+    if not 0 <= asked.debug_wait < float("inf"):
+        raise SettingsError(f"setting debug_wait: {asked.debug_wait} is no time to wait; give seconds, 0 for none")
 
 
 def _check_misspelt(variable: str, known: Mapping[str, str]) -> None:

@@ -99,5 +99,13 @@ class TapSettings(TypedDict, total=False):
     """Most segments of 2 MiB that wait for the agent, 2 or more; then events are dropped and counted. Default: 64."""
     threads: int | None
     """Threads that compute statistics of a large tensor; 0: as many as torch has. Default: 0."""
+    debug: int | str | range | Iterable[int | str | range] | None
+    """Ranks that wait for a debugger, with debugpy, as soon as they know their rank: `"0,3"`. Default: none."""
+    debug_port: int | None
+    """The port of rank 0 on the loopback device; that of another rank is as much higher. Default: 5678."""
+    debug_wait: float | str | None
+    """So many seconds a rank waits for its debugger, then it goes on; 0: not at all. Default: 600."""
+    post_mortem: bool | None
+    """Below `tensortap run`: where an op raises, its process stands in pdb, at the terminal of `run`. Default: off."""
     enabled: bool | None
     """Off: nothing is recorded. Default: on."""

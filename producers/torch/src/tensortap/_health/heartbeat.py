@@ -10,6 +10,11 @@ from typing import Final
 INTERVAL_S: Final = 1.0
 
 
+def debuggers_pass_over(thread: threading.Thread) -> None:
+    """Let pydevd, below debugpy, neither trace nor stop a thread of ours: others count on its signs of life."""
+    thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+
+
 class Heartbeat:
     """Calls beat about once a second between start and stop. After a fork the child's copy is silent until started."""
 
@@ -28,6 +33,7 @@ class Heartbeat:
         self._pid = os.getpid()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(self._ended,), name="tensortap heartbeat", daemon=True)
+        debuggers_pass_over(self._thread)
         self._thread.start()
 
     def stop(self) -> None:

@@ -108,6 +108,7 @@ class ApiMode(TorchFunctionMode):
             if seq and isinstance(error, Exception):
                 with self._recorder.lock, unintercepted():
                     self._recorder.failed(op, seq, path, error, args, kwargs)
+            self._recorder.examine(error)
         except Exception as ours:  # likewise
             self._caught("api", ours)
 

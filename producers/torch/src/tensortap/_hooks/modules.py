@@ -88,7 +88,7 @@ class ModuleHooks:
     def _hook(self, entry: Entry, module: nn.Module) -> None:
         hook = self._recorder.guard.hook
         before = hook("before a module", self._before, entry)
-        after = hook("after a module", self._after, entry)
+        after = hook("after a module", self._after_or_examine if self._recorder.settings.post_mortem else self._after, entry)
         self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
         self._handles.append(module.register_forward_hook(after, with_kwargs=True, always_call=True))
         if self._recorder.backward:
@@ -115,6 +115,12 @@ class ModuleHooks:
         frame.full = FullCall(recorder, op, entry.path)
         changed = frame.full.around_inputs(args)
         return None if changed is None else (changed, kwargs)
+
+    def _after_or_examine(self, entry: Entry, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> object:
+        changed = self._after(entry, module, args, kwargs, result)
+        if (error := sys.exc_info()[1]) is not None:
+            self._recorder.examine(error)
+        return changed
 
     def _after(self, entry: Entry, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> object:
         recorder = self._recorder

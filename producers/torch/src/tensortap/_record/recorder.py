@@ -13,6 +13,7 @@ import torch
 from tensortap import _torch_compat
 from tensortap._config.filters import Filter
 from tensortap._config.settings import Settings
+from tensortap._debug.asked import examine
 from tensortap._record import failures, unseen
 from tensortap._record.argument_trees import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
 from tensortap._record.call_stacks import Stacks
@@ -276,6 +277,10 @@ class Recorder:
         setattr(error, _TOLD, True)
         texts = [self.spool.text(text) for text in (kind, failures.cut(message), "")]
         self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns(), self.spool.text(path))
+    def examine(self, error: BaseException) -> None:
+        """Let a person look where an op raised, if that is asked for. Not to be called with the lock: others go on meanwhile."""
+        if self.settings.post_mortem and getattr(error, _TOLD, False):
+            examine(error)
 
     def _failed(self, op: int, seq: int, path: str, error: BaseException, said: tuple[str, str, str]) -> None:
         if getattr(error, _TOLD, False) or type(error).__name__ == _STOPPED_RECOMPUTATION:

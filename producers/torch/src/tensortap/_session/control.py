@@ -15,6 +15,9 @@ from tensortap._config.settings import CHOICES, Level
 from tensortap._record.served_requests import Request, bare, unreadable
 from tensortap._session.measures import Measures
 from tensortap._session.moments import Moment, Test
+from tensortap._record.served_requests import Prompt, Request, UnreadableError, bare
+from tensortap._session import debugged
+from tensortap._session.step_boundaries import Facts
 from tensortap._spool import layout
 from tensortap._spool.control_page import ControlPage
 
@@ -98,6 +101,7 @@ class Control:
             return
         self._sequence, text = request
         if self.traces(self._sequence, text, step):
+        if debugged.is_meant(text):
             return
         try:
             self._follow(read(text), moment)

@@ -31,6 +31,7 @@ from tensortap._record.user_events import Event
 from tensortap._session import memory_rows, run_info
 from tensortap._session import loaded_parameters, memory_rows, run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
+from tensortap._session.debugged import Debugged
 from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
 from tensortap._session.measures import Measures
@@ -100,7 +101,9 @@ class Process:
         self.tracing = Tracing(self._spool.control, self._spool.folder.name, f"rank {place.rank}", self._tell_traced)
         self.control.traces = self.tracing.begins
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
+        self._debugged = Debugged(settings, place.rank, self._spool, say)
         self._heartbeat.start()
+        self._debugged.begin()
         self._before = (0, 0, 0)
         self.step = -1
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
@@ -213,6 +216,7 @@ class Process:
             thread_stacks.write(self._spool.folder / "stacks")
             self._spool.control.poked(poke)
         self.tracing.look(self.step)
+        self._debugged.beat()
         self.calls.late()
         self.recorder.read_late_rows()
         self._raw.poll_late()

@@ -153,12 +153,17 @@ def _resolve(git: Path, reference: str) -> str:
     return next((line.split()[0] for line in packed.splitlines() if line.endswith(f" {reference}")), "")
 
 
+_OF_PEOPLE: Final = ("debug", "debug_port", "debug_wait", "post_mortem")  # who looks on changes nothing of the run
+
+
 def _plain(settings: Settings) -> Mapping[str, object]:
     shown: dict[str, Any] = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
     for name in ("spool", "payload_folder", "file_format", "run", "labels"):  # of one host, or of files; columns of their own
         shown.pop(name)
     shown.pop("on_nan_folder")
     shown["apis"] = str(settings.apis.path) if settings.apis else None
+    for name in _OF_PEOPLE:
+        shown.pop(name)
     shown["steps"], shown["ranks"] = str(settings.steps), str(settings.ranks)
     shown["when"] = str(settings.when or "")
     shown |= shown.pop("program")

@@ -32,7 +32,7 @@ class Header(Segment):
     def begin(self, epoch: int, segment_rows: int) -> None:
         """The spool is there."""
         now = time.time_ns()
-        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), epoch, now, now, 0, 0, 0, 0, segment_rows, 0, 0, 0, 0)
+        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), epoch, now, now, 0, 0, 0, 0, segment_rows, 0, 0, 0, 0, 0, 0)
         content = layout.HEADER.pack(*fields)
         self.bytes[8 : len(content)] = content[8:]
         self.bytes[:8] = layout.MAGIC  # last: what has the magic has the rest
@@ -53,6 +53,11 @@ class Header(Segment):
     def dropped(self, count: int) -> None:
         """Records that found no room."""
         _U64.pack_into(self.bytes, layout.HEADER_DROPPED_COUNT, count)
+
+    def debugged(self, kind: int, since_ns: int) -> None:
+        """A person holds the process up since then, or, with 0, nobody does."""
+        _U64.pack_into(self.bytes, layout.HEADER_DEBUGGED_SINCE_NS, since_ns)
+        self.words[layout.HEADER_DEBUGGED >> 2] = kind
 
     def beat(self) -> bool:
         """The process lives. Whether an agent has looked lately."""

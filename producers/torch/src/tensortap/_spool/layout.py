@@ -24,6 +24,7 @@ STOPPED: Final = 3
 RESUMED: Final = 4
 REFUSED: Final = 5
 TRACING: Final = 9
+LISTENING: Final = 16
 REUSED: Final = 65536
 UNSUPPORTED: Final = 131072
 LITERAL: Final = 262144
@@ -219,7 +220,9 @@ HEADER_FIRST_SEGMENT: Final = 72  # Oldest segment that the process has not give
 HEADER_NEXT_SEGMENT: Final = 76  # One more than the newest segment.
 HEADER_DROPPED_COUNT: Final = 80  # Records lost so far.
 HEADER_CURRENT_CALL: Final = 88  # Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
-HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQI")
+HEADER_DEBUGGED: Final = 92  # Whether a person holds the process up: 1 it waits for a debugger, 2 one is attached, 3 it stands at a prompt of pdb; 0 nobody does.
+HEADER_DEBUGGED_SINCE_NS: Final = 96  # UTC; since when.
+HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQIIq")
 
 # Request of the agent to the process.
 ASKED_SEQUENCE: Final = 2048  # Of the request, written last; 0 when there was none yet.
@@ -230,8 +233,8 @@ ASKED_TEXT: Final = 2064
 
 # Answer of the process.
 ANSWERED_SEQUENCE: Final = 3840  # Of the request that it has looked at last, written last.
-ANSWERED_OUTCOME: Final = 3844  # 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused.
+ANSWERED_OUTCOME: Final = 3844  # 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 16 listening for a debugger.
 ANSWERED_STEP: Final = 3848  # From which step on.
 ANSWERED_POKED: Final = 3852  # The poke that the file stacks answers.
-ANSWERED_LENGTH: Final = 3856  # Bytes of the text, which says why a request is refused.
+ANSWERED_LENGTH: Final = 3856  # Bytes of the text, which says why a request is refused, or where the process listens.
 ANSWERED_TEXT: Final = 3860

@@ -222,6 +222,10 @@ class Spool:
         """The step under way, in the header."""
         self._header.step(step)
 
+    def debugged(self, kind: int, since_ns: int) -> None:
+        """A person holds the process up since then, or, with 0, nobody does; in the header."""
+        self._header.debugged(kind, since_ns)
+
     def step_ends(self, held: Written | None) -> None:
         """Nothing is pending on rows before this one, which says that a step has ended: it is committed."""
         if held is not None:
