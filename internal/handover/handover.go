@@ -149,8 +149,8 @@ func (l *Lender) lend(ctx context.Context, line *net.UnixConn, asks borrower) er
 		return err
 	}
 	defer restore()
-	fmt.Fprintf(l.terminal, "tensortap: %s stands in %s; what you type goes there\n", printable(asks.Who), printable(asks.Where))
+	_, _ = fmt.Fprintf(l.terminal, "tensortap: %s stands in %s; what you type goes there\n", printable(asks.Who), printable(asks.Where))
 	err = relay(ctx, l.terminal, pair.ours, line)
-	fmt.Fprintf(l.terminal, "tensortap: %s goes on\n", printable(asks.Who))
+	_, _ = fmt.Fprintf(l.terminal, "tensortap: %s goes on\n", printable(asks.Who))
 	return err
 }
