@@ -140,12 +140,12 @@ func (d debugged) requireEnded(cmd *exec.Cmd, heard *said) {
 func freePorts(t *testing.T) int {
 	t.Helper()
 	for range 100 {
-		first, err := net.Listen("tcp", "127.0.0.1:0")
+		first, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		port := first.Addr().(*net.TCPAddr).Port
-		second, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port+1))
+		second, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:"+strconv.Itoa(port+1))
 		_ = first.Close()
 		if err == nil {
 			_ = second.Close()
