@@ -42,17 +42,12 @@ func SpoolCommit(kind, place uint32, record []byte) uint32 {
 
 // Answers of a process to a request.
 const (
-	SpoolRecording uint32 = 1 // it records as asked, from that step on
-	SpoolAwaiting  uint32 = 2 // it will, once a step of a request that is meant comes
-	SpoolStopped   uint32 = 3 // it records nothing, from that step on
-	SpoolResumed   uint32 = 4 // it records as its settings say, from that step on
-	SpoolRefused   uint32 = 5 // it cannot, and the text says why
-	SpoolTracing   uint32 = 9 // it writes the file that was asked for, which is there once it is whole
 	SpoolRecording uint32 = 1  // it records as asked, from that step on
 	SpoolAwaiting  uint32 = 2  // it will, once a step of a request that is meant comes
 	SpoolStopped   uint32 = 3  // it records nothing, from that step on
 	SpoolResumed   uint32 = 4  // it records as its settings say, from that step on
 	SpoolRefused   uint32 = 5  // it cannot, and the text says why
+	SpoolTracing   uint32 = 9  // it writes the file that was asked for, which is there once it is whole
 	SpoolListening uint32 = 16 // for a debugger, where the text says
 )
 
@@ -345,7 +340,7 @@ func SpoolAskedFields() []SpoolField {
 func SpoolAnsweredFields() []SpoolField {
 	return []SpoolField{
 		{"sequence", SpoolU32, "Of the request that it has looked at last, written last."},
-		{"outcome", SpoolU32, "1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 16 listening for a debugger."},
+		{"outcome", SpoolU32, "1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 9 a file is being written, 16 listening for a debugger."},
 		{"step", SpoolU32, "From which step on."},
 		{"poked", SpoolU32, "The poke that the file stacks answers."},
 		{"length", SpoolU32, "Bytes of the text, which says why a request is refused, or where the process listens."},

@@ -564,7 +564,7 @@ func (r *SpoolAsked) Store(b []byte) {
 // SpoolAnswered is a record of the spool. Answer of the process.
 type SpoolAnswered struct {
 	Sequence uint32 // Of the request that it has looked at last, written last.
-	Outcome  uint32 // 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 16 listening for a debugger.
+	Outcome  uint32 // 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 9 a file is being written, 16 listening for a debugger.
 	Step     uint32 // From which step on.
 	Poked    uint32 // The poke that the file stacks answers.
 	Length   uint32 // Bytes of the text, which says why a request is refused, or where the process listens.

@@ -112,6 +112,7 @@ func (r *Request) text(folder string) ([]byte, error) {
 	}
 	if r.When != "" {
 		asked["when"] = r.When
+	}
 	if r.Port > 0 {
 		asked["port"] = r.Port
 	}

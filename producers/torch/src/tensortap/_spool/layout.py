@@ -233,7 +233,7 @@ ASKED_TEXT: Final = 2064
 
 # Answer of the process.
 ANSWERED_SEQUENCE: Final = 3840  # Of the request that it has looked at last, written last.
-ANSWERED_OUTCOME: Final = 3844  # 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 16 listening for a debugger.
+ANSWERED_OUTCOME: Final = 3844  # 1 recording, 2 awaiting such a step, 3 stopped, 4 resumed, 5 refused, 9 a file is being written, 16 listening for a debugger.
 ANSWERED_STEP: Final = 3848  # From which step on.
 ANSWERED_POKED: Final = 3852  # The poke that the file stacks answers.
 ANSWERED_LENGTH: Final = 3856  # Bytes of the text, which says why a request is refused, or where the process listens.
