@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ func (l launching) checkRaw(folder string) error {
 	if forms := []string{"safetensors", "npy", "pt"}; form != "" && !slices.Contains(forms, form) {
 		return fmt.Errorf("--file-format %s: want %s", strconv.Quote(form), strings.Join(forms, ", "))
 	}
+	if budget := *l.settings["budget"]; budget != "" && !isBudget(budget) {
+		return fmt.Errorf("--budget %s: want a share of the time, as 2%%, a size of raw tensors, as 20GB, or both, as 2%%,20GB", strconv.Quote(budget))
+	}
 	if task != "tensor" {
 		return nil
 	}
@@ -40,6 +44,12 @@ func (l launching) checkRaw(folder string) error {
 		return fmt.Errorf("--task tensor: no raw tensor could be kept: %w; name another folder with --data or TENSORTAP_PAYLOAD_FOLDER", err)
 	}
 	return nil
+}
+
+// isBudget says whether the collector can read it: its budgets.py knows more, and says what is wrong.
+func isBudget(text string) bool {
+	part := regexp.MustCompile(`^([0-9.]+%?|[0-9]+(\.[0-9]+)?\s*[kKMGTP]?i?B)$`)
+	return !slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return !part.MatchString(strings.TrimSpace(one)) })
 }
 
 func tryFolder(folder string) error {
