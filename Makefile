@@ -251,6 +251,11 @@ bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BE
 	go run ./internal/dev/bench -only collector -append docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/notes.py --write ../../docs/BENCHMARKS-torch.md
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/raw_tensors.py >> ../../docs/BENCHMARKS-torch.md
+
+.PHONY: bench-raw
+bench-raw: venv-torch kernel ## how fast raw tensors go to the disk, beside one file
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/raw_tensors.py
 
 .PHONY: bench-aten
 bench-aten: venv-torch kernel ## what level aten costs beside lines of JSON

@@ -48,7 +48,7 @@ func (l launching) checkRaw(folder string) error {
 
 // isBudget says whether the collector can read it: its budgets.py knows more, and says what is wrong.
 func isBudget(text string) bool {
-	part := regexp.MustCompile(`^([0-9.]+%?|[0-9]+(\.[0-9]+)?\s*[kKMGTP]?i?B)$`)
+	part := regexp.MustCompile(`^([0-9.]+%?|(host=)?[0-9]+(\.[0-9]+)?\s*[kKMGTP]?i?B)$`)
 	return !slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return !part.MatchString(strings.TrimSpace(one)) })
 }
 

@@ -230,7 +230,7 @@ func TestALocationThatLeadsElsewhereIsNoPayload(t *testing.T) {
 	t.Parallel()
 	for _, location := range []string{
 		"", "/etc/passwd", "../1-0123456789abcdef/1-1-1.safetensors", "1-0123456789abcdef/../../x.safetensors",
-		"1-0123456789abcdef/1-1-1.safetensors\n", "1-0123456789abcdef/1-1-1.pt", "1-0123456789ABCDEF/1-1-1.safetensors",
+		"1-0123456789abcdef/1-1-1.safetensors\n", "1-0123456789abcdef/1-1-1.py", "1-0123456789abcdef/1-1-1xpt", "1-0123456789ABCDEF/1-1-1.safetensors",
 	} {
 		if agent.IsPayload(location) {
 			t.Errorf("IsPayload(%q)", location)

@@ -89,6 +89,19 @@ def test_what_the_budget_leaves_out_is_counted_and_told_once(tmp_path: Path, cap
     assert len(told) == 1 and "are left out that would be more than 9000 bytes" in told[0]
 
 
+def test_a_budget_of_the_host_is_of_all_processes_of_the_run(tmp_path: Path) -> None:
+    model, spool, kept = _model(), tmp_path / "spool", tmp_path / "kept"
+    for rank in range(3):
+        with tensortap.tap(model, run="r", rank=rank, spool=spool, level="L0", task="tensor", budget="1MB,host=600B", payload_folder=kept) as tap:
+            model(torch.ones(3, 4))
+            tap.step()
+    reason = "payload not kept", "more than 600 bytes of all ranks of the host"
+    spools = [reading.read(one).steps[0] for one in sorted(spool.iterdir())]
+    assert sum(len(_elements(path)) for path in kept.glob("*/*")) <= 600 < sum(len(step.payloads) for step in spools) * 100
+    assert sorted(reason in step.unseen for step in spools) == [False, True, True]
+    assert len(list(kept.glob("*.ledger"))) == 1
+
+
 def test_save_keeps_what_it_is_asked_to_with_its_gradient(tmp_path: Path) -> None:
     model, spool = _model(), tmp_path / "spool"
     with tensortap.tap(model, run="r", spool=spool, level="L0", payload_folder=tmp_path / "kept") as tap:

@@ -104,7 +104,7 @@ def test_every_variable_is_read() -> None:
         ("500MiB", None, 500 << 20),
         ("1.5 kB", None, 1500),
         ("2%, 20GB", 0.02, 20 * 10**9),
-        (["1TiB", "2%"], 0.02, 1 << 40),
+        (["1TiB", "2%", "host=3TiB"], 0.02, 1 << 40),
     ],
 )
 def test_a_budget_is_of_the_time_and_of_raw_tensors(given: object, share: float | None, size: int | None) -> None:
@@ -117,6 +117,7 @@ def test_a_budget_is_of_the_time_and_of_raw_tensors(given: object, share: float 
 def test_every_field_is_a_setting_or_made_of_some() -> None:
     assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences", "shape_log", "payload_bytes"}
     assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences", "program", "shape_log"}
+    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences", "shape_log", "payload_bytes", "payload_host_bytes"}
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
-"""What a tap may take, as `2%,20GB`: a share of the program's time, bytes of raw tensors, or both."""
+"""What a tap may take, as `2%,20GB,host=100GB`: a share of the program's time, bytes of raw tensors of a rank and of all of a host."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGTP]?)(i?)B")
 _POWERS: Final = " KMGTP"
+_HOST: Final = "host="
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,21 +18,26 @@ class Budgets:
 
     share: float | None = None  # of the program's time
     payload_bytes: int | None = None  # of raw tensors, of each rank
+    payload_host_bytes: int | None = None  # of all ranks of the run that write into one folder
 
 
 def parse(value: object) -> Budgets:
-    """Read a share, as 2% or 0.02, a size, as 20GB or 500MiB, or a list of one of each. Raises TypeError or ValueError."""
-    shares: list[float] = []
-    sizes: list[int] = []
+    """Read a share, as 2% or 0.02, a size, as 20GB, one of all ranks, as host=100GB, or a list of these. Raises TypeError or ValueError."""
+    found: dict[str, Any] = {}
     for part in _parts(value):
-        size = _bytes(part) if isinstance(part, str) else None
-        if size is None:
-            shares.append(_share(part))
-        else:
-            sizes.append(size)
-    if len(shares) > 1 or len(sizes) > 1:
-        raise ValueError(f"{value!r}: give one share of the time and one size of raw tensors at most, as 2%,20GB")
-    return Budgets(share=shares[0] if shares else None, payload_bytes=sizes[0] if sizes else None)
+        kind, budget = _one(part)
+        if kind in found:
+            raise ValueError(f"{value!r}: give one share of the time and one size of raw tensors at most, as 2%,20GB")
+        found[kind] = budget
+    return Budgets(**found)
+
+
+def _one(part: object) -> tuple[str, float]:
+    if isinstance(part, str):
+        size, of_host = _bytes(part.removeprefix(_HOST)), part.startswith(_HOST)
+        if size is not None:
+            return "payload_host_bytes" if of_host else "payload_bytes", size
+    return "share", _share(part)
 
 
 def _parts(value: object) -> list[object]:

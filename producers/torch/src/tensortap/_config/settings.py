@@ -58,6 +58,7 @@ class Settings:
     calls: Calls = "counted"  # of level aten: equal ones as one, or each with its statistics
     budget: float | None = None  # the share of the program's time that the tap may take
     payload_bytes: int | None = None  # the bytes of raw tensors that a rank may keep, which is a budget, too
+    payload_host_bytes: int | None = None  # likewise, of all ranks that write into one folder
     payload_folder: Path | None = None  # of raw tensors; None: beside the spools
     file_format: FileFormat = "safetensors"  # of raw tensors
     steps: Steps = Steps()
@@ -140,7 +141,9 @@ def changed(base: Settings, **given: object) -> Settings:
 def _budgets(asked: Mapping[str, object]) -> dict[str, object]:
     """What a budget says of the time, and of raw tensors."""
     given = asked.get("budget")
-    return {"budget": given.share, "payload_bytes": given.payload_bytes} if isinstance(given, budgets.Budgets) else {}
+    if not isinstance(given, budgets.Budgets):
+        return {}
+    return {"budget": given.share, "payload_bytes": given.payload_bytes, "payload_host_bytes": given.payload_host_bytes}
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:

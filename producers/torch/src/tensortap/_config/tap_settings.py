@@ -28,7 +28,8 @@ class TapSettings(TypedDict, total=False):
     Default: `counted`."""
     budget: float | str | Iterable[float | str] | None
     """The share of the program's time that the tap may take, as `"2%"` or `0.02`: steps are left out; or bytes of raw tensors that a
-    rank may keep, as `"20GB"`; or both, as `"2%,20GB"`. Default: no limit of the time, and 10 GB. A share is an error at level
+    rank may keep, as `"20GB"`, or all ranks of a host, as `"host=100GB"`; or several, as `"2%,20GB"`. Default: no limit of the time,
+    and 10 GB of a rank. A share is an error at level
     `aten`, whose time is not taken."""
     payload_folder: str | os.PathLike[str] | None
     """Folder of raw tensors, made when the first is written. Default: `payloads` in the spool's root; below `tensortap run` that of its data."""

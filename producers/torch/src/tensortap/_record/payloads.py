@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tensortap._record import raw_forms, unseen
 from tensortap._record.raw_files import File, Files, why
+from tensortap._record.raw_ledger import Ledger
 from tensortap._record.tensor_rows import Observer
 from tensortap._spool.spool import Spool
 from tensortap._stats.measure import plain
@@ -38,12 +39,13 @@ class Payloads:
         most_files: int | None = MOST_FILES,
         file_format: str = "safetensors",
         every: bool = True,
+        ledger: Ledger | None = None,
     ) -> None:
         """With `every` each op that is recorded is meant, where filters have no narrower scope; else only those that `mean` names."""
         self._spool, self._observer, self._unseen, self._files, self._say = spool, observer, counts, files, say
         self._root, self._name, self._left = folder, spool.folder.name, most_bytes
         self._most_bytes, self._most_files, self._count = most_bytes, most_files, 0
-        self._format, self.every = file_format, every
+        self._format, self.every, self._ledger = file_format, every, ledger
         self._meant: dict[int, str] = {}  # ops by seq
         self._kept: dict[int, tuple[ref[Tensor], int, int, File]] = {}  # of this step, while it is unchanged
         self._forgotten = observer.forgotten
@@ -117,7 +119,7 @@ class Payloads:
             return None
         location = f"{self._name}/{self.step}-{seq}-{site}.{suffix}"
         about = {"op": self._meant[seq], "step": str(self.step), "seq": str(seq)}
-        file = File(copy, self._root / location, self._spool.text(location), write, about)
+        file = File(copy, self._root / location, self._spool.text(location), write, about, self._ledger)
         self._count += 1
         self._left -= size
         self._files.write(file, site, seq)

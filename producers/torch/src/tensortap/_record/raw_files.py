@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import queue
@@ -10,10 +11,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from tensortap._record import unseen
 from tensortap._record.raw_forms import Write
+from tensortap._record.raw_ledger import Ledger
 from tensortap._record.raw_memory import Copies, Copy, Memory, most_bytes
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
@@ -21,6 +23,8 @@ from tensortap._spool.written import Written, commit
 from tensortap._stats import streams
 
 LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
+_LIBC: Final = ctypes.CDLL(None)
+_SYNC_FILE_RANGE_WRITE: Final = 2
 _PATIENCE: Final = 60.0  # seconds in which at least one file is written as a tap ends
 _NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on CPU, and on CUDA
 
@@ -28,9 +32,10 @@ _NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on C
 class File:
     """One file to be. Its copy is there, or comes; then a thread writes it; then `Files` writes its rows."""
 
-    __slots__ = ("about", "checksum", "copy", "failure", "is_told", "is_written", "location", "path", "rows", "size", "write")
+    __slots__ = ("about", "checksum", "copy", "failure", "is_told", "is_written", "ledger", "location", "path", "rows", "size", "write")
 
-    def __init__(self, copy: Copy, path: Path, location: int, write: Write, about: dict[str, str]) -> None:
+    def __init__(self, copy: Copy, path: Path, location: int, write: Write, about: dict[str, str], ledger: Ledger | None) -> None:
+        self.ledger = ledger
         self.copy, self.path, self.location, self.write, self.about = copy, path, location, write, about
         self.rows: list[tuple[Written, int, int]] = []  # places in the spool, site and seq
         self.size = self.checksum = 0
@@ -145,13 +150,25 @@ class Files:
         if disk.f_bavail * disk.f_frsize - file.copy.tensor.nbytes < LEAST_FREE_BYTES:
             file.failure = f"less than {LEAST_FREE_BYTES} bytes of disk would be left"
             return
+        if file.ledger and not file.ledger.take(file.copy.tensor.nbytes):
+            file.failure = file.ledger.limit
+            return
         with open(os.open(file.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
             try:
                 file.checksum = file.write(cast(BinaryIO, opened), file.copy.tensor, file.about)
                 file.size = opened.tell()
+                opened.flush()
+                _begin_writeback(opened.fileno())
             except (OSError, RuntimeError):
                 file.path.unlink(missing_ok=True)
                 raise
+
+
+def _begin_writeback(descriptor: int) -> None:
+    """Have the disk begin at once: the system would let all wait in memory, and then everybody for the disk."""
+    begin: Any = getattr(_LIBC, "sync_file_range", None)
+    if begin is not None:
+        begin(descriptor, ctypes.c_int64(0), ctypes.c_int64(0), _SYNC_FILE_RANGE_WRITE)
 
 
 def why(error: Exception) -> str:

@@ -11,6 +11,7 @@ from tensortap._config.settings import Settings
 from tensortap._record import unseen
 from tensortap._record.payloads import MOST_FILES, Payloads
 from tensortap._record.raw_files import Files
+from tensortap._record.raw_ledger import Ledger
 from tensortap._record.recorder import Recorder
 from tensortap._session.control import Detail
 from tensortap._spool.spool import Spool
@@ -96,10 +97,12 @@ class RawTensors:
         settings = self._settings
         if self._launched is None:
             most = MOST_BYTES if settings.payload_bytes is None else settings.payload_bytes
-            self._launched = self._made(self._folder, most, None, every=settings.task == "tensor")
+            of_host = settings.payload_host_bytes
+            ledger = Ledger(self._folder, settings.run, of_host) if of_host else None
+            self._launched = self._made(self._folder, most, None, every=settings.task == "tensor", ledger=ledger)
         return self._launched
 
-    def _made(self, folder: Path, most_bytes: int, most_files: int | None, *, every: bool) -> Payloads:
+    def _made(self, folder: Path, most_bytes: int, most_files: int | None, *, every: bool, ledger: Ledger | None = None) -> Payloads:
         self._files = self._files or Files(self._spool, self._unseen, self._say)
         return Payloads(
             self._spool,
@@ -112,4 +115,5 @@ class RawTensors:
             most_files=most_files,
             file_format=self._settings.file_format,
             every=every,
+            ledger=ledger,
         )
