@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/agent"
 )
 
@@ -79,6 +82,23 @@ func (a *app) keptHere() string {
 		}
 	}
 	return ""
+}
+
+// tellRaw says what raw tensors a run has left on this host, and of how many it has not.
+func (a *app) tellRaw(ctx context.Context, client *system.Client, run string) {
+	if client.Endpoint.Reader == "" {
+		return
+	}
+	kept, err := client.RawKept(ctx, run)
+	switch {
+	case err != nil:
+		a.tellLaunch("how many raw tensors are kept is not known: " + printable(err))
+	case kept.Files+kept.NotKept > 0:
+		a.tellLaunch(fmt.Sprintf("raw tensors: %d files, %d bytes, below %s", kept.Files, kept.Bytes, report.Printable(a.payloadFolder())))
+	}
+	if kept.NotKept > 0 {
+		a.tellLaunch(fmt.Sprintf("raw tensors that were not kept: %d; why: %s report unseen --run %s", kept.NotKept, a.program(), report.Argument(run)))
+	}
 }
 
 func rawWritten(count int) string {

@@ -219,6 +219,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		return nil
 	}
 	a.tellSymptoms(patient, client, symptoms.Run{Name: l.run, Failed: status != 0})
+	a.tellRaw(patient, client, l.run)
 	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d%s", report.Printable(l.run), ranks, l.next(a.program())))
 	a.writeDump(patient, client, l)
 	a.tellVerdict(patient, client, &l.against)

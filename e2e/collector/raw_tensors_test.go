@@ -30,7 +30,9 @@ func rawSetting(t *testing.T) (s program.Setting, exports string) {
 		{s, []string{"export", "msprobe", "--run", "good", filepath.Join(exports, "good")}},
 		{s, []string{"export", "msprobe", "--run", "bad", filepath.Join(exports, "bad")}},
 	} {
-		if out := program.Run(t, c.at, c.args...); out.Status != 0 {
+		out := program.Run(t, c.at, c.args...)
+		told := strings.Contains(out.Stderr, "run: raw tensors: ") && strings.Contains(out.Stderr, " bytes, below "+filepath.Join(s.Data, "payloads"))
+		if out.Status != 0 || told != (c.args[0] == "run") {
 			t.Fatalf("%q: %v", c.args, out)
 		}
 	}

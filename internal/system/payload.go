@@ -111,7 +111,7 @@ func compareRaw(ctx context.Context, folders [2]string, kept keeper, job *compar
 // rawTensors are those of two runs, which are compared element by element.
 type rawTensors struct {
 	kept     [2]keptFolder
-	progress func(done, all int64)    // may be nil
+	progress func(done, all int64) // may be nil
 
 	runs   [2]uint64 // their ids
 	pairs  []compare.PayloadPair

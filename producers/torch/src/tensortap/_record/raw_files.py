@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+from torch import Tensor
+
 from tensortap._record import unseen
 from tensortap._record.raw_forms import Write
 from tensortap._record.raw_ledger import Ledger
@@ -36,10 +38,11 @@ class File:
 
     def __init__(self, copy: Copy, path: Path, location: int, write: Write, about: dict[str, str], ledger: Ledger | None) -> None:
         self.ledger = ledger
-        self.copy, self.path, self.location, self.write, self.about = copy, path, location, write, about
+        self.copy: Copy | None = copy  # until it is in the file
+        self.path, self.location, self.write, self.about = path, location, write, about
         self.rows: list[tuple[Written, int, int]] = []  # places in the spool, site and seq
         self.size = self.checksum = 0
-        self.failure = ""
+        self.failure = "an error of ours"  # unless it is known better
         self.is_written = self.is_told = False
 
 
@@ -56,7 +59,7 @@ class Files:
 
     def write(self, file: File, site: int, seq: int) -> None:
         """Have a file written, and then its row."""
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="tensortap payloads", daemon=True)
             self._thread.start()
         self.again(file, site, seq)
@@ -132,30 +135,35 @@ class Files:
     def _run(self) -> None:
         streams.ask_beside_captures()
         while (file := self._waiting.get()) is not None:
+            copy = cast(Copy, file.copy)
             try:
-                file.copy.wait()
-                self._write(file)
+                copy.wait()
+                file.failure = self._write(file, copy.tensor)
             except (OSError, MemoryError, RuntimeError) as error:  # the last is torch's
                 file.failure = why(error)
             finally:
-                file.copy.free()
+                file.copy = None
+                copy.free()
                 file.is_written = True
 
-    def _write(self, file: File) -> None:
+    def _write(self, file: File, tensor: Tensor) -> str:
+        """What prevents it; empty when the file is there."""
         folder = file.path.parent
         if folder not in self._made:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._made.add(folder)
         disk = os.statvfs(folder)
-        if disk.f_bavail * disk.f_frsize - file.copy.tensor.nbytes < LEAST_FREE_BYTES:
-            file.failure = f"less than {LEAST_FREE_BYTES} bytes of disk would be left"
-            return
-        if file.ledger and not file.ledger.take(file.copy.tensor.nbytes):
-            file.failure = file.ledger.limit
-            return
+        if disk.f_bavail * disk.f_frsize - tensor.nbytes < LEAST_FREE_BYTES:
+            return f"less than {LEAST_FREE_BYTES} bytes of disk would be left"
+        if file.ledger and not file.ledger.take(tensor.nbytes):
+            return file.ledger.limit
+        self._fill(file, tensor)
+        return ""
+
+    def _fill(self, file: File, tensor: Tensor) -> None:
         with open(os.open(file.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
             try:
-                file.checksum = file.write(cast(BinaryIO, opened), file.copy.tensor, file.about)
+                file.checksum = file.write(cast(BinaryIO, opened), tensor, file.about)
                 file.size = opened.tell()
                 opened.flush()
                 _begin_writeback(opened.fileno())
