@@ -30,7 +30,7 @@ SECTION = """
 ## Raw tensors
 
 `make bench-raw`; {machine}, {threads} threads, torch {torch}, median of {rounds} rounds, {date}: a model whose modules make tensors of 8 MiB, {megabytes:,} MB in all, with the task `tensor`, from
-the first step until the tap has ended and each file is on the disk (`fsync`). The disk's own speed is that of one file of as many bytes, written from end to end in the same round, `fsync` included.
+the first step until the tap has ended and each file is on the disk (`fsync`). The disk's own speed is that of one file of as many bytes, written from end to end in the same round, `fsync` included. Load of the machine when this began: {load:.1f}.
 
 | what | figure | baseline | mark | |
 |---|---|---|---|---|
@@ -88,6 +88,7 @@ def main() -> None:
     """Measures by turns, after a round that is not counted."""
     from tensortap._record.raw_memory import most_bytes
 
+    load = os.getloadavg()[0]
     rounds = [(_timed(_sequential), _timed(_kept)) for _ in range(ROUNDS + 1)][1:]
     share = 100 * statistics.median(plain[0] / ours[0] for plain, ours in rounds)
     kept = min(ours[1] for _, ours in rounds)
@@ -97,6 +98,7 @@ def main() -> None:
             threads=torch.get_num_threads(),
             torch=torch.__version__,
             rounds=ROUNDS,
+            load=load,
             date=time.strftime("%Y-%m-%d", time.gmtime()),
             megabytes=BYTES // 10**6,
             ours=_megabytes(statistics.median(ours[0] for _, ours in rounds)),
