@@ -13,6 +13,7 @@ import rare
 import reading
 import torch
 from torch import Tensor, nn
+from torch.optim.optimizer import _global_optimizer_pre_hooks
 
 import tensortap
 
@@ -150,3 +151,73 @@ def test_a_poisoned_request_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     told = capsys.readouterr().err
     assert "step 1, op Module.0.Embedding.forward.0 of module 0: NaN in output 0, 1 of 16 elements, the first at [2, 2]; of request r1; its parameter weight is not finite already" in told
     assert repeated(tmp_path / "kept")[0] == 0
+
+
+@pytest.mark.parametrize(("level", "op"), [("L0", "Module.1.Root.forward.0"), ("mix", "Tensor.sqrt.0.forward"), ("L1", "Tensor.sqrt.0.forward")])
+def test_an_op_whose_backward_makes_a_nan_is_kept_with_the_gradient_that_it_was_given(level: str, op: str, tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 4), rare.Root(), nn.Linear(4, 2))
+    model.forward = lambda given, rare: model[2](model[1](model[0](given), rare))  # type: ignore[method-assign]
+    _train(tmp_path, model, level=level, on_nan="keep")
+    (failure,) = (failure for step in reading.only(tmp_path / "spool").steps for failure in step.failures)
+    status, text = repeated(tmp_path / "kept")
+    assert failure[0] == op and "in the gradient of output 0 of Module.0.Linear.forward.0" in failure[2] or level == "L1"
+    assert status == 0 and "again: gradient of input 0: " in text, text
+
+
+def test_gradients_that_overflow_in_a_scaled_step_are_no_reason(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu", init_scale=3e38)
+    with tensortap.tap(model, run="r", spool=tmp_path / "spool", on_nan="keep,raise", on_nan_folder=tmp_path / "kept") as tap:
+        scaler.scale(model(torch.full((2, 4), 1e4)).square().sum()).backward()
+        assert any(not parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
+        scaler.step(optimizer)
+        scaler.update()
+        tap.step()
+    assert not (tmp_path / "kept").exists()
+
+
+def test_what_is_computed_again_by_checkpointing_is_kept_like_any_other(tmp_path: Path) -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    model = rare.Model()
+    inner = model.rare.forward
+    model.rare.forward = lambda given, rare=False: checkpoint(inner, given, rare, use_reentrant=False)  # type: ignore[method-assign]
+    _train(tmp_path, model, on_nan="keep")
+    (failure,) = (failure for step in reading.only(tmp_path / "spool").steps for failure in step.failures)
+    assert failure[0] == "Module.rare.Rare.forward.0" and "not kept: the module" in failure[2] or "module.pt" in failure[2], failure
+
+
+def test_what_a_step_is_held_for_has_a_limit(tmp_path: Path) -> None:
+    """The op under way is kept whatever the limit; one that is complete is not, when its backward asks for it."""
+    _train(tmp_path / "forward", on_nan="keep", on_nan_bytes=0)
+    assert repeated(tmp_path / "forward" / "kept")[0] == 0
+    model = nn.Sequential(nn.Linear(4, 4), rare.Root(), nn.Linear(4, 2))
+    model.forward = lambda given, rare: model[2](model[1](model[0](given), rare))  # type: ignore[method-assign]
+    _train(tmp_path / "backward", model, on_nan="keep", on_nan_bytes=0)
+    (failure,) = (failure for step in reading.only(tmp_path / "backward" / "spool").steps for failure in step.failures)
+    assert "its inputs are no longer held: 3 calls were let go of beyond 0 bytes (on_nan_bytes)" in failure[2]
+
+
+def test_a_process_alone_ends_after_the_step_with_the_status_that_is_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tensortap._session.halting import STATUS
+
+    steps: list[int] = []
+    with pytest.raises(SystemExit) as ended:
+        model = rare.Model()
+        model.register_forward_pre_hook(lambda *_: steps.append(len(steps)))
+        _train(tmp_path, model, on_nan="stop")
+    assert ended.value.code == STATUS and steps == list(range(6))
+    assert f"rank 0: ends after step 5, with status {STATUS}, as on_nan asks: NaN in output 0" in capsys.readouterr().err
+    assert [step.number for step in reading.only(tmp_path / "spool").steps if step.ended] == list(range(6))
+
+
+def test_nothing_is_held_without_it_and_all_is_undone(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 4))
+    with tensortap.tap(model, run="r", spool=tmp_path / "one", on_nan="record") as tap:
+        model(torch.ones(2, 4))
+        assert tap._process is not None and tap._process.nan_watch is None and tap._process.recorder.on_nan is None
+    before = len(_global_optimizer_pre_hooks)
+    with tensortap.tap(model, run="r", spool=tmp_path / "two", on_nan="keep") as tap:
+        model(torch.ones(2, 4))
+        assert len(_global_optimizer_pre_hooks) > before
+    assert len(_global_optimizer_pre_hooks) == before

@@ -120,7 +120,7 @@ class KeptCall:
         size, checksum = written
         number = self._spool.text(location)
         self._spool.write(layout.PAYLOAD_KIND, layout.PAYLOAD, site, seq, number, layout.DIGEST_CRC32, size, checksum, time.time_ns())
-        return {"tensor": f"../{Path(location).name}", "requires_grad": tensor.requires_grad, "stride": list(as_it_was.stride())}
+        return {"tensor": f"../{Path(location).name}", "requires_grad": tensor.requires_grad, "stride": list(as_it_was.stride()), "place": f"{role} {path}"}
 
     def _beside(self, name: str, tensor: Tensor) -> dict[str, Any]:
         """A tensor that is none of the op's arguments."""

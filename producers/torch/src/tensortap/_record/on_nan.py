@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
 
 import torch
 from torch import Tensor
 
-from tensortap import _torch_compat
 from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT
+from tensortap._record.finite import bad_rows, not_finite, told
 from tensortap._record.held_calls import Call, HeldCalls, Place
 from tensortap._record.kept_calls import KeptCall, places
+from tensortap._record.nan_gradients import Backward, Gradients, Values
 from tensortap._record.not_finite import NotFinite
 from tensortap._record.op_names import Op
 
@@ -39,10 +42,12 @@ class OnNan:
         self._root = settings.on_nan_folder or Path.cwd() / FOLDER
         self._bad: dict[int, set[int]] = recorder.observer.watch_values()
         self.calls = HeldCalls(settings.on_nan_bytes)
+        self.backward = Backward(self.calls, self._bad, self._found_backward)
         self._suspects: list[Call] = []  # of this step, with what they made
         self._function: Any = None
         self._is_done = self._late = False
-        self._is_scaled = False
+        self._scaler: ref[Any] | None = None
+        self._is_scaled: bool | None = None  # whether losses are, in this step; None: not looked at yet
         self.stop: Callable[[str], str] = lambda _: ""  # asks for the end of the run; says when that will be
         self.served: Callable[[], Sequence[tuple[str, int | None, int]]] = tuple  # requests of the step: name, first row, rows
 
@@ -54,15 +59,12 @@ class OnNan:
     def begin_step(self) -> None:
         """A step begins."""
         self._forget()
-        self._late, self._is_scaled = self._recorder.measurer.is_late, False
+        self._late, self._is_scaled = self._recorder.measurer.is_late, None
+        self.backward.is_late = self._late
 
     def calling(self, function: Any) -> None:
         """The API that is called next."""
         self._function = function
-
-    def scaled(self) -> None:
-        """A loss of this step is scaled: gradients that overflow are no fault, their step is skipped."""
-        self._is_scaled = True
 
     def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None) -> None:
         """An op is given that, and is about to run."""
@@ -96,18 +98,45 @@ class OnNan:
     def loss(self, op: Op, seq: int, losses: Iterable[Any]) -> None:
         """Backward begins from that, which functions outside of any module may have made."""
         sites = self._bad.pop(seq, None)
-        if self._is_done or not sites or self._is_scaled:
+        if self._is_done or not sites or self._scales():
             return
         call = Call(op, seq, "", None, False)
         call.args, call.inputs_are_bad = tuple(losses), True
         self._found(self._origin(call), places(op, sites))
+
+    def gradient_of_output(self, op: Op, seq: int, place: str, gradient: Tensor | None) -> None:
+        """A module's backward is given that."""
+        if not self._is_done:
+            self.backward.of_output(op, seq, place, gradient)
+
+    def gradient_of_parameter(self, op: Op, seq: int, name: str, gradient: Tensor) -> None:
+        """It has come."""
+        if not self._is_done:
+            self.backward.of_parameter(op, seq, name, gradient)
+
+    def gradients(self, op: Op, seq: int, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
+        """A backward op was given, and made, as far as it is known now."""
+        if not self._is_done:
+            passed_over = self._recorder.observer.passed_over
+            self.backward.of_op(op, seq, given, made, any(site in passed_over for site in op.sites.values()))
+
+    def _scales(self) -> bool:
+        """Whether a scaler is at work: gradients that overflow are no fault then, as it skips their step. Asked where one did."""
+        if self._is_scaled is None:
+            if self._scaler is None or self._scaler() is None:
+                found = next((one for one in gc.get_objects() if issubclass(type(one), torch.amp.GradScaler) and one.is_enabled()), None)
+                self._scaler = ref(found) if found is not None else None
+            self._is_scaled = self._scaler is not None
+        return self._is_scaled
 
     def settle(self) -> None:
         """The numbers of all that ran on a device have come."""
         for seq in sorted(self._bad):
             call = self.calls.get(seq)
             if call is not None and not self._is_done:
-                self._judge(call, self._bad[seq])
+                self._judge(call, self._bad.pop(seq))
+        if not self._is_done:
+            self.backward.settle()
         self._bad.clear()
 
     def end_step(self) -> None:
@@ -119,6 +148,7 @@ class OnNan:
     def _forget(self) -> None:
         self._bad.clear()
         self.calls.forget()
+        self.backward.forget()
         self._suspects.clear()
 
     def _judge(self, call: Call, sites: set[int]) -> None:
@@ -149,51 +179,62 @@ class OnNan:
         inside = (one for one in self._suspects if one.seq > call.seq and not one.inputs_are_bad and not _EXCUSED.search(one.op.name))
         return next(inside, found if found and call.inputs_are_bad else call)
 
-    def _found(self, call: Call, made: Sequence[Place], gradients: Mapping[str, Tensor] | None = None) -> None:
-        self._is_done = True
-        values = [(place, tensor) for place, tensor in call.tensors() if (place[0] == OUTPUT) is not call.inputs_are_bad and _not_finite(tensor)]
-        what = "; ".join(_told(place, tensor) for place, tensor in values) or ", ".join(" ".join(place) for place in made)
-        told = f"{what}{self._requests(values)}"
+    def _found(self, call: Call, made: Sequence[Place]) -> None:
+        values = [(place, tensor) for place, tensor in call.tensors() if (place[0] == OUTPUT) is not call.inputs_are_bad and not_finite(tensor)]
+        what = "; ".join(told(" ".join(place), tensor) for place, tensor in values) or f"not finite in {', '.join(' '.join(place) for place in made)}"
+        what += self._requests([tensor for _, tensor in values])
         if call.inputs_are_bad:
-            told += "; no op that is recorded made it: it came with the data, or from code between ops, which level mix records"
-        weights = [name for name, weight in call.module.named_parameters() if _not_finite(weight)] if call.module else []
-        if weights:
-            told += f"; its parameter {', '.join(weights)} is not finite already"
-        if self._keeps:
-            told += "; " + self._kept(call, told, gradients or {})
-        told += self.stop(told)
-        self._tell(call, told)
+            what += "; no op that is recorded made it: it came with the data, or from code between ops, which level mix records"
+        self._conclude(call, what, {})
 
-    def _kept(self, call: Call, told: str, gradients: Mapping[str, Tensor]) -> str:
+    def _found_backward(self, call: Call, values: Values, gradients: Gradients) -> None:
+        if self._is_done or self._scales():
+            return
+        what = "; ".join(told(what, tensor) for what, tensor in values if not_finite(tensor)) or "a gradient is not finite"
+        self._conclude(call, f"{what}, which its backward made, or code between ops", gradients)
+
+    def _conclude(self, call: Call, what: str, gradients: Gradients) -> None:
+        self._is_done = True
+        weights = [name for name, weight in call.module.named_parameters() if not_finite(weight)] if call.module else []
+        if weights:
+            what += f"; its parameter {', '.join(weights)} is not finite already"
+        if self._keeps:
+            what += "; " + self._kept(call, what, gradients)
+        what += self.stop(what)
+        self._tell(call, what)
+
+    def _kept(self, call: Call, what: str, gradients: Gradients) -> str:
         recorder = self._recorder
         if not call.held and not call.args and call.seq not in (one.seq for one in self._suspects):
             return f"its inputs are no longer held: {self.calls.let_go} calls were let go of beyond {recorder.settings.on_nan_bytes} bytes (on_nan_bytes)"
         kept = KeptCall(recorder.spool, recorder.names, self._root, recorder.names.step, call)
-        about = {"sentence": f"step {recorder.names.step}, op {call.op.name}{_of(call.path)}: {told}", "op": call.op.name, "step": recorder.names.step}
+        about = {"sentence": f"step {recorder.names.step}, op {call.op.name}{_of(call.path)}: {what}", "op": call.op.name, "step": recorder.names.step}
         about |= {"path": call.path, "run": recorder.settings.run, "requests": [name for name, _, _ in self.served()], "stack": recorder.names.stacks.frames(call.op.stack)}
         try:
             program = kept.write(about, gradients)
         except OSError as error:
             return f"nothing is kept of it: {error}"
         lost = f"; not kept: {'; '.join(kept.lost)}" if kept.lost else ""
+        if call.function is None:
+            return f"{kept.count} tensors are kept, as {program.with_name('about.json')} says{lost}"
         return f"{kept.count} tensors are kept; to repeat the op: python {program}{lost}"
 
-    def _tell(self, call: Call, told: str) -> None:
+    def _tell(self, call: Call, what: str) -> None:
         recorder = self._recorder
-        self._say(f"step {recorder.names.step}, op {call.op.name}{_of(call.path)}: {told}")
-        error = NotFinite(told)
+        self._say(f"step {recorder.names.step}, op {call.op.name}{_of(call.path)}: {what}")
+        error = NotFinite(what)
         kind = f"tensortap.{type(error).__name__}" if self._raises else TYPE
-        recorder.not_finite(call.op, call.seq, call.path, kind, told, error)
+        recorder.not_finite(call.op, call.seq, call.path, kind, what, error)
         self._forget()
         if self._raises:
             raise error
 
-    def _requests(self, values: Sequence[tuple[Place, Tensor]]) -> str:
+    def _requests(self, values: Sequence[Tensor]) -> str:
         """Whose rows they are, where that is known; else whose step it is."""
         served = self.served()
         if not served:
             return ""
-        rows = {row for _, tensor in values for row in _rows(tensor)}
+        rows = {row for tensor in values for row in bad_rows(tensor)}
         whose = [name for name, first, count in served if first is not None and rows & set(range(first, first + count))]
         return f"; of request {', '.join(whose)}" if whose else f"; in a step of requests {', '.join(name for name, _, _ in served)}"
 
@@ -204,38 +245,4 @@ def _of(path: str) -> str:
 
 def _storages(call: Call, roles: Sequence[str]) -> set[int]:
     """Where the values lie of these roles that are not finite."""
-    return {tensor.untyped_storage().data_ptr() for (role, _), tensor in call.tensors() if role in roles and _not_finite(tensor)}
-
-
-def _where(tensor: Tensor) -> Tensor | None:
-    """Which elements are NaN or +Inf, as -Inf is how models mask; None for what has no such."""
-    if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.layout is not torch.strided or tensor.is_meta:
-        return None
-    with _torch_compat.DisableTorchDispatch():
-        found = tensor.detach()
-        if found.is_complex():
-            return ~torch.isfinite(found)
-        wide = found if found.itemsize > 1 else found.float()
-        return torch.isnan(wide) | torch.isposinf(wide)
-
-
-def _not_finite(tensor: Tensor) -> bool:
-    found = _where(tensor)
-    return found is not None and bool(found.any())
-
-
-def _told(place: Place, tensor: Tensor) -> str:
-    found = _where(tensor)
-    assert found is not None
-    first = found.nonzero()[0].tolist()
-    value = tensor.detach()[tuple(first)].item()
-    kind = "NaN" if value != value else "+Inf"
-    return f"{kind} in {place[0]} {place[1]}, {int(found.sum())} of {tensor.numel()} elements, the first at {first}"
-
-
-def _rows(tensor: Tensor) -> list[int]:
-    found = _where(tensor)
-    if found is None or not found.dim():
-        return []
-    rows: list[int] = found.reshape(found.shape[0], -1).any(dim=1).nonzero().flatten().tolist()
-    return rows
+    return {tensor.untyped_storage().data_ptr() for (role, _), tensor in call.tensors() if role in roles and not_finite(tensor)}

@@ -59,6 +59,15 @@ class Hears(Protocol):
     def loss(self, op: Op, seq: int, losses: Iterable[Any]) -> None:
         """Backward begins from that."""
 
+    def gradient_of_output(self, op: Op, seq: int, place: str, gradient: torch.Tensor | None) -> None:
+        """A module's backward is given that."""
+
+    def gradient_of_parameter(self, op: Op, seq: int, name: str, gradient: torch.Tensor) -> None:
+        """It has come."""
+
+    def gradients(self, op: Op, seq: int, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
+        """A backward op was given, and made, as far as it is known now."""
+
 
 class Thread(threading.local):
     """What each thread has under way."""
@@ -249,16 +258,22 @@ class Recorder:
                 self.walker.positional(op, seq, INPUT, given)
             if made is not None and self._wants[BACKWARD, OUTPUT]:
                 self.walker.positional(op, seq, OUTPUT, made)
+            if self.on_nan is not None:
+                self.on_nan.gradients(op, seq, given, made)
 
     def given(self, op: Op, seq: int, path: str, gradient: torch.Tensor | None) -> None:
         """The gradient of a module's output."""
         if seq and op.id and self._wants[BACKWARD, INPUT]:
             self.walker.one(op, seq, INPUT, path, gradient)
+            if self.on_nan is not None:
+                self.on_nan.gradient_of_output(op, seq, path, gradient)
 
     def gradient(self, op: Op, seq: int, name: str, gradient: torch.Tensor) -> None:
         """The gradient of a parameter."""
         if seq and op.id and self._wants[BACKWARD, GRADIENT]:
             self.walker.one(op, seq, GRADIENT, name, gradient)
+            if self.on_nan is not None:
+                self.on_nan.gradient_of_parameter(op, seq, name, gradient)
 
     def failed(
         self, op: Op, seq: int, path: str, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None

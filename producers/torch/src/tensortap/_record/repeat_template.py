@@ -46,7 +46,7 @@ class Kept:
     def __init__(self) -> None:
         self.about = json.loads((HERE / "about.json").read_text())
         self.objects: list[Any] = []
-        self.leaves: dict[str, torch.Tensor] = {}
+        self.leaves: dict[str, torch.Tensor] = {}  # by place
         self.given: dict[str, torch.Tensor] = {}
 
     def tensor(self, node: dict[str, Any]) -> torch.Tensor:
@@ -57,7 +57,7 @@ class Kept:
             stride = node.get("stride", list(found.stride()))
             if list(found.stride()) != stride and 0 not in stride:
                 found = torch.empty_strided(found.shape, stride, dtype=found.dtype).copy_(found)
-            self.given[name] = self.leaves[name] = found
+            self.given[name] = self.leaves[node.get("place", name)] = found
             if node.get("requires_grad") and self.about["with_gradients"]:
                 self.given[name] = found.requires_grad_().clone()
         return self.given[name]
@@ -148,7 +148,8 @@ def run(kept: Kept) -> Iterator[tuple[str, torch.Tensor]]:
         result = op(*args, **kwargs)
     outputs = dict(pair for at, value in enumerate(result if type(result) is tuple else (result,)) for pair in leaves(str(at), value))
     yield from ((f"output {name}", tensor) for name, tensor in outputs.items())
-    wanted = {name: kept.value(node) for name, node in about["gradients"].items() if outputs[name].requires_grad}
+    first = next(iter(outputs), "")
+    wanted = {name or first: kept.value(node) for name, node in about["gradients"].items() if outputs[name or first].requires_grad}
     if wanted:
         torch.autograd.backward([outputs[name] for name in wanted], list(wanted.values()))
         yield from ((f"gradient of {name}", tensor.grad) for name, tensor in inputs.items() if tensor.grad is not None)

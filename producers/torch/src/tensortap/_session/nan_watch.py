@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from tensortap._hooks.function_watch import Watch
 from tensortap._record.on_nan import OnNan
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
@@ -16,7 +14,7 @@ from tensortap._session.halting import Halt
 
 
 class NanWatch:
-    """Hears of ops, of optimizers, before which numbers of a device are waited for, and of losses that are scaled."""
+    """Hears of ops, and of optimizers, before which numbers of a device are waited for."""
 
     def __init__(self, recorder: Recorder, serving: Serving, rank: int, say: Callable[[str], None]) -> None:
         self._recorder = recorder
@@ -27,8 +25,6 @@ class NanWatch:
             self.ops.stop = self._halt.ask
         hook = recorder.guard.hook
         self._handle = register_optimizer_step_pre_hook(hook("before an optimizer", self._before_optimizer))
-        self._scalers = Watch([torch.amp.GradScaler], "scale", hook("a scaled loss", self._scaled))
-        self._scalers.install()
 
     def begin_step(self) -> None:
         """A step begins that is recorded."""
@@ -51,7 +47,6 @@ class NanWatch:
     def close(self) -> None:
         """The tap ends."""
         self._handle.remove()
-        self._scalers.remove()
         self._recorder.on_nan = None
 
     def closed(self) -> None:
@@ -66,8 +61,3 @@ class NanWatch:
             with recorder.lock:
                 recorder.complete_rows()
                 self.ops.settle()
-
-    def _scaled(self, returned: bool, args: Any, kwargs: Any) -> None:
-        scaler = args[0] if args else None
-        if returned and scaler is not None and scaler.is_enabled():
-            self.ops.scaled()
