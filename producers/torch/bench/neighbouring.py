@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from pairs import RECORDED, Pairs, armed, by_turns
+from pairs import RECORDED, Pairs, armed, by_turns, compared
 from subjects import Subject, llama
 
 import tensortap
@@ -48,6 +48,8 @@ def section(models: list[str]) -> Iterator[str]:
         for level in LEVELS:
             for threads in (1, 2):
                 yield _row(name, level, str(threads), _recorded(subject, level, threads))
+        pairs, held = _kept(subject)
+        yield _row(name, f"L0 with `on_nan=keep`, against L0; a step is held for {held >> 20} MiB", "2", pairs)
     torch.set_num_threads(before)
 
 
@@ -65,6 +67,22 @@ def _recorded(subject: Subject, level: str, threads: int) -> Pairs:
                 tap.step()
 
             return by_turns(step, PAIRS)
+
+
+def _kept(subject: Subject) -> tuple[Pairs, int]:
+    """Steps at L0 in which calls are held, in case one makes a NaN, beside steps at L0; and the bytes of tensors that were held at most."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tensortap.tap(subject.model, run="bench", level="L0", on_nan="keep", threads=2, spool=Path(folder)) as tap:
+            subject.train()
+            assert tap._process and tap._process.nan_watch
+            recorder, holds = tap._process.recorder, tap._process.nan_watch.ops
+
+            def step(is_held: bool) -> None:
+                recorder.on_nan = holds if is_held else None
+                subject.train()
+                tap.step()
+
+            return compared(lambda: step(True), lambda: step(False), PAIRS), holds.calls.most_seen
 
 
 def _row(name: str, mode: str, threads: str, pairs: Pairs) -> str:

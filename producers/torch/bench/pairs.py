@@ -57,6 +57,11 @@ def armed(step: Step, tap: Callable[[], AbstractContextManager[object]], most: i
     return _paired(tapped, after_one, most, seconds)
 
 
+def compared(one: Step, other: Step, most: int) -> Pairs:
+    """Pairs of two kinds of steps."""
+    return _paired(lambda: timed(one), lambda: timed(other), most, float("inf"))
+
+
 # A tap records the first and the last of four steps: one step of each pair, in turn its first and its second.
 RECORDED = "0-/4,3-/4"
 _FEWEST = 3

@@ -119,6 +119,10 @@ class HeldCalls:
             self._let_go(self._complete.popleft())
         self.most_seen = max(self.most_seen, self.bytes)
 
+    def completed(self) -> list[Call]:
+        """Those that are complete, the first first."""
+        return list(self._complete)
+
     def _let_go(self, call: Call) -> None:
         self.bytes -= call.bytes
         self.let_go += 1

@@ -18,7 +18,7 @@ from tensortap._record.held_calls import Call, HeldCalls, Place
 from tensortap._record.kept_calls import KeptCall, places
 from tensortap._record.nan_gradients import Backward, Gradients, Values
 from tensortap._record.not_finite import NotFinite
-from tensortap._record.op_names import Op
+from tensortap._record.op_names import LOSS, Op
 
 if TYPE_CHECKING:
     from tensortap._record.recorder import Recorder
@@ -45,7 +45,7 @@ class OnNan:
         self.backward = Backward(self.calls, self._bad, self._found_backward)
         self._suspects: list[Call] = []  # of this step, with what they made
         self._function: Any = None
-        self._is_done = self._late = False
+        self._is_done = False
         self._scaler: ref[Any] | None = None
         self._is_scaled: bool | None = None  # whether losses are, in this step; None: not looked at yet
         self.stop: Callable[[str], str] = lambda _: ""  # asks for the end of the run; says when that will be
@@ -56,11 +56,15 @@ class OnNan:
         """Whether anything is still to be heard: only the first time counts."""
         return not self._is_done
 
+    @property
+    def _late(self) -> bool:
+        """Whether numbers come after their ops, from a device."""
+        return self._recorder.measurer.is_late
+
     def begin_step(self) -> None:
         """A step begins."""
         self._forget()
-        self._late, self._is_scaled = self._recorder.measurer.is_late, None
-        self.backward.is_late = self._late
+        self._is_scaled = None
 
     def calling(self, function: Any) -> None:
         """The API that is called next."""
@@ -97,12 +101,15 @@ class OnNan:
 
     def loss(self, op: Op, seq: int, losses: Iterable[Any]) -> None:
         """Backward begins from that, which functions outside of any module may have made."""
-        sites = self._bad.pop(seq, None)
-        if self._is_done or not sites or self._scales():
+        if self._is_done:
             return
         call = Call(op, seq, "", None, False)
         call.args, call.inputs_are_bad = tuple(losses), True
-        self._found(self._origin(call), places(op, sites))
+        self.calls.add(call)
+        self.calls.complete(call)
+        self.backward.is_late = self._late
+        if seq in self._bad:
+            self._judge(call, self._bad.pop(seq))
 
     def gradient_of_output(self, op: Op, seq: int, place: str, gradient: Tensor | None) -> None:
         """A module's backward is given that."""
@@ -131,10 +138,9 @@ class OnNan:
 
     def settle(self) -> None:
         """The numbers of all that ran on a device have come."""
-        for seq in sorted(self._bad):
-            call = self.calls.get(seq)
-            if call is not None and not self._is_done:
-                self._judge(call, self._bad.pop(seq))
+        for call in self.calls.completed() if self._bad else ():
+            if call.seq in self._bad and not self._is_done:
+                self._judge(call, self._bad.pop(call.seq))
         if not self._is_done:
             self.backward.settle()
         self._bad.clear()
@@ -154,6 +160,10 @@ class OnNan:
     def _judge(self, call: Call, sites: set[int]) -> None:
         """Whether that call is the one, as far as it is known when it is complete."""
         found = places(call.op, sites)
+        if call.op.name.startswith(LOSS):
+            if not self._scales():
+                self._found(self._origin(call), found)
+            return
         made = [place for place in found if place[0] == OUTPUT]
         call.inputs_are_bad = any(role in (INPUT, KWARG) for role, _ in found)
         if not made:
@@ -191,7 +201,8 @@ class OnNan:
         if self._is_done or self._scales():
             return
         what = "; ".join(told(what, tensor) for what, tensor in values if not_finite(tensor)) or "a gradient is not finite"
-        self._conclude(call, f"{what}, which its backward made, or code between ops", gradients)
+        lost = "" if gradients or not self._keeps else "; the gradients that it was given are not held on a device" if self._late else "; the gradients that it was given are not known"
+        self._conclude(call, f"{what}, which its backward made, or code between ops{lost}", gradients)
 
     def _conclude(self, call: Call, what: str, gradients: Gradients) -> None:
         self._is_done = True
