@@ -29,7 +29,6 @@ func (a *app) attached(l launching) ([]string, error) {
 		return nil, err
 	}
 	settings = append(settings, "TENSORTAP_PAYLOAD_FOLDER="+a.payloadFolder())
-	settings = append(settings, a.keptCalls()...)
 	path := l.pythonPath(folder, a.getenv("PYTHONPATH"))
 	settings = append(append(settings, l.eagerly...), l.repeat.variables(os.Environ())...)
 	return append(append(os.Environ(), settings...), "PYTHONPATH="+path), nil

@@ -19,12 +19,3 @@ func checkOnNan(asked string) error {
 	}
 	return nil
 }
-
-// keptCalls says to the collector where this host keeps raw tensors, unless the user says otherwise.
-func (a *app) keptCalls() []string {
-	const variable = "TENSORTAP_ON_NAN_FOLDER"
-	if a.getenv(variable) != "" {
-		return nil
-	}
-	return []string{variable + "=" + a.payloads()}
-}

@@ -23,7 +23,7 @@ def _train(tmp_path: Path, model: nn.Module | None = None, steps: int = 8, **set
     model = model or rare.Model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     batches = [torch.randn(2, 4) for _ in range(steps)]
-    with tensortap.tap(model, run="r", spool=tmp_path / "spool", on_nan_folder=tmp_path / "kept", **settings) as tap:
+    with tensortap.tap(model, run="r", spool=tmp_path / "spool", payload_folder=tmp_path / "kept", **settings) as tap:
         for step, batch in enumerate(batches):
             optimizer.zero_grad()
             model(batch, step == 5).square().mean().backward()
@@ -117,7 +117,7 @@ class _Masks(nn.Module):
 @pytest.mark.parametrize("level", ["L0", "L1", "mix"])
 def test_masks_and_memory_that_nobody_wrote_are_no_reason(level: str, tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4), _Masks(), nn.Linear(4, 4))
-    with tensortap.tap(model, run="r", spool=tmp_path / "spool", level=level, on_nan="keep,raise", on_nan_folder=tmp_path / "kept") as tap:
+    with tensortap.tap(model, run="r", spool=tmp_path / "spool", level=level, on_nan="keep,raise", payload_folder=tmp_path / "kept") as tap:
         for _ in range(2):
             model(torch.ones(2, 4) + torch.empty(2, 4).fill_(0.0)).sum().backward()
             tap.step()
@@ -126,7 +126,7 @@ def test_masks_and_memory_that_nobody_wrote_are_no_reason(level: str, tmp_path: 
 
 def test_a_loss_that_no_module_made_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = nn.Sequential(nn.Linear(4, 4))
-    with tensortap.tap(model, run="r", spool=tmp_path / "spool", on_nan="keep", on_nan_folder=tmp_path / "kept"):
+    with tensortap.tap(model, run="r", spool=tmp_path / "spool", on_nan="keep", payload_folder=tmp_path / "kept"):
         (model(torch.ones(2, 4)).sum() * float("nan")).backward()
     assert "step 0, op Loss.0.debug: NaN in input 0, 1 of 1 elements, the first at []; no op that is recorded made it" in capsys.readouterr().err
     (step,) = reading.only(tmp_path / "spool").steps
@@ -139,7 +139,7 @@ def test_a_poisoned_request_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     model = nn.Sequential(nn.Embedding(8, 4), nn.Linear(4, 4))
     with torch.no_grad():
         model[0].weight[5, 2] = float("nan")  # type: ignore[index]
-    tap = tensortap.tap(model, run="r", spool=tmp_path / "spool", detail_steps=0, on_nan="keep", on_nan_folder=tmp_path / "kept")
+    tap = tensortap.tap(model, run="r", spool=tmp_path / "spool", detail_steps=0, on_nan="keep", payload_folder=tmp_path / "kept")
     for step in range(3):
         ids = torch.tensor([1, 2, 5 if step == 1 else 3, 4])
         tap.start()
@@ -167,7 +167,7 @@ def test_an_op_whose_backward_makes_a_nan_is_kept_with_the_gradient_that_it_was_
 def test_gradients_that_overflow_in_a_scaled_step_are_no_reason(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
     optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu", init_scale=3e38)
-    with tensortap.tap(model, run="r", spool=tmp_path / "spool", on_nan="keep,raise", on_nan_folder=tmp_path / "kept") as tap:
+    with tensortap.tap(model, run="r", spool=tmp_path / "spool", on_nan="keep,raise", payload_folder=tmp_path / "kept") as tap:
         scaler.scale(model(torch.full((2, 4), 1e4)).square().sum()).backward()
         assert any(not parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
         scaler.step(optimizer)

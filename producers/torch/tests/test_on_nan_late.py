@@ -36,7 +36,7 @@ def device(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 def _train(tmp_path: Path, model: nn.Module, **settings: Any) -> list[tuple[str, str, str, str]]:
     torch.manual_seed(3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    with tensortap.tap(model, run="r", level="L0", spool=tmp_path / "spool", on_nan_folder=tmp_path / "kept", **settings) as tap:
+    with tensortap.tap(model, run="r", level="L0", spool=tmp_path / "spool", payload_folder=tmp_path / "kept", **settings) as tap:
         for step in range(4):
             optimizer.zero_grad()
             model(torch.randn(2, 4), step == 2).square().mean().backward()

@@ -9,13 +9,12 @@ from tensortap.api import __version__, note, save, tap, timer
 if TYPE_CHECKING:
     from tensortap import huggingface as huggingface
     from tensortap import lightning as lightning
-    from tensortap.api import NotFinite, PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings
+    from tensortap.api import NotFinite, PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
 else:
     from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
 
 __all__ = [
-    *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
-    *("note", "save", "tap", "timer"),
+    "NotFinite",
     "PrecisionDebugger",
     "Session",
     "Settings",
@@ -25,11 +24,7 @@ __all__ = [
     "__version__",
     "note",
     "save",
+    "seed_all",
     "tap",
     "timer",
 ]
-    from tensortap.api import PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
-else:
-    from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
-
-__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "seed_all", "tap"]

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tensortap.integrations.seeds import seed_all
 
 __all__ = [
-    *("NotFinite", "PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__"),
-    *("note", "save", "tap", "timer"),
+    "NotFinite",
     "PrecisionDebugger",
     "Session",
     "Settings",
@@ -31,10 +30,10 @@ __all__ = [
     "__version__",
     "note",
     "save",
+    "seed_all",
     "tap",
     "timer",
 ]
-__all__ = ["PrecisionDebugger", "Session", "Settings", "SettingsError", "SpoolError", "TapSettings", "__version__", "seed_all", "tap"]
 
 __version__: Final = "0.1.0"
 

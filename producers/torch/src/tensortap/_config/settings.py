@@ -82,7 +82,6 @@ class Settings:
     signal: Signal = "none"  # that asks for detail
     on_nan: tuple[str, ...] = ()  # of ON_NAN, beside what is recorded in any case
     on_nan_bytes: int = ON_NAN_BYTES  # of tensors that a step is held for
-    on_nan_folder: Path | None = None  # below which keep writes; None: tensortap-kept in the working folder
     spool: Path = field(default_factory=lambda: spool_root(os.environ))
     segments: int = 64
     memory: bool = False
@@ -114,6 +113,11 @@ class Settings:
         _check_on_nan(self)
         _check_debug(self)
 
+    @property
+    def kept_in(self) -> Path:
+        """The folder of raw tensors."""
+        return self.payload_folder or self.spool / "payloads"
+
 
 def settings(*, environment: Mapping[str, str] | None = None, **given: object) -> Settings:
     """Make settings from keyword arguments; what is not given comes from TENSORTAP_* variables, else is the default.
@@ -125,7 +129,6 @@ def settings(*, environment: Mapping[str, str] | None = None, **given: object) -
     asked.update({name: _read(name, value) for name, value in given.items() if value is not None})
     asked.setdefault("spool", spool_root(environment))
     asked |= _shape_log(environment, asked) | _budgets(asked)
-    asked |= _shape_log(environment, asked)
     asked |= debug_switches.asked(environment, asked, CHOICES["task"], Settings.__dataclass_fields__)
     if "run" not in asked:
         asked["run"] = default_run_name(environment)
@@ -310,7 +313,6 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "signal": _text,
     "on_nan": _on_nan,
     "on_nan_bytes": _number,
-    "on_nan_folder": _path,
     "spool": _path,
     "segments": _number,
     "memory": _yes,

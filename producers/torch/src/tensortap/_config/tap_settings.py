@@ -84,8 +84,6 @@ class TapSettings(TypedDict, total=False):
     the op. Default: `record`. An error at levels `aten` and `debug`, and with `stop` where only some ranks record."""
     on_nan_bytes: int | None
     """With `keep`, most bytes of tensors that a step is held for, 0 or more. Default: 268435456."""
-    on_nan_folder: str | os.PathLike[str] | None
-    """With `keep`, the folder below which files are written. Default: `tensortap-kept` in the working folder."""
     memory: bool | None
     """Memory after each module, not only at the end of each step. Default: off."""
     stacks: bool | None

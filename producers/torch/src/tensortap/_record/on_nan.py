@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tensortap._record.recorder import Recorder
 
 TYPE: Final = "not finite"  # of the failure that tells of it, where nothing is raised
-FOLDER: Final = "tensortap-kept"
 # Memory that nobody wrote yet, and what the call overwrites: analysis/judge has the same.
 _EXCUSED: Final = re.compile(
     r"\.(empty\w*|new_empty\w*|resize_\w*|copy_|fill_|zero_|normal_|uniform_|random_|full|full_like|new_full|masked_fill_?|recv|irecv|broadcast|scatter|all_\w+|_?all_gather_base|reduce_scatter\w*|gather)\.\d+\."
@@ -39,7 +38,7 @@ class OnNan:
         settings = recorder.settings
         self._recorder, self._say = recorder, say
         self._keeps, self._raises = "keep" in settings.on_nan, "raise" in settings.on_nan
-        self._root = settings.on_nan_folder or Path.cwd() / FOLDER
+        self._root = settings.kept_in
         self._bad: dict[int, set[int]] = recorder.observer.watch_values()
         self.calls = HeldCalls(settings.on_nan_bytes)
         self.backward = Backward(self.calls, self._bad, self._found_backward)

@@ -30,7 +30,7 @@ class RawTensors:
         self._step = 0
         recorder.keep_named = self._named
         if settings.task == "tensor":
-            self._try(self._folder)
+            self._try(settings.kept_in)
         self.keep_as(None, True)
 
     def keep_as(self, detail: Detail | None, wanted: bool) -> None:
@@ -81,10 +81,6 @@ class RawTensors:
             self._recorder.keep_with(self._kept)
         return self._kept
 
-    @property
-    def _folder(self) -> Path:
-        return self._settings.payload_folder or self._settings.spool / "payloads"
-
     def _try(self, folder: Path) -> None:
         """Tell at once what will be counted tensor by tensor."""
         try:
@@ -98,8 +94,8 @@ class RawTensors:
         if self._launched is None:
             most = MOST_BYTES if settings.payload_bytes is None else settings.payload_bytes
             of_host = settings.payload_host_bytes
-            ledger = Ledger(self._folder, settings.run, of_host) if of_host else None
-            self._launched = self._made(self._folder, most, None, every=settings.task == "tensor", ledger=ledger)
+            ledger = Ledger(settings.kept_in, settings.run, of_host) if of_host else None
+            self._launched = self._made(settings.kept_in, most, None, every=settings.task == "tensor", ledger=ledger)
         return self._launched
 
     def _made(self, folder: Path, most_bytes: int, most_files: int | None, *, every: bool, ledger: Ledger | None = None) -> Payloads:

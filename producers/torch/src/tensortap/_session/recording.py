@@ -243,7 +243,6 @@ class Process:
         self.uninstall()
         if self.nan_watch:
             self.nan_watch.close()
-        self._logged.close()
         if self.left_out:
             self.left_out.close()
         self._end_condition()

@@ -160,7 +160,6 @@ def _plain(settings: Settings) -> Mapping[str, object]:
     shown: dict[str, Any] = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
     for name in ("spool", "payload_folder", "file_format", "run", "labels"):  # of one host, or of files; columns of their own
         shown.pop(name)
-    shown.pop("on_nan_folder")
     shown["apis"] = str(settings.apis.path) if settings.apis else None
     for name in _OF_PEOPLE:
         shown.pop(name)

@@ -321,7 +321,6 @@ class Session:
         wanted = self._filter.wants_step(self._step)
         moment = process.moment(self._step, self.facts_ahead or self.facts, self._boundaries.phase_ahead)
         asked = process.control.next_step(moment)
-        asked = process.control.next_step(self._step, self.facts)
         process.tracing.step_begins(self._step)
         wanted = wanted and not process.control.stopped
         unmet = process.standing.unmet(moment) if wanted and process.standing else ""
