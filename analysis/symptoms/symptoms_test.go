@@ -159,7 +159,7 @@ func TestAConditionThatNoStepFulfilledIsTold(t *testing.T) {
 func TestAReportThatCannotBeAskedIsNamed(t *testing.T) {
 	t.Parallel()
 	lines := told(Look(t.Context(), answers{}, Run{Name: "other"}))
-	if len(lines) != 14 || lines[0] != "crash: not known: no such run" {
+	if len(lines) != 16 || lines[0] != "crash: not known: no such run" {
 		t.Errorf("%q", lines)
 	}
 }
