@@ -35,7 +35,7 @@ func (a *app) attached(l launching) ([]string, error) {
 }
 
 // check refuses settings that the collector could not honour: better once and here than in every process.
-func (l launching) check() error {
+func (l *launching) check() error {
 	if err := schemas.CheckRunName(l.run); err != nil {
 		return fmt.Errorf("--run %s: %w", strconv.Quote(l.run), err)
 	}
@@ -54,7 +54,7 @@ func (l launching) check() error {
 }
 
 // variables are the settings of the collector, that it has an agent, and whether it looks for a model itself.
-func (l launching) variables() ([]string, error) {
+func (l *launching) variables() ([]string, error) {
 	variables := []string{"TENSORTAP_RUN=" + l.run, "TENSORTAP_SPOOL=" + l.spool, "TENSORTAP_SERVED=1"}
 	if !l.asMsprobe {
 		variables = append(variables, "TENSORTAP_ATTACH=1")
@@ -78,7 +78,7 @@ func (l launching) variables() ([]string, error) {
 }
 
 // pythonPath puts the collector, and its module msprobe if asked for, before the user's entries.
-func (l launching) pythonPath(folder, users string) string {
+func (l *launching) pythonPath(folder, users string) string {
 	path := []string{folder}
 	if l.asMsprobe {
 		path = append([]string{filepath.Join(folder, torch.StandIn)}, path...)

@@ -92,7 +92,7 @@ func (a *app) writeLaunch(run string, targets []debugger.Target) (string, error)
 }
 
 // debugFlags are the collector's settings that let people into its processes.
-func (l launching) debugFlags(f *pflag.FlagSet) {
+func (l *launching) debugFlags(f *pflag.FlagSet) {
 	for name, usage := range map[string]string{
 		"debug":       "let a debugger attach to these ranks, as 0,3, each of which waits for it before its first line",
 		"debug-port":  "port of rank 0 on the loopback device; that of another rank is as much higher; by default 5678",
@@ -105,7 +105,7 @@ func (l launching) debugFlags(f *pflag.FlagSet) {
 }
 
 // debugTargets are the ranks that wait for a debugger. An error is what no rank could do as asked.
-func (l launching) debugTargets() ([]debugger.Target, error) {
+func (l *launching) debugTargets() ([]debugger.Target, error) {
 	ranks, first := *l.settings["debug"], debugger.FirstPort
 	if text := *l.settings["debug-port"]; text != "" {
 		port, err := strconv.Atoi(text)

@@ -29,7 +29,7 @@ func absolute(flag string, path *string) (err error) {
 
 // dumpPath is the folder that the file of --config asks a dump into; empty where it asks for none. What is wrong with the file
 // the collector says.
-func (l launching) dumpPath() string {
+func (l *launching) dumpPath() string {
 	var asked struct {
 		DumpPath string `json:"dump_path"`
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // rawFlags are the flags of run that say which raw tensors are kept.
-func (l launching) rawFlags(f *pflag.FlagSet) {
+func (l *launching) rawFlags(f *pflag.FlagSet) {
 	for name, usage := range map[string]string{
 		"task":        "what is kept of a tensor: statistics, md5 (with msProbe's CRC-32), structure (nothing), tensor (a file, too)",
 		"file-format": "with --task tensor: form of the files: safetensors, npy or pt",
@@ -29,7 +29,7 @@ func (l launching) rawFlags(f *pflag.FlagSet) {
 }
 
 // checkRaw refuses what every process would refuse, and a folder in which none could write.
-func (l launching) checkRaw(folder string) error {
+func (l *launching) checkRaw(folder string) error {
 	task, form := *l.settings["task"], *l.settings["file-format"]
 	if tasks := []string{"statistics", "md5", "structure", "tensor"}; task != "" && !slices.Contains(tasks, task) {
 		return fmt.Errorf("--task %s: want %s", strconv.Quote(task), strings.Join(tasks, ", "))

@@ -172,7 +172,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 }
 
 // next is the command that says more of the run, unless its verdict does.
-func (l launching) next(program string) string {
+func (l *launching) next(program string) string {
 	switch {
 	case l.against.asked():
 		return ""
