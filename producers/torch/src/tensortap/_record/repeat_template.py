@@ -110,7 +110,7 @@ def define(path: Path) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign):
             try:
                 exec(compile(ast.Module([node], []), str(path), "exec"), space)
-            except Exception as error:
+            except Exception as error:  # the program's own, of which the op may need nothing
                 print(f"of the program, line {node.lineno} is left out: {error}")
 
 

@@ -41,6 +41,7 @@ class Tracing:
 
     def begins(self, sequence: int, text: bytes, step: int) -> bool:
         """Whether this request, which is met as a step begins, is for a trace; it is followed then."""
+        self._seen = sequence  # or one that comes again after this one would not be new
         return self._follow(sequence, text, step, begins=True)
 
     def step_begins(self, step: int) -> None:
