@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from tensortap._config.settings import CHOICES, Settings, SettingsError, environment_name, nearest, settings
+from tensortap._config.settings import CHOICES, Settings, SettingsError, environment_name, settings
+from tensortap._config.values import nearest
 
 COMMON_KEYS: Final = (
     "task", "dump_path", "rank", "step", "level", "async_dump", "dump_enable", "extra_info", "precision", "risk_level",

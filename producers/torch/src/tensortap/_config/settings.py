@@ -6,17 +6,16 @@ import difflib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from tensortap._config import debug_switches, shape_switches
+from tensortap._config import api_list, budgets, debug_switches, shape_switches, values
 from tensortap._config.conditions import When, standing
-from tensortap._config import budgets, shape_switches
-from tensortap._config import api_list, shape_switches
-from tensortap._config.spool_root import at_home, spool_root
+from tensortap._config.spool_root import spool_root
 from tensortap._config.step_ranges import Steps, parse_steps
+from tensortap._config.values import nearest
 
 Level = Literal["L0", "L1", "mix", "aten", "debug"]
 Direction = Literal["forward", "backward", "both"]
@@ -167,13 +166,6 @@ def environment_name(setting: str) -> str:
     return "TENSORTAP_" + _ENVIRONMENT_NAMES.get(setting, setting.upper())
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Words that point to the known name that is most like this one."""
-    names = sorted(known)
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"do you mean {found[0]}?" if found else f"known are {', '.join(names)}"
-
-
 def default_run_name(environment: Mapping[str, str]) -> str:
     """A name for a run that was given none; ranks of one run must agree on it, so it needs an id that they share."""
     script = Path(sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python").stem
@@ -209,122 +201,57 @@ def _read(name: str, value: object, shown: str = "") -> object:
         raise SettingsError(f"setting {shown or name}: {error}") from error
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _number(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise TypeError(f"{value!r} is no whole number")
-    return int(value)
-
-
-def _share(value: object) -> float:
-    """Of 2%, or 0.02."""
-    if isinstance(value, bool) or not isinstance(value, str | float | int):
-        raise TypeError(f"{value!r} is no share")
-    share = float(value[:-1]) / 100 if isinstance(value, str) and value.endswith("%") else float(value)
-    if not 0 < share < 1:
-        raise ValueError(f"{value} is no share of the time: give more than 0% and less than 100%")
-    return share
-
-
-def _seconds(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, str | float | int):
-        raise TypeError(f"{value!r} is no number of seconds")
-    return float(value.removesuffix("s") if isinstance(value, str) else value)
-
-
-def _yes(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    answers = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    if isinstance(value, str) and value.lower() in answers:
-        return answers[value.lower()]
-    raise TypeError(f"{value!r} is neither true nor false")
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if isinstance(value, Iterable):
-        return tuple(_text(part) for part in value)
-    raise TypeError(f"{value!r} is no list of names")
-
-
-def _pair(value: object) -> tuple[str, str]:
-    names = _texts(value)
-    if len(names) != 2:
-        raise ValueError(f"needs the name of the first op and that of the last, has {len(names)} names")
-    return names[0], names[1]
-
-
-def _labels(value: object) -> dict[str, str]:
-    if isinstance(value, Mapping):
-        return {str(key): str(text) for key, text in value.items()}
-    parts = [part.partition("=") for part in _texts(value)]
-    if wrong := [key for key, equals, _ in parts if not equals]:
-        raise ValueError(f"{wrong[0]!r} has no value: write key=value,key=value")
-    return {key: text for key, _, text in parts}
-
-
 def _on_nan(value: object) -> tuple[str, ...]:
-    asked = _texts(value)
+    asked = values.texts(value)
     if wrong := [name for name in asked if name not in ON_NAN]:
         raise ValueError(f"{wrong[0]!r} is unknown; {nearest(wrong[0], ON_NAN)}")
     return tuple(name for name in ON_NAN[1:] if name in asked)
 
 
-def _path(value: object) -> Path:
-    return at_home(os.fspath(cast(str, value)), os.environ)
-
-
 def _apis(value: object) -> api_list.ApiList:
-    return api_list.read(_path(value))
+    return api_list.read(values.path(value))
 
 
 SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
-    "run": _text,
-    "level": _text,
-    "calls": _text,
+    "run": values.text,
+    "level": values.text,
+    "calls": values.text,
     "budget": budgets.parse,
-    "payload_folder": _path,
-    "file_format": _text,
+    "payload_folder": values.path,
+    "file_format": values.text,
     "steps": parse_steps,
     "ranks": parse_steps,
     "when": standing,
-    "rank": _number,
-    "scope": _texts,
-    "ops": _texts,
-    "names": _texts,
+    "rank": values.number,
+    "scope": values.texts,
+    "ops": values.texts,
+    "names": values.texts,
     "apis": _apis,
-    "between": _pair,
-    "risk": _text,
-    "direction": _text,
-    "values": _text,
-    "first_n_per_site": _number,
-    "task": _text,
-    "sketch": _yes,
-    "digest": _yes,
-    "backward": _text,
-    "detail_steps": _number,
-    "signal": _text,
+    "between": values.pair,
+    "risk": values.text,
+    "direction": values.text,
+    "values": values.text,
+    "first_n_per_site": values.number,
+    "task": values.text,
+    "sketch": values.yes,
+    "digest": values.yes,
+    "backward": values.text,
+    "detail_steps": values.number,
+    "signal": values.text,
     "on_nan": _on_nan,
-    "on_nan_bytes": _number,
-    "spool": _path,
-    "segments": _number,
-    "memory": _yes,
-    "stacks": _yes,
-    "logging": _yes,
-    "labels": _labels,
-    "threads": _number,
-    "enabled": _yes,
+    "on_nan_bytes": values.number,
+    "spool": values.path,
+    "segments": values.number,
+    "memory": values.yes,
+    "stacks": values.yes,
+    "logging": values.yes,
+    "labels": values.labels,
+    "threads": values.number,
+    "enabled": values.yes,
     "debug": parse_steps,
-    "debug_port": _number,
-    "debug_wait": _seconds,
-    "post_mortem": _yes,
+    "debug_port": values.number,
+    "debug_wait": values.seconds,
+    "post_mortem": values.yes,
 }
 
 
@@ -355,6 +282,8 @@ def _check_on_nan(asked: Settings) -> None:
         raise SettingsError(f"setting on_nan: {what} measures no ops of modules or APIs; take level L0, L1 or mix with another task")
     if "stop" in asked.on_nan and str(asked.ranks) != "all":
         raise SettingsError("setting on_nan: stop ends all ranks, and one that is not recorded hears nothing of it; leave out ranks")
+
+
 def _check_debug(asked: Settings) -> None:
     if not 1 <= asked.debug_port < 1 << 16:
         raise SettingsError(f"setting debug_port: {asked.debug_port} is no port; give 1 to 65535")

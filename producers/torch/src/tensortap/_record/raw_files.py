@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import queue
@@ -11,12 +10,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Final
 
 from torch import Tensor
 
 from tensortap._record import unseen
-from tensortap._record.raw_forms import Write
+from tensortap._record.raw_forms import Write, create
 from tensortap._record.raw_ledger import Ledger
 from tensortap._record.raw_memory import Copies, Copy, Memory, most_bytes
 from tensortap._spool import layout
@@ -25,8 +24,6 @@ from tensortap._spool.written import Written, commit
 from tensortap._stats import streams
 
 LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
-_LIBC: Final = ctypes.CDLL(None)
-_SYNC_FILE_RANGE_WRITE: Final = 2
 _PATIENCE: Final = 60.0  # seconds in which at least one file is written as a tap ends
 _NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on CPU, and on CUDA
 
@@ -157,26 +154,8 @@ class Files:
             return f"less than {LEAST_FREE_BYTES} bytes of disk would be left"
         if file.ledger and not file.ledger.take(tensor.nbytes):
             return file.ledger.limit
-        self._fill(file, tensor)
+        file.size, file.checksum = create(file.path, file.write, tensor, file.about)
         return ""
-
-    def _fill(self, file: File, tensor: Tensor) -> None:
-        with open(os.open(file.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
-            try:
-                file.checksum = file.write(cast(BinaryIO, opened), tensor, file.about)
-                file.size = opened.tell()
-                opened.flush()
-                _begin_writeback(opened.fileno())
-            except (OSError, RuntimeError):
-                file.path.unlink(missing_ok=True)
-                raise
-
-
-def _begin_writeback(descriptor: int) -> None:
-    """Have the disk begin at once: the system would let all wait in memory, and then everybody for the disk."""
-    begin: Any = getattr(_LIBC, "sync_file_range", None)
-    if begin is not None:
-        begin(descriptor, ctypes.c_int64(0), ctypes.c_int64(0), _SYNC_FILE_RANGE_WRITE)
 
 
 def why(error: Exception) -> str:

@@ -7,7 +7,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol, cast
+from typing import Any, BinaryIO, Final, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -33,6 +33,8 @@ _NPY: Final[Mapping[str, str]] = {
 }
 HEADS: Final[Mapping[str, int]] = {"safetensors": 192, "npy": 128, "pt": 1200}  # bytes of a file beside the elements, about
 _NPY_ALIGNMENT: Final = 64
+_LIBC: Final = ctypes.CDLL(None)
+_SYNC_FILE_RANGE_WRITE: Final = 2
 _NPY_MAGIC: Final = b"\x93NUMPY\x01\x00"
 
 
@@ -58,10 +60,20 @@ def create(path: Path, write: Write, tensor: Tensor, about: Mapping[str, str]) -
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
         try:
             checksum = write(cast(BinaryIO, opened), tensor, about)
-            return opened.tell(), checksum
+            size = opened.tell()
+            opened.flush()
+            _begin_writeback(opened.fileno())
+            return size, checksum
         except (OSError, RuntimeError):
             path.unlink(missing_ok=True)
             raise
+
+
+def _begin_writeback(descriptor: int) -> None:
+    """Have the disk begin at once: the system would let all wait in memory, and then everybody for the disk."""
+    begin: Any = getattr(_LIBC, "sync_file_range", None)
+    if begin is not None:
+        begin(descriptor, ctypes.c_int64(0), ctypes.c_int64(0), _SYNC_FILE_RANGE_WRITE)
 
 
 def content_of(tensor: Tensor) -> ctypes.Array[ctypes.c_char] | bytes:
