@@ -89,7 +89,7 @@ func (a *app) tellRaw(ctx context.Context, client *system.Client, run string) {
 	if client.Endpoint.Reader == "" {
 		return
 	}
-	kept, err := client.RawKept(ctx, run)
+	kept, err := system.RawTensorsKept(ctx, client.Endpoint, run)
 	switch {
 	case err != nil:
 		a.tellLaunch("how many raw tensors are kept is not known: " + printable(err))
