@@ -173,3 +173,26 @@ func TestQueryThatFailsLateSaysSo(t *testing.T) {
 		t.Errorf("got %v, want the server's error", err)
 	}
 }
+
+func TestATableThatWasMadeBeforeAColumnGetsIt(t *testing.T) {
+	t.Parallel()
+	s := startEmptyServer(t)
+	before := folder(t)
+	const table = "tables/022_heartbeat.sql"
+	var lines []string
+	for line := range strings.Lines(string(before[table].Data)) {
+		if !strings.Contains(line, "`debugged_since_time_ns`") {
+			lines = append(lines, line)
+		}
+	}
+	before[table] = &fstest.MapFile{Data: []byte(strings.Join(lines, ""))}
+	delete(before, "tables/040_heartbeat_debugged.sql")
+	if err := clickhouse.Migrate(t.Context(), s.conn, before); err == nil || !strings.Contains(err.Error(), "ADD COLUMN `debugged_since_time_ns`") {
+		t.Fatalf("Migrate to the tables of before = %v, want that the column is missing", err)
+	}
+	s.exec(t, "INSERT INTO tap_store.heartbeat (run_id, rank, state) VALUES (1, 0, 'ended')")
+	mustMigrate(t, s, os.DirFS(sqlFiles))
+	if got := s.number(t, "SELECT count() FROM tap.heartbeats WHERE debugged_since_time_ns IS NULL"); got != 1 {
+		t.Errorf("%d rows of before are in the view, want 1", got)
+	}
+}
