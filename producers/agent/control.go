@@ -1,15 +1,11 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tensortap/tensortap/schemas"
@@ -147,6 +143,9 @@ func (a *Agent) current() []*served {
 // ask is Ask for one process.
 func (s *served) ask(r *Request) (answer Answer, meant bool) {
 	s.withHeader(func() { answer, meant = s.answer(r) })
+	if r.Content && answer.State == StateTraced { // while nothing waits for it
+		answer.Content = packed(answer.File)
+	}
 	return answer, meant
 }
 
@@ -168,125 +167,6 @@ func (s *served) answer(r *Request) (answer Answer, meant bool) {
 		answer.State, answer.Reason = StateRefused, err.Error()
 	}
 	return answer, true
-}
-
-// hand gives the process the request, unless it is busy with another, and returns the process's
-// answer.
-func (s *served) hand(r *Request, answer *Answer) error {
-	if known, ok := s.answers[r.Sequence]; ok {
-		*answer = known
-		return nil
-	}
-	asked, answered := s.header.control()
-	if r.MostBytes > 0 {
-		answer.Payloads = s.cfg.Payloads
-	}
-	switch {
-	case asked.Sequence == r.Sequence && answered.Sequence != r.Sequence:
-		answer.State = StatePending
-	case asked.Sequence == r.Sequence:
-		answer.State, answer.FromStep, answer.Reason = outcome(answered.Outcome), answered.Step, s.header.answerText(answered.Length)
-		s.traced(r, answer)
-		if answer.State != StateAwaiting && answer.State != StateTracing && answer.State != StateTraced {
-			s.remember(answer)
-		}
-	case asked.Sequence != answered.Sequence:
-		answer.State = StateBusy
-	default:
-		text, err := r.text(s.folderFor(r))
-		if err != nil {
-			return err
-		}
-		if len(text) > schemas.SpoolControlBytes {
-			return &TextError{Bytes: len(text)}
-		}
-		s.header.ask(r.Sequence, text)
-		answer.State = StatePending
-	}
-	return nil
-}
-
-// remember keeps the answer, for a caller that asks again after the next request.
-func (s *served) remember(answer *Answer) {
-	const most = 64
-	if s.answers == nil || len(s.answers) >= most {
-		s.answers = map[uint32]Answer{}
-	}
-	s.answers[answer.Sequence] = *answer
-}
-
-func outcome(answered uint32) string {
-	switch answered {
-	case schemas.SpoolRecording:
-		return StateRecording
-	case schemas.SpoolAwaiting:
-		return StateAwaiting
-	case schemas.SpoolStopped:
-		return StateStopped
-	case schemas.SpoolResumed:
-		return StateResumed
-	case schemas.SpoolTracing:
-		return StateTracing
-	case schemas.SpoolListening:
-		return StateListening
-	default:
-		return StateRefused
-	}
-}
-
-// poke says where the process is, by its header and, once it has written them, the stacks of its threads.
-func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
-	answer.State = StateUntold
-	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step, head.CurrentTimeNs, head.HeartbeatNs
-	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano()-s.behind.Load(), head.DroppedCount
-	if s.poked.op != head.CurrentOp || s.poked.name == "" {
-		s.poked.op, s.poked.name = head.CurrentOp, opName(s.in, head.CurrentOp)
-	}
-	answer.Op = s.poked.name
-	asked, answered := s.header.control()
-	switch {
-	case answered.Poked == answer.Sequence:
-		answer.State, answer.Stacks = StateSeen, stacksOf(s.in)
-	case asked.Poke != answer.Sequence:
-		s.header.poke(answer.Sequence)
-	}
-}
-
-// opName looks the op up in the file of definitions; empty when there is none of that number.
-func opName(in *os.Root, op uint32) string {
-	definitions, err := openDefinitions(in)
-	if err != nil || op == 0 {
-		return ""
-	}
-	defer definitions.close() //nolint:errcheck // only read
-	number := strconv.AppendUint(nil, uint64(op), 10)
-	for {
-		text, whole, err := definitions.next(-1)
-		if err != nil || !whole {
-			return ""
-		}
-		if !bytes.Contains(text, number) { // of many definitions, few are worth reading
-			continue
-		}
-		if d, err := parseDefinition(text); err == nil && d.Kind == "op" && d.ID == op {
-			return d.Name
-		}
-	}
-}
-
-// stacksOf reads the stacks that the process has written.
-func stacksOf(in *os.Root) string {
-	const most = 64 << 10
-	file, err := openFile(in, stacksFile, os.O_RDONLY)
-	if err != nil {
-		return ""
-	}
-	defer file.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(file, most))
-	if err != nil {
-		return ""
-	}
-	return strings.ToValidUTF8(string(text), "?")
 }
 
 // control reads both sides of the conversation with the process.

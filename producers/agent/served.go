@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,11 +38,12 @@ type served struct {
 	start       Start
 	t           *translator
 
-	mutex    sync.Mutex // guards the fields below against look and ask
-	header   *header
-	admitted *about            // once the process is
-	answers  map[uint32]Answer // to the last requests, by their sequence
-	poked    struct {          // the op that was named last: to find a name takes all definitions
+	mutex     sync.Mutex // guards the fields below against look and ask
+	header    *header
+	admitted  *about            // once the process is
+	answers   map[uint32]Answer // to the last requests, by their sequence
+	overtaken uint32            // request that another took the place of, unanswered
+	poked     struct {          // the op that was named last: to find a name takes all definitions
 		op   uint32
 		name string
 	}
@@ -255,57 +255,4 @@ func (s *served) close() error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// retire removes the folder of a process that is published whole.
-func (s *served) retire(ctx context.Context) error {
-	head := s.header.load()
-	if err := s.cfg.Stream.Finish(ctx, s.start, head.State == stateEnded); err != nil {
-		return err
-	}
-	how := "died"
-	if head.State == stateEnded {
-		how = "ended"
-	}
-	text := fmt.Sprintf("%s %s; %d rows of tensor are published", s.title(), how, s.t.Tensors)
-	if head.DroppedCount > 0 {
-		text += fmt.Sprintf(", %d records were dropped", head.DroppedCount)
-	}
-	s.tell(text)
-	// Renamed first: half removed, it would look like the folder of a process that has just begun.
-	if err := s.root.Rename(s.name, s.name+retiredSuffix); err != nil {
-		return err
-	}
-	if err := syncNames(s.root); err != nil { // a loss of power must not leave it half removed under its old name
-		return err
-	}
-	return s.root.RemoveAll(s.name + retiredSuffix)
-}
-
-// release removes the segments that will not be read again.
-func (s *served) release() error {
-	first := s.cuts.checkpoint.Position / s.t.from.rows
-	names, err := namesIn(s.in)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		number, ok := segmentNumber(name)
-		if ok && number < first {
-			if err := s.in.Remove(name); err != nil && !missing(err) {
-				return err
-			}
-		}
-	}
-	s.header.release(uint32(first)) //nolint:gosec // the header's numbers of segments are no larger
-	return nil
-}
-
-func segmentNumber(name string) (uint64, bool) {
-	digits, ok := strings.CutPrefix(name, segmentPrefix)
-	if !ok {
-		return 0, false
-	}
-	number, err := strconv.ParseUint(digits, 10, 32)
-	return number, err == nil
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +26,9 @@ const (
 
 // mostContent is the size up to which a packed file is sent with the answer: a message has 8 MiB at most, and is text.
 const mostContent = 4 << 20
+
+// mostTraced is the size up to which a file is packed at all.
+const mostTraced = 256 << 20
 
 // traceText completes the text of a request for a trace.
 func (r *Request) traceText(asked map[string]any, folder string) {
@@ -55,9 +59,6 @@ func (s *served) traced(r *Request, answer *Answer) {
 		return
 	}
 	answer.State = StateTraced
-	if r.Content {
-		answer.Content = packed(answer.File)
-	}
 }
 
 // packed is the content of a file, to be read with gzip; nil where it is too large, or cannot be read.
@@ -67,10 +68,27 @@ func packed(path string) []byte {
 		return nil
 	}
 	defer file.Close() //nolint:errcheck // only read
-	var text bytes.Buffer
+	text := bounded{left: mostContent}
 	pack := gzip.NewWriter(&text)
-	if _, err := io.Copy(pack, file); err != nil || pack.Close() != nil || text.Len() > mostContent {
+	read, err := io.Copy(pack, io.LimitReader(file, mostTraced+1))
+	if err != nil || pack.Close() != nil || read > mostTraced {
 		return nil
 	}
 	return text.Bytes()
 }
+
+// bounded is a buffer that takes so many bytes, and no more.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(text []byte) (int, error) {
+	if b.left -= len(text); b.left < 0 {
+		return 0, errTooLarge
+	}
+	return b.Buffer.Write(text)
+}
+
+var errTooLarge = errors.New("more than an answer takes")

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -54,4 +55,28 @@ func TestATraceIsThereOnceItsFileIs(t *testing.T) {
 	}
 	answer(t, s, schemas.SpoolAnswered{Sequence: 12, Outcome: schemas.SpoolTracing, Step: 5}, "")
 	asked(t, a, profile, agent.StateTracing)
+}
+
+func TestAFileThatNoAnswerTakesIsNamedAlone(t *testing.T) {
+	t.Parallel()
+	root, data := t.TempDir(), t.TempDir()
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "live", Rank: 3, Epoch: 7})
+	cfg := config(t, root, newLog(t))
+	cfg.Payloads = filepath.Join(data, "payloads")
+	a := serving(t, cfg)
+	request := agent.Request{RunID: schemas.RunID("live"), Sequence: 11, Do: agent.DoTrace, Seconds: 0.5, Rate: 100, Content: true}
+	asked(t, a, request, agent.StatePending)
+	answer(t, s, schemas.SpoolAnswered{Sequence: 11, Outcome: schemas.SpoolTracing, Step: 4}, "")
+	path := asked(t, a, request, agent.StateTracing).File
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 5<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	if err := os.WriteFile(path, noise, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked(t, a, request, agent.StateTraced); got.Content != nil || got.File != path {
+		t.Errorf("%d bytes of %s are sent", len(got.Content), got.File)
+	}
 }

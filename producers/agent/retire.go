@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// retire removes the folder of a process that is published whole.
+func (s *served) retire(ctx context.Context) error {
+	head := s.header.load()
+	if err := s.cfg.Stream.Finish(ctx, s.start, head.State == stateEnded); err != nil {
+		return err
+	}
+	how := "died"
+	if head.State == stateEnded {
+		how = "ended"
+	}
+	text := fmt.Sprintf("%s %s; %d rows of tensor are published", s.title(), how, s.t.Tensors)
+	if head.DroppedCount > 0 {
+		text += fmt.Sprintf(", %d records were dropped", head.DroppedCount)
+	}
+	s.tell(text)
+	// Renamed first: half removed, it would look like the folder of a process that has just begun.
+	if err := s.root.Rename(s.name, s.name+retiredSuffix); err != nil {
+		return err
+	}
+	if err := syncNames(s.root); err != nil { // a loss of power must not leave it half removed under its old name
+		return err
+	}
+	return s.root.RemoveAll(s.name + retiredSuffix)
+}
+
+// release removes the segments that will not be read again.
+func (s *served) release() error {
+	first := s.cuts.checkpoint.Position / s.t.from.rows
+	names, err := namesIn(s.in)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		number, ok := segmentNumber(name)
+		if ok && number < first {
+			if err := s.in.Remove(name); err != nil && !missing(err) {
+				return err
+			}
+		}
+	}
+	s.header.release(uint32(first)) //nolint:gosec // the header's numbers of segments are no larger
+	return nil
+}
+
+func segmentNumber(name string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(name, segmentPrefix)
+	if !ok {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(digits, 10, 32)
+	return number, err == nil
+}
