@@ -145,7 +145,7 @@ func (a *app) recordedRequests(ctx context.Context, r *resending) ([]requests.Re
 	if errors.Is(err, system.ErrNotRunning) && len(here) > 0 {
 		err = nil
 	}
-	return append(stored, here...), err
+	return requests.Merge(stored, here), err
 }
 
 func nothingToSend(r *resending, all []requests.Recorded) error {

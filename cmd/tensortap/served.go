@@ -72,7 +72,7 @@ func (s *servedRequests) begin(a *app, run string) ([]string, error) {
 	return []string{"TENSORTAP_REQUESTS=" + strings.Join([]string{folder, keep, strings.Join(s.routes, ",")}, "\n")}, nil
 }
 
-// store publishes what was recorded, and removes the files then. What fails here is said, and the files stay.
+// store publishes what was recorded, and removes the files then. What fails here or cannot be read is said, and the files stay.
 func (s *servedRequests) store(ctx context.Context, a *app, client *system.Client, run string) {
 	if s.folder == "" {
 		return
@@ -84,19 +84,31 @@ func (s *servedRequests) store(ctx context.Context, a *app, client *system.Clien
 		}
 		return
 	}
-	all, _, err := requests.Read(s.folder)
+	all, lost, err := requests.Read(s.folder)
+	problems := lost.Count
 	if err == nil {
 		tool := requests.Tool(requests.Options{KeepPrompts: s.keepPrompts, Zone: time.UTC})
 		var result system.PublishResult
 		result, err = client.Publish(ctx, tool, system.PublishRequest{Path: s.folder, Run: run}, func(int64, int64) {})
 		a.warn(result.Problems, result.ProblemCount)
+		problems = max(problems, result.ProblemCount)
 	}
 	if err != nil {
 		a.tellLaunch(fmt.Sprintf("requests that the program got are not stored: %v; they stay in %s, for tensortap publish requests", printable(err), report.Printable(s.folder)))
 		return
 	}
-	s.remove()
-	a.tellLaunch(fmt.Sprintf("requests that are recorded: %d%s", len(all), s.next(a.program(), run)))
+	s.settle(a, run, len(all), problems)
+}
+
+// settle removes the files of what is stored, unless some of it could not be read.
+func (s *servedRequests) settle(a *app, run string, count, problems int) {
+	if problems == 0 {
+		s.remove()
+	}
+	a.tellLaunch(fmt.Sprintf("requests that are recorded: %d%s", count, s.next(a.program(), run)))
+	if problems > 0 {
+		a.tellLaunch(fmt.Sprintf("not all that was recorded of requests could be read (problems: %d): the recording stays in %s", problems, report.Printable(s.folder)))
+	}
 }
 
 // next is how they are sent again.

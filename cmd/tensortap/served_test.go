@@ -56,3 +56,20 @@ func TestReplayRequestsRefusesWhatItCannotDo(t *testing.T) {
 		}
 	}
 }
+
+func TestARecordingOfWhichSomeCouldNotBeReadStays(t *testing.T) {
+	t.Parallel()
+	for problems, want := range map[int]string{0: "", 1: "(problems: 1): the recording stays in "} {
+		var said strings.Builder
+		a := &app{data: t.TempDir(), stderr: &said}
+		s := servedRequests{}
+		if _, err := s.begin(a, "bad"); err != nil {
+			t.Fatal(err)
+		}
+		s.settle(a, "bad", 3, problems)
+		_, err := os.Stat(s.folder)
+		if stays := err == nil; stays != (problems > 0) || !strings.Contains(said.String(), want) {
+			t.Errorf("%d problems: stays %t: %s", problems, stays, said.String())
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // recordedQuery has a row for each request that a server got, with its answers where those were kept.
 const recordedQuery = `SELECT
-    request, any(fields['route']) AS route, if(any(fields['body_whole']) = 'true', any(fields['body']), '') AS body,
+    request, fields['exchange'] AS exchange_name, any(fields['route']) AS route, if(any(fields['body_whole']) = 'true', any(fields['body']), '') AS body,
     any(fields['unread']) AS unread, min(event_time_ns) AS at_ns, max(prompt_hash) AS prompt, any(ended.answers) AS answers
 FROM tap_store.request_event
 LEFT ANY JOIN (
@@ -24,7 +24,7 @@ LEFT ANY JOIN (
     GROUP BY request, exchange
 ) AS ended ON ended.request = request_event.request AND ended.exchange = request_event.fields['exchange']
 WHERE run_id = {run:UInt64} AND moment = 'received' AND mapContains(fields, 'route')
-GROUP BY request, fields['exchange']
+GROUP BY request, exchange_name
 ORDER BY at_ns, request`
 
 // RecordedRequests are the requests that the servers of a run got, in the order in which they came.
@@ -38,7 +38,7 @@ func (c *Client) RecordedRequests(ctx context.Context, run string) (all []reques
 			r             requests.Recorded
 			body, answers string
 		)
-		if err = rows.Scan(&r.ID, &r.Route, &body, &r.Missing, &r.AtNs, &r.PromptHash, &answers); err != nil {
+		if err = rows.Scan(&r.ID, &r.Exchange, &r.Route, &body, &r.Missing, &r.AtNs, &r.PromptHash, &answers); err != nil {
 			break
 		}
 		if body != "" {

@@ -24,8 +24,8 @@ type file struct {
 	snapshot  *snapshot
 }
 
-// mostBytes bounds a file: the pickle of a thousand requests takes a few megabytes.
-const mostBytes = 512 << 20
+// MostBytes bounds a file: the pickle of a thousand requests takes a few megabytes, and the collector records no more in one.
+const MostBytes = 512 << 20
 
 // listFiles are the files at a path that tell of requests. What looks like one and cannot be read is a problem.
 func listFiles(path string, options Options) (files []*file, problems producers.Problems, err error) {
@@ -98,8 +98,8 @@ func (f *file) choose(text []byte) error {
 
 func readFile(path string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(path)
-	if err == nil && info.Size() > mostBytes {
-		err = fmt.Errorf("%s: it has %d bytes, limit %d", path, info.Size(), mostBytes)
+	if err == nil && info.Size() > MostBytes {
+		err = fmt.Errorf("%s: it has %d bytes, limit %d", path, info.Size(), MostBytes)
 	}
 	if err != nil {
 		return nil, nil, err

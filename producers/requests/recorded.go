@@ -16,6 +16,7 @@ import (
 // Recorded is a request that a server got, as it can be sent again.
 type Recorded struct {
 	ID         string // the engine's name of it
+	Exchange   string // of a server's process; empty of others
 	Route      string
 	Body       json.RawMessage // nil where it was not kept
 	Missing    string          // why there is no body
@@ -64,7 +65,7 @@ func (g gathering) add(path string, moments []moment) {
 		key := path + "\x1f" + r.id + "\x1f" + r.fields[fieldExchange]
 		one := g[key]
 		if one == nil {
-			one = &Recorded{ID: r.id, PromptHash: r.promptHash(), AtNs: m.timeNs}
+			one = &Recorded{ID: r.id, Exchange: r.fields[fieldExchange], PromptHash: r.promptHash(), AtNs: m.timeNs}
 			g[key] = one
 		}
 		one.take(r)
@@ -102,8 +103,46 @@ func (g gathering) inOrder() []Recorded {
 		}
 		all = append(all, *one)
 	}
-	slices.SortFunc(all, func(a, b Recorded) int { return cmp.Or(cmp.Compare(a.AtNs, b.AtNs), cmp.Compare(a.ID, b.ID)) })
+	sortByArrival(all)
 	return all
+}
+
+func sortByArrival(all []Recorded) {
+	slices.SortStableFunc(all, func(a, b Recorded) int { return cmp.Or(cmp.Compare(a.AtNs, b.AtNs), cmp.Compare(a.ID, b.ID)) })
+}
+
+// Merge is both lists as one, in the order in which requests came. What a server got is in it once, with all that either says
+// of it: a store that was cut off leaves it in both.
+func Merge(stored, more []Recorded) []Recorded {
+	type exchange struct {
+		name string
+		atNs int64 // processes of other launches have the same numbers
+	}
+	all, known := slices.Clone(stored), map[exchange]int{}
+	for i := range all {
+		known[exchange{all[i].Exchange, all[i].AtNs}] = i
+	}
+	for _, one := range more {
+		at, both := known[exchange{one.Exchange, one.AtNs}]
+		switch {
+		case !both || one.Exchange == "":
+			all = append(all, one)
+		case all[at].Body == nil && one.Body != nil:
+			one.Answers = either(one.Answers, all[at].Answers)
+			all[at] = one
+		default:
+			all[at].Answers = either(all[at].Answers, one.Answers)
+		}
+	}
+	sortByArrival(all)
+	return all
+}
+
+func either(first, second []string) []string {
+	if first != nil {
+		return first
+	}
+	return second
 }
 
 // routeOfSGLang is where what its records call a request to generate was sent.

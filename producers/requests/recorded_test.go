@@ -2,6 +2,7 @@ package requests_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,5 +116,33 @@ func TestADamagedRecordingNamesWhatIsLost(t *testing.T) {
 	all, problems, err := requests.Read(path)
 	if err != nil || len(all) != 3 || problems.Count != 2 || !strings.Contains(problems.First[0], "3 requests or answers before byte") {
 		t.Errorf("read: %d, %v, %v", len(all), problems, err)
+	}
+}
+
+func TestWhatIsStoredAndStillThereIsSentOnceAndInOrder(t *testing.T) {
+	t.Parallel()
+	one := func(exchange string, atNs int64, answers ...string) requests.Recorded {
+		return requests.Recorded{ID: exchange, Exchange: exchange, AtNs: atNs, Body: json.RawMessage("{}"), Answers: answers}
+	}
+	stored := []requests.Recorded{one("7-1", 10), one("7-2", 40), {ID: "7-3", Exchange: "7-3", AtNs: 50, Missing: requests.NotKept}, one("", 60)}
+	here := []requests.Recorded{one("8-1", 5), one("7-1", 10, "blue"), one("7-2", 30), one("7-3", 50), one("", 60)}
+	var got []string
+	for _, r := range requests.Merge(stored, here) {
+		got = append(got, fmt.Sprintf("%s at %d %v %t", r.Exchange, r.AtNs, r.Answers, r.Body != nil))
+	}
+	want := []string{"8-1 at 5 [] true", "7-1 at 10 [blue] true", "7-2 at 30 [] true", "7-2 at 40 [] true", "7-3 at 50 [] true", " at 60 [] true", " at 60 [] true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestARecordingThatTheCollectorWritesIsNotTooLargeToRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../torch/src/tensortap/_record/http_log.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("_MOST_BYTES: Final = %d << 20 ", requests.MostBytes>>20); !strings.Contains(string(text), want) {
+		t.Errorf("the collector has another limit than %q", want)
 	}
 }

@@ -242,3 +242,10 @@ def test_a_server_is_watched_where_the_launcher_asks(tmp_path: Path) -> None:
 def test_it_takes_no_pytorch_to_record() -> None:
     look = "import sys, tensortap.integrations.asgi; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", look], check=True)
+
+
+def test_a_recording_is_no_other_users_to_read(log: Log, tmp_path: Path) -> None:
+    made = log("keep")
+    asyncio.run(call(served("/v1/completions", completion), "/v1/completions", SECRET))
+    assert lines(tmp_path, made)
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.glob(f"*{ENDING}")] == [0o600]

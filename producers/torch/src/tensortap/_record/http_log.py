@@ -17,7 +17,7 @@ VARIABLE: Final = "TENSORTAP_REQUESTS"  # folder, "keep" or nothing, further rou
 ENDING: Final = ".requests"
 _KNOWN: Final = frozenset(("/generate", "/v1/completions", "/v1/chat/completions"))
 _MOST_WAITING: Final = 1024  # lines
-_MOST_BYTES: Final = 1 << 30  # of a file
+_MOST_BYTES: Final = 512 << 20  # of a file; what stores it takes no larger one (MostBytes of producers/requests)
 _LAST_WORDS_S: Final = 2.0
 
 
