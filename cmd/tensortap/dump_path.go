@@ -48,7 +48,7 @@ func (a *app) exportTo(ctx context.Context, client *system.Client, run, dir stri
 		return err
 	}
 	request := system.DefaultExportRequest()
-	request.Run, request.Dir = run, dir
+	request.Run, request.Dir, request.Payloads = run, dir, a.keptHere()
 	told := *a
 	told.stdout = a.stderr // standard output is the program's
 	return told.exportMsprobe(ctx, client, request)

@@ -55,9 +55,10 @@ func newTensorShow(a *app) *cobra.Command {
 		Long: `Show one tensor: shape, type, statistics, a histogram, its greatest elements, and NaN and
 infinities by their index.
 
-The tensor is one that a run kept (tensortap capture --payload, or a published dump with
-tensors), or one in a file of torch.save, safetensors or numpy. NAME is its key there, of
-nested ones joined by dots; a file of one tensor needs none. No code in a file is run.
+The tensor is one that a run kept (run --task tensor, run --on-nan keep, save(keep=True) in
+the program, capture --payload, or a published dump with tensors), or one in a file of
+torch.save, safetensors or numpy. NAME is its key there, of nested ones joined by dots; a
+file of one tensor needs none. No code in a file is run.
 
 Memory does not grow with the tensor, unless its elements lie in another order in the
 file: then their span is held, up to 512 MiB.`,
@@ -119,7 +120,7 @@ func ofFile(path, name string) place {
 
 // ofKept is below the folder that a flag named, or this host's.
 func (a *app) ofKept(dir, run string, kept system.KeptTensor) place {
-	dir = cmp.Or(dir, a.payloads())
+	dir = cmp.Or(dir, a.keptHere(), a.payloadFolder())
 	return place{report.Printable(run) + ": " + kept.String(), func() (*os.File, *torchfile.Tensor, error) { return system.OpenKept(dir, kept) }}
 }
 

@@ -83,7 +83,7 @@ func (c *Client) noneKept(ctx context.Context, r TensorRequest) error {
 		return err
 	}
 	if len(others) == 0 {
-		return fmt.Errorf("run %s has no raw tensor of %s: record them with tensortap capture --payload, or publish a dump that has them (task tensor); tensortap query \"SELECT op, role, path, rank, step FROM tap.payloads WHERE run = '%s'\" lists those of other ops",
+		return fmt.Errorf("run %s has no raw tensor of %s: record them with tensortap run --task tensor, run --on-nan keep, save(keep=True) in the program or tensortap capture --payload, or publish a dump that has them (task tensor); tensortap query \"SELECT op, role, path, rank, step FROM tap.payloads WHERE run = '%s'\" lists those of other ops",
 			r.Run, r.Op, r.Run)
 	}
 	return fmt.Errorf("run %s has no such raw tensor of %s; it has:%s", r.Run, r.Op, listed(others, KeptTensor.String))
