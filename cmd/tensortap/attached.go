@@ -42,7 +42,7 @@ func (l *launching) check() error {
 	if level := *l.settings["level"]; level != "" && !slices.Contains(levels(), level) {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
 	}
-	if err := errors.Join(checkOnNan(*l.settings["on-nan"]), l.repeat.check(), absolute("apis", l.settings["apis"])); err != nil {
+	if err := errors.Join(l.checkOnNan(), l.repeat.check(), checkApis(l.settings["apis"])); err != nil {
 		return err
 	}
 	for _, flag := range []string{"steps", "ranks"} {
@@ -58,6 +58,9 @@ func (l *launching) variables() ([]string, error) {
 	variables := []string{"TENSORTAP_RUN=" + l.run, "TENSORTAP_SPOOL=" + l.spool, "TENSORTAP_SERVED=1"}
 	if !l.asMsprobe {
 		variables = append(variables, "TENSORTAP_ATTACH=1")
+	}
+	if l.when.difference {
+		variables = append(variables, whenVariable+"=") // one from outside would hold for the steps that are compared
 	}
 	for name, value := range l.settings {
 		if *value != "" {
