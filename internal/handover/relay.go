@@ -87,5 +87,8 @@ func peerOf(line *net.UnixConn) (int, error) {
 	if failed != nil {
 		return 0, failed
 	}
+	if peer.Pid <= 0 { // to signal 0 would be to signal all of this process's group
+		return 0, errors.New("the process is of another namespace of processes, where it has no number here")
+	}
 	return int(peer.Pid), nil
 }
