@@ -8,9 +8,7 @@ import pytest
 import test_standing
 
 from tensortap._config import debug_switches
-from tensortap._config.settings import CHOICES, Settings, settings
-
-KEPT = "tensor" in CHOICES["task"]
+from tensortap._config.settings import Settings, settings
 
 
 def made(given: dict[str, object] | None = None, **switches: str) -> Settings:
@@ -36,20 +34,15 @@ def test_forwards_are_recorded_without_further_ado_but_for_levels_that_know_none
 
 @pytest.mark.parametrize("switch", debug_switches.TENSORS)
 def test_tensors_are_the_task_that_keeps_them(switch: str) -> None:
-    assert debug_switches.asked({switch: "1"}, {}, ("tensor",)) == {"task": "tensor"}
-    told = debug_switches.asked({switch: "1", "SGLANG_SAVE_DIR": "/there"}, {}, ("tensor",))
-    assert told == {"task": "tensor", "differences": ("SGLANG_SAVE_DIR: tensors are kept elsewhere, where tap.payloads lists them",)}
-    there = debug_switches.asked({switch: "1", "SGLANG_SAVE_DIR": "/there"}, {}, ("tensor",), ("payload_folder",))
+    assert debug_switches.asked({switch: "1"}, {}) == {"task": "tensor"}
+    there = debug_switches.asked({switch: "1", "SGLANG_SAVE_DIR": "/there"}, {})
     assert there == {"task": "tensor", "payload_folder": Path("/there")}
-    other = debug_switches.asked({switch: "1"}, {"task": "md5", "differences": ("before",)}, ("tensor",))
+    elsewhere = debug_switches.asked({switch: "1", "SGLANG_SAVE_DIR": "/there"}, {"payload_folder": Path("/here")})
+    assert elsewhere == {"task": "tensor", "differences": ("SGLANG_SAVE_DIR: tensors are kept in /here, which is given",)}
+    other = debug_switches.asked({switch: "1"}, {"task": "md5", "differences": ("before",)})
     assert other == {"differences": ("before", f"{switch}: no tensors are kept with the task md5, which is given")}
-    assert (made(**{switch: "1"}).task == "tensor") == KEPT
-
-
-def test_what_cannot_be_kept_is_said() -> None:
-    told = debug_switches.asked({"SGLANG_SAVE_TENSORS": "1"}, {}, ())
-    assert told == {"differences": ("SGLANG_SAVE_TENSORS: no tensors are kept from the beginning; tensortap capture --payload keeps those of a run that lives",)}
+    assert made(**{switch: "1"}).task == "tensor"
 
 
 def test_without_switches_nothing_is_asked_for() -> None:
-    assert debug_switches.asked({"SGLANG_SAVE_DIR": "/there", "SGLANG_SAVE_TENSORS": "0"}, {}, ("tensor",)) == {}
+    assert debug_switches.asked({"SGLANG_SAVE_DIR": "/there", "SGLANG_SAVE_TENSORS": "0"}, {}) == {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,16 +12,15 @@ REQUESTS: Final = "SGLANG_DEBUG_REQUESTS"  # ids, of which one is to be served
 FORWARD: Final = "SGLANG_DEBUG_FORWARD"
 TENSORS: Final = ("SGLANG_SAVE_TENSORS", "SGLANG_DEBUG_SAVE_TENSORS")
 FOLDER: Final = "SGLANG_SAVE_DIR"  # of those
-_FOLDER_SETTING: Final = "payload_folder"
 _PATTERN: Final = str.maketrans({"[": "[[]", "*": "[*]", "?": "[?]"})
 
 
-def asked(environment: Mapping[str, str], given: Mapping[str, object], tasks: Collection[str], known: Collection[str] = ()) -> dict[str, object]:
-    """The settings that the switches ask for beside those given, of those known. What cannot be done so is a sentence among the differences."""
+def asked(environment: Mapping[str, str], given: Mapping[str, object]) -> dict[str, object]:
+    """The settings that the switches ask for beside those given. What cannot be done so is a sentence among the differences."""
     differences: list[str] = []
-    found = _requests(environment, given) | _tensors(environment, given, tasks, differences)
+    found = _requests(environment, given) | _tensors(environment, given, differences)
     if "task" in found:
-        found |= _folder(environment, given, known, differences)
+        found |= _folder(environment, given, differences)
     if _is_on(environment, FORWARD) and given.get("level", "L0") not in ("L0", "mix"):
         differences.append(f"{FORWARD}: the forwards of modules are recorded at levels L0 and mix only")
     if differences:
@@ -37,12 +36,9 @@ def _requests(environment: Mapping[str, str], given: Mapping[str, object]) -> di
     return {"when": (before if isinstance(before, When) else ALWAYS).both(When(either("request", ids)))}
 
 
-def _tensors(environment: Mapping[str, str], given: Mapping[str, object], tasks: Collection[str], differences: list[str]) -> dict[str, object]:
+def _tensors(environment: Mapping[str, str], given: Mapping[str, object], differences: list[str]) -> dict[str, object]:
     switch = next((name for name in TENSORS if _is_on(environment, name)), "")
     if not switch:
-        return {}
-    if "tensor" not in tasks:
-        differences.append(f"{switch}: no tensors are kept from the beginning; tensortap capture --payload keeps those of a run that lives")
         return {}
     if given.get("task", "tensor") != "tensor":
         differences.append(f"{switch}: no tensors are kept with the task {given['task']}, which is given")
@@ -50,13 +46,13 @@ def _tensors(environment: Mapping[str, str], given: Mapping[str, object], tasks:
     return {"task": "tensor"}
 
 
-def _folder(environment: Mapping[str, str], given: Mapping[str, object], known: Collection[str], differences: list[str]) -> dict[str, object]:
+def _folder(environment: Mapping[str, str], given: Mapping[str, object], differences: list[str]) -> dict[str, object]:
     folder = environment.get(FOLDER)
     if not folder:
         return {}
-    if _FOLDER_SETTING in known and _FOLDER_SETTING not in given:
-        return {_FOLDER_SETTING: Path(folder).absolute()}
-    differences.append(f"{FOLDER}: tensors are kept elsewhere, where tap.payloads lists them")
+    if "payload_folder" not in given:
+        return {"payload_folder": Path(folder).absolute()}
+    differences.append(f"{FOLDER}: tensors are kept in {given['payload_folder']}, which is given")
     return {}
 
 

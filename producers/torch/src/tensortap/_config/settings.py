@@ -128,7 +128,7 @@ def settings(*, environment: Mapping[str, str] | None = None, **given: object) -
     asked.update({name: _read(name, value) for name, value in given.items() if value is not None})
     asked.setdefault("spool", spool_root(environment))
     asked |= _shape_log(environment, asked) | _budgets(asked)
-    asked |= debug_switches.asked(environment, asked, CHOICES["task"], Settings.__dataclass_fields__)
+    asked |= debug_switches.asked(environment, asked)
     if "run" not in asked:
         asked["run"] = default_run_name(environment)
     return Settings(**cast(Any, asked))
