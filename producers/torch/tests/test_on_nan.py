@@ -221,3 +221,15 @@ def test_nothing_is_held_without_it_and_all_is_undone(tmp_path: Path) -> None:
         model(torch.ones(2, 4))
         assert len(_global_optimizer_pre_hooks) > before
     assert len(_global_optimizer_pre_hooks) == before
+
+
+def test_no_op_is_kept_where_another_user_could_exchange_what_repeats_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    _train(tmp_path, on_nan="keep")
+    assert list(kept.rglob("repeat.py")) and all(path.stat().st_mode & 0o777 == 0o700 for path in kept.rglob("*") if path.is_dir())
+    kept.chmod(0o777)
+    before = len(list(kept.rglob("repeat.py")))
+    _train(tmp_path, on_nan="keep")
+    assert len(list(kept.rglob("repeat.py"))) == before
+    assert "may be written by other users (mode 0777)" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 import tensortap
 from tensortap._record import raw_forms, raw_memory
+from tensortap._record.raw_ledger import Ledger
 from tensortap._record.raw_memory import Copies, Copy, Memory, Staging
 
 
@@ -239,3 +240,25 @@ def test_msprobe_s_task_tensor_keeps_tensors(tmp_path: Path) -> None:
     assert (made.task, made.file_format, made.names, made.digest, made.differences) == ("tensor", "npy", ("linear",), True, ())
     with pytest.raises(tensortap.SettingsError, match="config file_format: 'bin' is not written here; "):
         from_msprobe(json.loads(json.dumps(config).replace("npy", "bin")), environment={})
+
+
+def test_nothing_is_kept_where_another_user_can_change_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    kept.chmod(0o777)
+    steps = _train(tmp_path, count=1, budget="1MB,host=1MB")
+    assert list(kept.iterdir()) == []
+    reasons = [name for step in steps for what, name in step.unseen if what == "payload not kept"]
+    assert len(reasons) == 1 and "may be written by other users (mode 0777)" in reasons[0]
+    said = capsys.readouterr().err
+    assert f"raw tensors are not kept in {kept}: the folder may be written by other users (mode 0777): chmod go-w it" in said
+
+
+def test_a_ledger_follows_no_link(tmp_path: Path) -> None:
+    ledger, other = Ledger(tmp_path, "r", 9), tmp_path / "other"
+    assert ledger.take(8) and not ledger.take(8)
+    (path,) = tmp_path.glob("*.ledger")
+    path.rename(other)
+    path.symlink_to(other)
+    with pytest.raises(OSError, match="symbolic links"):
+        ledger.take(1)

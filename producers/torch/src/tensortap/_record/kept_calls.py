@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import os
 import pickle
@@ -22,6 +23,7 @@ from tensortap._record.guard import no_hook
 from tensortap._record.held_calls import Call, Place
 from tensortap._record.op_names import Names, Op
 from tensortap._spool import layout
+from tensortap._spool.folder import fault_of_kept
 from tensortap._spool.spool import Spool
 from tensortap._stats.measure import plain
 
@@ -48,7 +50,10 @@ class KeptCall:
 
     def write(self, about: Mapping[str, Any], gradients: Mapping[str, Tensor]) -> Path:
         """Write all that there is. Returns the program that repeats the op."""
-        self.folder.mkdir(parents=True, mode=0o700)
+        if fault := fault_of_kept(self._home.parent):  # what is pickled there is run when the op is repeated
+            raise OSError(errno.EPERM, fault)
+        self._home.mkdir(exist_ok=True, mode=0o700)
+        self.folder.mkdir(mode=0o700)
         call = self._call
         told = {
             **about,

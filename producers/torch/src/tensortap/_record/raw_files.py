@@ -19,6 +19,7 @@ from tensortap._record.raw_forms import Write, create
 from tensortap._record.raw_ledger import Ledger
 from tensortap._record.raw_memory import Copies, Copy, Memory, most_bytes
 from tensortap._spool import layout
+from tensortap._spool.folder import fault_of_kept
 from tensortap._spool.spool import Spool
 from tensortap._spool.written import Written, commit
 from tensortap._stats import streams
@@ -147,6 +148,8 @@ class Files:
         """What prevents it; empty when the file is there."""
         folder = file.path.parent
         if folder not in self._made:
+            if fault := fault_of_kept(folder.parent):
+                return fault
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._made.add(folder)
         disk = os.statvfs(folder)

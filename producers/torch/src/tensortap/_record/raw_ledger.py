@@ -21,7 +21,7 @@ class Ledger:
 
     def take(self, size: int) -> bool:
         """Count so many bytes more, unless there is no room for them. Raises OSError."""
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             content = os.pread(descriptor, _TOTAL.size, 0)

@@ -14,6 +14,7 @@ from tensortap._record.raw_files import Files
 from tensortap._record.raw_ledger import Ledger
 from tensortap._record.recorder import Recorder
 from tensortap._session.control import Detail
+from tensortap._spool.folder import fault_of_kept
 from tensortap._spool.spool import Spool
 
 MOST_BYTES: Final = 10 * 10**9  # of a process, where no budget says it
@@ -84,7 +85,9 @@ class RawTensors:
     def _try(self, folder: Path) -> None:
         """Tell at once what will be counted tensor by tensor."""
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if fault := fault_of_kept(folder):
+                self._say(f"raw tensors are not kept in {folder}: {fault} (TENSORTAP_PAYLOAD_FOLDER)")
+                return
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             self._say(f"raw tensors cannot be kept in {folder}: {error.strerror}; name another folder by payload_folder (TENSORTAP_PAYLOAD_FOLDER)")

@@ -27,6 +27,16 @@ def make_root(root: Path) -> None:
         raise SpoolError(f"the folder of spools {root} {fault}, or set TENSORTAP_SPOOL to another")
 
 
+def fault_of_kept(root: Path) -> str:
+    """Make the folder of raw tensors unless it is there. Says what lets another user change what is in it; empty when nothing does. Raises OSError.
+
+    A link to a disk with room is followed.
+    """
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fault = _fault(os.stat(root))
+    return fault and f"the folder {fault}, or name another by payload_folder"
+
+
 def take_agents_room(folder: Path) -> None:
     """Take the room that the agent needs to publish the rest, and so to free the disk, once the disk is full."""
     with suppress(OSError):  # on a disk that is full by now, no row finds room either
