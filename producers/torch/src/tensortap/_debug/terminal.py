@@ -6,7 +6,6 @@ import json
 import os
 import pdb
 import socket
-import sys
 from contextlib import suppress
 from io import StringIO
 from types import FrameType, TracebackType

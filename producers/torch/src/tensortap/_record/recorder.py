@@ -18,8 +18,8 @@ from tensortap._record import failures, unseen
 from tensortap._record.argument_trees import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
 from tensortap._record.call_stacks import Stacks
 from tensortap._record.guard import Guard
-from tensortap._record.own_time import Clock
 from tensortap._record.op_names import Calls, Names, Op
+from tensortap._record.own_time import Clock
 from tensortap._record.payloads import Payloads
 from tensortap._record.tensor_rows import Observer
 from tensortap._spool import layout
@@ -292,6 +292,7 @@ class Recorder:
         setattr(error, _TOLD, True)
         texts = [self.spool.text(text) for text in (kind, failures.cut(message), "")]
         self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns(), self.spool.text(path))
+
     def examine(self, error: BaseException) -> None:
         """Let a person look where an op raised, if that is asked for. Not to be called with the lock: others go on meanwhile."""
         if self.settings.post_mortem and getattr(error, _TOLD, False):

@@ -13,11 +13,8 @@ from tensortap._config.conditions import ALWAYS, When, either, parse
 from tensortap._config.filters import nearest_path
 from tensortap._config.settings import CHOICES, Level
 from tensortap._record.served_requests import Request, bare, unreadable
-from tensortap._session.measures import Measures
-from tensortap._session.moments import Moment, Test
-from tensortap._record.served_requests import Prompt, Request, UnreadableError, bare
 from tensortap._session import debugged
-from tensortap._session.step_boundaries import Facts
+from tensortap._session.moments import Moment, Test
 from tensortap._spool import layout
 from tensortap._spool.control_page import ControlPage
 

@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch import nn
 
 from tensortap._config.filters import Filter
-from tensortap._config.settings import Level, Settings
+from tensortap._config.settings import Settings
 from tensortap._health import memory, thread_stacks, topology
 from tensortap._health.heartbeat import Heartbeat
 from tensortap._hooks.saved_values import Saver
@@ -28,7 +27,6 @@ from tensortap._record.own_time import Clock
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
 from tensortap._record.user_events import Event
-from tensortap._session import memory_rows, run_info
 from tensortap._session import loaded_parameters, memory_rows, run_info
 from tensortap._session.control import OVERFLOWED, Control, Detail, together
 from tensortap._session.debugged import Debugged
@@ -36,8 +34,8 @@ from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
 from tensortap._session.measures import Measures
 from tensortap._session.moments import Moment
-from tensortap._session.standing import Standing
 from tensortap._session.raw_tensors import RawTensors
+from tensortap._session.standing import Standing
 from tensortap._session.step_boundaries import Facts
 from tensortap._session.tracing import Tracing
 from tensortap._session.unserved import Unserved
@@ -281,6 +279,7 @@ class Process:
     def write_event(self, event: Event, request: str) -> None:
         """What the program says of itself, in the step and op under way."""
         self._logged.event(event, request)
+
     def _end_condition(self) -> None:
         self._measures.close()
         if self.standing and (never := self.standing.never()):

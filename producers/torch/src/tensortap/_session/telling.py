@@ -9,7 +9,6 @@ from tensortap._record import user_events
 from tensortap._record.served_requests import Request
 from tensortap._record.user_events import MOST_EARLY, Event
 
-
 MOST_NAME: Final = 200  # characters of what the program calls a value that it saves
 
 

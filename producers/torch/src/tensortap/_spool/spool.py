@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final

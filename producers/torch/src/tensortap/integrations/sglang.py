@@ -13,8 +13,7 @@ import torch.distributed as dist
 
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
-from tensortap.integrations import sglang_server
-from tensortap.integrations import engine_arguments
+from tensortap.integrations import engine_arguments, sglang_server
 from tensortap.integrations.served import HEALTH_CHECK as A_HEALTH_CHECK
 from tensortap.integrations.served import IDLE, WARM_UP_REQUEST, Served, Step, around, reader, steps, tap_of
 

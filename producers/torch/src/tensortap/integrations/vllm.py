@@ -15,9 +15,8 @@ from torch import nn
 from tensortap._record import unseen
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
-from tensortap.integrations.served import WARM_UP_REQUEST, Served, Step, around, close, reader, steps, tap_of
 from tensortap.integrations import engine_arguments
-from tensortap.integrations.served import Served, Step, around, close, reader, steps, tap_of
+from tensortap.integrations.served import WARM_UP_REQUEST, Served, Step, around, close, reader, steps, tap_of
 
 _PROMPTS: Final = "_tensortap_prompts"
 _WARMS_UP: Final = "_tensortap_warms_up"
