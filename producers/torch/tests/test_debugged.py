@@ -7,13 +7,19 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
+import asking
 import pytest
+import reading
+from models import small
 
+import tensortap
 from tensortap._config.step_ranges import Steps, parse_steps
 from tensortap._debug import launched, listening, standing
-from tensortap._health.heartbeat import debuggers_pass_over
+from tensortap._health.heartbeat import Heartbeat, debuggers_pass_over
+from tensortap._spool import layout
 
 HERE = Path(__file__).resolve().parents[1]
 SAYS = "print('the program runs')"
@@ -110,6 +116,39 @@ def test_a_live_process_is_asked_and_answers_though_no_step_ends(tmp_path: Path)
     assert f"(9, 16, 0, 0, '127.0.0.1:{free}')" in said
     assert f"(11, 16, 0, 0, '127.0.0.1:{free}')" in said, "one that listens already says where"
     assert "the program runs" in said
+
+
+def test_a_request_that_comes_again_after_another_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "in_background", lambda port, heard: heard(port, ""))
+    model, batch = small()
+    with tensortap.tap(model, run="asked", spool=tmp_path):
+        model(batch)
+        folder = next(path for path in tmp_path.iterdir() if (path / "header").exists())
+        for sequence, asked in ((7, "debug"), (8, "stop"), (7, "debug")):
+            asking.ask(folder, sequence, do=asked)
+            if asked == "stop":
+                model(batch)  # the step answers, before the thread of the heartbeat sees it
+            until = time.monotonic() + 10
+            while asking.answer(folder)[0] != sequence and time.monotonic() < until:
+                time.sleep(0.01)
+            assert asking.answer(folder)[:2] == (sequence, layout.STOPPED if asked == "stop" else layout.LISTENING)
+
+
+def test_a_rank_that_waits_for_its_debugger_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def start(heartbeat: Heartbeat) -> None:
+        heartbeat._beat()  # all that it reads is there
+        order.append("beat")
+
+    monkeypatch.setattr(Heartbeat, "start", start)
+    monkeypatch.setattr(launched, "enter", lambda asked, rank: order.append("waits"))
+    model, batch = small()
+    with tensortap.tap(model, run="asked", spool=tmp_path):
+        model(batch)
+    assert order == ["beat", "waits"]
+    (step,) = reading.only(tmp_path).steps
+    assert step.ended and not any(reason == "hook error" for reason, _ in step.unseen)
 
 
 def test_without_run_a_breakpoint_is_said_and_passed(tmp_path: Path) -> None:

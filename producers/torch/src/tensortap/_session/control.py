@@ -13,7 +13,6 @@ from tensortap._config.conditions import ALWAYS, When, either, parse
 from tensortap._config.filters import nearest_path
 from tensortap._config.settings import CHOICES, Level
 from tensortap._record.served_requests import Request, bare, unreadable
-from tensortap._session import debugged
 from tensortap._session.moments import Moment, Test
 from tensortap._spool import layout
 from tensortap._spool.control_page import ControlPage
@@ -63,6 +62,7 @@ class Control:
         self._signals_seen = 0
         self.stopped = False
         self.traces: Callable[[int, bytes, int], bool] = lambda sequence, text, step: False  # follows a request, if it is for a trace
+        self.debugs: Callable[[int, bytes], bool] = lambda sequence, text: False  # leaves a request to another thread, if it is for a debugger
 
     def signal(self) -> None:
         """A signal asks for detail. Called between any two instructions, so it only counts."""
@@ -85,9 +85,9 @@ class Control:
     def _take(self, step: int, asked: Detail) -> None:
         if self._left == asked.steps:
             self._say(_told(asked, step))
-            if self._unanswered:
+            if self._unanswered and self._unanswered == self._page.sequence():  # a later request has had its answer since
                 self._page.answer(self._unanswered, layout.RECORDING, step)
-                self._unanswered = 0
+            self._unanswered = 0
         self._left -= 1
         if not self._left:
             self._asked = None
@@ -97,7 +97,7 @@ class Control:
         if request is None:  # being written: the next step looks again
             return
         self._sequence, text = request
-        if self.traces(self._sequence, text, moment.step) or debugged.is_meant(text):
+        if self.traces(self._sequence, text, moment.step) or self.debugs(self._sequence, text):
             return
         try:
             self._follow(read(text), moment)

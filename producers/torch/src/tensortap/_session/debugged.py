@@ -18,11 +18,6 @@ _CATCHING_UP_S: Final = 15.0  # the others waited as long as the person looked: 
 _IN_WORDS: Final = {standing.WAITING: "waits for a debugger", standing.ATTACHED: "is in a debugger", standing.AT_PROMPT: "stands at the prompt of pdb"}
 
 
-def is_meant(text: bytes) -> bool:
-    """Whether a request is for the thread of the heartbeat, which also comes to it in a process that hangs."""
-    return _request(text) is not None
-
-
 def _request(text: bytes) -> dict[str, Any] | None:
     if b"debug" not in text:
         return None
@@ -46,6 +41,13 @@ class Debugged:
     def begin(self) -> None:
         """The rank is known now. One that a debugger is to attach to waits here, unless it did at its start."""
         launched.enter(self._asked, self._rank)
+
+    def is_meant(self, sequence: int, text: bytes) -> bool:
+        """Whether this request, which is met as a step begins, is for the thread of the heartbeat, which also comes to it in a process that hangs."""
+        if _request(text) is not None:
+            return True
+        self._sequence = sequence  # or one that comes again after this one would not be new
+        return False
 
     def beat(self) -> None:
         """From the thread of the heartbeat, about once a second."""

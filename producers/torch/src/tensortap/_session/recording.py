@@ -100,12 +100,13 @@ class Process:
         self.control.traces = self.tracing.begins
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
         self._debugged = Debugged(settings, place.rank, self._spool, say)
-        self._heartbeat.start()
-        self._debugged.begin()
+        self.control.debugs = self._debugged.is_meant
         self._before = (0, 0, 0)
         self.step = -1
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
         self._logged = Logged(self._spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught)
+        self._heartbeat.start()  # after all that a beat reads
+        self._debugged.begin()  # which may wait for minutes
         if settings.logging:
             self._logged.install()
 
