@@ -120,6 +120,23 @@ def test_a_request_that_makes_no_sense_is_refused(text: bytes, tmp_path: Path) -
     assert not any(reason == "hook error" for step in reading.read(_folder(tmp_path)).steps for reason, _ in step.unseen)
 
 
+def test_a_capture_that_waits_is_not_answered_over_a_later_request(tmp_path: Path) -> None:
+    answers = []
+
+    def before(step: int, folder: Path) -> None:
+        answers.append(asking.answer(folder)[:2])
+        if step == 2:
+            asking.ask(folder, 7, do="capture", level="mix", steps=1, when=f"step={STEPS - 2}")
+        if step == 4:
+            asking.ask(folder, 8, do="trace", seconds=0.01, rate=10, folder=str(tmp_path / "kept"))
+
+    spool = tmp_path / "spool"
+    _train(spool, before)
+    assert answers[2] == (7, layout.AWAITING) and answers[4] == (8, layout.TRACING)
+    assert {step for step, parents in _apis(spool).items() if parents} == {STEPS - 2}
+    assert asking.answer(_folder(spool))[:2] == (8, layout.TRACING), "the agent waits for the answer to its newest request"
+
+
 def test_a_request_that_is_half_written_is_waited_for(tmp_path: Path) -> None:
     whole = b'{"do":"capture","level":"mix","steps":1}'
 
