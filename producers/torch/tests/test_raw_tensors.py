@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import struct
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import asking
 import pytest
 import reading
 import torch
@@ -118,6 +120,22 @@ def test_save_keeps_what_it_is_asked_to_with_its_gradient(tmp_path: Path) -> Non
     ] * 2
 
 
+def test_a_value_that_is_kept_in_a_captured_step_keeps_no_others(tmp_path: Path) -> None:
+    model, spool = _model(), tmp_path / "spool"
+    with tensortap.tap(model, run="r", spool=spool, level="L0", task="tensor", steps="0,4", payload_folder=tmp_path / "kept") as tap:
+        for step in range(5):
+            if step == 1:
+                asking.ask(next(path for path in spool.iterdir() if (path / "header").exists()), 7, do="capture", level="L0", steps=2)
+            made = model(torch.ones(3, 4))
+            if step in (1, 2):
+                tap.save(made.detach(), "mine", keep=True)
+            torch.autograd.backward(made.sum())  # whose ops are recorded after the value was named
+            tap.step()
+    kept = {step.number: {row[0] for row in step.payloads} for step in reading.only(spool).steps}
+    assert kept[1] == kept[2] == {"mine.0.debug"}
+    assert len(kept[0]) > 2 and kept[4] == kept[0]
+
+
 @pytest.fixture
 def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Nothing is written until the function that this gives is called."""
@@ -168,6 +186,40 @@ def test_a_full_disk_is_told_and_counted_and_harms_no_step(tmp_path: Path, monke
         "report unseen counts all that are not kept"
     ]
     assert not [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
+
+
+def test_an_error_of_any_kind_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+
+    def odd(file: BinaryIO, tensor: Tensor, about: dict[str, str]) -> int:
+        names.append(threading.current_thread().ident)
+        raise AssertionError
+
+    monkeypatch.setattr(raw_forms, "as_safetensors", odd)
+    steps = _train(tmp_path)
+    assert len(names) > 20 and len(set(names)) == 1, "one thread has tried all"
+    assert sum(count for step in steps for key, count in step.unseen.items() if key == ("payload not kept", "AssertionError")) > 20
+    assert not [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
+
+
+def test_a_file_that_cannot_be_closed_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_forms, "open", _Remote, raising=False)
+    with pytest.raises(OSError, match="No space left"):
+        raw_forms.create(tmp_path / "one", raw_forms.as_safetensors, torch.ones(3), {})
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "one").write_text("another's")
+    with pytest.raises(FileExistsError):
+        raw_forms.create(tmp_path / "one", raw_forms.as_safetensors, torch.ones(3), {})
+    assert (tmp_path / "one").read_text() == "another's"
+
+
+class _Remote(io.FileIO):
+    """A file whose disk says as it is closed that there was no room."""
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            raise OSError(28, os.strerror(28))
 
 
 def test_a_folder_that_cannot_be_made_is_told_at_launch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

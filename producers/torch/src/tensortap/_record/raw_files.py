@@ -137,7 +137,7 @@ class Files:
             try:
                 copy.wait()
                 file.failure = self._write(file, copy.tensor)
-            except (OSError, MemoryError, RuntimeError) as error:  # the last is torch's
+            except Exception as error:  # as in Guard: the files after this one are to be written
                 file.failure = why(error)
             finally:
                 file.copy = None

@@ -6,6 +6,7 @@ import ctypes
 import os
 import zlib
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol, cast
 
@@ -57,16 +58,16 @@ def form(wanted: str, dtype: torch.dtype) -> tuple[str, Write]:
 
 def create(path: Path, write: Write, tensor: Tensor, about: Mapping[str, str]) -> tuple[int, int]:
     """Write a file that is not there yet. Its size, and the checksum of its elements. Raises as write does, and leaves nothing then."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
-        try:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with ExitStack() as failing:
+        failing.callback(path.unlink, missing_ok=True)  # a file that is cut does not stay
+        with open(descriptor, "wb") as opened:
             checksum = write(cast(BinaryIO, opened), tensor, about)
             size = opened.tell()
             opened.flush()
             _begin_writeback(opened.fileno())
-            return size, checksum
-        except (OSError, RuntimeError):
-            path.unlink(missing_ok=True)
-            raise
+        failing.pop_all()  # closing may fail, too, where a disk is remote
+    return size, checksum
 
 
 def _begin_writeback(descriptor: int) -> None:

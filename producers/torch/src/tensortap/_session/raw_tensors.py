@@ -40,7 +40,7 @@ class RawTensors:
         if detail and detail.folder:
             self._kept = self._made(Path(detail.folder), detail.most_bytes, MOST_FILES, every=True)
         elif wanted and self._settings.task == "tensor":
-            self._kept = self._of_launch()
+            self._kept = self._of_launch(every=True)
         self._recorder.keep_with(self._kept)
 
     def begin_step(self, step: int) -> None:
@@ -77,7 +77,7 @@ class RawTensors:
     def _named(self) -> Payloads:
         """What keeps a tensor that the program names, where no other is kept."""
         if self._kept is None:
-            self._kept = self._of_launch()
+            self._kept = self._of_launch(every=False)  # the step is recorded only in the detail that is asked for, or nothing else is kept
             self._kept.begin_step(self._step)
             self._recorder.keep_with(self._kept)
         return self._kept
@@ -92,13 +92,15 @@ class RawTensors:
         except OSError as error:
             self._say(f"raw tensors cannot be kept in {folder}: {error.strerror}; name another folder by payload_folder (TENSORTAP_PAYLOAD_FOLDER)")
 
-    def _of_launch(self) -> Payloads:
+    def _of_launch(self, *, every: bool) -> Payloads:
+        """One object for both, as they have one budget."""
         settings = self._settings
         if self._launched is None:
             most = MOST_BYTES if settings.payload_bytes is None else settings.payload_bytes
             of_host = settings.payload_host_bytes
             ledger = Ledger(settings.kept_in, settings.run, of_host) if of_host else None
-            self._launched = self._made(settings.kept_in, most, None, every=settings.task == "tensor", ledger=ledger)
+            self._launched = self._made(settings.kept_in, most, None, every=every, ledger=ledger)
+        self._launched.every = every
         return self._launched
 
     def _made(self, folder: Path, most_bytes: int, most_files: int | None, *, every: bool, ledger: Ledger | None = None) -> Payloads:
