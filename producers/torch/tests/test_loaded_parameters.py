@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 import tensortap
 from tensortap._record.model_roots import FoundRoots, Roots
+from tensortap._record.unseen import Unseen
 from tensortap._session import loaded_parameters
 from tensortap._stats.digest import digest
 from tensortap._stats.measure import Measurer
@@ -30,7 +32,7 @@ def recorded(model: nn.Module, folder: Path, **given: Any) -> dict[str, str]:
 
 
 def of(model: nn.Module) -> dict[str, str]:
-    return loaded_parameters.checksums(Roots(model))
+    return loaded_parameters.checksums(Roots(model), Unseen())
 
 
 class Odd(nn.Module):
@@ -55,6 +57,16 @@ def test_each_parameter_and_saved_buffer_has_one(tmp_path: Path) -> None:
     assert set(found) == {"own", "tied.weight", *(f"inner.{name}" for name in model.inner.state_dict())}
     assert found["tied.weight"] == f"{digest(model.tied.weight):016x} float32[3, 3]"
     assert found["inner.num_batches_tracked"].endswith(" int64[]")
+
+
+def test_whatever_a_checksum_raises_costs_the_checksums_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> dict[str, str]:
+        raise subprocess.CalledProcessError(1, "gcc")
+
+    monkeypatch.setattr(loaded_parameters, "_read", fails)
+    assert recorded(nn.Linear(3, 3), tmp_path) == {}
+    (step,) = reading.only(tmp_path).steps
+    assert step.ended and step.unseen["hook error", "checksums of parameters: CalledProcessError"] == 1
 
 
 def test_they_are_those_before_the_first_step(tmp_path: Path) -> None:
@@ -82,7 +94,7 @@ def test_found_models_have_names_without_wrappers() -> None:
     roots, model = FoundRoots(), nn.Sequential(nn.Linear(3, 3, bias=False))
     wrapped = nn.DataParallel(model)
     roots.add(wrapped)
-    assert set(loaded_parameters.checksums(roots)) == {"0.weight"}
+    assert set(loaded_parameters.checksums(roots, Unseen())) == {"0.weight"}
 
 
 def test_of_a_large_model_the_same_part_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

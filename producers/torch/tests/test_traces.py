@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import asking
 import pytest
+import reading
 import torch
 from torch import nn
 
 import tensortap
+from tensortap._health import sampler as sampling
 from tensortap._health.sampler import Sampler
+from tensortap._session import profiling
+from tensortap._session.tracing import Tracing
 from tensortap._spool import layout
 
 
@@ -138,6 +143,33 @@ def test_a_second_trace_waits_for_the_first(tmp_path: Path) -> None:
     content = json.loads((tmp_path / "kept" / folder.name / "trace-7.json").read_text())  # the program ended before
     assert "interrupted" in content["name"]
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tensortap ")]
+
+
+def test_an_error_at_the_end_of_a_trace_leaves_nothing_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(tracing: Tracing) -> None:
+        raise RuntimeError("the disk is gone")
+
+    monkeypatch.setattr(Tracing, "end", fails)
+    model, handles = nn.Linear(1, 1), logging.Logger.callHandlers
+    with tensortap.tap(model, run="traced", spool=tmp_path / "spool"):
+        model(torch.ones(1, 1))
+    assert logging.Logger.callHandlers is handles
+    assert reading.only(tmp_path / "spool").header["state"] == 2
+
+
+def test_a_disk_that_does_not_answer_holds_up_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, told = threading.Event(), list[tuple[str, Mapping[str, object]]]()
+    monkeypatch.setattr(sampling, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(profiling, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(Sampler, "_write", lambda *_: answers.wait(60))
+    monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", lambda *_: answers.wait(60))
+    taken = Sampler(tmp_path / "trace.json", seconds=600, rate=100, label="rank 0", ended=lambda *_: None)
+    profile = profiling.Profiling(lambda kind, said: told.append((kind, said)))
+    profile.begin(tmp_path / "profile.json", 1)
+    taken.stop()
+    profile.end()
+    assert taken.is_under_way and told == [("profile", {"path": str(tmp_path / "profile.json"), "failed": "it is not written within 0.05 s"})]
+    answers.set()
 
 
 def _profiled(tmp_path: Path, before: Callable[[int, Path], None]) -> Path:

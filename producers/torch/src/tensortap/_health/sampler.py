@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 _DEEPEST: Final = 256
+_PATIENCE_S: Final = 10.0  # with the disk, as a program ends
 _OURS: Final = "tensortap "  # how the names of our threads begin
 _SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 Stack = tuple[tuple[CodeType, int], ...]  # innermost first
@@ -37,9 +38,9 @@ class Sampler:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """End before the time, and return when the file is there."""
+        """End before the time, and return when the file is there, or the disk has not answered for long."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(_PATIENCE_S)
 
     def _run(self) -> None:
         begun = last = time.monotonic()

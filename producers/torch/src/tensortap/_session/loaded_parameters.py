@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from tensortap import _torch_compat
 from tensortap._hooks.cuda_graphs import is_captured
+from tensortap._record import unseen
 from tensortap._record.guard import unintercepted
 from tensortap._record.model_roots import Roots
 from tensortap._record.model_wrappers import bare
@@ -29,7 +30,7 @@ _FACTOR: Final = 0x9E3779B97F4A7C15
 _MASK: Final = (1 << 64) - 1
 
 
-def checksums(roots: Roots) -> dict[str, str]:
+def checksums(roots: Roots, counts: unseen.Unseen) -> dict[str, str]:
     """Those of parameters, and of buffers that are saved with them, by name; with dtype and shape.
 
     Where there are more bytes than the limit, every second element along the longest dimension is read of each, or every fourth
@@ -40,7 +41,8 @@ def checksums(roots: Roots) -> dict[str, str]:
     try:
         with unintercepted():
             return _rolled_up(_read({name: tensor for name, given in _named(roots) if (tensor := plain(given)) is not None}))
-    except (RuntimeError, TypeError, ValueError):  # from torch, of tensors that are none: a run is recorded without checksums, too
+    except Exception as error:  # as in Guard: Triton's are of many kinds, and a run is recorded without checksums, too
+        counts.count(unseen.HOOK_ERROR, f"checksums of parameters: {type(error).__name__}")
         return {}
 
 

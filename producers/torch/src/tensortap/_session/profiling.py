@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 
 from tensortap import _torch_compat
+
+_PATIENCE_S: Final = 60.0  # with the disk, as a program ends: many ops take seconds
 
 
 class Profiling:
@@ -51,12 +53,14 @@ class Profiling:
         self._mark.__enter__()
 
     def end(self) -> None:
-        """The tap ends: what was profiled is written, and on file when this returns."""
+        """The tap ends: what was profiled is written, and on file when this returns, or that is told."""
         if self.is_under_way:
             self._unmark()
             self._end()
         if self._writing:
-            self._writing.join()
+            self._writing.join(_PATIENCE_S)
+            if self._writing.is_alive():
+                self._told("profile", {"path": str(self._path), "failed": f"it is not written within {_PATIENCE_S:g} s"})
 
     def leave(self) -> None:
         """In a child that was forked: the profile is the parent's."""

@@ -73,7 +73,7 @@ class Process:
         model = next(iter(roots), None)
         self._spool = Spool(settings.spool, segments=settings.segments)
         self._spool.define("run", run_info.run(settings, place, model))
-        loaded = loaded_parameters.checksums(roots) if settings.task != "structure" else {}
+        loaded = loaded_parameters.checksums(roots, counts) if settings.task != "structure" else {}
         self._spool.define("rank", run_info.rank(place, model) | {"epoch": self._spool.epoch, "parameters": loaded})
         self.recorder = Recorder(settings, wanted, self.unseen, self._spool, clock)
         self.saver = Saver(self.recorder)
@@ -238,27 +238,31 @@ class Process:
         self._hooks.remove()
 
     def close(self) -> None:
-        """The application is done with this tap."""
-        self.uninstall()
-        if self.nan_watch:
-            self.nan_watch.close()
-        if self.left_out:
-            self.left_out.close()
-        self._end_condition()
-        self._heartbeat.stop()
-        self.tracing.end()
-        self._logged.close()
-        self._unserved.end()
-        with self.recorder.lock:
-            self.recorder.complete_rows()
-            self._raw.close()
-            self._write_unseen()
-            self._spool.close()
-        self._memory.close()
-        if self._shape_log:
-            self._shape_log.close()
-        if self.nan_watch:
-            self.nan_watch.closed()
+        """The application is done with this tap, whatever of it cannot be undone or written."""
+        with ExitStack() as ending:  # the last first, each though others raised
+            if self.nan_watch:
+                ending.callback(self.nan_watch.closed)
+            if self._shape_log:
+                ending.callback(self._shape_log.close)
+            ending.callback(self._memory.close)
+            ending.callback(self._close_spool)
+            ending.callback(self._unserved.end)
+            ending.callback(self._logged.close)
+            ending.callback(self.tracing.end)
+            ending.callback(self._heartbeat.stop)
+            ending.callback(self._end_condition)
+            if self.left_out:
+                ending.callback(self.left_out.close)
+            if self.nan_watch:
+                ending.callback(self.nan_watch.close)
+            ending.callback(self.uninstall)
+
+    def _close_spool(self) -> None:
+        with self.recorder.lock, ExitStack() as ending:
+            ending.callback(self._spool.close)
+            ending.callback(self._write_unseen)
+            ending.callback(self._raw.close)
+            ending.callback(self.recorder.complete_rows)
 
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""

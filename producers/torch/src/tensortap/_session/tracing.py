@@ -55,9 +55,11 @@ class Tracing:
 
     def end(self) -> None:
         """What is under way ends, and is kept as far as it came."""
-        self._profiling.end()
-        if self._sampler:
-            self._sampler.stop()
+        try:
+            self._profiling.end()
+        finally:
+            if self._sampler:
+                self._sampler.stop()
 
     def leave(self) -> None:
         """This is a child that was forked: threads and files are the parent's."""
