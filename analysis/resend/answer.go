@@ -50,8 +50,9 @@ type choice struct {
 	Index   int     `json:"index"`
 	Text    *string `json:"text"`
 	Message *struct {
-		Content   *string `json:"content"`
-		Reasoning *string `json:"reasoning_content"`
+		Content     *string `json:"content"`
+		Reasoning   *string `json:"reasoning_content"` // of SGLang
+		OfLaterVLLM *string `json:"reasoning"`
 	} `json:"message"`
 	Logprobs *struct {
 		Tokens   []string   `json:"tokens"`
@@ -106,7 +107,11 @@ func (c *choice) generation(id string) Generation {
 		g.Text = *c.Text
 	}
 	if c.Message != nil {
-		for _, part := range []*string{c.Message.Reasoning, c.Message.Content} {
+		reasoning := c.Message.Reasoning // some releases of vLLM say it under both names
+		if reasoning == nil || *reasoning == "" {
+			reasoning = c.Message.OfLaterVLLM
+		}
+		for _, part := range []*string{reasoning, c.Message.Content} {
 			if part != nil {
 				g.Text += *part
 			}

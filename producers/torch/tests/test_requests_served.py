@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -212,7 +214,43 @@ def test_prompts_are_hashed_as_those_of_steps_are() -> None:
 def test_only_numbers_and_names_are_parameters() -> None:
     said = {"text": "a", "sampling_params": [{"temperature": 0, "regex": "b"}, {"top_p": 1.0}], "logit_bias": {"1": 2}, "rid": "r", "stream": True}
     kept = asked(json.dumps(said).encode(), keep=False)["body"]
-    assert kept == {"sampling_params": [{"temperature": 0}, {"top_p": 1.0}], "rid": "r", "stream": True}
+    assert kept == {"sampling_params": [{"temperature": 0}, {"top_p": 1.0}], "rid": hash_of("r"), "stream": True}
+
+
+@pytest.mark.parametrize("own", ["cmpl-" + "0a" * 16, "chatcmpl-12345678-90ab-cdef-1234-567890abcdef", "0a" * 16, "0a" * 16 + "_3"])
+def test_the_name_of_a_request_is_kept_where_an_engine_may_have_made_it(own: str) -> None:
+    for said, kept in ((own, own), ("my secret " + own, hash_of("my secret " + own)), ("mary-ann", hash_of("mary-ann"))):
+        assert asked(json.dumps({"rid": said, "request_id": said}).encode(), keep=False)["body"] == {"rid": kept, "request_id": kept}
+
+
+def test_a_thread_that_does_not_start_harms_no_server(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    made = log()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        assert asyncio.run(call(served("/v1/completions", completion), "/v1/completions", SECRET))[0]["status"] == 200
+    assert made.lost == 2 and "not all requests are recorded: RuntimeError: can't start new thread" in capsys.readouterr().err
+    asyncio.run(call(served("/v1/completions", completion), "/v1/completions", SECRET))
+    assert [thread.name for thread in threading.enumerate() if "requests" in thread.name] == ["tensortap requests"]
+    assert [one.get("lost") for one in lines(tmp_path, made)] == [2, None]
+
+
+def test_what_is_lost_while_a_line_is_written_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = HttpLog(f"{tmp_path}\n\n")
+    write = os.write
+
+    def meanwhile(file: int, text: bytes) -> int:
+        if b'"lost"' not in text:
+            made.lose("another thread has no room")
+        return write(file, text)
+
+    monkeypatch.setattr(os, "write", meanwhile)
+    made.number()
+    for n in range(2):
+        made.put(lambda n=n: {"n": n})
+    assert [one.get("lost") for one in lines(tmp_path, made)] == [None, 1] and made.lost == 0
 
 
 def test_answers_of_all_forms_are_read() -> None:
@@ -226,6 +264,21 @@ def test_answers_of_all_forms_are_read() -> None:
     batch = json.dumps([{"text": text, "meta_info": {"id": text, "finish_reason": {"type": "stop"}}} for text in "ab"]).encode()
     assert answered(batch, keep=True) == {"id": "a", "answers": ["a", "b"], "answer_hash": hash_of(["a", "b"]), "finish_reason": "stop"}
     assert answered(b"<html>", keep=True) == {}
+
+
+def test_a_streamed_batch_is_in_the_order_in_which_it_was_asked_for() -> None:
+    pieces = [{"index": index, "text": text, "meta_info": {"id": f"r{index}", "completion_tokens": 1}} for index, text in ((1, "b"), (0, "a"), (1, "bb"))]
+    stream = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in pieces)
+    assert (answered(stream, keep=True)["answers"], answered(stream, keep=True)["id"]) == (["a", "bb"], "r0")
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_reasoning_is_part_of_an_answer_as_when_it_is_sent_again(name: str) -> None:
+    whole = {"id": "chatcmpl-1", "choices": [{"index": 0, "message": {name: "so ", "content": "a"}}]}
+    deltas = [{"id": "chatcmpl-1", "choices": [{"index": 0, "delta": delta}]} for delta in ({name: "s"}, {name: "o "}, {"content": "a"})]
+    stream = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in deltas)
+    for body in (json.dumps(whole).encode(), stream):
+        assert answered(body, keep=True)["answers"] == ["so a"]
 
 
 SERVE = """

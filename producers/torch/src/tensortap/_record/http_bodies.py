@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 _PROMPTS: Final = ("text", "input_ids", "prompt", "messages", "input", "input_embeds")
-_NAMES: Final = ("model", "rid", "request_id")  # texts that are no user's words
+_REQUEST_NAMES: Final = ("rid", "request_id")  # which a user may choose
+_ENGINES_OWN: Final = re.compile(r"(?:(?:cmpl|chatcmpl|gen|req|resp)-)?(?:[0-9a-f]{8,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:[-_][0-9]{1,6})?")
 _NESTED: Final = ("sampling_params", "stream_options")
 _EVENT: Final = b"data:"
 _MOST_TEXT: Final = 256
@@ -46,9 +48,11 @@ def asked(body: bytes, keep: bool) -> dict[str, Any]:
 
 
 def parameters(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers and switches of a request, and names; no text that a user may have written."""
+    """Numbers and switches of a request, the model, and names of requests; no text that a user may have written."""
     kept: dict[str, Any] = {name: value for name, value in said.items() if isinstance(value, bool | int | float)}
-    kept |= {name: said[name][:_MOST_TEXT] for name in _NAMES if isinstance(said.get(name), str)}
+    if isinstance(said.get("model"), str):
+        kept["model"] = said["model"][:_MOST_TEXT]
+    kept |= {name: _request_name(said[name]) for name in _REQUEST_NAMES if isinstance(said.get(name), str)}
     for name in _NESTED:
         if isinstance(said.get(name), dict):
             kept[name] = parameters(said[name])
@@ -57,12 +61,17 @@ def parameters(said: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def _request_name(name: str) -> str:
+    """As it is where it has the form of those that engines make; else its hash."""
+    return name if _ENGINES_OWN.fullmatch(name) else hashed(name.encode("utf-8", "replace"))
+
+
 def answered(body: bytes, keep: bool) -> dict[str, Any]:
     """What an answer says, whole or in pieces: the engine's name of the request, how it ended, tokens, the hash of its text."""
     answer = _Answer()
     for piece in _pieces(body):
         answer.take(piece)
-    texts = [answer.texts[place] for place in sorted(answer.texts)]
+    texts = answer.whole()
     facts = dict(answer.facts)
     if texts:
         facts["answer_hash"] = hash_of(texts[0] if len(texts) == 1 else texts)
@@ -89,7 +98,14 @@ class _Answer:
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}  # by place among those that were asked for at once
         self.facts: dict[str, Any] = {}
+        self._reasoning: dict[int, str] = {}  # which comes before the text
         self._places: dict[str, int] = {}
+        self._named = -1  # the place of which the name is
+
+    def whole(self) -> list[str]:
+        """The answers in the order in which they were asked for, with their reasoning."""
+        places = sorted(self.texts.keys() | self._reasoning.keys())
+        return [self._reasoning.get(place, "") + self.texts.get(place, "") for place in places]
 
     def take(self, piece: Mapping[str, Any]) -> None:
         """Add what a piece says."""
@@ -101,8 +117,10 @@ class _Answer:
     def _take_of_sglang(self, piece: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
         """Each piece of a stream has the text so far, unless the server was started so that it has what is new."""
         name = str(meta.get("id", ""))
-        place = self._places.setdefault(name, len(self._places))
-        self.facts.setdefault("id", name)
+        index = piece.get("index")  # in a stream of several, which come as they are ready
+        place = index if type(index) is int else self._places.setdefault(name, len(self._places))
+        if self._named < 0 or place < self._named:
+            self.facts["id"], self._named = name, place
         text, before = piece.get("text"), self.texts.get(place, "")
         ids = piece.get("output_ids")
         whole = len(ids) == meta.get("completion_tokens") if isinstance(ids, list) else str(text).startswith(before)
@@ -121,6 +139,9 @@ class _Answer:
             text = said.get("text") if said is choice else said.get("content")
             if isinstance(text, str):
                 self.texts[place] = self.texts.get(place, "") + text
+            thought = said.get("reasoning_content") or said.get("reasoning")  # of SGLang, and of vLLM
+            if said is not choice and isinstance(thought, str):
+                self._reasoning[place] = self._reasoning.get(place, "") + thought
             self._ended(choice.get("finish_reason"))
         if isinstance(piece.get("usage"), dict):
             self._count(piece["usage"])

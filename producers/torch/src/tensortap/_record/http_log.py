@@ -29,7 +29,9 @@ class HttpLog:
         folder, keep, routes = (*asked.split("\n"), "", "")[:3]
         self.keep = keep == "keep"
         self.routes = _KNOWN | frozenset(routes.split(",") if routes else ())
-        self.lost = 0
+        self.lost = 0  # lines, since the last one that was written
+        self._is_told = False  # that some are lost
+        self._counting = threading.Lock()
         self._folder = folder
         self._waiting: queue.Queue[Line] = queue.Queue(_MOST_WAITING)
         self._thread: threading.Thread | None = None
@@ -39,10 +41,11 @@ class HttpLog:
         """The number of a request, in this process. The first one begins the file."""
         if os.getpid() != self._pid:  # what waited was the parent's
             self._pid, self._number, self.lost = os.getpid(), 0, 0
-            self._waiting, self._thread = queue.Queue(_MOST_WAITING), None
+            self._waiting, self._thread, self._counting = queue.Queue(_MOST_WAITING), None, threading.Lock()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._write, name="tensortap-requests", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._write, name="tensortap requests", daemon=True)
+            thread.start()  # raises where the system has no more threads; the next request tries again
+            self._thread = thread
             atexit.register(self.flush)
         self._number += 1
         return self._number
@@ -52,7 +55,15 @@ class HttpLog:
         try:
             self._waiting.put_nowait(line)
         except queue.Full:
-            self.lost += 1
+            self.lose(f"more than {_MOST_WAITING} lines wait for the disk")
+
+    def lose(self, why: str, lines: int = 1) -> None:
+        """Count lines that are not written. From any thread; the first loss is told."""
+        with self._counting:
+            self.lost += lines
+            is_first, self._is_told = not self._is_told, True
+        if is_first and sys.stderr is not None:
+            print(f"tensortap: not all requests are recorded: {why}", file=sys.stderr)
 
     def flush(self, wait: float = _LAST_WORDS_S) -> None:
         """Write what waits, as a process ends."""
@@ -70,17 +81,19 @@ class HttpLog:
                 continue
             if not facts:
                 break
+            lost = self.lost  # others may count meanwhile
             try:
-                text = torn + self._text(facts)
+                text = torn + self._text(facts, lost)
                 if file < 0:
                     file = os.open(f"{self._folder}/{self._pid}{ENDING}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
                 if written + len(text) > _MOST_BYTES:
                     raise OSError("the file is as large as it may be")
                 wrote = os.write(file, text)
                 written, torn = written + wrote, b"" if wrote == len(text) else b"\n"
-                self.lost = 0 if wrote == len(text) else self.lost + 1
+                with self._counting:
+                    self.lost += -lost if wrote == len(text) else 1
             except OSError as error:
-                self._lose(str(error))
+                self.lose(str(error))
         if file >= 0:
             os.close(file)
 
@@ -88,16 +101,11 @@ class HttpLog:
         try:
             return line()
         except Exception as error:  # as in Guard: whoever asked and whatever answered may say anything
-            self._lose(f"{type(error).__name__}: {error}")
+            self.lose(f"{type(error).__name__}: {error}")
             return None
 
-    def _text(self, facts: Mapping[str, Any]) -> bytes:
-        return json.dumps({**facts, "pid": self._pid} | ({"lost": self.lost} if self.lost else {})).encode() + b"\n"
-
-    def _lose(self, why: str) -> None:
-        self.lost += 1
-        if self.lost == 1 and sys.stderr is not None:
-            print(f"tensortap: not all requests are recorded: {why}", file=sys.stderr)
+    def _text(self, facts: Mapping[str, Any], lost: int) -> bytes:
+        return json.dumps({**facts, "pid": self._pid} | ({"lost": lost} if lost else {})).encode() + b"\n"
 
 
 def of_environment() -> HttpLog | None:

@@ -55,6 +55,14 @@ def watch(application: Any, log: HttpLog) -> Callable[[], None]:
 
 def _begun(scope: Message, log: HttpLog) -> Exchange | None:
     """The exchange that begins, if it is one to record. One application may lie within another, which has said so."""
+    try:
+        return _recorded(scope, log)
+    except Exception as error:  # as in Guard: a thread may not start
+        log.lose(f"{type(error).__name__}: {error}", 2)  # what is asked, and the answer
+        return None
+
+
+def _recorded(scope: Message, log: HttpLog) -> Exchange | None:
     if scope.get("type") != "http" or scope.get("method") != "POST" or "app" in scope:
         return None
     path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", "")))
@@ -117,8 +125,8 @@ class Exchange:
         """Do this, and let nobody who serves hear of what goes wrong."""
         try:
             action(*args)
-        except Exception:  # as in Guard
-            self._log.lost += 1
+        except Exception as error:  # as in Guard
+            self._log.lose(f"{type(error).__name__}: {error}")
 
     def _received(self, message: Message) -> None:
         if message["type"] == "http.request" and not self._is_told:
