@@ -77,6 +77,29 @@ def test_a_rank_that_never_comes_is_waited_for_no_longer_than_said(tmp_path: Pat
     assert f"[{STATUS}]" in told and "other ranks did not come to the end of that step within 0 s" in told
 
 
+def test_a_rank_that_asked_and_is_gone_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(halting, "_PATIENCE", 0.5)
+
+    def work(rank: int, own: Path) -> None:
+        said: list[str] = []
+        halt = Halt(rank, said.append)
+        dist.barrier()
+        if rank == 0:
+            halting._store().add(halting._ASKED, 1)
+        dist.barrier()
+        begun = time.monotonic()
+        asked = halt.ask("NaN")
+        quick = time.monotonic() - begun < 0.5
+        for step in range(20):
+            halt.begins(step)
+            halt.ends(step)
+        own.write_text(f"{asked} {quick} {time.monotonic() - begun < 5} {len(said)}")
+        dist.barrier()
+
+    on_ranks(2, tmp_path, work)
+    assert {(tmp_path / f"rank{rank}").read_text() for rank in range(2)} == {"; all ranks end, as another has asked True True 1"}
+
+
 def _steps_alone(own: Path) -> None:
     said: list[str] = []
     halt = Halt(0, said.append)

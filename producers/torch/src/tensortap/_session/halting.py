@@ -35,6 +35,7 @@ class Halt:
         self._step = 0
         self._target: int | None = None  # behind which this rank ends
         self._why = ""
+        self._gave_up = False  # waiting for a rank that asked, and did not say which step is the last
         self._world = 1
         self._store: Any = None  # as this rank ends: a program destroys its group on the way
 
@@ -47,7 +48,7 @@ class Halt:
         """A value of the step under way is not finite: all ranks are to end. When that will be, in words."""
         self._target, self._why = self._step, why
         self._safely(self._agree)
-        return f"; all ranks end after step {self._target}"
+        return "; all ranks end, as another has asked" if self._target is None else f"; all ranks end after step {self._target}"
 
     def ends(self, step: int) -> None:
         """A step has ended. Ends the process if that was the last one: SystemExit is raised, in the main thread."""
@@ -65,10 +66,9 @@ class Halt:
         self._wait_for_all("left")
 
     def _agree(self, store: Any) -> None:
-        """Only the first to ask says which step is the last."""
+        """Only the first to ask says which step is the last. Others wait for that as their step ends: here nobody waits."""
         if store.add(_ASKED, 1) > 1:
             self._target = None
-            self._look(store)
             return
         world = range(dist.get_world_size())
         begun = [int(store.get(_at(rank))) for rank in world if store.check([_at(rank)])]
@@ -79,9 +79,10 @@ class Halt:
     def _look(self, store: Any) -> None:
         store.set(_at(dist.get_rank()), str(self._step))
         if self._target is None and store.check([_ASKED]):
-            if _comes(lambda: store.check([_TARGET])):
+            if store.check([_TARGET]) or (not self._gave_up and _comes(lambda: store.check([_TARGET]))):
                 self._target, self._why = int(store.get(_TARGET)), store.get(_WHY).decode()
-            else:
+            elif not self._gave_up:
+                self._gave_up = True
                 self._say("another rank asked for the end of the run and is gone: this one goes on")
 
     def _wait_for_all(self, what: str) -> None:
