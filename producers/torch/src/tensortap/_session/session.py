@@ -238,16 +238,21 @@ class Session:
 
     def _end_explicitly(self) -> None:
         self._boundaries.explicit()
-        self._end()
-        self._step += 1
+        self._end_and_count()
+
+    def _end_and_count(self) -> None:
+        """Whatever it raises, as on_nan asks, the next step is the next."""
+        try:
+            self._end()
+        finally:
+            self._step += 1
 
     def _turn(self, global_step: int, phase: str, begins: bool) -> None:
         if self._closed:
             return
         self._boundaries.explicit(begins)
         if self._under_way:
-            self._end()
-            self._step += 1
+            self._end_and_count()
         self._global_step = global_step
         self.facts = Facts(phase=phase)
         if begins and self._on:
@@ -259,7 +264,12 @@ class Session:
         if self._closed:
             return
         self._closed = True
-        self._end()
+        try:
+            self._end()
+        finally:  # it may raise, as on_nan asks
+            self._undo()
+
+    def _undo(self) -> None:
         self._telling.end()
         self._armed.remove()
         self._signal.remove()
@@ -295,8 +305,7 @@ class Session:
             return  # the end of a step asks the device, which a stream that is captured refuses
         if self._automatic and self._boundaries.begins_step(root, self._under_way, self.facts.phase):
             if self._under_way:
-                self._end()
-                self._step += 1
+                self._end_and_count()
             self._begin()
         elif not self._under_way:
             self._begin()
@@ -346,6 +355,14 @@ class Session:
             return
         self._under_way = False
         process = self._process
+        try:
+            self._write_end(process)
+        finally:  # it may raise, as on_nan asks
+            self.facts = Facts()
+            if process and process.nan_watch and not self._closed:
+                process.nan_watch.ended(self._step)
+
+    def _write_end(self, process: Process | None) -> None:
         if process and process.step >= 0:
             process.recorder.live = False
             self._safely("end of a step", process.end_step, self._facts())
@@ -353,9 +370,6 @@ class Session:
         elif process and process.left_out and process.left_out.under_way:
             process.left_out.end(self._facts())
             self._look_back(process)
-        self.facts = Facts()
-        if process and process.nan_watch and not self._closed:
-            process.nan_watch.ended(self._step)
 
     def _facts(self) -> Facts:
         return replace(self.facts, phase=self.facts.phase or self._boundaries.phase(), global_step=self._of_trainer)
