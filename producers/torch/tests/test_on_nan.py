@@ -62,6 +62,15 @@ def test_the_op_of_that_step_is_kept_and_repeats_it_alone(level: str, op: str, t
     assert status == 0 and "again: output 0: 8 of 8 elements are not finite, the first at [0, 0]: nan" in text, text
 
 
+def test_keep_and_the_raw_tensors_of_a_run_have_files_of_their_own(tmp_path: Path) -> None:
+    _train(tmp_path, on_nan="keep", task="tensor")
+    status, text = repeated(tmp_path / "kept")
+    assert status == 0 and "not kept" not in text, text
+    rows = next(step for step in reading.only(tmp_path / "spool").steps if step.failures).payloads
+    assert all((tmp_path / "kept" / row[3]).is_file() for row in rows)
+    assert len(rows) == len({row[:3] for row in rows})
+
+
 def test_a_nan_made_between_modules_is_of_the_module_around(tmp_path: Path) -> None:
     _train(tmp_path, rare.Within(rare.Outer()), on_nan="keep")
     status, text = repeated(tmp_path / "kept")

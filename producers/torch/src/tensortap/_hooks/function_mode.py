@@ -64,9 +64,7 @@ class ApiMode(TorchFunctionMode):
                 passed = args, kwargs
                 if type(func) is FunctionType:
                     passed = self._call_sites.as_passed(sys._getframe(1), args, kwargs)
-                if recorder.on_nan is not None:
-                    recorder.on_nan.calling(func)
-                call = self._before(calls.take(), *passed)
+                call = self._before(calls.take(), func, *passed)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("api", error)
         if call is None:
@@ -82,14 +80,14 @@ class ApiMode(TorchFunctionMode):
             self._caught("api", error)
         return result
 
-    def _before(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+    def _before(self, op: Op, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         recorder = self._recorder
         frames = recorder.thread.frames
         parent, path = (frames[-1].op.id, frames[-1].path) if frames else (0, "")
         with recorder.lock, unintercepted():
             seq = recorder.begin(op, parent, path, wanted=recorder.forward)
             if seq:
-                recorder.inputs(op, seq, args, kwargs)
+                recorder.inputs(op, seq, args, kwargs, func)
         return op, seq, parent, path
 
     def _after(self, call: Call, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

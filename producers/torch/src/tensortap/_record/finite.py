@@ -6,14 +6,23 @@ import torch
 from torch import Tensor
 
 from tensortap import _torch_compat
+from tensortap._stats.measure import plain
+
+
+def plain_or_none(tensor: Tensor) -> Tensor | None:
+    """What the tensor stands for, as far as it can be read: of one that is sharded over ranks, this rank's part."""
+    try:
+        return plain(tensor)
+    except RuntimeError:  # torch's, of one without storage
+        return None
 
 
 def where(tensor: Tensor) -> Tensor | None:
-    """Which elements are NaN or +Inf, as -Inf is how models mask; None for what has no such."""
-    if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.layout is not torch.strided or tensor.is_meta:
+    """Which elements are NaN or +Inf, as -Inf is how models mask; None for what has no such, or cannot be read."""
+    found = plain_or_none(tensor)
+    if found is None or not (found.is_floating_point() or found.is_complex()):
         return None
     with _torch_compat.DisableTorchDispatch():
-        found = tensor.detach()
         if found.is_complex():
             return ~torch.isfinite(found)
         wide = found if found.itemsize > 1 else found.float()
@@ -28,12 +37,12 @@ def not_finite(tensor: Tensor) -> bool:
 
 def told(what: str, tensor: Tensor) -> str:
     """How much of it, and where first; what says which tensor it is. To be called of one that is not finite."""
-    found = where(tensor)
-    assert found is not None
+    values, found = plain_or_none(tensor), where(tensor)
+    assert values is not None and found is not None
     first = found.nonzero()[0].tolist()
-    value = tensor.detach()[tuple(first)].item()
+    value = values[tuple(first)].item()
     kind = "NaN" if value != value else "+Inf"
-    return f"{kind} in {what}, {int(found.sum())} of {tensor.numel()} elements, the first at {first}"
+    return f"{kind} in {what}, {int(found.sum())} of {values.numel()} elements, the first at {first}"
 
 
 def bad_rows(tensor: Tensor) -> list[int]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from tensortap import _torch_compat
 from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT, leaves
+from tensortap._record.finite import plain_or_none
 from tensortap._record.op_names import Op
 
 _SIMPLE: Final = frozenset((type(None), bool, int, float, str))
@@ -37,7 +38,7 @@ class Held(NamedTuple):
 class Call:
     """One call of an op."""
 
-    __slots__ = ("args", "autocast", "bytes", "function", "held", "inputs_are_bad", "is_inside", "kwargs", "op", "path", "random", "result", "seq", "with_gradients")
+    __slots__ = ("args", "autocast", "bytes", "function", "held", "inputs_are_bad", "is_inside", "is_let_go", "kwargs", "op", "path", "random", "result", "seq", "with_gradients")
 
     def __init__(self, op: Op, seq: int, path: str, function: Any, is_inside: bool) -> None:
         self.op, self.seq, self.path, self.function = op, seq, path, function  # a module, or an API
@@ -50,12 +51,24 @@ class Call:
         self.with_gradients = False
         self.result: Any = None  # held once it is known, or may be, that it is not finite
         self.inputs_are_bad = False
+        self.is_let_go = False  # what it was given and made
         self.bytes = 0
 
     @property
     def module(self) -> nn.Module | None:
         """The module, where it is one's call."""
         return self.function if isinstance(self.function, nn.Module) else None
+
+    def holds_result(self, result: Any) -> None:
+        """It has made that."""
+        self.result = result
+        tensors = (leaf for _, leaf in leaves("", result, 0) if isinstance(leaf, Tensor))
+        self.bytes += sum(tensor.nbytes for tensor in tensors if tensor.layout is torch.strided)
+
+    def let_go(self) -> None:
+        """Hold nothing of it any longer but that it was called."""
+        self.args, self.kwargs, self.held, self.random, self.result = (), {}, {}, {}, None
+        self.is_let_go = True
 
     def tensors(self) -> Iterator[tuple[Place, Tensor]]:
         """What it was given and made, each at its place."""
@@ -72,6 +85,7 @@ class HeldCalls:
         self._most = most_bytes
         self._calls: dict[int, Call] = {}
         self._complete: deque[Call] = deque()
+        self._gone: list[Call] = []  # of which nothing is held but that they were
         self._overwritten: dict[int, tuple[int, ...]] = {}  # by op: places among the tensors that it is given
         self.bytes = self.most_seen = self.let_go = 0
 
@@ -79,6 +93,7 @@ class HeldCalls:
         """A step begins, or all is known of the last one."""
         self._calls.clear()
         self._complete.clear()
+        self._gone.clear()
         self.bytes = self.let_go = 0
 
     def add(self, call: Call) -> None:
@@ -120,13 +135,15 @@ class HeldCalls:
         self.most_seen = max(self.most_seen, self.bytes)
 
     def completed(self) -> list[Call]:
-        """Those that are complete, the first first."""
-        return list(self._complete)
+        """Those that are complete, the first first, with those that were let go of."""
+        return [*self._gone, *self._complete]
 
     def _let_go(self, call: Call) -> None:
         self.bytes -= call.bytes
         self.let_go += 1
         self._calls.pop(call.seq, None)
+        self._gone.append(call)
+        call.let_go()
 
     def latest(self, wanted: Callable[[Call], bool]) -> Call | None:
         """The last call that is so."""
@@ -172,9 +189,12 @@ def _said_to_overwrite(call: Call) -> tuple[int, ...]:
     return (0,) if in_place or call.kwargs.get("inplace") is True else ()
 
 
-def _copy(tensor: Tensor) -> Tensor:
+def _copy(tensor: Tensor) -> Tensor | None:
+    found = plain_or_none(tensor)
+    if found is None:
+        return None
     with _torch_compat.DisableTorchDispatch():
-        return tensor.detach().clone()
+        return found.clone()
 
 
 def _has_storage(tensor: Tensor) -> bool:

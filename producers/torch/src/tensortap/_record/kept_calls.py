@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import torch
@@ -32,14 +33,19 @@ LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
 PROGRAM: Final = "repeat.py"
 _TEMPLATE: Final = Path(__file__).with_name("repeat_template.py")
 _HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_SHARDED: Final = frozenset(("DTensor", "ShardedTensorBase", "FlatParameter", "FSDPModule", "FullyShardedDataParallel"))
+_MARKS: Final = ("_local_tensor", "_is_flat_param", "_fsdp_flattened", "_is_fsdp_managed_module")
+_SHARDED_OVER_RANKS: Final = "it holds what is sharded over ranks"
 _CONSTANTS: Final = (torch.dtype, torch.memory_format, torch.layout)
 
 
 class KeptCall:
     """The files of one call. Tensors have rows like those that are asked for in a live run. Nothing here raises but OSError."""
 
-    def __init__(self, spool: Spool, names: Names, root: Path, step: int, call: Call) -> None:
+    def __init__(self, spool: Spool, names: Names, root: Path, step: int, call: Call, *, has_rows: bool) -> None:
+        """With `has_rows` its raw tensors are kept, and have their rows, as those of any op."""
         self._spool, self._names, self._step, self._call = spool, names, step, call
+        self._has_rows = has_rows
         self._home = root / spool.folder.name
         self.folder = self._home / f"{step}-{call.seq}"
         self._left = MOST_BYTES
@@ -115,17 +121,17 @@ class KeptCall:
         return {"lost": f"{what}: {why}"}
 
     def _payload(self, role: str, path: str, tensor: Tensor, as_it_was: Tensor) -> dict[str, Any]:
-        """A tensor's file, and its row, in the form and place of those that are asked for in a live run."""
+        """A tensor's file, and its row, in the form and place of those that are asked for in a live run; where it is one of those, a file alone."""
         op, seq = self._call.op, self._call.seq
         site = _site(self._names, op, role, path)
-        location = f"{self._home.name}/{self._step}-{seq}-{site}.safetensors"
-        written = self._file(f"{role} {path}", self._home / Path(location).name, as_it_was, {"op": op.name, "step": str(self._step), "seq": str(seq)})
+        name = f"{self._step}-{seq}-{site}.safetensors"
+        written = self._file(f"{role} {path}", (self.folder if self._has_rows else self._home) / name, as_it_was, {"op": op.name, "step": str(self._step), "seq": str(seq)})
         if written is None:
             return {"lost": self.lost[-1]}
-        size, checksum = written
-        number = self._spool.text(location)
-        self._spool.write(layout.PAYLOAD_KIND, layout.PAYLOAD, site, seq, number, layout.DIGEST_CRC32, size, checksum, time.time_ns())
-        return {"tensor": f"../{Path(location).name}", "requires_grad": tensor.requires_grad, "stride": list(as_it_was.stride()), "place": f"{role} {path}"}
+        if not self._has_rows:
+            location = self._spool.text(f"{self._home.name}/{name}")
+            self._spool.write(layout.PAYLOAD_KIND, layout.PAYLOAD, site, seq, location, layout.DIGEST_CRC32, *written, time.time_ns())
+        return {"tensor": name if self._has_rows else f"../{name}", "requires_grad": tensor.requires_grad, "stride": list(as_it_was.stride()), "place": f"{role} {path}"}
 
     def _beside(self, name: str, tensor: Tensor) -> dict[str, Any]:
         """A tensor that is none of the op's arguments."""
@@ -158,9 +164,8 @@ class KeptCall:
     def _module(self, module: nn.Module) -> str:
         for name, parameter in module.named_parameters(recurse=False):
             self._tensor(PARAMETER, name, parameter, parameter)
-        size = sum(tensor.nbytes for tensor in module.state_dict(keep_vars=True).values() if isinstance(tensor, Tensor))
         try:
-            self._take(size)
+            self._take(_size(module))
             found = _without_hooks(copy.deepcopy(module))
         except Exception as error:  # as in Guard: modules are the user's own, and copy themselves as they like
             self._loses("the module", f"it cannot be copied: {type(error).__name__}: {error}")
@@ -169,7 +174,7 @@ class KeptCall:
 
     def _pickled(self, name: str, value: Any) -> str:
         try:
-            torch.save(value, self.folder / name)
+            torch.save(value, self.folder / name, pickle_module=_WITHOUT_SHARDS)
         except Exception as error:  # likewise of what pickles itself
             (self.folder / name).unlink(missing_ok=True)
             self._loses(name, f"it cannot be pickled: {type(error).__name__}: {error}")
@@ -190,6 +195,35 @@ class KeptCall:
         yield from self._objects
         if self._call.module:
             yield from self._call.module.modules()
+
+
+class _Pickler(pickle.Pickler):
+    """Refuses what would start collectives, wherever in a value that is."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Called for each object, and its answer is how to pickle it."""
+        if _is_sharded(value):
+            raise pickle.PicklingError(_SHARDED_OVER_RANKS)
+        return NotImplemented
+
+
+_WITHOUT_SHARDS: Final = SimpleNamespace(__name__="pickle", Pickler=_Pickler, dumps=pickle.dumps)
+
+
+def _size(module: nn.Module) -> int:
+    """Its bytes. Raises where it is sharded; no state_dict, for which FSDP gathers the parts of all ranks."""
+    tensors = [*module.parameters(), *module.buffers()]
+    if any(_is_sharded(one) for one in (*module.modules(), *tensors)):
+        raise ValueError(_SHARDED_OVER_RANKS)
+    return sum(tensor.nbytes for tensor in tensors if tensor.layout is torch.strided)
+
+
+def _is_sharded(value: object) -> bool:
+    """Whether to copy or to pickle it may start collectives, on this rank alone: a DTensor, or what FSDP has taken."""
+    if isinstance(value, Tensor | nn.Module):
+        kinds = {kind.__name__ for kind in type(value).__mro__}
+        return not kinds.isdisjoint(_SHARDED) or any(hasattr(value, name) for name in _MARKS)
+    return False
 
 
 def _site(names: Names, op: Op, role: str, path: str) -> int:

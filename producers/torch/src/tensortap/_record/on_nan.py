@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT
-from tensortap._record.finite import bad_rows, not_finite, told
+from tensortap._record.finite import bad_rows, not_finite, plain_or_none, told
 from tensortap._record.held_calls import Call, HeldCalls, Place
 from tensortap._record.kept_calls import KeptCall, places
 from tensortap._record.nan_gradients import Backward, Gradients, Values
@@ -29,6 +30,7 @@ _EXCUSED: Final = re.compile(
     r"\.(empty\w*|new_empty\w*|resize_\w*|copy_|fill_|zero_|normal_|uniform_|random_|full|full_like|new_full|masked_fill_?|recv|irecv|broadcast|scatter|all_\w+|_?all_gather_base|reduce_scatter\w*|gather)\.\d+\."
 )
 _MODULE: Final = "Module."
+_MOST_SUSPECTS: Final = 1 << 12
 
 
 class OnNan:
@@ -42,8 +44,7 @@ class OnNan:
         self._bad: dict[int, set[int]] = recorder.observer.watch_values()
         self.calls = HeldCalls(settings.on_nan_bytes)
         self.backward = Backward(self.calls, self._bad, self._found_backward)
-        self._suspects: list[Call] = []  # of this step, with what they made
-        self._function: Any = None
+        self._suspects: deque[Call] = deque(maxlen=_MOST_SUSPECTS)  # of this step, with what they made as long as that is held
         self._is_done = False
         self._scaler: ref[Any] | None = None
         self._is_scaled: bool | None = None  # whether losses are, in this step; None: not looked at yet
@@ -65,18 +66,14 @@ class OnNan:
         self._forget()
         self._is_scaled = None
 
-    def calling(self, function: Any) -> None:
-        """The API that is called next."""
-        self._function = function
-
-    def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None) -> None:
+    def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None, function: Any) -> None:
         """An op is given that, and is about to run."""
         if self._is_done:
             return
         frames = self._recorder.thread.frames
         frame = frames[-1] if frames else None
         is_module = frame is not None and frame.op is op
-        call = Call(op, seq, frame.path if frame else "", frame.module if frame and is_module else self._function, len(frames) > is_module)
+        call = Call(op, seq, frame.path if frame else "", frame.module if frame and is_module else function, len(frames) > is_module)
         if self._keeps:
             self.calls.hold(call, args, kwargs)
         else:
@@ -89,11 +86,13 @@ class OnNan:
         call = self.calls.get(seq)
         if seq in self._bad:
             call = call or Call(op, seq, "", None, False)
-            call.result = result
-            self.calls.complete(call)
+            call.holds_result(result)
             self._judge(call, self._bad.pop(seq))
+            if not self._is_done:
+                self.calls.complete(call)
         elif call and (self._late or call.with_gradients):
-            call.result = result if self._late else None
+            if self._late:
+                call.holds_result(result)
             self.calls.complete(call)
         elif call:
             self.calls.drop(call)
@@ -205,19 +204,23 @@ class OnNan:
 
     def _conclude(self, call: Call, what: str, gradients: Gradients) -> None:
         self._is_done = True
-        weights = [name for name, weight in call.module.named_parameters() if not_finite(weight)] if call.module else []
-        if weights:
-            what += f"; its parameter {', '.join(weights)} is not finite already"
-        if self._keeps:
-            what += "; " + self._kept(call, what, gradients)
+        try:
+            weights = [name for name, weight in call.module.named_parameters() if not_finite(weight)] if call.module else []
+            if weights:
+                what += f"; its parameter {', '.join(weights)} is not finite already"
+            if self._keeps:
+                what += "; " + self._kept(call, what, gradients)
+        except Exception as error:  # as in Guard: whatever becomes of the files, it is told, and the run ends
+            what += f"; nothing is kept of it: {type(error).__name__}: {error}"
+            self._recorder.guard.caught("the op that is kept", error)
         what += self.stop(what)
         self._tell(call, what)
 
     def _kept(self, call: Call, what: str, gradients: Gradients) -> str:
         recorder = self._recorder
-        if not call.held and not call.args and call.seq not in (one.seq for one in self._suspects):
+        if call.is_let_go or not call.held and not call.args and call.seq not in (one.seq for one in self._suspects):
             return f"its inputs are no longer held: {self.calls.let_go} calls were let go of beyond {recorder.settings.on_nan_bytes} bytes (on_nan_bytes)"
-        kept = KeptCall(recorder.spool, recorder.names, self._root, recorder.names.step, call)
+        kept = KeptCall(recorder.spool, recorder.names, self._root, recorder.names.step, call, has_rows=recorder.keeps(call.seq))
         about = {"sentence": f"step {recorder.names.step}, op {call.op.name}{_of(call.path)}: {what}", "op": call.op.name, "step": recorder.names.step}
         about |= {"path": call.path, "run": recorder.settings.run, "requests": [name for name, _, _ in self.served()], "stack": recorder.names.stacks.frames(call.op.stack)}
         try:
@@ -255,4 +258,5 @@ def _of(path: str) -> str:
 
 def _storages(call: Call, roles: Sequence[str]) -> set[int]:
     """Where the values lie of these roles that are not finite."""
-    return {tensor.untyped_storage().data_ptr() for (role, _), tensor in call.tensors() if role in roles and not_finite(tensor)}
+    bad = (plain_or_none(tensor) for (role, _), tensor in call.tensors() if role in roles and not_finite(tensor))
+    return {found.untyped_storage().data_ptr() for found in bad if found is not None}

@@ -62,6 +62,10 @@ class Payloads:
         """The tensors of an op are to be kept."""
         self._meant[seq] = op
 
+    def means(self, seq: int) -> bool:
+        """Whether those of that op are."""
+        return seq in self._meant
+
     def tensor(self, tensor: Tensor, site: int, seq: int) -> None:
         """Observe a plain tensor, and keep it if it is meant."""
         self._observer.tensor(tensor, site, seq)

@@ -47,11 +47,8 @@ class Frame:
 class Hears(Protocol):
     """What hears of each op and its values, where somebody asked for more than to record them."""
 
-    def calling(self, function: Any) -> None:
-        """The API that is called next."""
-
-    def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None) -> None:
-        """An op is given that, and is about to run."""
+    def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None, function: Any) -> None:
+        """An op is given that, and is about to run. The function, where it is one that can be called again."""
 
     def made(self, op: Op, seq: int, result: Any) -> None:
         """It has made that."""
@@ -174,6 +171,10 @@ class Recorder:
         if payloads:
             payloads.mean(seq, op.name)
 
+    def keeps(self, seq: int) -> bool:
+        """Whether the raw tensors of that op are kept, as far as there is room."""
+        return self._payloads is not None and self._payloads.means(seq)
+
     def measure_with(self, sketch: bool, digest: bool) -> None:
         """Measure so from here on; between steps. What is pending is waited for."""
         self.complete_rows()
@@ -224,14 +225,14 @@ class Recorder:
         if op.id:
             self.spool.op(op.id, parent, seq, op.stack, self.micro_step, layout.OP_ENDS)
 
-    def inputs(self, op: Op, seq: int, args: Iterable[object], kwargs: Mapping[str, object] | None) -> None:
-        """What a forward op is given."""
+    def inputs(self, op: Op, seq: int, args: Iterable[object], kwargs: Mapping[str, object] | None, function: object = None) -> None:
+        """What a forward op is given; the function is that of an API."""
         if self._wants[FORWARD, INPUT] and op.id:
             self.walker.positional(op, seq, INPUT, args)
             if kwargs:
                 self.walker.named(op, seq, KWARG, kwargs)
         if self.on_nan is not None:
-            self.on_nan.given(op, seq, args, kwargs)
+            self.on_nan.given(op, seq, args, kwargs, function)
 
     def outputs(self, op: Op, seq: int, result: object) -> None:
         """What a forward op returns."""
