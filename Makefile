@@ -155,7 +155,7 @@ UV      := $(TOOLS)/uv/bin/uv
 TORCH   := $(TOOLS)/torch/bin/python
 COLLECT := cd producers/torch && OMP_NUM_THREADS=1
 # Tests that fork do so before others have started PyTorch's threads, which a child does not have.
-FORKING := tests/test_survival.py tests/test_distributed.py tests/test_bit_equal.py tests/test_soak.py
+FORKING := tests/test_survival.py tests/test_distributed.py tests/test_bit_equal.py tests/test_soak.py tests/test_halting.py tests/test_on_nan_sharded.py
 
 .PHONY: venv-torch
 venv-torch: $(TOOLS)/torch/done ## PyTorch, pinned, for the collector's tests: 5 GB, a minute
