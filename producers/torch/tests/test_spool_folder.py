@@ -7,13 +7,14 @@ import os
 import struct
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tensortap._spool import layout, spool
+from tensortap._spool import layout
 from tensortap._spool.folder import SpoolError, make_root
 from tensortap._spool.spool import Spool
 
@@ -98,7 +99,7 @@ def test_a_child_that_lets_go_leaves_the_header_to_its_parent(tmp_path: Path) ->
 @pytest.mark.parametrize("agents_ns", [1, 1 << 62], ids=["long ago", "far ahead"])
 def test_an_agent_is_seen_whatever_its_clock_says(agents_ns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr(spool.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     own = Spool(tmp_path)
     assert not own._look_at_agent(), "none has ever looked"
     with (own.folder / "header").open("r+b") as header:
