@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import errno
 import json
-import os
 import pickle
 import sys
 import time
@@ -23,13 +22,13 @@ from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT, PARAMETER, le
 from tensortap._record.guard import no_hook
 from tensortap._record.held_calls import Call, Place
 from tensortap._record.op_names import Names, Op
+from tensortap._record.raw_files import lack_of_room
 from tensortap._spool import layout
 from tensortap._spool.folder import fault_of_kept
 from tensortap._spool.spool import Spool
 from tensortap._stats.measure import plain
 
 MOST_BYTES: Final = 1 << 32  # that one call is written with
-LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
 PROGRAM: Final = "repeat.py"
 _TEMPLATE: Final = Path(__file__).with_name("repeat_template.py")
 _HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -154,11 +153,10 @@ class KeptCall:
         return written
 
     def _take(self, size: int) -> None:
-        disk = os.statvfs(self._home)
         if size > self._left:
             raise ValueError(f"all of one op takes more than {MOST_BYTES} bytes")
-        if disk.f_bavail * disk.f_frsize - size < LEAST_FREE_BYTES:
-            raise ValueError(f"less than {LEAST_FREE_BYTES} bytes of disk would be left")
+        if lack := lack_of_room(self._home, size):
+            raise ValueError(lack)
         self._left -= size
 
     def _module(self, module: nn.Module) -> str:

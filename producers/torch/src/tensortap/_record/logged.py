@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from tensortap._record.noted import REQUEST_NAMES
 from tensortap._record.user_events import Event
 from tensortap._spool.record_files import Files
 
@@ -17,7 +18,6 @@ _MOST_TEXT: Final = 64 << 10
 _MOST_PLACES: Final = 4096
 _USUAL: Final = len(vars(logging.makeLogRecord({})))  # attributes of a record without fields of its own
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_REQUESTS: Final = ("request_id", "rid", "request")
 _quoted: Final = json.encoder.encode_basestring_ascii
 
 
@@ -117,7 +117,7 @@ def _extra(fields: Mapping[str, object]) -> str:
     extra = {name: _said(value) for name, value in fields.items() if name not in _OWN}
     if not extra:
         return ""
-    request = next((extra[name] for name in _REQUESTS if name in extra), "")
+    request = next((extra[name] for name in REQUEST_NAMES if name in extra), "")
     return f',"e":{json.dumps(extra)}' + (f',"r":{_quoted(request)}' if request else "")
 
 

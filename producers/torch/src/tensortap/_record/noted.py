@@ -14,7 +14,7 @@ _MOST_TEXT: Final = 16 << 10
 _MOST_TEXTS: Final = 64 << 10  # together
 _MOST_NAMES: Final = 4096  # that are known as they are written
 _EXACT: Final = 1 << 53  # the greatest integer up to which a float64 holds each
-_REQUESTS: Final = ("request_id", "rid", "request")
+REQUEST_NAMES: Final = ("request_id", "rid", "request")  # of fields that name a request
 _names: Final[dict[str, str]] = {}
 
 
@@ -31,7 +31,7 @@ def body(kind: str, fields: Mapping[str, object]) -> tuple[str, str]:
         text = _within(value if type(value) is str else _text(value), min(room, _MOST_TEXT))
         room -= min(len(text), room)
         texts += f",{key}:{_quoted(text)}"
-        if name in _REQUESTS:
+        if name in REQUEST_NAMES:
             request = request or text[:_MOST_NAME]
     said = f',"e":{{{texts[1:]}}}' if texts else ""
     return f'"k":"{kind}","v":{{{numbers[1:]}}}{said}', request

@@ -152,13 +152,18 @@ class Files:
                 return fault
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._made.add(folder)
-        disk = os.statvfs(folder)
-        if disk.f_bavail * disk.f_frsize - tensor.nbytes < LEAST_FREE_BYTES:
-            return f"less than {LEAST_FREE_BYTES} bytes of disk would be left"
+        if lack := lack_of_room(folder, tensor.nbytes):
+            return lack
         if file.ledger and not file.ledger.take(tensor.nbytes):
             return file.ledger.limit
         file.size, file.checksum = create(file.path, file.write, tensor, file.about)
         return ""
+
+
+def lack_of_room(folder: Path, size: int) -> str:
+    """That the disk has no room for so many bytes; empty where it has. Raises OSError."""
+    disk = os.statvfs(folder)
+    return f"less than {LEAST_FREE_BYTES} bytes of disk would be left" if disk.f_bavail * disk.f_frsize - size < LEAST_FREE_BYTES else ""
 
 
 def why(error: Exception) -> str:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from tensortap._config.settings import Settings
 from tensortap._debug import launched, listening, standing
 from tensortap._hooks import group_timeout
 from tensortap._spool import layout
+from tensortap._spool.control_page import asked_for
 from tensortap._spool.spool import Spool
 
 DO: Final = "debug"
 _CATCHING_UP_S: Final = 15.0  # the others waited as long as the person looked: no hang until they had time to go on
 _IN_WORDS: Final = {standing.WAITING: "waits for a debugger", standing.ATTACHED: "is in a debugger", standing.AT_PROMPT: "stands at the prompt of pdb"}
-
-
-def _request(text: bytes) -> dict[str, Any] | None:
-    if b"debug" not in text:
-        return None
-    try:
-        asked = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return asked if isinstance(asked, dict) and asked.get("do") == DO else None
 
 
 class Debugged:
@@ -44,7 +34,7 @@ class Debugged:
 
     def is_meant(self, sequence: int, text: bytes) -> bool:
         """Whether this request, which is met as a step begins, is for the thread of the heartbeat, which also comes to it in a process that hangs."""
-        if _request(text) is not None:
+        if asked_for(text, DO) is not None:
             return True
         self._sequence = sequence  # or one that comes again after this one would not be new
         return False
@@ -68,7 +58,7 @@ class Debugged:
         if request is None:
             return
         self._sequence, text = request
-        if asked := _request(text):
+        if asked := asked_for(text, DO):
             port = asked.get("port")
             first = port if isinstance(port, int) else self._asked.first_port
             sequence = self._sequence

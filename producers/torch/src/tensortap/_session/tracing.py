@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any, Final
 from tensortap._health.sampler import Sampler
 from tensortap._session.profiling import Profiling
 from tensortap._spool import layout
-from tensortap._spool.control_page import ControlPage
+from tensortap._spool.control_page import ControlPage, asked_for
 
 _MOST_SECONDS: Final = 3600
 _MOST_RATE: Final = 1000
@@ -67,7 +66,7 @@ class Tracing:
         self._profiling.leave()
 
     def _follow(self, sequence: int, text: bytes, step: int, *, begins: bool) -> bool:
-        request = _asked(text)
+        request = asked_for(text, "trace", "profile")
         if request is None or (request["do"] == "profile" and not begins):
             return False
         with self._lock:
@@ -109,15 +108,6 @@ class Tracing:
             self._told("trace", said | ({"failed": str(failure)} if failure else {}))
 
         self._sampler = Sampler(path, seconds=seconds, rate=rate, label=self._label, ended=ended)
-
-
-def _asked(text: bytes) -> dict[str, Any] | None:
-    """The request, if it is for a trace."""
-    try:
-        request = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return request if isinstance(request, dict) and request.get("do") in ("trace", "profile") else None
 
 
 def _checked(request: dict[str, Any], name: str, kind: Any, holds: Callable[[Any], bool]) -> Any:

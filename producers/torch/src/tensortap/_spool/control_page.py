@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from typing import Any, Final
 
 from tensortap._spool import layout
 from tensortap._spool.definitions import crc32c
@@ -11,6 +12,15 @@ from tensortap._spool.segments import Segment
 _SEQUENCE: Final = layout.ASKED_SEQUENCE >> 2
 _POKE: Final = layout.ASKED_POKE >> 2
 _POKED: Final = layout.ANSWERED_POKED >> 2
+
+
+def asked_for(text: bytes, *kinds: str) -> dict[str, Any] | None:
+    """The request in a text, if it is for one of these."""
+    try:
+        request = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return request if isinstance(request, dict) and request.get("do") in kinds else None
 
 
 class ControlPage:
