@@ -271,7 +271,7 @@ $(ENGINES)/done: $(wildcard e2e/engines/testdata/*.txt) e2e/engines/testdata/ins
 
 .PHONY: test-engines
 test-engines: build engine kernel engines ## vLLM and SGLang at work, on the CPU: half an hour; writes what came of it into docs/ENGINES.md
-	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$|TestEngineScenes$$|TestEngineConditions$$|TestEngineReplay$$' ./e2e/engines/
+	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$|TestEngineScenes$$|TestEngineConditions$$|TestEngineReplay$$|TestEngineOnNaN$$' ./e2e/engines/
 
 .PHONY: bench-engines
 bench-engines: build engine kernel engines ## what the collector costs in tokens a second: docs/ENGINES.md

@@ -11,11 +11,17 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/program"
 )
 
+// hiddenSize is that of the small models.
+const hiddenSize = 128
+
+// projection is an op whose output on each rank has twice two times hiddenSize elements for each token, by the ranks.
+const projection = "Module.model.layers.1.mlp.gate_up_proj.MergedColumnParallelLinear.forward.0"
+
 // TestEngineConditions has each engine serve several requests, of which one is meant from the start: of SGLang by the
 // switch of its guides, of vLLM by --when.
 func TestEngineConditions(t *testing.T) { //nolint:paralleltest // each engine needs the machine for itself
 	folder := engineFolder(t)
-	model := checkpoints(t, folder, 2, 128).good
+	model := checkpoints(t, folder, 2, hiddenSize).good
 	results := newOutcomes(t, "conditions")
 	for _, e := range engines() { //nolint:paralleltest // likewise
 		for _, tp := range []int{1, 2} {
@@ -29,6 +35,7 @@ func TestEngineConditions(t *testing.T) { //nolint:paralleltest // each engine n
 
 func (e engineTrial) serveOneMeant(model string) {
 	flags, phases, steps := []string{"--when", "request=*spoken*, phase=decode"}, "decode", spoken().tokens-1
+	kept := []string{"--task", "tensor", "--budget", "1GB"}
 	if e.engine.name == "sglang" {
 		others := e.engine.environment
 		e.engine.environment = func(folder string, tp int) []string {
@@ -36,12 +43,31 @@ func (e engineTrial) serveOneMeant(model string) {
 		}
 		flags, phases, steps = nil, "decode,prefill", spoken().tokens
 	}
-	s := e.start("meant", model, flags...)
+	s := e.start("meant", model, append(kept, flags...)...)
 	e.answer(s, []inference{asked()[0], spoken(), asked()[1]})
 	s.stop(e)
 	e.up.Settle(e)
 	e.checkMeant(steps, phases)
 	e.checkMeantSaid(s)
+	e.checkKept(steps)
+}
+
+// checkKept looks for the raw tensors of those steps, and shows one of each rank.
+func (e engineTrial) checkKept(steps int) {
+	var want []string
+	for rank := range e.tp {
+		want = append(want, fmt.Sprintf("%d,%d,0", rank, steps))
+	}
+	got := e.rows(`SELECT rank, uniqExactIf(step, op = '%s' AND role = 'output'), countIf(step NOT IN (SELECT step FROM tap.requests WHERE run = 'meant'))
+		FROM tap.payloads WHERE run = 'meant' GROUP BY rank ORDER BY rank`, projection)
+	err := differs(got, want)
+	for rank := range e.tp {
+		out := program.Run(e, e.up.Setting, "tensor", "show", "--run", "meant", "--op", projection, "--rank", strconv.Itoa(rank))
+		if out.Status != 0 || !strings.Contains(out.Stdout, fmt.Sprintf("[1 %d]", 2*2*hiddenSize/e.tp)) {
+			err = errors.Join(err, fmt.Errorf("%v", out))
+		}
+	}
+	e.check("--task tensor from the start: the tensors of that request alone are kept, of every rank", "", err)
 }
 
 // checkMeant looks for steps of one request on every rank, and for the count of all others.

@@ -1,8 +1,9 @@
-"""Write a Llama of random weights that every engine can serve: tiny_llama.py GOOD BAD NAN LAYERS HIDDEN
+"""Write a Llama of random weights that every engine can serve: tiny_llama.py GOOD BAD NAN BROKEN LAYERS HIDDEN
 
-BAD is the same with one weight scaled, NAN the same with one word whose embedding is NaN.
+BAD is the same with one weight scaled, NAN the same with one word whose embedding is NaN, BROKEN the same with one element of
+a weight that is NaN.
 
-What is scaled lies in the rows of an up projection that the second of two tensor-parallel ranks holds, so that its output
+What is scaled or NaN lies in the rows of an up projection that the second of two tensor-parallel ranks holds, so that its output
 tells the rank even where an engine packs its weights away.
 """
 
@@ -15,7 +16,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-LAYERS, HIDDEN = map(int, sys.argv[4:])
+LAYERS, HIDDEN = map(int, sys.argv[5:])
 WORDS, INNER, HEAD = 512, 2 * HIDDEN, 32
 HEADS = HIDDEN // HEAD
 KV_HEADS = HEADS // 2
@@ -76,7 +77,7 @@ def write(folder, found):
     save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-good, bad, nan = map(Path, sys.argv[1:4])
+good, bad, nan, broken = map(Path, sys.argv[1:5])
 write(good, weights())
 scaled = weights()
 scaled[SCALED][ROWS] *= FACTOR
@@ -85,3 +86,6 @@ poisoned = weights()
 poisoned["model.embed_tokens.weight"][NOT_FINITE] = float("nan")
 poisoned["lm_head.weight"][NOT_FINITE] = 0  # nobody makes that word
 write(nan, poisoned)
+one = weights()
+one[SCALED][ROWS.start, 0] = float("nan")
+write(broken, one)

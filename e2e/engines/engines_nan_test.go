@@ -1,0 +1,65 @@
+package engines
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+)
+
+// TestEngineOnNaN serves a model that has a NaN in a weight of the last rank: that rank keeps the op which meets it, and all end.
+func TestEngineOnNaN(t *testing.T) { //nolint:paralleltest // each engine needs the machine for itself
+	folder := engineFolder(t)
+	model := checkpoints(t, folder, 2, hiddenSize).broken
+	results := newOutcomes(t, "not finite")
+	for _, e := range engines() { //nolint:paralleltest // likewise
+		t.Run(e.name+" tp=2", func(t *testing.T) {
+			trial := engineTrial{TB: t, engine: e, tp: 2, folder: folder, up: program.StartUp(t, t.TempDir()), results: results}
+			trial.serveBroken(model)
+		})
+	}
+}
+
+func (e engineTrial) serveBroken(model string) {
+	s := e.start("broken", model, "--on-nan", "keep,stop")
+	_ = s.generate(e.Context(), asked()[0]) // its server ends meanwhile
+	s.wait(e)
+	e.up.Settle(e)
+	e.checkNamed(s)
+	e.checkHalted(s)
+	e.checkKeptOp()
+}
+
+// checkNamed looks for the sentence that `tensortap run` prints at its end.
+func (e engineTrial) checkNamed(s *modelServer) {
+	want := fmt.Sprintf("run: not finite: run broken: step 0, rank %d, op %s of module model.layers.1.mlp.gate_up_proj: NaN in output 0", e.tp-1, projection)
+	said := s.said.String()
+	var err error
+	_, line, found := strings.Cut(said, want)
+	line, _, _ = strings.Cut(line, "\n")
+	if !found || !strings.Contains(line, " of request ") {
+		err = fmt.Errorf("tensortap run did not print %q with a request\n%s", want, s.tail())
+	}
+	e.check("--on-nan: tensortap run names rank, step, op and request", "rank 1, layers.1.mlp.gate_up_proj"+line, err)
+}
+
+func (e engineTrial) checkHalted(s *modelServer) {
+	var err error
+	for rank := range e.tp {
+		if want := fmt.Sprintf("tensortap: rank %d: ends after step 0, with status 86", rank); !strings.Contains(s.said.String(), want) {
+			err = errors.Join(err, fmt.Errorf("not said: %q", want))
+		}
+	}
+	if err != nil {
+		err = errors.Join(err, errors.New(s.tail()))
+	}
+	e.check("all ranks end after that step, and the server with them", "", err)
+}
+
+func (e engineTrial) checkKeptOp() {
+	got := e.rows(`SELECT step, op, has(groupArray(role) AS roles, 'input') AND has(roles, 'output') FROM tap.payloads
+		WHERE run = 'broken' AND rank = %d GROUP BY step, op`, e.tp-1)
+	e.check("the op's inputs and outputs of that step are kept", "", differs(got, []string{"0," + projection + ",true"}))
+}
