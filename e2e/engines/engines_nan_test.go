@@ -3,6 +3,10 @@ package engines
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +34,7 @@ func (e engineTrial) serveBroken(model string) {
 	e.checkNamed(s)
 	e.checkHalted(s)
 	e.checkKeptOp()
+	e.checkRepeats(s)
 }
 
 // checkNamed looks for the sentence that `tensortap run` prints at its end.
@@ -62,4 +67,25 @@ func (e engineTrial) checkKeptOp() {
 	got := e.rows(`SELECT step, op, has(groupArray(role) AS roles, 'input') AND has(roles, 'output') FROM tap.payloads
 		WHERE run = 'broken' AND rank = %d GROUP BY step, op`, e.tp-1)
 	e.check("the op's inputs and outputs of that step are kept", "", differs(got, []string{"0," + projection + ",true"}))
+}
+
+// checkRepeats runs the program that `tensortap run` names of the last rank, in the engine's environment and without the engine.
+func (e engineTrial) checkRepeats(s *modelServer) {
+	what := "the program beside them makes the NaN again, alone"
+	named := regexp.MustCompile(fmt.Sprintf(`run: not finite: run broken: step 0, rank %d, .*to repeat the op: python (\S+/repeat\.py)`, e.tp-1)).FindStringSubmatch(s.said.String())
+	if named == nil {
+		e.check(what, "", errors.New("no program is named"))
+		return
+	}
+	cmd := exec.CommandContext(e.Context(), filepath.Join(e.folder, e.engine.name, "bin", "python"), named[1]) //nolint:gosec // what was written by the run
+	cmd.Env = append(os.Environ(), e.engine.environment(e.folder, 1)...)
+	said, err := cmd.CombinedOutput()
+	_, again, found := strings.Cut(string(said), "again: ")
+	if !found {
+		err = errors.Join(err, errors.New("the NaN does not come again"))
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", named[1], err, said)
+	}
+	e.check(what, strings.TrimSpace(again), err)
 }

@@ -63,7 +63,7 @@ func (e engineTrial) checkKept(steps int) {
 	err := differs(got, want)
 	for rank := range e.tp {
 		out := program.Run(e, e.up.Setting, "tensor", "show", "--run", "meant", "--op", projection, "--rank", strconv.Itoa(rank))
-		if out.Status != 0 || !strings.Contains(out.Stdout, fmt.Sprintf("[1 %d]", 2*2*hiddenSize/e.tp)) {
+		if out.Status != 0 || !strings.Contains(out.Stdout, fmt.Sprintf(" %d]  bfloat16", 2*2*hiddenSize/e.tp)) {
 			err = errors.Join(err, fmt.Errorf("%v", out))
 		}
 	}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor, nn
 
@@ -32,6 +35,18 @@ class Root(nn.Module):
 
     def forward(self, given: Tensor, rare: bool = False) -> Tensor:
         return (given * (0.0 if rare else 1.0)).abs().sqrt() if rare else given
+
+
+class Odd(Root):
+    """Has what no process can pickle, and asks for it or not."""
+
+    def __init__(self, asks: bool) -> None:
+        super().__init__()
+        self.asks, self.lock, self.local = asks, threading.Lock(), lambda given: given
+
+    def forward(self, given: Tensor, rare: bool) -> Tensor:
+        with self.lock if self.asks else nullcontext():
+            return super().forward(given, rare)
 
 
 class Outer(nn.Module):

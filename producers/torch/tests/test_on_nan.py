@@ -94,6 +94,17 @@ def test_what_was_overwritten_unseen_is_said_to_be_lost(tmp_path: Path) -> None:
     assert status == 2 and "not kept: input 0: it was written in place since" in text, text
 
 
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_module_is_kept_without_what_cannot_be_pickled(asks: bool, tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 4), rare.Odd(asks))
+    model.forward = lambda given, rare: model[1](model[0](given), rare)  # type: ignore[method-assign]
+    _train(tmp_path, model, on_nan="keep")
+    status, text = repeated(tmp_path / "kept")
+    lacks = "_thread.lock, rare.Odd.__init__.<locals>.<lambda>"
+    assert f"not kept: module.pt: it lacks {lacks}, which cannot be pickled" in text, text
+    assert status == (2 if asks else 0) and ("the op cannot be repeated without " + lacks in text) == asks, text
+
+
 def test_random_numbers_are_those_from_before_the_op(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4), rare.Random())
     model.forward = lambda given, rare: model[1](model[0](given), rare)  # type: ignore[method-assign]

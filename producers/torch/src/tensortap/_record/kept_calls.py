@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import errno
 import json
-import pickle
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
 
 from tensortap import _torch_compat
-from tensortap._record import raw_forms, safetensors
+from tensortap._record import pickling, raw_forms, safetensors
 from tensortap._record.argument_trees import INPUT, KWARG, OUTPUT, PARAMETER, leaves
-from tensortap._record.guard import no_hook
 from tensortap._record.held_calls import Call, Place
 from tensortap._record.op_names import Names, Op
 from tensortap._record.raw_files import lack_of_room
@@ -31,10 +27,6 @@ from tensortap._stats.measure import plain
 MOST_BYTES: Final = 1 << 32  # that one call is written with
 PROGRAM: Final = "repeat.py"
 _TEMPLATE: Final = Path(__file__).with_name("repeat_template.py")
-_HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_SHARDED: Final = frozenset(("DTensor", "ShardedTensorBase", "FlatParameter", "FSDPModule", "FullyShardedDataParallel"))
-_MARKS: Final = ("_local_tensor", "_is_flat_param", "_fsdp_flattened", "_is_fsdp_managed_module")
-_SHARDED_OVER_RANKS: Final = "it holds what is sharded over ranks"
 _CONSTANTS: Final = (torch.dtype, torch.memory_format, torch.layout)
 
 
@@ -51,6 +43,7 @@ class KeptCall:
         self._written: dict[int, dict[str, Any]] = {}  # by the id of the tensor
         self._objects: list[Any] = []
         self.lost: list[str] = []
+        self.left_out: list[str] = []  # of what is pickled
         self.count = 0
 
     def write(self, about: Mapping[str, Any], gradients: Mapping[str, Tensor]) -> Path:
@@ -72,7 +65,7 @@ class KeptCall:
             "gradients": {path: self._beside(f"gradient-{at}", gradient) for at, (path, gradient) in enumerate(gradients.items())},
         }
         self._outputs()
-        told |= {"objects": self._pickled("objects.pt", self._objects) if self._objects else "", "program": self._program(), "lost": self.lost}
+        told |= {"objects": self._pickled("objects.pt", self._objects) if self._objects else "", "program": self._program(), "lost": self.lost, "left_out": self.left_out}
         (self.folder / "about.json").write_text(json.dumps(told, indent=1))
         path = self.folder / PROGRAM
         path.write_text(_TEMPLATE.read_text())
@@ -164,19 +157,21 @@ class KeptCall:
             self._tensor(PARAMETER, name, parameter, parameter)
         try:
             self._take(_size(module))
-            found = _without_hooks(copy.deepcopy(module))
-        except Exception as error:  # as in Guard: modules are the user's own, and copy themselves as they like
-            self._loses("the module", f"it cannot be copied: {type(error).__name__}: {error}")
+        except Exception as error:  # as in Guard: modules are the user's own
+            self._loses("the module", f"it cannot be pickled: {error}")
             return ""
-        return self._pickled("module.pt", found)
+        return self._pickled("module.pt", module)
 
     def _pickled(self, name: str, value: Any) -> str:
         try:
-            torch.save(value, self.folder / name, pickle_module=_WITHOUT_SHARDS)
-        except Exception as error:  # likewise of what pickles itself
+            left_out = pickling.save(value, self.folder / name)
+        except Exception as error:  # likewise, and they pickle themselves as they like
             (self.folder / name).unlink(missing_ok=True)
             self._loses(name, f"it cannot be pickled: {type(error).__name__}: {error}")
             return ""
+        if left_out:
+            self.left_out += left_out
+            self._loses(name, f"it lacks {', '.join(left_out)}, which cannot be pickled")
         return name
 
     def _program(self) -> dict[str, Any]:
@@ -195,33 +190,12 @@ class KeptCall:
             yield from self._call.module.modules()
 
 
-class _Pickler(pickle.Pickler):
-    """Refuses what would start collectives, wherever in a value that is."""
-
-    def reducer_override(self, value: Any) -> Any:
-        """Called for each object, and its answer is how to pickle it."""
-        if _is_sharded(value):
-            raise pickle.PicklingError(_SHARDED_OVER_RANKS)
-        return NotImplemented
-
-
-_WITHOUT_SHARDS: Final = SimpleNamespace(__name__="pickle", Pickler=_Pickler, dumps=pickle.dumps)
-
-
 def _size(module: nn.Module) -> int:
     """Its bytes. Raises where it is sharded; no state_dict, for which FSDP gathers the parts of all ranks."""
     tensors = [*module.parameters(), *module.buffers()]
-    if any(_is_sharded(one) for one in (*module.modules(), *tensors)):
-        raise ValueError(_SHARDED_OVER_RANKS)
+    if any(pickling.is_sharded(one) for one in (*module.modules(), *tensors)):
+        raise ValueError(pickling.SHARDED_OVER_RANKS)
     return sum(tensor.nbytes for tensor in tensors if tensor.layout is torch.strided)
-
-
-def _is_sharded(value: object) -> bool:
-    """Whether to copy or to pickle it may start collectives, on this rank alone: a DTensor, or what FSDP has taken."""
-    if isinstance(value, Tensor | nn.Module):
-        kinds = {kind.__name__ for kind in type(value).__mro__}
-        return not kinds.isdisjoint(_SHARDED) or any(hasattr(value, name) for name in _MARKS)
-    return False
 
 
 def _site(names: Names, op: Op, role: str, path: str) -> int:
@@ -238,13 +212,3 @@ def places(op: Op, sites: set[int]) -> list[Place]:
         if site in sites:
             found.append(key if isinstance(key, tuple) else (OUTPUT, str(key - (1 << 20))) if isinstance(key, int) and key >= 1 << 20 else (INPUT, str(key)))
     return found
-
-
-def _without_hooks(module: nn.Module) -> nn.Module:
-    """A copy without what stands in it for hooks of ours, which it would need this package to be read with."""
-    for part in module.modules():
-        for name in _HOOKS:
-            hooks = getattr(part, name)
-            for key in [key for key, hook in hooks.items() if hook is no_hook]:
-                del hooks[key]
-    return module

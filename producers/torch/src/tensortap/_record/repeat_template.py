@@ -183,6 +183,11 @@ def main() -> int:
     except LostError as error:
         print(f"the op cannot be repeated: {error}")
         return 2
+    except Exception as error:
+        if not kept.about["left_out"]:
+            raise
+        print(f"the op cannot be repeated without {', '.join(kept.about['left_out'])}, which cannot be pickled: {type(error).__name__}: {error}")
+        return 2
     print("\n".join(f"again: {line}" for line in lines) or f"all is finite: {kept.about['op']} alone does not make it again")
     return 0 if lines else 1
 
