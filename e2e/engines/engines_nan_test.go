@@ -66,12 +66,16 @@ func (e engineTrial) checkHalted(s *modelServer) {
 func (e engineTrial) checkKeptOp() {
 	got := e.rows(`SELECT step, op, has(groupArray(role) AS roles, 'input') AND has(roles, 'output') FROM tap.payloads
 		WHERE run = 'broken' AND rank = %d GROUP BY step, op`, e.tp-1)
-	e.check("the op's inputs and outputs of that step are kept", "", differs(got, []string{"0," + projection + ",true"}))
+	e.check("the op's inputs and outputs of that step are kept", "", differs(got, []string{"0," + projection + ",1"}))
 }
 
 // checkRepeats runs the program that `tensortap run` names of the last rank, in the engine's environment and without the engine.
+// vLLM for the CPU packs its weights into an object that has no form on the disk, so there the program says what it lacks.
 func (e engineTrial) checkRepeats(s *modelServer) {
-	what := "the program beside them makes the NaN again, alone"
+	what, want, status := "the program beside them makes the NaN again, alone", "again: ", program.ExitSame
+	if e.engine.name == "vllm" {
+		what, want, status = "the program beside them says what it lacks: the packed weights", "the op cannot be repeated without ", program.ExitError
+	}
 	named := regexp.MustCompile(fmt.Sprintf(`run: not finite: run broken: step 0, rank %d, .*to repeat the op: python (\S+/repeat\.py)`, e.tp-1)).FindStringSubmatch(s.said.String())
 	if named == nil {
 		e.check(what, "", errors.New("no program is named"))
@@ -79,13 +83,12 @@ func (e engineTrial) checkRepeats(s *modelServer) {
 	}
 	cmd := exec.CommandContext(e.Context(), filepath.Join(e.folder, e.engine.name, "bin", "python"), named[1]) //nolint:gosec // what was written by the run
 	cmd.Env = append(os.Environ(), e.engine.environment(e.folder, 1)...)
-	said, err := cmd.CombinedOutput()
-	_, again, found := strings.Cut(string(said), "again: ")
-	if !found {
-		err = errors.Join(err, errors.New("the NaN does not come again"))
+	said, _ := cmd.CombinedOutput()
+	_, figure, found := strings.Cut(string(said), want)
+	figure, _, _ = strings.Cut(figure, "\n")
+	var err error
+	if !found || cmd.ProcessState.ExitCode() != status {
+		err = fmt.Errorf("want status %d and %q of %s: %v\n%s", status, want, named[1], cmd.ProcessState, said)
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w\n%s", named[1], err, said)
-	}
-	e.check(what, strings.TrimSpace(again), err)
+	e.check(what, figure, err)
 }
