@@ -50,8 +50,8 @@ func (f *file) index() error {
 	hasher := xxh3.New()
 	p, r, timed := f.parser(), logline.Record{}, false
 	f.places.of, f.places.last = map[logline.Where]uint32{}, logline.Nowhere()
-	err = lines.EachText(io.TeeReader(io.LimitReader(input, f.size), hasher), 0, func(l lines.Text) error {
-		p.Head(l.Text, &r)
+	err = lines.Each(io.TeeReader(io.LimitReader(input, f.size), hasher), 0, func(l lines.Line) error {
+		p.Head(l.View(), &r)
 		f.places.add(r.Where)
 		if r.Clock != logline.NoClock && !timed {
 			f.firstNs, timed = r.TimeNs, true

@@ -271,6 +271,22 @@ func TestATracebackIsOneRow(t *testing.T) {
 	}
 }
 
+// What lines of other ranks stand within is kept while they are read.
+func TestATracebackStaysWhatItWasOverManyLines(t *testing.T) {
+	t.Parallel()
+	others := strings.Repeat("[rank1]:(Other pid=9, ip=10.0.0.9) WARNING:another:something else is said\n", 5_000)
+	got := read(t, write(t, "x.log", "[rank0]:(Actor pid=8, ip=10.0.0.8) ERROR:mine:it failed: Traceback (most recent call last):\n"+others+
+		"[rank0]:(Actor pid=8, ip=10.0.0.8)   File \"a.py\", line 1, in f\n"+others+"[rank0]:(Actor pid=8, ip=10.0.0.8) ValueError: bad\n"+others))
+	row := got.of(t, "it failed")
+	if row.Kind != "traceback" || row.Role != "Actor" || row.Host != "10.0.0.8" || row.Logger != "mine" || !strings.HasSuffix(row.Exception, "line 1, in f\nValueError: bad") {
+		t.Errorf("got %+v", row)
+	}
+	untitled := read(t, write(t, "y.log", "[rank0]: Traceback (most recent call last):\n"+others+"[rank0]: ValueError: bad\n"+others))
+	if row := untitled.of(t, "ValueError"); row.Text != "ValueError: bad" {
+		t.Errorf("got %+v", row)
+	}
+}
+
 func TestRanksComeFromNamesElseFromTheOrderOfFiles(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]uint32{"x_rank3.log": {3}, "x.log": {0}} {

@@ -61,14 +61,14 @@ func (s *source) readLines(ctx context.Context, out *batch.Set) error {
 		return rows.Add(l)
 	}
 	var read int64
-	err = lines.EachText(io.LimitReader(input, f.size), 0, func(l lines.Text) error {
+	err = lines.Each(io.LimitReader(input, f.size), 0, func(l lines.Line) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		s.look(l)
 		read = l.From + int64(len(l.Text)) + 1
 		s.Tell(read)
-		return joiner.Add(l.Text[:min(len(l.Text), mostLine)], l.From, each)
+		return joiner.Add(l.View()[:min(len(l.Text), mostLine)], l.From, each)
 	})
 	if err == nil && read < f.size {
 		err = s.atEnd(input)
@@ -103,7 +103,7 @@ func (s *source) atEnd(input *os.File) error {
 }
 
 // look notes a line that is not stored whole. One of the file's ranks does.
-func (s *source) look(l lines.Text) {
+func (s *source) look(l lines.Line) {
 	if err := l.Err(); err != nil && s.part.rank == s.part.file.places.ranks()[0] {
 		s.Problems.Add(fmt.Sprintf("%s: the line at byte %d is cut, %s: %v", s.part.file.path, l.From, lines.Quote(l.Text), err))
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unsafe"
 )
 
 // Longest is the number of bytes that a line may have; an op over thousands of tensors takes some hundred kilobytes.
@@ -71,14 +72,12 @@ func (r *reader) next() (l Line, size int64, err error) {
 	return Line{Text: bytes.TrimSuffix(r.long, []byte("\n")), Whole: err == nil, TooLong: len(r.long) > Longest}, size, err
 }
 
+// View is the text without a copy of it, good until the next line as well.
+func (l Line) View() string { return unsafe.String(unsafe.SliceData(l.Text), len(l.Text)) }
+
 // Err is why the line cannot be read whatever is in it; nil if it can.
-func (l Line) Err() error { return whyNot(l.TooLong) }
-
-// Err is as that of a Line.
-func (l Text) Err() error { return whyNot(l.TooLong) }
-
-func whyNot(tooLong bool) error { //nolint:revive // flag-parameter: a fact about the line
-	if tooLong {
+func (l Line) Err() error {
+	if l.TooLong {
 		return fmt.Errorf("longer than %d bytes", Longest)
 	}
 	return nil

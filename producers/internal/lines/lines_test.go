@@ -3,7 +3,6 @@ package lines_test
 import (
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -58,37 +57,11 @@ func TestQuoteIsShortAndText(t *testing.T) {
 	}
 }
 
-func TestTextsAreThoseOfTheLines(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("x", lines.Longest+1<<20)
-	usual := strings.Repeat("some line of usual length\n\n \t\r\n\u00a0\n", 10_000)
-	for _, content := range []string{"", "\n", "a", "a\nb\n", usual, usual + "last", "a\n" + long + "\nb\n" + usual, long, strings.Repeat("y", 1<<16) + "\n" + usual} {
-		var want, got []lines.Text
-		err := errors.Join(
-			lines.Each(strings.NewReader(content), 7, func(l lines.Line) error {
-				want = append(want, lines.Text{Text: string(l.Text), From: l.From, TooLong: l.TooLong})
-				return nil
-			}),
-			lines.EachText(iotest.HalfReader(strings.NewReader(content)), 7, func(l lines.Text) error {
-				got = append(got, l)
-				return nil
-			}))
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%d lines, want %d of %s: %v", len(got), len(want), lines.Quote(content), err)
-		}
-	}
-}
-
-func TestTextsEndWithTheErrorOfTheirReaderOrUser(t *testing.T) {
+func TestEachEndsWithTheErrorOfItsReader(t *testing.T) {
 	t.Parallel()
 	stop, count := errors.New("enough"), 0
-	for _, content := range []string{"a\nb\n", "a"} {
-		if err := lines.EachText(strings.NewReader(content), 0, func(lines.Text) error { return stop }); !errors.Is(err, stop) {
-			t.Error(err)
-		}
-	}
 	input := io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(stop))
-	if err := lines.EachText(input, 0, func(lines.Text) error { count++; return nil }); !errors.Is(err, stop) || count != 2 {
+	if err := lines.Each(input, 0, func(lines.Line) error { count++; return nil }); !errors.Is(err, stop) || count != 2 {
 		t.Error(err, count)
 	}
 }

@@ -45,7 +45,8 @@ type trace struct {
 	titled bool  // something stands before it in its line
 }
 
-// Add reads the line that begins at that place, and gives the records that are complete. A record is good until each returns.
+// Add reads the line that begins at that place, and gives the records that are complete. A record is good until each returns,
+// and the text need be no longer.
 func (j *Joiner) Add(text string, at int64, each func(Line) error) error {
 	r := &j.record
 	j.Parser.Head(text, r)
@@ -105,8 +106,8 @@ func (j *Joiner) begin(line Line, spied int64, each func(Line) error) error {
 			return err
 		}
 	}
-	t := &trace{line: line, record: *line.Record, pid: line.PID, dumped: isDump(line.Message), spied: isSpied(line.Message)}
-	t.record.Pairs, t.record.sound, t.line.Record = nil, false, &t.record // more lines are to come
+	t := &trace{line: line, record: line.clone(), pid: line.PID, dumped: isDump(line.Message), spied: isSpied(line.Message)}
+	t.record.sound, t.line.Record = false, &t.record // more lines are to come
 	if t.spied && spied > 0 {
 		t.record.PID = spied
 	}
@@ -147,7 +148,7 @@ func (t *trace) takes(m string) bool {
 	case !t.dumped && isException(m):
 		t.ended = true
 		if !t.titled {
-			t.record.Text = m
+			t.record.Text = strings.Clone(m)
 		}
 	default:
 		return false

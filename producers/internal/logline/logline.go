@@ -57,6 +57,16 @@ type Record struct {
 	sound bool // its texts are UTF-8
 }
 
+// clone stays good after its line, without the pairs.
+func (r *Record) clone() Record {
+	c := *r
+	c.Pairs = nil
+	for _, text := range []*string{&c.Text, &c.Message, &c.Host, &c.Role, &c.Logger, &c.Kind, &c.Request, &c.Exception} {
+		*text = strings.Clone(*text)
+	}
+	return c
+}
+
 // Parser reads lines. It is not safe for use by several goroutines.
 type Parser struct {
 	Zone   *time.Location // of times without one
