@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "layout.h"
+#include "log_line.h"
 #include "of_python.h"
 #include "records.h"
 
@@ -110,10 +111,27 @@ static object *write_number(object *self, object *const *given, ptrdiff_t count)
   return PyLong_FromLong(1);
 }
 
+/* (lines, seconds, place, step, text, more) -> bytes of the record of logging; 0 if there is no room, or no UTF-8 of its texts. */
+static object *write_line(object *self, object *const *given, ptrdiff_t count) {
+  (void)self;
+  if (count != 6) return PyErr_BadArgument(), NULL;
+  tap_lines *lines = at(PyLong_AsUnsignedLongLong(given[0]));
+  double seconds = PyFloat_AsDouble(given[1]);
+  long long step = PyLong_AsLongLong(given[3]);
+  if ((!lines || seconds == -1 || step == -1) && PyErr_Occurred()) return NULL;
+  piece texts[3];
+  static const int places[] = {2, 4, 5};
+  for (int i = 0; i < 3; i++) {
+    texts[i].text = PyUnicode_AsUTF8AndSize(given[places[i]], &texts[i].bytes);
+    if (!texts[i].text) return PyErr_Clear(), PyLong_FromLong(0);
+  }
+  return PyLong_FromLong((long)write_log_line(lines, (int64_t)(seconds * 1e9), texts[0], step, texts[1], texts[2]));
+}
+
 static python_method methods[] = {
     {"measure_few", measure_few, METHOD_FASTCALL, NULL}, {"measure_many", measure_many, METHOD_FASTCALL, NULL},
     {"write_op", write_op, METHOD_FASTCALL, NULL},       {"write_again", write_again, METHOD_FASTCALL, NULL},
-    {"write_number", write_number, METHOD_FASTCALL, NULL},
+    {"write_number", write_number, METHOD_FASTCALL, NULL}, {"write_line", write_line, METHOD_FASTCALL, NULL},
 };
 
 /* The function of that name, an object of Python's; NULL where there is none, or no Python. To be called with Python's lock. */

@@ -13,6 +13,7 @@ from typing import Final
 from tensortap._record.noted import REQUEST_NAMES
 from tensortap._record.user_events import Event
 from tensortap._spool.record_files import Files
+from tensortap._spool.writers import BY_PYTHON, Writers
 
 _MOST_TEXT: Final = 64 << 10
 _MOST_PLACES: Final = 4096
@@ -24,22 +25,46 @@ _quoted: Final = json.encoder.encode_basestring_ascii
 class Logged:
     """Sees every record that a logger hands to its handlers, whatever these are, and changes nothing for them."""
 
-    def __init__(self, spool: Path, head: Mapping[str, object], op: Callable[[], str], caught: Callable[[str, Exception], None]) -> None:
+    def __init__(
+        self, spool: Path, head: Mapping[str, object], op: Callable[[], str], caught: Callable[[str, Exception], None], writers: Writers = BY_PYTHON
+    ) -> None:
         """The spool is the process's folder: files are beside it, and named like it. The op is what the thread is within."""
         self._files = Files(spool, head)
-        self._op, self._caught = op, caught
+        self._op, self._caught, self._write_line = op, caught, writers.line
         self.step = -1  # the one under way
         self._lock = threading.RLock()  # a signal's handler may log, too
         self._closed = False
         self._places: dict[tuple[str, int, str, int], str] = {}
         self._original = logging.Logger.callHandlers
-        original, take = self._original, self._take
+        self._installed = self._call_handlers()
+
+    def _call_handlers(self) -> Callable[[logging.Logger, logging.LogRecord], None]:
+        """What stands in the place of Logger.callHandlers. Calls of our own would cost as much as what they do: there are few."""
+        original, files, places, op_under_way, write = self._original, self._files, self._places, self._op, self._write_line
+        lines = files.lines
 
         def call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
-            take(record)
+            try:
+                if not files.full or files.takes():
+                    place = places.get((record.name, record.levelno, record.filename, record.lineno)) or self._new_place(record)
+                    text = record.msg
+                    if record.args or text.__class__ is not str or len(text) > _MOST_TEXT:
+                        text = _text(record)
+                    op, more = op_under_way(), ""
+                    if op or record.exc_info or len(record.__dict__) != _USUAL:
+                        more = _more(record, op)
+                    if not write(lines, record.created, place, self.step, text, more):
+                        self._write(f'{{"t":{int(record.created * 1e9)},{place}"s":{self.step},"m":{_quoted(text)}{more}}}\n')
+            except Exception as error:  # as in Guard: whoever logs has done nothing wrong
+                self._caught("a record of logging", error)
             original(logger, record)
 
-        self._installed = call_handlers
+        return call_handlers
+
+    def _write(self, line: str) -> None:
+        with self._lock:
+            if not self._closed:
+                self._files.write(line.encode())
 
     def install(self) -> None:
         """See records from here on."""
@@ -60,49 +85,31 @@ class Logged:
         more = f',"o":{_quoted(op)}' if op else ""
         if request:
             more += f',"r":{_quoted(request)}'
-        line = f'{{"t":{time_ns},"s":{self.step},{body}{more}}}\n'.encode()
-        with self._lock:
-            if not self._closed:
-                self._files.write(line)
+        self._write(f'{{"t":{time_ns},"s":{self.step},{body}{more}}}\n')
 
     def leave(self) -> None:
         """This is a child that was forked: the files are the parent's."""
         self._closed = True
-        self._files.leave()
+        self._files.give_up()
         self._restore()
 
     def _restore(self) -> None:
         if logging.Logger.callHandlers is self._installed:
             setattr(logging.Logger, "callHandlers", self._original)  # noqa: B010 - as above
 
-    def _take(self, record: logging.LogRecord) -> None:
-        if self._closed:
-            return
-        try:
-            line = self._line(record)
-            with self._lock:
-                self._files.write(line)
-        except Exception as error:  # as in Guard: whoever logs has done nothing wrong
-            self._caught("a record of logging", error)
-
-    def _line(self, record: logging.LogRecord) -> bytes:
-        text = record.getMessage() if record.args else str(record.msg)
-        if len(text) > _MOST_TEXT:
-            text = text[:_MOST_TEXT] + "…"
-        key = (record.name, record.levelno, record.filename, record.lineno)
-        place = self._places.get(key) or self._new_place(key)
-        op, more = self._op(), ""
-        if op or record.exc_info or len(record.__dict__) != _USUAL:
-            more = _more(record, op)
-        return f'{{"t":{int(record.created * 1e9)},{place}"s":{self.step},"m":{_quoted(text)}{more}}}\n'.encode()
-
-    def _new_place(self, key: tuple[str, int, str, int]) -> str:
+    def _new_place(self, record: logging.LogRecord) -> str:
         """What all records of one place in the program have in common."""
-        name, level, file, number = key
+        key = name, level, file, number = record.name, record.levelno, record.filename, record.lineno
         if len(self._places) >= _MOST_PLACES:
             self._places.clear()
         place = self._places[key] = f'"l":{level},"n":{_quoted(name)},"f":{_quoted(file)},"i":{number},'
         return place
+
+
+def _text(record: logging.LogRecord) -> str:
+    """What few records need: arguments to format, or a message that is no text or too long."""
+    text = record.getMessage() if record.args else str(record.msg)
+    return text if len(text) <= _MOST_TEXT else text[:_MOST_TEXT] + "…"
 
 
 def _more(record: logging.LogRecord, op: str) -> str:

@@ -104,7 +104,7 @@ class Process:
         self._before = (0, 0, 0)
         self.step = -1
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
-        self._logged = Logged(self._spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught)
+        self._logged = Logged(self._spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught, self.recorder.measurer.writers)
         self._heartbeat.start()  # after all that a beat reads
         self._debugged.begin()  # which may wait for minutes
         if settings.logging:

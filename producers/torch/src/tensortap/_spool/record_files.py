@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import json
 import math
@@ -20,50 +21,92 @@ _RETRY_S: Final = 1.0
 _ENDING: Final = ".logging"
 
 
+class Lines(ctypes.Structure):
+    """Where lines go; the C kernel's tap_lines. The end is 0 while Python writes, or changes the pages."""
+
+    _fields_ = (("pages", ctypes.c_void_p), ("at", ctypes.c_uint64), ("end", ctypes.c_uint64))
+    pages: int
+    at: int
+    end: int
+
+
 class Files:
-    """Files beside a process's folder, one after the other. Bytes that are not written yet are zero. Not for several threads."""
+    """Files beside a process's folder, one after the other. Bytes that are not written yet are zero.
+
+    Not for several threads; but the kernel may append to `lines` at any time between what Python does.
+    """
 
     def __init__(self, spool: Path, head: Mapping[str, object]) -> None:
         """The spool is the process's folder."""
         self._spool, self._head = spool, dict(head)
         self._number = self._file = -1
         self._pages = mmap.mmap(-1, mmap.PAGESIZE)  # none of a file
-        self._begin = self._at = self._end = 0  # of the pages in the file; the next byte and the end in the pages
+        self._begin = self._end = 0  # of the pages in the file, and of what may be written in them
+        self._lines = Lines(0, 0, 0)
+        self.lines = ctypes.addressof(self._lines)
         self._retry = 0.0  # when it is looked again whether a file may begin
         self.dropped = 0
+        self.full = False  # the last line found no room
+        self._writing, self._waiting = False, list[bytes]()
+
+    def takes(self) -> bool:
+        """Whether a line is worth making though the files are full; else it is counted as dropped."""
+        if time.monotonic() >= self._retry:
+            return True
+        self.dropped += 1
+        return False
 
     def write(self, line: bytes) -> None:
-        """Append a line, or count that nobody makes room for it."""
+        """Append a line, or count that nobody makes room for it. What a signal's handler writes meanwhile follows."""
+        self._waiting.append(line)
+        while self._waiting and not self._writing:
+            self._writing = True
+            try:
+                self._lines.end = 0
+                self._write(self._waiting.pop(0))
+                self._lines.end = self._end
+            finally:
+                self._writing = False
+
+    def _write(self, line: bytes) -> None:
         size = len(line)
-        if self._at + size > self._end and not self._has_room(size):
-            self.dropped += 1
-            return
-        at = self._at
-        self._at = end = at + size  # first: a signal's handler may log meanwhile
+        if self._lines.at + size > self._end:
+            self.full = not self._has_room(size)
+            if self.full:
+                self.dropped += 1
+                return
+        at = self._lines.at
+        self._lines.at = end = at + size
         self._pages[at:end] = line
 
     def close(self) -> None:
         """End the file, and begin no other."""
         self.end()
-        self._retry = math.inf
+        self.give_up()
+
+    def give_up(self) -> None:
+        """Begin no file any more, and let go of the one under way."""
+        self.leave()
+        self._retry, self.full = math.inf, True
 
     def end(self) -> None:
         """The file under way is as long as what is written into it, and ends."""
+        self._lines.end = 0
         if self._file >= 0:
             with suppress(OSError):
-                os.ftruncate(self._file, self._begin + self._at)
+                os.ftruncate(self._file, self._begin + self._lines.at)
         self.leave()
 
     def leave(self) -> None:
         """Let go of the file, which may be another process's."""
-        self._pages.close()
-        if self._file >= 0:
-            os.close(self._file)
-        self._file, self._begin, self._at, self._end = -1, 0, 0, 0
+        file, self._file = self._file, -1
+        self._go_on_in(mmap.mmap(-1, mmap.PAGESIZE), 0, 0, 0)
+        if file >= 0:
+            os.close(file)
 
     def _has_room(self, size: int) -> bool:
         try:
-            if self._file >= 0 and self._begin + self._at <= _MOST_BYTES:
+            if self._file >= 0 and self._begin + self._lines.at <= _MOST_BYTES:
                 self._map(size)
             elif self._file >= 0 or time.monotonic() >= self._retry:
                 self._next_file(size)
@@ -73,14 +116,20 @@ class Files:
 
     def _map(self, size: int) -> None:
         """Go on to pages that have room for so many bytes. A full disk is an error here, and no signal later."""
-        at = self._begin + self._at
+        at = self._begin + self._lines.at
         begin = at - at % mmap.ALLOCATIONGRANULARITY
         length = max(_AHEAD, at - begin + size)
         os.posix_fallocate(self._file, begin, length)
         populate = getattr(mmap, "MAP_POPULATE", 0)  # Linux: no page fault at each 30th record
         pages = mmap.mmap(self._file, length, flags=mmap.MAP_SHARED | populate, offset=begin)
-        self._pages.close()
-        self._pages, self._begin, self._at, self._end = pages, begin, at - begin, length
+        self._go_on_in(pages, begin, at - begin, length)
+
+    def _go_on_in(self, pages: mmap.mmap, begin: int, at: int, end: int) -> None:
+        lines, before = self._lines, self._pages
+        lines.end = 0  # until the line that there is room for is written
+        lines.pages, lines.at = ctypes.addressof(ctypes.c_char.from_buffer(pages)), at
+        self._pages, self._begin, self._end = pages, begin, end
+        before.close()
 
     def _next_file(self, size: int) -> None:
         """Begin a file, if not too many wait for an agent."""
@@ -100,4 +149,4 @@ class Files:
             path.unlink()
             raise
         self.dropped = 0
-        self.write(head)
+        self._write(head)

@@ -80,7 +80,7 @@ def load(path: Path | None = None) -> Kernel | None:
             measure=direct(b"measure_many"),
             sketch_run=_typed_sketch(releasing.tap_sketch_run),
             drain=_typed_drain(releasing.tap_drain),
-            writers=Writers(op=direct(b"write_op"), again=direct(b"write_again"), number=direct(b"write_number")),
+            writers=Writers(op=direct(b"write_op"), again=direct(b"write_again"), number=direct(b"write_number"), line=direct(b"write_line")),
             dtypes=tuple(releasing.tap_dtypes().decode().split()),
         )
     except (OSError, AttributeError, ValueError):
