@@ -144,8 +144,10 @@ func (e engineTrial) checkCrash(pid int) {
 	e.check("kill -9 while it decodes: report crash", figure, err)
 }
 
+// isLastingDecode is so of the step under way, too, in which the model may not have been entered yet.
 func isLastingDecode(request string) bool {
-	return nameOf(request) == "lasting" && strings.HasSuffix(request, " decode")
+	before, _, _ := strings.Cut(request, " in step ")
+	return nameOf(request) == "lasting" && strings.HasSuffix(before, " decode")
 }
 
 // checkSaid holds what `tensortap run` printed when the server had ended.

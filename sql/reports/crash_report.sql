@@ -10,6 +10,7 @@
 -- How: raised in its last step; died without a word, by a signal where a log names that; waiting, if that was in a
 -- collective or by SIGTERM, as launchers end those that are left; peer gone, if it raised in a collective, or says so.
 -- The last two follow from another's death and come after it. What died without a word was doing its last op at the time.
+-- Requests are those of its last step, or else of the last one before it of which they are known, with that step's number.
 -- A fatal error that faulthandler wrote into the rank's log is its own death, be it in a collective.
 WITH
     if({now_ns:Int64} = -1, toUnixTimestamp64Nano(now64(9)), {now_ns:Int64}) AS now,
@@ -285,22 +286,22 @@ WITH
         )
         GROUP BY op_id
     ),
+    -- Engines say what a step serves as the model is entered: of a step that did not come so far, that before it tells.
     served AS (
         SELECT
-            rank,
-            step,
-            arrayMap(item -> item.2, arraySort(groupArray((seq, concat(request, ' ', phase))))) AS requests
-        FROM tap.requests
-        WHERE run_id = xxh3(concat({run:String}, char(31)))
-            AND (rank, step) IN (
-                SELECT
-                    rank,
-                    ifNull(last_step, 0)
-                FROM ends
-            )
+            q.rank AS rank,
+            q.step AS step,
+            arrayMap(item -> item.2, arraySort(groupArray((q.seq, concat(q.request, ' ', q.phase))))) AS requests
+        FROM tap.requests AS q
+        INNER JOIN ends ON ends.rank = q.rank
+        WHERE q.run_id = xxh3(concat({run:String}, char(31))) AND q.step <= ifNull(ends.last_step, 0)
         GROUP BY
-            rank,
-            step
+            q.rank,
+            q.step
+        ORDER BY
+            q.rank,
+            q.step DESC
+        LIMIT 1 BY q.rank
     ),
     remembered AS (
         SELECT
@@ -371,7 +372,7 @@ SELECT
         fatal_message != '', arrayFirst(frame -> NOT match(frame, '/(site|dist)-packages/|/lib/python3'), fatal_frames),
         '') AS user_frame,
     multiIf(told, stack.frames, fatal_message != '', fatal_frames, []) AS frames,
-    served.requests AS requests,
+    arrayMap(request -> if(served.step = ends.last_step, request, concat(request, ' in step ', toString(served.step))), served.requests) AS requests,
     if(signal_number > 0, toNullable(signal_number), NULL) AS signal,
     if(remembered.found = 1, toNullable(remembered.memory_step), NULL) AS memory_step,
     remembered.allocated AS allocated_bytes,
@@ -385,7 +386,7 @@ FROM ends
 LEFT ANY JOIN tap.stacks AS stack ON stack.stack_id = ends.stack_id
 LEFT ANY JOIN around ON around.op_id = ends.last_op_id
 LEFT ANY JOIN given ON given.rank = ends.rank AND given.step = ends.last_step AND given.op_id = ends.last_op_id
-LEFT ANY JOIN served ON served.rank = ends.rank AND served.step = ends.last_step
+LEFT ANY JOIN served ON served.rank = ends.rank
 LEFT ANY JOIN remembered ON remembered.rank = ends.rank
 LEFT ANY JOIN said ON said.rank = ends.rank
 ORDER BY
