@@ -16,13 +16,18 @@ func (l *log) index() error {
 		return err
 	}
 	defer input.Close() //nolint:errcheck // only read
-	b := builder{log: l, byNumber: map[uint32]*step{}}
+	l.deduped = l.summary.Dedupe
+	b := builder{log: l, byNumber: map[uint32]*step{}, distinct: distinct{known: map[uint64]bool{}}}
 	if err := lines.Each(input, 0, b.add); err != nil {
 		return err
 	}
 	size, err := input.Seek(0, io.SeekEnd)
 	if err != nil || b.current == nil {
 		return err
+	}
+	if l.summary.Total == nil && b.distinct.leavesOut() {
+		l.deduped = true
+		b.join()
 	}
 	b.finish(size)
 	return nil
@@ -35,6 +40,7 @@ type builder struct {
 	current  *step
 	lastCall uint64
 	restarts int
+	distinct distinct
 }
 
 func (b *builder) add(l lines.Line) error {
@@ -46,8 +52,9 @@ func (b *builder) add(l lines.Line) error {
 	if r.call <= b.lastCall {
 		b.restarts++
 	}
+	b.distinct.add(&r, r.call > b.lastCall+1)
 	b.lastCall = r.call
-	if b.current == nil || (b.current.number != r.pass && !b.log.summary.Dedupe) {
+	if b.current == nil || (b.current.number != r.pass && !b.log.deduped) {
 		b.begin(r.pass, l.From)
 	}
 	return nil

@@ -23,6 +23,7 @@ type log struct {
 	summary   summary
 	steps     []*step // by number
 	records   uint64
+	deduped   bool     // repeated lines are left out
 	problems  []string // of the file as a whole; its last step tells of them
 }
 

@@ -77,7 +77,7 @@ func describe(logs []*log, run string, labels map[string]string) schemas.RunRow 
 	}
 	for _, l := range logs {
 		row.FirstEventTimeNs = min(row.FirstEventTimeNs, l.modTimeNs)
-		if l.summary.Dedupe {
+		if l.deduped {
 			row.Labels = map[string]string{"deduped": "true"}
 			maps.Copy(row.Labels, labels)
 		}

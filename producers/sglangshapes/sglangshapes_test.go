@@ -148,6 +148,42 @@ func TestALogWithoutRepetitionsIsOneStepAndSaysSo(t *testing.T) {
 	}
 }
 
+// The process was killed before it wrote a summary.
+func TestALogWhoseLinesSayThatRepetitionsAreLeftOutIsOneStep(t *testing.T) {
+	t.Parallel()
+	log := func(left int, sizes func(i int) int) string {
+		var b strings.Builder
+		for i := range 20 {
+			call := i + 1
+			if i >= 15 {
+				call += left
+			}
+			fmt.Fprintf(&b, `{"call_id": %d, "forward_pass": %d, "operation": "aten.relu.default", "inputs": {"self": {"shape": [%d], "dtype": "torch.float32"}}, "outputs": null}`+"\n", call, 1+i/10, sizes(i))
+		}
+		return b.String()
+	}
+	own, shared := func(i int) int { return i }, func(i int) int { return i / 2 }
+	for name, test := range map[string]struct {
+		log   string
+		steps int
+	}{
+		"deduped":              {log(200, own), 1},
+		"no call is left out":  {log(0, own), 2},
+		"lines repeat":         {log(200, shared), 2},
+		"too few to tell":      {strings.Join(strings.SplitAfter(log(200, own), "\n")[9:], ""), 2},
+		"the last line is cut": {strings.TrimSuffix(log(200, own), "}\n"), 1},
+	} {
+		path := write(t, "shapes.jsonl", test.log)
+		found := find(t, path)
+		if got := read(t, path); len(got.steps) != test.steps {
+			t.Errorf("%s: %d steps, want %d", name, len(got.steps), test.steps)
+		}
+		if label := found.Describe("r", nil).Labels["deduped"]; (label == "true") != (test.steps == 1) {
+			t.Errorf("%s: labelled %q", name, label)
+		}
+	}
+}
+
 // passes is a log of forward passes that repeat one op.
 func passes(count, ops int) string {
 	var b strings.Builder

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -55,6 +57,15 @@ def test_equal_ops_are_logged_once_where_asked(monkeypatch: pytest.MonkeyPatch, 
     assert {line["forward_pass"] for line in lines} == {1}
     assert len(lines) == summary["unique_op_signatures"]
     assert summary["total_operations"] == 50 * len(lines) == len(lines) + summary["dedupe_skipped_count"]
+
+
+@pytest.mark.parametrize(("given", "diffusion", "dedupes"), [("", False, False), ("", True, True), ("0", True, False), ("1", False, True)])
+def test_a_worker_of_diffusion_logs_equal_ops_once_unless_told(monkeypatch: pytest.MonkeyPatch, given: str, diffusion: bool, dedupes: bool) -> None:
+    if diffusion:
+        name = "sglang.multimodal_gen.runtime.managers.gpu_worker"
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    log = settings(environment={**ON, "SGLANG_PROFILE_SHAPES_DEDUPE": given}, run="x").shape_log
+    assert log and log.dedupe == dedupes
 
 
 def test_passes_are_left_out_at_both_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

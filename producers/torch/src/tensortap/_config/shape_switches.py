@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 _SWITCH: Final = "SGLANG_PROFILE_SHAPES"
+_OF_DIFFUSION: Final = "sglang.multimodal_gen.runtime.managers.gpu_worker"  # whose steps repeat the same ops some fifty times
 
 
 class Asked(NamedTuple):
@@ -25,7 +27,13 @@ def asked(environment: Mapping[str, str]) -> Asked | None:
         return None
     numbers = {name: _number(environment, switch) for name, switch in (("rank", "_RANK"), ("skip", "_SKIP_WARMUP"), ("passes", "_LOG_N_PASSES"))}
     file = environment.get(_SWITCH + "_FILE") or Asked().file
-    return Asked(file=str(Path(file).absolute()), dedupe=_is_on(environment, "_DEDUPE"), **numbers)
+    return Asked(file=str(Path(file).absolute()), dedupe=_dedupes(environment), **numbers)
+
+
+def _dedupes(environment: Mapping[str, str]) -> bool:
+    """Whether equal lines are left out: as SGLang does where nobody says, in a worker of diffusion and in no other."""
+    given = environment.get(_SWITCH + "_DEDUPE", "")
+    return _is_on(environment, "_DEDUPE") if given else _OF_DIFFUSION in sys.modules
 
 
 def _is_on(environment: Mapping[str, str], ending: str) -> bool:
