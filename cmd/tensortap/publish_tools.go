@@ -146,11 +146,14 @@ that runs programs is refused. Prompts are hashed, unless --keep-prompts is give
 func newPublishScalars(a *app) *cobra.Command {
 	return newPublishFiles(a, as(scalars.Tool()), &cobra.Command{
 		Use:   "scalars FILE|DIR",
-		Short: "Store scalars of TensorBoard or Transformer Engine",
-		Long: `Store the numbers in TensorBoard's event files (events.out.tfevents.…) and in Transformer
+		Short: "Store scalars of TensorBoard, W&B or Transformer Engine",
+		Long: `Store the numbers in TensorBoard's event files (events.out.tfevents.…), in W&B's exports
+(wandb….jsonl with a line for each step of the history, wandb….csv) and in Transformer
 Engine's logs of statistics (nvdlfw_inspect_….log), beside the run, which may be recorded
-otherwise. Transformer Engine rounds to four decimals; each row says so. ` + againAndAgain,
+otherwise. Transformer Engine rounds to four decimals; each row says so. SageMaker Debugger's
+events are TensorBoard's, of which tensors of one number are read. ` + againAndAgain,
 		Example: `  tensortap publish scalars runs/exp7 --run bad
+  tensortap publish scalars wandb_export.csv --run bad
   tensortap publish scalars nvdlfw_inspect_statistics_logs/ --run bad`,
 	})
 }

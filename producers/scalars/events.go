@@ -188,18 +188,18 @@ func scalarOf(value []byte) (one scalar, isScalar bool, err error) {
 	return one, isScalar, err
 }
 
-// element is that of a tensor of floating point without dimensions.
+// element is that of a tensor of floating point without dimensions, or with dimensions of 1 alone, as SageMaker's debugger has them.
 func element(tensor []byte) (value float64, isScalar bool, err error) {
 	var dtype uint64
 	var content []byte
 	var values []float64
-	hasShape := false
+	isOne := true
 	err = fields(tensor, func(field protowire.Number, of wire) error {
 		switch field {
 		case tensorDtype:
 			dtype = of.number
 		case tensorShape:
-			hasShape = len(of.text) > 0
+			isOne = isOfOne(of.text)
 		case tensorContent:
 			content = of.text
 		case tensorFloats:
@@ -216,10 +216,28 @@ func element(tensor []byte) (value float64, isScalar bool, err error) {
 	case dtype == dtypeDouble && len(content) == 8:
 		values = floats(wire{text: content}, 8)
 	}
-	if err != nil || hasShape || len(values) != 1 {
+	if err != nil || !isOne || len(values) != 1 {
 		return 0, false, err
 	}
 	return values[0], true, nil
+}
+
+// isOfOne says whether a TensorShapeProto has room for one element.
+func isOfOne(shape []byte) bool {
+	const dimension, size protowire.Number = 2, 1
+	isOne := true
+	err := fields(shape, func(field protowire.Number, of wire) error {
+		length := uint64(0)
+		err := fields(of.text, func(field protowire.Number, of wire) error {
+			if field == size {
+				length = of.number
+			}
+			return nil
+		})
+		isOne = isOne && field == dimension && length == 1
+		return err
+	})
+	return err == nil && isOne
 }
 
 // floats are those of a field, packed or one.

@@ -1,5 +1,5 @@
-// Package scalars reads the numbers that training programs log beside their text: TensorBoard's event files, and Transformer
-// Engine's logs of statistics, as rows of metric.
+// Package scalars reads the numbers that training programs log beside their text: TensorBoard's event files, Transformer
+// Engine's logs of statistics, and what W&B exports as JSONL and CSV, as rows of metric.
 //
 // A file stands beside a run, and takes the place of no step of it. Histograms, images and texts are no numbers, and are
 // passed over. A damaged record is counted and named; where the length of one is damaged, nothing behind it can be read.
@@ -42,7 +42,7 @@ type file struct {
 func find(path string) (producers.Found, error) {
 	files, err := list(path)
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%w: no file there is named like events.out.tfevents.… or nvdlfw_inspect_….log", ErrNoScalars)
+		err = fmt.Errorf("%w: no file there is named like events.out.tfevents.…, nvdlfw_inspect_….log, wandb….jsonl or wandb….csv", ErrNoScalars)
 	}
 	if err != nil {
 		return producers.Found{}, fmt.Errorf("find scalars at %s: %w", path, err)
@@ -98,10 +98,10 @@ const (
 )
 
 func isNamedSo(name string) bool {
-	return strings.Contains(name, eventsMark) || strings.HasPrefix(name, statisticMark) && strings.HasSuffix(name, ".log")
+	return strings.Contains(name, eventsMark) || isWandb(name) || strings.HasPrefix(name, statisticMark) && strings.HasSuffix(name, ".log")
 }
 
-var rankInName = regexp.MustCompile(`rank[-_]?(\d{1,9})(?:\D|$)`)
+var rankInName = regexp.MustCompile(`(?:rank|worker)[-_]?(\d{1,9})(?:\D|$)`) // of SageMaker's debugger: worker_0
 
 func newFile(root, path string) (*file, error) {
 	info, err := os.Stat(path)

@@ -19,6 +19,7 @@ import (
 const (
 	ofEvents     = "tensorboard"
 	ofStatistics = "transformer engine"
+	ofWandb      = "wandb"
 )
 
 // source is the numbers of a file.
@@ -47,8 +48,13 @@ func (f *file) open(run string, progress func(int64)) (producers.Source, error) 
 func (s *source) read(ctx context.Context, out *batch.Set) error {
 	s.seq = 0
 	each := s.lines
-	if s.file.isEvents {
+	switch {
+	case s.file.isEvents:
 		each = s.events
+	case strings.HasSuffix(s.file.name, ".jsonl"):
+		each = s.history
+	case strings.HasSuffix(s.file.name, ".csv"):
+		each = s.table
 	}
 	err := content.First(s.file.path, s.file.size, func(input io.Reader) error { return each(ctx, input, out) })
 	if err != nil {
@@ -95,6 +101,30 @@ func (s *source) lines(ctx context.Context, input io.Reader, out *batch.Set) err
 			return context.Cause(ctx)
 		}
 		return errors.Join(context.Cause(ctx), s.add(out, []scalar{one}, ofStatistics))
+	})
+}
+
+func (s *source) history(ctx context.Context, input io.Reader, out *batch.Set) error {
+	return s.wandb(ctx, input, out, func(l lines.Line) ([]scalar, error) { return history(l.Text) })
+}
+
+func (s *source) table(ctx context.Context, input io.Reader, out *batch.Set) error {
+	var t table
+	return s.wandb(ctx, input, out, func(l lines.Line) ([]scalar, error) { return t.rowOf(l.Text, l.Whole) })
+}
+
+func (s *source) wandb(ctx context.Context, input io.Reader, out *batch.Set, read func(lines.Line) ([]scalar, error)) error {
+	return lines.Each(input, 0, func(l lines.Line) error {
+		s.Tell(l.From + int64(len(l.Text)) + 1)
+		err := l.Err()
+		var found []scalar
+		if err == nil {
+			found, err = read(l)
+		}
+		if err != nil {
+			s.lose("line", l.From, fmt.Errorf("%s: %w", lines.Quote(l.Text), err))
+		}
+		return errors.Join(context.Cause(ctx), s.add(out, found, ofWandb))
 	})
 }
 

@@ -35,7 +35,9 @@ func (d *distinct) add(r *record, skips bool) { //nolint:revive // flag-paramete
 }
 
 // leavesOut says whether repeated lines must have been left out.
-func (d *distinct) leavesOut() bool { return !d.repeated && d.left > 0 && len(d.known) >= fewestDistinct }
+func (d *distinct) leavesOut() bool {
+	return !d.repeated && d.left > 0 && len(d.known) >= fewestDistinct
+}
 
 // join makes one step of all.
 func (b *builder) join() {
