@@ -13,6 +13,7 @@ ADAPTERS = {
     "vllm.v1.worker.gpu_worker": "vllm",
     "sglang.srt.model_executor.model_runner": "sglang",
     "sglang.srt.entrypoints.http_server": "sglang_server",
+    "sglang.srt.observability.forward_pass_metrics": "sglang_metrics",
 }
 if os.environ.get("TENSORTAP_REQUESTS"):  # else nothing of servers is of interest
     ADAPTERS["starlette.applications"] = "asgi"
