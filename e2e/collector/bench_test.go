@@ -14,7 +14,7 @@ import (
 func TestRunIsHeldAgainstABench(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	s := program.Shared(t).Setting
 	wrong := s
 	wrong.Env = append([]string{"WRONG=1"}, s.Env...)
 	training := python + " testdata/plain_gan.py; exit "
@@ -25,13 +25,13 @@ func TestRunIsHeldAgainstABench(t *testing.T) {
 		status int
 		says   string // on standard error
 	}{
-		{s, []string{"--run", "good", "--", "sh", "-c", training + "0"}, 0, "compare good BENCH"},
-		{wrong, []string{"--run", "bad", "--bench", "good", "--", "sh", "-c", training + "0"}, 0, "op Module.Generator.2.Linear.forward.0\n"},
-		{wrong, []string{"--run", "worse", "--bench", "good", "--tolerance", "1e-3", "--", "sh", "-c", training + "5"}, 5, "DIFFERS      problem worse against bench good"},
-		{s, []string{"--run", "same", "--bench", "good", "--", "sh", "-c", training + "7"}, 7, "SAME         problem same against bench good"},
-		{s, []string{"--run", "none", "--bench", "good", "--", "sh", "-c", "exit 3"}, 3, "nothing was recorded"},
-		{s, []string{"--run", "none", "--bench", "gooood", "--", "touch", mark}, 2, `no run is named "gooood"; the nearest: "good"`},
-		{s, []string{"--run", "none", "--bench", "good", "--tolerance", "none", "--", "touch", mark}, 2, "neither a number nor a file"},
+		{s, []string{"--run", "held good", "--", "sh", "-c", training + "0"}, 0, "compare 'held good' BENCH"},
+		{wrong, []string{"--run", "held bad", "--bench", "held good", "--", "sh", "-c", training + "0"}, 0, "op Module.Generator.2.Linear.forward.0\n"},
+		{wrong, []string{"--run", "held worse", "--bench", "held good", "--tolerance", "1e-3", "--", "sh", "-c", training + "5"}, 5, "DIFFERS      problem held worse against bench held good"},
+		{s, []string{"--run", "held same", "--bench", "held good", "--", "sh", "-c", training + "7"}, 7, "SAME         problem held same against bench held good"},
+		{s, []string{"--run", "none", "--bench", "held good", "--", "sh", "-c", "exit 3"}, 3, "nothing was recorded"},
+		{s, []string{"--run", "none", "--bench", "held gooood", "--", "touch", mark}, 2, `no run is named "held gooood"; the nearest: "held good"`},
+		{s, []string{"--run", "none", "--bench", "held good", "--tolerance", "none", "--", "touch", mark}, 2, "neither a number nor a file"},
 		{s, []string{"--run", "none", "--strict", "--", "touch", mark}, 2, "--strict goes with --bench"},
 	} {
 		out := program.Run(t, c.at, append([]string{"run"}, c.args...)...)

@@ -12,7 +12,7 @@ import (
 func TestWhatAProgramDoesBesideItsModelIsKnown(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "RATE=0.1", "THREADS=1"}}
+	s := program.Launching(t, "RATE=0.1", "THREADS=1")
 	other := s
 	other.Env = append(append([]string{}, s.Env...), "RATE=0.2", "THREADS=2")
 	for run, at := range map[string]program.Setting{"slow": s, "fast": other} {

@@ -15,9 +15,10 @@ func TestRunsOfTwoBudgetsAreComparedOnTheStepsOfBoth(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
 	const steps = 200
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	u := program.Shared(t)
+	s := u.Setting
 	recorded := map[string]map[int]bool{}
-	for run, budget := range map[string]string{"less": "0.01%", "more": "30%", "whole": ""} {
+	for run, budget := range map[string]string{"less": "0.01%", "more": "90%", "whole": ""} {
 		command := []string{"run", "--run", run, "--", python, "testdata/plain_steps.py", fmt.Sprint(steps), "0.01"}
 		if budget != "" {
 			command = append([]string{"run", "--budget", budget}, command[1:]...)
@@ -25,6 +26,7 @@ func TestRunsOfTwoBudgetsAreComparedOnTheStepsOfBoth(t *testing.T) {
 		if out := program.Run(t, s, command...); out.Status != 0 {
 			t.Fatalf("%q: %v", command, out)
 		}
+		u.Settle(t)
 		recorded[run] = recordedSteps(t, s, run)
 		requireLeftOutIsSaid(t, s, run, steps-len(recorded[run]))
 	}
@@ -97,14 +99,16 @@ func requireComparedOnCommonSteps(t *testing.T, s program.Setting, problem, benc
 func TestALossThatIsNotFiniteIsFoundInAStepThatTheBudgetLeftOut(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
-	for run, bad := range map[string]string{"good": "-1", "bad": "17"} {
+	u := program.Shared(t)
+	s := u.Setting
+	for run, bad := range map[string]string{"finite losses": "-1", "a loss of NaN": "17"} {
 		command := []string{"run", "--run", run, "--budget", "0.01%", "--", python, "testdata/plain_steps.py", "40", "0", bad}
 		if out := program.Run(t, s, command...); out.Status != 0 {
 			t.Fatalf("%q: %v", command, out)
 		}
 	}
-	recorded := recordedSteps(t, s, "bad")
+	u.Settle(t)
+	recorded := recordedSteps(t, s, "a loss of NaN")
 	for step := range 40 {
 		if want := step == 0 || step == 17 || step == 18; recorded[step] != want {
 			t.Errorf("step %d is recorded: %v, want %v", step, !want, want)
@@ -115,9 +119,9 @@ func TestALossThatIsNotFiniteIsFoundInAStepThatTheBudgetLeftOut(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"overflow", "bad"}, 1, "step 17, rank 0, op Loss.0.debug"},
-		{[]string{"report", "unseen", "--run", "bad"}, 0, "only the loss"},
-		{[]string{"compare", "bad", "good"}, 2, "hold NaN or infinity"},
+		{[]string{"overflow", "a loss of NaN"}, 1, "step 17, rank 0, op Loss.0.debug"},
+		{[]string{"report", "unseen", "--run", "a loss of NaN"}, 0, "only the loss"},
+		{[]string{"compare", "a loss of NaN", "finite losses"}, 2, "hold NaN or infinity"},
 	} {
 		if out := program.Run(t, s, c.args...); out.Status != c.status || !strings.Contains(out.Stdout, c.want) {
 			t.Errorf("%q: status %d, want %d and %q: %v", c.args, out.Status, c.status, c.want, out)

@@ -12,7 +12,7 @@ import (
 func TestAParameterThatDiffersAtLoadIsNamed(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "OTHER=0"}}
+	s := program.Launching(t, "OTHER=0")
 	other := s
 	other.Env = append(append([]string{}, s.Env...), "OTHER=1")
 	for run, at := range map[string]program.Setting{"same": s, "other": other} {

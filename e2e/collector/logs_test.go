@@ -19,7 +19,7 @@ import (
 func TestWhatEachProcessPrintsIsKept(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	s := program.Launching(t)
 	seen := program.Run(t, s, "run", "--run", "talk", "--", python, "testdata/prints.py")
 	for _, want := range []string{"captured 42\n", "by a shell\n", "child by fork\n", "child by spawn\n", "last words\n"} {
 		if strings.Count(seen.Stdout, want) != 1 {

@@ -15,7 +15,7 @@ import (
 func TestWhatAProgramSaysOfItselfIsInReportsAndTables(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	s := program.Launching(t)
 	if ran := program.Run(t, s, "run", "--run", "bad", "--", python, "testdata/notes.py"); ran.Status != 0 {
 		t.Fatal(ran)
 	}

@@ -16,7 +16,7 @@ import (
 // rawSetting has two runs, good and bad, that kept raw tensors of their first step, and the exports of both.
 func rawSetting(t *testing.T) (s program.Setting, exports string) {
 	t.Helper()
-	s = program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	s = program.Launching(t)
 	wrong := s
 	wrong.Env = append([]string{"WRONG=1"}, s.Env...)
 	python, exports := torch.Python(t), t.TempDir()

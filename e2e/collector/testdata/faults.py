@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 import torch
+import torch._dynamo  # optimizers import it: once, before the ranks are forked, instead of in each
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.multiprocessing.spawn import start_processes
@@ -169,7 +170,7 @@ def main() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     asked: tuple[Any, ...] = (2, port, mode, faults)
-    start_processes(as_rank, asked, 2, start_method="spawn")  # type: ignore[no-untyped-call]
+    start_processes(as_rank, asked, 2, start_method="fork")  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

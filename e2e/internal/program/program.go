@@ -49,7 +49,7 @@ func (s Setting) Environment(tb testing.TB) []string {
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(os.TempDir(), "tensortap-no-home"), "TMPDIR=" + os.TempDir(),
 		"TENSORTAP_ENGINE=" + testbed.Library(tb), "TENSORTAP_DATA=" + data,
-		"TENSORTAP_SPOOL=" + filepath.Join(data, "spool"),
+		"TENSORTAP_SPOOL=" + filepath.Join(data, "spool"), "OMP_NUM_THREADS=1",
 	}, s.Env...)
 }
 

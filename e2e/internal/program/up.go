@@ -39,6 +39,14 @@ func StartUp(tb testing.TB, data string, args ...string) *Up {
 	return u
 }
 
+// Launching is a system below which a test launches programs and then asks many questions: without one, each starts its own.
+func Launching(tb testing.TB, env ...string) Setting {
+	tb.Helper()
+	s := StartUp(tb, tb.TempDir()).Setting
+	s.Env = env
+	return s
+}
+
 // NewUp is a process of `tensortap up`, or another that runs until it is stopped, not yet started.
 func NewUp(data string, cmd *exec.Cmd) *Up {
 	u := &Up{Setting: Setting{Data: data}, Cmd: cmd, Stdout: &testbed.Buffer{}, Stderr: &testbed.Buffer{}, Ended: make(chan struct{})}
