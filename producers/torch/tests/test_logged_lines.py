@@ -81,15 +81,15 @@ def test_a_handler_of_a_signal_may_log_while_somebody_logs(tmp_path: Path) -> No
     def handle(_number: int, _frame: FrameType | None) -> None:
         nonlocal signals
         signals += 1
-        logger.warning("of a signal %s", "y" * 500)
+        logger.warning("of a signal %s", "y" * 400)
 
     before = signal.signal(signal.SIGALRM, handle)
     logged.install()
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0005)
     try:
         number = 0
-        while signals < 200:
-            logger.warning("line %d %s", number, "x" * 900)
+        while signals < 100:
+            logger.warning("line %d %s", number, "x" * 300)
             number += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
