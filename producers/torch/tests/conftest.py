@@ -23,6 +23,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """Python ends as it would have."""
+    gc.unfreeze()
+
+
 @pytest.fixture
 def interpreted() -> None:
     """Triton's kernels run on the CPU."""
