@@ -25,7 +25,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 import tensortap
 
-WIDTH, HEADS, LAYERS, VOCABULARY, BATCH, LENGTH, STEPS = 32, 2, 2, 64, 8, 16, 8
+WIDTH, HEADS, LAYERS, VOCABULARY, BATCH, LENGTH, STEPS = 32, 2, 2, 64, 8, 16, 6
+DRAWN = 8  # batches, of which the first are trained with
 MICRO_STEPS = {"micro": 4}
 RARE_STEP = 5  # whose tokens hold one that takes the rare branch
 RARE_TOKEN = VOCABULARY - 1
@@ -110,11 +111,11 @@ class Model(nn.Module):
 
 def batches(rank: int, fault: str) -> list[Tensor]:
     generator = torch.Generator().manual_seed(100 + rank)
-    found = [torch.randint(0, RARE_TOKEN, (BATCH, LENGTH + 1), generator=generator) for _ in range(STEPS)]
+    found = [torch.randint(0, RARE_TOKEN, (BATCH, LENGTH + 1), generator=generator) for _ in range(DRAWN)]
     found[RARE_STEP][0, 3] = RARE_TOKEN
     if fault == "shuffled" and rank == 1:
         found[3] = found[3].flip(0)[:, torch.randperm(LENGTH + 1, generator=generator)]
-    return found
+    return found[:STEPS]
 
 
 def train(mode: str, fault: str, level: str, rank: int) -> None:
