@@ -138,7 +138,7 @@ class KeptCall:
                 raise ValueError(f"there is no form for {type(tensor).__name__} of {tensor.dtype}")
             self._take(found.nbytes)
             with _torch_compat.DisableTorchDispatch():
-                written = raw_forms.create(path, raw_forms.as_safetensors, found.detach().resolve_conj().resolve_neg().cpu().contiguous(), about)
+                written = raw_forms.as_safetensors(str(path), found.detach().resolve_conj().resolve_neg().cpu().contiguous(), about)
         except (OSError, MemoryError, RuntimeError, ValueError) as error:
             self._loses(what, str(error))
             return None

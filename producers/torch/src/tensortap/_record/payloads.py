@@ -43,7 +43,7 @@ class Payloads:
     ) -> None:
         """With `every` each op that is recorded is meant, where filters have no narrower scope; else only those that `mean` names."""
         self._spool, self._observer, self._unseen, self._files, self._say = spool, observer, counts, files, say
-        self._root, self._name, self._left = folder, spool.folder.name, most_bytes
+        self._home, self._left = folder / spool.folder.name, most_bytes
         self._most_bytes, self._most_files, self._count = most_bytes, most_files, 0
         self._format, self.every, self._ledger = file_format, every, ledger
         self._meant: dict[int, str] = {}  # ops by seq
@@ -115,15 +115,15 @@ class Payloads:
 
     def _new(self, tensor: Tensor, site: int, seq: int) -> File | None:
         suffix, write = raw_forms.form(self._format, tensor.dtype)
-        size = tensor.nbytes + raw_forms.HEADS[suffix]
+        size = tensor.nbytes + raw_forms.head_bytes(suffix, tensor.nbytes)
         limit = self._reached(size)
         copy = None if limit else self._files.copies.of(tensor)
         if copy is None:
             self._refuse(limit or f"more than {self._files.copies.memory.most} bytes that wait for the disk")
             return None
-        location = f"{self._name}/{self.step}-{seq}-{site}.{suffix}"
+        name = f"{self.step}-{seq}-{site}.{suffix}"
         about = {"op": self._meant[seq], "step": str(self.step), "seq": str(seq)}
-        file = File(copy, self._root / location, self._spool.text(location), write, about, self._ledger)
+        file = File(copy, self._home, name, self._spool.text(f"{self._home.name}/{name}"), write, about, self._ledger)
         self._count += 1
         self._left -= size
         self._files.write(file, site, seq)

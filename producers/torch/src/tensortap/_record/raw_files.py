@@ -1,4 +1,4 @@
-"""Raw tensors go to files by a thread of their own; the rows that say so are written when they are there."""
+"""Raw tensors go to files by threads of their own; the rows that say so are written when they are there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final, cast
 from torch import Tensor
 
 from tensortap._record import unseen
-from tensortap._record.raw_forms import Write, create
+from tensortap._record.raw_forms import Write
 from tensortap._record.raw_ledger import Ledger
 from tensortap._record.raw_memory import Copies, Copy, Memory, most_bytes
 from tensortap._spool import layout
@@ -24,6 +24,7 @@ from tensortap._spool.spool import Spool
 from tensortap._spool.written import Written, commit
 from tensortap._stats import streams
 
+THREADS: Final = 2  # of a process: while one reads a tensor for its checksum, the disk reads the other's
 LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
 _PATIENCE: Final = 60.0  # seconds in which at least one file is written as a tap ends
 _NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on CPU, and on CUDA
@@ -32,12 +33,12 @@ _NO_MEMORY: Final = ("allocate memory", "out of memory")  # what torch says on C
 class File:
     """One file to be. Its copy is there, or comes; then a thread writes it; then `Files` writes its rows."""
 
-    __slots__ = ("about", "checksum", "copy", "failure", "is_told", "is_written", "ledger", "location", "path", "rows", "size", "write")
+    __slots__ = ("about", "checksum", "copy", "failure", "folder", "is_told", "is_written", "ledger", "location", "name", "rows", "size", "write")
 
-    def __init__(self, copy: Copy, path: Path, location: int, write: Write, about: dict[str, str], ledger: Ledger | None) -> None:
+    def __init__(self, copy: Copy, folder: Path, name: str, location: int, write: Write, about: dict[str, str], ledger: Ledger | None) -> None:
         self.ledger = ledger
         self.copy: Copy | None = copy  # until it is in the file
-        self.path, self.location, self.write, self.about = path, location, write, about
+        self.folder, self.name, self.location, self.write, self.about = folder, name, location, write, about
         self.rows: list[tuple[Written, int, int]] = []  # places in the spool, site and seq
         self.size = self.checksum = 0
         self.failure = "an error of ours"  # unless it is known better
@@ -45,21 +46,25 @@ class File:
 
 
 class Files:
-    """The files of one process. All but what the thread does is to be called under the session's lock."""
+    """The files of one process. All but what the threads do is to be called under the session's lock."""
 
     def __init__(self, spool: Spool, counts: unseen.Unseen, say: Callable[[str], None]) -> None:
         self._spool, self._unseen, self._say = spool, counts, say
+        self._begin()
+
+    def _begin(self) -> None:
         self.copies = Copies(Memory(most_bytes()))
         self._waiting: queue.SimpleQueue[File | None] = queue.SimpleQueue()
         self._pending: deque[File | Callable[[], None]] = deque()  # in the order in which rows are committed
-        self._thread: threading.Thread | None = None
-        self._made: set[Path] = set()  # folders; of the thread
+        self._threads: list[threading.Thread] = []
+        self._made: set[Path] = set()  # folders; of the threads
 
     def write(self, file: File, site: int, seq: int) -> None:
         """Have a file written, and then its row."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="tensortap payloads", daemon=True)
-            self._thread.start()
+        if not self._threads:
+            self._threads = [threading.Thread(target=self._run, name=f"tensortap payloads {number}", daemon=True) for number in range(THREADS)]
+            for thread in self._threads:
+                thread.start()
         self.again(file, site, seq)
         self._pending.append(file)
         self._waiting.put(file)
@@ -94,24 +99,28 @@ class Files:
 
     def close(self) -> None:
         """Wait for all files, as long as some are written, and give up the others."""
-        if self._thread is None:
-            self.poll()
-            return
-        self._waiting.put(None)
+        for _ in self._threads:
+            self._waiting.put(None)
         left = len(self._pending) + 1
-        while self._thread.is_alive() and len(self._pending) < left:
+        while any(thread.is_alive() for thread in self._threads) and len(self._pending) < left:
             left = len(self._pending)
-            self._thread.join(_PATIENCE)
+            self._join()
             self.poll()
         for one in list(self._pending):
             if isinstance(one, File) and not one.is_written:
                 one.failure, one.is_written = "the disk did not answer", True
         self.poll()
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
 
     def forget(self) -> None:
         """In a child: all is the parent's."""
-        self._pending.clear()
-        self._thread = None
+        self._of_parent = self.copies, self._waiting  # not given back: memory of a device cannot be here
+        self._begin()  # with locks that no thread of the parent was at
+
+    def _join(self) -> None:
+        until = time.monotonic() + _PATIENCE
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _finish(self, file: File) -> None:
         file.is_told = True
@@ -123,7 +132,7 @@ class Files:
         segment, at, _ = held
         if file.failure:
             self._unseen.count(unseen.NOT_KEPT, file.failure)
-            self._say(f"a raw tensor could not be written below {file.path.parents[1]}: {file.failure}; report unseen counts all that are not kept")
+            self._say(f"a raw tensor could not be written below {file.folder.parent}: {file.failure}; report unseen counts all that are not kept")
             commit(segment, at, layout.PAD_KIND)
             return
         values = (site, seq, file.location, layout.DIGEST_CRC32, file.size, file.checksum, time.time_ns())
@@ -146,7 +155,7 @@ class Files:
 
     def _write(self, file: File, tensor: Tensor) -> str:
         """What prevents it; empty when the file is there."""
-        folder = file.path.parent
+        folder = file.folder
         if folder not in self._made:
             if fault := fault_of_kept(folder.parent):
                 return fault
@@ -156,7 +165,8 @@ class Files:
             return lack
         if file.ledger and not file.ledger.take(tensor.nbytes):
             return file.ledger.limit
-        file.size, file.checksum = create(file.path, file.write, tensor, file.about)
+        past_memory = not self.copies.memory.is_tight()  # else the system's memory is to take what is left out otherwise
+        file.size, file.checksum = file.write(f"{folder}/{file.name}", tensor, file.about, past_memory=past_memory)
         return ""
 
 

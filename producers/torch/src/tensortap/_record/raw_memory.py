@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import threading
 from collections import deque
 from typing import Any, Final
@@ -10,6 +12,7 @@ import torch
 from torch import Tensor
 
 from tensortap import _torch_compat
+from tensortap._record.raw_writing import LEAST_IN_PAGES
 from tensortap._stats.streams import Streams
 
 _MOST_BYTES: Final = 4 << 30
@@ -35,18 +38,24 @@ class Memory:
         self._lock = threading.Lock()
         self._free: dict[tuple[int, bool], list[Tensor]] = {}
         self._bytes = 0  # of all buffers, free ones included
+        self._free_bytes = 0
+
+    def is_tight(self) -> bool:
+        """Whether tensors that wait take more than half of it: the disk is slower than the model."""
+        return self._bytes - self._free_bytes > self.most // 2
 
     @torch.inference_mode(False)  # whose tensors cannot be written once it has ended
     def take(self, size: int, pinned: bool) -> Tensor | None:
-        """A buffer of so many bytes; None where the bound leaves no room. Raises RuntimeError where memory has none."""
+        """A buffer of so many bytes; None where the bound leaves no room. Raises MemoryError or RuntimeError where the host has none."""
         with self._lock:
             if free := self._free.get((size, pinned)):
+                self._free_bytes -= size
                 return free.pop()
             if self._bytes + size > self.most:
                 self._let_go(self._bytes + size - self.most)
             if self._bytes + size > self.most:
                 return None
-            made = torch.empty(size, dtype=torch.uint8, pin_memory=pinned)
+            made = _made(size, pinned)
             self._bytes += size
             return made
 
@@ -54,6 +63,7 @@ class Memory:
         """By any thread: its tensor is in a file, or is given up."""
         with self._lock:
             self._free.setdefault((buffer.numel(), pinned), []).append(buffer)
+            self._free_bytes += buffer.numel()
 
     def _let_go(self, excess: int) -> None:
         """Free buffers of other sizes."""
@@ -61,7 +71,19 @@ class Memory:
             while free and excess > 0:
                 free.pop()
                 self._bytes -= size
+                self._free_bytes -= size
                 excess -= size
+
+
+def _made(size: int, pinned: bool) -> Tensor:
+    """Memory that begins with a page where it is large, alone in its storage. Raises MemoryError, or RuntimeError where torch makes it."""
+    if pinned or size < LEAST_IN_PAGES:
+        return torch.empty(size, dtype=torch.uint8, pin_memory=pinned)
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(os.strerror(error.errno or 0)) from error
+    return torch.frombuffer(pages, dtype=torch.uint8)
 
 
 class Copy:
@@ -138,7 +160,7 @@ class Copies:
     @torch.inference_mode(False)
     @torch.no_grad()
     def of(self, tensor: Tensor) -> Copy | None:
-        """A copy of a plain tensor, in row-major order; None where the bound leaves no room. Raises RuntimeError as `Memory.take`."""
+        """A copy of a plain tensor, in row-major order; None where the bound leaves no room. Raises as `Memory.take`."""
         with _torch_compat.DisableTorchDispatch():
             pinned = tensor.is_cuda
             buffer = self.memory.take(tensor.nbytes, pinned)

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-_ALIGNMENT: Final = 8
+ALIGNMENT: Final = 8  # of the header, at least
 _NAMES: Final[Mapping[str, str]] = {
     "bool": "BOOL",
     "uint8": "U8",
@@ -29,6 +29,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "float8_e5m2": "F8_E5M2",
     "complex64": "C64",
 }
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
+_LENGTH: Final = struct.Struct("<Q")
 NAME: Final = "tensor"  # of the one tensor in the file
 
 
@@ -37,9 +39,9 @@ def dtype_name(dtype: torch.dtype) -> str:
     return _NAMES.get(str(dtype).removeprefix("torch."), "")
 
 
-def header(tensor: Tensor, about: Mapping[str, str]) -> bytes:
-    """What comes before the elements, its length included."""
+def header(tensor: Tensor, about: Mapping[str, str], alignment: int = ALIGNMENT) -> bytes:
+    """What comes before the elements, its length included, which is a multiple of the alignment."""
     entry = {"dtype": dtype_name(tensor.dtype), "shape": list(tensor.shape), "data_offsets": [0, tensor.nbytes]}
-    text = json.dumps({"__metadata__": dict(about), NAME: entry}, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _ALIGNMENT)
-    return struct.pack("<Q", len(text)) + text
+    text = _ENCODER.encode({"__metadata__": dict(about), NAME: entry}).encode()
+    text += b" " * (-(_LENGTH.size + len(text)) % alignment)
+    return _LENGTH.pack(len(text)) + text
