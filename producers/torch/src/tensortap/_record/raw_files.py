@@ -50,9 +50,6 @@ class Files:
 
     def __init__(self, spool: Spool, counts: unseen.Unseen, say: Callable[[str], None]) -> None:
         self._spool, self._unseen, self._say = spool, counts, say
-        self._begin()
-
-    def _begin(self) -> None:
         self.copies = Copies(Memory(most_bytes()))
         self._waiting: queue.SimpleQueue[File | None] = queue.SimpleQueue()
         self._pending: deque[File | Callable[[], None]] = deque()  # in the order in which rows are committed
@@ -114,8 +111,8 @@ class Files:
 
     def forget(self) -> None:
         """In a child: all is the parent's."""
-        self._of_parent = self.copies, self._waiting  # not given back: memory of a device cannot be here
-        self._begin()  # with locks that no thread of the parent was at
+        self._pending.clear()
+        self._threads = []
 
     def _join(self) -> None:
         until = time.monotonic() + _PATIENCE
