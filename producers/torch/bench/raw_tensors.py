@@ -40,7 +40,7 @@ SECTION = """
 
 `make bench-raw`; {machine}, {threads} threads, torch {torch}, median of {rounds} rounds, {date}: a model whose modules make tensors of bfloat16 of {tokens:,} tokens × 4,096 (8 MiB) and × 14,336 (28 MiB), {megabytes:,} MB in
 all, with the task `tensor`. A first step is not counted, in which a tap begins; then all is, until the tap has ended and each file is on the disk (`fsync`). The disk's own speed is that of one file of as many bytes, written
-from end to end in the same round, 8 MiB at once, `fsync` included: through the system's memory, and past it (`O_DIRECT`); each round counts the faster of both. Seconds of the processor are the process's, the model's
+from end to end in the same round, 8 MiB at once, `fsync` included: through the system's memory, and past it (`O_DIRECT`); each round counts the faster of both, and shares are medians of the rounds' own. Seconds of the processor are the process's, the model's
 own work among ours; what the system does later, as it writes its memory to the disk, is in neither. Load of the machine when this began: {load:.1f}.
 
 | what | figure | baseline | mark | |
