@@ -919,7 +919,7 @@ func (r *KnownExceptionRow) load(c []arrow.Array, i int) {
 	r.Why = loadString(c[4], i)
 }
 
-// MemoryRow is a row of memory. One row per look at the memory of a rank's device and host: at the end of a step, or after a module.
+// MemoryRow is a row of memory. One row per look at the memory of a rank's device and host: at the end of a step, of all and of each component that is known, or after a module.
 type MemoryRow struct {
 	RunID             uint64  `parquet:"run_id"`                       // Run, as the hash of its name.
 	Rank              uint32  `parquet:"rank"`                         // Global rank of the process within the run.
@@ -930,13 +930,15 @@ type MemoryRow struct {
 	Seq               uint64  `parquet:"seq"`                          // Order of the looks within the epoch.
 	OpID              uint64  `parquet:"op_id"`                        // The module after which it was (op); 0 at the end of the step.
 	Device            string  `parquet:"device"`                       // cpu, cuda:0 and so on.
-	AllocatedBytes    *uint64 `parquet:"allocated_bytes,optional"`     // In use, by the device's allocator; null when it has none that counts.
-	ReservedBytes     *uint64 `parquet:"reserved_bytes,optional"`      // Held by the device's allocator, used or not; null when not measured.
-	PeakBytes         *uint64 `parquet:"peak_bytes,optional"`          // Greatest allocated_bytes since the step began; null when not measured.
+	AllocatedBytes    *uint64 `parquet:"allocated_bytes,optional"`     // In use, by the device's allocator or of the component; null when it has none that counts.
+	ReservedBytes     *uint64 `parquet:"reserved_bytes,optional"`      // Held by the device's allocator, used or not, or the capacity of kv; null when not measured.
+	PeakBytes         *uint64 `parquet:"peak_bytes,optional"`          // Greatest allocated_bytes since the step began, of activations beyond what is left at its end; null when not measured.
 	DeviceFreeBytes   *uint64 `parquet:"device_free_bytes,optional"`   // Free on the device, for all processes; null when not known.
 	HostResidentBytes *uint64 `parquet:"host_resident_bytes,optional"` // Resident set of the process; null when not known.
 	RetryCount        uint32  `parquet:"retry_count"`                  // Allocations that succeeded only after the allocator gave memory back, since the process began.
 	OomCount          uint32  `parquet:"oom_count"`                    // Allocations that were refused, since the process began.
+	Component         string  `parquet:"component"`                    // weights, gradients, optimizer, activations, kv or other; empty for all of the device and host. One that cannot be known has no row.
+	Basis             string  `parquet:"basis"`                        // What the bytes of a component rest on: parameters and buffers, block tables and so on; empty for all.
 }
 
 // Table returns the declaration of memory.
@@ -979,6 +981,8 @@ func (r *MemoryRow) appendTo(c []column) {
 	}
 	c[14].uint32(r.RetryCount)
 	c[15].uint32(r.OomCount)
+	c[16].string(r.Component)
+	c[17].string(r.Basis)
 }
 
 func (r *MemoryRow) load(c []arrow.Array, i int) {
@@ -998,6 +1002,8 @@ func (r *MemoryRow) load(c []arrow.Array, i int) {
 	r.HostResidentBytes = loadNullable(c[13], i, loadUint64)
 	r.RetryCount = loadUint32(c[14], i)
 	r.OomCount = loadUint32(c[15], i)
+	r.Component = loadString(c[16], i)
+	r.Basis = loadString(c[17], i)
 }
 
 // FailureRow is a row of failure. One row per op that raised, or that ran when its process died: the exception, the inputs, the call stack.

@@ -132,7 +132,7 @@ func (r SpoolRecord) Offset(field int) int {
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
 		spoolOp(), spoolTensor(), spoolNumber(), spoolCounts(), spoolSketch(), spoolDigest(),
-		spoolStep(), spoolMemory(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolCollective(), spoolPad(),
+		spoolStep(), spoolMemory(), spoolComponent(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolCollective(), spoolPad(),
 	}
 }
 
@@ -225,6 +225,18 @@ func spoolMemory() SpoolRecord {
 		{"device_free_bytes", SpoolU64, "Of the device, for all processes."},
 		{"host_resident_bytes", SpoolU64, "Resident set of the process."},
 		{"retries", SpoolU32, "Allocations retried and refused: retries + 65536 x refusals, each at most 65535."},
+	}}
+}
+
+func spoolComponent() SpoolRecord {
+	return SpoolRecord{Name: "component", Kind: 17, Doc: "What a part of the memory is for, at the end of a step.", Fields: []SpoolField{
+		{"component", SpoolU32, "Text: as memory.component."},
+		{"basis", SpoolU32, "Text: as memory.basis."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"allocated_bytes", SpoolU64, "In use, plus one; 0 when not known."},
+		{"reserved_bytes", SpoolU64, "Capacity, plus one; 0 when it has none."},
+		{"peak_bytes", SpoolU64, "Greatest since the step began, plus one; 0 when not known."},
+		{"device", SpoolU32, "Text: cpu, cuda:0 and so on."},
 	}}
 }
 

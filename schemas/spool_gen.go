@@ -17,6 +17,7 @@ const (
 	SpoolDigestKind     uint32 = 5
 	SpoolStepKind       uint32 = 6
 	SpoolMemoryKind     uint32 = 7
+	SpoolComponentKind  uint32 = 17
 	SpoolFailureKind    uint32 = 8
 	SpoolUnseenKind     uint32 = 9
 	SpoolTallyKind      uint32 = 10
@@ -280,6 +281,39 @@ func (r *SpoolMemory) Store(b []byte) {
 	binary.LittleEndian.PutUint64(b[40:], r.DeviceFreeBytes)
 	binary.LittleEndian.PutUint64(b[48:], r.HostResidentBytes)
 	binary.LittleEndian.PutUint32(b[56:], r.Retries)
+}
+
+// SpoolComponent is a record of the spool. What a part of the memory is for, at the end of a step.
+type SpoolComponent struct {
+	Component      uint32 // Text: as memory.component.
+	Basis          uint32 // Text: as memory.basis.
+	TimeNs         int64  // UTC, by the process's clock.
+	AllocatedBytes uint64 // In use, plus one; 0 when not known.
+	ReservedBytes  uint64 // Capacity, plus one; 0 when it has none.
+	PeakBytes      uint64 // Greatest since the step began, plus one; 0 when not known.
+	Device         uint32 // Text: cpu, cuda:0 and so on.
+}
+
+// Load reads the record's fields.
+func (r *SpoolComponent) Load(b []byte) {
+	r.Component = binary.LittleEndian.Uint32(b[0:])
+	r.Basis = binary.LittleEndian.Uint32(b[4:])
+	r.TimeNs = int64(binary.LittleEndian.Uint64(b[8:]))
+	r.AllocatedBytes = binary.LittleEndian.Uint64(b[16:])
+	r.ReservedBytes = binary.LittleEndian.Uint64(b[24:])
+	r.PeakBytes = binary.LittleEndian.Uint64(b[32:])
+	r.Device = binary.LittleEndian.Uint32(b[40:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolComponent) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Component)
+	binary.LittleEndian.PutUint32(b[4:], r.Basis)
+	binary.LittleEndian.PutUint64(b[8:], uint64(r.TimeNs))
+	binary.LittleEndian.PutUint64(b[16:], r.AllocatedBytes)
+	binary.LittleEndian.PutUint64(b[24:], r.ReservedBytes)
+	binary.LittleEndian.PutUint64(b[32:], r.PeakBytes)
+	binary.LittleEndian.PutUint32(b[40:], r.Device)
 }
 
 // SpoolFailure is a record of the spool. An op raised.

@@ -176,23 +176,38 @@ func TestQueryThatFailsLateSaysSo(t *testing.T) {
 
 func TestATableThatWasMadeBeforeAColumnGetsIt(t *testing.T) {
 	t.Parallel()
-	s := startEmptyServer(t)
-	before := folder(t)
-	const table = "tables/022_heartbeat.sql"
-	var lines []string
-	for line := range strings.Lines(string(before[table].Data)) {
-		if !strings.Contains(line, "`debugged_since_time_ns`") {
-			lines = append(lines, line)
-		}
-	}
-	before[table] = &fstest.MapFile{Data: []byte(strings.Join(lines, ""))}
-	delete(before, "tables/040_heartbeat_debugged.sql")
-	if err := clickhouse.Migrate(t.Context(), s.conn, before); err == nil || !strings.Contains(err.Error(), "ADD COLUMN `debugged_since_time_ns`") {
-		t.Fatalf("Migrate to the tables of before = %v, want that the column is missing", err)
-	}
-	s.exec(t, "INSERT INTO tap_store.heartbeat (run_id, rank, state) VALUES (1, 0, 'ended')")
-	mustMigrate(t, s, os.DirFS(sqlFiles))
-	if got := s.number(t, "SELECT count() FROM tap.heartbeats WHERE debugged_since_time_ns IS NULL"); got != 1 {
-		t.Errorf("%d rows of before are in the view, want 1", got)
+	for _, c := range []struct{ table, column, migration, insert, ask string }{
+		{
+			"tables/022_heartbeat.sql", "debugged_since_time_ns", "tables/040_heartbeat_debugged.sql",
+			"INSERT INTO tap_store.heartbeat (run_id, rank, state) VALUES (1, 0, 'ended')",
+			"SELECT count() FROM tap.heartbeats WHERE debugged_since_time_ns IS NULL",
+		},
+		{
+			"tables/019_memory.sql", "component", "tables/041_memory_component.sql",
+			"INSERT INTO tap_store.memory (run_id, rank, device) VALUES (1, 0, 'cpu')",
+			"SELECT count() FROM tap.memories WHERE component = 'all' AND basis = ''",
+		},
+	} {
+		t.Run(c.column, func(t *testing.T) {
+			t.Parallel()
+			s := startEmptyServer(t)
+			before := folder(t)
+			var lines []string
+			for line := range strings.Lines(string(before[c.table].Data)) {
+				if !strings.Contains(line, "`"+c.column+"`") {
+					lines = append(lines, line)
+				}
+			}
+			before[c.table] = &fstest.MapFile{Data: []byte(strings.Join(lines, ""))}
+			delete(before, c.migration)
+			if err := clickhouse.Migrate(t.Context(), s.conn, before); err == nil || !strings.Contains(err.Error(), "ADD COLUMN `"+c.column+"`") {
+				t.Fatalf("Migrate to the tables of before = %v, want that the column is missing", err)
+			}
+			s.exec(t, c.insert)
+			mustMigrate(t, s, os.DirFS(sqlFiles))
+			if got := s.number(t, c.ask); got != 1 {
+				t.Errorf("%d rows of before are in the view, want 1", got)
+			}
+		})
 	}
 }

@@ -20,6 +20,21 @@ func (t *translator) memory(position uint64, memory []byte) error {
 	return measure(t.out, &t.out.memory, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(device))
 }
 
+// component is what a part of the memory is for. What it says of a number of bytes is one more, or 0.
+func (t *translator) component(position uint64, memory []byte) error {
+	var r schemas.SpoolComponent
+	r.Load(memory)
+	row := schemas.MemoryRow{
+		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
+		Step: t.stepNumber(), Seq: position,
+		AllocatedBytes: lessOne(r.AllocatedBytes), ReservedBytes: lessOne(r.ReservedBytes), PeakBytes: lessOne(r.PeakBytes),
+	}
+	row.Device, _ = at(t.known.texts, r.Device)
+	row.Component, _ = at(t.known.texts, r.Component)
+	row.Basis, _ = at(t.known.texts, r.Basis)
+	return measure(t.out, &t.out.memory, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Device)+len(row.Component)+len(row.Basis))
+}
+
 // known is a number of bytes that is never 0.
 func known(bytes uint64) *uint64 {
 	if bytes == 0 {

@@ -54,6 +54,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		return 1, t.stepRecord(memory)
 	case schemas.SpoolMemoryKind:
 		return 1, t.memory(position, memory)
+	case schemas.SpoolComponentKind:
+		return 1, t.component(position, memory)
 	case schemas.SpoolFailureKind:
 		return 1, t.failure(memory)
 	case schemas.SpoolUnseenKind:

@@ -321,7 +321,7 @@ WITH
                 host_resident_bytes,
                 oom_count
             FROM tap.memories
-            WHERE run_id = xxh3(concat({run:String}, char(31)))
+            WHERE run_id = xxh3(concat({run:String}, char(31))) AND component = 'all'
         )
         GROUP BY rank
     ),

@@ -1,8 +1,8 @@
--- Question: whose memory grows without end, by how much a step, and which module or call stack does the growth belong to?
--- Grain: one row per rank, device, counter that grows; the one that differs most from its peers comes first
+-- Question: whose memory grows without end, by how much a step, and which component, module or call stack does it belong to?
+-- Grain: one row per rank, device, component, counter that grows; those that differ from their peers come first, of these all of a device
 -- Reads: tap.memory_slopes, tap.memory_module_changes, tap.allocation_changes, tap.allocations
 -- Empty when: nothing grows, or no rank of the run measured its memory
--- Shown: rank, device, counter, growth_bytes_per_step, growth_low, growth_high, peers_bytes_per_step, differs, op, op_bytes_per_step, user_frame, stack_bytes_per_step, step_count, last_step
+-- Shown: rank, device, component, counter, growth_bytes_per_step, growth_low, growth_high, peers_bytes_per_step, differs, op, op_bytes_per_step, user_frame, step_count, last_step
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all. Its peers are all other ranks in any case.
 -- Parameter first_step = 0: first step.
@@ -14,12 +14,15 @@
 -- A rank differs when its growth exceeds the median of its peers by half or more. A module (recorded with `memory`, level L0)
 -- is named when memory rises after it by about the growth, between half and twice: by what exceeds peers that do not grow,
 -- or else as it is. What modules keep for the backward pass rises, too: without such peers, it is named if no other rises
--- by half of the growth. A call stack is named likewise, by the first snapshot and the last.
+-- by half of the growth. A call stack is named likewise, by the first snapshot and the last. Component all is the whole
+-- device or host; a part of it that grows by itself has a row of its own. The use of a KV cache has none: it fills up to a
+-- capacity (report memory).
 WITH
     slopes AS (
         SELECT
             rank,
             device,
+            component,
             counter,
             slope,
             slope_low,
@@ -41,7 +44,7 @@ WITH
                 false) AS grows,
             arrayMap(
                 p -> tupleElement(p, 2),
-                arrayFilter(p -> tupleElement(p, 1) != rank, groupArray((rank, slope)) OVER (PARTITION BY splitByChar(':', device)[1], counter))) AS others,
+                arrayFilter(p -> tupleElement(p, 1) != rank, groupArray((rank, slope)) OVER (PARTITION BY splitByChar(':', device)[1], component, counter))) AS others,
             if(empty(others), NULL, arrayReduce('quantileExact(0.5)', others)) AS peers_slope,
             ifNull(slope - peers_slope >= slope / 2, 0) AS differs
         FROM tap.memory_slopes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS s
@@ -50,6 +53,7 @@ WITH
         SELECT
             rank,
             device,
+            component,
             counter,
             slope,
             slope_low,
@@ -60,9 +64,10 @@ WITH
             first_bytes,
             last_bytes,
             peers_slope,
-            differs
+            differs,
+            component = 'all' AS is_all
         FROM slopes
-        WHERE grows AND ({rank:Int64} = -1 OR rank = {rank:Int64})
+        WHERE grows AND (component != 'kv' OR counter = 'reserved') AND ({rank:Int64} = -1 OR rank = {rank:Int64})
     ),
     op_changes AS (
         SELECT
@@ -79,7 +84,7 @@ WITH
         FROM growing
         INNER JOIN tap.memory_module_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS m
             ON m.rank = growing.rank AND m.device = growing.device AND m.counter = growing.counter
-        WHERE own >= slope / 2
+        WHERE component = 'all' AND own >= slope / 2
     ),
     ops AS (
         SELECT
@@ -106,7 +111,7 @@ WITH
         FROM growing
         INNER JOIN tap.allocation_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS a
             ON a.rank = growing.rank AND a.device = growing.device
-        WHERE growing.counter = 'allocated' AND own BETWEEN slope / 2 AND slope * 2
+        WHERE growing.component = 'all' AND growing.counter = 'allocated' AND own BETWEEN slope / 2 AND slope * 2
     ),
     stacks AS (
         SELECT
@@ -121,18 +126,19 @@ WITH
 SELECT
     growing.rank AS rank,
     growing.device AS device,
+    growing.component AS component,
     growing.counter AS counter,
     slope AS growth_bytes_per_step,
     slope_low AS growth_low,
     slope_high AS growth_high,
     peers_slope AS peers_bytes_per_step,
     differs,
-    ifNull(tupleElement(ops.nearest, 1), '') AS op,
-    ifNull(tupleElement(ops.nearest, 2), '') AS module,
+    if(is_all, ifNull(tupleElement(ops.nearest, 1), ''), '') AS op,
+    if(is_all, ifNull(tupleElement(ops.nearest, 2), ''), '') AS module,
     if(op = '', NULL, tupleElement(ops.nearest, 3)) AS op_bytes_per_step,
-    if(growing.counter = 'allocated', tupleElement(stacks.nearest, 1), '') AS user_frame,
-    if(growing.counter = 'allocated', tupleElement(stacks.nearest, 2), '') AS component,
-    if(growing.counter = 'allocated', tupleElement(stacks.nearest, 3), 0) AS stack_id,
+    if(is_all AND growing.counter = 'allocated', tupleElement(stacks.nearest, 1), '') AS user_frame,
+    if(is_all AND growing.counter = 'allocated', tupleElement(stacks.nearest, 2), '') AS stack_component,
+    if(is_all AND growing.counter = 'allocated', tupleElement(stacks.nearest, 3), 0) AS stack_id,
     if(stack_id = 0, NULL, tupleElement(stacks.nearest, 4)) AS stack_bytes_per_step,
     step_count,
     from_step AS first_step,
@@ -144,7 +150,9 @@ LEFT JOIN ops ON ops.rank = growing.rank AND ops.device = growing.device AND ops
 LEFT JOIN stacks ON stacks.rank = growing.rank AND stacks.device = growing.device
 ORDER BY
     differs DESC,
+    is_all DESC,
     growth_bytes_per_step DESC,
     rank,
     device,
+    component,
     counter

@@ -20,7 +20,7 @@ WITH changes AS (
         bytes - lagInFrame(bytes) OVER (PARTITION BY rank, epoch, device, step ORDER BY seq) AS change,
         row_number() OVER (PARTITION BY rank, epoch, device, step ORDER BY seq) > 1 AS has_before
     FROM tap.memories
-    WHERE run_id = xxh3(concat({run:String}, char(31)))
+    WHERE run_id = xxh3(concat({run:String}, char(31))) AND component = 'all'
         AND ({rank:Int64} = -1 OR rank = {rank:Int64})
         AND step >= {first_step:Int64}
         AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})

@@ -1,4 +1,4 @@
--- Question: One row per look at the memory of a rank's device and host: at the end of a step, or after a module.
+-- Question: One row per look at the memory of a rank's device and host: at the end of a step, of all and of each component that is known, or after a module.
 -- Grain: one row per row published, exactly once
 -- Reads: nothing; consumers write it
 -- Empty when: nothing of this kind was published
@@ -14,13 +14,15 @@ CREATE TABLE IF NOT EXISTS tap_store.memory
     `seq` UInt64 COMMENT 'Order of the looks within the epoch.' CODEC(Delta, ZSTD(1)),
     `op_id` UInt64 COMMENT 'The module after which it was (op); 0 at the end of the step.' CODEC(ZSTD(1)),
     `device` String COMMENT 'cpu, cuda:0 and so on.' CODEC(ZSTD(1)),
-    `allocated_bytes` Nullable(UInt64) COMMENT 'In use, by the device''s allocator; null when it has none that counts.' CODEC(ZSTD(1)),
-    `reserved_bytes` Nullable(UInt64) COMMENT 'Held by the device''s allocator, used or not; null when not measured.' CODEC(ZSTD(1)),
-    `peak_bytes` Nullable(UInt64) COMMENT 'Greatest allocated_bytes since the step began; null when not measured.' CODEC(ZSTD(1)),
+    `allocated_bytes` Nullable(UInt64) COMMENT 'In use, by the device''s allocator or of the component; null when it has none that counts.' CODEC(ZSTD(1)),
+    `reserved_bytes` Nullable(UInt64) COMMENT 'Held by the device''s allocator, used or not, or the capacity of kv; null when not measured.' CODEC(ZSTD(1)),
+    `peak_bytes` Nullable(UInt64) COMMENT 'Greatest allocated_bytes since the step began, of activations beyond what is left at its end; null when not measured.' CODEC(ZSTD(1)),
     `device_free_bytes` Nullable(UInt64) COMMENT 'Free on the device, for all processes; null when not known.' CODEC(ZSTD(1)),
     `host_resident_bytes` Nullable(UInt64) COMMENT 'Resident set of the process; null when not known.' CODEC(ZSTD(1)),
     `retry_count` UInt32 COMMENT 'Allocations that succeeded only after the allocator gave memory back, since the process began.' CODEC(T64, ZSTD(1)),
     `oom_count` UInt32 COMMENT 'Allocations that were refused, since the process began.' CODEC(T64, ZSTD(1)),
+    `component` String COMMENT 'weights, gradients, optimizer, activations, kv or other; empty for all of the device and host. One that cannot be known has no row.' CODEC(ZSTD(1)),
+    `basis` String COMMENT 'What the bytes of a component rest on: parameters and buffers, block tables and so on; empty for all.' CODEC(ZSTD(1)),
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = MergeTree

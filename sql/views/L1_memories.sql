@@ -1,4 +1,4 @@
--- Question: how much memory did each rank use at the end of each step, and after each module?
+-- Question: how much memory did each rank use at the end of each step, of all and by component, and after each module?
 -- Grain: one row per run, rank, step, epoch, seq; replaced observations are hidden
 -- Reads: tap_store.memory, tap.superseded_steps, tap_store.run, tap_store.op
 -- Empty when: no live rank measured its memory
@@ -12,6 +12,8 @@ SELECT
     if(o.name = '' AND m.op_id != 0, leftPad(lower(hex(m.op_id)), 16, '0'), o.name) AS op,
     o.module_path AS module_path,
     m.device AS device,
+    if(m.component = '', 'all', m.component) AS component,
+    m.basis AS basis,
     m.allocated_bytes AS allocated_bytes,
     m.reserved_bytes AS reserved_bytes,
     m.peak_bytes AS peak_bytes,

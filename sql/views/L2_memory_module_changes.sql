@@ -24,7 +24,7 @@ WITH
                 ('host resident', tuple(host_resident_bytes))
             ]) AS counter_value
         FROM tap.memories
-        WHERE run_id = xxh3(concat({run:String}, char(31)))
+        WHERE run_id = xxh3(concat({run:String}, char(31))) AND component = 'all'
             AND step >= {first_step:Int64}
             AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
     ),

@@ -1,5 +1,5 @@
 -- Question: how fast does the memory of each rank of a run move from step to step, and how sure is that?
--- Grain: one row per rank, device, counter
+-- Grain: one row per rank, device, component, counter
 -- Reads: tap.memory_counters
 -- Empty when: no live rank of the run measured its memory at the end of a step
 -- Parameter run: name of the run.
@@ -13,26 +13,29 @@ WITH
         SELECT
             rank,
             device,
+            component,
             step,
             counter,
             bytes,
             step_peak_bytes,
             step_retry_count,
             step_oom_count,
-            row_number() OVER (PARTITION BY rank, device, counter ORDER BY step) AS place,
-            count() OVER (PARTITION BY rank, device, counter) AS places
+            row_number() OVER (PARTITION BY rank, device, component, counter ORDER BY step) AS place,
+            count() OVER (PARTITION BY rank, device, component, counter) AS places
         FROM tap.memory_counters(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
     ),
     thinned AS (
         SELECT
             rank,
             device,
+            component,
             counter,
             groupArraySorted(200)(tuple(point_step, point_bytes)) AS points
         FROM (
             SELECT
                 rank,
                 device,
+                component,
                 counter,
                 toFloat64(quantileExact(0.5)(step)) AS point_step,
                 toFloat64(quantileExact(0.5)(bytes)) AS point_bytes
@@ -40,18 +43,21 @@ WITH
             GROUP BY
                 rank,
                 device,
+                component,
                 counter,
                 intDiv((place - 1) * 200, greatest(places, 200))
         )
         GROUP BY
             rank,
             device,
+            component,
             counter
     ),
     slopes AS (
         SELECT
             rank,
             device,
+            component,
             counter,
             length(points) AS point_count,
             arrayFlatten(arrayMap((p, i) -> arrayMap(q -> (q.2 - p.2) / (q.1 - p.1), arraySlice(points, i + 1)), points, arrayEnumerate(points))) AS all_slopes,
@@ -72,6 +78,7 @@ WITH
         SELECT
             rank,
             device,
+            component,
             counter,
             count() AS step_count,
             min(step) AS from_step,
@@ -86,11 +93,13 @@ WITH
         GROUP BY
             rank,
             device,
+            component,
             counter
     )
 SELECT
     ends.rank AS rank,
     ends.device AS device,
+    ends.component AS component,
     ends.counter AS counter,
     slopes.point_count AS point_count,
     slopes.deviations AS deviations,
@@ -109,4 +118,4 @@ SELECT
     ends.retry_count AS retry_count,
     ends.oom_count AS oom_count
 FROM ends
-INNER JOIN slopes ON slopes.rank = ends.rank AND slopes.device = ends.device AND slopes.counter = ends.counter
+INNER JOIN slopes ON slopes.rank = ends.rank AND slopes.device = ends.device AND slopes.component = ends.component AND slopes.counter = ends.counter

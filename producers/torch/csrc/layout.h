@@ -56,6 +56,7 @@
 #define TAP_DIGEST_KIND 5u
 #define TAP_STEP_KIND 6u
 #define TAP_MEMORY_KIND 7u
+#define TAP_COMPONENT_KIND 17u
 #define TAP_FAILURE_KIND 8u
 #define TAP_UNSEEN_KIND 9u
 #define TAP_TALLY_KIND 10u
@@ -160,6 +161,19 @@ typedef struct {
   uint32_t retries; /* Allocations retried and refused: retries + 65536 x refusals, each at most 65535. */
   uint32_t commit; /* written last, with release order */
 } tap_memory;
+
+/* What a part of the memory is for, at the end of a step. */
+typedef struct {
+  uint32_t component; /* Text: as memory.component. */
+  uint32_t basis; /* Text: as memory.basis. */
+  int64_t time_ns; /* UTC, by the process's clock. */
+  uint64_t allocated_bytes; /* In use, plus one; 0 when not known. */
+  uint64_t reserved_bytes; /* Capacity, plus one; 0 when it has none. */
+  uint64_t peak_bytes; /* Greatest since the step began, plus one; 0 when not known. */
+  uint32_t device; /* Text: cpu, cuda:0 and so on. */
+  uint8_t reserved[16];
+  uint32_t commit; /* written last, with release order */
+} tap_component;
 
 /* An op raised. */
 typedef struct {

@@ -136,6 +136,17 @@ MEMORY_DEVICE_FREE_BYTES: Final = 40  # Of the device, for all processes.
 MEMORY_HOST_RESIDENT_BYTES: Final = 48  # Resident set of the process.
 MEMORY_RETRIES: Final = 56  # Allocations retried and refused: retries + 65536 x refusals, each at most 65535.
 
+# What a part of the memory is for, at the end of a step.
+COMPONENT_KIND: Final = 17
+COMPONENT: Final = struct.Struct("<IIqQQQI")
+COMPONENT_COMPONENT: Final = 0  # Text: as memory.component.
+COMPONENT_BASIS: Final = 4  # Text: as memory.basis.
+COMPONENT_TIME_NS: Final = 8  # UTC, by the process's clock.
+COMPONENT_ALLOCATED_BYTES: Final = 16  # In use, plus one; 0 when not known.
+COMPONENT_RESERVED_BYTES: Final = 24  # Capacity, plus one; 0 when it has none.
+COMPONENT_PEAK_BYTES: Final = 32  # Greatest since the step began, plus one; 0 when not known.
+COMPONENT_DEVICE: Final = 40  # Text: cpu, cuda:0 and so on.
+
 # An op raised.
 FAILURE_KIND: Final = 8
 FAILURE: Final = struct.Struct("<IIIIIIqI")
