@@ -23,6 +23,7 @@ KINDS = {
     layout.DIGEST_KIND: ("digest", layout.DIGEST),
     layout.STEP_KIND: ("step", layout.STEP),
     layout.MEMORY_KIND: ("memory", layout.MEMORY),
+    layout.COMPONENT_KIND: ("component", layout.COMPONENT),
     layout.FAILURE_KIND: ("failure", layout.FAILURE),
     layout.UNSEEN_KIND: ("unseen", layout.UNSEEN),
     layout.TALLY_KIND: ("tally", layout.TALLY),
@@ -58,6 +59,7 @@ class Step:
     failures: list[tuple[str, str, str, str]] = field(default_factory=list)  # op, type, message, inputs
     unseen: dict[tuple[str, str], int] = field(default_factory=dict)
     memory: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    components: dict[tuple[str, str], tuple[int | None, ...]] = field(default_factory=dict)  # allocated, reserved, peak, by device and component
     calls: list[tuple[int, int, int]] = field(default_factory=list)  # signature, text of the module, how often
     payloads: list[tuple[str, str, str, str, int, int]] = field(default_factory=list)  # op, role, path, location, size, checksum
     micro_steps: set[int] = field(default_factory=set)
@@ -175,6 +177,9 @@ def _take(spooled: Spooled, step: Step, kind: str, row: tuple[Any, ...]) -> None
         step.calls.append((row[0], row[1], row[2]))
     elif kind == "memory":
         step.memory.append((_text(spooled, row[1]), row))
+    elif kind == "component":
+        place = _text(spooled, row[6]), _text(spooled, row[0])
+        step.components[place] = tuple(held - 1 if held else None for held in row[3:6])
 
 
 def _number(spooled: Spooled, step: Step, row: tuple[Any, ...]) -> None:

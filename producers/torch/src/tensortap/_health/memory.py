@@ -26,6 +26,18 @@ class Memory:
     retries: int = 0  # allocations retried + 65536 x those refused, since the process began
 
 
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """What a part of a device's memory is for. None: not known."""
+
+    name: str
+    basis: str  # what the bytes rest on
+    device: str
+    allocated_bytes: int | None = None
+    reserved_bytes: int | None = None  # the capacity of what has one
+    peak_bytes: int | None = None  # since the step began
+
+
 class Reader:
     """Reads the counters of one process. Not for use after a fork: a child makes its own."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Hooks:
     """Not in place until they are installed."""
 
-    def __init__(self, settings: Settings, roots: Roots, recorder: Recorder, write_memory: Callable[[Op | None], None], shape_log: ShapeLog | None) -> None:
+    def __init__(self, settings: Settings, roots: Roots, recorder: Recorder, write_memory: Callable[[Op], None], shape_log: ShapeLog | None) -> None:
         """With write_memory, a module's memory is written after it."""
         self._settings, self._roots, self._recorder = settings, roots, recorder
         self._write_memory, self._shape_log = write_memory, shape_log

@@ -33,6 +33,7 @@ from tensortap._session.debugged import Debugged
 from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
 from tensortap._session.measures import Measures
+from tensortap._session.memory_components import MemoryComponents
 from tensortap._session.moments import Moment
 from tensortap._session.raw_tensors import RawTensors
 from tensortap._session.standing import Standing
@@ -82,6 +83,7 @@ class Process:
         self._memory = memory.Reader()
         for root in roots:
             self._memory.watch({parameter.device for parameter in root.parameters()})
+        self._components = MemoryComponents(roots, self.recorder.guard)
         self.control = Control(self._spool.control, say, lambda: [part.path for part in roots.parts()])
         self._measures = Measures(roots, self.recorder.guard)
         self.standing = Standing(settings.when, self._measures, say) if settings.when else None
@@ -129,6 +131,7 @@ class Process:
             recorder.observer.forget()
             recorder.walker.forget()
             self._memory.begin_step()
+            self._components.begin_step()
             if self._hooks.aten:
                 self._hooks.aten.begin_step()
             self._write_begin(step)
@@ -144,7 +147,7 @@ class Process:
         """The step under way is over, whatever of it cannot be written."""
         with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
             ending.callback(self._write_end, facts)
-            ending.callback(self._write_memory, None)
+            ending.callback(self._write_memory_at_end, facts)
             if self._hooks.aten:
                 ending.callback(self._hooks.aten.end_step)
             ending.callback(self._spool.keep_what_matters)
@@ -235,6 +238,7 @@ class Process:
         self.recorder.live = False
         if self.left_out:
             self.left_out.pause()
+        self._components.rest()
         self._hooks.remove()
 
     def close(self) -> None:
@@ -301,6 +305,10 @@ class Process:
             texts = self._spool.text(reason), self._spool.text(subject)
             self._spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
 
-    def _write_memory(self, op: Op | None) -> None:
-        readings = self._memory.after_module() if op else self._memory.end_step()
-        memory_rows.write(self._spool, op.id if op else 0, readings)
+    def _write_memory(self, op: Op) -> None:
+        memory_rows.write(self._spool, op.id, self._memory.after_module())
+
+    def _write_memory_at_end(self, facts: Facts) -> None:
+        readings = self._memory.end_step()
+        memory_rows.write(self._spool, 0, readings)
+        memory_rows.write_components(self._spool, self._components.end_step(readings, facts.read_kv))

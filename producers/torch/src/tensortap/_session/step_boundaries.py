@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from tensortap._health.memory import Component
 from tensortap._hooks.weight_updates import Weights, backwards, has_one_of, optimizers_of, scalers, weights_of, work_on_copies
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import Roots
@@ -31,6 +32,7 @@ class Facts:
     requests: int | None = None
     served: tuple[Request, ...] = ()
     global_step: int | None = None  # the trainer's own count of optimizer steps before this one
+    read_kv: Callable[[], Iterable[Component]] = tuple  # the engine's KV cache, asked as the step ends
 
     @property
     def request_ids(self) -> tuple[str, ...]:

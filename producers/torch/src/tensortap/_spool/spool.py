@@ -132,6 +132,11 @@ class Spool:
         return self._thin and self._aside.is_full
 
     @property
+    def is_full(self) -> bool:
+        """Whether all that is written takes room from what matters most."""
+        return self._thin
+
+    @property
     def has_waiting(self) -> bool:
         """Whether there are rows to be written later, of which keep_what_matters must decide before the step ends."""
         return self._aside.has_waiting
