@@ -98,6 +98,19 @@ def test_sglang_warms_itself_up_by_functions_of_its_server() -> None:
     assert "if self.rid is None:" in requests and 'new_rids = [f"{self.rid}_{i}" for i in range(num)]' in requests
 
 
+def test_sglang_keeps_the_use_of_its_kv_cache_on_the_host() -> None:
+    assert "self.token_to_kv_pool_allocator = " in source("sglang", RUNNER)
+    base = class_of(source("sglang", "sglang/srt/mem_cache/allocator/base.py"), "BaseTokenToKVPoolAllocator")
+    body = ast.unparse(base)
+    assert "self.size = size" in body and "def get_kvcache(" in body and "def available_size(" in body
+    assert "len(self.free_pages)" in body  # which asks no device
+    windowed = ast.unparse(class_of(source("sglang", "sglang/srt/mem_cache/allocator/swa.py"), "SWATokenToKVPoolAllocator"))
+    assert all(f"def {name}(" in windowed for name in ("size_swa", "full_available_size", "swa_available_size"))
+    assert "def get_kv_size_bytes(" in ast.unparse(class_of(source("sglang", "sglang/srt/mem_cache/memory_pool.py"), "MHATokenToKVPool"))
+    pools = source("sglang", "sglang/srt/mem_cache/swa_memory_pool.py")
+    assert all(f"self.{name} = " in pools for name in ("full_kv_pool", "swa_kv_pool"))
+
+
 def test_sglang_knows_its_place() -> None:
     assert "get_parallel" in source("sglang", "sglang/srt/runtime_context.py")
     declared = source("sglang", "sglang/srt/arg_groups/fields/parallel.py")
@@ -134,6 +147,20 @@ def test_vllm_knows_the_order_of_a_batch_and_what_is_hidden() -> None:
     assert "get_forward_context" in functions(text)
     assert {"cudagraph_runtime_mode", "skip_compiled"} <= fields(text, "ForwardContext")
     assert "self.do_not_compile = " in source("vllm", "vllm/compilation/decorators.py")
+
+
+def test_vllm_keeps_its_block_tables_on_the_host() -> None:
+    first = source("vllm", "vllm/v1/worker/gpu_model_runner.py")
+    assert "self.kv_caches: list[torch.Tensor] = []" in first and "self.kv_cache_config = kv_cache_config" in first
+    assert "num_blocks" in fields(source("vllm", "vllm/v1/kv_cache_interface.py"), "KVCacheConfig")
+    batch = source("vllm", "vllm/v1/worker/gpu_input_batch.py")
+    assert "self.block_table = MultiGroupBlockTable(" in batch and "def num_reqs(" in batch
+    tables = source("vllm", "vllm/v1/worker/block_table.py")
+    assert all(text in tables for text in ("self.block_tables = [", "self.num_blocks_per_row = np.zeros(", "self.block_table.np[row_idx"))
+    second = source("vllm", "vllm/v1/worker/gpu/model_runner.py")
+    assert all(f"self.{name} = " in second for name in ("kv_caches", "kv_cache_config", "block_tables", "req_states"))
+    assert "self.num_blocks = UvaBackedTensor(" in source("vllm", "vllm/v1/worker/gpu/block_table.py")
+    assert "self.req_id_to_index: " in source("vllm", "vllm/v1/worker/gpu/states.py")
 
 
 def test_vllm_says_what_a_step_serves() -> None:

@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
-from tensortap.integrations import engine_arguments, sglang_server
+from tensortap.integrations import engine_arguments, kv_caches, sglang_server
 from tensortap.integrations.served import HEALTH_CHECK as A_HEALTH_CHECK
 from tensortap.integrations.served import IDLE, WARM_UP_REQUEST, Served, Step, around, reader, steps, tap_of
 
@@ -61,7 +61,8 @@ def _begin(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
         return None
     phase = PHASES.get(mode, mode.lower())
     requests = tuple(_requests(batch, phase))
-    return served, _Step(Facts(phase=phase, tokens=len(batch.input_ids), requests=int(batch.batch_size), served=requests))
+    kv = kv_caches.reader(runner, kv_caches.of_sglang)
+    return served, _Step(Facts(phase=phase, tokens=len(batch.input_ids), requests=int(batch.batch_size), served=requests, read_kv=kv))
 
 
 def _requests(batch: Any, phase: str) -> Iterator[Request]:

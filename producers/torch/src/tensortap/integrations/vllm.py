@@ -15,7 +15,7 @@ from torch import nn
 from tensortap._record import unseen
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
-from tensortap.integrations import engine_arguments
+from tensortap.integrations import engine_arguments, kv_caches
 from tensortap.integrations.served import WARM_UP_REQUEST, Served, Step, around, close, reader, steps, tap_of
 
 _PROMPTS: Final = "_tensortap_prompts"
@@ -92,7 +92,8 @@ def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
         return None
     if drafts := _drafting(worker.model_runner):
         served.beside(drafts)
-    return served, _Step(Facts(phase=phase, tokens=tokens, requests=len(requests), served=requests), worker.model_runner)
+    kv = kv_caches.reader(worker.model_runner, kv_caches.of_vllm)
+    return served, _Step(Facts(phase=phase, tokens=tokens, requests=len(requests), served=requests, read_kv=kv), worker.model_runner)
 
 
 def _requests(worker: Any, scheduled: Any) -> Iterator[Request]:
