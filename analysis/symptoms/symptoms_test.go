@@ -125,15 +125,19 @@ func TestACollectiveThatNeverEndedIsTold(t *testing.T) {
 func TestGrowthOfMemoryIsToldWhereThereAreStepsEnough(t *testing.T) {
 	t.Parallel()
 	leak := func(steps float64) report.Table {
-		return with(row("rank", "1", "device", "cpu", "counter", "host resident", "op", "Module.cache.Cache.forward.0", "first_step", "0", "last_step", "119"),
+		table := with(row("rank", "1", "device", "cpu", "component", "all", "counter", "host resident", "op", "Module.cache.Cache.forward.0", "first_step", "0", "last_step", "119"),
 			map[string]float64{"differs": 1, "growth_bytes_per_step": 1 << 20, "peers_bytes_per_step": 1 << 10, "step_count": steps})
+		part := slices.Clone(table.Rows[0])
+		part[slices.Index(table.Columns, "component")].Exact = "optimizer"
+		table.Rows = append(table.Rows, part)
+		return table
 	}
 	if found := Look(t.Context(), answers{"memory_growth": leak(49)}, Run{Name: "bad"}); len(found) != 0 {
 		t.Errorf("of few steps: %+v", found)
 	}
 	got := told(Look(t.Context(), answers{"memory_growth": leak(120)}, Run{Name: "bad"}))
 	want := []string{
-		"memory: run bad: rank 1: host resident memory of cpu grows by 1.00 MiB a step from step 0 to 119 (its peers: 0.00 MiB), after Module.cache.Cache.forward.0",
+		"memory: run bad: rank 1: host resident memory of cpu grows by 1.00 MiB a step from step 0 to 119 (its peers: 0.00 MiB), in component optimizer, after Module.cache.Cache.forward.0",
 		"report memory-growth --run bad",
 	}
 	if !slices.Equal(got, want) {

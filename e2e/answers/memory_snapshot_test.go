@@ -27,7 +27,7 @@ func TestWhatAnAllocatorKeepsIsNamedByItsCallStack(t *testing.T) {
 	}
 	u.Settle(t)
 	out := program.Run(t, u.Setting, "report", "memory-growth", "--run", "snapshots", "--output", "csv")
-	if lines := strings.Split(strings.TrimSpace(out.Stdout), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "1,cuda:0,allocated,1.048576e+06,") ||
+	if lines := strings.Split(strings.TrimSpace(out.Stdout), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "1,cuda:0,all,allocated,1.048576e+06,") ||
 		!strings.Contains(lines[1], "File /home/user/model.py, line 42, in keep") {
 		t.Errorf("the growth of rank 1 alone, by its stack: %v", out)
 	}

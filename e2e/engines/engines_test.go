@@ -78,6 +78,7 @@ func (e engineTrial) serveWell(model string) {
 	e.up.Settle(e)
 	e.checkSteps("good", asked())
 	e.checkRequests("good", asked())
+	e.checkKvCache("good")
 	e.checkStates("good", "ended")
 	if e.engine.name == "sglang" {
 		e.checkUncounted("good", "health check")
@@ -224,6 +225,18 @@ func (e engineTrial) checkRequests(run string, requests []inference) {
 	got := e.rows(`SELECT rank, extract(request, '(?:cmpl-)?([a-z]+)') AS name, phase, first_position, token_count, row_offset, prompt_token_count
 		FROM tap.requests WHERE run_id = xxh3(concat('%s', char(31))) AND name NOT IN ('lasting', 'spoken') ORDER BY rank, step`, run)
 	e.check("requests, positions", fmt.Sprintf("%d requests", len(requests)), differs(got, want))
+}
+
+// checkKvCache looks whether each rank tells how much of its KV cache is in use, and never more than there is.
+func (e engineTrial) checkKvCache(run string) {
+	got := e.rows(`SELECT rank, max(allocated_bytes) > 0, min(reserved_bytes) > 0, max(allocated_bytes) <= min(reserved_bytes) FROM tap.memories
+		WHERE run_id = xxh3(concat('%s', char(31))) AND component = 'kv' GROUP BY rank ORDER BY rank`, run)
+	var want []string
+	for rank := range e.tp {
+		want = append(want, fmt.Sprintf("%d,1,1,1", rank))
+	}
+	figure := strings.Join(e.rows(`SELECT DISTINCT basis FROM tap.memories WHERE run_id = xxh3(concat('%s', char(31))) AND component = 'kv'`, run), "; ")
+	e.check("use and capacity of the KV cache", figure, differs(got, want))
 }
 
 // checkCompare lets compare find the weight that was scaled.
