@@ -13,7 +13,7 @@ from models import resnet18, small, tiny_llama
 
 import tensortap
 
-STEPS = 20
+STEPS = 8
 
 
 def _llama() -> tuple[torch.nn.Module, Callable[[torch.nn.Module], torch.Tensor]]:
