@@ -41,7 +41,7 @@ class Model(nn.Module):
     def __init__(self, leaks: bool) -> None:
         super().__init__()
         self.embed, self.head = nn.Embedding(64, WIDTH), nn.Linear(WIDTH, 64)
-        self.layers = nn.ModuleList(Block(leaks and layer == 1) for layer in range(3))
+        self.layers = nn.ModuleList(Block(leaks and layer == 1) for layer in range(2))
 
     def forward(self, tokens: Tensor) -> Tensor:
         hidden = self.embed(tokens)
