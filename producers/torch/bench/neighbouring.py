@@ -74,8 +74,8 @@ def _kept(subject: Subject) -> tuple[Pairs, int]:
     with tempfile.TemporaryDirectory() as folder:
         with tensortap.tap(subject.model, run="bench", level="L0", on_nan="keep", threads=2, spool=Path(folder)) as tap:
             subject.train()
-            assert tap._process and tap._process.nan_watch
-            recorder, holds = tap._process.recorder, tap._process.nan_watch.ops
+            assert tap._steps.process and tap._steps.process.nan_watch
+            recorder, holds = tap._steps.process.recorder, tap._steps.process.nan_watch.ops
 
             def step(is_held: bool) -> None:
                 recorder.on_nan = holds if is_held else None

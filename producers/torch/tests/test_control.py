@@ -21,6 +21,7 @@ import tensortap
 from tensortap._config.settings import CHOICES, Level
 from tensortap._health import thread_stacks
 from tensortap._record.served_requests import Prompt, Request, UnreadableError, prompt_of
+from tensortap._session import control
 from tensortap._session.control import together
 from tensortap._session.step_boundaries import Facts
 from tensortap._spool import layout
@@ -50,6 +51,16 @@ def _train(spool: Path | None, before: Before = lambda step, folder: None, **set
 
 def _folder(spool: Path) -> Path:
     return next(path for path in spool.iterdir() if (path / "header").exists())
+
+
+def _answered(folder: Path, sequence: int) -> tuple[int, int]:
+    """Outcome and step, once they are told; by the thread of the heartbeat maybe."""
+    limit = time.monotonic() + 120
+    while asking.answer(folder)[0] != sequence and time.monotonic() < limit:
+        time.sleep(0.01)
+    said, outcome, step, _, _ = asking.answer(folder)
+    assert said == sequence
+    return outcome, step
 
 
 def _once(at: int, **request: Any) -> Before:
@@ -129,12 +140,59 @@ def test_a_capture_that_waits_is_not_answered_over_a_later_request(tmp_path: Pat
             asking.ask(folder, 7, do="capture", level="mix", steps=1, when=f"step={STEPS - 2}")
         if step == 4:
             asking.ask(folder, 8, do="trace", seconds=0.01, rate=10, folder=str(tmp_path / "kept"))
+            _answered(folder, 8)
 
     spool = tmp_path / "spool"
     _train(spool, before)
     assert answers[2] == (7, layout.AWAITING) and answers[4] == (8, layout.TRACING)
     assert {step for step, parents in _apis(spool).items() if parents} == {STEPS - 2}
     assert asking.answer(_folder(spool))[:2] == (8, layout.TRACING), "the agent waits for the answer to its newest request"
+
+
+def test_a_capture_that_another_request_overtook_is_answered_when_it_is_asked_again_and_followed_once(tmp_path: Path) -> None:
+    answers = []
+    capture = {"do": "capture", "level": "mix", "steps": 1, "when": "step=2 or step=5"}
+
+    def before(step: int, folder: Path) -> None:
+        if step == 1:
+            asking.ask(folder, 7, **capture)
+        if step == 2:
+            asking.ask(folder, 8, do="trace", seconds=0.01, rate=10, folder=str(tmp_path / "kept"))
+            _answered(folder, 8)
+        if step == 3:
+            asking.ask(folder, 7, **capture)
+            answers.append(_answered(folder, 7))
+
+    _train(tmp_path / "spool", before)
+    assert answers == [(layout.RECORDING, 2)]
+    assert {step for step, parents in _apis(tmp_path / "spool").items() if parents} == {2}
+
+
+def test_a_capture_whose_place_another_takes_is_told_so(tmp_path: Path) -> None:
+    answers = []
+
+    def before(step: int, folder: Path) -> None:
+        if step in (1, 3):
+            asking.ask(folder, 6 + step, do="capture", level="mix", steps=1, when=f"step={2 + step}")
+        if step == 4:
+            asking.ask(folder, 7, do="capture", level="mix", steps=1, when="step=3")
+            answers.append(_answered(folder, 7)[0])
+            answers.append(asking.answer(folder)[4])
+
+    _train(tmp_path, before)
+    assert answers == [layout.REFUSED, "a later request took its place before a step was recorded for it"]
+    assert {step for step, parents in _apis(tmp_path).items() if parents} == {5}
+
+
+def test_a_request_that_raises_in_our_code_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(text: bytes) -> None:
+        raise TypeError("odd")
+
+    monkeypatch.setattr(control, "read", raises)
+    _train(tmp_path, _once(2, do="stop"))
+    assert asking.answer(_folder(tmp_path))[:2] == (7, layout.REFUSED)
+    assert "an error of the collector: TypeError: odd" in asking.answer(_folder(tmp_path))[4]
+    assert len(_modules(tmp_path)) == STEPS
 
 
 def test_a_request_that_is_half_written_is_waited_for(tmp_path: Path) -> None:

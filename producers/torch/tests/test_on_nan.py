@@ -235,7 +235,7 @@ def test_nothing_is_held_without_it_and_all_is_undone(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4))
     with tensortap.tap(model, run="r", spool=tmp_path / "one", on_nan="record") as tap:
         model(torch.ones(2, 4))
-        assert tap._process is not None and tap._process.nan_watch is None and tap._process.recorder.on_nan is None
+        assert tap._steps.process is not None and tap._steps.process.nan_watch is None and tap._steps.process.recorder.on_nan is None
     before = len(_global_optimizer_pre_hooks)
     with tensortap.tap(model, run="r", spool=tmp_path / "two", on_nan="keep") as tap:
         model(torch.ones(2, 4))

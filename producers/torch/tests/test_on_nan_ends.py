@@ -41,7 +41,7 @@ def test_what_raises_as_a_step_ends_leaves_the_next_step_and_the_end_as_they_are
     model = nn.Sequential(nn.Linear(4, 4))
     tap = tensortap.tap(model, run="r", spool=tmp_path / "spool", on_nan="raise")
     model(torch.ones(2, 4))
-    process = tap._process
+    process = tap._steps.process
     assert process is not None and process.nan_watch is not None
     process.nan_watch.rows_have_come = _raises  # type: ignore[method-assign]
     with pytest.raises(NotFinite):
@@ -49,7 +49,7 @@ def test_what_raises_as_a_step_ends_leaves_the_next_step_and_the_end_as_they_are
     model(torch.ones(2, 4))
     with pytest.raises(NotFinite):
         tap.close()
-    assert tap._process is None and not model[0]._forward_hooks and not model._forward_pre_hooks
+    assert tap._steps.process is None and not model[0]._forward_hooks and not model._forward_pre_hooks
     assert [step.number for step in reading.only(tmp_path / "spool").steps if step.ended] == [0, 1]
 
 

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 import tensortap
 from tensortap._hooks import function_mode, modules, optimizers
 from tensortap._record import argument_trees, op_names, recorder, tensor_rows
-from tensortap._session import session, step_boundaries
+from tensortap._session import forwards, step_boundaries
 from tensortap._spool import layout, segments, spool
 
 LEVELS = ("L0", "L1", "mix")
@@ -58,7 +58,7 @@ INJECTED: list[tuple[Any, str]] = [
     (optimizers.OptimizerHooks, "_before"),
     (optimizers.OptimizerHooks, "_after"),
     (step_boundaries.Boundaries, "begins_step"),
-    (session.Session, "_forward_begins"),
+    (forwards.Forwards, "begins"),
     (spool.Spool, "op"),
     (spool.Spool, "reserve"),
     (spool.Spool, "advance"),

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 import tensortap
 from tensortap import PrecisionDebugger
 from tensortap._hooks import collectives, full_backward, saved_values
-from tensortap._session import recording, run_info, session
+from tensortap._session import given, recording, run_info, session, stepping
 
 STEPS = 3
 
@@ -71,8 +71,8 @@ def explicitly(model: Small, batch: Tensor, tap: Any, fault: Fault | None = None
 
 
 CALLED = [
-    (session.Session, "_start"), (session.Session, "_stop"), (session.Session, "_save"), (session.Session, "_end_explicitly"),
-    (session.Session, "_begin"), (session.Session, "_end"), (saved_values.Saver, "save"), (recording.Process, "begin_step"),
+    (session.Session, "_start"), (session.Session, "_stop"), (given.Given, "save"), (session.Session, "_end_explicitly"),
+    (stepping.Stepping, "begin"), (stepping.Stepping, "end"), (saved_values.Saver, "save"), (recording.Process, "begin_step"),
     (recording.Process, "end_step"), (recording.Process, "install"), (recording.Process, "uninstall"),
 ]  # fmt: skip
 
@@ -159,7 +159,7 @@ def test_a_recording_that_cannot_be_made_is_tried_once(
 
 
 def test_an_error_that_cannot_be_told_harms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fault = Fault(session.Session, "_begin", monkeypatch)
+    fault = Fault(stepping.Stepping, "begin", monkeypatch)
     fault.armed = True
     closed = io.StringIO()
     closed.close()

@@ -75,7 +75,7 @@ def test_a_tap_tells_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     model, batch = small()
     with tensortap.tap(model, run="alone", spool=tmp_path) as tap:
         model(batch)
-        process = tap._process
+        process = tap._steps.process
         assert process
         for _ in range(PATIENCE):
             process._beat()

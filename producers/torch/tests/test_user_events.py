@@ -131,7 +131,7 @@ def test_saved_tensors_are_rows_of_their_step_and_begin_none_that_would_not_begi
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        assert tap._step == 2
+        assert tap._steps.number == 2
         assert tap._boundaries._explicit is False
     definitions = b"".join(path.read_bytes() for path in tmp_path.glob("*/definitions"))
     for name in (b"batch.0.debug", b"loss.0.debug", b"loss_grad.0.debug"):

@@ -1,4 +1,4 @@
-"""What the agent, or a signal, asks of this process while it runs: looked at once per step, answered in the header."""
+"""What the agent, or a signal, asks to be recorded: more of some steps, nothing, or as the settings say."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tensortap._config.conditions import ALWAYS, When, either, parse
 from tensortap._config.filters import nearest_path
 from tensortap._config.settings import CHOICES, Level
 from tensortap._record.served_requests import Request, bare, unreadable
+from tensortap._session.inbox import Asked
 from tensortap._session.moments import Moment, Test
 from tensortap._spool import layout
-from tensortap._spool.control_page import ControlPage
 
 _MOST_STEPS: Final = 1 << 20
 _EXTENTS: Final[Mapping[Level, int]] = {"debug": 0, "L0": 1, "L1": 1, "mix": 2, "aten": 3}  # how much each records
@@ -50,75 +50,74 @@ OVERFLOWED: Final = Detail()
 
 
 class Control:
-    """What is asked of a process, and what becomes of it. The session asks once as each step begins."""
+    """What is asked to be recorded, and what becomes of it. The session asks once as each step begins."""
 
-    def __init__(self, page: ControlPage, say: Callable[[str], None], modules: Callable[[], Sequence[str]]) -> None:
-        self._page, self._say, self._modules = page, say, modules
-        self._sequence = 0  # of the request that was looked at last
-        self._unanswered = 0  # of the detail that waits for its first step
+    def __init__(self, answer: Callable[..., None], say: Callable[[str], None], modules: Callable[[], Sequence[str]]) -> None:
+        """Answers are as those of an Inbox."""
+        self._answer, self._say, self._modules = answer, say, modules
         self._asked: Detail | None = None
+        self._waiting = 0  # the request for that detail, until its first step
         self._left = 0
         self._signals = 0
         self._signals_seen = 0
         self.stopped = False
-        self.traces: Callable[[int, bytes, int], bool] = lambda sequence, text, step: False  # follows a request, if it is for a trace
-        self.debugs: Callable[[int, bytes], bool] = lambda sequence, text: False  # leaves a request to another thread, if it is for a debugger
 
     def signal(self) -> None:
         """A signal asks for detail. Called between any two instructions, so it only counts."""
         self._signals += 1
 
+    def follow(self, asked: Asked, moment: Moment) -> None:
+        """Follow a request from the step on that begins, or refuse it."""
+        try:
+            self._follow(asked.sequence, read(asked.text), moment)
+        except RequestError as error:
+            self._answer(asked.sequence, layout.REFUSED, moment.step, str(error))
+
     def next_step(self, moment: Moment) -> Detail | None:
         """The detail that the step which begins is recorded with, if with any."""
-        step = moment.step
-        if self._page.sequence() != self._sequence:
-            self._look(moment)
         if self._signals != self._signals_seen and self._asked is None:
             self._signals_seen = self._signals
             self._asked, self._left = SIGNALLED, SIGNAL_STEPS
         asked = self._asked
         if asked is None or asked.test.unmet(moment):
             return None
-        self._take(step, asked)
+        self._take(moment.step, asked)
         return asked
 
     def _take(self, step: int, asked: Detail) -> None:
         if self._left == asked.steps:
             self._say(_told(asked, step))
-            if self._unanswered and self._unanswered == self._page.sequence():  # a later request has had its answer since
-                self._page.answer(self._unanswered, layout.RECORDING, step)
-            self._unanswered = 0
+            if self._waiting:
+                self._answer(self._waiting, layout.RECORDING, step)
+            self._waiting = 0
         self._left -= 1
         if not self._left:
             self._asked = None
 
-    def _look(self, moment: Moment) -> None:
-        request = self._page.request()
-        if request is None:  # being written: the next step looks again
-            return
-        self._sequence, text = request
-        if self.traces(self._sequence, text, moment.step) or self.debugs(self._sequence, text):
-            return
-        try:
-            self._follow(read(text), moment)
-        except RequestError as error:
-            self._page.answer(self._sequence, layout.REFUSED, moment.step, str(error))
-
-    def _follow(self, asked: Detail | bool, moment: Moment) -> None:
-        step = moment.step
+    def _follow(self, sequence: int, asked: Detail | bool, moment: Moment) -> None:
         if isinstance(asked, Detail):
-            _check_scope(asked.scope, self._modules())
-            _check_served(asked, moment.facts.served)
-            moment.measures.need(asked.when.words)
-            self._asked, self._left, self._unanswered = asked, asked.steps, self._sequence
-            if asked.when != ALWAYS:
-                self._page.answer(self._sequence, layout.AWAITING, step)
+            self._await(sequence, asked, moment)
             return
-        self.stopped, self._unanswered = asked, 0
+        step, self.stopped = moment.step, asked
         if asked:
-            self._asked, self._left = None, 0
+            self._give_up(step)
         self._say(f"nothing is recorded from step {step} on, as was asked" if asked else f"steps from {step} on are recorded again, as was asked")
-        self._page.answer(self._sequence, layout.STOPPED if asked else layout.RESUMED, step)
+        self._answer(sequence, layout.STOPPED if asked else layout.RESUMED, step)
+
+    def _await(self, sequence: int, asked: Detail, moment: Moment) -> None:
+        _check_scope(asked.scope, self._modules())
+        _check_served(asked, moment.facts.served)
+        moment.measures.need(asked.when.words)
+        self._give_up(moment.step)
+        self._asked, self._left, self._waiting = asked, asked.steps, sequence
+        if asked.when != ALWAYS:
+            self._answer(sequence, layout.AWAITING, moment.step)
+
+    def _give_up(self, step: int) -> None:
+        """The detail that was asked for before, whose sender may wait for its first step."""
+        if self._waiting:
+            self._answer(self._waiting, layout.REFUSED, step, "a later request took its place before a step was recorded for it")
+        self._asked, self._left, self._waiting = None, 0, 0
 
 
 def read(text: bytes) -> Detail | bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from tensortap._config.filters import Filter, stranger
 from tensortap._config.settings import Settings
 from tensortap._health import topology
@@ -11,6 +13,7 @@ from tensortap._record.own_time import Clock
 from tensortap._session.notices import Notices
 from tensortap._session.recording import Process
 from tensortap._spool.folder import SpoolError
+from tensortap._spool.spool import Spool
 
 
 def make(settings: Settings, wanted: Filter, roots: Roots, counts: unseen.Unseen, notices: Notices, clock: Clock | None) -> Process | None:
@@ -26,7 +29,15 @@ def make(settings: Settings, wanted: Filter, roots: Roots, counts: unseen.Unseen
     for missing in op_names.missing_apis(settings.apis) if settings.apis else ():
         notices.say(f"apis: this torch has no {missing}")
     try:
-        return Process(settings, wanted, roots, place, counts, notices.say, clock)
+        spool = Spool(settings.spool, segments=settings.segments)
     except SpoolError as error:
         notices.say(f"nothing is recorded: {error}")
         return None
+    with ExitStack() as unmade:  # by whatever raises, also by Ctrl-C while a debugger is waited for
+        unmade.callback(spool.close)
+        process = Process(settings, wanted, roots, place, counts, spool, notices.say, clock)
+        unmade.pop_all()
+        unmade.callback(process.close)
+        process.begin()
+        unmade.pop_all()
+    return process

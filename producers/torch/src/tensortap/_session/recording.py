@@ -13,7 +13,7 @@ from torch import nn
 
 from tensortap._config.filters import Filter
 from tensortap._config.settings import Settings
-from tensortap._health import memory, thread_stacks, topology
+from tensortap._health import thread_stacks, topology
 from tensortap._health.heartbeat import Heartbeat
 from tensortap._hooks.saved_values import Saver
 from tensortap._record import shape_log, unseen
@@ -22,38 +22,29 @@ from tensortap._record.collective_log import CallLog
 from tensortap._record.logged import Logged
 from tensortap._record.model_roots import Roots
 from tensortap._record.noted import body
-from tensortap._record.op_names import Op
 from tensortap._record.own_time import Clock
 from tensortap._record.recorder import Recorder
 from tensortap._record.served_requests import Serving
 from tensortap._record.user_events import Event
-from tensortap._session import loaded_parameters, memory_rows, run_info
-from tensortap._session.control import OVERFLOWED, Control, Detail, together
-from tensortap._session.debugged import Debugged
+from tensortap._session import loaded_parameters, run_info
+from tensortap._session.control import Detail
+from tensortap._session.demands import Demands
+from tensortap._session.extent import Extent
 from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
 from tensortap._session.measures import Measures
 from tensortap._session.memory_components import MemoryComponents
+from tensortap._session.memory_rows import MemoryRows
 from tensortap._session.moments import Moment
 from tensortap._session.raw_tensors import RawTensors
 from tensortap._session.standing import Standing
 from tensortap._session.step_boundaries import Facts
-from tensortap._session.tracing import Tracing
+from tensortap._session.step_records import StepRecords
 from tensortap._session.unserved import Unserved
-from tensortap._spool import layout
 from tensortap._spool.spool import Spool
 
 if TYPE_CHECKING:
     from tensortap._session.nan_watch import NanWatch
-
-
-def nan_watched(recorder: Recorder, serving: Serving, rank: int, say: Callable[[str], None]) -> NanWatch | None:
-    """What is done at the first value that is not finite, if more than to record it."""
-    if not recorder.settings.on_nan:
-        return None
-    from tensortap._session.nan_watch import NanWatch  # here, as what most programs never use takes its time to import
-
-    return NanWatch(recorder, serving, rank, say)
 
 
 class Process:
@@ -66,18 +57,45 @@ class Process:
         roots: Roots,
         place: topology.Place,
         counts: unseen.Unseen,
+        spool: Spool,
         say: Callable[[str], None],
         clock: Clock | None = None,
     ) -> None:
-        self._settings, self._roots, self._say = settings, roots, say
+        """It is in nobody's way until it begins. If this raises, the spool is the caller's to close."""
+        self._settings, self._roots, self._place, self._spool, self._say = settings, roots, place, spool, say
         self.unseen = counts
-        model = next(iter(roots), None)
-        self._spool = Spool(settings.spool, segments=settings.segments)
-        self._spool.define("run", run_info.run(settings, place, model))
-        loaded = loaded_parameters.checksums(roots, counts) if settings.task != "structure" else {}
-        self._spool.define("rank", run_info.rank(place, model) | {"epoch": self._spool.epoch, "parameters": loaded})
-        self.recorder = Recorder(settings, wanted, self.unseen, self._spool, clock)
+        self._define()
+        self.recorder = Recorder(settings, wanted, counts, spool, clock)
         self.saver = Saver(self.recorder)
+        self.serving = Serving(spool, self.recorder.observer, counts)
+        self.calls = CallLog(spool, self.recorder.lock, Stacks(spool, settings.stacks))
+        self._memory = MemoryRows(spool, roots)
+        self._measures = Measures(roots, self.recorder.guard)
+        self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
+        self._hooks = Hooks(settings, roots, self.recorder, self._memory.write, self._shape_log)
+        self._raw = RawTensors(settings, spool, self.recorder, counts, say)
+        self._extent = Extent(settings, self.recorder, self._hooks, self._raw, say)
+        head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
+        self._logged = Logged(spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught)
+        self._records = StepRecords(self.recorder, self._logged, self._raw.then, self._hooks.compiled_parts)
+        self._unserved = Unserved(settings.spool, settings.segments, say)
+        self.demands = Demands(settings, place.rank, spool, self._modules, say, self._tell_written, self.recorder.guard.caught)
+        self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
+        self.standing: Standing | None = None  # these three from when it begins, as far as they are asked for
+        self.left_out: LeftOut | None = None
+        self.nan_watch: NanWatch | None = None
+
+    def _define(self) -> None:
+        """What an agent must know before all else."""
+        settings, roots, place, spool = self._settings, self._roots, self._place, self._spool
+        model = next(iter(roots), None)
+        spool.define("run", run_info.run(settings, place, model))
+        loaded = loaded_parameters.checksums(roots, self.unseen) if settings.task != "structure" else {}
+        spool.define("rank", run_info.rank(place, model) | {"epoch": spool.epoch, "parameters": loaded})
+
+    def begin(self) -> None:
+        """Get into the program, as far as that is not done step by step. If this raises, close undoes it."""
+        settings = self._settings
         for difference in settings.differences:
             self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
         self._memory = memory.Reader()
@@ -109,8 +127,23 @@ class Process:
         self._logged = Logged(self._spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught, self.recorder.measurer.writers)
         self._heartbeat.start()  # after all that a beat reads
         self._debugged.begin()  # which may wait for minutes
+        if settings.when:
+            self.standing = Standing(settings.when, self._measures, self._say)
+        if settings.budget is not None and settings.task != "structure":
+            self.left_out = LeftOut(self.recorder, self._left_out)
+        if settings.on_nan:
+            from tensortap._session.nan_watch import NanWatch  # here, as what most programs never use takes its time to import
+
+            self.nan_watch = NanWatch(self.recorder, self.serving, self._place.rank, self._say)
+        self._heartbeat.start()
+        self.demands.begin()  # which may wait for minutes
         if settings.logging:
             self._logged.install()
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether a step is under way that is recorded."""
+        return self._records.step >= 0
 
     def moment(self, step: int, facts: Facts, phase_ahead: Callable[[], str]) -> Moment:
         """What is known of a step that begins."""
@@ -118,7 +151,10 @@ class Process:
 
     def begin_step(self, step: int, asked: Detail | None = None, *, wanted: bool = True) -> None:
         """A step begins that the settings want, or that is recorded only in the detail that is asked for."""
-        self.record_at(asked or self._overflow_detail(step), wanted)
+        detail = asked or self._extent.after_overflow(step)
+        if not self._extent.is_now(detail, wanted):
+            self.uninstall()
+            self._extent.become(detail, wanted)
         self._raw.begin_step(step)
         self.install()
         if self.nan_watch:
@@ -134,20 +170,22 @@ class Process:
             self._components.begin_step()
             if self._hooks.aten:
                 self._hooks.aten.begin_step()
-            self._write_begin(step)
+            self._records.begin(step)
 
     @contextmanager
     def _left_out(self, step: int, facts: Facts) -> Iterator[None]:
         """What is written within is of a step that was left out."""
-        self._write_begin(step)
+        self._records.begin(step)
         yield
-        self._write_end(facts)
+        self._records.end(facts)
 
     def end_step(self, facts: Facts) -> None:
         """The step under way is over, whatever of it cannot be written."""
         with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
             ending.callback(self._write_end, facts)
             ending.callback(self._write_memory_at_end, facts)
+            ending.callback(self._records.end, facts)
+            ending.callback(self._memory.write, None)
             if self._hooks.aten:
                 ending.callback(self._hooks.aten.end_step)
             ending.callback(self._spool.keep_what_matters)
@@ -163,62 +201,13 @@ class Process:
         if watched:
             watched.rows_have_come()
 
-    def _write_begin(self, step: int) -> None:
-        recorder, spool = self.recorder, self._spool
-        self.step = self._logged.step = recorder.names.step = step
-        self._before = (recorder.ops, spool.tensors, spool.dropped)
-        spool.step(step)
-        spool.write(layout.STEP_KIND, layout.STEP, step, layout.STEP_BEGINS, time.time_ns(), 0, 0, 0, 0, 0, 0, 0)
-
-    def _write_end(self, facts: Facts) -> None:
-        recorder, spool = self.recorder, self._spool
-        for part in self._hooks.compiled_parts():
-            self.unseen.count(unseen.COMPILED, part)
-        now = (recorder.ops, spool.tensors, spool.dropped)
-        counts = [after - before for after, before in zip(now, self._before, strict=True)]
-        if counts[2]:
-            self.unseen.count(unseen.DROPPED, "", counts[2])
-        for kind, count in spool.refused():
-            self.unseen.count(unseen.UNDEFINED, kind, count)
-        self._write_unseen()
-        phase = spool.text(facts.phase)
-        tokens, requests, of_trainer = (0 if count is None else count + 1 for count in (facts.tokens, facts.requests, facts.global_step))
-        ended = (*counts, tokens, requests, phase, of_trainer)
-        held = spool.hold(layout.STEP, self.step, layout.STEP_ENDS, time.time_ns(), *ended)
-        recorder.measurer.then(partial(self._raw.then, partial(spool.step_ends, held)))
-        self.step = self._logged.step = -1
-
-    def record_at(self, detail: Detail | None, wanted: bool = True) -> None:
-        """Record so from here on, or as the settings say; to be called between steps. The one place where that changes."""
-        if detail is self._recorded[0] and wanted == self._recorded[1]:  # one that is asked for again keeps anew
-            return
-        self._recorded = detail, wanted
-        self.uninstall()
-        settings, recorder = self._settings, self.recorder
-        recorder.widen(detail.scope if detail else (), settings.level if wanted else None)
-        level = together(settings.level, detail.level) if detail else settings.level
-        self._hooks.observe_at(level, bool(detail) or settings.calls == "each")
-        recorder.measure_with(bool(detail) or settings.sketch, bool(detail) or settings.digest)
-        self._raw.keep_as(detail, wanted)
-
-    def _overflow_detail(self, step: int) -> Detail | None:
-        """What is recorded of some steps after the first value that is not finite."""
-        settings = self._settings
-        if not self.recorder.observer.overflowed or not self._detail_left or settings.level == "debug":
-            return None
-        if self._detail_left == settings.detail_steps:
-            self._say(f"a value was not finite: {settings.detail_steps} steps from {step} on are recorded at level mix, with sketch and digest")
-        self._detail_left -= 1
-        return OVERFLOWED
-
     def _beat(self) -> None:
         """Show that the process lives and, if somebody asks, where its threads are."""
         self._unserved.beat(served=self._spool.heartbeat())
         if poke := self._spool.control.poke():
             thread_stacks.write(self._spool.folder / "stacks")
             self._spool.control.poked(poke)
-        self.tracing.look(self.step)
-        self._debugged.beat()
+        self.demands.beat(self._records.step)
         self.calls.late()
         self.recorder.read_late_rows()
         self._raw.poll_late()
@@ -230,7 +219,7 @@ class Process:
     def take(self, model: nn.Module) -> None:
         """There is a further model, or more in one, maybe in the midst of a step."""
         with self.recorder.lock:
-            self._memory.watch({parameter.device for parameter in model.parameters()})
+            self._memory.watch(model)
             self._hooks.take_fresh()
 
     def uninstall(self) -> None:
@@ -252,7 +241,7 @@ class Process:
             ending.callback(self._close_spool)
             ending.callback(self._unserved.end)
             ending.callback(self._logged.close)
-            ending.callback(self.tracing.end)
+            ending.callback(self.demands.end)
             ending.callback(self._heartbeat.stop)
             ending.callback(self._end_condition)
             if self.left_out:
@@ -264,7 +253,7 @@ class Process:
     def _close_spool(self) -> None:
         with self.recorder.lock, ExitStack() as ending:
             ending.callback(self._spool.close)
-            ending.callback(self._write_unseen)
+            ending.callback(self._records.write_unseen)
             ending.callback(self._raw.close)
             ending.callback(self.recorder.complete_rows)
 
@@ -273,7 +262,7 @@ class Process:
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
         self._raw.forget()
         self._logged.leave()
-        self.tracing.leave()
+        self.demands.leave()
         if self.left_out:
             self.left_out.forget()
         if self.nan_watch:
@@ -295,7 +284,7 @@ class Process:
             self._say(never)
             self.unseen.count(unseen.CONDITION, never)
 
-    def _tell_traced(self, kind: str, fields: Mapping[str, object]) -> None:
+    def _tell_written(self, kind: str, fields: Mapping[str, object]) -> None:
         """Say which file was written, so that it is found again."""
         self._logged.event((time.time_ns(), *body(kind, fields)), "")
 
@@ -312,3 +301,5 @@ class Process:
         readings = self._memory.end_step()
         memory_rows.write(self._spool, 0, readings)
         memory_rows.write_components(self._spool, self._components.end_step(readings, facts.read_kv))
+    def _modules(self) -> list[str]:
+        return [part.path for part in self._roots.parts()]

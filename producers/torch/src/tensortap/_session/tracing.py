@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from tensortap._health.sampler import Sampler
+from tensortap._session.inbox import PROFILE, Asked
 from tensortap._session.profiling import Profiling
 from tensortap._spool import layout
-from tensortap._spool.control_page import ControlPage, asked_for
 
 _MOST_SECONDS: Final = 3600
 _MOST_RATE: Final = 1000
@@ -20,28 +20,22 @@ Told = Callable[[str, Mapping[str, object]], None]
 
 
 class Tracing:
-    """Follows these requests of one process, each once, and answers them as often as they come."""
+    """Follows these requests of one process."""
 
-    def __init__(self, page: ControlPage, name: str, label: str, told: Told) -> None:
-        """The name is that of the process's folder; told hears of each file that is written."""
-        self._page, self._name, self._label, self._told = page, name, label, told
-        self._seen = 0  # the request that was looked at last, beside the program's steps
-        self._followed: dict[int, int] = {}  # requests, and the steps that they were answered with
-        self._lock = threading.Lock()
+    def __init__(self, answer: Callable[..., None], name: str, label: str, told: Told) -> None:
+        """Answers are as those of an Inbox. The name is that of the process's folder; told hears of each file that is written."""
+        self._answer, self._name, self._label, self._told = answer, name, label, told
         self._sampler: Sampler | None = None
         self._profiling = Profiling(told)
 
-    def look(self, step: int) -> None:
-        """Follow a request for stacks, if there is a new one. For a thread of ours, as the program may hang."""
-        if self._page.sequence() == self._seen or (request := self._page.request()) is None:
-            return
-        self._seen, text = request
-        self._follow(self._seen, text, step, begins=False)
-
-    def begins(self, sequence: int, text: bytes, step: int) -> bool:
-        """Whether this request, which is met as a step begins, is for a trace; it is followed then."""
-        self._seen = sequence  # or one that comes again after this one would not be new
-        return self._follow(sequence, text, step, begins=True)
+    def follow(self, asked: Asked, step: int) -> None:
+        """Begin in that step, or refuse it: a profile by the thread that makes steps, a trace by one of ours, as the program may hang."""
+        try:
+            self._take(asked.sequence, json.loads(asked.text), step)
+        except (OSError, ValueError, RuntimeError) as error:  # the last is torch's, whose profiler does not start
+            self._answer(asked.sequence, layout.REFUSED, step, str(error))
+        else:
+            self._answer(asked.sequence, layout.TRACING, step)
 
     def step_begins(self, step: int) -> None:
         """A step begins."""
@@ -65,26 +59,11 @@ class Tracing:
         self._sampler = None
         self._profiling.leave()
 
-    def _follow(self, sequence: int, text: bytes, step: int, *, begins: bool) -> bool:
-        request = asked_for(text, "trace", "profile")
-        if request is None or (request["do"] == "profile" and not begins):
-            return False
-        with self._lock:
-            if sequence not in self._followed:
-                try:
-                    self._take(sequence, request, step)
-                except (OSError, ValueError, RuntimeError) as error:  # the last is torch's, whose profiler does not start
-                    self._page.answer(sequence, layout.REFUSED, max(step, 0), str(error))
-                    return True
-                self._followed[sequence] = max(step, 0)
-            self._page.answer(sequence, layout.TRACING, self._followed[sequence])
-        return True
-
     def _take(self, sequence: int, request: dict[str, Any], step: int) -> None:
         do = request.pop("do")
         folder = Path(_checked(request, "folder", str, lambda folder: bool(folder))) / self._name
         path = folder / f"{do}-{sequence}.json"
-        begin = self._profile_as(request) if do == "profile" else self._sample_as(request)
+        begin = self._profile_as(request) if do == PROFILE else self._sample_as(request)
         if request:
             raise ValueError(f"{min(request)} is unknown here: the agent may be of a later release")
         _make(folder)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import Final
 
 from tensortap._spool import layout
 from tensortap._spool.definitions import crc32c
@@ -12,15 +11,6 @@ from tensortap._spool.segments import Segment
 _SEQUENCE: Final = layout.ASKED_SEQUENCE >> 2
 _POKE: Final = layout.ASKED_POKE >> 2
 _POKED: Final = layout.ANSWERED_POKED >> 2
-
-
-def asked_for(text: bytes, *kinds: str) -> dict[str, Any] | None:
-    """The request in a text, if it is for one of these."""
-    try:
-        request = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return request if isinstance(request, dict) and request.get("do") in kinds else None
 
 
 class ControlPage:
@@ -42,8 +32,9 @@ class ControlPage:
         return (sequence, text) if whole and sequence == words[_SEQUENCE] else None
 
     def answer(self, sequence: int, outcome: int, step: int, text: str = "") -> None:
-        """Say what becomes of a request."""
+        """Say what becomes of a request; one thread at a time. While it is written it is the answer to none."""
         words, encoded = self._header.words, text.encode(errors="replace")[: layout.ANSWER_BYTES]  # a request may hold half a surrogate
+        words[layout.ANSWERED_SEQUENCE >> 2] = 0
         self._header.bytes[layout.ANSWERED_TEXT : layout.ANSWERED_TEXT + len(encoded)] = encoded
         words[layout.ANSWERED_LENGTH >> 2] = len(encoded)
         words[layout.ANSWERED_OUTCOME >> 2], words[layout.ANSWERED_STEP >> 2] = outcome, step

@@ -42,11 +42,12 @@ class Generation:
 
     def ahead(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """A forward is about to begin, whether a step with it or not."""
-        self._coming = self._session.facts_ahead = self._facts(args, kwargs) if self._under_way else Facts()
+        self._coming = self._facts(args, kwargs) if self._under_way else Facts()
+        self._session.ahead(self._coming)
 
     def before(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """A forward begins, and the step with it."""
-        self._session.facts_ahead = None
+        self._session.ahead(None)
         if self._session.is_led_by(model):
             self._session.facts = self._coming
 
