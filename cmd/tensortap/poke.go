@@ -23,9 +23,9 @@ func newPoke(a *app) *cobra.Command {
 		Use:   "poke --run NAME",
 		Short: "Show where each rank of a live run is right now",
 		Long: `Show where each rank of a live run is right now: its step, the op that began last and its
-time, the last sign of life, and the Python stack of the main thread, innermost frame
-first. A rank without a stack runs no Python: code that holds Python's lock hangs, or
-the process is stopped.
+time, the last sign of life, whether a person holds it up, as in a debugger, and the
+Python stack of the main thread, innermost frame first. A rank without a stack runs no
+Python: code that holds Python's lock hangs, or the process is stopped.
 
 Exit status: 0 every rank answered, 2 some rank did not, or an error.`,
 		Example: `  tensortap poke --run bad
@@ -76,6 +76,9 @@ func poked(answer *agent.Answer) string {
 		text += fmt.Sprintf("  last op       %s, begun %s ago\n", report.Printable(answer.Op), since(now, answer.SinceNs))
 	}
 	text += fmt.Sprintf("  sign of life  %s ago", since(now, answer.HeartbeatNs))
+	if answer.Held != "" {
+		text += fmt.Sprintf("\n  held up       it %s, for %s", answer.Held, since(now, answer.HeldSinceNs))
+	}
 	if answer.Dropped > 0 {
 		text += fmt.Sprintf("\n  dropped       %d records", answer.Dropped)
 	}

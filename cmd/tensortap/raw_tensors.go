@@ -28,14 +28,19 @@ func (l *launching) rawFlags(f *pflag.FlagSet) {
 	}
 }
 
+// tasks and fileFormats are what the collector knows of these.
+func tasks() []string { return []string{"statistics", "structure", "md5", "tensor"} }
+
+func fileFormats() []string { return []string{"safetensors", "npy", "pt"} }
+
 // checkRaw refuses what every process would refuse, and a folder in which none could write.
 func (l *launching) checkRaw(folder string) error {
 	task, form := *l.settings["task"], *l.settings["file-format"]
-	if tasks := []string{"statistics", "md5", "structure", "tensor"}; task != "" && !slices.Contains(tasks, task) {
-		return fmt.Errorf("--task %s: want %s", strconv.Quote(task), strings.Join(tasks, ", "))
+	if task != "" && !slices.Contains(tasks(), task) {
+		return fmt.Errorf("--task %s: want %s", strconv.Quote(task), strings.Join(tasks(), ", "))
 	}
-	if forms := []string{"safetensors", "npy", "pt"}; form != "" && !slices.Contains(forms, form) {
-		return fmt.Errorf("--file-format %s: want %s", strconv.Quote(form), strings.Join(forms, ", "))
+	if form != "" && !slices.Contains(fileFormats(), form) {
+		return fmt.Errorf("--file-format %s: want %s", strconv.Quote(form), strings.Join(fileFormats(), ", "))
 	}
 	if budget := *l.settings["budget"]; budget != "" && !isBudget(budget) {
 		return fmt.Errorf("--budget %s: want a share of the time, as 2%%, a size of raw tensors, as 20GB, or both, as 2%%,20GB", strconv.Quote(budget))

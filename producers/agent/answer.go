@@ -19,7 +19,12 @@ func (s *served) hand(r *Request, answer *Answer) error {
 	}
 	switch {
 	case answered.Sequence == r.Sequence: // the last one, or one that another overtook
-		answer.State, answer.FromStep, answer.Reason = outcome(answered.Outcome), answered.Step, s.header.answerText(answered.Length)
+		text := s.header.answerText(answered.Length)
+		if _, again := s.header.control(); again != answered { // it is being written anew
+			answer.State = StatePending
+			return nil
+		}
+		answer.State, answer.FromStep, answer.Reason = outcome(answered.Outcome), answered.Step, text
 		s.traced(r, answer)
 		if answer.State != StateAwaiting && answer.State != StateTracing && answer.State != StateTraced {
 			s.remember(answer)

@@ -56,6 +56,14 @@ const (
 	StateUntold    = "untold"    // of a poke: the process has not written its stacks yet
 )
 
+// How a person holds a process up, also for some seconds after, in which the other ranks catch up.
+const (
+	HeldWaiting  = "waits for a debugger"
+	HeldAttached = "is in a debugger"
+	HeldAtPrompt = "stands at the prompt of pdb"
+	HeldSomehow  = "is held up by a person"
+)
+
 // Answer is the outcome of a request in one process.
 type Answer struct {
 	Sequence uint32 `json:"sequence"`
@@ -74,7 +82,9 @@ type Answer struct {
 	Op          string `json:"op,omitempty"` // under way, or the last one; empty when there was none
 	SinceNs     int64  `json:"since_ns,omitempty"`
 	HeartbeatNs int64  `json:"heartbeat_ns,omitempty"`
-	NowNs       int64  `json:"now_ns,omitempty"` // by the process's clock
+	NowNs       int64  `json:"now_ns,omitempty"`        // by the process's clock
+	Held        string `json:"held,omitempty"`          // by a person, and how; empty where nobody does
+	HeldSinceNs int64  `json:"held_since_ns,omitempty"` // likewise
 	Dropped     uint64 `json:"dropped,omitempty"`
 	Stacks      string `json:"stacks,omitempty"`
 }

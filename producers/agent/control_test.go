@@ -126,6 +126,21 @@ func TestAPokeNamesTheOpUnderWay(t *testing.T) {
 	}
 }
 
+func TestAPokeSaysThatAPersonHoldsTheProcessUp(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "live", Epoch: 7})
+	a := serving(t, config(t, root, newLog(t)))
+	poke := agent.Request{RunID: schemas.RunID("live"), Sequence: 1, Do: agent.DoPoke}
+	for kind, want := range []string{"", agent.HeldWaiting, agent.HeldAttached, agent.HeldAtPrompt, agent.HeldSomehow} {
+		s.Head.Debugged, s.Head.DebuggedSinceNs = uint32(kind), 17 //nolint:gosec // few
+		s.WriteHead()
+		if got := asked(t, a, poke, agent.StateUntold); got.Held != want || (got.HeldSinceNs == 17) != (want != "") {
+			t.Errorf("of kind %d: %q since %d, want %q", kind, got.Held, got.HeldSinceNs, want)
+		}
+	}
+}
+
 func TestAHeaderThatIsCutShortEndsNoAgent(t *testing.T) {
 	t.Parallel()
 	root, l := t.TempDir(), newLog(t)

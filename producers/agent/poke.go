@@ -14,6 +14,7 @@ import (
 func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
 	answer.State = StateUntold
 	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step, head.CurrentTimeNs, head.HeartbeatNs
+	answer.Held, answer.HeldSinceNs = held(head.Debugged), debuggedSince(head)
 	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano()-s.behind.Load(), head.DroppedCount
 	if s.poked.op != head.CurrentOp || s.poked.name == "" {
 		s.poked.op, s.poked.name = head.CurrentOp, opName(s.in, head.CurrentOp)
@@ -25,6 +26,22 @@ func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
 		answer.State, answer.Stacks = StateSeen, stacksOf(s.in)
 	case asked.Poke != answer.Sequence:
 		s.header.poke(answer.Sequence)
+	}
+}
+
+// held is what the header's word for it means; empty where nobody holds the process up.
+func held(debugged uint32) string {
+	switch debugged {
+	case 0:
+		return ""
+	case 1:
+		return HeldWaiting
+	case 2:
+		return HeldAttached
+	case 3:
+		return HeldAtPrompt
+	default: // of a later collector
+		return HeldSomehow
 	}
 }
 
