@@ -14,7 +14,7 @@ from driving import Driver, driven
 from torch import nn
 
 import tensortap
-from tensortap._record import glances, unseen
+from tensortap._record import unseen
 from tensortap._record.tensor_rows import Observer
 
 LATE = 3  # steps until a device has done what it was asked for
@@ -22,7 +22,6 @@ LATE = 3  # steps until a device has done what it was asked for
 
 @pytest.fixture
 def driver(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
-    monkeypatch.setattr(glances, "_is_on_device", lambda tensor: True)
     layout = Observer.layout
     monkeypatch.setattr(Observer, "layout", lambda self, tensor: (layout(self, tensor)[0], None))
     with driven() as driver:

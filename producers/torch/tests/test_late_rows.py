@@ -17,7 +17,7 @@ from driving import Driver, driven
 from torch import nn
 
 import tensortap
-from tensortap._session import recording
+from tensortap._session import making, recording
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
 from tensortap._stats import streams
@@ -198,7 +198,7 @@ def test_segments_are_mapped_as_long_as_rows_may_come_into_them(taps: Taps, monk
         spools.append(Spool(*args, **kwargs, segment_rows=16))
         return spools[-1]
 
-    monkeypatch.setattr(recording, "Spool", small)
+    monkeypatch.setattr(making, "Spool", small)
     taps.driver.is_prompt, values = False, [float(value) for value in range(1, 7)]
     with taps.tap() as tap:
         for value in values:
@@ -216,6 +216,7 @@ def test_segments_are_mapped_as_long_as_rows_may_come_into_them(taps: Taps, monk
 
 def test_a_full_spool_keeps_the_rows_that_matter_before_the_end_of_their_step(taps: Taps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "Spool", partial(Spool, segment_rows=26))
+    monkeypatch.setattr(making, "Spool", partial(Spool, segment_rows=24))
     monkeypatch.setattr(Spool, "_look_at_agent", lambda _: True)
     taps.driver.is_prompt = False
     with taps.tap(segments=2, detail_steps=0) as tap:

@@ -18,6 +18,7 @@ from tensortap._record.recorder import Recorder
 from tensortap._spool import layout
 from tensortap._spool.records import Name
 from tensortap._spool.thinned import MOST_ROWS, ROW, matters
+from tensortap._stats import streams
 from tensortap._stats.deferred import Deferred
 from tensortap._stats.measure import Measurer, plain
 
@@ -128,7 +129,7 @@ class Glances(Generic[_Facts]):
 
     def _measure(self, tensor: Tensor, address: int, name: Name) -> int:
         found = plain(tensor)
-        if found is None or not _is_on_device(found):
+        if found is None or not streams.is_asynchronous(found.device):
             return self._measurer.measure(tensor, address, name)
         if found.is_cuda and torch.cuda.is_current_stream_capturing():  # a kernel of ours would run at each replay, too
             self._recorder.unseen.count(unseen.CUDA_GRAPH, "capture")
@@ -172,7 +173,3 @@ class _Pending(Generic[_Facts]):
         """In a child."""
         if self._deferred is not None:
             self._deferred.forget()
-
-
-def _is_on_device(tensor: Tensor) -> bool:
-    return tensor.is_cuda

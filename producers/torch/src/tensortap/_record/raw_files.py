@@ -23,6 +23,7 @@ from tensortap._spool.folder import fault_of_kept
 from tensortap._spool.spool import Spool
 from tensortap._spool.written import Written, commit
 from tensortap._stats import streams
+from tensortap._stats.leaving import leave
 
 THREADS: Final = 2  # of a process: while one reads a tensor for its checksum, the disk reads the other's
 LEAST_FREE_BYTES: Final = 1 << 29  # that are left to the disk
@@ -118,6 +119,10 @@ class Files:
         until = time.monotonic() + _PATIENCE
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
+        """In a child: all is the parent's, and buffers and events of files that are not written are left alone."""
+        leave(self.copies, self._pending, self._waiting)
+        self._pending = deque()
+        self._thread = None
 
     def _finish(self, file: File) -> None:
         file.is_told = True

@@ -14,6 +14,7 @@ from tensortap import _torch_compat
 from tensortap._health.memory import Memory, Reader
 from tensortap._hooks.losses import LossWatch
 from tensortap._record.guard import Guard
+from tensortap._stats.leaving import leave
 from tensortap._stats.measure import plain
 
 OF_MEMORY: Final = frozenset(("memory", "host-memory"))
@@ -63,6 +64,11 @@ class Measures:
             self._memory.close()
             self._memory = None
 
+    def forget(self) -> None:
+        """In a child: what is on its way is the parent's."""
+        self._losses.forget()
+        self.close()
+
     def _watch(self, memory: Reader) -> None:
         models = sum(1 for _ in self._models)
         if models != self._watched:
@@ -103,6 +109,11 @@ class Losses:
             self._installed = False
             self._watch.remove()
         self._waiting.clear()
+
+    def forget(self) -> None:
+        """In a child: no loss that is on its way is freed."""
+        leave(self._waiting)
+        self._waiting = deque()
 
     def latest(self, step: int) -> float | None:
         """As this step begins."""

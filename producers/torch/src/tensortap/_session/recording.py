@@ -270,7 +270,7 @@ class Process:
         self.uninstall()
         if self.left_out:
             self.left_out.close()
-        self._measures.close()
+        self._measures.forget()
         self._spool.abandon()
         self._memory.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
@@ -16,6 +15,7 @@ from tensortap._stats import digest, fallback
 from tensortap._stats.banks import Bank, Banks
 from tensortap._stats.drain import Drain
 from tensortap._stats.kernel import Kernel
+from tensortap._stats.leaving import leave
 from tensortap._stats.strides import Readings
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ class Deferred:
             self._finish(wait=False)
 
     def forget(self) -> None:
-        """In a child: what is pending is the parent's. Its events and memory are never freed: PyTorch would ask the driver, which no child may, and end."""
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object((self._devices, self._sent)))
+        """In a child: what is pending is the parent's."""
+        leave(self._devices, self._sent)
         self._devices, self._sent = {}, deque()
 
     def _new(self, device: torch.device) -> tuple[Banks, Launcher]:
