@@ -215,8 +215,7 @@ def test_segments_are_mapped_as_long_as_rows_may_come_into_them(taps: Taps, monk
 
 
 def test_a_full_spool_keeps_the_rows_that_matter_before_the_end_of_their_step(taps: Taps, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "Spool", partial(Spool, segment_rows=26))
-    monkeypatch.setattr(making, "Spool", partial(Spool, segment_rows=24))
+    monkeypatch.setattr(making, "Spool", partial(Spool, segment_rows=26))
     monkeypatch.setattr(Spool, "_look_at_agent", lambda _: True)
     taps.driver.is_prompt = False
     with taps.tap(segments=2, detail_steps=0) as tap:

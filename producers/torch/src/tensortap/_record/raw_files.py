@@ -111,18 +111,15 @@ class Files:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
 
     def forget(self) -> None:
-        """In a child: all is the parent's."""
-        self._pending.clear()
+        """In a child: all is the parent's, and buffers and events of files that are not written are left alone."""
+        leave(self.copies, self._pending, self._waiting)
+        self._pending = deque()
         self._threads = []
 
     def _join(self) -> None:
         until = time.monotonic() + _PATIENCE
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
-        """In a child: all is the parent's, and buffers and events of files that are not written are left alone."""
-        leave(self.copies, self._pending, self._waiting)
-        self._pending = deque()
-        self._thread = None
 
     def _finish(self, file: File) -> None:
         file.is_told = True

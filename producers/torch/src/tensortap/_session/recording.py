@@ -33,7 +33,6 @@ from tensortap._session.extent import Extent
 from tensortap._session.hooks import Hooks
 from tensortap._session.left_out import LeftOut
 from tensortap._session.measures import Measures
-from tensortap._session.memory_components import MemoryComponents
 from tensortap._session.memory_rows import MemoryRows
 from tensortap._session.moments import Moment
 from tensortap._session.raw_tensors import RawTensors
@@ -69,7 +68,7 @@ class Process:
         self.saver = Saver(self.recorder)
         self.serving = Serving(spool, self.recorder.observer, counts)
         self.calls = CallLog(spool, self.recorder.lock, Stacks(spool, settings.stacks))
-        self._memory = MemoryRows(spool, roots)
+        self._memory = MemoryRows(spool, roots, self.recorder.guard)
         self._measures = Measures(roots, self.recorder.guard)
         self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
         self._hooks = Hooks(settings, roots, self.recorder, self._memory.write, self._shape_log)
@@ -98,35 +97,6 @@ class Process:
         settings = self._settings
         for difference in settings.differences:
             self.unseen.count(unseen.SETTING_NOT_HONOURED, difference)
-        self._memory = memory.Reader()
-        for root in roots:
-            self._memory.watch({parameter.device for parameter in root.parameters()})
-        self._components = MemoryComponents(roots, self.recorder.guard)
-        self.control = Control(self._spool.control, say, lambda: [part.path for part in roots.parts()])
-        self._measures = Measures(roots, self.recorder.guard)
-        self.standing = Standing(settings.when, self._measures, say) if settings.when else None
-        self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
-        self._hooks = Hooks(settings, roots, self.recorder, self._write_memory, self._shape_log)
-        self._recorded: tuple[Detail | None, bool] = (None, True)
-        self._raw = RawTensors(settings, self._spool, self.recorder, counts, say)
-        self._detail_left = settings.detail_steps
-        self.serving = Serving(self._spool, self.recorder.observer, counts)
-        self.nan_watch = nan_watched(self.recorder, self.serving, place.rank, say)
-        self.calls = CallLog(self._spool, self.recorder.lock, Stacks(self._spool, settings.stacks))
-        looks = settings.budget is not None and settings.task != "structure"
-        self.left_out = LeftOut(self.recorder, self._left_out) if looks else None
-        self._unserved = Unserved(settings.spool, settings.segments, say)
-        self.tracing = Tracing(self._spool.control, self._spool.folder.name, f"rank {place.rank}", self._tell_traced)
-        self.control.traces = self.tracing.begins
-        self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))
-        self._debugged = Debugged(settings, place.rank, self._spool, say)
-        self.control.debugs = self._debugged.is_meant
-        self._before = (0, 0, 0)
-        self.step = -1
-        head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
-        self._logged = Logged(self._spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught, self.recorder.measurer.writers)
-        self._heartbeat.start()  # after all that a beat reads
-        self._debugged.begin()  # which may wait for minutes
         if settings.when:
             self.standing = Standing(settings.when, self._measures, self._say)
         if settings.budget is not None and settings.task != "structure":
@@ -167,7 +137,6 @@ class Process:
             recorder.observer.forget()
             recorder.walker.forget()
             self._memory.begin_step()
-            self._components.begin_step()
             if self._hooks.aten:
                 self._hooks.aten.begin_step()
             self._records.begin(step)
@@ -182,10 +151,8 @@ class Process:
     def end_step(self, facts: Facts) -> None:
         """The step under way is over, whatever of it cannot be written."""
         with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
-            ending.callback(self._write_end, facts)
-            ending.callback(self._write_memory_at_end, facts)
             ending.callback(self._records.end, facts)
-            ending.callback(self._memory.write, None)
+            ending.callback(self._memory.end_step, facts.read_kv)
             if self._hooks.aten:
                 ending.callback(self._hooks.aten.end_step)
             ending.callback(self._spool.keep_what_matters)
@@ -227,7 +194,7 @@ class Process:
         self.recorder.live = False
         if self.left_out:
             self.left_out.pause()
-        self._components.rest()
+        self._memory.rest()
         self._hooks.remove()
 
     def close(self) -> None:
@@ -288,18 +255,5 @@ class Process:
         """Say which file was written, so that it is found again."""
         self._logged.event((time.time_ns(), *body(kind, fields)), "")
 
-    def _write_unseen(self) -> None:
-        """What was not observed up to here, as of the step that is under way or was the last."""
-        for reason, subject, count in self.unseen.drain():
-            texts = self._spool.text(reason), self._spool.text(subject)
-            self._spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
-
-    def _write_memory(self, op: Op) -> None:
-        memory_rows.write(self._spool, op.id, self._memory.after_module())
-
-    def _write_memory_at_end(self, facts: Facts) -> None:
-        readings = self._memory.end_step()
-        memory_rows.write(self._spool, 0, readings)
-        memory_rows.write_components(self._spool, self._components.end_step(readings, facts.read_kv))
     def _modules(self) -> list[str]:
         return [part.path for part in self._roots.parts()]
