@@ -256,6 +256,7 @@ bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BE
 	cd producers/torch && PYTHONPATH=src $(TORCH) bench/overhead.py ../../docs/BENCHMARKS-torch.md
 	go run ./internal/dev/bench -only collector -append docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/decoding.py >> ../../docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/notes.py --write ../../docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/raw_tensors.py >> ../../docs/BENCHMARKS-torch.md
 

@@ -1,12 +1,12 @@
 /* What Python calls as it calls functions of its own: by ctypes a call costs more than a small tensor's statistics, and the same in
  * Python several times as much where a model has the caches. Numbers in, addresses among them; a number out. */
 #include <string.h>
-#include <time.h>
 
 #include "layout.h"
 #include "log_line.h"
 #include "of_python.h"
 #include "records.h"
+#include "take.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define MOST_ARGUMENTS 10
@@ -53,25 +53,13 @@ static object *measure_many(object *self, object *const *given, ptrdiff_t count)
   return PyLong_FromLong(rows);
 }
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
-/* The header's fields of the current op. */
-typedef struct { int64_t time_ns; uint32_t op, seq; } current_op;
-
 /* (record, current op in the header or 0, op, parent, seq, stack, micro step, flags, place): an op begins or ends. */
 static object *write_op(object *self, object *const *given, ptrdiff_t count) {
   (void)self;
   uint64_t n[MOST_ARGUMENTS];
   if (!take(given, count, 9, n)) return NULL;
-  tap_op *r = at(n[0]);
-  *r = (tap_op){.op = (uint32_t)n[2], .parent = (uint32_t)n[3], .seq = (uint32_t)n[4], .stack = (uint32_t)n[5],
-                .time_ns = now_ns(), .micro_step = (uint32_t)n[6], .flags = (uint32_t)n[7]};
-  if (n[1]) *(current_op *)at(n[1]) = (current_op){r->time_ns, r->op, r->seq};
-  commit_record(r, TAP_OP_KIND, (uint32_t)n[8]);
+  op_facts op = {(uint32_t)n[2], (uint32_t)n[3], (uint32_t)n[4], (uint32_t)n[5], (uint32_t)n[6], (uint32_t)n[7]};
+  op_row(at(n[0]), at(n[1]), &op, (uint32_t)n[8]);
   return PyLong_FromLong(1);
 }
 
@@ -80,19 +68,7 @@ static object *write_again(object *self, object *const *given, ptrdiff_t count) 
   (void)self;
   uint64_t n[MOST_ARGUMENTS];
   if (!take(given, count, 7, n)) return NULL;
-  const char *from = at(n[0]);
-  char *to = at(n[1]);
-  for (uint64_t row = 1; row < n[2]; row++) {
-    memcpy(to + row * TAP_RECORD_BYTES, from + row * TAP_RECORD_BYTES, TAP_COMMIT_OFFSET);
-    commit_record(to + row * TAP_RECORD_BYTES, (uint8_t)from[row * TAP_RECORD_BYTES + TAP_COMMIT_OFFSET], (uint32_t)n[6]);
-  }
-  tap_tensor *r = (tap_tensor *)to;
-  memcpy(r, from, TAP_COMMIT_OFFSET);
-  r->site = (uint32_t)n[3];
-  r->layout = (uint32_t)n[4];
-  r->seq = (uint32_t)n[5];
-  r->flags |= TAP_REUSED;
-  commit_record(r, TAP_TENSOR_KIND, (uint32_t)n[6]);
+  rows_again(at(n[0]), at(n[1]), n[2], (uint32_t)n[3], (uint32_t)n[4], (uint32_t)n[5], (uint32_t)n[6]);
   return PyLong_FromLong(1);
 }
 
@@ -105,9 +81,7 @@ static object *write_number(object *self, object *const *given, ptrdiff_t count)
   long long whole = PyLong_AsLongLong(given[5]);
   double real = PyFloat_AsDouble(given[6]);
   if ((whole == -1 || real == -1) && PyErr_Occurred()) return NULL;
-  tap_number *r = at(n[0]);
-  *r = (tap_number){.site = (uint32_t)n[1], .layout = (uint32_t)n[2], .seq = (uint32_t)n[3], .whole = whole, .real = real};
-  commit_record(r, TAP_NUMBER_KIND, (uint32_t)n[4]);
+  number_row(at(n[0]), (uint32_t)n[1], (uint32_t)n[2], (uint32_t)n[3], (uint32_t)n[4], whole, real);
   return PyLong_FromLong(1);
 }
 
@@ -132,6 +106,10 @@ static python_method methods[] = {
     {"measure_few", measure_few, METHOD_FASTCALL, NULL}, {"measure_many", measure_many, METHOD_FASTCALL, NULL},
     {"write_op", write_op, METHOD_FASTCALL, NULL},       {"write_again", write_again, METHOD_FASTCALL, NULL},
     {"write_number", write_number, METHOD_FASTCALL, NULL}, {"write_line", write_line, METHOD_FASTCALL, NULL},
+    {"write_number", write_number, METHOD_FASTCALL, NULL}, {"facts", facts, METHOD_FASTCALL, NULL},
+    {"learn", learn, METHOD_FASTCALL, NULL},             {"forget", forget, METHOD_FASTCALL, NULL},
+    {"open_call", open_call, METHOD_FASTCALL, NULL},     {"close_call", close_call, METHOD_FASTCALL, NULL},
+    {"take", take_values, METHOD_FASTCALL, NULL},        {"take_one", take_one, METHOD_FASTCALL, NULL},
 };
 
 /* The function of that name, an object of Python's; NULL where there is none, or no Python. To be called with Python's lock. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-typedef struct python_object object;
+typedef struct python_object { char any; } object; /* whose content is Python's affair */
 typedef object *python_function(object *, object *const *, ptrdiff_t);
 typedef struct { const char *name; python_function *function; int flags; const char *text; } python_method;
 enum { METHOD_FASTCALL = 0x80 };
@@ -20,6 +20,22 @@ OF_PYTHON const char *PyUnicode_AsUTF8AndSize(object *, ptrdiff_t *);
 OF_PYTHON object *PyErr_Occurred(void);
 OF_PYTHON void PyErr_Clear(void);
 OF_PYTHON int PyErr_BadArgument(void);
+OF_PYTHON void PyErr_Clear(void);
+OF_PYTHON object *PyObject_Type(object *);
+OF_PYTHON void Py_IncRef(object *);
+OF_PYTHON void Py_DecRef(object *);
+OF_PYTHON ptrdiff_t PyTuple_Size(object *);
+OF_PYTHON object *PyTuple_GetItem(object *, ptrdiff_t); /* lent, as of lists */
+OF_PYTHON ptrdiff_t PyList_Size(object *);
+OF_PYTHON object *PyList_GetItem(object *, ptrdiff_t);
+OF_PYTHON object *PyUnicode_InternFromString(const char *);
+OF_PYTHON object *PyObject_GetAttr(object *, object *name);
+OF_PYTHON object *PyObject_CallNoArgs(object *);
+OF_PYTHON int PyObject_IsTrue(object *);
+OF_PYTHON object *PyWeakref_NewRef(object *, object *);
+OF_PYTHON object *PyWeakref_GetObject(object *);       /* lent; until 3.13 */
+OF_PYTHON int PyWeakref_GetRef(object *, object **);   /* from then on */
+OF_PYTHON object PyFloat_Type, PyLong_Type, _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct;
 OF_PYTHON void *PyEval_SaveThread(void);
 OF_PYTHON void PyEval_RestoreThread(void *);
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <time.h>
 
 #include "layout.h"
 
@@ -71,4 +73,50 @@ int write_records(const tap_call *call, int64_t bytes, uint32_t crc32, const par
   r->extra = (uint32_t)write_extensions(call, bytes, crc32, p);
   commit_record(r, TAP_TENSOR_KIND, call->place);
   return 1 + (int)r->extra;
+}
+
+void rows_again(const char *from, char *to, uint64_t rows, uint32_t site, uint32_t layout, uint32_t seq, uint32_t place) {
+  for (uint64_t row = 1; row < rows; row++) {
+    memcpy(to + row * TAP_RECORD_BYTES, from + row * TAP_RECORD_BYTES, TAP_COMMIT_OFFSET);
+    commit_record(to + row * TAP_RECORD_BYTES, (uint8_t)from[row * TAP_RECORD_BYTES + TAP_COMMIT_OFFSET], place);
+  }
+  tap_tensor *r = (tap_tensor *)to;
+  memcpy(r, from, TAP_COMMIT_OFFSET);
+  r->site = site;
+  r->layout = layout;
+  r->seq = seq;
+  r->flags |= TAP_REUSED;
+  commit_record(r, TAP_TENSOR_KIND, place);
+}
+
+void number_row(void *row, uint32_t site, uint32_t layout, uint32_t seq, uint32_t place, int64_t whole, double real) {
+  tap_number *r = row;
+  *r = (tap_number){.site = site, .layout = layout, .seq = seq, .whole = whole, .real = real};
+  commit_record(r, TAP_NUMBER_KIND, place);
+}
+
+void literal_row(void *row, uint32_t site, uint32_t layout, uint32_t seq, uint32_t place) {
+  tap_tensor *r = row;
+  r->site = site;
+  r->layout = layout;
+  r->seq = seq;
+  r->flags = TAP_LITERAL;
+  commit_record(r, TAP_TENSOR_KIND, place);
+}
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+/* The header's fields of the current op. */
+typedef struct { int64_t time_ns; uint32_t op, seq; } current_op;
+
+void op_row(void *row, void *current, const op_facts *op, uint32_t place) {
+  tap_op *r = row;
+  *r = (tap_op){.op = op->op, .parent = op->parent, .seq = op->seq, .stack = op->stack,
+                .time_ns = now_ns(), .micro_step = op->micro_step, .flags = op->flags};
+  if (current) *(current_op *)current = (current_op){r->time_ns, r->op, r->seq};
+  commit_record(r, TAP_OP_KIND, place);
 }

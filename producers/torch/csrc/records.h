@@ -28,4 +28,15 @@ void commit_record(void *record, uint32_t kind, uint32_t place);
 /* Writes a tensor's records, extensions first, its own last, by what is known of so many bytes of elements. Returns how many. */
 int write_records(const tap_call *call, int64_t bytes, uint32_t crc32, const part *p);
 
+/* Writes a tensor's rows once more, for another site. */
+void rows_again(const char *from, char *to, uint64_t rows, uint32_t site, uint32_t layout, uint32_t seq, uint32_t place);
+
+/* Writes that an op begins or ends, and that it is the current one to a place of the header, unless there is none. */
+typedef struct { uint32_t op, parent, seq, stack, micro_step, flags; } op_facts;
+void op_row(void *row, void *current, const op_facts *op, uint32_t place);
+
+/* Writes an argument that is a number, and one of which the layout says all. */
+void number_row(void *row, uint32_t site, uint32_t layout, uint32_t seq, uint32_t place, int64_t whole, double real);
+void literal_row(void *row, uint32_t site, uint32_t layout, uint32_t seq, uint32_t place);
+
 #endif

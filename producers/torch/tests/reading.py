@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tensortap._record.argument_trees import describe
+from tensortap._record.literals import describe
 from tensortap._spool import layout
 from tensortap._spool.definitions import crc32c
 

@@ -27,7 +27,7 @@ def nearly_full(tmp_path: Path) -> Iterator[Spool]:
     made.write(layout.STEP_KIND, layout.STEP, 0, layout.STEP_BEGINS, *[0] * 8)
     while made._ring.next < 3:  # two and the reserve
         _add(made, nan=0)
-    assert made._thin
+    assert made.cursor.is_thin
     yield made
     made.close()
 
@@ -39,7 +39,7 @@ def _look(spool: Spool, released: int) -> None:
     """As the agent does: it has looked, and deleted segments before that one."""
     for number in range(spool._ring.first, released):
         spool._ring.path(number).unlink()
-    struct.pack_into("<QI", spool._header.bytes, layout.AGENT_OFFSET, next(_looks), released)
+    struct.pack_into("<QI", spool.header.bytes, layout.AGENT_OFFSET, next(_looks), released)
 
 
 def _add(spool: Spool, nan: int) -> bool:

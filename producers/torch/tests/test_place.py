@@ -45,12 +45,12 @@ def test_rows_kept_while_the_spool_is_full_are_of_their_place(tmp_path: Path) ->
     spool = spooled(tmp_path, 8)
     for value in range(3):
         tensor(spool, float(value))
-    look = ctypes.c_uint64.from_buffer(spool._header.bytes, layout.AGENT_OFFSET)
+    look = ctypes.c_uint64.from_buffer(spool.header.bytes, layout.AGENT_OFFSET)
     look.value = 1
     tensor(spool, 3.0)
     address = spool.reserve()
     rows = Measurer(1, True, True).measure(torch.tensor([float("inf")]), address, Name(1, 1, 1, 0, spool.place))
-    assert spool._thin and spool.advance(rows) is not None
+    assert spool.cursor.is_thin and spool.advance(rows) is not None
     del look
     spool.close()
     assert [kind for kind, _ in reading.read_rows(spool.folder, spool.epoch)].count("tensor") == 5

@@ -35,6 +35,8 @@ autograd: Final[Any] = torch._C._autograd  # pyright: ignore[reportAttributeAcce
 is_profiling: Final[Callable[[], bool]] = autograd._profiler_enabled
 # Which code torch.compile looks at: skip_code; where that is gone, as in 2.15, set_code_exec_strategy with _FrameAction and _FrameExecStrategy.
 eval_frame: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
+# What tensors are in Python, below all that is written in it.
+TensorBase: Final[Any] = torch._C.TensorBase  # pyright: ignore[reportAttributeAccessIssue]
 # The functions of torch that are written in C, as torch's own code in Python calls them.
 variable_functions: Final[Any] = torch._C._VariableFunctions  # pyright: ignore[reportAttributeAccessIssue]
 # The store of the process group that a program made first; in 2.3, too.

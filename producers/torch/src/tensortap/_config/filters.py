@@ -91,6 +91,11 @@ class Filter:
                 self._wanted[key] = wanted
         return wanted
 
+    @property
+    def has_range(self) -> bool:
+        """Whether an op's end may change what is wanted."""
+        return self._between is not None
+
     def ends_op(self, name: str) -> None:
         """An op, recorded or not, is complete; moves the range of msProbe's scope on."""
         if self._between:

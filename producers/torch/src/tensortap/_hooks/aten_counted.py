@@ -66,7 +66,7 @@ class AtenCounts(AtenMode):
     def __init__(self, recorder: Recorder, modules: ModulePaths, log: ShapeLog | None) -> None:
         super().__init__(recorder)
         self._modules, self._log = modules, log
-        self._begins = recorder.spool.beginner()
+        self._begins = recorder.spool.header.beginner()
         self._calls: dict[Key, Call] = {}
         self._counted: list[Count] = []  # in this step, by their first call
 

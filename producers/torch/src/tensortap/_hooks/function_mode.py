@@ -85,9 +85,7 @@ class ApiMode(TorchFunctionMode):
         frames = recorder.thread.frames
         parent, path = (frames[-1].op.id, frames[-1].path) if frames else (0, "")
         with recorder.lock, unintercepted():
-            seq = recorder.begin(op, parent, path, wanted=recorder.forward)
-            if seq:
-                recorder.inputs(op, seq, args, kwargs, func)
+            seq = recorder.opens(op, parent, path, args, kwargs, function=func)
         return op, seq, parent, path
 
     def _after(self, call: Call, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

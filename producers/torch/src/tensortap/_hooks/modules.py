@@ -14,8 +14,8 @@ from tensortap._record import unseen
 from tensortap._record.argument_trees import leaves
 from tensortap._record.model_roots import Part
 from tensortap._record.op_names import Op
-from tensortap._record.recorder import Frame, Recorder, backward_run
-from tensortap._spool import layout
+from tensortap._record.frames import Frame
+from tensortap._record.recorder import Recorder, backward_run
 
 Watch = Callable[[Op], None]
 
@@ -107,9 +107,7 @@ class ModuleHooks:
             op = entry.calls.take()
             frame = Frame(op, parent, entry.path, module, sys.exc_info()[1])
             frames.append(frame)
-            frame.seq = recorder.begin(op, parent, entry.path, wanted=recorder.forward, flags=layout.OP_OPENS)
-            if frame.seq:
-                recorder.inputs(op, frame.seq, args, kwargs)
+            recorder.opens(op, parent, entry.path, args, kwargs, frame=frame)
         if not self._full:
             return None
         frame.full = FullCall(recorder, op, entry.path)
@@ -132,12 +130,12 @@ class ModuleHooks:
             error = sys.exc_info()[1] if result is None else None
             if error is not None and error is not frame.exception:
                 recorder.failed(op, seq, entry.path, error, args, kwargs)
+                if seq:
+                    recorder.end(op, frame.parent, seq)
             elif seq:
-                recorder.parameters(op, seq, module)
-                recorder.outputs(op, seq, result)
-            if seq:
-                recorder.end(op, frame.parent, seq)
-            recorder.filter.ends_op(op.name)
+                recorder.closes(op, frame.parent, seq, module, result)
+            if recorder.filter.has_range:
+                recorder.filter.ends_op(op.name)
             if self._watch and seq:
                 self._watch(op)
             changed = frame.full.around_outputs(result) if frame.full else None
@@ -198,6 +196,8 @@ class BackwardCall:
 
 def pop(frames: list[Frame], module: nn.Module) -> Frame | None:
     """The frame of the module's call; those above it were left by an exception that no hook saw."""
+    if frames and frames[-1].module is module:
+        return frames.pop()
     for at in range(len(frames) - 1, -1, -1):
         if frames[at].module is module:
             frame = frames[at]

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from tensortap._record.recorder import Frame, Recorder
+from tensortap._record.frames import Frame
+from tensortap._record.recorder import Recorder
 
 _NAME: Final = "optimizer"
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial
 from typing import Any, Final
 from weakref import ref
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
 from tensortap._record import unseen
+from tensortap._record.literals import describe, type_name
 from tensortap._record.op_names import Names, Op
 from tensortap._record.tensor_rows import Sees
 from tensortap._spool import records
 from tensortap._spool.spool import Spool
+from tensortap._stats import taker
 
 INPUT: Final = "input"
 KWARG: Final = "kwarg"
@@ -33,10 +31,11 @@ _INT: Final = ("int", "")  # kind and dtype
 _FLOAT: Final = ("float", "")
 _WIDE: Final = 1 << 63  # a row has an int of 64 bits
 _GIVEN: Final = frozenset((INPUT, KWARG))
-_BASE: Final = {INPUT: 0, OUTPUT: 1 << 20}
+_PLACES: Final = tuple(map(str, range(64)))
+# Literals that are taken with tensors.
+_TAKEN: Final = {(type(None), None): taker.NONE, (bool, True): taker.TRUE, (bool, False): taker.FALSE, _INT: taker.INT, _FLOAT: taker.FLOAT}
 _DEEPEST: Final = 32
 _MOST_LITERALS: Final = 1 << 16
-_LONGEST_TEXT: Final = 4096
 _AGAIN: Final = "as before in this step"
 # Keyword arguments that msProbe records as types; elsewhere it leaves types out.
 _TYPE_NAMES: Final = frozenset(("device", "dtype", "output_dtype"))
@@ -47,8 +46,9 @@ Leaf = tuple[str, object]
 class Walker:
     """Writes the rows of a call's values. To be called under the session's lock, where nothing is intercepted."""
 
-    def __init__(self, spool: Spool, names: Names, observer: Sees, counts: unseen.Unseen) -> None:
-        self._spool, self._names, self._observer, self._unseen = spool, names, observer, counts
+    def __init__(self, spool: Spool, names: Names, observer: Sees, counts: unseen.Unseen, taker: taker.Taker | None = None) -> None:
+        """With what takes literals where the observer takes tensors."""
+        self._spool, self._names, self._observer, self._unseen, self._taker = spool, names, observer, counts, taker
         self._literals: dict[tuple[object, object], int] = {}
         self._given: dict[int, tuple[ref[Any], dict[str, object]]] = {}
 
@@ -62,30 +62,55 @@ class Walker:
 
     def positional(self, op: Op, seq: int, role: str, values: Iterable[object]) -> None:
         """The values of a role, each at its place."""
-        sites, base = op.sites, _BASE[role]
-        for at, value in enumerate(values):
-            kind = type(value)
-            if kind in _PLAIN:
-                site = sites.get(base + at) or self._names.site(op, base + at, role, str(at))
-                self._observer.tensor(value, site, seq)  # type: ignore[arg-type]
-            elif kind in _SIMPLE:
-                site = sites.get(base + at) or self._names.site(op, base + at, role, str(at))
-                self._simple(kind, value, site, seq)
-            else:
-                self._nested(op, seq, role, str(at), value)
+        values = values if type(values) is tuple else tuple(values)
+        sites = op.places.get(role)
+        if sites is None:
+            sites = op.places[role] = []
+        done = self._observer.take(values, sites, 0, seq)
+        self.rest(op, seq, role, values, sites, done)
+
+    def rest(self, op: Op, seq: int, role: str, values: tuple[object, ...], sites: list[int], done: int) -> None:
+        """Likewise of those behind the first, which are done."""
+        if done < len(values):
+            paths = _PLACES if len(values) <= len(_PLACES) else list(map(str, range(len(values))))
+            self._each(op, seq, role, paths, values, sites, done)
 
     def named(self, op: Op, seq: int, role: str, values: Mapping[str, object]) -> None:
         """The values of a role, each by its name."""
-        for name, value in values.items():
-            self.one(op, seq, role, name, value)
+        names, found = tuple(values), tuple(values.values())
+        known = op.named.get(role)
+        if known is None or known[0] != names:
+            known = op.named[role] = names, []
+        done = self._observer.take(found, known[1], 0, seq)
+        if done < len(found):
+            self._each(op, seq, role, names, found, known[1], done)
+
+    def _each(self, op: Op, seq: int, role: str, paths: Sequence[str], values: tuple[object, ...], sites: list[int], at: int) -> None:
+        """The value at a place, and those after it, as far as they do not go together."""
+        while at < len(values):
+            if at >= len(sites):
+                sites.append(self._site_of(op, role, paths[at], values[at]))
+            self.one(op, seq, role, paths[at], values[at])
+            at = self._observer.take(values, sites, at + 1, seq)
+
+    def _site_of(self, op: Op, role: str, path: str, value: object) -> int:
+        """That of what has one site; 0 for what may have others in it."""
+        kind = type(value)
+        if kind not in _PLAIN and kind not in _SIMPLE:
+            return 0
+        return op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
 
     def one(self, op: Op, seq: int, role: str, path: str, value: object) -> None:
         """One value of a role, at its path."""
-        if type(value) in _PLAIN:
-            site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
+        kind = type(value)
+        if kind not in _PLAIN and kind not in _SIMPLE:
+            self._nested(op, seq, role, path, value)
+            return
+        site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
+        if kind in _PLAIN:
             self._observer.tensor(value, site, seq)  # type: ignore[arg-type]
         else:
-            self._nested(op, seq, role, path, value)
+            self._simple(kind, value, site, seq)
 
     def number(self, op: Op, seq: int, role: str, path: str, value: float) -> None:
         """A number that may be another in each step: its row has it, as a layout of each would be one more definition."""
@@ -106,7 +131,7 @@ class Walker:
             self._leaves(op, seq, role, leaves(path, value, 0))
             return
         site = op.sites.get((role, path)) or self._names.site(op, (role, path), role, path)
-        self._describe(("other", _name(type(value)), _AGAIN), site, seq)
+        self._describe(("other", type_name(type(value)), _AGAIN), site, seq)
         for name in replaced:
             self._leaves(op, seq, role, leaves(f"{path}.{name}", getattr(value, name, None), 1))
 
@@ -189,6 +214,8 @@ class Walker:
             if len(self._literals) >= _MOST_LITERALS:
                 self._literals.clear()
             self._literals[key] = number
+            if self._taker and key in _TAKEN:
+                self._taker.literal(_TAKEN[key], number)
         return number
 
 
@@ -213,70 +240,6 @@ def _members(path: str, members: Iterable[tuple[object, object]], depth: int) ->
         yield from leaves(f"{path}.{name}", value, depth + 1)
 
 
-def describe(value: object) -> tuple[str, str, str]:
-    """Kind, dtype and literal of the layout of a value that is no tensor, as the importer of msProbe's dumps has them."""
-    match value:
-        case None:
-            return "none", "", ""
-        case bool():
-            return "bool", "", "true" if value else "false"
-        case int():
-            return "int", "", str(int(value))
-        case float():
-            return "float", "", _float(value)
-        case str():
-            return "str", "", value[:_LONGEST_TEXT]
-        case slice():
-            return "slice", "", json.dumps([_bound(part) for part in (value.start, value.stop, value.step)], separators=(",", ":"))
-        case torch.Size():
-            return "size", "", json.dumps([int(size) for size in value], separators=(",", ":"))
-        case torch.dtype():
-            return "dtype", "", str(value)
-        case torch.device():
-            return "device", "", f"{value.type}:{value.index}"  # cpu:None, as msProbe writes it
-        case _:
-            return _described_by_type(value)
-
-
-def _described_by_type(value: Any) -> tuple[str, str, str]:
-    kind = type(value)
-    if value is Ellipsis:
-        return "other", "ellipsis", "..."
-    if isinstance(value, torch.memory_format):
-        return "other", "torch.memory_format", str(value).removeprefix("torch.")
-    if dist.is_available() and isinstance(value, dist.ProcessGroup):
-        return "group", "", _group(value)
-    if dist.is_available() and isinstance(value, (dist.ReduceOp, dist.ReduceOp.RedOpType)):
-        return "other", "torch.distributed.ReduceOp", str(value)
-    if kind.__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
-        plain = float(value) if kind.__name__ == "longdouble" else value.item()  # its item is of the same type
-        if type(plain) is not kind:
-            described = describe(plain)
-            return described[0], kind.__name__, described[2]
-    return "other", _name(kind), ""
-
-
 def _held(member: object) -> object:
     """What tells a member from one that comes after it, whose id may be the same. It keeps no tensor alive that is itself one."""
     return ref(member) if type(member).__weakrefoffset__ else member
-
-
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _float(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return float.__repr__(value)
-
-
-def _bound(part: object) -> int | None:
-    return int(part) if isinstance(part, int) else None  # a tensor's value is not asked for: that would wait for a device
-
-
-def _group(group: Any) -> str:
-    ranks = dist.get_process_group_ranks(group)
-    return json.dumps({"group_ranks": ranks, "group_id": f"{zlib.crc32(str(ranks).encode()):08x}"}, separators=(",", ":"))

@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -17,6 +18,7 @@ from tensortap._record.own_time import Clock
 
 # Neither modes nor subclasses see what a hook does; and attributes of tensors cost a sixth.
 unintercepted: Final[Callable[[], AbstractContextManager[Any]]] = _torch_compat.DisableTorchFunction
+_is_compiling: Final[Callable[[], bool]] = torch.compiler.is_compiling
 _is_tracing: Final[Callable[[], object]] = _torch_compat.get_tracing_state
 
 
@@ -31,18 +33,18 @@ def _copied() -> Callable[..., None]:
 class _Hook:
     """A guarded function. A class, so that models with hooks can be copied and pickled."""
 
-    __slots__ = ("_bound", "_function", "_guard", "_place")
+    __slots__ = ("_call", "_guard", "_place")
     __torch_unserializable__ = True  # a tensor that has it is saved without a warning
 
     def __init__(self, guard: Guard, place: str, function: Callable[..., Any], bound: tuple[object, ...]) -> None:
-        self._guard, self._place, self._function, self._bound = guard, place, function, bound
+        self._guard, self._place, self._call = guard, place, partial(function, *bound)
 
     def __call__(self, *args: Any) -> Any:
-        if torch.compiler.is_compiling() or _is_tracing() is not None:
+        if _is_compiling() or _is_tracing() is not None:
             return None
         try:
             with unintercepted():
-                return self._function(*self._bound, *args)
+                return self._call(*args)
         except Exception as error:  # the one place where all are caught
             self._guard.caught(self._place, error)
             return None

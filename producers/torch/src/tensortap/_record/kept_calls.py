@@ -199,10 +199,8 @@ def _size(module: nn.Module) -> int:
 
 
 def _site(names: Names, op: Op, role: str, path: str) -> int:
-    """The site of a value, by either of the keys that it may have."""
-    base = {INPUT: 0, OUTPUT: 1 << 20}.get(role)
-    key = base + int(path) if base is not None and path.isdecimal() else (role, path)
-    return op.sites.get(key) or op.sites.get((role, path)) or names.site(op, (role, path), role, path)
+    """The site of a value."""
+    return op.sites.get((role, path)) or names.site(op, (role, path), role, path)
 
 
 def places(op: Op, sites: set[int]) -> list[Place]:
@@ -212,3 +210,14 @@ def places(op: Op, sites: set[int]) -> list[Place]:
         if site in sites:
             found.append(key if isinstance(key, tuple) else (OUTPUT, str(key - (1 << 20))) if isinstance(key, int) and key >= 1 << 20 else (INPUT, str(key)))
     return found
+    return [place for place, site in op.sites.items() if site in sites]
+
+
+def _without_hooks(module: nn.Module) -> nn.Module:
+    """A copy without what stands in it for hooks of ours, which it would need this package to be read with."""
+    for part in module.modules():
+        for name in _HOOKS:
+            hooks = getattr(part, name)
+            for key in [key for key, hook in hooks.items() if hook is no_hook]:
+                del hooks[key]
+    return module

@@ -17,7 +17,7 @@ from tensortap._record import operators
 from tensortap._record.call_stacks import Stacks
 from tensortap._spool.spool import Spool
 
-SiteKey = int | str | tuple[str, str]
+SiteKey = tuple[str, str]  # role and path
 LOSS: Final = "Loss"  # an op of this name has the tensors that backward begins from
 LOSS_END: Final = ".debug"  # as of a saved variable
 _OUTSIDE: Final = ("Module.", f"{LOSS}.")  # a value of these ops that is not finite is a fault
@@ -40,12 +40,15 @@ class Op:
     Its stack is the one that it was first called from since the model was called from there.
     """
 
-    __slots__ = ("backward", "caller", "id", "name", "sites", "stack", "stacks")
+    __slots__ = ("backward", "caller", "id", "name", "named", "places", "sites", "stack", "stacks")
 
     def __init__(self, name: str, number: int, stack: int, caller: int) -> None:
         self.name, self.id, self.stack, self.caller = name, number, stack, caller
         self.stacks: dict[int, int] | None = None  # by caller, once there were several
         self.sites: dict[SiteKey, int] = {}
+        # Of each role: sites at their places, and at those of names; 0 where a value may have several.
+        self.places: dict[str, list[int]] = {}
+        self.named: dict[str, tuple[tuple[str, ...], list[int]]] = {}
         self.backward: Op | None = None
 
 

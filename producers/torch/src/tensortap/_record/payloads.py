@@ -72,6 +72,10 @@ class Payloads:
         if seq in self._meant:
             self._keep(tensor, self._observer.without_padding(tensor), site, seq)
 
+    def take(self, values: tuple[object, ...], sites: list[int], first: int, seq: int) -> int:
+        """Observe values together, where none is to be kept."""
+        return first if seq in self._meant else self._observer.take(values, sites, first, seq)
+
     def unusual(self, tensor: Tensor, site: int, seq: int) -> None:
         """Likewise of one that is no plain one."""
         self._observer.unusual(tensor, site, seq)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import Any, Final, Protocol
+from contextlib import contextmanager
+from typing import Any, Final
 
 import torch
 
 from tensortap import _torch_compat
 from tensortap._config.filters import Filter
 from tensortap._config.settings import Settings
-from tensortap._debug.asked import examine
-from tensortap._record import failures, unseen
+from tensortap._record import unseen
 from tensortap._record.argument_trees import GRADIENT, INPUT, KWARG, OUTPUT, PARAMETER, Walker
 from tensortap._record.call_stacks import Stacks
+from tensortap._record.call_rows import CallRows
+from tensortap._record.frames import Frame, Thread
 from tensortap._record.guard import Guard
+from tensortap._record.hears import Hears
 from tensortap._record.op_names import Calls, Names, Op
 from tensortap._record.own_time import Clock
 from tensortap._record.payloads import Payloads
+from tensortap._record.raised import Raised
 from tensortap._record.tensor_rows import Observer
 from tensortap._spool import layout
 from tensortap._spool.spool import Spool
@@ -29,68 +31,27 @@ from tensortap._stats.measure import Measurer
 
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
-_TOLD: Final = "_tensortap_told"  # on an exception: it was told of the innermost op
-_STOPPED_RECOMPUTATION: Final = "_StopRecomputationError"  # how checkpointing ends a recomputed forward early
 
 
-class Frame:
-    """A module's call under way."""
-
-    __slots__ = ("exception", "full", "module", "op", "parent", "path", "seq")
-
-    def __init__(self, op: Op, parent: int, path: str, module: object, exception: BaseException | None) -> None:
-        self.op, self.parent, self.path, self.module, self.exception = op, parent, path, module, exception
-        self.seq = 0
-        self.full: Any = None  # what takes the gradients around the call, where msProbe's way is asked for
-
-
-class Hears(Protocol):
-    """What hears of each op and its values, where somebody asked for more than to record them."""
-
-    def given(self, op: Op, seq: int, args: Any, kwargs: Mapping[str, Any] | None, function: Any) -> None:
-        """An op is given that, and is about to run. The function, where it is one that can be called again."""
-
-    def made(self, op: Op, seq: int, result: Any) -> None:
-        """It has made that."""
-
-    def loss(self, op: Op, seq: int, losses: Iterable[Any]) -> None:
-        """Backward begins from that."""
-
-    def gradient_of_output(self, op: Op, seq: int, place: str, gradient: torch.Tensor | None) -> None:
-        """A module's backward is given that."""
-
-    def gradient_of_parameter(self, op: Op, seq: int, name: str, gradient: torch.Tensor) -> None:
-        """It has come."""
-
-    def gradients(self, op: Op, seq: int, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
-        """A backward op was given, and made, as far as it is known now."""
-
-
-class Thread(threading.local):
-    """What each thread has under way."""
-
-    def __init__(self) -> None:
-        self.frames: list[Frame] = []
-
-
-class Recorder:
+class Recorder(Raised):
     """Writes the ops of one process's tap. `live` says whether anything is recorded now; hooks ask it first."""
 
     def __init__(self, settings: Settings, wanted: Filter, counts: unseen.Unseen, spool: Spool, clock: Clock | None = None) -> None:
-        self.settings, self.filter, self.unseen, self.spool = settings, wanted, counts, spool
+        super().__init__(spool, Names(spool, Stacks(spool, settings.stacks)), settings.post_mortem)
+        self.settings, self.filter, self.unseen = settings, wanted, counts
         self.guard = Guard(counts, clock)
         self.lock = threading.RLock()
         self.thread = Thread()
         self.live = False
         self.micro_step = 0
-        self.seq = self.ops = 0
-        self.names = Names(spool, Stacks(spool, settings.stacks))
+        self.ops = 0
         self.measurer = self._measurer(settings.sketch, settings.digest)
         spool.write_by(self.measurer.writers)
         self.observer = Observer(spool, self.measurer, counts, settings.first_n_per_site)
         if settings.level != "L1":
             self.observer.passed_over = self.names.inside
-        self.walker = Walker(spool, self.names, self.observer, counts)
+        self.walker = Walker(spool, self.names, self.observer, counts, self.observer.taker)
+        self._rows = CallRows(spool, self.walker, self.observer)
         self._sees_all = wanted.sees_all
         self._payloads: Payloads | None = None
         self.keep_named: Callable[[], Payloads] | None = None  # keeps raw tensors where no one else does
@@ -103,6 +64,8 @@ class Recorder:
         }
         self.forward = settings.direction != BACKWARD
         self.backward = settings.direction != FORWARD
+        self._takes_inputs = self._rows.takes and self.forward and self._wants[FORWARD, INPUT]
+        self._takes_outputs = self._rows.takes and self._wants[FORWARD, OUTPUT]
         self.backwards: list[Op] = []  # of modules, under way, where those are taken as msProbe takes them
 
     def calls(self, begin: str, end: str) -> Calls:
@@ -234,6 +197,40 @@ class Recorder:
         if self.on_nan is not None:
             self.on_nan.given(op, seq, args, kwargs, function)
 
+    def opens(
+        self, op: Op, parent: int, path: str, args: Iterable[object], kwargs: Mapping[str, object], *, frame: Frame | None = None, function: object = None
+    ) -> int:
+        """A forward op begins with what it is given; begin and inputs at once. With the frame of a module's call, which gets to know its seq."""
+        flags = layout.OP_OPENS if frame else 0
+        if self._takes_inputs and op.id and self._sees_all and self._payloads is None and self.on_nan is None:
+            self.seq = seq = self.seq + 1
+            self.ops += 1
+            if frame:
+                frame.seq = seq
+            if self._rows.opens(op, parent, seq, self.micro_step, flags, args if type(args) is tuple else tuple(args)):
+                if kwargs:
+                    self.walker.named(op, seq, KWARG, kwargs)
+                return seq
+            self.seq -= 1
+            self.ops -= 1
+        seq = self.begin(op, parent, path, wanted=self.forward, flags=flags)
+        if frame:
+            frame.seq = seq
+        if seq:
+            self.inputs(op, seq, args, kwargs, function)
+        return seq
+
+    def closes(self, op: Op, parent: int, seq: int, module: torch.nn.Module, result: object) -> None:
+        """A module's call that was opened has returned; parameters, outputs and end at once."""
+        if module._parameters:
+            self.parameters(op, seq, module)
+        if self._takes_outputs and op.id and self._payloads is None and self.on_nan is None:
+            if self._rows.closes(op, parent, seq, self.micro_step, result if type(result) is tuple else (result,)):
+                return
+        else:
+            self.outputs(op, seq, result)
+        self.end(op, parent, seq)
+
     def outputs(self, op: Op, seq: int, result: object) -> None:
         """What a forward op returns."""
         if self._wants[FORWARD, OUTPUT] and op.id:
@@ -243,10 +240,9 @@ class Recorder:
 
     def parameters(self, op: Op, seq: int, module: torch.nn.Module) -> None:
         """The module's own parameters."""
-        if self._wants[FORWARD, PARAMETER] and op.id and module._parameters:
-            for name, parameter in module._parameters.items():
-                if parameter is not None:
-                    self.walker.one(op, seq, PARAMETER, name, parameter)
+        if self._wants[FORWARD, PARAMETER] and op.id:
+            named = {name: parameter for name, parameter in module._parameters.items() if parameter is not None}
+            self.walker.named(op, seq, PARAMETER, named)
 
     def gradients(self, op: Op, parent: int, path: str, given: Iterable[object] | None, made: Iterable[object] | None) -> None:
         """A backward op is complete, with the gradients that it was given and those that it made."""
@@ -275,38 +271,6 @@ class Recorder:
             self.walker.one(op, seq, GRADIENT, name, gradient)
             if self.on_nan is not None:
                 self.on_nan.gradient_of_parameter(op, seq, name, gradient)
-
-    def failed(
-        self, op: Op, seq: int, path: str, error: BaseException, args: Iterable[object], kwargs: Mapping[str, object] | None
-    ) -> None:
-        """An op raised, within the module of that path or as that module; told once, of the innermost op."""
-        if not getattr(error, _TOLD, False):
-            self._failed(op.id, seq, path, error, failures.describe(error, args, kwargs))
-
-    def raised(self, error: BaseException) -> None:
-        """The program raised, which no op told of."""
-        if not isinstance(error, SystemExit | GeneratorExit):
-            self._failed(0, self.seq, "", error, failures.describe(error))
-
-    def not_finite(self, op: Op, seq: int, path: str, kind: str, message: str, error: BaseException) -> None:
-        """An op made values that are not finite, of which somebody asked to be told; the error is told of once, should it be raised."""
-        setattr(error, _TOLD, True)
-        texts = [self.spool.text(text) for text in (kind, failures.cut(message), "")]
-        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op.id, seq, *texts, op.stack, time.time_ns(), self.spool.text(path))
-
-    def examine(self, error: BaseException) -> None:
-        """Let a person look where an op raised, if that is asked for. Not to be called with the lock: others go on meanwhile."""
-        if self.settings.post_mortem and getattr(error, _TOLD, False):
-            examine(error)
-
-    def _failed(self, op: int, seq: int, path: str, error: BaseException, said: tuple[str, str, str]) -> None:
-        if getattr(error, _TOLD, False) or type(error).__name__ == _STOPPED_RECOMPUTATION:
-            return
-        with suppress(AttributeError):  # one that takes no attribute is told of each op that it passes
-            setattr(error, _TOLD, True)
-        texts = [self.spool.text(text) for text in said]
-        stack = self.names.stacks.raised(error)
-        self.spool.write(layout.FAILURE_KIND, layout.FAILURE, op, seq, *texts, stack, time.time_ns(), self.spool.text(path))
 
 
 def backward_run() -> int:

@@ -10,7 +10,7 @@ from torch import nn
 from tensortap._record import unseen
 from tensortap._record.calls_under_way import called
 from tensortap._record.model_roots import Roots
-from tensortap._record.recorder import Frame
+from tensortap._record.frames import Frame
 
 
 class Callers:

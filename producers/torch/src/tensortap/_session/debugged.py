@@ -48,7 +48,7 @@ class Debugged:
             self._tell(*standing.now())
         if self._over_at and time.monotonic() > self._over_at:
             self._over_at = 0.0
-            self._spool.debugged(0, 0)
+            self._spool.header.debugged(0, 0)
 
     def _tell_where(self, sequence: int, port: int, why: str) -> None:
         outcome, text = (layout.REFUSED, why) if why else (layout.LISTENING, f"{listening.HOST}:{port}")
@@ -58,7 +58,7 @@ class Debugged:
         before, self._standing = self._standing, (kind, since_ns)
         if kind:
             self._over_at = 0.0
-            self._spool.debugged(kind, since_ns)
+            self._spool.header.debugged(kind, since_ns)
         else:
             self._over_at = time.monotonic() + _CATCHING_UP_S
         if kind and kind != before[0]:

@@ -50,6 +50,20 @@ class View(ctypes.Structure):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Takes:
+    """What takes values of calls as rows without Python's calls, given the address of a taker of so many bytes (csrc/take.h)."""
+
+    size: int
+    facts: Callable[[int, object], int]
+    learn: Callable[[int, object, int], int]
+    forget: Callable[[int, int], int]
+    one: Callable[[int, object, int, int], int]
+    values: Callable[[int, tuple[object, ...], list[int], int, int], int]
+    opens: Callable[..., int | None]
+    closes: Callable[..., int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kernel:
     """The library's functions. `quick` keeps Python's lock, which costs less than the work it is for; `measure` releases it.
 
@@ -61,6 +75,7 @@ class Kernel:
     sketch_run: SketchRun
     drain: Drains
     writers: Writers
+    takes: Takes
     dtypes: tuple[str, ...]
 
 
@@ -81,6 +96,17 @@ def load(path: Path | None = None) -> Kernel | None:
             sketch_run=_typed_sketch(releasing.tap_sketch_run),
             drain=_typed_drain(releasing.tap_drain),
             writers=Writers(op=direct(b"write_op"), again=direct(b"write_again"), number=direct(b"write_number"), line=direct(b"write_line")),
+            writers=Writers(op=direct(b"write_op"), again=direct(b"write_again"), number=direct(b"write_number")),
+            takes=Takes(
+                size=ctypes.c_uint64.in_dll(releasing, "tap_taker_bytes").value,
+                facts=direct(b"facts"),
+                learn=direct(b"learn"),
+                forget=direct(b"forget"),
+                one=direct(b"take_one"),
+                values=direct(b"take"),
+                opens=direct(b"open_call"),
+                closes=direct(b"close_call"),
+            ),
             dtypes=tuple(releasing.tap_dtypes().decode().split()),
         )
     except (OSError, AttributeError, ValueError):

@@ -32,14 +32,15 @@ class Plan:
     tensor that is neither conjugated nor negated lazily. Plans of equal `elements` read the same from there, as long as both live.
     """
 
-    __slots__ = ("_call", "_reading", "elements", "run")
+    __slots__ = ("_call", "_reading", "call", "elements", "run")
 
     def __init__(self, function: kernel.Measure, reading: Reading, layout: int, flags: int, options: int) -> None:
         self._reading = reading  # kept for the view in it
         self.elements = (reading.elements, reading.address, options)
         self._call = ctypes.create_string_buffer(kernel.CALL.size)
         kernel.CALL.pack_into(self._call, 0, 0, 0, 0, 0, 0, layout, reading.elements, reading.address, flags, options)
-        self.run: Callable[[int, int, int, int, int], int] = partial(function, ctypes.addressof(self._call))
+        self.call = ctypes.addressof(self._call)
+        self.run: Callable[[int, int, int, int, int], int] = partial(function, self.call)
 
 
 class Measurer:
@@ -92,6 +93,11 @@ class Measurer:
             return None
         function = self._kernel.quick if reading.elements < _QUICK_ELEMENTS else self._kernel.measure
         return Plan(function, reading, layout, flags, options)
+
+    @property
+    def takes(self) -> kernel.Takes | None:
+        """What takes values of calls without Python."""
+        return None if self._kernel is None else self._kernel.takes
 
     @property
     def writers(self) -> Writers:
