@@ -25,6 +25,8 @@ import tensortap
 from tensortap._hooks import function_mode, modules, optimizers
 from tensortap._record import argument_trees, op_names, recorder, tensor_rows
 from tensortap._session import forwards, step_boundaries
+from tensortap._record import argument_trees, call_rows, op_names, recorder, tensor_rows
+from tensortap._session import session, step_boundaries
 from tensortap._spool import layout, segments, spool
 
 LEVELS = ("L0", "L1", "mix")
@@ -53,7 +55,11 @@ INJECTED: list[tuple[Any, str]] = [
     (argument_trees.Walker, "positional"),
     (argument_trees.Walker, "named"),
     (recorder.Recorder, "begin"),
-    (recorder.Recorder, "end"),
+    (recorder.Recorder, "opens"),
+    (recorder.Recorder, "closes"),
+    (call_rows.CallRows, "opens"),
+    (call_rows.CallRows, "closes"),
+    (tensor_rows.Observer, "take"),
     (recorder.Recorder, "gradients"),
     (optimizers.OptimizerHooks, "_before"),
     (optimizers.OptimizerHooks, "_after"),
