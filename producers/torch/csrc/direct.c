@@ -116,5 +116,6 @@ static python_method methods[] = {
 EXPORT object *tap_function(const char *name) {
   for (size_t i = 0; PyCFunction_NewEx && i < sizeof methods / sizeof *methods; i++)
     if (!strcmp(methods[i].name, name)) return PyCFunction_NewEx(&methods[i], NULL, NULL);
+  if (PyErr_BadArgument) PyErr_BadArgument(); /* ctypes takes NULL without an exception for an object */
   return NULL;
 }

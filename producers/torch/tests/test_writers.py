@@ -13,6 +13,7 @@ from tensortap._spool import layout
 from tensortap._spool.records import Name, place_of
 from tensortap._spool.writers import BY_PYTHON, CURRENT, Writers
 from tensortap._stats import kernel
+from tensortap._stats.built import KERNEL
 from tensortap._stats.measure import MAX_ROWS, Measurer
 
 PLACE, OTHER_PLACE = place_of(5, 6), place_of(5, 7)
@@ -69,3 +70,10 @@ def test_what_is_no_number_is_an_error_and_no_crash() -> None:
             write(*[-1] * 9)  # type: ignore[call-arg]
         with pytest.raises((TypeError, OverflowError, struct.error)):
             write(*["1"] * 7)  # type: ignore[call-arg]
+
+
+def test_a_function_that_a_library_of_other_sources_lacks_is_an_error_and_no_crash() -> None:
+    library = ctypes.PyDLL(str(KERNEL))
+    library.tap_function.restype, library.tap_function.argtypes = ctypes.py_object, [ctypes.c_char_p]
+    with pytest.raises(TypeError):
+        library.tap_function(b"no_such_function")

@@ -109,7 +109,7 @@ def load(path: Path | None = None) -> Kernel | None:
             ),
             dtypes=tuple(releasing.tap_dtypes().decode().split()),
         )
-    except (OSError, AttributeError, ValueError):
+    except (OSError, AttributeError, ValueError, TypeError):
         return None
 
 
