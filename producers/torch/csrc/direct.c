@@ -106,10 +106,10 @@ static python_method methods[] = {
     {"measure_few", measure_few, METHOD_FASTCALL, NULL}, {"measure_many", measure_many, METHOD_FASTCALL, NULL},
     {"write_op", write_op, METHOD_FASTCALL, NULL},       {"write_again", write_again, METHOD_FASTCALL, NULL},
     {"write_number", write_number, METHOD_FASTCALL, NULL}, {"write_line", write_line, METHOD_FASTCALL, NULL},
-    {"write_number", write_number, METHOD_FASTCALL, NULL}, {"facts", facts, METHOD_FASTCALL, NULL},
-    {"learn", learn, METHOD_FASTCALL, NULL},             {"forget", forget, METHOD_FASTCALL, NULL},
-    {"open_call", open_call, METHOD_FASTCALL, NULL},     {"close_call", close_call, METHOD_FASTCALL, NULL},
-    {"take", take_values, METHOD_FASTCALL, NULL},        {"take_one", take_one, METHOD_FASTCALL, NULL},
+    {"facts", facts, METHOD_FASTCALL, NULL},             {"learn", learn, METHOD_FASTCALL, NULL},
+    {"forget", forget, METHOD_FASTCALL, NULL},           {"open_call", open_call, METHOD_FASTCALL, NULL},
+    {"close_call", close_call, METHOD_FASTCALL, NULL},   {"take", take_values, METHOD_FASTCALL, NULL},
+    {"take_one", take_one, METHOD_FASTCALL, NULL},
 };
 
 /* The function of that name, an object of Python's; NULL where there is none, or no Python. To be called with Python's lock. */

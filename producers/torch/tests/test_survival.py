@@ -23,10 +23,8 @@ from torch import Tensor, nn
 
 import tensortap
 from tensortap._hooks import function_mode, modules, optimizers
-from tensortap._record import argument_trees, op_names, recorder, tensor_rows
-from tensortap._session import forwards, step_boundaries
 from tensortap._record import argument_trees, call_rows, op_names, recorder, tensor_rows
-from tensortap._session import session, step_boundaries
+from tensortap._session import forwards, step_boundaries
 from tensortap._spool import layout, segments, spool
 
 LEVELS = ("L0", "L1", "mix")

@@ -205,19 +205,4 @@ def _site(names: Names, op: Op, role: str, path: str) -> int:
 
 def places(op: Op, sites: set[int]) -> list[Place]:
     """The places of some sites of an op, in order."""
-    found = []
-    for key, site in op.sites.items():
-        if site in sites:
-            found.append(key if isinstance(key, tuple) else (OUTPUT, str(key - (1 << 20))) if isinstance(key, int) and key >= 1 << 20 else (INPUT, str(key)))
-    return found
     return [place for place, site in op.sites.items() if site in sites]
-
-
-def _without_hooks(module: nn.Module) -> nn.Module:
-    """A copy without what stands in it for hooks of ours, which it would need this package to be read with."""
-    for part in module.modules():
-        for name in _HOOKS:
-            hooks = getattr(part, name)
-            for key in [key for key, hook in hooks.items() if hook is no_hook]:
-                del hooks[key]
-    return module

@@ -139,7 +139,7 @@ class Spool:
     @property
     def is_full(self) -> bool:
         """Whether all that is written takes room from what matters most."""
-        return self._thin
+        return self.cursor.is_thin
 
     @property
     def has_waiting(self) -> bool:

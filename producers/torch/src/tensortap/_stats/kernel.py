@@ -96,7 +96,6 @@ def load(path: Path | None = None) -> Kernel | None:
             sketch_run=_typed_sketch(releasing.tap_sketch_run),
             drain=_typed_drain(releasing.tap_drain),
             writers=Writers(op=direct(b"write_op"), again=direct(b"write_again"), number=direct(b"write_number"), line=direct(b"write_line")),
-            writers=Writers(op=direct(b"write_op"), again=direct(b"write_again"), number=direct(b"write_number")),
             takes=Takes(
                 size=ctypes.c_uint64.in_dll(releasing, "tap_taker_bytes").value,
                 facts=direct(b"facts"),
