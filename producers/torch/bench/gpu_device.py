@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensortap._record import recorder
-from tensortap._record.tensor_rows import Observer
+from tensortap._record import recorder, tensor_rows
+from tensortap._record.tensor_layouts import Layouts
 from tensortap._spool import records
 from tensortap._spool.records import Name
 from tensortap._stats.measure import Measurer, plain
@@ -31,7 +31,7 @@ class Interpreted(Measurer):
         """Nothing is left to the C kernel."""
 
 
-class _Observer(Observer):
+class _Layouts(Layouts):
     """Takes rows of tensors to be pending until the end of the step, as those of a GPU are."""
 
     def _define(self, key: object, *rest: Any) -> Any:
@@ -59,12 +59,12 @@ class Device:
         if not self.is_interpreted:
             yield
             return
-        before = recorder.Measurer, recorder.Observer
-        recorder.Measurer, recorder.Observer = Interpreted, _Observer  # type: ignore[misc]
+        before = recorder.Measurer, tensor_rows.Layouts
+        recorder.Measurer, tensor_rows.Layouts = Interpreted, _Layouts  # type: ignore[misc]
         try:
             yield
         finally:
-            recorder.Measurer, recorder.Observer = before  # type: ignore[misc]
+            recorder.Measurer, tensor_rows.Layouts = before  # type: ignore[misc]
 
     def wait(self) -> None:
         """Until the device has done all."""

@@ -48,7 +48,7 @@ def _writes_a_file(process: Process, event: _Event) -> None:
     assert buffer is not None
     copy = Copy(memory, buffer, buffer.view(torch.float32), False)
     copy.comes(None, event)  # type: ignore[arg-type]
-    files._pending.append(raw_files.File(copy, Path("/none"), 0, lambda *_: (0, 0), {}, None))  # type: ignore[arg-type,return-value]
+    files._pending.append(raw_files.File(copy, Path("/none"), "none", 0, lambda *_: (0, 0), {}, None))  # type: ignore[arg-type,return-value]
 
 
 def _keeps_a_buffer(process: Process, event: _Event) -> None:

@@ -27,7 +27,7 @@ READS = 1000
 def spool(tmp_path: Path) -> Iterator[Spool]:
     made = Spool(tmp_path)
     yield made
-    if not made._header.bytes.closed:
+    if not made.header.bytes.closed:
         made.close()
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 import tensortap
-from tensortap._health.memory import Component, Memory
+from tensortap._health.memory import Component, Memory, Reader
 from tensortap._health.pace import Pace
 from tensortap._health.storages import Storages
 from tensortap._record.guard import Guard
@@ -198,7 +198,10 @@ def test_a_full_spool_has_room_for_what_matters_more(tmp_path: Path, monkeypatch
     while not spool.is_full:
         written += spool.write(layout.STEP_KIND, layout.STEP, *[0] * 10)
     assert written > 2 * 24
-    memory_rows.write_components(spool, row * 3)
+    rows = memory_rows.MemoryRows(spool, [], Guard(Unseen()))
+    monkeypatch.setattr(MemoryComponents, "end_step", lambda *_: row * 3)
+    monkeypatch.setattr(Reader, "end_step", lambda _: [])
+    rows.end_step(tuple)
     assert spool.dropped == 3
     assert spool.write(layout.STEP_KIND, layout.STEP, *[0] * 10)
     spool.close()

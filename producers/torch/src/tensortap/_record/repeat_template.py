@@ -183,7 +183,7 @@ def main() -> int:
     except LostError as error:
         print(f"the op cannot be repeated: {error}")
         return 2
-    except Exception as error:
+    except Exception as error:  # of the op, which misses what is left out, or fails by itself
         if not kept.about["left_out"]:
             raise
         print(f"the op cannot be repeated without {', '.join(kept.about['left_out'])}, which cannot be pickled: {type(error).__name__}: {error}")
