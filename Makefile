@@ -54,23 +54,20 @@ install: build engine ## copy the program to PREFIX/bin, ~/.local/bin if not giv
 	install -D -m 755 $(BIN) $(PREFIX)/bin/tensortap
 	$(PREFIX)/bin/tensortap engine install --from $(ENGINE)
 
-# Other tests wait for a second or more, again and again: so that no processor does, three packages run beside each other, and what else there is beside them. Vet is one of the linters.
+# Vet is one of the linters.
 GO_TEST := go test -vet=off
 
 .PHONY: test
-test: build engine venv venv-torch wheels neighbours ## run all tests, against the real engine, the real NATS server and PyTorch
-	$(MAKE) -j2 --output-sync=target test-go test-torch test-race
-
-.PHONY: test-go
-test-go: engine kernel venv venv-torch
-	$(GO_TEST) -p 3 -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
+test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
+	$(GO_TEST) -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
+	$(GO_TEST) -timeout 40m -run '$(ON_SLOW_DISKS)' $(SLOW_DISKS)
+	$(MAKE) -j2 --output-sync=target test-race test-torch
 
 .PHONY: fetch
 fetch: engine venv venv-torch wheels neighbours ## all that tests need of the registries
 
 .PHONY: test-race
-test-race: engine kernel venv ## where things happen at once, under the race detector
-	$(GO_TEST) -timeout 40m -run '$(ON_SLOW_DISKS)' $(SLOW_DISKS)
+test-race: engine kernel ## where things happen at once, under the race detector
 	$(GO_TEST) -race -timeout 30m -skip '$(ON_SLOW_DISKS)' $(RACED)
 
 .PHONY: lint

@@ -115,7 +115,7 @@ func TestRunRefusesWhatNoProcessCouldKeep(t *testing.T) {
 		args []string
 		want string
 	}{
-		{s, []string{"--task", "tensors"}, `--task "tensors": want statistics, md5, structure, tensor`},
+		{s, []string{"--task", "tensors"}, `--task "tensors": want statistics, structure, md5, tensor`},
 		{s, []string{"--task", "tensor", "--file-format", "bin"}, `--file-format "bin": want safetensors, npy, pt`},
 		{s, []string{"--task", "tensor", "--budget", "20gigs"}, `--budget "20gigs": want a share of the time, as 2%, a size of raw tensors, as 20GB, or both, as 2%,20GB`},
 		{nowhere, []string{"--task", "tensor"}, "--task tensor: no raw tensor could be kept: mkdir " + file + ": not a directory; name another folder with --data or TENSORTAP_PAYLOAD_FOLDER"},
