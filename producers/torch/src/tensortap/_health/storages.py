@@ -51,5 +51,7 @@ def _parts(tensor: Any) -> Iterator[Tensor]:
     elif type(tensor) in _PLAIN or not hasattr(tensor, "__tensor_flatten__"):
         yield tensor
     else:
-        for name in tensor.__tensor_flatten__()[0]:
-            yield from _parts(getattr(tensor, name))
+        named = (getattr(tensor, name) for name in tensor.__tensor_flatten__()[0])
+        for part in named:
+            if isinstance(part, Tensor):  # a DTensor names its mesh, too
+                yield from _parts(part)
