@@ -35,6 +35,7 @@ class Sees(Protocol):
 
     def take(self, values: tuple[object, ...], sites: list[int], first: int, seq: int) -> int:
         """Values from the first on with their sites. The first that is left to be shown by itself."""
+        ...
 
 
 class Observer:
