@@ -178,8 +178,8 @@ def _beside(tapped: Decoding, plain: Decoding, **settings: Any) -> tuple[int, in
                 tap.step()
 
             step()
-            assert tap._process
-            recorder = tap._process.recorder
+            assert tap._steps.process
+            recorder = tap._steps.process.recorder
             counts = recorder.ops, recorder.spool.tensors
             return *counts, compared(step, plain.step, PAIRS)
 
