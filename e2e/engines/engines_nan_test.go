@@ -44,10 +44,11 @@ func (e engineTrial) checkNamed(s *modelServer) {
 	var err error
 	_, line, found := strings.Cut(said, want)
 	line, _, _ = strings.Cut(line, "\n")
+	figure, _, _ := strings.Cut(line, "; to repeat the op: ")
 	if !found || !strings.Contains(line, " of request ") {
 		err = fmt.Errorf("tensortap run did not print %q with a request\n%s", want, s.tail())
 	}
-	e.check("--on-nan: tensortap run names rank, step, op and request", "rank 1, layers.1.mlp.gate_up_proj"+line, err)
+	e.check("--on-nan: tensortap run names rank, step, op and request", "rank 1, layers.1.mlp.gate_up_proj"+figure, err)
 }
 
 func (e engineTrial) checkHalted(s *modelServer) {
