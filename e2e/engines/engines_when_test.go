@@ -11,7 +11,7 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/program"
 )
 
-// hiddenSize is that of the small models.
+// hiddenSize is the width of the small models.
 const hiddenSize = 128
 
 // projection is an op whose output on each rank has twice two times hiddenSize elements for each token, by the ranks.

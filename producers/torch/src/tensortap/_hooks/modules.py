@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from tensortap._hooks.full_backward import FullCall
 from tensortap._record import unseen
 from tensortap._record.argument_trees import leaves
+from tensortap._record.frames import Frame
 from tensortap._record.model_roots import Part
 from tensortap._record.op_names import Op
-from tensortap._record.frames import Frame
 from tensortap._record.recorder import Recorder, backward_run
 
 Watch = Callable[[Op], None]

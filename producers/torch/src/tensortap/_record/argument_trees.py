@@ -63,9 +63,7 @@ class Walker:
     def positional(self, op: Op, seq: int, role: str, values: Iterable[object]) -> None:
         """The values of a role, each at its place."""
         values = values if type(values) is tuple else tuple(values)
-        sites = op.places.get(role)
-        if sites is None:
-            sites = op.places[role] = []
+        sites = op.places[role]
         done = self._observer.take(values, sites, 0, seq)
         self.rest(op, seq, role, values, sites, done)
 

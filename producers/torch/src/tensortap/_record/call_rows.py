@@ -21,9 +21,7 @@ class CallRows:
 
     def opens(self, op: Op, parent: int, seq: int, micro_step: int, flags: int, values: tuple[Any, ...]) -> bool:
         """An op begins with these inputs. False where nothing is written yet: it is to be done step by step."""
-        sites = op.places.get(INPUT)
-        if sites is None:
-            sites = op.places[INPUT] = []
+        sites = op.places[INPUT]
         done = self._opens(self._current, op.id, parent, seq, op.stack, micro_step, flags, values, sites)
         if done is None:
             return False
@@ -33,9 +31,7 @@ class CallRows:
 
     def closes(self, op: Op, parent: int, seq: int, micro_step: int, values: tuple[Any, ...]) -> bool:
         """An op returns these. Whether it is written, too, that it has ended."""
-        sites = op.places.get(OUTPUT)
-        if sites is None:
-            sites = op.places[OUTPUT] = []
+        sites = op.places[OUTPUT]
         done = self._closes(op.id, parent, seq, op.stack, micro_step, layout.OP_ENDS, values, sites)
         if done is None:
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from types import CodeType, FrameType
@@ -47,7 +48,7 @@ class Op:
         self.stacks: dict[int, int] | None = None  # by caller, once there were several
         self.sites: dict[SiteKey, int] = {}
         # Of each role: sites at their places, and at those of names; 0 where a value may have several.
-        self.places: dict[str, list[int]] = {}
+        self.places: defaultdict[str, list[int]] = defaultdict(list)
         self.named: dict[str, tuple[tuple[str, ...], list[int]]] = {}
         self.backward: Op | None = None
 

@@ -262,7 +262,6 @@ class Observer:
         return False
 
 
-
 def _is_in_flight(tensor: Tensor) -> bool:
     """Whether a device may be writing into host memory: it can where that is pinned, and has not done where its stream has work."""
     with _torch_compat.DisableTorchDispatch():
