@@ -23,6 +23,17 @@ func commands(root *cobra.Command) []*cobra.Command {
 
 func noEnvironment(string) string { return "" }
 
+func TestNoCommandIsListedTwice(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range commands(newRoot(io.Discard, io.Discard, noEnvironment)) {
+		if seen[c.CommandPath()] {
+			t.Errorf("%s is listed twice", c.CommandPath())
+		}
+		seen[c.CommandPath()] = true
+	}
+}
+
 func TestEveryCommandHasHelpWithExamplesThatParse(t *testing.T) {
 	t.Parallel()
 	all := commands(newRoot(io.Discard, io.Discard, noEnvironment))

@@ -58,15 +58,27 @@ program's. Of all others: 0 done, 2 an error, or a file to store that cannot be 
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	a.flags(root)
-	root.AddCommand(
-		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newBaseline(a), newQuery(a), newLogs(a),
-		newReplayRequests(a),
-		newUp(a), newAgent(a), newJudge(a), newRun(a), newCapture(a), newPoke(a), newDebug(a), newStop(a), newPublish(a), newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newExport(a), newReport(a), newRuns(a), newBaseline(a), newQuery(a), newLogs(a),
-		newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a),
-		newTensor(a),
-		newTrace(a),
-	)
+	a.groups(root)
 	return root
+}
+
+// groups adds the commands below the headings of help.
+func (a *app) groups(root *cobra.Command) {
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Record:", []*cobra.Command{newRun(a), newPublish(a), newCapture(a), newPoke(a), newTrace(a), newDebug(a), newStop(a), newReplayRequests(a)}},
+		{"Compare:", []*cobra.Command{newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newBaseline(a)}},
+		{"Ask:", []*cobra.Command{newReport(a), newRuns(a), newQuery(a), newLogs(a), newTensor(a), newExport(a)}},
+		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.commands...)
+	}
 }
 
 func (a *app) flags(root *cobra.Command) {
