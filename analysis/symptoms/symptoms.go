@@ -19,20 +19,24 @@ type symptom struct {
 	parameters map[string]string // of the report, beside the run
 	more       string            // the command that tells the rest; the run's name follows
 	after      string            // asked only where that one was found
+	sign       string            // column of the report of signs: with less of it than least, the report has nothing to tell
+	least      float64
 	lines      func(Run, report.Table) []string
 }
+
+const crashName = "crash"
 
 // list are the symptoms, in the order in which they are told.
 func list() []symptom {
 	return []symptom{
-		{name: "crash", report: "crash", more: "report crash --run ", lines: crash},
-		{name: "hang", report: "hang", parameters: map[string]string{"waiting_seconds": strconv.Itoa(int(HangWaiting.Seconds())), "limit": "10"}, more: "report hang --run ", lines: hang},
-		{name: "not finite", report: "failures", more: "report failures --run ", lines: kept},
-		{name: "overflow", report: "overflow", parameters: map[string]string{"limit": "1000"}, more: "overflow ", lines: overflow},
-		{name: "poisoned-requests", report: "poisoned_requests", more: "report poisoned-requests --run ", after: "overflow", lines: poisoned},
-		{name: "replicas", report: "replicas", parameters: map[string]string{"last_step": "99", "limit": "3"}, more: "report replicas --run ", lines: replicas},
-		{name: "condition", report: "unseen", parameters: map[string]string{"limit": "1000"}, more: "report unseen --run ", lines: unfulfilled},
-		{name: "memory", report: "memory_growth", more: "report memory-growth --run ", lines: memory},
+		{name: crashName, report: "crash", more: "report crash --run ", sign: "death_count", least: 1, lines: crash},
+		{name: "hang", report: "hang", parameters: map[string]string{"waiting_seconds": strconv.Itoa(int(HangWaiting.Seconds())), "limit": "10"}, more: "report hang --run ", sign: "collective_count", least: 1, lines: hang},
+		{name: "not finite", report: "failures", more: "report failures --run ", sign: "failure_count", least: 1, lines: kept},
+		{name: "overflow", report: "overflow", parameters: map[string]string{"limit": "1000"}, more: "overflow ", sign: "not_finite_count", least: 1, lines: overflow},
+		{name: "poisoned-requests", report: "poisoned_requests", more: "report poisoned-requests --run ", after: "overflow", sign: "not_finite_count", least: 1, lines: poisoned},
+		{name: "replicas", report: "replicas", parameters: map[string]string{"last_step": "99", "limit": "3"}, more: "report replicas --run ", sign: "rank_count", least: 2, lines: replicas},
+		{name: "condition", report: "unseen", parameters: map[string]string{"limit": "1000"}, more: "report unseen --run ", sign: "unseen_count", least: 1, lines: unfulfilled},
+		{name: "memory", report: "memory_growth", more: "report memory-growth --run ", sign: "memory_step_count", least: stepsToTrust, lines: memory},
 	}
 }
 
@@ -57,12 +61,16 @@ type Door interface {
 // patience is the time that each report may take: a program's end is no time to wait for long.
 const patience = 20 * time.Second
 
-// Look asks for each symptom.
-func Look(ctx context.Context, door Door, run Run) []Found {
+// Look asks for each symptom of which the run shows a sign.
+func Look(ctx context.Context, door Door, run Run) ([]Found, error) {
+	signs, err := answer(ctx, door, "signs", map[string]string{"run": run.Name})
+	if err != nil {
+		return nil, err
+	}
 	var found []Found
 	shown := map[string]bool{"": true}
 	for _, s := range list() {
-		if !shown[s.after] {
+		if !shown[s.after] || !s.likely(run, signs) {
 			continue
 		}
 		if lines := s.ask(ctx, door, run); len(lines) > 0 {
@@ -70,17 +78,29 @@ func Look(ctx context.Context, door Door, run Run) []Found {
 			found = append(found, Found{Name: s.name, Lines: lines, More: s.more + report.Argument(run.Name)})
 		}
 	}
-	return found
+	return found, nil
+}
+
+// likely says whether the report can have something to tell. Of a program that failed, the one of crashes is always asked.
+func (s symptom) likely(run Run, signs report.Table) bool {
+	if s.name == crashName && run.Failed {
+		return true
+	}
+	return len(signs.Rows) > 0 && signs.Get(0, s.sign).Number >= s.least
 }
 
 func (s symptom) ask(ctx context.Context, door Door, run Run) []string {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	parameters := map[string]string{"run": run.Name}
 	maps.Copy(parameters, s.parameters)
-	answer, err := door.Report(ctx, s.report, parameters)
+	table, err := answer(ctx, door, s.report, parameters)
 	if err != nil {
 		return []string{fmt.Sprintf("%s: not known: %v", s.name, err)}
 	}
-	return s.lines(run, answer)
+	return s.lines(run, table)
+}
+
+func answer(ctx context.Context, door Door, name string, parameters map[string]string) (report.Table, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return door.Report(ctx, name, parameters)
 }

@@ -19,7 +19,28 @@ func (a answers) Report(_ context.Context, name string, parameters map[string]st
 	if parameters["run"] != "bad" {
 		return report.Table{}, errors.New("no such run")
 	}
-	return a[name], nil
+	if signs, ok := a[name]; ok || name != "signs" {
+		return signs, nil
+	}
+	return everySign(), nil
+}
+
+// everySign has enough of each sign.
+func everySign() report.Table {
+	numbers := map[string]float64{}
+	for _, s := range list() {
+		numbers[s.sign] = max(numbers[s.sign], s.least)
+	}
+	return with(report.Table{Rows: make([][]report.Value, 1)}, numbers)
+}
+
+func look(t *testing.T, door Door, run Run) []Found {
+	t.Helper()
+	found, err := Look(t.Context(), door, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 func row(pairs ...string) report.Table {
@@ -50,7 +71,7 @@ func told(found []Found) (lines []string) {
 func TestNothingIsToldOfARunInWhichAllIsWell(t *testing.T) {
 	t.Parallel()
 	well := answers{"crash": row("rank", "0", "how", "ended"), "overflow": row("verdict", "known exception")}
-	if found := Look(t.Context(), well, Run{Name: "bad"}); len(found) != 0 {
+	if found := look(t, well, Run{Name: "bad"}); len(found) != 0 {
 		t.Errorf("%+v", found)
 	}
 }
@@ -58,10 +79,10 @@ func TestNothingIsToldOfARunInWhichAllIsWell(t *testing.T) {
 func TestAnOpThatRaisedIsACrashOnlyIfTheProgramFailed(t *testing.T) {
 	t.Parallel()
 	door := answers{"crash": row("rank", "2", "how", "raised", "step", "3", "op", "f")}
-	if found := Look(t.Context(), door, Run{Name: "bad"}); len(found) != 0 {
+	if found := look(t, door, Run{Name: "bad"}); len(found) != 0 {
 		t.Errorf("of a program that went on: %+v", found)
 	}
-	lines := told(Look(t.Context(), door, Run{Name: "bad", Failed: true}))
+	lines := told(look(t, door, Run{Name: "bad", Failed: true}))
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "crash: run bad: rank 2 was the first to go: it raised in step 3, op f") || lines[1] != "report crash --run bad" {
 		t.Errorf("%q", lines)
 	}
@@ -69,7 +90,7 @@ func TestAnOpThatRaisedIsACrashOnlyIfTheProgramFailed(t *testing.T) {
 
 func TestTheFirstLineOfEachReportIsTold(t *testing.T) {
 	t.Parallel()
-	got := told(Look(t.Context(), answers{
+	got := told(look(t, answers{
 		"overflow": row("verdict", "origin", "step", "4", "rank", "1", "op", "Torch.log.0", "module", "head", "role", "output", "path", "0"),
 		"replicas": row("step", "0", "op", "f", "module", "", "role", "parameter", "path", "weight", "ranks", "[0,1,2]", "odd_ranks", "[2]", "evidence", "digest", "error", "0.5"),
 	}, Run{Name: "bad"}))
@@ -87,11 +108,11 @@ func TestRequestsAreToldWhereSomethingIsNotFinite(t *testing.T) {
 	requests := row("request", "r3", "how", "suspect", "phase", "prefill", "first_step", "0", "rank", "1", "op", "embed", "module", "")
 	requests.Rows = append(requests.Rows, row("request", "r1", "how", "shared", "phase", "", "first_step", "0", "rank", "1", "op", "embed", "module", "").Rows[0])
 	door := answers{"poisoned_requests": requests}
-	if found := Look(t.Context(), door, Run{Name: "bad"}); len(found) != 0 {
+	if found := look(t, door, Run{Name: "bad"}); len(found) != 0 {
 		t.Errorf("of a run that is finite: %+v", found)
 	}
 	door["overflow"] = row("verdict", "parameter", "step", "0", "rank", "0", "op", "embed", "module", "", "role", "parameter", "path", "weight")
-	got := told(Look(t.Context(), door, Run{Name: "bad"}))
+	got := told(look(t, door, Run{Name: "bad"}))
 	want := []string{
 		"poisoned-requests: run bad: request r3 (suspect, prefill) was in the first step that was not finite, step 0 of rank 1, op embed",
 		"  and r1 (shared)", "report poisoned-requests --run bad",
@@ -105,7 +126,7 @@ func TestWhereTheFirstOpThatWasNotFiniteIsKeptIsTold(t *testing.T) {
 	t.Parallel()
 	failures := row("type", "KeyError", "step", "1", "rank", "0", "op", "f", "module", "", "message", "x")
 	failures.Rows = append(failures.Rows, row("type", "not finite", "step", "5", "rank", "1", "op", "Torch.log.0.forward", "module", "rare", "message", "NaN in output 0").Rows[0])
-	got := told(Look(t.Context(), answers{"failures": failures}, Run{Name: "bad"}))
+	got := told(look(t, answers{"failures": failures}, Run{Name: "bad"}))
 	want := []string{"not finite: run bad: step 5, rank 1, op Torch.log.0.forward of module rare: NaN in output 0", "report failures --run bad"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -115,7 +136,7 @@ func TestWhereTheFirstOpThatWasNotFiniteIsKeptIsTold(t *testing.T) {
 func TestACollectiveThatNeverEndedIsTold(t *testing.T) {
 	t.Parallel()
 	stuck := row("process_group", "default_pg [0-1]", "group_seq", "11", "name", "all_reduce", "problem", "not arrived", "missing_ranks", "1", "waiting_ranks", "0", "missing_are", "rank 1: died")
-	got := told(Look(t.Context(), answers{"hang": stuck}, Run{Name: "bad"}))
+	got := told(look(t, answers{"hang": stuck}, Run{Name: "bad"}))
 	want := []string{"hang: rank 1 did not come to all_reduce, call 11 of group default_pg [0-1]; waiting: rank 0; rank 1: died", "report hang --run bad"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -132,10 +153,10 @@ func TestGrowthOfMemoryIsToldWhereThereAreStepsEnough(t *testing.T) {
 		table.Rows = append(table.Rows, part)
 		return table
 	}
-	if found := Look(t.Context(), answers{"memory_growth": leak(49)}, Run{Name: "bad"}); len(found) != 0 {
+	if found := look(t, answers{"memory_growth": leak(49)}, Run{Name: "bad"}); len(found) != 0 {
 		t.Errorf("of few steps: %+v", found)
 	}
-	got := told(Look(t.Context(), answers{"memory_growth": leak(120)}, Run{Name: "bad"}))
+	got := told(look(t, answers{"memory_growth": leak(120)}, Run{Name: "bad"}))
 	want := []string{
 		"memory: run bad: rank 1: host resident memory of cpu grows by 1.00 MiB a step from step 0 to 119 (its peers: 0.00 MiB), in component optimizer, after Module.cache.Cache.forward.0",
 		"report memory-growth --run bad",
@@ -147,23 +168,52 @@ func TestGrowthOfMemoryIsToldWhereThereAreStepsEnough(t *testing.T) {
 
 func TestAConditionThatNoStepFulfilledIsTold(t *testing.T) {
 	t.Parallel()
-	if found := Look(t.Context(), answers{"unseen": row("rank", "0", "reason", "step not wanted", "subject", "request=a")}, Run{Name: "bad"}); len(found) != 0 {
+	if found := look(t, answers{"unseen": row("rank", "0", "reason", "step not wanted", "subject", "request=a")}, Run{Name: "bad"}); len(found) != 0 {
 		t.Errorf("of steps that were left out: %+v", found)
 	}
 	never := with(row("reason", "no step fulfilled the condition", "subject", "nothing is recorded: no step fulfilled request=a; 1 request was seen, nearest b"), map[string]float64{"rank": 1})
 	never.Rows = append(never.Rows, slices.Clone(never.Rows[0]), slices.Clone(never.Rows[0]))
 	never.Rows[1][2].Number, never.Rows[2][2].Number = 0, 3
-	got := told(Look(t.Context(), answers{"unseen": never}, Run{Name: "bad"}))
+	got := told(look(t, answers{"unseen": never}, Run{Name: "bad"}))
 	want := []string{"condition: run bad: rank 0-1, 3: nothing is recorded: no step fulfilled request=a; 1 request was seen, nearest b", "report unseen --run bad"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
+// refuses answers the report of signs alone.
+type refuses struct{ signs report.Table }
+
+func (r refuses) Report(_ context.Context, name string, _ map[string]string) (report.Table, error) {
+	if name == "signs" {
+		return r.signs, nil
+	}
+	return report.Table{}, errors.New("too slow")
+}
+
 func TestAReportThatCannotBeAskedIsNamed(t *testing.T) {
 	t.Parallel()
-	lines := told(Look(t.Context(), answers{}, Run{Name: "other"}))
-	if len(lines) != 16 || lines[0] != "crash: not known: no such run" {
+	if _, err := Look(t.Context(), answers{}, Run{Name: "other"}); err == nil {
+		t.Error("signs of a run that is not known are known")
+	}
+	lines := told(look(t, refuses{everySign()}, Run{Name: "bad"}))
+	if len(lines) != 16 || lines[0] != "crash: not known: too slow" {
 		t.Errorf("%q", lines)
+	}
+}
+
+func TestAReportWithoutASignIsNotAsked(t *testing.T) {
+	t.Parallel()
+	for _, s := range list() {
+		signs := everySign()
+		signs.Rows[0][slices.Index(signs.Columns, s.sign)].Number = s.least - 1
+		for _, f := range look(t, refuses{signs}, Run{Name: "bad"}) {
+			if f.Name == s.name {
+				t.Errorf("%s is asked without %s", s.name, s.sign)
+			}
+		}
+	}
+	if found := look(t, refuses{report.Table{}}, Run{Name: "bad", Failed: true}); len(found) != 1 || found[0].Name != crashName {
+		t.Errorf("of a program that failed: %+v", found)
 	}
 }

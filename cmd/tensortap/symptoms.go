@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tensortap/tensortap/analysis/report"
@@ -49,5 +50,6 @@ func symptomsOf(ctx context.Context, client *system.Client, run symptoms.Run) (f
 	for _, line := range report.FailureLines(failures) {
 		raised = append(raised, "raised: "+line)
 	}
-	return symptoms.Look(ctx, reader, run), raised, err
+	found, lookErr := symptoms.Look(ctx, reader, run)
+	return found, raised, errors.Join(err, lookErr)
 }

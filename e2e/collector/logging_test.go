@@ -27,8 +27,11 @@ func TestRecordsOfLoggingHaveTheirFieldsStepAndRequest(t *testing.T) {
 	if strings.Count(all.Stdout, "serving it") != 3 || strings.Count(all.Stdout, "ValueError: bad") != 1 || strings.Count(all.Stdout, "loss: 0.125") != 1 {
 		t.Errorf("a record is shown once, though it is printed too: %v", all)
 	}
-	if by := program.Run(t, s, "logs", "--run", "speaks", "--request", "r-1", "--around", "1"); strings.Count(by.Stdout, "serving it") != 3 {
+	if by := program.Run(t, s, "logs", "--run", "speaks", "--request", "r-1"); strings.Count(by.Stdout, "serving it") != 3 {
 		t.Errorf("of a request: %v", by)
+	}
+	if by := program.Run(t, s, "logs", "--run", "speaks", "--request", "r-1", "--around", "1"); !strings.Contains(by.Stdout, "serving it") {
+		t.Errorf("of a request around a step: %v", by) // those of other steps are there if they were less than a second away
 	}
 	if loss := program.Run(t, s, "query", "--output", "csv", "SELECT rank, step, value, digits FROM tap.metrics WHERE name = 'loss'"); !strings.Contains(loss.Stdout, "0,2,0.125,3") {
 		t.Errorf("the loss that was printed: %v", loss)
