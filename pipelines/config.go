@@ -65,6 +65,7 @@ type DeliverConfig struct {
 	BatchRows  int           // rows of one kind in one write
 	BatchBytes int           // bytes of messages of one kind in one write
 	BatchAge   time.Duration // longest wait for a batch to fill
+	Spacing    time.Duration // least time from one write of a kind to the next, unless a batch is full: a store that rests wakes for every write
 	Grace      time.Duration // for writes under way, and for held messages, once the context has ended
 	RetryMin   time.Duration // first pause after a failed write
 	RetryMax   time.Duration // longest pause
@@ -146,6 +147,7 @@ func (c DeliverConfig) validate() error {
 		{c.HeldBytes >= c.BatchBytes, "hold %d bytes, want at least a batch of %d", []any{c.HeldBytes, c.BatchBytes}},
 		{c.BatchRows > 0 && c.BatchBytes > 0, "batch of %d rows, %d bytes, want more than 0", []any{c.BatchRows, c.BatchBytes}},
 		{c.BatchAge > 0, "batch age %v, want more than 0", []any{c.BatchAge}},
+		{c.Spacing >= 0, "spacing %v of writes, want 0 or more", []any{c.Spacing}},
 		{c.Grace > 0, "grace %v, want more than 0", []any{c.Grace}},
 		{c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "write again after %v to %v", []any{c.RetryMin, c.RetryMax}},
 	})

@@ -28,6 +28,7 @@ func (b *batch) add(h *held) {
 // lane has the batches of one kind: one being written, full ones waiting, one filling.
 type lane struct {
 	busy    bool
+	began   time.Time // when the last write began
 	full    []*batch
 	filling *batch
 }
@@ -146,7 +147,7 @@ func (p *dispatcher) due(l *lane, now time.Time) (b *batch, wait time.Duration) 
 		return nil, 0
 	}
 	cfg := p.delivery.cfg.Deliver
-	wait = cfg.BatchAge - now.Sub(b.since)
+	wait = max(cfg.BatchAge-now.Sub(b.since), cfg.Spacing-now.Sub(l.began))
 	full := b.rows >= cfg.BatchRows || b.bytes >= cfg.BatchBytes
 	if wait > 0 && !full && !p.closing && b.kind != refusedLane && !p.delivery.paused.Load() {
 		return nil, wait
@@ -156,7 +157,7 @@ func (p *dispatcher) due(l *lane, now time.Time) (b *batch, wait time.Duration) 
 }
 
 func (p *dispatcher) spawn(l *lane, b *batch) {
-	l.busy = true
+	l.busy, l.began = true, p.delivery.now()
 	p.busy++
 	p.start(func() error {
 		refused := p.write(b)

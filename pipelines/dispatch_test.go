@@ -53,6 +53,37 @@ func TestBatchIsWrittenWhenOldOrFull(t *testing.T) {
 	})
 }
 
+func TestWritesOfAKindKeepTheirDistance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var group errgroup.Group
+		received, written := make(chan *held), make(chan time.Duration, 9)
+		begin := time.Now()
+		p := testDispatcher(&group, func(*batch) []*held {
+			written <- time.Since(begin)
+			return nil
+		})
+		age, spacing := 100*time.Millisecond, 400*time.Millisecond
+		p.delivery.cfg.Deliver.BatchAge, p.delivery.cfg.Deliver.Spacing = age, spacing
+		group.Go(func() error { return p.run(received) })
+		received <- heldOf("tensor", 1)
+		first := <-written
+		received <- heldOf("tensor", 1)
+		second := <-written
+		received <- heldOf("tensor", 250_000)
+		full := <-written
+		time.Sleep(time.Hour)
+		received <- heldOf("tensor", 1)
+		if last := <-written; first != age || second != age+spacing || full != second || last != full+time.Hour+age {
+			t.Errorf("written after %v, %v, %v and %v", first, second, full, last)
+		}
+		close(received)
+		if err := group.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestDispatcherWritesAllItHoldsOnceTheReceiverEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -168,7 +168,7 @@ func (s *System) pipelines() pipelines.Config {
 	if !s.cfg.Temporary {
 		cfg.Stream.Consumers = append(cfg.Stream.Consumers, archiveConsumer)
 	}
-	cfg.Stream.AckWait, cfg.Deliver.BatchAge = s.cfg.AckWait, s.cfg.BatchAge
+	cfg.Stream.AckWait, cfg.Deliver.BatchAge, cfg.Deliver.Spacing = s.cfg.AckWait, s.cfg.BatchAge, s.cfg.Spacing
 	cfg.Publish.SpillDir = s.cfg.Folder.spill()
 	return cfg
 }
@@ -188,7 +188,7 @@ func (s *System) deliveries(client *Client, store *archive) (*clickhouse.Writer,
 		return writer, deliveries, nil
 	}
 	cfg := s.pipelines()
-	cfg.Deliver.BatchAge = s.cfg.ArchiveAge
+	cfg.Deliver.BatchAge, cfg.Deliver.Spacing = s.cfg.ArchiveAge, 0
 	cfg.Deliver.BatchRows = archiveRows
 	files, err := pipelines.New(cfg, client.stream, archiveConsumer, store.writer, s.cfg.Log, s.cfg.Now)
 	if err != nil {
