@@ -167,22 +167,21 @@ func RankStates(ctx context.Context, js jetstream.JetStream, runID uint64) (map[
 }
 
 func rankStates(ctx context.Context, js jetstream.JetStream, prefix string) (map[uint32]string, error) {
-	bucket, err := js.KeyValue(ctx, SourceBucket)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := bucket.ListKeysFiltered(ctx, prefix+"*")
+	bucket, keys, err := listed(ctx, js, prefix+"*")
 	if err != nil {
 		return nil, err
 	}
 	states := map[uint32]string{}
-	for key := range keys.Keys() {
+	for _, key := range keys {
 		rank, err := strconv.ParseUint(key[len(prefix):], 10, 32)
 		if err != nil {
 			return nil, fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
 		}
 		var starts []start
 		entry, err := bucket.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			continue // removed since
+		}
 		if err == nil {
 			err = json.Unmarshal(entry.Value(), &starts)
 		}

@@ -16,24 +16,66 @@ import (
 
 // RanksOfFiles counts the ranks of a run that were published from files.
 func RanksOfFiles(ctx context.Context, js jetstream.JetStream, runID uint64) (int, error) {
-	steps, err := sourceKeys(ctx, js, schemas.FormatID(runID)+".*.*")
+	ranks, err := ranksOfFiles(ctx, js, schemas.FormatID(runID)+".*.*")
 	if err != nil {
 		return 0, fmt.Errorf("count the ranks of a run: %w", err)
 	}
+	return ranks, nil
+}
+
+// ranksOfFiles counts the ranks of which steps of that form were published.
+func ranksOfFiles(ctx context.Context, js jetstream.JetStream, steps string) (int, error) {
+	bucket, keys, err := listed(ctx, js, steps)
+	if err != nil {
+		return 0, err
+	}
 	ranks := map[string]bool{}
-	for _, step := range steps {
-		ranks[step[:strings.LastIndexByte(step, '.')]] = true
+	for _, step := range keys {
+		rank := step[:strings.LastIndexByte(step, '.')]
+		if ranks[rank] {
+			continue
+		}
+		switch _, err := bucket.Get(ctx, step); {
+		case errors.Is(err, jetstream.ErrKeyNotFound): // removed since
+		case err != nil:
+			return 0, err
+		default:
+			ranks[rank] = true
+		}
 	}
 	return len(ranks), nil
 }
 
+// listed is the bucket of sources, and its keys of that form, with those of removed values. It makes no consumer, as the
+// bucket's own list does: a producer of least right may make none.
+func listed(ctx context.Context, js jetstream.JetStream, filter string) (jetstream.KeyValue, []string, error) {
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := js.Stream(ctx, "KV_"+SourceBucket)
+	if err != nil {
+		return nil, nil, err
+	}
+	const prefix = "$KV." + SourceBucket + "."
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+filter))
+	if err != nil {
+		return nil, nil, err
+	}
+	var keys []string
+	for subject := range info.State.Subjects {
+		keys = append(keys, strings.TrimPrefix(subject, prefix))
+	}
+	return bucket, keys, nil
+}
+
 // refuseFiles is ErrRankTaken for a rank that was published from files.
 func refuseFiles(ctx context.Context, js jetstream.JetStream, r StartRequest) error {
-	steps, err := sourceKeys(ctx, js, r.Key()+".*")
+	ranks, err := ranksOfFiles(ctx, js, r.Key()+".*")
 	if err != nil {
 		return fmt.Errorf("admit rank %s: %w", r.Key(), err)
 	}
-	if len(steps) > 0 {
+	if ranks > 0 {
 		return fmt.Errorf("admit rank %s: %w: its rank %d was published from files; start under another name", r.Key(), ErrRankTaken, r.Rank)
 	}
 	return nil
@@ -53,31 +95,19 @@ func refuseLive(ctx context.Context, bucket jetstream.KeyValue, want ClaimReques
 
 // Sources are the keys of all steps and ranks that were published.
 func Sources(ctx context.Context, js jetstream.JetStream) (map[string]bool, error) {
-	keys, err := sourceKeys(ctx, js, ">")
+	bucket, err := js.KeyValue(ctx, SourceBucket)
 	if err != nil {
 		return nil, fmt.Errorf("list what was published: %w", err)
 	}
-	known := make(map[string]bool, len(keys))
-	for _, key := range keys {
+	lister, err := bucket.ListKeysFiltered(ctx, ">")
+	if err != nil {
+		return nil, fmt.Errorf("list what was published: %w", err)
+	}
+	known := map[string]bool{}
+	for key := range lister.Keys() {
 		known[key] = true
 	}
 	return known, nil
-}
-
-func sourceKeys(ctx context.Context, js jetstream.JetStream, filter string) ([]string, error) {
-	bucket, err := js.KeyValue(ctx, SourceBucket)
-	if err != nil {
-		return nil, err
-	}
-	lister, err := bucket.ListKeysFiltered(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	var keys []string
-	for key := range lister.Keys() {
-		keys = append(keys, key)
-	}
-	return keys, nil
 }
 
 // Finished are the steps of ranks all of whose rows the stream has acknowledged, as they were published from files: by key,

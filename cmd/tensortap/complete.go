@@ -27,7 +27,9 @@ const mostCompletions = 100
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
 	defer cancel()
-	a.serversOfEnvironment() // a completion runs no PersistentPreRun
+	if a.serversOfEnvironment() != nil { // a completion runs no PersistentPreRun
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	names, err := a.runNames(ctx, begun)
 	if errors.Is(err, system.ErrNotRunning) {
 		names, err = a.archivedNames(begun)

@@ -59,7 +59,11 @@ func (a *app) share(ctx context.Context, joined func(context.Context, system.End
 func (a *app) shareFolder(ctx context.Context, folder system.Folder, joined func(context.Context, system.Endpoint) error, own func(context.Context) error) error {
 	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return folder.Share(ctx, joined, own, a.waitFor(patient))
+	known := func(ctx context.Context, e system.Endpoint) error {
+		e.Login = a.login
+		return joined(ctx, e)
+	}
+	return folder.Share(ctx, known, own, a.waitFor(patient))
 }
 
 // waitFor waits a moment at each call, and says why once that was more than a moment.

@@ -26,6 +26,7 @@ type app struct {
 	data       string
 	nats       string
 	clickhouse string
+	login      system.Login
 	engine     string
 	verbose    bool
 	dataNamed  bool // the folder of data was named by a flag, not by the environment
@@ -47,9 +48,9 @@ program's. Of all others: 0 done, 2 an error, or a file to store that cannot be 
   tensortap up                              run the whole system on this machine
   tensortap publish msprobe DIR --run bad   store a dump
   tensortap report divergence --problem bad --bench good`,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.dataNamed = cmd.Flags().Changed("data")
-			a.serversOfEnvironment()
+			return a.serversOfEnvironment()
 		},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -71,7 +72,7 @@ func (a *app) groups(root *cobra.Command) {
 		{"Record:", []*cobra.Command{newRun(a), newPublish(a), newCapture(a), newPoke(a), newTrace(a), newDebug(a), newStop(a), newReplayRequests(a)}},
 		{"Compare:", []*cobra.Command{newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newBaseline(a)}},
 		{"Ask:", []*cobra.Command{newReport(a), newRuns(a), newQuery(a), newLogs(a), newTensor(a), newExport(a)}},
-		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
+		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newEngine(a), newVersion(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -86,18 +87,21 @@ func (a *app) flags(root *cobra.Command) {
 	f.StringVar(&a.data, "data", a.defaultFolder(), "folder of all data (also TENSORTAP_DATA)")
 	f.StringVar(&a.nats, "nats", "", "URL of a NATS server with JetStream, instead of the embedded one (also TENSORTAP_NATS, which does not show in ps)")
 	f.StringVar(&a.clickhouse, "clickhouse", "", "DSN of a ClickHouse server, instead of the embedded engine (also TENSORTAP_CLICKHOUSE)")
+	a.loginFlags(f)
 	f.StringVar(&a.engine, "engine", a.getenv("TENSORTAP_ENGINE"), "path of the engine's library (also TENSORTAP_ENGINE)")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log everything to standard error, not only warnings")
 }
 
 // serversOfEnvironment takes servers that no flag names. They are no defaults of the flags, which help would print.
-func (a *app) serversOfEnvironment() {
+func (a *app) serversOfEnvironment() error {
 	if a.nats == "" {
 		a.nats = a.getenv("TENSORTAP_NATS")
 	}
 	if a.clickhouse == "" {
 		a.clickhouse = a.getenv("TENSORTAP_CLICKHOUSE")
 	}
+	a.loginOfEnvironment()
+	return a.serversOfFiles()
 }
 
 // program is the command line by which the user's shell calls this program again, with the folder of data that a flag
@@ -131,7 +135,7 @@ func (a *app) config(folder string) (system.Config, error) {
 		return system.Config{}, err
 	}
 	cfg := system.DefaultConfig(system.Folder(absolute), time.Now)
-	cfg.NATS, cfg.ClickHouse, cfg.Log = a.nats, a.clickhouse, a.logger()
+	cfg.NATS, cfg.ClickHouse, cfg.Login, cfg.Log = a.nats, a.clickhouse, a.login, a.logger()
 	if a.clickhouse != "" {
 		return cfg, nil
 	}
@@ -173,7 +177,7 @@ func (a *app) streamEndpoint() (system.Endpoint, error) {
 		return a.endpoint()
 	}
 	folder, err := a.folder()
-	return system.Endpoint{Folder: folder, NATS: a.nats}, err
+	return system.Endpoint{Folder: folder, NATS: a.nats, Login: a.login}, err
 }
 
 // connectStream reaches the stream alone. The caller closes it.
@@ -190,7 +194,7 @@ func (a *app) databaseEndpoint() (system.Endpoint, error) {
 	if a.clickhouse == "" {
 		return a.endpoint()
 	}
-	return system.Endpoint{ClickHouse: a.clickhouse, Reader: a.clickhouse}, nil
+	return system.Endpoint{ClickHouse: a.clickhouse, Reader: a.clickhouse, Login: a.login}, nil
 }
 
 func (a *app) endpoint() (system.Endpoint, error) {
@@ -199,7 +203,7 @@ func (a *app) endpoint() (system.Endpoint, error) {
 		return system.Endpoint{}, err
 	}
 	if a.nats != "" && a.clickhouse != "" {
-		return system.Endpoint{Folder: folder, NATS: a.nats, ClickHouse: a.clickhouse, Reader: a.clickhouse}, nil
+		return a.elsewhere(system.Endpoint{Folder: folder}), nil
 	}
 	endpoint, err := folder.Find()
 	return a.elsewhere(endpoint), err
@@ -207,6 +211,7 @@ func (a *app) endpoint() (system.Endpoint, error) {
 
 // elsewhere is the endpoint with the flags' servers in the place of its own.
 func (a *app) elsewhere(endpoint system.Endpoint) system.Endpoint {
+	endpoint.Login = a.login
 	if a.nats != "" {
 		endpoint.NATS = a.nats
 	}

@@ -90,7 +90,7 @@ tables in tap_store; schemas/README.md explains their columns.`,
 func (a *app) query(ctx context.Context, q asked) error {
 	ask := func(ctx context.Context, endpoint system.Endpoint) error { return a.queryAt(ctx, endpoint, q) }
 	if a.clickhouse != "" {
-		return ask(ctx, system.Endpoint{NATS: a.nats, ClickHouse: a.clickhouse, Reader: a.clickhouse})
+		return ask(ctx, a.elsewhere(system.Endpoint{}))
 	}
 	return a.share(ctx, ask, func(ctx context.Context) error {
 		return a.inOwn(ctx, func(ctx context.Context, client *system.Client) error { return ask(ctx, client.Endpoint) })

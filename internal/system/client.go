@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func Connect(ctx context.Context, e Endpoint, now func() time.Time) (*Client, er
 	if err != nil {
 		return nil, err
 	}
-	if client.database, err = connectDatabase(ctx, e.Folder, e.ClickHouse); err != nil {
+	if client.database, err = connectDatabase(ctx, e, e.ClickHouse); err != nil {
 		client.Close()
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func Connect(ctx context.Context, e Endpoint, now func() time.Time) (*Client, er
 // ConnectStream reaches the stream alone, for a client that only publishes:
 // that needs no database. The caller closes it.
 func ConnectStream(e Endpoint, now func() time.Time) (*Client, error) {
-	stream, err := connectStream(e.Folder, e.NATS)
+	stream, err := connectStream(e)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +56,24 @@ const connectTimeout = 20 * time.Second
 // it. The library takes six minutes. A narrow network needs its time too: an answer comes behind all that was sent before.
 const pingEvery = 20 * time.Second
 
-func connectStream(folder Folder, url string) (jetstream.JetStream, error) {
+func connectStream(e Endpoint) (jetstream.JetStream, error) {
+	url := e.NATS
+	if err := checkAddress(url); err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", redacted(url), err)
+	}
 	options := []nats.Option{nats.Name("tensortap"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.Timeout(connectTimeout), nats.PingInterval(pingEvery)}
-	if own := folder.dialer(url); own != nil {
+	if own := e.Folder.dialer(url); own != nil {
 		options = append(options, nats.SetCustomDialer(own))
+	} else {
+		login, err := e.Login.NATS()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, login...)
 	}
 	conn, err := nats.Connect(url, options...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to NATS at %s: %w", redacted(url), err)
+		return nil, fmt.Errorf("connect to NATS at %s: %w", redacted(url), unquoted(err))
 	}
 	stream, err := jetstream.New(conn)
 	if err != nil {
@@ -72,18 +83,21 @@ func connectStream(folder Folder, url string) (jetstream.JetStream, error) {
 	return stream, nil
 }
 
-func connectDatabase(ctx context.Context, folder Folder, dsn string) (driver.Conn, error) {
+func connectDatabase(ctx context.Context, e Endpoint, dsn string) (driver.Conn, error) {
 	options, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		return nil, fmt.Errorf("read ClickHouse DSN %s: %w", redacted(dsn), err)
+	if err = cmp.Or(checkAddress(dsn), err); err != nil {
+		return nil, fmt.Errorf("read ClickHouse DSN %s: %w", redacted(dsn), unquoted(err))
 	}
 	if options.Protocol != clickhouse.HTTP {
 		return nil, fmt.Errorf("connect to ClickHouse at %s: batches pass through HTTP only, not through the native port: give http://USER:PASSWORD@HOST:8123", redacted(dsn))
 	}
 	// The consumer bounds its waiting itself: given up by the driver, an INSERT would still run.
 	options.ReadTimeout = 24 * time.Hour
-	if own := folder.dialer(dsn); own != nil {
+	if own := e.Folder.dialer(dsn); own != nil {
 		options.DialContext = own.dialContext
+	}
+	if err := e.Login.clickhouse(options); err != nil {
+		return nil, fmt.Errorf("connect to ClickHouse at %s: %w", redacted(dsn), err)
 	}
 	database, err := clickhouse.Open(options)
 	if err != nil {

@@ -17,6 +17,7 @@ type Config struct {
 	Folder      Folder
 	NATS        string                // URL of a NATS server with JetStream; empty for one in this process
 	ClickHouse  string                // DSN of a ClickHouse server; empty for the engine in a child process
+	Login       Login                 // to these servers
 	Library     string                // the engine's library; not looked at with ClickHouse
 	Command     []string              // starts the engine's child: this executable with `engine serve`
 	GuardPort   int                   // where the guard of the engine listens; 0 takes a free port

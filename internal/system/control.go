@@ -133,7 +133,7 @@ type question struct {
 }
 
 func (q *question) ask(ctx context.Context, connection *nats.Conn, patience time.Duration) (Asked, error) {
-	inbox := nats.NewInbox()
+	inbox := connection.NewInbox()
 	heard, err := connection.SubscribeSync(inbox)
 	if err != nil {
 		return Asked{}, err

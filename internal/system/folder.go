@@ -36,6 +36,7 @@ type Endpoint struct {
 	ClickHouse string    `json:"clickhouse"` // DSN of the owner
 	Reader     string    `json:"reader"`     // DSN of the user who may only read
 	Archive    string    `json:"archive"`    // folder of the Parquet files
+	Login      Login     `json:"-"`          // of who connects
 }
 
 // ErrNotRunning says that no system runs on the folder; the caller may start one or name another.

@@ -73,7 +73,7 @@ func (c *Client) WaitReplayed(ctx context.Context, progress func(done, all int64
 
 // OpenReader reaches the database alone, as the user who may only read. The caller closes it.
 func OpenReader(ctx context.Context, e Endpoint) (*ask.Door, error) {
-	database, err := connectDatabase(ctx, e.Folder, e.Reader)
+	database, err := connectDatabase(ctx, e, e.Reader)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,188 @@
+// Package credentials makes what the parts of a fleet know each other by: users of NATS with the rights of each role, and
+// passwords of ClickHouse and Grafana, all as files.
+package credentials
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// Names of roles.
+const (
+	Consume  = "consume"
+	Judge    = "judge"
+	Alert    = "alert"
+	Agent    = "agent" // publishes any run
+	Reader   = "reader"
+	Operator = "operator"
+	Admin    = "admin"
+	producer = "producer" // publishes one run
+)
+
+// Roles are those of whom there is one user each. One more line adds a role; its rights go into rightsOf.
+func Roles() []string { return []string{Consume, Judge, Alert, Agent, Reader, Operator, Admin} }
+
+// Subjects of requests to living processes and to the running system; package system has them, too.
+const (
+	controlSubjects = "tensortap.control."
+	healSubject     = "tensortap.heal"
+	alertSubjects   = "tap.alert.*.*"
+	alertBucket     = "tap_alerts" // of silences, and of who was told what
+)
+
+// Rights are what a user of NATS may publish and hear, beside answers to what it asked.
+type Rights struct {
+	Publish, Deny, Hear []string
+	Answers             bool // it may answer who asks it
+}
+
+// Buckets and streams, as JetStream names them.
+const (
+	sources = "KV_" + pipelines.SourceBucket
+	leases  = "KV_" + pipelines.LeaseBucket
+)
+
+// judged are the kinds of events that say what was found out about runs. No producer may say so.
+func judged() []string {
+	return []string{
+		schemas.Verdict().Kind(), schemas.LayerError().Kind(), schemas.Origin().Kind(), schemas.JudgedStep().Kind(), schemas.Alignment().Kind(),
+		schemas.Finding().Kind(), schemas.Comparison().Kind(), schemas.PayloadError().Kind(), schemas.Baseline().Kind(),
+	}
+}
+
+// rightsOf are the rights of a role, of a producer those for its run.
+func rightsOf(role, run string) Rights {
+	switch role {
+	case Consume:
+		return rightsToStore()
+	case Judge:
+		return rightsToJudge()
+	case Alert:
+		return rightsToAlert()
+	case Agent:
+		return rightsToProduce("*")
+	case producer:
+		return rightsToProduce(schemas.FormatID(schemas.RunID(run)))
+	case Operator:
+		return rightsToOperate()
+	case Admin:
+		return Rights{Publish: []string{">"}, Hear: []string{">"}}
+	default:
+		return Rights{Publish: toRead()}
+	}
+}
+
+// toRead is what who reads the database asks of the stream: whether the database holds all of it.
+func toRead() []string {
+	return []string{api("STREAM.INFO", pipelines.StreamName), api("CONSUMER.INFO", pipelines.StreamName, "*")}
+}
+
+// toShare is how roles share their work.
+func toShare() []string {
+	return slices.Concat([]string{"$JS.API.INFO", api("STREAM.INFO", leases), api("STREAM.CREATE", leases)}, bucket(pipelines.LeaseBucket, ">"))
+}
+
+// toReject is how a message that no stream takes is put aside.
+func toReject() []string {
+	return []string{"dead.publisher", "tap." + schemas.DeadLetter().Kind() + ".*.*"}
+}
+
+// rightsToProduce are those of who publishes a run, or all of them. It makes no consumer: who may can have messages delivered
+// under any subject.
+func rightsToProduce(run string) Rights {
+	r := Rights{
+		Publish: slices.Concat(
+			[]string{"tap.*." + run + ".*", api("STREAM.INFO", pipelines.StreamName), api("STREAM.INFO", sources)},
+			bucket(pipelines.SourceBucket, run+".>"), bucket(pipelines.SourceBucket, "beside."+run+".>"), toReject(),
+		),
+		Hear:    []string{controlSubjects + "*"},
+		Answers: true,
+	}
+	for _, kind := range judged() {
+		r.Deny = append(r.Deny, "tap."+kind+".>")
+	}
+	return r
+}
+
+// rightsToStore are those of the consumers, which also set up the streams and mend them.
+func rightsToStore() Rights {
+	publish := slices.Concat(toShare(), toRead(), []string{
+		"tap.>", "dead.>", "$JS.ACK." + pipelines.StreamName + ".>",
+		api("STREAM.MSG.GET", pipelines.StreamName), api("DIRECT.GET", pipelines.StreamName), api("STREAM.UPDATE", leases),
+	}, bucket(pipelines.SourceBucket, ">"))
+	for _, stream := range []string{pipelines.StreamName, pipelines.DeadStreamName, sources} {
+		for _, verb := range []string{"STREAM.INFO", "STREAM.CREATE", "STREAM.UPDATE"} {
+			publish = append(publish, api(verb, stream))
+		}
+	}
+	for _, stream := range []string{pipelines.StreamName, sources} {
+		publish = append(publish, api("CONSUMER.CREATE", stream, ">"))
+		for _, verb := range []string{"CONSUMER.INFO", "CONSUMER.DELETE", "CONSUMER.MSG.NEXT", "CONSUMER.RESET"} {
+			publish = append(publish, api(verb, stream, "*"))
+		}
+	}
+	return Rights{Publish: publish, Hear: []string{healSubject}, Answers: true}
+}
+
+func rightsToJudge() Rights {
+	publish := slices.Concat(toRead(), toShare(), toReject())
+	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
+		publish = append(publish, "tap."+kind+".*.*")
+	}
+	return Rights{Publish: publish, Deny: []string{"tap." + schemas.Baseline().Kind() + ".>"}}
+}
+
+// rightsToAlert are those of who looks at everything, and tells people.
+func rightsToAlert() Rights {
+	return Rights{Publish: slices.Concat(
+		toRead(), toShare(), toReject(), toList(alertBucket), bucket(alertBucket, ">"),
+		[]string{alertSubjects, api("STREAM.MSG.GET", pipelines.StreamName)},
+	)}
+}
+
+// toList is how a bucket is made, and its keys are listed.
+func toList(name string) []string {
+	stream := "KV_" + name
+	return []string{
+		"$JS.API.INFO", api("STREAM.INFO", stream), api("STREAM.CREATE", stream),
+		api("CONSUMER.CREATE", stream, ">"), api("CONSUMER.INFO", stream, "*"), api("CONSUMER.DELETE", stream, "*"),
+	}
+}
+
+// rightsToOperate are those of who asks living processes, sets baselines and compares stored runs.
+func rightsToOperate() Rights {
+	publish := slices.Concat(toRead(), toReject(), toList(alertBucket), bucket(alertBucket, "silence.*"), []string{
+		controlSubjects + "*", healSubject, api("STREAM.INFO", sources), "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
+	})
+	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
+		publish = append(publish, "tap."+kind+".*.*")
+	}
+	return Rights{Publish: publish}
+}
+
+// bucket is how keys of that form are read and written.
+func bucket(name, keys string) []string {
+	key := "$KV." + name + "." + keys
+	return []string{key, "$JS.API.DIRECT.GET.KV_" + name + "." + key}
+}
+
+func api(words ...string) string {
+	subject := "$JS.API"
+	for _, word := range words {
+		subject += "." + word
+	}
+	return subject
+}
+
+// quoted is a list as the server's configuration has it.
+func quoted(subjects []string) string {
+	text := ""
+	for _, subject := range subjects {
+		text += fmt.Sprintf("\n          %s", strconv.Quote(subject))
+	}
+	return "[" + text + "\n        ]"
+}
