@@ -66,12 +66,15 @@ func TestTheDemoRunsAsTheComposeFileSays(t *testing.T) {
 	}
 	var answer string
 	err = program.Await(2*time.Minute, "a verdict on demo-bad", func() bool {
-		answer = f.as("reader.nk", "clickhouse-reader.dsn", "query", "SELECT countIf(verdict = 'diverged') FROM tap.verdicts WHERE problem = 'demo-bad' FORMAT TSV")
-		n, err := strconv.Atoi(strings.TrimSpace(answer))
+		answer = f.as("reader.nk", "clickhouse-reader.dsn", "query", "SELECT countIf(verdict = 'diverged') AS n FROM tap_store.verdict", "--output", "csv")
+		n, err := strconv.Atoi(program.LastLine(answer))
 		return err == nil && n > 0
 	})
 	if err != nil {
 		t.Fatalf("%v: %s\n%s", err, answer, roles["judge"].Stderr)
+	}
+	if _, version := f.query("reader", "SELECT version()"); !strings.HasPrefix(version, versions(t)["CLICKHOUSE_VERSION"]+".") {
+		t.Errorf("deploy/versions.env runs ClickHouse %s, the tests %s", versions(t)["CLICKHOUSE_VERSION"], version)
 	}
 	f.requireDiscreet(t, roles)
 	f.requireRights(t)
