@@ -2361,3 +2361,49 @@ func (r *RequestEventRow) load(c []arrow.Array, i int) {
 	r.Reason = loadString(c[15], i)
 	r.Fields = loadStringMap(c[16], i)
 }
+
+// AlertRow is a row of alert. One row per change of an alert: it fired, or was resolved. Of two rows of the same place either counts.
+type AlertRow struct {
+	Fingerprint   uint64            `parquet:"fingerprint"`     // Hash of the rule's name and the labels that its query answered; the same for ever.
+	Ordinal       uint64            `parquet:"ordinal"`         // Place among the changes of the alert, from 1 on: odd when it fired, even when it was resolved.
+	State         string            `parquet:"state"`           // firing or resolved.
+	ChangedTimeNs int64             `parquet:"changed_time_ns"` // Time of the change, by the clock of the host that looked.
+	SinceTimeNs   int64             `parquet:"since_time_ns"`   // Time when the condition was first seen to hold, by the same clock.
+	Rule          string            `parquet:"rule"`            // Name of the rule.
+	Severity      string            `parquet:"severity"`        // critical, warning or info.
+	Run           string            `parquet:"run"`             // Name of the run; empty where the alert is about none.
+	Labels        map[string]string `parquet:"labels"`          // Labels that tell the alert from others of its rule, with those that the configuration adds.
+	Summary       string            `parquet:"summary"`         // What is the matter, in one sentence.
+	Command       string            `parquet:"command"`         // Command to look further.
+}
+
+// Table returns the declaration of alert.
+func (*AlertRow) Table() Table { return Alert() }
+
+func (r *AlertRow) appendTo(c []column) {
+	c[0].uint64(r.Fingerprint)
+	c[1].uint64(r.Ordinal)
+	c[2].string(r.State)
+	c[3].int64(r.ChangedTimeNs)
+	c[4].int64(r.SinceTimeNs)
+	c[5].string(r.Rule)
+	c[6].string(r.Severity)
+	c[7].string(r.Run)
+	c[8].stringMap(r.Labels)
+	c[9].string(r.Summary)
+	c[10].string(r.Command)
+}
+
+func (r *AlertRow) load(c []arrow.Array, i int) {
+	r.Fingerprint = loadUint64(c[0], i)
+	r.Ordinal = loadUint64(c[1], i)
+	r.State = loadString(c[2], i)
+	r.ChangedTimeNs = loadInt64(c[3], i)
+	r.SinceTimeNs = loadInt64(c[4], i)
+	r.Rule = loadString(c[5], i)
+	r.Severity = loadString(c[6], i)
+	r.Run = loadString(c[7], i)
+	r.Labels = loadStringMap(c[8], i)
+	r.Summary = loadString(c[9], i)
+	r.Command = loadString(c[10], i)
+}

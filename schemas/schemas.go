@@ -120,6 +120,8 @@ func Tables() []Table {
 		DeclaredComparison(), Verdict(), JudgedStep(), LayerError(), Origin(), Baseline(),
 		// What programs say of themselves.
 		Collective(), Log(), Metric(), Allocation(), RequestEvent(),
+		// What people are told of.
+		Alert(),
 	}
 }
 

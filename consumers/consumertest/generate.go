@@ -91,6 +91,7 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.LayerErrorRow])
 	add(all, randomBatch[schemas.OriginRow])
 	add(all, randomBatch[schemas.BaselineRow])
+	add(all, randomBatch[schemas.AlertRow])
 	return all
 }
 

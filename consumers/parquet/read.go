@@ -171,6 +171,7 @@ func readers() map[string]reader {
 		schemas.LayerError().Kind():         readMessages[schemas.LayerErrorRow],
 		schemas.Origin().Kind():             readMessages[schemas.OriginRow],
 		schemas.Baseline().Kind():           readMessages[schemas.BaselineRow],
+		schemas.Alert().Kind():              readMessages[schemas.AlertRow],
 	}
 }
 

@@ -58,7 +58,7 @@ func run(root string) error {
 // to files written by hand.
 func migration(table int) int {
 	number := table + 1
-	for _, byHand := range []int{18, 33, 39} {
+	for _, byHand := range []int{18, 33, 39, 40, 41} {
 		if number >= byHand {
 			number++
 		}
