@@ -29,11 +29,16 @@ func parse(file, text string) (Object, error) {
 		}
 		*field.into = rest
 	}
-	object.Reads = strings.Split(reads, ", ")
+	if !strings.HasPrefix(reads, readsNothing) {
+		object.Reads = strings.Split(reads, ", ")
+	}
 	object.Shown = shown(lines)
 	object.Parameters, err = parameters(lines, text)
 	return object, err
 }
+
+// readsNothing begins the line of what an object reads that is given all it needs.
+const readsNothing = "nothing;"
 
 // shown reads the line of the head that names the columns for people, which reports of many columns have.
 func shown(lines []string) []string {
@@ -57,6 +62,9 @@ func nameObject(file string) (Object, error) {
 	name := strings.TrimSuffix(file, ".sql")
 	if report, ok := strings.CutSuffix(name, reportSuffix); ok {
 		return Object{Name: report, Layer: LayerReport}, nil
+	}
+	if rule, ok := strings.CutSuffix(name, alertSuffix); ok {
+		return Object{Name: rule, Layer: LayerAlert}, nil
 	}
 	digit, rest, found := strings.Cut(strings.TrimPrefix(name, "L"), "_")
 	layer, err := strconv.Atoi(digit)

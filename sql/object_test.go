@@ -20,13 +20,17 @@ import (
 // tables takes those of testdata/input/CASE.txtar, which the objects share.
 var update = flag.Bool("update", false, "write the rows that the objects answer into testdata") //nolint:gochecknoglobals // a flag of the test binary
 
-// requiredCases are those that every object has.
-func requiredCases() []string {
+// requiredCases are those that every object has; a rule of alerts its planted case, and the healthy one.
+func requiredCases(object sql.Object) []string {
+	if object.Layer == sql.LayerAlert {
+		return []string{"fires", "silent"}
+	}
 	return []string{"plain", "empty", "duplicate", "missing_rank", "not_finite"}
 }
 
 const (
 	parametersFile = "parameters"
+	inputFile      = "input" // names another case, as hang_report/plain, of which this one takes the tables that it has not itself
 	wantFile       = "want.tsv"
 )
 
@@ -49,13 +53,21 @@ func allObjects(t *testing.T) []sql.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(views, reports...)
+	rules, err := sql.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := append(views, reports...)
+	for i := range rules {
+		objects = append(objects, rules[i].Object)
+	}
+	return objects
 }
 
 func TestEveryObjectHasTheRequiredCases(t *testing.T) {
 	t.Parallel()
 	for _, object := range allObjects(t) {
-		for _, name := range requiredCases() {
+		for _, name := range requiredCases(object) {
 			file := filepath.Join("testdata", object.View(), name+".txtar")
 			if _, err := os.Stat(file); err != nil && !*update {
 				t.Errorf("object %s has no case %s; run the tests with -update and read what they write", object.Name, name)
@@ -151,7 +163,7 @@ func examples(t *testing.T) []example {
 	for _, object := range allObjects(t) {
 		folder := filepath.Join("testdata", object.View())
 		names := map[string]bool{}
-		for _, name := range requiredCases() {
+		for _, name := range requiredCases(object) {
 			names[filepath.Join(folder, name+".txtar")] = true
 		}
 		files, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
@@ -172,11 +184,25 @@ func readExample(t *testing.T, object sql.Object, file string) example {
 	t.Helper()
 	e := example{object: object, file: file, input: file}
 	e.archive = readArchive(t, file)
-	if e.tables = tablesOf(e.archive); len(e.tables) == 0 {
-		e.input = filepath.Join("testdata", "input", filepath.Base(file))
-		e.tables = tablesOf(readArchive(t, e.input))
+	e.tables = tablesOf(e.archive)
+	input := inputOf(e.archive, filepath.Join("input", strings.TrimSuffix(filepath.Base(file), ".txtar")))
+	switch _, named := section(e.archive, inputFile); {
+	case len(e.tables) == 0:
+		e.input, e.tables = input, tablesOf(readArchive(t, input))
+	case named:
+		own := e.tables
+		e.tables = tablesOf(readArchive(t, input))
+		maps.Copy(e.tables, own)
 	}
 	return e
+}
+
+// inputOf is the file of the case that the archive names, or else of that one.
+func inputOf(archive *txtar.Archive, shared string) string {
+	if named, found := section(archive, inputFile); found {
+		shared = strings.TrimSpace(named)
+	}
+	return filepath.Join("testdata", filepath.FromSlash(shared)+".txtar")
 }
 
 // readArchive reads a case; one that -update is to write is empty at first.
@@ -205,7 +231,7 @@ func tablesOf(archive *txtar.Archive) map[string]string {
 
 // answer is the query of all columns of an object.
 func answer(object sql.Object) string {
-	if object.Layer == sql.LayerReport {
+	if object.Layer >= sql.LayerReport {
 		return object.Query
 	}
 	query := "SELECT * FROM tap." + object.View()

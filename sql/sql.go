@@ -16,9 +16,9 @@ import (
 	"sync"
 )
 
-// Files holds tables/NNN_name.sql, views/LN_name.sql and reports/name_report.sql.
+// Files holds tables/NNN_name.sql, views/LN_name.sql, reports/name_report.sql and alerts/name_alert.sql.
 //
-//go:embed tables/*.sql views/*.sql reports/*.sql
+//go:embed tables/*.sql views/*.sql reports/*.sql alerts/*.sql
 var Files embed.FS
 
 // Layer says what a view may read: tables and lower layers.
@@ -31,6 +31,7 @@ const (
 	LayerPaired                // problem beside bench
 	LayerFindings              // what follows from it
 	LayerReport                // one question, answered for people
+	LayerAlert                 // what people are told of without asking
 )
 
 // Object is a view or a report: one SELECT and what its head says of it.
@@ -67,10 +68,17 @@ type Parameter struct {
 // neither.
 const reportSuffix = "_report"
 
+// alertSuffix likewise tells an alert rule.
+const alertSuffix = "_alert"
+
 // View is the object's own name in database tap.
 func (o Object) View() string {
-	if o.Layer == LayerReport {
+	switch o.Layer {
+	case LayerReport:
 		return o.Name + reportSuffix
+	case LayerAlert:
+		return o.Name + alertSuffix
+	case LayerIdentity, LayerClean, LayerPaired, LayerFindings:
 	}
 	return o.Name
 }
