@@ -27,33 +27,34 @@ verdict is lost or stored twice.`,
 					return client.Judge(ctx, a.logger())
 				})
 			}
-			return a.judgeBeside(cmd.Context())
+			return a.beside(cmd.Context(), "a judge", func(ctx context.Context, client *system.Client) error {
+				return client.JudgeBeside(ctx, a.logger())
+			})
 		},
 	}
 }
 
-// judgeBeside judges beside the system of the data folder and, where that was started anew and listens elsewhere, beside
-// the next one.
-func (a *app) judgeBeside(ctx context.Context) error {
+// beside works beside the system of the data folder and, where that was started anew and listens elsewhere, beside the next
+// one.
+func (a *app) beside(ctx context.Context, who string, work question) error {
 	folder, err := a.folder()
 	if err != nil {
 		return err
 	}
-	none := fmt.Errorf("a judge works beside a running system: %w on %s: start one with `tensortap up`, or name one with --nats and --clickhouse", system.ErrNotRunning, folder)
+	none := fmt.Errorf("%s works beside a running system: %w on %s: start one with `tensortap up`, or name one with --nats and --clickhouse", who, system.ErrNotRunning, folder)
+	untilMoved := func(ctx context.Context, endpoint system.Endpoint) error {
+		client, err := a.connect(ctx, endpoint)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		return work(ctx, client)
+	}
 	for {
-		err := a.shareFolder(ctx, folder, a.judgeUntilMoved, func(context.Context) error { return none })
+		err := a.shareFolder(ctx, folder, untilMoved, func(context.Context) error { return none })
 		if !errors.Is(err, system.ErrMoved) {
 			return err
 		}
 		none = fmt.Errorf("the system on %s %w", folder, system.ErrStarting) // the next one is waited for
 	}
-}
-
-func (a *app) judgeUntilMoved(ctx context.Context, endpoint system.Endpoint) error {
-	client, err := a.connect(ctx, endpoint)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	return client.JudgeBeside(ctx, a.logger())
 }

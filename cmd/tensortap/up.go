@@ -19,6 +19,7 @@ func newUp(a *app) *cobra.Command {
 		archiveAge  time.Duration
 		checkEvery  time.Duration
 		spool       string
+		alertFile   string
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -42,6 +43,9 @@ machine only and keep their data in the data folder.`,
 			}
 			cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = port, streamBytes, archiveAge
 			cfg.CheckEvery = checkEvery
+			if cfg.Alerts, err = a.alertsOf(alertFile); err != nil {
+				return err
+			}
 			cfg.Serve = a.serving(spool)
 			cfg.Serve.Patient = true
 			s, err := system.New(cfg)
@@ -68,6 +72,7 @@ machine only and keep their data in the data folder.`,
 	cmd.Flags().DurationVar(&archiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
 	cmd.Flags().DurationVar(&checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
+	cmd.Flags().StringVar(&alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
 	return cmd
 }
 

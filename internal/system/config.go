@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/tensortap/tensortap/consumers/alerts"
 	"github.com/tensortap/tensortap/pipelines"
 )
 
@@ -32,6 +33,7 @@ type Config struct {
 	Rebuilding  func(done, all int64) // is told how many messages a rebuild has stored; nil where nobody asks
 	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
 	Serve       ServeRequest          // which processes of this host are published; none when it names no spool
+	Alerts      *alerts.Config        // who is told of what; nil for no alerts
 	Log         zerolog.Logger
 	Now         func() time.Time
 }

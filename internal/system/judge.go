@@ -24,9 +24,14 @@ const lookWhere = time.Second
 // JudgeBeside is Judge in another process than the system of the client's folder. It ends with ErrMoved once another system
 // runs on the folder.
 func (c *Client) JudgeBeside(ctx context.Context, log zerolog.Logger) error {
-	group, judgeCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.Judge(judgeCtx, log) })
-	group.Go(func() error { return c.untilMoved(judgeCtx) })
+	return c.beside(ctx, func(ctx context.Context) error { return c.Judge(ctx, log) })
+}
+
+// beside works until another system runs on the client's folder.
+func (c *Client) beside(ctx context.Context, work func(context.Context) error) error {
+	group, workCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return work(workCtx) })
+	group.Go(func() error { return c.untilMoved(workCtx) })
 	return group.Wait()
 }
 

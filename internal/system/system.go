@@ -193,6 +193,9 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 		group.Go(func() error { return s.mendTrend(deliverCtx, client) })
 		group.Go(func() error { return client.Judge(deliverCtx, s.cfg.Log) })
 	}
+	if s.cfg.Alerts != nil {
+		group.Go(func() error { return client.Alert(deliverCtx, *s.cfg.Alerts, s.cfg.Log) })
+	}
 	group.Go(func() error {
 		if !s.cfg.Unannounced {
 			if err := endpoint.announce(); err != nil {

@@ -1,0 +1,114 @@
+package receiver
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/dev/testbed"
+)
+
+// startAlertmanager runs Debian's Alertmanager with the file of deploy until the test ends.
+func startAlertmanager(t *testing.T) string {
+	t.Helper()
+	program, err := exec.LookPath("prometheus-alertmanager")
+	if err != nil {
+		testbed.Needed(t, "no prometheus-alertmanager is installed (Debian's package of that name)")
+	}
+	address := freeAddress(t)
+	config, err := filepath.Abs("../../../deploy/alertmanager/alertmanager.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "--config.file="+config, "--storage.path="+t.TempDir(), "--web.listen-address="+address, "--cluster.listen-address=")
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for deadline := time.Now().Add(time.Minute); ; {
+		if _, err := ask(t.Context(), "http://"+address+"/-/ready", nil); err == nil {
+			return "http://" + address
+		}
+		if time.Now().After(deadline) {
+			said, _ := os.ReadFile(log.Name())
+			t.Fatalf("Alertmanager is not ready:\n%s", said)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func ask(ctx context.Context, url string, into any) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	if into != nil {
+		return response.StatusCode, json.NewDecoder(response.Body).Decode(into)
+	}
+	return response.StatusCode, nil
+}
+
+func TestARealAlertmanagerTakesAlertsOnceAndTheirEnd(t *testing.T) {
+	t.Parallel()
+	url := startAlertmanager(t)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	m := &Alertmanager{URLs: []string{url}, Now: time.Now}
+	n := told()
+	for i := range n.Alerts {
+		n.Alerts[i].Fired, n.Alerts[i].State, n.Alerts[i].Resolved = time.Now().Add(-time.Minute), Firing, time.Time{}
+	}
+	for range 3 { // as who was killed before it noted the first, and then refreshes
+		if err := m.Send(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var active []struct {
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+		Receivers   []struct{ Name string }
+	}
+	if _, err := ask(t.Context(), url+"/api/v2/alerts?active=true", &active); err != nil || len(active) != 2 {
+		t.Fatalf("%d alerts are active, want 2: %v", len(active), err)
+	}
+	for _, a := range active {
+		if a.Labels["alertname"] != "rank-silent" || a.Labels["severity"] != "critical" || a.Labels["run"] != "nightly <!here>" || a.Annotations["summary"] == "" || a.Receivers[0].Name != "critical" {
+			t.Errorf("%+v", a)
+		}
+	}
+	n.Alerts[0].State, n.Alerts[0].Resolved = Resolved, time.Now().Add(-time.Second)
+	if err := m.Send(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t.Context(), url+"/api/v2/alerts?active=true", &active); err != nil || len(active) != 1 || active[0].Labels["rank"] != "4" {
+		t.Errorf("after one was resolved: %+v, %v", active, err)
+	}
+}

@@ -1,0 +1,195 @@
+package system
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/consumers/alerts"
+	"github.com/tensortap/tensortap/consumers/alerts/receiver"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// recent is how long rules ask about a run after it has ended.
+const recent = time.Hour
+
+// currentRuns go on, ended a short time ago by the times of their events, or were held against another then.
+const currentRuns = `SELECT name
+FROM (
+    SELECT name, status = 'running' AS goes_on, last_event_time_ns AS latest
+    FROM tap.runs
+    WHERE status = 'running' OR last_event_time_ns > {since_ns:Int64}
+    UNION ALL
+    SELECT problem AS name, false AS goes_on, declared_time_ns AS latest
+    FROM tap.declared_comparisons
+    WHERE standing = 1 AND declared_time_ns > {since_ns:Int64}
+)
+GROUP BY name
+ORDER BY max(goes_on) DESC, max(latest) DESC, name`
+
+// diskRoom is the room of the disks of the database.
+const diskRoom = "SELECT name, toUInt64(free_space) AS free, toUInt64(total_space) AS total FROM system.disks WHERE total_space < 1e18 ORDER BY name"
+
+// historyCondition is of the stored changes that an alert role has to know.
+const historyCondition = `changed_time_ns > %[1]d OR (fingerprint, ordinal) IN (
+    SELECT fingerprint, max(ordinal) FROM tap_store.alert GROUP BY fingerprint
+    HAVING argMax(state, ordinal) = 'firing' OR max(changed_time_ns) > %[2]d
+)
+ORDER BY fingerprint, ordinal`
+
+// AlertBeside is Alert in another process than the system of the client's folder. It ends with ErrMoved once another system
+// runs on the folder.
+func (c *Client) AlertBeside(ctx context.Context, cfg alerts.Config, log zerolog.Logger) error {
+	return c.beside(ctx, func(ctx context.Context) error { return c.Alert(ctx, cfg, log) })
+}
+
+// Alert asks the rules and tells the receivers until ctx ends, beside other such roles of the same stream.
+func (c *Client) Alert(ctx context.Context, cfg alerts.Config, log zerolog.Logger) error { //nolint:gocritic // as others
+	host, _ := os.Hostname() // it only tells people who it is
+	leases, err := pipelines.OpenLeases(ctx, c.stream, fmt.Sprintf("%s %d %s", host, os.Getpid(), rand.Text()))
+	if err != nil {
+		return orStopped(ctx, err)
+	}
+	bucket, err := pipelines.OpenAlertBucket(ctx, c.stream)
+	if err != nil {
+		return orStopped(ctx, err)
+	}
+	publisher, err := (&publishing{client: c}).newPublisher()
+	if err != nil {
+		return err
+	}
+	defer publisher.Close()
+	role := alerts.Role{
+		Config: cfg, Source: c.alertSource(), History: c.alertHistory, Bucket: bucket, Mine: leases.Take, LetGo: leases.LetGo, Now: c.now, Log: log,
+		Publish: func(ctx context.Context, messages ...schemas.Message) error {
+			return errors.Join(publisher.PublishTogether(ctx, messages...), publisher.Flush(ctx))
+		},
+	}
+	group, alertCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		leases.Renew(alertCtx)
+		return nil
+	})
+	group.Go(func() error { return role.Run(alertCtx) })
+	return group.Wait()
+}
+
+// orStopped is no error where ctx has ended: a system may be stopped as soon as it has started.
+func orStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// AlertBucket has the silences.
+func (c *Client) AlertBucket(ctx context.Context) (jetstream.KeyValue, error) { //nolint:ireturn // nats.go has no other form
+	return pipelines.OpenAlertBucket(ctx, c.stream)
+}
+
+func (c *Client) alertSource() alerts.Source {
+	return alerts.Source{Rows: c.textRows, Current: c.currentRuns, Measured: c.measured}
+}
+
+// textRows are the rows of an answer as text, by column.
+func (c *Client) textRows(ctx context.Context, query string, parameters map[string]string, most int) ([]map[string]string, error) {
+	table, err := c.Table(ctx, query, parameters)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]map[string]string, min(len(table.Rows), most))
+	for i := range rows {
+		rows[i] = make(map[string]string, len(table.Columns))
+		for _, column := range table.Columns {
+			rows[i][column] = table.Get(i, column).Exact
+		}
+	}
+	return rows, nil
+}
+
+func (c *Client) currentRuns(ctx context.Context) ([]string, error) {
+	since := strconv.FormatInt(c.now().Add(-recent).UnixNano(), 10)
+	table, err := c.Table(ctx, currentRuns, map[string]string{"since_ns": since})
+	if err != nil {
+		return nil, fmt.Errorf("look which runs go on: %w", err)
+	}
+	names := make([]string, len(table.Rows))
+	for i := range names {
+		names[i] = table.Get(i, "name").Exact
+	}
+	return names, nil
+}
+
+// measured is what no table knows.
+func (c *Client) measured(ctx context.Context) (m alerts.Measured, err error) {
+	for _, consumer := range []string{databaseConsumer, archiveConsumer} {
+		behind, messages, err := pipelines.Behind(ctx, c.stream, consumer, c.now())
+		if errors.Is(err, jetstream.ErrConsumerNotFound) { // as of a system without an archive
+			continue
+		}
+		if err != nil {
+			return m, err
+		}
+		if consumer == databaseConsumer {
+			m.Behind = behind
+		}
+		m.Consumers = append(m.Consumers, alerts.Waiting{Name: consumer, Messages: messages, Behind: behind})
+	}
+	used, most, err := pipelines.StreamRoom(ctx, c.stream)
+	if err != nil {
+		return m, err
+	}
+	if m.Disks, err = c.disks(ctx); err != nil {
+		return m, err
+	}
+	m.Disks = append(m.Disks, alerts.Room{Name: "stream", FreeBytes: most - min(used, most), Bytes: most})
+	return m, nil
+}
+
+func (c *Client) disks(ctx context.Context) ([]alerts.Room, error) {
+	table, err := c.Table(ctx, diskRoom, nil)
+	if err != nil {
+		return nil, fmt.Errorf("look for the room of the database's disks: %w", err)
+	}
+	rooms := make([]alerts.Room, len(table.Rows))
+	for i := range rooms {
+		rooms[i] = alerts.Room{
+			Name:      "disk of the database " + table.Get(i, "name").Exact,
+			FreeBytes: uint64(table.Get(i, "free").Number), Bytes: uint64(table.Get(i, "total").Number),
+		}
+	}
+	return rooms, nil
+}
+
+// alertHistory are the stored changes that count, once all that were published are stored.
+func (c *Client) alertHistory(ctx context.Context) ([]schemas.AlertRow, error) {
+	last, err := pipelines.LastOf(ctx, c.stream, schemas.Alert().Kind())
+	if err != nil {
+		return nil, err
+	}
+	if last > 0 {
+		waiting, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := pipelines.WaitStored(waiting, c.stream, last, waitEvery, databaseConsumer); err != nil {
+			return nil, err
+		}
+	}
+	now := c.now()
+	condition := fmt.Sprintf(historyCondition, now.Add(-time.Hour).UnixNano(), now.Add(-alerts.Remembered).UnixNano())
+	return ask.Rows[schemas.AlertRow](ctx, c.Door, condition)
+}
+
+// AlertsNow are the alerts that a rule's answer would have firing now, as an alert role asks it.
+func (c *Client) AlertsNow(ctx context.Context, cfg *alerts.Config, rule *alerts.Rule) ([]receiver.Alert, error) {
+	return alerts.Now(ctx, c.alertSource(), cfg, rule, c.now())
+}
