@@ -50,12 +50,22 @@ func (a *app) listing(name string, cmd *cobra.Command) *cobra.Command {
 		if missing != nil {
 			return missing
 		}
-		return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": limitParameter(style)}, style: style, now: now})
+		return a.query(cmd.Context(), asked{text: r.Query, parameters: listed(r, style), style: style, now: now})
 	}
 	view.limitFlag(cmd, 100)
 	view.flags(cmd)
 	addNow(cmd, &now)
 	return cmd
+}
+
+// listed are the parameters of a report that lists everything.
+func listed(r sql.Report, style report.Style) map[string]string {
+	values := map[string]string{}
+	for _, p := range r.Parameters {
+		values[p.Name] = p.Default
+	}
+	values["limit"] = limitParameter(style)
+	return values
 }
 
 func newQuery(a *app) *cobra.Command {
