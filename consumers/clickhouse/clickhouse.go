@@ -21,6 +21,8 @@ type Config struct {
 	// Name is the writer's name, unique among the writers of these tables. Only one may run under a
 	// name: a new one ends the INSERTs that the last one left running.
 	Name string
+	// Fence keeps other processes from writing under the name, where they may be several; nil where there is one.
+	Fence *Fence
 	// InsertRows is the most rows of one INSERT, unless one message has more.
 	InsertRows int
 	// Inserts is the number of INSERTs that one call may have under way. An INSERT is the work of
@@ -51,6 +53,9 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	if c.Name == "" {
 		return errors.New("the ClickHouse writer needs a name")
+	}
+	if c.Fence != nil && c.Fence.Name != c.Name {
+		return fmt.Errorf("the ClickHouse writer %s is behind the fence of %s", c.Name, c.Fence.Name)
 	}
 	if c.InsertRows < 1 || c.InsertRows > maxInsertRows {
 		return fmt.Errorf("rows of one insert are %d, want 1 to %d", c.InsertRows, maxInsertRows)

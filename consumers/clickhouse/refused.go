@@ -16,6 +16,7 @@ func refused(err error) bool { return hasCode(err, refusals()...) }
 const (
 	queryWithSameIDIsAlreadyRunning = 216
 	noSuchDataPart                  = 232
+	throwIfNotZero                  = 395
 	accessDenied                    = 497
 )
 

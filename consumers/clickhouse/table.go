@@ -36,9 +36,13 @@ type table struct {
 
 func newTable(cfg Config, conn driver.Conn, database string, declared schemas.Table, start string, counts *counters) *table {
 	name := database + "." + declared.Kind()
+	insert := "INSERT INTO " + name + " (" + columnList(declared) + ")"
+	if cfg.Fence != nil {
+		insert = cfg.Fence.into(name, declared)
+	}
 	return &table{
 		cfg: cfg, conn: conn, declared: declared, counts: counts, name: name, start: start,
-		sql:    "INSERT INTO " + name + " (" + columnList(declared) + ")",
+		sql:    insert,
 		prefix: "tensortap/" + cfg.Name + "/" + declared.Kind() + "/",
 		doubt:  true, // a process before this one may have been killed with one running
 		stored: newMemory(cfg.Producers),
@@ -163,6 +167,9 @@ func (t *table) conclude(ctx context.Context, c *call, of []int, failure error) 
 	if failure == nil {
 		t.remember(c, of)
 		return nil
+	}
+	if Fenced(failure) {
+		return failure // and disturb the other's INSERTs no more
 	}
 	missing, err := t.resolve(ctx, c, of)
 	if err != nil {
