@@ -14,47 +14,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tensortap/tensortap/internal/dev/network"
+	"github.com/tensortap/tensortap/internal/dev/natscluster"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
-const nodes = 3
+const nodes = natscluster.Nodes
 
-// cluster is NATS servers that keep replicas for each other, each a process of its own. What the others send the first one passes
-// through a network, so that it can be split off.
-type cluster struct {
-	nodes [nodes]*node
-	first *network.Link
-	url   [nodes]string
-}
+// cluster is NATS servers that keep replicas for each other.
+type cluster struct{ *natscluster.Cluster }
 
-// startCluster starts them one after the other. Each has as many routes as the others are, though those of the first lead nowhere:
-// by their number a server knows how large the cluster will be.
 func startCluster(tb testing.TB) (*cluster, *stream) {
 	tb.Helper()
-	c := &cluster{}
-	var err error
-	var addresses []string
-	for i := range nodes {
-		n := &node{Name: fmt.Sprint("node", i), Dir: tb.TempDir(), Port: freePort(tb), ClusterPort: freePort(tb), Routes: []string{"127.0.0.1:1", "127.0.0.1:2"}}
-		if i == 0 {
-			c.first, err = network.Open(context.WithoutCancel(tb.Context()), fmt.Sprintf("127.0.0.1:%d", n.ClusterPort))
-			must(tb, err)
-		}
-		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", n.ClusterPort))
-		addresses[0] = c.first.Address()
-		copy(n.Routes, addresses[:i])
-		c.nodes[i], c.url[i] = n, fmt.Sprintf("nats://127.0.0.1:%d", n.Port)
-		n.start(tb)
-	}
-	tb.Cleanup(func() {
-		for _, n := range c.nodes {
-			n.end(tb, os.Kill)
-		}
-		must(tb, c.first.Close())
-	})
-	return c, c.connect(tb, c.url[:]...)
+	c := &cluster{natscluster.Start(tb)}
+	return c, c.connect(tb, c.URL[:]...)
 }
 
 // connect is a client of some of the nodes.
@@ -72,9 +45,9 @@ func (c *cluster) connect(tb testing.TB, urls ...string) *stream {
 func (c *cluster) restartLeader(tb testing.TB, s *stream, by os.Signal) {
 	tb.Helper()
 	leader := c.leader(tb, s, -1)
-	c.nodes[leader].end(tb, by)
+	c.Nodes[leader].End(tb, by)
 	c.leader(tb, s, leader)
-	c.nodes[leader].start(tb)
+	c.Nodes[leader].Start(tb)
 	eventually(tb, "the stream is whole on every server", func() bool { return isWhole(tb, s, pipelines.StreamName) })
 }
 
@@ -177,6 +150,47 @@ func TestReplicasThatAnAdministratorSetAreKept(t *testing.T) {
 	}
 }
 
+func TestReplicasThatAreAskedForAreMade(t *testing.T) {
+	t.Parallel()
+	_, s := startCluster(t)
+	cfg := testConfig(t)
+	prepare(t, s, cfg)
+	for _, want := range []int{nodes, 2} { // fewer are no reason to have fewer
+		cfg.Stream.Replicas = want
+		prepare(t, s, cfg)
+		for _, name := range keptByAll() {
+			kept, err := s.js.Stream(t.Context(), name)
+			must(t, err)
+			if n := kept.CachedInfo().Config.Replicas; n != nodes {
+				t.Errorf("%s has %d replicas where %d were asked for last, want %d", name, n, want, nodes)
+			}
+		}
+	}
+	cfg.Stream.Replicas = nodes + 1
+	requireTooFew(t, pipelines.Prepare(t.Context(), s.js, cfg), "4 replicas need 4 NATS servers")
+}
+
+func TestOneServerKeepsNoReplicas(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	for _, there := range []bool{false, true} {
+		s := startStream(t)
+		if there {
+			must(t, pipelines.Prepare(t.Context(), s.js, cfg))
+		}
+		asked := cfg
+		asked.Stream.Replicas = nodes
+		requireTooFew(t, pipelines.Prepare(t.Context(), s.js, asked), "3 replicas need 3 NATS servers")
+	}
+}
+
+func requireTooFew(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "stream "+pipelines.StreamName) {
+		t.Errorf("Prepare with too few servers: %v, want %q and the stream", err, text)
+	}
+}
+
 func TestALeaderThatEndsTwiceCostsNothingAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
@@ -197,11 +211,11 @@ func TestALeaderThatEndsTwiceCostsNothingAndDoublesNothing(t *testing.T) {
 func TestTheSmallerSideOfASplitClusterAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	c, all := startCluster(t)
-	smaller, larger := c.connect(t, c.url[0]), c.connect(t, c.url[1:]...)
+	smaller, larger := c.connect(t, c.URL[0]), c.connect(t, c.URL[1:]...)
 	load := c.load(t, larger, larger, smaller)
 	eventually(t, "messages are stored", func() bool { return load.sink.len() > 100 })
 	c.lead(t, all)
-	must(t, c.first.Down())
+	must(t, c.First.Down())
 	c.leader(t, larger, 0)
 	stored := load.sink.len()
 	eventually(t, "the larger side goes on", func() bool { return load.sink.len() > stored+100 })
@@ -211,7 +225,7 @@ func TestTheSmallerSideOfASplitClusterAcknowledgesNothing(t *testing.T) {
 	if ack, err := smaller.js.PublishMsg(asked, &nats.Msg{Subject: refused.Subject(), Header: refused.NATSHeader(), Data: refused.Data}); err == nil {
 		t.Errorf("the smaller side acknowledges: %+v", ack)
 	}
-	must(t, c.first.Up(context.WithoutCancel(t.Context())))
+	must(t, c.First.Up(context.WithoutCancel(t.Context())))
 	load.requireAllOnce(t, larger)
 }
 

@@ -45,6 +45,10 @@ type StreamConfig struct {
 	Consumers       []string      // names of the durable consumers
 	AckWait         time.Duration // how long the server waits for a sign of life before it delivers again
 	MaxAckPending   int           // messages out at a consumer at once; Deliver.HeldBytes should bind first
+	Replicas        int           // servers that keep each message, at least; 0 leaves that to their administrator
+	Sharded         bool          // messages are put into shards as they come
+	Subjects        []string      // what the consumers are given; none for all
+	Forget          time.Duration // a consumer that nobody asked for messages for as long is gone; 0 for never
 }
 
 // PublishConfig has the limits of a Publisher.
@@ -70,6 +74,7 @@ type DeliverConfig struct {
 	RetryMin   time.Duration // first pause after a failed write
 	RetryMax   time.Duration // longest pause
 	LogEvery   time.Duration // least time between two log lines about the same outage
+	PullAge    time.Duration // for which the server keeps a request for messages; 0 for half a minute
 	Jitter     Jitter        // of the pauses
 }
 
@@ -128,6 +133,8 @@ func (c StreamConfig) validate() error {
 		{c.DuplicateWindow > 0 && c.DuplicateWindow <= c.MaxAge, "duplicate window %v, want up to %v", []any{c.DuplicateWindow, c.MaxAge}},
 		{c.AckWait >= 100*time.Millisecond, "ack wait %v, want at least 100ms", []any{c.AckWait}},
 		{c.MaxAckPending > 0, "%d messages pending, want at least 1", []any{c.MaxAckPending}},
+		{c.Replicas >= 0 && c.Replicas <= 5, "%d replicas, want 1 to 5, or 0 to leave that to the servers' administrator", []any{c.Replicas}},
+		{c.Forget == 0 || c.Forget >= c.MaxAge, "a consumer is forgotten after %v, want at least the %v that the stream keeps", []any{c.Forget, c.MaxAge}},
 	})
 }
 
@@ -149,6 +156,7 @@ func (c DeliverConfig) validate() error {
 		{c.BatchAge > 0, "batch age %v, want more than 0", []any{c.BatchAge}},
 		{c.Spacing >= 0, "spacing %v of writes, want 0 or more", []any{c.Spacing}},
 		{c.Grace > 0, "grace %v, want more than 0", []any{c.Grace}},
+		{c.PullAge == 0 || c.PullAge >= time.Second, "requests for messages live %v, want at least 1s", []any{c.PullAge}},
 		{c.RetryMin > 0 && c.RetryMin <= c.RetryMax, "write again after %v to %v", []any{c.RetryMin, c.RetryMax}},
 	})
 }

@@ -26,11 +26,15 @@ type Leases struct {
 	held  map[string]uint64 // revision of each lease
 }
 
+func leaseBucket() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket: LeaseBucket, Description: "which worker does which work", TTL: LeaseAge, Storage: jetstream.FileStorage,
+	}
+}
+
 // OpenLeases takes part under a name that no other worker has.
 func OpenLeases(ctx context.Context, js jetstream.JetStream, holder string) (*Leases, error) {
-	bucket, err := openBucket(ctx, js, jetstream.KeyValueConfig{
-		Bucket: LeaseBucket, Description: "which worker does which work", TTL: LeaseAge, Storage: jetstream.FileStorage,
-	})
+	bucket, err := openBucket(ctx, js, leaseBucket())
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +63,28 @@ func (l *Leases) Take(ctx context.Context, work string) (bool, error) {
 func (l *Leases) renew(ctx context.Context, work string, revision uint64) (bool, error) {
 	next, err := l.bucket.Update(ctx, work, []byte(l.holder), revision)
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-		delete(l.held, work)
-		return false, nil
+		return l.renewed(ctx, work)
 	}
 	if err != nil {
 		return false, fmt.Errorf("renew %s: %w", work, err)
 	}
 	l.held[work] = next
 	return true, nil
+}
+
+// renewed says whether the lease is this worker's all the same: the answer to its last renewal may have been lost. It
+// holds the mutex.
+func (l *Leases) renewed(ctx context.Context, work string) (bool, error) {
+	entry, err := l.bucket.Get(ctx, work)
+	if err == nil && string(entry.Value()) == l.holder {
+		l.held[work] = entry.Revision()
+		return true, nil
+	}
+	if err == nil || errors.Is(err, jetstream.ErrKeyNotFound) {
+		delete(l.held, work)
+		return false, nil
+	}
+	return false, fmt.Errorf("look whose %s is: %w", work, err)
 }
 
 // Renew renews the held leases until ctx ends, and then gives them back.
@@ -110,11 +128,12 @@ func (l *Leases) LetGo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, LeaseAge)
 	defer cancel()
 	for _, work := range l.names() {
-		l.giveBack(ctx, work)
+		l.GiveBack(ctx, work)
 	}
 }
 
-func (l *Leases) giveBack(ctx context.Context, work string) {
+// GiveBack gives a lease back, if it is held.
+func (l *Leases) GiveBack(ctx context.Context, work string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if revision, held := l.held[work]; held {

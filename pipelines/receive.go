@@ -151,18 +151,26 @@ func (d *Delivery) open(ctx context.Context, sub *subscription) (jetstream.Messa
 		}
 	}
 	// With fewer bytes than the largest message takes the stream would stand still.
-	messages, err := sub.consumer.Messages(
-		jetstream.PullMaxBytes(d.cfg.Deliver.PullBytes),
-		jetstream.PullHeartbeat(min(5*time.Second, max(500*time.Millisecond, d.cfg.Stream.AckWait/4))),
-	)
+	messages, err := sub.consumer.Messages(d.pulls()...)
 	if err != nil {
 		return nil, fmt.Errorf("pull from consumer %s: %w", d.consumer, err)
 	}
 	return messages, nil
 }
 
+// pulls is how messages are asked for.
+func (d *Delivery) pulls() []jetstream.PullMessagesOpt {
+	sign, age := min(5*time.Second, max(500*time.Millisecond, d.cfg.Stream.AckWait/4)), d.cfg.Deliver.PullAge
+	pulls := []jetstream.PullMessagesOpt{jetstream.PullMaxBytes(d.cfg.Deliver.PullBytes)}
+	if age > 0 {
+		sign = min(sign, age/2)
+		pulls = append(pulls, jetstream.PullExpiry(age))
+	}
+	return append(pulls, jetstream.PullHeartbeat(sign))
+}
+
 func (d *Delivery) makeConsumer(ctx context.Context) (jetstream.Consumer, error) {
-	consumer, err := prepareConsumer(ctx, d.js, d.cfg.Stream, d.consumer)
+	consumer, err := PrepareConsumer(ctx, d.js, d.cfg.Stream, d.consumer)
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return consumer, err
 	}
@@ -170,7 +178,7 @@ func (d *Delivery) makeConsumer(ctx context.Context) (jetstream.Consumer, error)
 	if err := Prepare(ctx, d.js, d.cfg); err != nil {
 		return nil, err
 	}
-	return prepareConsumer(ctx, d.js, d.cfg.Stream, d.consumer)
+	return PrepareConsumer(ctx, d.js, d.cfg.Stream, d.consumer)
 }
 
 // take holds a message and passes it on, unless it is held already.
@@ -202,7 +210,7 @@ func (d *Delivery) take(ctx context.Context, sub *subscription, msg jetstream.Ms
 // read: decoding twice took a sixth of all processor time.
 func (d *Delivery) check(msg jetstream.Msg, meta *jetstream.MsgMetadata) *held {
 	h := &held{
-		subject: msg.Subject(), header: msg.Headers(), reply: msg.Reply(), life: d.life.Load(),
+		subject: published(msg.Subject()), header: msg.Headers(), reply: msg.Reply(), life: d.life.Load(),
 		sequence: meta.Sequence.Stream, timeNs: meta.Timestamp.UnixNano(), since: d.now(),
 		size: len(msg.Data()) + heldOverhead,
 	}

@@ -20,7 +20,7 @@ func Replay(ctx context.Context, js jetstream.JetStream, cfg Config, consumer st
 	if err := js.DeleteConsumer(ctx, StreamName, consumer); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return fmt.Errorf("replay stream %s to %s: %w", StreamName, consumer, err)
 	}
-	if _, err := prepareConsumer(ctx, js, cfg.Stream, consumer); err != nil {
+	if _, err := PrepareConsumer(ctx, js, cfg.Stream, consumer); err != nil {
 		return fmt.Errorf("replay stream %s to %s: %w", StreamName, consumer, err)
 	}
 	return nil

@@ -30,41 +30,37 @@ func Prepare(ctx context.Context, js jetstream.JetStream, cfg Config) error {
 			return err
 		}
 	}
-	bucket := jetstream.KeyValueConfig{
-		Bucket: SourceBucket, Description: "content published for each step of a rank", Storage: jetstream.FileStorage,
-	}
-	if _, err := openBucket(ctx, js, bucket); err != nil {
+	if err := prepareBuckets(ctx, js, cfg.Stream.Replicas, cfg.Stream.buckets()...); err != nil {
 		return err
 	}
 	for _, name := range cfg.Stream.Consumers {
-		if _, err := prepareConsumer(ctx, js, cfg.Stream, name); err != nil {
+		if _, err := PrepareConsumer(ctx, js, cfg.Stream, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// openBucket makes the bucket if it is not there. Settings of one that is there (replicas, placement …) are its
-// administrator's.
-func openBucket(ctx context.Context, js jetstream.JetStream, want jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
-	bucket, err := js.KeyValue(ctx, want.Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		bucket, err = js.CreateKeyValue(ctx, want)
+// buckets are those that are needed at once; whoever needs leases makes their bucket, but as one server alone would keep it.
+func (c StreamConfig) buckets() []jetstream.KeyValueConfig {
+	all := []jetstream.KeyValueConfig{{
+		Bucket: SourceBucket, Description: "content published for each step of a rank", Storage: jetstream.FileStorage,
+	}}
+	if c.Replicas > 1 {
+		all = append(all, leaseBucket())
 	}
-	if errors.Is(err, jetstream.ErrBucketExists) { // made by another program meanwhile
-		bucket, err = js.KeyValue(ctx, want.Bucket)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("prepare bucket %s: %w", want.Bucket, err)
-	}
-	return bucket, nil
+	return all
 }
 
 func (c StreamConfig) stream() jetstream.StreamConfig {
-	return c.keep(jetstream.StreamConfig{
+	s := c.keep(jetstream.StreamConfig{
 		Name: StreamName, Description: "events, the log of record", Subjects: []string{subjects},
 		MaxBytes: c.MaxBytes, MaxAge: c.MaxAge, AllowAtomicPublish: true,
 	})
+	if c.Sharded {
+		s.SubjectTransform = sharding()
+	}
+	return s
 }
 
 func (c StreamConfig) deadStream() jetstream.StreamConfig {
@@ -84,6 +80,7 @@ func (c StreamConfig) keep(s jetstream.StreamConfig) jetstream.StreamConfig {
 	s.MaxMsgsPerSubject = -1
 	s.MaxMsgSize = maxWireBytes
 	s.Duplicates = c.DuplicateWindow
+	s.Replicas = max(1, c.Replicas)
 	return s
 }
 
@@ -91,7 +88,7 @@ func prepareStream(ctx context.Context, js jetstream.JetStream, want jetstream.S
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		if _, err = js.CreateStream(ctx, want); err != nil {
-			return fmt.Errorf("create stream %s of %d bytes: %w", want.Name, want.MaxBytes, err)
+			return fmt.Errorf("create stream %s of %d bytes: %w", want.Name, want.MaxBytes, tooFew(want.Replicas, err))
 		}
 		return nil
 	}
@@ -107,13 +104,13 @@ func prepareStream(ctx context.Context, js jetstream.JetStream, want jetstream.S
 		return fmt.Errorf("limit stream %s to %d bytes: it holds %d, which would be deleted", want.Name, next.MaxBytes, info.State.Bytes)
 	}
 	if _, err := js.UpdateStream(ctx, next); err != nil {
-		return fmt.Errorf("change settings of stream %s: %w", want.Name, err)
+		return fmt.Errorf("change settings of stream %s: %w", want.Name, tooFew(want.Replicas, err))
 	}
 	return nil
 }
 
 // merge is the existing stream with the settings we depend on. All else
-// (replicas, placement …) is its administrator's. Its age is never lowered,
+// (more replicas, placement …) is its administrator's. Its age is never lowered,
 // since that deletes events.
 func merge(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	next := have
@@ -121,6 +118,10 @@ func merge(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	next.MaxBytes, next.MaxMsgs, next.MaxMsgsPerSubject = want.MaxBytes, want.MaxMsgs, want.MaxMsgsPerSubject
 	next.MaxMsgSize, next.Duplicates = want.MaxMsgSize, want.Duplicates
 	next.NoAck, next.DiscardNewPerSubject = false, false
+	next.Replicas = max(have.Replicas, want.Replicas)
+	if want.SubjectTransform != nil {
+		next.SubjectTransform = want.SubjectTransform
+	}
 	next.AllowAtomicPublish = have.AllowAtomicPublish || want.AllowAtomicPublish
 	if have.MaxAge != 0 {
 		next.MaxAge = max(have.MaxAge, want.MaxAge)
@@ -133,10 +134,16 @@ func same(a, b jetstream.StreamConfig) bool {
 		a.Retention == b.Retention && a.Storage == b.Storage && a.Discard == b.Discard &&
 		a.MaxBytes == b.MaxBytes && a.MaxMsgs == b.MaxMsgs && a.MaxMsgsPerSubject == b.MaxMsgsPerSubject &&
 		a.MaxMsgSize == b.MaxMsgSize && a.Duplicates == b.Duplicates && a.MaxAge == b.MaxAge &&
+		a.Replicas == b.Replicas && sameTransform(a.SubjectTransform, b.SubjectTransform) &&
 		a.AllowAtomicPublish == b.AllowAtomicPublish && a.NoAck == b.NoAck && a.DiscardNewPerSubject == b.DiscardNewPerSubject
 }
 
-func prepareConsumer(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, name string) (jetstream.Consumer, error) {
+func sameTransform(a, b *jetstream.SubjectTransformConfig) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// PrepareConsumer makes a durable consumer of the stream, or changes it to these settings.
+func PrepareConsumer(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, name string) (jetstream.Consumer, error) {
 	consumer, err := js.CreateOrUpdateConsumer(ctx, StreamName, jetstream.ConsumerConfig{
 		Durable:       name,
 		DeliverPolicy: jetstream.DeliverAllPolicy,
@@ -145,7 +152,9 @@ func prepareConsumer(ctx context.Context, js jetstream.JetStream, cfg StreamConf
 		MaxAckPending: cfg.MaxAckPending,
 		// The server must not count deliveries: with a limit, a store that is
 		// down for minutes makes messages vanish while nothing seems pending.
-		MaxDeliver: -1,
+		MaxDeliver:        -1,
+		FilterSubjects:    cfg.Subjects,
+		InactiveThreshold: cfg.Forget,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare consumer %s of stream %s: %w", name, StreamName, err)

@@ -1,4 +1,4 @@
-package pipelines_test
+package natscluster
 
 import (
 	"context"
@@ -20,11 +20,23 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// nodeServer is the argument with which the test binary is a node of a cluster.
+// nodeServer is the argument with which a test binary is a node of a cluster.
 const nodeServer = "test-nats-node"
 
-// node is a NATS server of a cluster, a process of its own, that can be killed and started again at its place.
-type node struct {
+// Serve lets a test binary be a node of a cluster: TestMain calls it first. It returns only when that is not asked for.
+func Serve() {
+	if len(os.Args) < 3 || os.Args[1] != nodeServer {
+		return
+	}
+	if err := beNode(os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Node is a NATS server of a cluster, a process of its own, that can be killed and started again at its place.
+type Node struct {
 	Name              string
 	Dir               string
 	Port, ClusterPort int
@@ -35,7 +47,7 @@ type node struct {
 
 // beNode is the node until it is stopped.
 func beNode(text string) error {
-	var n node
+	var n Node
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
 		return err
 	}
@@ -45,7 +57,7 @@ func beNode(text string) error {
 	}
 	made, err := server.NewServer(&server.Options{
 		ServerName: n.Name, JetStream: true, StoreDir: n.Dir, Host: "127.0.0.1", Port: n.Port, NoLog: true,
-		MaxPayload: schemas.MaxMessageBytes + 64<<10, JetStreamMaxStore: 8 << 30, Routes: routes,
+		MaxPayload: schemas.MaxMessageBytes + 64<<10, JetStreamMaxStore: 100 << 30, Routes: routes,
 		// The address that it tells others leads nowhere: they are to use the routes that they were given.
 		Cluster: server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: n.ClusterPort, Advertise: "127.0.0.1:3"},
 	})
@@ -63,26 +75,43 @@ func beNode(text string) error {
 	return nil
 }
 
-func (n *node) start(tb testing.TB) {
+// Start starts the node and returns once it is ready.
+func (n *Node) Start(tb testing.TB) {
 	tb.Helper()
 	self, err := os.Executable()
-	must(tb, err)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	text, err := json.Marshal(n)
-	must(tb, err)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	var said testbed.Buffer
 	n.process = exec.CommandContext(context.WithoutCancel(tb.Context()), self, nodeServer, string(text)) //nolint:gosec // the test itself
 	n.process.Stdout, n.process.Stderr = &said, &said
 	n.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(tb, n.process.Start())
-	eventually(tb, n.Name+" is ready", func() bool { return strings.Contains(said.String(), "ready") })
+	if err := n.process.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(said.String(), "ready"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			tb.Fatalf("%s is not ready: %s", n.Name, said.String())
+		}
+	}
 }
 
-// end has the signal end the process.
-func (n *node) end(tb testing.TB, by os.Signal) {
+// Signal sends the process a signal.
+func (n *Node) Signal(tb testing.TB, s os.Signal) {
 	tb.Helper()
-	if err := n.process.Process.Signal(by); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := n.process.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		tb.Error(err)
 	}
+}
+
+// End has the signal end the process.
+func (n *Node) End(tb testing.TB, by os.Signal) {
+	tb.Helper()
+	n.Signal(tb, by)
 	_ = n.process.Wait() // ended by a signal, which is an error
 }
 
@@ -91,7 +120,9 @@ func freePort(tb testing.TB) int {
 	tb.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	must(tb, err)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	defer listener.Close() //nolint:errcheck // was never used
 	address, ok := listener.Addr().(*net.TCPAddr)
 	if !ok {

@@ -1,0 +1,53 @@
+// Package natscluster runs a cluster of NATS servers for tests: real processes that can be killed, frozen and split off.
+package natscluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/tensortap/tensortap/internal/dev/network"
+)
+
+// Nodes is how many servers a cluster has.
+const Nodes = 3
+
+// Cluster is servers that keep replicas for each other. What the others send the first one passes through a network, so
+// that it can be split off.
+type Cluster struct {
+	Nodes [Nodes]*Node
+	First *network.Link
+	URL   [Nodes]string
+}
+
+// Start starts the servers one after the other. Each has as many routes as the others are, though those of the first lead
+// nowhere: by their number a server knows how large the cluster will be.
+func Start(tb testing.TB) *Cluster {
+	tb.Helper()
+	c := &Cluster{}
+	var err error
+	var addresses []string
+	for i := range Nodes {
+		n := &Node{Name: fmt.Sprint("node", i), Dir: tb.TempDir(), Port: freePort(tb), ClusterPort: freePort(tb), Routes: []string{"127.0.0.1:1", "127.0.0.1:2"}}
+		if i == 0 {
+			if c.First, err = network.Open(context.WithoutCancel(tb.Context()), fmt.Sprintf("127.0.0.1:%d", n.ClusterPort)); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", n.ClusterPort))
+		addresses[0] = c.First.Address()
+		copy(n.Routes, addresses[:i])
+		c.Nodes[i], c.URL[i] = n, fmt.Sprintf("nats://127.0.0.1:%d", n.Port)
+		n.Start(tb)
+	}
+	tb.Cleanup(func() {
+		for _, n := range c.Nodes {
+			n.End(tb, os.Kill)
+		}
+		if err := c.First.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}

@@ -1,0 +1,66 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// prepareBuckets makes the buckets, each kept by at least that many servers.
+func prepareBuckets(ctx context.Context, js jetstream.JetStream, replicas int, buckets ...jetstream.KeyValueConfig) error {
+	for _, want := range buckets {
+		want.Replicas = replicas
+		if _, err := openBucket(ctx, js, want); err != nil {
+			return err
+		}
+		if err := replicate(ctx, js, "KV_"+want.Bucket, replicas); err != nil {
+			return fmt.Errorf("prepare bucket %s: %w", want.Bucket, err)
+		}
+	}
+	return nil
+}
+
+// replicate has at least that many servers keep a stream.
+func replicate(ctx context.Context, js jetstream.JetStream, name string, replicas int) error {
+	if replicas <= 1 {
+		return nil
+	}
+	stream, err := js.Stream(ctx, name)
+	if err != nil {
+		return err
+	}
+	next := stream.CachedInfo().Config
+	if next.Replicas >= replicas {
+		return nil
+	}
+	next.Replicas = replicas
+	_, err = js.UpdateStream(ctx, next)
+	return tooFew(replicas, err)
+}
+
+// tooFew says what the server's refusal to keep replicas means.
+func tooFew(replicas int, err error) error {
+	var refused jetstream.JetStreamError
+	if err == nil || replicas <= 1 || !errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("%d replicas need %[1]d NATS servers in one cluster that have JetStream and room: %w", replicas, err)
+}
+
+// openBucket makes the bucket if it is not there. Settings of one that is there (replicas, placement …) are its
+// administrator's.
+func openBucket(ctx context.Context, js jetstream.JetStream, want jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	bucket, err := js.KeyValue(ctx, want.Bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = js.CreateKeyValue(ctx, want)
+	}
+	if errors.Is(err, jetstream.ErrBucketExists) { // made by another program meanwhile
+		bucket, err = js.KeyValue(ctx, want.Bucket)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prepare bucket %s: %w", want.Bucket, tooFew(want.Replicas, err))
+	}
+	return bucket, nil
+}
