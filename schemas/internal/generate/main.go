@@ -33,6 +33,7 @@ func run(root string) error {
 		"schemas/rows_gen.go":                            rows,
 		"schemas/spool_gen.go":                           spool,
 		"schemas/README.md":                              reference(schemas.Tables()),
+		"sql/cluster/tables.sql":                         clusterTables(schemas.Tables()),
 		"producers/torch/src/tensortap/_spool/layout.py": spoolPython(),
 		"producers/torch/csrc/layout.h":                  spoolC(),
 	}

@@ -1,0 +1,35 @@
+package sql_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/AfterShip/clickhouse-sql-parser/parser"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// TestTablesOfAClusterParse is all that is known of them: no cluster with Keeper is at hand.
+func TestTablesOfAClusterParse(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("cluster/tables.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, err := parser.NewParser(string(text)).ParseStmts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + 2*len(schemas.Tables()); len(statements) != want {
+		t.Errorf("%d statements, want %d", len(statements), want)
+	}
+	for _, s := range statements {
+		if !strings.Contains(s.String(), "ON CLUSTER") {
+			t.Errorf("this is of one node: %.80s", s.String())
+		}
+	}
+	if !strings.Contains(string(text), "NOT EXECUTED") {
+		t.Error("it is not said that nobody executed them")
+	}
+}
