@@ -111,6 +111,12 @@ soak-crashes: build ## a kill and a loss of power at every single operation on t
 soak-damage: build engine ## every kind of file damaged in every way, while up is stopped and while it runs, where make test takes a sample: docs/damage.md
 	TENSORTAP_ALL_DAMAGE=1 go test -count=1 -timeout 60m -v -run 'TestEveryDamageIsNamedAndMended' ./e2e/delivery/
 
+ROLES_MINUTES ?= 15
+
+.PHONY: soak-roles
+soak-roles: build engine ## ROLES_MINUTES of a fleet: three NATS servers, two engines, four consumers, killed, frozen and cut off by turns: docs/roles.md
+	TENSORTAP_ROLES_MINUTES=$(ROLES_MINUTES) go test -count=1 -timeout 12h -v -run 'TestSoak$$' ./e2e/roles/
+
 STEPS  ?= 3000
 TOKENS ?= 10000
 

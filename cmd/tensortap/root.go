@@ -74,6 +74,7 @@ func (a *app) groups(root *cobra.Command) {
 		{"Ask:", []*cobra.Command{newReport(a), newRuns(a), newQuery(a), newLogs(a), newTensor(a), newExport(a)}},
 		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newEngine(a), newVersion(a)}},
 		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newAlert(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
+		{"Operate:", []*cobra.Command{newUp(a), newConsume(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {

@@ -219,7 +219,7 @@ func (c *Client) readParts(then reading) reading {
 
 // heldTables is the set of batches in the tables, once they have what the stream holds now. Every is how often it asks.
 func (c *Client) heldTables(ctx context.Context, every time.Duration, damaged ...clickhouse.Damage) (*schemas.Ledger, error) {
-	if err := pipelines.WaitStored(ctx, c.stream, 0, every, databaseConsumer); err != nil {
+	if err := c.waitTables(ctx, 0, every); err != nil {
 		return nil, err
 	}
 	return clickhouse.Held(ctx, c.database, damaged...)

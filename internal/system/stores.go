@@ -41,6 +41,9 @@ func (a *archive) close() error {
 
 // setUp makes streams, tables and views, and opens the archive.
 func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
+	if err := notShared(ctx, client.stream); err != nil {
+		return nil, err
+	}
 	var store *archive
 	group, setUpCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })

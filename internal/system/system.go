@@ -190,7 +190,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 			return nil
 		})
 		group.Go(func() error { return s.keepMark(deliverCtx, client) })
-		group.Go(func() error { return s.mendTrend(deliverCtx, client) })
+		group.Go(func() error { return client.mendTrend(deliverCtx, s.cfg.Log) })
 		group.Go(func() error { return client.Judge(deliverCtx, s.cfg.Log) })
 	}
 	if s.cfg.Alerts != nil {

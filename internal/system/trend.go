@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 // The copy that trends are read from, tap_store.trend, is filled by the
@@ -93,18 +95,18 @@ func (c *Client) trendSteps(ctx context.Context) (uint64, error) {
 
 // mendTrend rebuilds what needs it, at the start and from time to time, until
 // ctx ends. That it cannot is no reason to stop: answers are right without it.
-func (s *System) mendTrend(ctx context.Context, client *Client) error {
+func (c *Client) mendTrend(ctx context.Context, log zerolog.Logger) error {
 	tick := time.NewTicker(mendTrendEvery)
 	defer tick.Stop()
 	for {
-		removed, err := client.RebuildTrend(ctx)
+		removed, err := c.RebuildTrend(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			s.cfg.Log.Warn().Err(err).Msg("trends are read from the tensors themselves, which is slow")
+			log.Warn().Err(err).Msg("trends are read from the tensors themselves, which is slow")
 		case removed > 0:
-			s.cfg.Log.Info().Int("steps", removed).Msg("steps of trends were wrong and were added up again")
+			log.Info().Int("steps", removed).Msg("steps of trends were wrong and were added up again")
 		}
 		select {
 		case <-tick.C:

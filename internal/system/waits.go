@@ -16,7 +16,7 @@ const waitEvery = 5 * time.Millisecond
 
 // WaitStored returns when the database holds all that the stream holds now.
 func (c *Client) WaitStored(ctx context.Context) error {
-	if err := pipelines.WaitStored(ctx, c.stream, 0, waitEvery, databaseConsumer); err != nil {
+	if err := c.waitTables(ctx, 0, waitEvery); err != nil {
 		return fmt.Errorf("wait for the database: %w", err)
 	}
 	return nil
@@ -47,7 +47,7 @@ func (c *Client) WaitCurrent(ctx context.Context) error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := pipelines.WaitStored(waiting, c.stream, last, waitEvery, databaseConsumer); err != nil {
+	if err := c.waitTables(waiting, last, waitEvery); err != nil {
 		return fmt.Errorf("the database is behind the stream: %w", err)
 	}
 	return nil

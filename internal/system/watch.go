@@ -7,7 +7,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/watch"
 	"github.com/tensortap/tensortap/internal/steps"
-	"github.com/tensortap/tensortap/pipelines"
 )
 
 // WatchRequest says which runs to watch, and who is told. Begin with DefaultWatchRequest.
@@ -55,8 +54,7 @@ func (c *Client) watched(problem, bench string) *watch.Database {
 	return &watch.Database{
 		Source: c.source(), Refine: c.refine, Close: c.Close,
 		Stored: func(ctx context.Context) (bool, error) {
-			stored, err := pipelines.ConsumerProgress(ctx, c.stream, databaseConsumer)
-			return err == nil && stored.CaughtUp(), err
+			return c.tablesCaughtUp(ctx)
 		},
 		Living: func(ctx context.Context) (bool, error) {
 			living, err := c.Table(ctx, "SELECT countIf(status = 'running') AS running FROM tap.runs WHERE name IN ({problem:String}, {bench:String})",

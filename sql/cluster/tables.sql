@@ -856,3 +856,22 @@ ORDER BY (run_id, request, event_time_ns, rank, seq)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 CREATE TABLE IF NOT EXISTS tap_store.request_event ON CLUSTER '{cluster}' AS tap_store.request_event_local
 ENGINE = Distributed('{cluster}', 'tap_store', 'request_event_local', cityHash64(run_id, rank));
+CREATE TABLE IF NOT EXISTS tap_store.alert_local ON CLUSTER '{cluster}'
+(
+    `fingerprint` UInt64 COMMENT 'Hash of the rule''s name and the labels that its query answered; the same for ever.' CODEC(ZSTD(1)),
+    `ordinal` UInt64 COMMENT 'Place among the changes of the alert, from 1 on: odd when it fired, even when it was resolved.' CODEC(Delta, ZSTD(1)),
+    `state` String COMMENT 'firing or resolved.' CODEC(ZSTD(1)),
+    `changed_time_ns` Int64 COMMENT 'Time of the change, by the clock of the host that looked.' CODEC(DoubleDelta, ZSTD(1)),
+    `since_time_ns` Int64 COMMENT 'Time when the condition was first seen to hold, by the same clock.' CODEC(DoubleDelta, ZSTD(1)),
+    `rule` String COMMENT 'Name of the rule.' CODEC(ZSTD(1)),
+    `severity` String COMMENT 'critical, warning or info.' CODEC(ZSTD(1)),
+    `run` String COMMENT 'Name of the run; empty where the alert is about none.' CODEC(ZSTD(1)),
+    `labels` Map(String, String) COMMENT 'Labels that tell the alert from others of its rule, with those that the configuration adds.' CODEC(ZSTD(1)),
+    `summary` String COMMENT 'What is the matter, in one sentence.' CODEC(ZSTD(1)),
+    `command` String COMMENT 'Command to look further.' CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (fingerprint, ordinal)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
+CREATE TABLE IF NOT EXISTS tap_store.alert ON CLUSTER '{cluster}' AS tap_store.alert_local
+ENGINE = Distributed('{cluster}', 'tap_store', 'alert_local', cityHash64(fingerprint, ordinal));
