@@ -101,8 +101,10 @@ func (c *consumption) connect(ctx context.Context) (*Client, error) {
 
 // prepare makes what this process and its like need: streams, tables, views and consumers.
 func (c *consumption) prepare(ctx context.Context) error {
-	if err := c.takeOver(ctx); err != nil {
-		return err
+	if c.request.Tables {
+		if err := c.takeOver(ctx); err != nil {
+			return err
+		}
 	}
 	cfg, err := c.pipelines(ctx)
 	if err != nil {
@@ -197,7 +199,7 @@ func (c *consumption) alone(ctx context.Context, work string, do func(context.Co
 // pipelines is the configuration of the stream; what the stream may hold stays as it is unless it was asked for.
 func (c *consumption) pipelines(ctx context.Context) (pipelines.Config, error) {
 	cfg := pipelines.DefaultConfig()
-	cfg.Stream.Consumers, cfg.Stream.Sharded, cfg.Stream.Replicas = nil, true, c.request.Replicas
+	cfg.Stream.Consumers, cfg.Stream.Sharded, cfg.Stream.Replicas = nil, c.request.Tables, c.request.Replicas
 	cfg.Publish.SpillDir = c.cfg.Folder.spill()
 	stream, err := c.client.stream.Stream(ctx, pipelines.StreamName)
 	switch {
