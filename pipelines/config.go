@@ -60,6 +60,7 @@ type PublishConfig struct {
 	RetryMax       time.Duration // longest pause
 	SpillDir       string        // folder for messages that no stream takes
 	Jitter         Jitter        // of the pauses
+	Metrics        *Metrics      // counts the work, also that of other publishers; nil for counts of its own
 }
 
 // DeliverConfig has the limits of a Delivery.

@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -64,7 +65,7 @@ func NewPublisher(cfg PublishConfig, js jetstream.JetStream, now func() time.Tim
 		onState = func(State) {}
 	}
 	p := &Publisher{
-		cfg: cfg, js: own, now: now, onState: onState, metrics: &Metrics{},
+		cfg: cfg, js: own, now: now, onState: onState, metrics: cmp.Or(cfg.Metrics, &Metrics{}),
 		turn: make(chan struct{}, 1), retry: backoff{least: cfg.RetryMin, most: cfg.RetryMax, jitter: cfg.Jitter},
 	}
 	p.turn <- struct{}{}

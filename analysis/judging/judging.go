@@ -32,6 +32,8 @@ type Keeper struct {
 	Now func() time.Time
 	// Stored returns when the database holds all that was published.
 	Stored func(ctx context.Context) error
+	// Metrics counts the work; nil where nobody asks.
+	Metrics *Metrics
 }
 
 // Judged makes sure that every step of a comparison is judged as the database has it, and says which comparison it is.
@@ -73,12 +75,8 @@ func (k *Keeper) open(ctx context.Context, c Comparison) (*compare.Job, *writer,
 
 // bring judges the steps that lack a verdict and are ready for it, and says where the difference began.
 func (k *Keeper) bring(ctx context.Context, c Comparison, job *compare.Job, w *writer, ready func(*compare.Job, pair.Step) bool) error {
-	var lacking []pair.Step
-	for _, at := range job.Steps() {
-		if !w.known(at) && ready(job, at) {
-			lacking = append(lacking, at)
-		}
-	}
+	began := k.Now()
+	lacking, waiting := w.lacking(job, ready)
 	collected := job.Collector()
 	err := job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error {
 		return w.unit(ctx, at, collected.Count(at, judged))
@@ -89,7 +87,22 @@ func (k *Keeper) bring(ctx context.Context, c Comparison, job *compare.Job, w *w
 	if err != nil {
 		return fmt.Errorf("judge %s against %s: %w", c.Request.Problem, c.Request.Benches[0], err)
 	}
+	k.Metrics.brought(c.ID(), k.Now().Sub(began), waiting)
 	return k.finish(ctx, c, job)
+}
+
+// lacking are the steps without a verdict that are ready for it, and how many others lack one.
+func (w *writer) lacking(job *compare.Job, ready func(*compare.Job, pair.Step) bool) (lacking []pair.Step, waiting int) {
+	for _, at := range job.Steps() {
+		switch {
+		case w.known(at):
+		case ready(job, at):
+			lacking = append(lacking, at)
+		default:
+			waiting++
+		}
+	}
+	return lacking, waiting
 }
 
 // Answer gives the whole answer to what the job is asked for. It judges what was not judged before, and stores it.
@@ -142,6 +155,7 @@ type writer struct {
 	problem, bench *rows.Run
 	facts          uint64
 	publish        func(context.Context, ...schemas.Message) error
+	metrics        *Metrics
 	all            bool // units that are not whole are published, too
 
 	mutex        sync.Mutex
@@ -161,7 +175,7 @@ func (k *Keeper) writer(ctx context.Context, c Comparison, job *compare.Job) (*w
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{id: c.ID(), units: units, publish: k.Publish, all: true}
+	w := &writer{id: c.ID(), units: units, publish: k.Publish, metrics: k.Metrics, all: true}
 	w.problem, w.bench = job.Runs()
 	w.facts = job.Facts()
 	return w, nil
@@ -196,6 +210,7 @@ func (w *writer) unit(ctx context.Context, at pair.Step, placed *result.Placed) 
 	if err != nil {
 		return err
 	}
+	w.metrics.unit(unit.Provisional)
 	if together := w.gather(messages); len(together) > 0 {
 		return w.publish(ctx, together...)
 	}

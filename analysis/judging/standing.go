@@ -149,6 +149,7 @@ func (s *Standing) bring(ctx context.Context, c *standing, over bool) (read time
 // tell says once why a comparison cannot be judged; it is tried again after the next list.
 func (s *Standing) tell(id uint64, err error) {
 	s.waiting[id] = true
+	s.Keeper.Metrics.failed()
 	if s.failed[id] == err.Error() {
 		return
 	}
@@ -185,6 +186,7 @@ func (s *Standing) list(ctx context.Context) error {
 		}
 		s.comparisons = append(s.comparisons, standing{declared[i].ComparisonID, c})
 	}
+	s.Keeper.Metrics.stand(s.comparisons, len(s.failed))
 	if len(s.comparisons) == 0 {
 		return nil // who is alive matters to nobody
 	}
