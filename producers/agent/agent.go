@@ -96,6 +96,7 @@ type Counts struct {
 	Skipped   atomic.Uint64 // records that were reserved and never written
 	Damaged   atomic.Uint64 // definitions and records that could not be read
 	Failures  atomic.Uint64 // times that a folder could not be served
+	Dropped   atomic.Uint64 // records that processes could not keep, be it before this agent served them
 }
 
 // Agent serves the processes of a host. Run it once.
@@ -105,15 +106,16 @@ type Agent struct {
 
 	taken *claim // of the root; only Take and Run look at it
 
-	mutex  sync.Mutex
-	served map[string]*served   // by the name of the folder
-	later  map[string]time.Time // folders that are left alone until then
-	said   map[string]string    // the last trouble reported of a folder
+	mutex   sync.Mutex
+	served  map[string]*served   // by the name of the folder
+	later   map[string]time.Time // folders that are left alone until then
+	said    map[string]string    // the last trouble reported of a folder
+	dropped map[string]uint64    // records that the process of a folder dropped, as they are counted so far
 }
 
 // New returns an agent. It touches nothing yet.
 func New(cfg Config) *Agent {
-	return &Agent{cfg: cfg, served: map[string]*served{}, later: map[string]time.Time{}, said: map[string]string{}}
+	return &Agent{cfg: cfg, served: map[string]*served{}, later: map[string]time.Time{}, said: map[string]string{}, dropped: map[string]uint64{}}
 }
 
 // Counts returns the work so far.
@@ -212,7 +214,7 @@ func (a *Agent) scan(ctx context.Context, group *errgroup.Group) error {
 			continue
 		}
 		if s, ok := a.served[name]; ok {
-			s.look(now)
+			a.countDropped(name, s.look(now))
 			continue
 		}
 		s := &served{agent: a, cfg: &a.cfg, counts: &a.counts, name: name}

@@ -111,6 +111,11 @@ func (h *header) look(now time.Time) {
 	binary.LittleEndian.PutUint64(h.page[schemas.SpoolAgentOffset:], uint64(now.UnixNano())) //nolint:gosec // after 1970
 }
 
+// looked is when an agent last did so.
+func (h *header) looked() int64 {
+	return int64(binary.LittleEndian.Uint64(h.page[schemas.SpoolAgentOffset:])) //nolint:gosec // as it was written
+}
+
 // release tells the process how many segments are free.
 func (h *header) release(first uint32) {
 	binary.LittleEndian.PutUint32(h.page[schemas.SpoolAgentOffset+8:], first)

@@ -57,6 +57,7 @@ func (s *served) send(ctx context.Context, messages []schemas.Message) error {
 
 // acknowledged notes that the window is in the stream and, now and then, the state that it left.
 func (s *served) acknowledged(w *window) error {
+	s.waitingSince.Store(0)
 	if err := s.cuts.acknowledge(w.Number); err != nil {
 		return err
 	}

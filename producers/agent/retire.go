@@ -22,6 +22,7 @@ func (s *served) retire(ctx context.Context) error {
 		text += fmt.Sprintf(", %d records were dropped", head.DroppedCount)
 	}
 	s.tell(text)
+	s.agent.countLast(s.name, head.DroppedCount)
 	// Renamed first: half removed, it would look like the folder of a process that has just begun.
 	if err := s.root.Rename(s.name, s.name+retiredSuffix); err != nil {
 		return err

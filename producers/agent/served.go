@@ -61,6 +61,7 @@ type served struct {
 	aliveAt      time.Time // when the process was looked for
 	life         life
 	behind       atomic.Int64 // of life, for others
+	waitingSince atomic.Int64 // when the first record came that is not acknowledged, in ns; 0 where there is none
 	gone         bool         // the process is over without a word
 }
 
@@ -120,9 +121,13 @@ func (s *served) pause(ctx context.Context) error {
 	}
 }
 
-// look shows the process that an agent is there.
-func (s *served) look(now time.Time) {
-	s.withHeader(func() { s.header.look(now) })
+// look shows the process that an agent is there, and says how many records it has dropped so far.
+func (s *served) look(now time.Time) (dropped uint64) {
+	s.withHeader(func() {
+		s.header.look(now)
+		dropped = s.header.load().DroppedCount
+	})
+	return dropped
 }
 
 // withHeader calls f with the page, if there is one. Run reports a page that was cut short meanwhile.

@@ -59,6 +59,7 @@ func (s *served) scan(head *schemas.SpoolHead, now time.Time, over bool) error {
 		}
 		if s.frontier == s.t.Position {
 			s.since = now
+			s.waitingSince.CompareAndSwap(0, now.UnixNano())
 		}
 		if kind == 0 && !over {
 			s.skipped = append(s.skipped, s.frontier)
