@@ -15,6 +15,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/embedded/libchdb"
+	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -29,7 +30,8 @@ type app struct {
 	login      system.Login
 	engine     string
 	verbose    bool
-	dataNamed  bool // the folder of data was named by a flag, not by the environment
+	own        *health.Health // of this process; nil where nobody asks
+	dataNamed  bool           // the folder of data was named by a flag, not by the environment
 }
 
 func newRoot(stdout, stderr io.Writer, getenv func(string) string) *cobra.Command {
@@ -75,6 +77,7 @@ func (a *app) groups(root *cobra.Command) {
 		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newEngine(a), newVersion(a)}},
 		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newAlert(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
 		{"Operate:", []*cobra.Command{newUp(a), newConsume(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
+		{"Operate:", []*cobra.Command{a.observed(newUp(a)), a.observed(newAgent(a)), a.observed(newJudge(a)), newDoctor(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -162,6 +165,7 @@ func (a *app) connect(ctx context.Context, endpoint system.Endpoint) (*system.Cl
 	if err != nil {
 		return nil, err
 	}
+	client.Observe(a.own)
 	a.letCatchUp(ctx, client)
 	return client, nil
 }
@@ -188,7 +192,12 @@ func (a *app) connectStream() (*system.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return system.ConnectStream(endpoint, time.Now)
+	client, err := system.ConnectStream(endpoint, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	client.Observe(a.own)
+	return client, nil
 }
 
 // databaseEndpoint is the endpoint of commands that need the database alone.

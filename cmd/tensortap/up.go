@@ -46,6 +46,7 @@ machine only and keep their data in the data folder.`,
 			if cfg.Alerts, err = a.alertsOf(alertFile); err != nil {
 				return err
 			}
+			cfg.CheckEvery, cfg.Health, cfg.Version = checkEvery, a.own, version
 			cfg.Serve = a.serving(spool)
 			cfg.Serve.Patient = true
 			s, err := system.New(cfg)

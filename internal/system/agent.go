@@ -57,6 +57,7 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 		return err
 	}
 	defer heard.Unsubscribe() //nolint:errcheck // the connection may be gone, and the subscription with it
+	c.health.Agent(serving)
 	group, following := errgroup.WithContext(ctx)
 	group.Go(func() error { return serving.Run(following) })
 	group.Go(func() error { return c.followLaunches(following, r) })

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/internal/health"
 )
 
 // Client talks to a running system. Its methods may be called at the same time.
@@ -23,6 +24,7 @@ type Client struct {
 	stream   jetstream.JetStream
 	database driver.Conn
 	now      func() time.Time
+	health   *health.Health // of the process; nil where nobody asks
 }
 
 // Connect reaches the system at the endpoint. The caller closes it.
@@ -124,7 +126,9 @@ func redacted(address string) string {
 
 // Close lets go of the connections.
 func (c *Client) Close() {
-	c.stream.Conn().Close()
+	if c.stream != nil {
+		c.stream.Conn().Close()
+	}
 	if c.database != nil {
 		_ = c.database.Close()
 	}

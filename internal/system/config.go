@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/tensortap/tensortap/consumers/alerts"
+	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/pipelines"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	Replay      Replay                // what to store again at the start
 	Rebuilding  func(done, all int64) // is told how many messages a rebuild has stored; nil where nobody asks
 	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
+	Version     string                // of the program, told to those who look for the system
+	Health      *health.Health        // is handed all parts; nil where nobody asks
 	Serve       ServeRequest          // which processes of this host are published; none when it names no spool
 	Alerts      *alerts.Config        // who is told of what; nil for no alerts
 	Log         zerolog.Logger

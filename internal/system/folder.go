@@ -37,6 +37,7 @@ type Endpoint struct {
 	Reader     string    `json:"reader"`     // DSN of the user who may only read
 	Archive    string    `json:"archive"`    // folder of the Parquet files
 	Login      Login     `json:"-"`          // of who connects
+	Version    string    `json:"version"`    // of the program that runs; empty where it does not say
 }
 
 // ErrNotRunning says that no system runs on the folder; the caller may start one or name another.

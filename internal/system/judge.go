@@ -64,6 +64,7 @@ func (c *Client) Judge(ctx context.Context, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
+	keeper.Metrics = c.health.Judging()
 	standing := judging.Standing{Keeper: keeper, Current: c.WaitCurrent, Mine: leases.Take, LetGo: leases.LetGo, Log: log}
 	group, judgeCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -168,6 +168,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err := errors.Join(s.reclaimAtStart(ctx, client), s.tellCut(ctx, client)); err != nil {
 		return errors.Join(err, archive.close())
 	}
+	s.observe(client, archive, tables, deliveries)
 	serve, err := s.server(client)
 	if err != nil {
 		return errors.Join(err, archive.close())
@@ -229,6 +230,7 @@ func (s *System) await(ctx, serving context.Context) (Endpoint, error) {
 		Folder: s.cfg.Folder, PID: os.Getpid(), Started: s.started,
 		NATS: s.cfg.NATS, ClickHouse: s.cfg.ClickHouse, Reader: s.cfg.ClickHouse, Archive: s.cfg.Folder.archive(),
 		Login: s.cfg.Login,
+		NATS: s.cfg.NATS, ClickHouse: s.cfg.ClickHouse, Reader: s.cfg.ClickHouse, Archive: s.cfg.Folder.archive(), Version: s.cfg.Version,
 	}
 	for _, part := range s.parts() {
 		select {

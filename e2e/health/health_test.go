@@ -1,0 +1,200 @@
+package health
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+)
+
+// TestWhatASystemTellsOfItself goes through the life of one system: well, with a fault planted, and killed.
+func TestWhatASystemTellsOfItself(t *testing.T) {
+	t.Parallel()
+	u := program.StartUp(t, t.TempDir(), "--metrics", ":0", "--pprof", "0", "--stream-bytes", "300000000")
+	root := told(t, u, "metrics")
+	u.Publish(t, recorded.Unpack(t, "B00_golden_mix"), "good")
+	u.Settle(t)
+	agent := beside(t, u, "agent", "--nats", u.Endpoint.NATS, "--spool", filepath.Join(t.TempDir(), "spool"))
+	judge := beside(t, u, "judge")
+
+	t.Run("counts", func(t *testing.T) { countsAreThoseOfTheStores(t, u, root) })
+	t.Run("ready", func(t *testing.T) {
+		for name, of := range map[string]string{"up": root, "agent": told(t, agent, "metrics"), "judge": told(t, judge, "metrics")} {
+			err := program.Await(program.Patience, name+" to be ready", func() bool {
+				status, _ := page(t, of+"/readyz")
+				return status == http.StatusOK
+			})
+			if err != nil {
+				_, text := page(t, of+"/readyz")
+				t.Errorf("%v: %s", err, text)
+			}
+		}
+	})
+	t.Run("promtool", func(t *testing.T) { promtoolFindsNoFault(t, root) })
+	t.Run("documented", func(t *testing.T) { metricsAreDocumented(t, root) })
+	t.Run("prometheus", func(t *testing.T) {
+		prometheusScrapes(t, root, told(t, agent, "metrics"), told(t, judge, "metrics"))
+	})
+	t.Run("doctor", func(t *testing.T) { doctorFindsWhatIsPlanted(t, u, root) })
+	t.Run("killed", func(t *testing.T) { killedIsTold(t, u, told(t, agent, "metrics")) })
+}
+
+// beside is another process of the system that tells its metrics.
+func beside(tb testing.TB, u *program.Up, args ...string) *program.Up {
+	tb.Helper()
+	p := program.NewUp(u.Data, program.Command(tb, u.Setting, append(args, "--metrics", ":0")...))
+	if err := p.Begin(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = p.Kill() })
+	return p
+}
+
+func countsAreThoseOfTheStores(t *testing.T, u *program.Up, root string) {
+	t.Helper()
+	js := program.ConnectStream(t, u.Endpoint.NATS)
+	stream, err := js.Stream(t.Context(), "TAP")
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := strconv.FormatUint(stream.CachedInfo().State.Msgs, 10)
+	rows := u.Query(t, "SELECT count() FROM tap_store.tensor")[0][0]
+	err = program.Await(program.Patience, "the counts", func() bool {
+		n := numbers(t, root)
+		return n[`tensortap_delivery_stored_messages_total{consumer="clickhouse"}`] == messages && n[`tensortap_consumer_lag_messages{consumer="parquet"}`] == "0"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := numbers(t, root)
+	for name, want := range map[string]string{
+		`tensortap_stream_messages{stream="TAP"}`:                              messages,
+		`tensortap_stream_published_messages_total{stream="TAP"}`:              messages,
+		`tensortap_stream_messages{stream="TAP_DEAD"}`:                         "0",
+		`tensortap_stream_limit_bytes{stream="TAP"}`:                           "3e+08",
+		`tensortap_tables_messages_total`:                                      messages,
+		`tensortap_delivery_stored_messages_total{consumer="parquet"}`:         messages,
+		`tensortap_table_rows{table="tensor"}`:                                 rows,
+		`tensortap_consumer_lag_seconds{consumer="clickhouse"}`:                "0",
+		`tensortap_delivery_dead_letters_total{consumer="clickhouse"}`:         "0",
+		`tensortap_delivery_held_bytes{consumer="clickhouse"}`:                 "0",
+		`tensortap_server_up{server="database"}`:                               "1",
+		`tensortap_agent_processes`:                                            "0",
+		`tensortap_judge_comparisons`:                                          "0",
+		`tensortap_store_write_seconds_bucket{consumer="clickhouse",le="+Inf"}`: n[`tensortap_delivery_writes_total{consumer="clickhouse"}`],
+	} {
+		if n[name] != want {
+			t.Errorf("%s is %q, want %q", name, n[name], want)
+		}
+	}
+	const most = 1500
+	if len(n) > most {
+		t.Errorf("%d series, want at most %d: labels are bounded", len(n), most)
+	}
+}
+
+func promtoolFindsNoFault(t *testing.T, root string) {
+	t.Helper()
+	promtool := tool(t, "promtool")
+	_, text := page(t, root+"/metrics")
+	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics") //nolint:gosec // Debian's
+	cmd.Stdin = strings.NewReader(text)
+	if said, err := cmd.CombinedOutput(); err != nil || len(said) > 0 {
+		t.Errorf("promtool check metrics: %v\n%s", err, said)
+	}
+}
+
+func doctorFindsWhatIsPlanted(t *testing.T, u *program.Up, root string) {
+	t.Helper()
+	_, parts := doctor(t, u.Setting)
+	delete(parts, "disk") // that of whoever runs the test
+	if text := wrong(parts); text != "" {
+		t.Errorf("of a system that is well the doctor says\n%s", text)
+	}
+	for _, part := range []string{"engine", "folder", "agent", "system", "stream", "consumer clickhouse", "consumer parquet", "dead letters", "clocks", "database", "tables", "parts"} {
+		if len(parts[part]) == 0 {
+			t.Errorf("the doctor does not look at %s", part)
+		}
+	}
+	js := program.ConnectStream(t, u.Endpoint.NATS)
+	if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "tap.tensor.0.0", Data: []byte("no message of ours")}); err != nil {
+		t.Fatal(err)
+	}
+	err := program.Await(program.Patience, "the dead letters", func() bool {
+		return numbers(t, root)[`tensortap_stream_messages{stream="TAP_DEAD"}`] == "2" // of either consumer
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, parts := doctor(t, u.Setting)
+	if found := parts["dead letters"]; status != program.ExitDiffers || len(found) != 1 || found[0].State != "wrong" || found[0].Text != "2 messages could not be stored" || !strings.Contains(found[0].Remedy, "report dead-letters") {
+		t.Errorf("status %d, %+v, want the dead letters", status, found)
+	}
+	out := program.Run(t, u.Setting, "doctor")
+	if out.Status != program.ExitDiffers || !strings.Contains(out.Stdout, "WRONG    dead letters: 2 messages could not be stored\n         to do: ") {
+		t.Errorf("doctor: %v", out)
+	}
+}
+
+func killedIsTold(t *testing.T, u *program.Up, agent string) {
+	t.Helper()
+	if err := u.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	err := program.Await(program.Patience, "the agent to miss the stream", func() bool {
+		status, text := page(t, agent+"/readyz")
+		return status == http.StatusServiceUnavailable && strings.HasPrefix(text, "the stream does not answer: ")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if status, text := page(t, agent+"/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz of an agent without stream: %d %s", status, text)
+	}
+	status, parts := doctor(t, u.Setting)
+	if found := parts["system"]; len(found) != 1 || found[0].State != "unknown" || status == program.ExitSame {
+		t.Errorf("status %d, %+v, want that no system runs", status, found)
+	}
+}
+
+func TestFlagsOfHealthThatAreWrong(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"up --metrics 9464":            "want HOST:PORT, or :PORT for this machine alone",
+		"agent --pprof 127.0.0.1:6060": "want a port, 0 to 65535",
+		"doctor --output csv":          "want text or json",
+	} {
+		out := program.Run(t, program.Setting{Data: t.TempDir()}, strings.Fields(line)...)
+		if out.Status != program.ExitError || !strings.Contains(out.Stderr, want) {
+			t.Errorf("%s: %v, want %q", line, out, want)
+		}
+	}
+	out := program.Run(t, program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_METRICS=nowhere"}}, "up")
+	if out.Status != program.ExitError || !strings.Contains(out.Stderr, `--metrics "nowhere"`) {
+		t.Errorf("TENSORTAP_METRICS: %v", out)
+	}
+}
+
+func TestTheDoctorNeedsNothing(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	if err := os.Chmod(data, 0o700); err != nil { //nolint:gosec // a folder
+		t.Fatal(err)
+	}
+	status, parts := doctor(t, program.Setting{Data: data})
+	delete(parts, "disk")
+	if text := wrong(parts); status == program.ExitSame || !strings.HasPrefix(text, "unknown system: no system runs on "+data) || strings.Contains(text, "\n") {
+		t.Errorf("status %d, %s; want that no system runs, and nothing else", status, text)
+	}
+	if entries, err := os.ReadDir(data); err != nil || len(entries) != 0 {
+		t.Errorf("the doctor left %v, %v", entries, err)
+	}
+}

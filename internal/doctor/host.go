@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tensortap/tensortap/producers/agent"
+)
+
+func (e *examination) engine() {
+	if e.in.Engine == nil {
+		e.well("engine", "not needed: the database is elsewhere")
+		return
+	}
+	text, err := e.in.Engine()
+	if err != nil {
+		e.wrong("engine", "tensortap engine install", "%v", err)
+		return
+	}
+	e.well("engine", "%s", text)
+}
+
+func (e *examination) folder() {
+	faults, err := e.in.Folder.Exposed()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.well("folder", "%s is not there yet; the first system makes it", e.in.Folder)
+	case err != nil:
+		e.unknown("folder", "", "%v", err)
+	case len(faults) == 0:
+		e.well("folder", "%s belongs to this user alone", e.in.Folder)
+	}
+	for _, f := range faults {
+		e.wrong("folder", f.Remedy, "%s", f.Text)
+	}
+}
+
+// leastFree is the room below which a server may fail in the midst of its own work.
+const leastFree = 1 << 30
+
+func (e *examination) disk() {
+	room, err := e.in.Folder.Room()
+	switch {
+	case errors.Is(err, syscall.ENOENT):
+	case err != nil:
+		e.unknown("disk", "", "%v", err)
+	case room.FreeBytes < leastFree:
+		e.wrong("disk", "make room there, or move the folder to another disk", "%s are free for %s", size(room.FreeBytes), e.in.Folder)
+	default:
+		e.well("disk", "%s are free", size(room.FreeBytes))
+	}
+}
+
+// spills are messages that a publisher of this folder could not get rid of.
+func (e *examination) spills() {
+	files, err := e.in.Folder.Spilled()
+	if err != nil {
+		e.unknown("spill", "", "%v", err)
+	}
+	if len(files) > 0 {
+		e.wrong("spill", "tensortap report dead-letters says why; remove the files once you know", "%d messages that no stream takes lie in files, the first is %s", len(files), files[0])
+	}
+}
+
+// unread is for how long no agent has looked at a spool that an agent serves: it looks once a second.
+const unread = 10 * time.Second
+
+func (e *examination) spools() {
+	found, err := agent.Spools(e.in.Spool)
+	if err != nil {
+		e.wrong("agent", "", "%v", err)
+		return
+	}
+	var waiting, bytes int64
+	dropped, runs := map[string]uint64{}, map[string]bool{}
+	for i := range found {
+		s := &found[i]
+		if s.Dropped > 0 {
+			dropped[s.Run] += s.Dropped
+		}
+		if e.in.Now().Sub(s.Looked) > unread {
+			waiting++
+			bytes += s.Bytes
+			runs[s.Run] = true
+		}
+	}
+	if waiting > 0 {
+		e.wrong("agent", "tensortap up, or tensortap agent with --nats, on this host and as this user; programs drop events once their spool is full",
+			"%d processes of run %s wrote into %s, and no agent reads it; %s wait there", waiting, names(runs), e.in.Spool, size(bytes))
+	}
+	for _, run := range slices.Sorted(maps.Keys(dropped)) {
+		e.wrong("agent", "see whether the agent keeps up, give the programs a larger spool, or record less", "processes of run %s dropped %d records, as their spool was full", run, dropped[run])
+	}
+	if waiting == 0 {
+		e.well("agent", "%d processes of this host are served", len(found))
+	}
+}
+
+// names lists runs, the first ones of many.
+func names(runs map[string]bool) string {
+	const most = 5
+	all := slices.Sorted(maps.Keys(runs))
+	if more := len(all) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), more)
+	}
+	return strings.Join(all, ", ")
+}
+
+// size is a number of bytes, for people.
+func size(bytes int64) string {
+	units := []string{"kB", "MB", "GB", "TB"}
+	value, unit := float64(bytes), "bytes"
+	for _, larger := range units {
+		if value < 1000 {
+			break
+		}
+		value, unit = value/1000, larger
+	}
+	if unit == "bytes" {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", value, unit)
+}
