@@ -62,7 +62,12 @@ func TestARunThatMatchesABaselineIsJudgedAsIfItWereAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.database.Write(t, []schemas.Message{baseline})
+	d.Metrics = &judging.Metrics{}
 	d.stands(t, len(asked))
+	counts := d.Metrics.Snapshot()
+	if counts.Standing != 1 || counts.Failing != 0 || counts.Failures != 0 || counts.Judged == 0 || counts.Provisional > counts.Judged {
+		t.Errorf("counted as %+v", counts)
+	}
 	if got := d.rows(t); !slices.Equal(got, asked) {
 		t.Errorf("judged as it stands\n%s\nasked for\n%s", strings.Join(got, "\n"), strings.Join(asked, "\n"))
 	}
@@ -111,6 +116,7 @@ func TestAComparisonThatFailsIsTriedOnceAList(t *testing.T) {
 		tries++
 		return nil, errors.New("it cannot be opened")
 	}
+	d.Metrics = &judging.Metrics{}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	d.Now = func() time.Time { // is asked at each look, and before each try
@@ -130,5 +136,8 @@ func TestAComparisonThatFailsIsTriedOnceAList(t *testing.T) {
 	}
 	if err := d.standing(t).Run(ctx); err != nil {
 		t.Fatal(err)
+	}
+	if counts := d.Metrics.Snapshot(); counts.Standing != 1 || counts.Failing != 1 || counts.Failures != 2 || counts.Judged != 0 {
+		t.Errorf("counted as %+v, want two failures of one comparison", counts)
 	}
 }

@@ -19,32 +19,34 @@ import (
 func TestWhatASystemTellsOfItself(t *testing.T) {
 	t.Parallel()
 	u := program.StartUp(t, t.TempDir(), "--metrics", ":0", "--pprof", "0", "--stream-bytes", "300000000")
-	root := told(t, u, "metrics")
+	root := told(t, u)
 	u.Publish(t, recorded.Unpack(t, "B00_golden_mix"), "good")
 	u.Settle(t)
 	agent := beside(t, u, "agent", "--nats", u.Endpoint.NATS, "--spool", filepath.Join(t.TempDir(), "spool"))
 	judge := beside(t, u, "judge")
 
-	t.Run("counts", func(t *testing.T) { countsAreThoseOfTheStores(t, u, root) })
-	t.Run("ready", func(t *testing.T) {
-		for name, of := range map[string]string{"up": root, "agent": told(t, agent, "metrics"), "judge": told(t, judge, "metrics")} {
-			err := program.Await(program.Patience, name+" to be ready", func() bool {
-				status, _ := page(t, of+"/readyz")
-				return status == http.StatusOK
-			})
-			if err != nil {
-				_, text := page(t, of+"/readyz")
-				t.Errorf("%v: %s", err, text)
-			}
-		}
+	countsAreThoseOfTheStores(t, u, root)
+	agentRoot, judgeRoot := told(t, agent), told(t, judge)
+	for name, of := range map[string]string{"up": root, "agent": agentRoot, "judge": judgeRoot} {
+		isReady(t, name, of)
+	}
+	promtoolFindsNoFault(t, root)
+	metricsAreDocumented(t, root)
+	prometheusScrapes(t, root, agentRoot, judgeRoot)
+	doctorFindsWhatIsPlanted(t, u, root)
+	killedIsTold(t, u, agentRoot)
+}
+
+func isReady(t *testing.T, name, root string) {
+	t.Helper()
+	err := program.Await(program.Patience, name+" to be ready", func() bool {
+		status, _ := page(t, root+"/readyz")
+		return status == http.StatusOK
 	})
-	t.Run("promtool", func(t *testing.T) { promtoolFindsNoFault(t, root) })
-	t.Run("documented", func(t *testing.T) { metricsAreDocumented(t, root) })
-	t.Run("prometheus", func(t *testing.T) {
-		prometheusScrapes(t, root, told(t, agent, "metrics"), told(t, judge, "metrics"))
-	})
-	t.Run("doctor", func(t *testing.T) { doctorFindsWhatIsPlanted(t, u, root) })
-	t.Run("killed", func(t *testing.T) { killedIsTold(t, u, told(t, agent, "metrics")) })
+	if err != nil {
+		_, text := page(t, root+"/readyz")
+		t.Errorf("%v: %s", err, text)
+	}
 }
 
 // beside is another process of the system that tells its metrics.
@@ -76,19 +78,19 @@ func countsAreThoseOfTheStores(t *testing.T, u *program.Up, root string) {
 	}
 	n := numbers(t, root)
 	for name, want := range map[string]string{
-		`tensortap_stream_messages{stream="TAP"}`:                              messages,
-		`tensortap_stream_published_messages_total{stream="TAP"}`:              messages,
-		`tensortap_stream_messages{stream="TAP_DEAD"}`:                         "0",
-		`tensortap_stream_limit_bytes{stream="TAP"}`:                           "3e+08",
-		`tensortap_tables_messages_total`:                                      messages,
-		`tensortap_delivery_stored_messages_total{consumer="parquet"}`:         messages,
-		`tensortap_table_rows{table="tensor"}`:                                 rows,
-		`tensortap_consumer_lag_seconds{consumer="clickhouse"}`:                "0",
-		`tensortap_delivery_dead_letters_total{consumer="clickhouse"}`:         "0",
-		`tensortap_delivery_held_bytes{consumer="clickhouse"}`:                 "0",
-		`tensortap_server_up{server="database"}`:                               "1",
-		`tensortap_agent_processes`:                                            "0",
-		`tensortap_judge_comparisons`:                                          "0",
+		`tensortap_stream_messages{stream="TAP"}`:                               messages,
+		`tensortap_stream_published_messages_total{stream="TAP"}`:               messages,
+		`tensortap_stream_messages{stream="TAP_DEAD"}`:                          "0",
+		`tensortap_stream_limit_bytes{stream="TAP"}`:                            "3e+08",
+		`tensortap_tables_messages_total`:                                       messages,
+		`tensortap_delivery_stored_messages_total{consumer="parquet"}`:          messages,
+		`tensortap_table_rows{table="tensor"}`:                                  rows,
+		`tensortap_consumer_lag_seconds{consumer="clickhouse"}`:                 "0",
+		`tensortap_delivery_dead_letters_total{consumer="clickhouse"}`:          "0",
+		`tensortap_delivery_held_bytes{consumer="clickhouse"}`:                  "0",
+		`tensortap_server_up{server="database"}`:                                "1",
+		`tensortap_agent_processes`:                                             "0",
+		`tensortap_judge_comparisons`:                                           "0",
 		`tensortap_store_write_seconds_bucket{consumer="clickhouse",le="+Inf"}`: n[`tensortap_delivery_writes_total{consumer="clickhouse"}`],
 	} {
 		if n[name] != want {

@@ -31,11 +31,11 @@ func tool(tb testing.TB, name string) string {
 }
 
 // told waits until a process has said where it tells its metrics, and returns the root of those pages.
-func told(tb testing.TB, u *program.Up, what string) string {
+func told(tb testing.TB, u *program.Up) string {
 	tb.Helper()
 	var root string
-	err := program.Await(program.Patience, what+" of the process", func() bool {
-		_, after, found := strings.Cut(u.Stderr.String(), what+" at http://")
+	err := program.Await(program.Patience, "the process to tell where its metrics are", func() bool {
+		_, after, found := strings.Cut(u.Stderr.String(), "metrics at http://")
 		address, _, whole := strings.Cut(after, "/")
 		root = "http://" + address
 		return found && whole
@@ -57,7 +57,7 @@ func page(tb testing.TB, url string) (int, string) {
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		tb.Fatal(err)
@@ -93,9 +93,9 @@ func cutLast(line string) (name, value string, ok bool) {
 type finding struct{ Part, State, Text, Remedy string }
 
 // doctor is what the doctor finds, and its exit status.
-func doctor(tb testing.TB, s program.Setting, args ...string) (int, map[string][]finding) {
+func doctor(tb testing.TB, s program.Setting) (int, map[string][]finding) {
 	tb.Helper()
-	out := program.Run(tb, s, append([]string{"doctor", "--output", "json"}, args...)...)
+	out := program.Run(tb, s, "doctor", "--output", "json")
 	var all []finding
 	if err := json.Unmarshal([]byte(out.Stdout), &all); err != nil {
 		tb.Fatalf("%v: %v", err, out)

@@ -107,8 +107,10 @@ func (e *examination) reach(ctx context.Context, server string, look func(contex
 
 // version holds the program that runs against this one.
 func (e *examination) version(endpoint system.Endpoint) {
-	switch {
-	case endpoint.Version == "" || endpoint.Version == e.in.Version:
+	switch endpoint.Version {
+	case "":
+		e.well("system", "its servers are asked")
+	case e.in.Version:
 		e.well("system", "it runs, version %s", e.in.Version)
 	default:
 		e.wrong("system", "start it again with this version, or use that one", "it runs with version %s, and this program is %s", endpoint.Version, e.in.Version)

@@ -118,7 +118,7 @@ func lastSigns(ctx context.Context, js jetstream.JetStream) ([]sign, error) {
 		return nil, err
 	}
 	defer js.DeleteConsumer(context.WithoutCancel(ctx), pipelines.StreamName, consumer.CachedInfo().Name) //nolint:errcheck // it ends by itself, too
-	count := int(min(consumer.CachedInfo().NumPending, mostRanks)) //nolint:gosec // bounded
+	count := int(min(consumer.CachedInfo().NumPending, mostRanks))                                        //nolint:gosec // bounded
 	if count == 0 {
 		return nil, nil
 	}

@@ -78,7 +78,7 @@ func get(t *testing.T, url, host string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestAPlaceThatCannotBeTakenIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer taken.Close() //nolint:errcheck // nothing came
 	for want, cfg := range map[string]health.Config{
 		"address already in use":         {Metrics: taken.Addr().String()},
 		"want HOST:PORT, or :PORT":       {Metrics: "9464"},

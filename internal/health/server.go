@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -165,7 +166,7 @@ func (h *Health) pages() http.Handler {
 			http.Error(w, fmt.Sprintf("%d scrapes are under way, the limit", atOnce), http.StatusServiceUnavailable)
 		}
 	})
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "the process lives") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "the process lives\n") })
 	mux.HandleFunc("GET /readyz", h.readiness)
 	return mux
 }
@@ -187,9 +188,14 @@ func (h *Health) readiness(w http.ResponseWriter, r *http.Request) {
 		text = "it is still starting: no server has been reached yet\n"
 	}
 	if text != "" {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprint(w, text)
+		say(w, http.StatusServiceUnavailable, text)
 		return
 	}
-	fmt.Fprintln(w, "ready")
+	say(w, http.StatusOK, "ready\n")
+}
+
+func say(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // whoever asked may be gone
 }

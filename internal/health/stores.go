@@ -20,7 +20,6 @@ func insertNumbers() []number[inserted] {
 		counter("tables_messages", "Messages stored in tables by this process.", func(c *inserted) float64 { return float64(c.Messages) }),
 		counter("tables_stored_rows", "Rows stored in tables by this process.", func(c *inserted) float64 { return float64(c.Rows) }),
 		counter("tables_duplicates", "Messages that the tables had already, or that came twice at once: stored once.", func(c *inserted) float64 { return float64(c.Duplicates) }),
-		counter("tables_rejected", "Messages that the tables can never take.", func(c *inserted) float64 { return float64(c.Rejected) }),
 		counter("tables_doubts", "INSERTs whose outcome had to be looked up in the tables.", func(c *inserted) float64 { return float64(c.Doubts) }),
 		counter("tables_resolved", "Messages of INSERTs whose outcome had to be looked up that turned out to be stored.", func(c *inserted) float64 { return float64(c.Resolved) }),
 	}
@@ -87,7 +86,6 @@ func archiveNumbers() []number[archived] {
 		counter("archive_stored_rows", "Rows stored in the archive by this process.", func(s *archived) float64 { return float64(s.Rows) }),
 		counter("archive_bytes", "Bytes of the files made by this process.", func(s *archived) float64 { return float64(s.Bytes) }),
 		counter("archive_duplicates", "Messages that the archive had already: stored once.", func(s *archived) float64 { return float64(s.Duplicates) }),
-		counter("archive_rejected", "Messages that the archive can never take.", func(s *archived) float64 { return float64(s.Rejected) }),
 	}
 }
 
