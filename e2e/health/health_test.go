@@ -18,7 +18,7 @@ import (
 // TestWhatASystemTellsOfItself goes through the life of one system: well, with a fault planted, and killed.
 func TestWhatASystemTellsOfItself(t *testing.T) {
 	t.Parallel()
-	u := program.StartUp(t, t.TempDir(), "--metrics", ":0", "--pprof", "0", "--stream-bytes", "300000000")
+	u := program.StartUp(t, t.TempDir(), "--metrics", ":0", "--pprof", "0", "--stream-bytes", "300000000", "--archive-age", "1s")
 	root := told(t, u)
 	u.Publish(t, recorded.Unpack(t, "B00_golden_mix"), "good")
 	u.Settle(t)
@@ -39,7 +39,7 @@ func TestWhatASystemTellsOfItself(t *testing.T) {
 
 func isReady(t *testing.T, name, root string) {
 	t.Helper()
-	err := program.Await(program.Patience, name+" to be ready", func() bool {
+	err := await(name+" to be ready", func() bool {
 		status, _ := page(t, root+"/readyz")
 		return status == http.StatusOK
 	})
@@ -69,7 +69,7 @@ func countsAreThoseOfTheStores(t *testing.T, u *program.Up, root string) {
 	}
 	messages := strconv.FormatUint(stream.CachedInfo().State.Msgs, 10)
 	rows := u.Query(t, "SELECT count() FROM tap_store.tensor")[0][0]
-	err = program.Await(program.Patience, "the counts", func() bool {
+	err = await("the counts", func() bool {
 		n := numbers(t, root)
 		return n[`tensortap_delivery_stored_messages_total{consumer="clickhouse"}`] == messages && n[`tensortap_consumer_lag_messages{consumer="parquet"}`] == "0"
 	})
@@ -130,7 +130,7 @@ func doctorFindsWhatIsPlanted(t *testing.T, u *program.Up, root string) {
 	if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "tap.tensor.0.0", Data: []byte("no message of ours")}); err != nil {
 		t.Fatal(err)
 	}
-	err := program.Await(program.Patience, "the dead letters", func() bool {
+	err := await("the dead letters", func() bool {
 		return numbers(t, root)[`tensortap_stream_messages{stream="TAP_DEAD"}`] == "2" // of either consumer
 	})
 	if err != nil {
@@ -151,7 +151,7 @@ func killedIsTold(t *testing.T, u *program.Up, agent string) {
 	if err := u.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	err := program.Await(program.Patience, "the agent to miss the stream", func() bool {
+	err := await("the agent to miss the stream", func() bool {
 		status, text := page(t, agent+"/readyz")
 		return status == http.StatusServiceUnavailable && strings.HasPrefix(text, "the stream does not answer: ")
 	})

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
@@ -44,6 +45,17 @@ func told(tb testing.TB, u *program.Up) string {
 		tb.Fatalf("%v\n%s", err, u.Stderr)
 	}
 	return root
+}
+
+// await asks from time to time until holds: each question costs a process's servers something.
+func await(what string, holds func() bool) error {
+	return program.Await(program.Patience, what, func() bool {
+		if holds() {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+		return false
+	})
 }
 
 // page is the status and the text of a page.

@@ -116,7 +116,7 @@ func prometheusScrapes(t *testing.T, roots ...string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
 	up := fmt.Sprintf("sum(up{job=\"tensortap\"}) == %d and count(tensortap_build_info) == %[1]d", len(roots))
-	if err := program.Await(program.Patience, "Prometheus to have scraped all", func() bool { return len(ask(t, address, up)) > 0 }); err != nil {
+	if err := await("Prometheus to have scraped all", func() bool { return len(ask(t, address, up)) > 0 }); err != nil {
 		t.Fatalf("%v\n%s", err, &said)
 	}
 	for _, query := range []string{
@@ -126,7 +126,7 @@ func prometheusScrapes(t *testing.T, roots ...string) {
 			t.Errorf("Prometheus answers nothing to %s", query)
 		}
 	}
-	if err := program.Await(program.Patience, "the recording rules", func() bool {
+	if err := await("the recording rules", func() bool {
 		return len(ask(t, address, `job_consumer:tensortap_lag_messages:max{consumer="clickhouse"} == 0`)) > 0
 	}); err != nil {
 		t.Errorf("%v\n%s", err, &said)
@@ -191,7 +191,7 @@ func everyMetricOfRulesIsThere(t *testing.T, address string) {
 	}
 	slices.Sort(asked)
 	for _, metric := range slices.Compact(asked) {
-		if err := program.Await(program.Patience, metric, func() bool { return len(ask(t, address, metric)) > 0 }); err != nil {
+		if err := await(metric, func() bool { return len(ask(t, address, metric)) > 0 }); err != nil {
 			t.Errorf("a rule asks for what no process tells: %v", err)
 		}
 	}
