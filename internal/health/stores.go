@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/consumers/parquet"
 )
 
 type inserted = clickhouse.Counts
@@ -78,19 +77,20 @@ func eachTable(ctx context.Context, database driver.Conn, tell func(*table)) err
 	return rows.Err()
 }
 
-type archived = parquet.Stats
+// Archived is the work of the writer of the archive since it was opened.
+type Archived struct{ Files, Rows, Bytes, Duplicates, Rejected uint64 }
 
-func archiveNumbers() []number[archived] {
-	return []number[archived]{
-		counter("archive_files", "Files of the archive made by this process.", func(s *archived) float64 { return float64(s.Files) }),
-		counter("archive_stored_rows", "Rows stored in the archive by this process.", func(s *archived) float64 { return float64(s.Rows) }),
-		counter("archive_bytes", "Bytes of the files made by this process.", func(s *archived) float64 { return float64(s.Bytes) }),
-		counter("archive_duplicates", "Messages that the archive had already: stored once.", func(s *archived) float64 { return float64(s.Duplicates) }),
+func archiveNumbers() []number[Archived] {
+	return []number[Archived]{
+		counter("archive_files", "Files of the archive made by this process.", func(s *Archived) float64 { return float64(s.Files) }),
+		counter("archive_stored_rows", "Rows stored in the archive by this process.", func(s *Archived) float64 { return float64(s.Rows) }),
+		counter("archive_bytes", "Bytes of the files made by this process.", func(s *Archived) float64 { return float64(s.Bytes) }),
+		counter("archive_duplicates", "Messages that the archive had already: stored once.", func(s *Archived) float64 { return float64(s.Duplicates) }),
 	}
 }
 
 // Archive takes the writer of the archive.
-func (h *Health) Archive(read func() parquet.Stats) {
+func (h *Health) Archive(read func() Archived) {
 	h.has("archive", func(_ context.Context, tell func(prometheus.Metric)) {
 		s := read()
 		tellEach(tell, archiveNumbers(), &s)

@@ -23,7 +23,7 @@ func (s *System) observe(client *Client, store *archive, tables *clickhouse.Writ
 	h.Inserts(tables.Counts)
 	h.Disk(string(s.cfg.Folder))
 	if store != nil {
-		h.Archive(store.writer.Stats)
+		h.Archive(func() health.Archived { return health.Archived(store.writer.Stats()) })
 	}
 	for _, d := range deliveries {
 		h.Delivery(d.consumer, d.Metrics())
