@@ -25,8 +25,8 @@ func TestTablesOfAClusterParse(t *testing.T) {
 		t.Errorf("%d statements, want %d", len(statements), want)
 	}
 	for _, s := range statements {
-		if !strings.Contains(s.String(), "ON CLUSTER") {
-			t.Errorf("this is of one node: %.80s", s.String())
+		if !strings.Contains(parser.Format(s), "ON CLUSTER") {
+			t.Errorf("this is of one node: %.80s", parser.Format(s))
 		}
 	}
 	if !strings.Contains(string(text), "NOT EXECUTED") {

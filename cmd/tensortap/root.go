@@ -74,10 +74,10 @@ func (a *app) groups(root *cobra.Command) {
 		{"Record:", []*cobra.Command{newRun(a), newPublish(a), newCapture(a), newPoke(a), newTrace(a), newDebug(a), newStop(a), newReplayRequests(a)}},
 		{"Compare:", []*cobra.Command{newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newBaseline(a)}},
 		{"Ask:", []*cobra.Command{newReport(a), newRuns(a), newQuery(a), newLogs(a), newTensor(a), newExport(a)}},
-		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newEngine(a), newVersion(a)}},
-		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newAlert(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
-		{"Operate:", []*cobra.Command{newUp(a), newConsume(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
-		{"Operate:", []*cobra.Command{a.observed(newUp(a)), a.observed(newAgent(a)), a.observed(newJudge(a)), newDoctor(a), newReplay(a), newRestore(a), newVerify(a), newEngine(a), newVersion(a)}},
+		{"Operate:", []*cobra.Command{
+			a.observed(newUp(a)), a.observed(newConsume(a)), a.observed(newAgent(a)), a.observed(newJudge(a)), a.observed(newAlert(a)),
+			newDoctor(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newEngine(a), newVersion(a),
+		}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {

@@ -92,11 +92,14 @@ func worker() string {
 }
 
 func (c *consumption) connect(ctx context.Context) (*Client, error) {
-	endpoint := Endpoint{Folder: c.cfg.Folder, NATS: c.cfg.NATS, ClickHouse: c.cfg.ClickHouse, Reader: c.cfg.ClickHouse}
 	if c.request.Tables {
-		return Connect(ctx, endpoint, c.cfg.Now)
+		return Connect(ctx, c.endpoint(), c.cfg.Now)
 	}
-	return ConnectStream(endpoint, c.cfg.Now)
+	return ConnectStream(c.endpoint(), c.cfg.Now)
+}
+
+func (c *consumption) endpoint() Endpoint {
+	return Endpoint{Folder: c.cfg.Folder, NATS: c.cfg.NATS, ClickHouse: c.cfg.ClickHouse, Reader: c.cfg.ClickHouse, Login: c.cfg.Login}
 }
 
 // prepare makes what this process and its like need: streams, tables, views and consumers.

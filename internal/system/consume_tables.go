@@ -64,7 +64,7 @@ func (c *consumption) fillShard(ctx context.Context, names []string, shard int) 
 	if err := c.awaitEarlier(ctx, names[0], shard); err != nil {
 		return err
 	}
-	database, err := connectDatabase(ctx, c.cfg.Folder, c.cfg.ClickHouse) // each shard has connections of its own
+	database, err := connectDatabase(ctx, c.endpoint(), c.cfg.ClickHouse) // each shard has connections of its own
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 
 // ConnectDatabase reaches the database alone. The caller closes the client.
 func ConnectDatabase(ctx context.Context, e Endpoint, now func() time.Time) (*Client, error) {
-	database, err := connectDatabase(ctx, e.Folder, e.ClickHouse)
+	database, err := connectDatabase(ctx, e, e.ClickHouse)
 	if err != nil {
 		return nil, err
 	}
