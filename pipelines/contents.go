@@ -43,6 +43,7 @@ type keptReader struct {
 	js         jetstream.JetStream
 	stream     jetstream.Stream
 	next, last uint64
+	known      jetstream.StreamState // with the places that are deleted, as it was last asked for them
 	yield      func(schemas.Message, error) bool
 }
 
@@ -149,19 +150,30 @@ func (r *keptReader) skip(ctx context.Context, to uint64) error {
 	if from >= to {
 		return nil
 	}
-	info, err := r.stream.Info(ctx, jetstream.WithDeletedDetails(true))
-	if err != nil {
-		return err
-	}
-	unreadable, first := 0, uint64(0)
-	for place := max(from, info.State.FirstSeq); place < to; place++ {
-		if _, deleted := slices.BinarySearch(info.State.Deleted, place); !deleted {
-			unreadable++
-			first = cmp.Or(first, place)
+	// What was deleted stays deleted: it is asked for again only where that does not explain a gap. A run that was deleted
+	// leaves many.
+	unreadable, first := unexplained(&r.known, from, to)
+	if unreadable > 0 {
+		info, err := r.stream.Info(ctx, jetstream.WithDeletedDetails(true))
+		if err != nil {
+			return err
 		}
+		r.known = info.State
+		unreadable, first = unexplained(&r.known, from, to)
 	}
 	if unreadable > 0 && !r.yield(schemas.Message{}, fmt.Errorf("%w: %d of them, from %d on", ErrUnreadable, unreadable, first)) {
 		return errEnough
 	}
 	return nil
+}
+
+// unexplained counts the places of a gap that were neither deleted nor too old, and says which is the first.
+func unexplained(state *jetstream.StreamState, from, to uint64) (count int, first uint64) {
+	for place := max(from, state.FirstSeq); place < to; place++ {
+		if _, deleted := slices.BinarySearch(state.Deleted, place); !deleted {
+			count++
+			first = cmp.Or(first, place)
+		}
+	}
+	return count, first
 }

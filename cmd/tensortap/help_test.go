@@ -115,7 +115,7 @@ func TestReportsTakeTheirFlagsFromTheirSQL(t *testing.T) {
 			if takesSteps(r) && (p.Name == firstStep || p.Name == lastStep) {
 				continue // --steps stands for both
 			}
-			if p.Name == unstored {
+			if p.Name == unstored || p.Name == measured {
 				continue // the stream knows it
 			}
 			f := c.Flags().Lookup(strings.ReplaceAll(p.Name, "_", "-"))

@@ -80,7 +80,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		},
 	}
 	for _, p := range r.Parameters {
-		if p.Name == unstored || ranged && (p.Name == firstStep || p.Name == lastStep) {
+		if p.Name == unstored || p.Name == measured || ranged && (p.Name == firstStep || p.Name == lastStep) {
 			continue
 		}
 		if p.Name == "limit" {
@@ -214,6 +214,9 @@ func (a *app) prepareReport(ctx context.Context, client *system.Client, words *j
 		if parameters[unstored], err = client.Unstored(ctx, named(parameters)...); err != nil {
 			return err
 		}
+	}
+	if slices.ContainsFunc(r.Parameters, func(p sql.Parameter) bool { return p.Name == measured }) {
+		parameters[measured] = a.measure(ctx, client.Endpoint)
 	}
 	var gaps []string
 	group, ctx := errgroup.WithContext(ctx)

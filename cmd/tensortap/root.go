@@ -78,6 +78,7 @@ func (a *app) groups(root *cobra.Command) {
 			a.observed(newUp(a)), a.observed(newConsume(a)), a.observed(newAgent(a)), a.observed(newJudge(a)), a.observed(newAlert(a)),
 			newDoctor(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newEngine(a), newVersion(a),
 		}},
+		{"Operate:", []*cobra.Command{newUp(a), newAgent(a), newJudge(a), newReplay(a), newRestore(a), newVerify(a), newDisk(a), newEngine(a), newVersion(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {

@@ -18,6 +18,7 @@ type asked struct {
 	parameters map[string]string
 	style      report.Style
 	now        bool // do not wait for events published before
+	measured   bool // the query takes what each run takes of the disk, which the database alone does not know
 }
 
 // addNow adds --now.
@@ -26,11 +27,19 @@ func addNow(cmd *cobra.Command, now *bool) {
 }
 
 func newRuns(a *app) *cobra.Command {
-	return a.listing("runs", &cobra.Command{
-		Use:     "runs",
-		Short:   "List the stored runs",
-		Example: "  tensortap runs\n  tensortap runs --columns name,status,labels\n  tensortap runs --output csv",
+	cmd := a.listing("runs", &cobra.Command{
+		Use:   "runs",
+		Short: "List the stored runs, pin or delete one",
+		Long: `List the stored runs, with the bytes that each takes in tables and archive; or pin one, which
+keeps it, or delete one. tensortap disk shows all places.`,
+		Example: `  tensortap runs
+  tensortap runs --columns name,status,labels
+  tensortap runs --output csv
+  tensortap runs pin good
+  tensortap runs delete bad`,
 	})
+	cmd.AddCommand(newRunsDelete(a), newRunsPin(a), newRunsUnpin(a))
+	return cmd
 }
 
 // listing completes a command that lists the rows of the report of that name.
@@ -51,6 +60,7 @@ func (a *app) listing(name string, cmd *cobra.Command) *cobra.Command {
 			return missing
 		}
 		return a.query(cmd.Context(), asked{text: r.Query, parameters: listed(r, style), style: style, now: now})
+		return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": limitParameter(style)}, style: style, now: now, measured: name == "runs"})
 	}
 	view.limitFlag(cmd, 100)
 	view.flags(cmd)
@@ -116,7 +126,25 @@ func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) er
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // only read
+	if q.measured {
+		q.parameters[measured] = a.measure(ctx, endpoint)
+	}
 	return reader.Write(ctx, a.stdout, q.style, q.text, q.parameters)
+}
+
+// measured is a parameter of the report of runs that database, archive and stream know together, and no flag.
+const measured = "measured"
+
+// measure says what is known of the runs besides the database's own. Where the stream is away that is nothing.
+func (a *app) measure(ctx context.Context, endpoint system.Endpoint) string {
+	if endpoint.NATS == "" {
+		return "[]"
+	}
+	known, err := system.Measured(ctx, endpoint, time.Now)
+	if err != nil {
+		fmt.Fprintln(a.stderr, "INCOMPLETE: not known what runs take, and which are pinned:", printable(err))
+	}
+	return known
 }
 
 // waitCurrent waits for events published just before. If the stream is away, the database answers all the same.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/internal/embedded"
+	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -20,6 +21,7 @@ func newUp(a *app) *cobra.Command {
 		checkEvery  time.Duration
 		spool       string
 		alertFile   string
+		rules       string
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -47,6 +49,11 @@ machine only and keep their data in the data folder.`,
 				return err
 			}
 			cfg.CheckEvery, cfg.Health, cfg.Version = checkEvery, a.own, version
+			if rules != "" {
+				if cfg.Rules, err = retention.ReadRules(rules); err != nil {
+					return err
+				}
+			}
 			cfg.Serve = a.serving(spool)
 			cfg.Serve.Patient = true
 			s, err := system.New(cfg)
@@ -74,6 +81,8 @@ machine only and keep their data in the data folder.`,
 	cmd.Flags().DurationVar(&checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	cmd.Flags().StringVar(&alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
+	cmd.Flags().StringVar(&rules, "retention", "", "`FILE` that says how long runs stay (docs/retention.md); tensortap disk --retention FILE says what that comes to")
+	_ = cmd.MarkFlagFilename("retention", "yaml", "yml")
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 
 // strays looks after the files that no line of the manifest names. A crash came before the line, or
 // the line was lost.
-func (w *Writer) strays(ctx context.Context, files map[string]entry, r *Recovery) error {
+func (w *Writer) strays(ctx context.Context, now listing, r *Recovery) error {
 	found, err := w.names()
 	if err != nil {
 		return err
@@ -25,7 +25,13 @@ func (w *Writer) strays(ctx context.Context, files map[string]entry, r *Recovery
 		w.next.Store(max(w.next.Load(), number(name)))
 	}
 	for _, name := range found {
-		if _, known := files[name]; known {
+		if _, known := now.files[name]; known {
+			continue
+		}
+		if now.deletes(name) {
+			if err := w.cfg.Disk.Remove(w.path(name)); err != nil {
+				return fmt.Errorf("remove a file of a deleted run: %w", err)
+			}
 			continue
 		}
 		if err := errors.Join(ctx.Err(), w.takeIn(ctx, name, r)); err != nil {

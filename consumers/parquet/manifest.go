@@ -17,10 +17,11 @@ import (
 )
 
 // entry is a line of the manifest: a file that belongs to the archive or, when Lost is set, a file
-// that no longer does.
+// that no longer does. When Deleted is set it is a run whose files up to that number no longer do.
 type entry struct {
 	File    string      `json:"file"` // relative to the folder of the archive, with slashes
 	Lost    string      `json:"lost,omitempty"`
+	Deleted uint64      `json:"deleted_up_to,omitempty"`
 	Kind    string      `json:"kind"`
 	Run     id          `json:"run"`
 	Rows    int64       `json:"rows"`

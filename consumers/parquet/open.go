@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,12 +76,12 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 	}
 	r.DamagedLines = damaged
 	w.ledger = schemas.NewLedger() // an earlier Open may have ended half-way
-	files, lost := current(entries)
-	w.lost = lost
+	now := current(entries)
+	w.lost = now.lost
 	for _, e := range entries {
-		w.next.Store(max(w.next.Load(), number(e.File)))
+		w.next.Store(max(w.next.Load(), number(e.File), e.Deleted))
 	}
-	for _, e := range files {
+	for _, e := range now.files {
 		if err := ctx.Err(); err != nil {
 			return r, err
 		}
@@ -88,22 +90,44 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 		}
 	}
 	r.Anew = len(entries) == 0
-	return r, w.strays(ctx, files, &r)
+	return r, w.strays(ctx, now, &r)
 }
 
-// current returns the files of the archive by its manifest, by name, and the batches of the lost
-// ones.
-func current(entries []entry) (files map[string]entry, lost []schemas.Batches) {
-	files = make(map[string]entry, len(entries))
+// listing is what the lines of a manifest come to.
+type listing struct {
+	files   map[string]entry  // of the archive, by name
+	lost    []schemas.Batches // of files that were damaged or gone
+	deleted map[id]uint64     // by run, up to which number its files were deleted
+}
+
+// deletes says whether a file that no line names is one of a deleted run.
+func (l listing) deletes(name string) bool {
+	kind, run, ok := placeOf(name)
+	last, deleted := l.deleted[id(run)]
+	return ok && deleted && schemas.OfRun(kind) && number(name) <= last
+}
+
+// current is what holds after all lines.
+func current(entries []entry) listing {
+	now := listing{files: make(map[string]entry, len(entries)), deleted: map[id]uint64{}}
 	for _, e := range entries {
-		if e.Lost == "" {
-			files[e.File] = e
-			continue
+		switch {
+		case e.Deleted != 0:
+			now.delete(e)
+		case e.Lost == "":
+			now.files[e.File] = e
+		default:
+			delete(now.files, e.File)
+			now.lost = append(now.lost, e.spans()...)
 		}
-		delete(files, e.File)
-		lost = append(lost, e.spans()...)
 	}
-	return files, lost
+	return now
+}
+
+func (l *listing) delete(run entry) {
+	l.deleted[run.Run] = run.Deleted
+	maps.DeleteFunc(l.files, func(_ string, e entry) bool { return goes(e.Kind, uint64(e.Run), uint64(run.Run)) })
+	l.lost = slices.DeleteFunc(l.lost, func(b schemas.Batches) bool { return goes(b.Kind, b.RunID, uint64(run.Run)) })
 }
 
 // admit takes the batches of a file into the ledger, or the file out of the archive.

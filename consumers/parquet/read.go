@@ -61,13 +61,14 @@ func (a folder) saved() ([]entry, error) {
 		return nil, err
 	}
 	lines, _ := parseLines(text)
-	listed, _ := current(lines)
+	now := current(lines)
+	listed := now.files
 	names, listErr := a.names()
 	if listErr != nil {
 		return nil, listErr
 	}
 	for _, name := range names {
-		if kind, run, ok := placeOf(name); ok && listed[name].File == "" {
+		if kind, run, ok := placeOf(name); ok && listed[name].File == "" && !now.deletes(name) {
 			listed[name] = entry{File: name, Kind: kind, Run: id(run)}
 		}
 	}

@@ -61,8 +61,7 @@ func (w *Writer) entries() ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, _ := current(lines)
-	return oldestFirst(files), nil
+	return oldestFirst(current(lines).files), nil
 }
 
 func (w *Writer) expel(e entry, reason error) error {

@@ -101,19 +101,21 @@ func documentedFields(t *testing.T, page, begin string) []string {
 func TestEveryTestThatTheDocsNameExists(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "docs", "damage.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	there := testsBelow(t, root)
-	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllSubmatch(text, -1)
-	for _, match := range named {
-		if !there[string(match[1])] {
-			t.Errorf("docs/damage.md names %s, which no file has", match[1])
+	for page, least := range map[string]int{"damage.md": 10, "retention.md": 5} {
+		text, err := os.ReadFile(filepath.Join(root, "docs", page))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(named) < 10 {
-		t.Errorf("docs/damage.md names %d tests", len(named))
+		named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllSubmatch(text, -1)
+		for _, match := range named {
+			if !there[string(match[1])] {
+				t.Errorf("docs/%s names %s, which no file has", page, match[1])
+			}
+		}
+		if len(named) < least {
+			t.Errorf("docs/%s names %d tests", page, len(named))
+		}
 	}
 }
 

@@ -61,6 +61,11 @@ func (c *Client) take(ctx context.Context, every time.Duration, stream, archive 
 	if a.tables, err = c.heldTables(ctx, every, a.partsDamaged...); err != nil {
 		return nil, err
 	}
+	deleted, err := pipelines.DeletedRuns(ctx, c.stream)
+	if err != nil {
+		return nil, err
+	}
+	a.leaveOut(deleted)
 	return a, errors.Join(c.addDefinitions(ctx, a), c.addPartial(ctx, a), c.addRefused(ctx, a), c.addVanished(ctx, a))
 }
 

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -27,11 +28,39 @@ type ServeRequest struct {
 
 // Serve publishes what the collectors of this host's processes write, until ctx ends.
 func (c *Client) Serve(ctx context.Context, r ServeRequest) error {
-	serving, err := c.newAgent(r)
+	published, err := c.newAgent(r)
 	if err != nil {
 		return err
 	}
-	return c.serve(ctx, r, serving)
+	serving, stop := context.WithCancel(ctx)
+	var removing errgroup.Group
+	removing.Go(func() error {
+		c.removeFolders(serving, r)
+		return nil
+	})
+	err = c.serve(ctx, r, published)
+	stop()
+	return errors.Join(err, removing.Wait())
+}
+
+// removeFolders removes what this host keeps of deleted runs, until ctx ends.
+func (c *Client) removeFolders(ctx context.Context, r ServeRequest) { //nolint:gocritic // as Serve has it
+	here := c.Endpoint.Folder.local(r.Spool)
+	here.Payloads = r.Payloads
+	fates, err := pipelines.OpenFates(ctx, c.stream)
+	if err == nil {
+		err = fates.Follow(ctx, func(id uint64, fate pipelines.Fate) {
+			if !fate.Deleted() {
+				return
+			}
+			if err := here.Remove(id, fate.Epochs); err != nil {
+				r.Tell(fmt.Sprintf("files of deleted run %s stay on this host: %v", fate.Name, err))
+			}
+		})
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Tell(fmt.Sprintf("files of deleted runs stay on this host: %v", err))
+	}
 }
 
 // newAgent has taken the root of the spools, or nothing need be served.
@@ -82,6 +111,9 @@ func (c *Client) agentStream(waiting func(error)) agent.Stream {
 		Admit: func(ctx context.Context, s agent.Start) (generation uint32, err error) {
 			err = p.patiently(ctx, func() error {
 				var err error
+				if err = pipelines.RefuseDeleted(ctx, c.stream, s.RunID); err != nil {
+					return err
+				}
 				generation, err = pipelines.Admit(ctx, c.stream, pipelines.StartRequest(s))
 				return err
 			})

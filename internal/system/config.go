@@ -11,6 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/consumers/alerts"
 	"github.com/tensortap/tensortap/internal/health"
+	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 )
 
@@ -35,6 +36,7 @@ type Config struct {
 	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
 	Version     string                // of the program, told to those who look for the system
 	Health      *health.Health        // is handed all parts; nil where nobody asks
+	Rules       retention.Rules       // how long runs stay; without any all do
 	Serve       ServeRequest          // which processes of this host are published; none when it names no spool
 	Alerts      *alerts.Config        // who is told of what; nil for no alerts
 	Log         zerolog.Logger

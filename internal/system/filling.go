@@ -31,6 +31,9 @@ func (s *System) fill(ctx context.Context, client *Client, next *clickhouse.Rebu
 		if done++; s.cfg.Rebuilding != nil {
 			s.cfg.Rebuilding(done, done+int64(last-m.Sequence)) //nolint:gosec // a count of messages
 		}
+		if s.deleted.Has(m) {
+			continue
+		}
 		if err := into.add(ctx, m); err != nil {
 			return err
 		}

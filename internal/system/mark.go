@@ -55,11 +55,12 @@ func (m mark) cut(info *jetstream.StreamInfo) error {
 }
 
 // lacking is an error where the stream lost its end, or messages before that.
-func (m mark) lacking(info *jetstream.StreamInfo) error {
-	if gone := info.State.NumDeleted; gone > 0 {
-		return errors.Join(fmt.Errorf("%d of its messages are gone", gone), m.cut(info))
+func (c *Client) lacking(ctx context.Context, m mark, info *jetstream.StreamInfo) error {
+	gone, err := c.lostMessages(ctx, info)
+	if gone > 0 {
+		err = fmt.Errorf("%d of its messages are gone", gone)
 	}
-	return m.cut(info)
+	return errors.Join(err, m.cut(info))
 }
 
 // lookAtStream says how far the stream goes, and notes what it lacks and what was published.
@@ -68,7 +69,7 @@ func (c *Client) lookAtStream(ctx context.Context, a *account) (jetstream.Stream
 	if err != nil {
 		return jetstream.StreamState{}, err
 	}
-	a.streamDamaged = errors.Join(a.streamDamaged, readMark(c.Endpoint.Folder).lacking(info))
+	a.streamDamaged = errors.Join(a.streamDamaged, c.lacking(ctx, readMark(c.Endpoint.Folder), info))
 	a.finished, err = pipelines.Finished(ctx, c.stream, "*")
 	return info.State, err
 }
@@ -122,7 +123,7 @@ func (s *System) tellCut(ctx context.Context, client *Client) error {
 		return err
 	}
 	last := readMark(s.cfg.Folder)
-	if err := last.lacking(info); err != nil {
+	if err := client.lacking(ctx, last, info); err != nil {
 		s.cfg.Log.Error().Err(err).Msg("the stream is damaged: tables and archive keep what they had of it, see `tensortap verify`")
 	}
 	if last.sequence > 0 && last.made != info.Created.UnixNano() {

@@ -71,7 +71,8 @@ func (s *System) holdsAll(ctx context.Context, client *Client, store *archive) e
 		return err
 	}
 	state := stream.State
-	if state.FirstSeq > 1 || state.Msgs == 0 {
+	removed := s.cfg.Folder.purged().Covers(stream.Created.UnixNano(), state.FirstSeq)
+	if !removed || state.Msgs == 0 {
 		return fmt.Errorf("%w (it holds %d, from %d on)", ErrStreamCut, state.Msgs, state.FirstSeq)
 	}
 	a := newAccount()
@@ -98,6 +99,7 @@ func (s *System) compareTables(ctx context.Context, client *Client, next *clickh
 	if err != nil || len(differences) == 0 {
 		return err
 	}
+	s.leaveOrphans(differences)
 	names := client.namesByID(ctx)
 	if lost := describeDifferences(differences, names, func(d clickhouse.Difference) uint64 { return d.Lost }); lost != "" {
 		return fmt.Errorf("%w: %s", ErrStreamDamaged, lost)
@@ -109,6 +111,19 @@ func (s *System) compareTables(ctx context.Context, client *Client, next *clickh
 		s.cfg.Log.Warn().Str("tables", changed).Msg("the tables say other than the stream, and are mended")
 	}
 	return nil
+}
+
+// leaveOrphans forgives that the new tables lack definitions which several runs may share, where runs were deleted: the
+// stream has all batches of the archive, so they were of deleted runs alone.
+func (s *System) leaveOrphans(differences []clickhouse.Difference) {
+	if len(s.deleted.Runs()) == 0 {
+		return
+	}
+	for i := range differences {
+		if differences[i].Table.Class == schemas.Definition && differences[i].RunID == 0 {
+			differences[i].Lost = 0
+		}
+	}
 }
 
 // describeDifferences names tables and runs; empty where the count is 0 in all.

@@ -78,20 +78,24 @@ func (c *Client) Reclaim(ctx context.Context) (Reclaimed, error) {
 	if err != nil {
 		return Reclaimed{}, err
 	}
+	deleted, err := pipelines.DeletedRuns(ctx, c.stream)
+	if err != nil {
+		return Reclaimed{}, err
+	}
 	var result Reclaimed
-	if result.Steps, err = c.reclaimSteps(ctx, claims, known); err != nil {
+	if result.Steps, err = c.reclaimSteps(ctx, claims, known, deleted); err != nil {
 		return result, err
 	}
-	result.Ranks, err = c.readmitRanks(ctx, claims, known)
+	result.Ranks, err = c.readmitRanks(ctx, claims, known, deleted)
 	return result, err
 }
 
-func (c *Client) reclaimSteps(ctx context.Context, claims *pipelines.Claims, known map[string]bool) (int64, error) {
+func (c *Client) reclaimSteps(ctx context.Context, claims *pipelines.Claims, known map[string]bool, deleted map[uint64]bool) (int64, error) {
 	var rows []claimRow
 	if err := c.database.Select(ctx, &rows, claimsQuery); err != nil {
 		return 0, fmt.Errorf("read which steps are stored: %w", err)
 	}
-	rows = slices.DeleteFunc(rows, func(r claimRow) bool { return known[r.claim().Key()] })
+	rows = slices.DeleteFunc(rows, func(r claimRow) bool { return deleted[r.RunID] || known[r.claim().Key()] })
 	var made atomic.Int64
 	err := claimEach(len(rows), func(i int) error {
 		lost, err := claims.Reclaim(ctx, rows[i].claim())
@@ -109,7 +113,7 @@ func (r claimRow) claim() pipelines.Claim {
 	}
 }
 
-func (c *Client) readmitRanks(ctx context.Context, claims *pipelines.Claims, known map[string]bool) (made int64, err error) {
+func (c *Client) readmitRanks(ctx context.Context, claims *pipelines.Claims, known map[string]bool, deleted map[uint64]bool) (made int64, err error) {
 	var rows []startRow
 	if err := c.database.Select(ctx, &rows, startsQuery); err != nil {
 		return 0, fmt.Errorf("read which ranks started: %w", err)

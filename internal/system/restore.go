@@ -19,7 +19,10 @@ type Restored struct {
 	Damaged        uint64 // files that could not be read
 	First          []error
 
-	stored []*schemas.Ledger // what the stream has, and the tables
+	Deleted uint64 // messages of runs that were deleted
+
+	stored  []*schemas.Ledger // what the stream has, and the tables
+	deleted map[uint64]bool
 }
 
 // mostDamaged is how many of the damaged files are named.
@@ -51,7 +54,11 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 		return Restored{}, err
 	}
 	defer publisher.Close()
-	r := Restored{stored: []*schemas.Ledger{a.stream, tables}}
+	deleted, err := pipelines.DeletedRuns(ctx, c.stream)
+	if err != nil {
+		return Restored{}, err
+	}
+	r := Restored{stored: []*schemas.Ledger{a.stream, tables}, deleted: deleted}
 	for message, err := range archived(ctx, from) {
 		if err == nil {
 			err = r.publish(ctx, publisher, message)
@@ -75,6 +82,10 @@ func (r *Restored) note(err error) {
 }
 
 func (r *Restored) publish(ctx context.Context, to *pipelines.Publisher, message schemas.Message) error {
+	if r.deleted[message.Header.Identity.RunID] && schemas.OfRun(message.Header.Kind) {
+		r.Deleted++
+		return nil
+	}
 	batch := schemas.BatchOf(message.Header.Kind, message.Header.Identity)
 	if slices.ContainsFunc(r.stored, func(l *schemas.Ledger) bool { return l.Has(batch) }) {
 		r.Held++

@@ -39,6 +39,8 @@ type rounds struct {
 	now     func() time.Time
 	waiting chan string
 
+	deletions *deleting
+
 	mu       sync.Mutex
 	answers  map[string]*Healing // by question; nil while it waits
 	answered []string            // questions in the order of their answers, of which the oldest are forgotten
@@ -98,7 +100,10 @@ func (r *rounds) run(ctx context.Context) {
 			return
 		case question := <-r.waiting:
 			r.round(ctx, question)
+		case <-r.deletions.wanted():
+			r.deletions.all(ctx)
 		case <-due:
+			r.deletions.sweep(ctx)
 			r.check(ctx, func(ctx context.Context) (*Healing, error) { return r.healer.check(ctx, next) })
 			next.index = (next.index + 1) % next.of
 		}

@@ -183,6 +183,7 @@ func (s *System) deliveries(client *Client, store *archive) (*clickhouse.Writer,
 		return nil, nil, err
 	}
 	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, s.cfg.Health.Timed(databaseConsumer, watched{writer, s.cfg.Log}), s.cfg.Log, s.cfg.Now)
+	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, s.deleted.Heeding(watched{writer, s.cfg.Log}), s.cfg.Log, s.cfg.Now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("deliver to ClickHouse: %w", err)
 	}
@@ -194,6 +195,7 @@ func (s *System) deliveries(client *Client, store *archive) (*clickhouse.Writer,
 	cfg.Deliver.BatchAge, cfg.Deliver.Spacing = s.cfg.ArchiveAge, 0
 	cfg.Deliver.BatchRows = archiveRows
 	files, err := pipelines.New(cfg, client.stream, archiveConsumer, s.cfg.Health.Timed(archiveConsumer, store.writer), s.cfg.Log, s.cfg.Now)
+	files, err := pipelines.New(cfg, client.stream, archiveConsumer, s.deleted.Heeding(store.writer), s.cfg.Log, s.cfg.Now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("deliver to the archive: %w", err)
 	}

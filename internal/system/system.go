@@ -16,6 +16,7 @@ import (
 	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
+	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/producers/agent"
 )
 
@@ -28,6 +29,7 @@ type System struct {
 	engine  *embedded.Engine // nil with a server elsewhere
 
 	readsSpool bool
+	deleted    *retention.Deleted // runs of which nothing is stored
 }
 
 // New checks the configuration. It starts nothing and touches no file.
@@ -35,7 +37,7 @@ func New(cfg Config) (*System, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &System{cfg: cfg}, nil
+	return &System{cfg: cfg, deleted: &retention.Deleted{}}, nil
 }
 
 // Budget is how much disk the system may use; known once Run calls ready.
@@ -158,10 +160,14 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err != nil {
 		return err
 	}
-	if err := s.replay(ctx, client, archive); err != nil {
+	tables, deliveries, err := s.deliveries(client, archive)
+	if err != nil {
 		return errors.Join(err, archive.close())
 	}
-	tables, deliveries, err := s.deliveries(client, archive)
+	deletions, err := s.newDeleting(ctx, client, archive, tables)
+	if err == nil {
+		err = s.replay(ctx, client, archive)
+	}
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
@@ -174,6 +180,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 		return errors.Join(err, archive.close())
 	}
 	rounds := newRounds(s.healer(client, archive, tables), s.cfg)
+	rounds.deletions = deletions
 	heard, err := rounds.listen(client.stream.Conn())
 	if err != nil {
 		return errors.Join(err, archive.close())
@@ -190,6 +197,11 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 			rounds.run(deliverCtx)
 			return nil
 		})
+		group.Go(func() error {
+			deletions.follow(deliverCtx)
+			return nil
+		})
+		group.Go(func() error { return s.expire(deliverCtx, client) })
 		group.Go(func() error { return s.keepMark(deliverCtx, client) })
 		group.Go(func() error { return client.mendTrend(deliverCtx, s.cfg.Log) })
 		group.Go(func() error { return client.Judge(deliverCtx, s.cfg.Log) })

@@ -3,6 +3,8 @@ package agent
 import (
 	"encoding/json"
 	"os"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Unpublished returns the folders below the root of processes of a run that no agent has published whole. It leaves
@@ -45,4 +47,17 @@ func runOf(root *os.Root, name string) string {
 		return ""
 	}
 	return first.Name
+}
+
+// RunIDOf is the id of the run that the process of a folder below the root records; 0 where that is not known.
+func RunIDOf(root, name string) uint64 {
+	folders, err := openRoot(root)
+	if err != nil {
+		return 0
+	}
+	defer folders.Close() //nolint:errcheck // only read
+	if run := runOf(folders, name); folderName.MatchString(name) && run != "" {
+		return schemas.RunID(run)
+	}
+	return 0
 }

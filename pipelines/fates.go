@@ -1,0 +1,307 @@
+package pipelines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// FateBucket has what was decided of whole runs.
+const FateBucket = "tap_runs"
+
+// ErrRunDeleted says that a run of that name was deleted. Its caller needs another name.
+var ErrRunDeleted = errors.New("was deleted")
+
+// ErrRunPinned says that a run is to be kept. Its caller may unpin it.
+var ErrRunPinned = errors.New("is pinned")
+
+// Fate is what was decided of a run. It is one value of the bucket, so of a pin and a deletion at the same moment one wins.
+type Fate struct {
+	Name      string   `json:"name"`
+	PinnedNs  int64    `json:"pinned_time_ns,omitempty"`  // 0: not pinned
+	DeletedNs int64    `json:"deleted_time_ns,omitempty"` // 0: not deleted; else nothing of it is stored from then on, for ever
+	Epochs    []string `json:"epochs,omitempty"`          // of its live starts: by these the folders on their hosts are known
+	GoneNs    int64    `json:"gone_time_ns,omitempty"`    // 0: the deletion is under way
+	Trouble   string   `json:"trouble,omitempty"`         // why it has not come further
+}
+
+// Deleted says whether it was decided that the run goes.
+func (f *Fate) Deleted() bool { return f.DeletedNs != 0 }
+
+// refusal is the error of who would make a run of that name.
+func (f *Fate) refusal() error {
+	if !f.Deleted() {
+		return nil
+	}
+	return fmt.Errorf("run %s %w on %s, and what came late of it could not be told from a new run: choose another name",
+		strconv.Quote(f.Name), ErrRunDeleted, time.Unix(0, f.DeletedNs).UTC().Format("2006-01-02 15:04:05 UTC"))
+}
+
+// Fates is the bucket. Its methods may be called at the same time.
+type Fates struct {
+	bucket jetstream.KeyValue
+	js     jetstream.JetStream
+}
+
+// OpenFates finds the bucket, or makes it.
+func OpenFates(ctx context.Context, js jetstream.JetStream) (*Fates, error) {
+	bucket, err := openBucket(ctx, js, jetstream.KeyValueConfig{
+		Bucket: FateBucket, Description: "what was decided of whole runs", Storage: jetstream.FileStorage,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Fates{bucket, js}, nil
+}
+
+// Of is the fate of a run; the zero value where nothing was decided.
+func (f *Fates) Of(ctx context.Context, runID uint64) (Fate, error) {
+	fate, _, err := f.read(ctx, runID)
+	return fate, err
+}
+
+func (f *Fates) read(ctx context.Context, runID uint64) (fate Fate, revision uint64, err error) {
+	entry, err := f.bucket.Get(ctx, schemas.FormatID(runID))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return Fate{}, 0, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(entry.Value(), &fate)
+	}
+	if err != nil {
+		return Fate{}, 0, fmt.Errorf("look what was decided of run %s: %w", schemas.FormatID(runID), err)
+	}
+	return fate, entry.Revision(), nil
+}
+
+// All are the fates of runs of which something was decided.
+func (f *Fates) All(ctx context.Context) (map[uint64]Fate, error) {
+	watcher, err := f.bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list what was decided of runs: %w", err)
+	}
+	all := map[uint64]Fate{}
+	for entry := range watcher.Updates() {
+		if entry == nil { // these were all
+			break
+		}
+		if id, fate, ok := fateOf(entry); ok {
+			all[id] = fate
+		}
+	}
+	return all, errors.Join(ctx.Err(), watcher.Stop())
+}
+
+func fateOf(entry jetstream.KeyValueEntry) (id uint64, fate Fate, ok bool) {
+	id, err := schemas.ParseID(entry.Key())
+	if err != nil || json.Unmarshal(entry.Value(), &fate) != nil {
+		return 0, Fate{}, false
+	}
+	return id, fate, true
+}
+
+// Follow calls told with each fate, and again as it changes, until ctx ends or the connection is closed.
+func (f *Fates) Follow(ctx context.Context, told func(runID uint64, fate Fate)) error {
+	watcher, err := f.bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return fmt.Errorf("follow what is decided of runs: %w", err)
+	}
+	for {
+		select {
+		case entry, open := <-watcher.Updates():
+			if !open {
+				return nil
+			}
+			if entry == nil {
+				continue
+			}
+			if id, fate, ok := fateOf(entry); ok {
+				told(id, fate)
+			}
+		case <-ctx.Done():
+			return watcher.Stop()
+		}
+	}
+}
+
+// change applies a change to the fate of a run, again where somebody else was faster.
+func (f *Fates) change(ctx context.Context, runID uint64, how func(*Fate) error) (Fate, error) {
+	for {
+		fate, revision, err := f.read(ctx, runID)
+		if err == nil {
+			err = how(&fate)
+		}
+		if err != nil {
+			return fate, err
+		}
+		text, _ := json.Marshal(fate) //nolint:errchkjson // strings and numbers always encode
+		if revision == 0 {
+			_, err = f.bucket.Create(ctx, schemas.FormatID(runID), text)
+		} else {
+			_, err = f.bucket.Update(ctx, schemas.FormatID(runID), text, revision)
+		}
+		if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			continue
+		}
+		if err != nil {
+			return fate, fmt.Errorf("note what was decided of run %s: %w", fate.Name, err)
+		}
+		return fate, nil
+	}
+}
+
+// Pin has a run stay until it is unpinned.
+func (f *Fates) Pin(ctx context.Context, run string, now time.Time) error {
+	_, err := f.change(ctx, schemas.RunID(run), func(fate *Fate) error {
+		if err := fate.refusal(); err != nil {
+			return err
+		}
+		fate.Name = run
+		if fate.PinnedNs == 0 {
+			fate.PinnedNs = now.UnixNano()
+		}
+		return nil
+	})
+	return err
+}
+
+// Unpin takes a pin away.
+func (f *Fates) Unpin(ctx context.Context, run string) error {
+	_, err := f.change(ctx, schemas.RunID(run), func(fate *Fate) error {
+		fate.Name, fate.PinnedNs = run, 0
+		return nil
+	})
+	return err
+}
+
+// Delete notes durably that a run goes: no store takes anything of it from then on, and who writes the stores removes what
+// they have. A pinned run is refused with ErrRunPinned, unless it is deleted all the same.
+func (f *Fates) Delete(ctx context.Context, run string, now time.Time, evenPinned bool) (Fate, error) { //nolint:revive // flag-parameter: two ways to decide
+	epochs, err := startEpochs(ctx, f.js, schemas.RunID(run))
+	if err != nil {
+		return Fate{}, err
+	}
+	return f.change(ctx, schemas.RunID(run), func(fate *Fate) error {
+		if fate.PinnedNs != 0 && !fate.Deleted() && !evenPinned {
+			return fmt.Errorf("run %s %w since %s", strconv.Quote(run), ErrRunPinned, time.Unix(0, fate.PinnedNs).UTC().Format("2006-01-02 15:04:05 UTC"))
+		}
+		if fate.Deleted() {
+			fate.Trouble = "" // it is tried again; its time stays, and so does what was known of it
+			return nil
+		}
+		*fate = Fate{Name: run, DeletedNs: now.UnixNano(), Epochs: epochs}
+		return nil
+	})
+}
+
+// Gone notes that nothing of a deleted run is left.
+func (f *Fates) Gone(ctx context.Context, runID uint64, now time.Time) error {
+	_, err := f.change(ctx, runID, func(fate *Fate) error {
+		fate.GoneNs, fate.Trouble = now.UnixNano(), ""
+		return nil
+	})
+	return err
+}
+
+// Stuck notes why the deletion of a run has not come further.
+func (f *Fates) Stuck(ctx context.Context, runID uint64, why error) error {
+	_, err := f.change(ctx, runID, func(fate *Fate) error {
+		fate.Trouble = why.Error()
+		return nil
+	})
+	return err
+}
+
+// RefuseDeleted is an ErrRunDeleted for a run that was deleted.
+func RefuseDeleted(ctx context.Context, js jetstream.JetStream, runID uint64) error {
+	fates, err := findFates(ctx, js)
+	if fates == nil || err != nil {
+		return err
+	}
+	fate, err := fates.Of(ctx, runID)
+	return errors.Join(err, fate.refusal())
+}
+
+// DeletedRuns are those of which nothing counts any more, wherever it may still lie.
+func DeletedRuns(ctx context.Context, js jetstream.JetStream) (map[uint64]bool, error) {
+	return runsWith(ctx, js, (*Fate).Deleted)
+}
+
+// PinnedRuns are those that stay.
+func PinnedRuns(ctx context.Context, js jetstream.JetStream) (map[uint64]bool, error) {
+	return runsWith(ctx, js, func(f *Fate) bool { return f.PinnedNs != 0 })
+}
+
+func runsWith(ctx context.Context, js jetstream.JetStream, is func(*Fate) bool) (map[uint64]bool, error) {
+	fates, err := findFates(ctx, js)
+	if fates == nil || err != nil {
+		return nil, err
+	}
+	all, err := fates.All(ctx)
+	some := map[uint64]bool{}
+	for id, fate := range all {
+		if is(&fate) {
+			some[id] = true
+		}
+	}
+	return some, err
+}
+
+// findFates is nil where nothing was ever decided.
+func findFates(ctx context.Context, js jetstream.JetStream) (*Fates, error) {
+	bucket, err := js.KeyValue(ctx, FateBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, nil //nolint:nilnil // said above
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look what was decided of runs: %w", err)
+	}
+	return &Fates{bucket, js}, nil
+}
+
+// startEpochs are the epochs of the live starts of a run.
+func startEpochs(ctx context.Context, js jetstream.JetStream, runID uint64) ([]string, error) {
+	all, err := StartEpochs(ctx, js, schemas.FormatID(runID))
+	var epochs []string
+	for epoch := range all {
+		epochs = append(epochs, epoch)
+	}
+	slices.Sort(epochs)
+	return epochs, err
+}
+
+// StartEpochs has the run of each live start by its epoch, both as text. Runs is an id as text, or * for all.
+func StartEpochs(ctx context.Context, js jetstream.JetStream, runs string) (map[string]string, error) {
+	bucket, err := js.KeyValue(ctx, SourceBucket)
+	if err != nil {
+		return nil, fmt.Errorf("list the starts of ranks: %w", err)
+	}
+	watcher, err := bucket.Watch(ctx, runs+".*", jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list the starts of ranks: %w", err)
+	}
+	epochs := map[string]string{}
+	for entry := range watcher.Updates() {
+		if entry == nil { // these were all
+			break
+		}
+		run, _, _ := strings.Cut(entry.Key(), ".")
+		var starts []start
+		if json.Unmarshal(entry.Value(), &starts) != nil {
+			continue
+		}
+		for _, s := range starts {
+			epochs[s.Epoch] = run
+		}
+	}
+	return epochs, errors.Join(ctx.Err(), watcher.Stop())
+}

@@ -1,0 +1,149 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// StreamShare is what the stream holds of one run and kind.
+type StreamShare struct{ Messages, Rows, Bytes uint64 }
+
+// Shareholder is a run and a kind of event.
+type Shareholder struct {
+	RunID uint64
+	Kind  string
+}
+
+// StreamShares is what the stream holds, by run and kind. It reads the headers of all messages.
+func StreamShares(ctx context.Context, js jetstream.JetStream) (map[Shareholder]StreamShare, error) {
+	shares := map[Shareholder]StreamShare{}
+	err := eachHead(ctx, js, subjects, func(m jetstream.Msg, _ uint64) {
+		kind, run := kindAndRun(m.Subject())
+		s := shares[Shareholder{run, kind}]
+		rows, _ := strconv.ParseUint(m.Headers().Get("Tap-Rows"), 10, 64)
+		s.Messages, s.Rows, s.Bytes = s.Messages+1, s.Rows+rows, s.Bytes+sizeOf(m)
+		shares[Shareholder{run, kind}] = s
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what stream %s holds: %w", StreamName, err)
+	}
+	return shares, nil
+}
+
+// msgSizeHeader is how the server names the size of the data that it leaves out.
+const msgSizeHeader = "Nats-Msg-Size"
+
+// sizeOf is the room that a message takes in the stream, but for a few bytes.
+func sizeOf(m jetstream.Msg) uint64 {
+	size, _ := strconv.ParseUint(m.Headers().Get(msgSizeHeader), 10, 64)
+	for name, values := range m.Headers() {
+		for _, value := range values {
+			size += uint64(len(name) + len(value) + len(": \r\n"))
+		}
+	}
+	return size + uint64(len(m.Subject()))
+}
+
+func kindAndRun(subject string) (kind string, run uint64) {
+	parts := strings.Split(subject, ".")
+	if len(parts) != 4 {
+		return "", 0
+	}
+	run, err := schemas.ParseID(parts[2])
+	if err != nil {
+		return "", 0
+	}
+	return parts[1], run
+}
+
+// eachHead calls visit with the headers of each message under a subject, and its place.
+func eachHead(ctx context.Context, js jetstream.JetStream, subject string, visit func(m jetstream.Msg, place uint64)) error {
+	consumer, err := js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverAllPolicy, FilterSubjects: []string{subject}, HeadersOnly: true,
+	})
+	if err != nil {
+		return err
+	}
+	if consumer.CachedInfo().NumPending == 0 {
+		return nil
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		m, err := next(ctx, messages, readPatience)
+		if errors.Is(err, errSilent) {
+			return nil // the rest was purged meanwhile, or the server cannot give it
+		}
+		if err != nil {
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		visit(m, meta.Sequence.Stream)
+		if meta.NumPending == 0 {
+			return nil
+		}
+	}
+}
+
+// Places are those of the messages of a run in the stream now, of the kinds that go with it.
+func Places(ctx context.Context, js jetstream.JetStream, runID uint64) (places schemas.BatchSet, kinds []string, err error) {
+	seen := map[string]bool{}
+	err = eachHead(ctx, js, "tap.*."+schemas.FormatID(runID)+".*", func(m jetstream.Msg, place uint64) {
+		kind, _ := kindAndRun(m.Subject())
+		if !schemas.OfRun(kind) {
+			return
+		}
+		places.Add(place)
+		if !seen[kind] {
+			seen[kind] = true
+			kinds = append(kinds, kind)
+		}
+	})
+	if err != nil {
+		return places, nil, fmt.Errorf("look where run %s is in the stream: %w", schemas.FormatID(runID), err)
+	}
+	return places, kinds, nil
+}
+
+// PurgeRun removes the messages of a run and of these kinds from the stream, up to that place.
+func PurgeRun(ctx context.Context, js jetstream.JetStream, runID uint64, kinds []string, last uint64) error {
+	stream, err := js.Stream(ctx, StreamName)
+	if err != nil {
+		return fmt.Errorf("purge run %s: %w", schemas.FormatID(runID), err)
+	}
+	for _, kind := range kinds {
+		subject := "tap." + kind + "." + schemas.FormatID(runID) + ".*"
+		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(last+1)); err != nil {
+			return fmt.Errorf("purge %s: %w", subject, err)
+		}
+	}
+	return nil
+}
+
+// ForgetSources removes the claims and starts of a run: no mark stays of them.
+func ForgetSources(ctx context.Context, js jetstream.JetStream, runID uint64) error {
+	stream, err := js.Stream(ctx, "KV_"+SourceBucket)
+	if err != nil {
+		return fmt.Errorf("forget what was published of run %s: %w", schemas.FormatID(runID), err)
+	}
+	id := schemas.FormatID(runID)
+	for _, keys := range []string{id + ".>", "beside." + id + ".>"} {
+		if err := stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+SourceBucket+"."+keys)); err != nil {
+			return fmt.Errorf("forget what was published of run %s: %w", id, err)
+		}
+	}
+	return nil
+}
