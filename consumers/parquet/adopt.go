@@ -15,7 +15,7 @@ import (
 
 // strays looks after the files that no line of the manifest names. A crash came before the line, or
 // the line was lost.
-func (w *Writer) strays(ctx context.Context, now listing, r *Recovery) error {
+func (w *Writer) strays(ctx context.Context, now *listing, r *Recovery) error {
 	found, err := w.names()
 	if err != nil {
 		return err

@@ -101,15 +101,15 @@ type listing struct {
 }
 
 // deletes says whether a file that no line names is one of a deleted run.
-func (l listing) deletes(name string) bool {
+func (l *listing) deletes(name string) bool {
 	kind, run, ok := placeOf(name)
 	last, deleted := l.deleted[id(run)]
 	return ok && deleted && schemas.OfRun(kind) && number(name) <= last
 }
 
 // current is what holds after all lines.
-func current(entries []entry) listing {
-	now := listing{files: make(map[string]entry, len(entries)), deleted: map[id]uint64{}}
+func current(entries []entry) *listing {
+	now := &listing{files: make(map[string]entry, len(entries)), deleted: map[id]uint64{}}
 	for _, e := range entries {
 		switch {
 		case e.Deleted != 0:

@@ -51,7 +51,7 @@ func startStores(t *testing.T) *stores {
 	return s
 }
 
-func startStream(t *testing.T) jetstream.JetStream { //nolint:ireturn // as the library has it
+func startStream(t *testing.T) jetstream.JetStream {
 	t.Helper()
 	nodes, err := server.NewServer(&server.Options{
 		JetStream: true, StoreDir: t.TempDir(), Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, MaxPayload: schemas.MaxMessageBytes + 64<<10,

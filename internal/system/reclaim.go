@@ -125,7 +125,7 @@ func (c *Client) readmitRanks(ctx context.Context, claims *pipelines.Claims, kno
 			starts = append(starts, pipelines.Started{Epoch: rows[0].Epoch, State: stateOf(rows[0].State), Generation: rows[0].Generation})
 			rows = rows[1:]
 		}
-		if known[r.Key()] {
+		if known[r.Key()] || deleted[r.RunID] {
 			continue
 		}
 		lost, err := claims.Readmit(ctx, r, starts)

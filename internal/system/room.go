@@ -28,8 +28,11 @@ func (c *Client) RoomTable(ctx context.Context, spool string) (arrow.RecordBatch
 func roomRecord(uses []retention.Use, names map[string]string, pinned map[uint64]bool) arrow.RecordBatch {
 	number := arrow.PrimitiveTypes.Uint64
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{
-		{Name: "run", Type: arrow.BinaryTypes.String}, {Name: "place", Type: arrow.BinaryTypes.String},
-		{Name: "bytes", Type: number}, {Name: "rows", Type: number}, {Name: "pinned", Type: arrow.PrimitiveTypes.Uint8},
+		{Name: "run", Type: arrow.BinaryTypes.String},
+		{Name: "place", Type: arrow.BinaryTypes.String},
+		{Name: "bytes", Type: number},
+		{Name: "rows", Type: number},
+		{Name: "pinned", Type: arrow.PrimitiveTypes.Uint8},
 	}, nil))
 	defer b.Release()
 	var (

@@ -101,7 +101,7 @@ const deletedLook = 20 * time.Millisecond
 
 // DeleteRun decides durably that a run goes, and returns once nothing is left of it, with what is measured then. An error
 // after the decision says why that takes long: the running system goes on, and so does the next.
-func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([]retention.Use, error) { //nolint:revive // flag-parameter: as its user decided
+func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([]retention.Use, error) {
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func Measured(ctx context.Context, e Endpoint, now func() time.Time) (string, er
 	return "[" + strings.Join(texts, ",") + "]", err
 }
 
-func bit(is bool) uint8 {
+func bit(is bool) uint8 { //nolint:revive // flag-parameter: it becomes a number
 	if is {
 		return 1
 	}
