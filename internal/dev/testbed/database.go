@@ -23,6 +23,7 @@ import (
 // Database is a real engine with all tables and views.
 type Database struct {
 	Conn              driver.Conn
+	ReaderDSN         string // of the user who only reads
 	address, password string
 	filled            map[string]bool // tables that hold rows
 }
@@ -49,7 +50,7 @@ func StartDatabase(tb testing.TB) *Database {
 	if err := clickhouse.Migrate(context.Background(), conn, sql.Files); err != nil {
 		tb.Fatal(err)
 	}
-	return &Database{Conn: conn, address: engine.Address(), password: cfg.Guard.OwnerPassword}
+	return &Database{Conn: conn, ReaderDSN: engine.DSN(guard.Reader), address: engine.Address(), password: cfg.Guard.OwnerPassword}
 }
 
 // Query runs one statement; data, if any, follows it.
