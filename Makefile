@@ -83,12 +83,13 @@ generate: ## write what is derived: rows, tables, the reference, licences
 	@mkdir -p $(TOOLS)
 	go run ./schemas/internal/generate
 	go run ./internal/dev/reference > docs/views.md
+	go run ./internal/dev/grafana/generate deploy/grafana
 	go run ./internal/dev/thirdparty > $(TOOLS)/THIRD_PARTY.md && mv $(TOOLS)/THIRD_PARTY.md THIRD_PARTY.md
 
 .PHONY: check
 check: lint test ## everything that CI runs
 	$(MAKE) generate
-	git diff --exit-code -- schemas sql/tables docs/views.md THIRD_PARTY.md producers/torch/src/tensortap/_spool/layout.py producers/torch/csrc/layout.h
+	git diff --exit-code -- schemas sql/tables docs/views.md deploy/grafana THIRD_PARTY.md producers/torch/src/tensortap/_spool/layout.py producers/torch/csrc/layout.h
 
 # Of the soak: how long, how many kills in all, how long the database is away; WRITE=1 writes its figures into the document.
 MINUTES ?= 60
@@ -152,6 +153,19 @@ $(TOOLS)/before/$(BEFORE)/bin/tensortap:
 .PHONY: bench
 bench: build engine before ## the figures of docs/BENCHMARKS.md, beside those of the program as it was at commit BEFORE
 	go run ./internal/dev/bench -before $(TOOLS)/before/$(BEFORE)/bin/tensortap
+
+.PHONY: bench-dashboards
+bench-dashboards: engine ## how long each query of Grafana's dashboards takes over 10 million tensors: docs/BENCHMARKS-dashboards.md
+	TENSORTAP_BENCH_DASHBOARDS=$(CURDIR)/docs/BENCHMARKS-dashboards.md go test -count=1 -timeout 30m -v -run TestDashboardsOverTenMillionTensors ./internal/dev/grafana/
+
+.PHONY: test-dashboards
+test-dashboards: engine ## every panel, variable and alert rule for Grafana, over several ranges and choices, where make test asks each once
+	TENSORTAP_ALL_DASHBOARDS=1 go test -count=1 -timeout 30m ./internal/dev/grafana/
+
+.PHONY: pictures
+pictures: engine ## each of Grafana's dashboards as a picture, of what its queries answer: docs/pictures
+	@mkdir -p docs/pictures
+	TENSORTAP_PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestOnOneEngine ./internal/dev/grafana/
 
 .PHONY: venv
 venv: $(TOOLS)/venv/done ## Python readers of the archive, for tests

@@ -1,0 +1,90 @@
+package grafana_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/dev/grafana"
+	"github.com/tensortap/tensortap/internal/dev/grafana/picture"
+)
+
+// drawDashboards writes each dashboard of the run with faults as a picture into the folder that TENSORTAP_PICTURES names.
+func drawDashboards(t *testing.T, db *sql.DB) {
+	t.Helper()
+	into := os.Getenv("TENSORTAP_PICTURES")
+	if into == "" {
+		t.Skip("SKIPPED: make pictures draws the dashboards")
+	}
+	chosen := choicesOfBad()
+	r := request(chosen, [2]time.Time{time.Now().Add(-10 * time.Minute), time.Now()})
+	r.Interval = 10 * time.Second
+	for _, b := range grafana.Boards() {
+		var panels []picture.Panel
+		for _, p := range dashboards(t)[b.Name].Panels {
+			drawn := picture.Panel{Title: strings.NewReplacer("$statistic", chosen["statistic"][0], "$by", chosen["by"][0]).Replace(p.Title), X: p.GridPos.X, Y: p.GridPos.Y, W: p.GridPos.W, H: p.GridPos.H}
+			if p.Datasource.UID == "tensortap-clickhouse" {
+				p.ask(t, db, b.Name, r).into(&drawn, p)
+				panels = append(panels, drawn)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(into, "dashboard-"+b.Name+".svg"), []byte(picture.Draw("tensortap: "+b.Title, panels)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// into gives the answer to its picture.
+func (f frame) into(drawn *picture.Panel, p panel) {
+	switch p.Type {
+	case "timeseries", "trend":
+		drawn.Lines = f.points()
+		drawn.Log = p.FieldConfig.Defaults.Custom.ScaleDistribution.Type == "log"
+	default:
+		drawn.Big, drawn.Columns = p.Type == "stat", f.columns
+		for _, row := range f.rows {
+			var texts []string
+			for _, value := range row {
+				texts = append(texts, short(text(value)))
+			}
+			drawn.Rows = append(drawn.Rows, texts)
+		}
+	}
+}
+
+// points are lines: the first column is the place, the last the value, and the texts between name the line.
+func (f frame) points() map[string][]picture.Point {
+	lines := map[string][]picture.Point{}
+	last := len(f.columns) - 1
+	for _, row := range f.rows {
+		place := number(row[0])
+		if at, ok := row[0].(time.Time); ok {
+			place = math.Round(time.Until(at).Seconds())
+		}
+		var names []string
+		for _, name := range row[1:last] {
+			names = append(names, text(name))
+		}
+		name := strings.Join(names, " ")
+		lines[name] = append(lines[name], picture.Point{X: place, Y: number(row[last])})
+	}
+	return lines
+}
+
+// short is a long fraction in five digits, and a time to the second.
+func short(value string) string {
+	if n, err := strconv.ParseFloat(value, 64); err == nil && strings.Contains(value, ".") {
+		return fmt.Sprintf("%.5g", n)
+	}
+	if before, _, found := strings.Cut(value, " +0000 UTC"); found {
+		before, _, _ = strings.Cut(before, ".")
+		return before
+	}
+	return value
+}

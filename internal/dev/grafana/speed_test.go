@@ -1,0 +1,114 @@
+package grafana_test
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/dev/testbed"
+)
+
+const (
+	timesAsked = 5
+	mark       = 300 * time.Millisecond
+)
+
+// TestDashboardsOverTenMillionTensors asks every panel and variable of two runs of 4 ranks, 250 steps and 5,000 tensors a
+// step, which were judged, and writes how long each took into the file that TENSORTAP_BENCH_DASHBOARDS names.
+func TestDashboardsOverTenMillionTensors(t *testing.T) {
+	t.Parallel()
+	report := os.Getenv("TENSORTAP_BENCH_DASHBOARDS")
+	if report == "" {
+		t.Skip("SKIPPED: make bench-dashboards measures this, in minutes")
+	}
+	d := testbed.StartDatabase(t)
+	_ = testbed.FillTwoRuns(testbed.RowsOfRun, func(statement string, parameters map[string]string) error {
+		d.Query(t, statement, "", parameters) // ends the test if it cannot
+		return nil
+	})
+	for _, statement := range judgedRows() {
+		d.Query(t, statement, "", map[string]string{"run": "problem"})
+	}
+	d.Query(t, "SYSTEM REFRESH VIEW tap_store.trend_fill", "", nil)
+	d.Query(t, "SYSTEM WAIT VIEW tap_store.trend_fill", "", nil)
+	took := timeEverything(t, openAsGrafana(t, d))
+	if err := os.WriteFile(report, []byte(asPage(took)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// judgedRows are what came of a comparison of the two runs: the layers of the problem differ from step 3 on.
+func judgedRows() []string {
+	const id = "WITH xxh3(concat({run:String}, char(31))) AS id\n"
+	return []string{
+		`INSERT INTO tap_store.declared_comparison (comparison_id, declared_time_ns, problem, benches, tolerance) VALUES (9, 1760000000000000000, 'problem', ['bench'], 1e-6)`,
+		`INSERT INTO tap_store.judged_step (run_id, rank, epoch, batch, event_time_ns, comparison_id, step, problem_epoch, bench_epoch, paired_count, diverged_count, agrees_count, differing_count, greatest_error, first_site_id) ` + id +
+			`SELECT id, number % 4, 90, intDiv(number, 4), 1760000000000000000, 9, intDiv(number, 4) AS step, 7, 7, 5000, (step >= 3) * 50 AS d, 5000 - d, d, 0.1, cityHash64(0) FROM numbers(1000)`,
+		`INSERT INTO tap_store.layer_error (run_id, rank, epoch, batch, event_time_ns, comparison_id, step, direction, layer_index, path, paired_count, greatest_error, greatest_site_id) ` + id +
+			`SELECT id, number % 4, 90, intDiv(number, 384), 1760000000000000000, 9, intDiv(number, 384), ['forward', 'backward'][intDiv(number, 4) % 2 + 1], intDiv(number, 8) % 48 AS layer, concat('layers.', toString(layer)), 50, 0.1, cityHash64(0) FROM numbers(96000)`,
+		`INSERT INTO tap_store.verdict (run_id, rank, epoch, batch, event_time_ns, comparison_id, step, seq, site_id, bench_site_id, problem_present, bench_present, verdict, differs, error) ` + id +
+			`SELECT id, number % 4, 90, intDiv(number, 200), 1760000000000000000, 9, 3 + intDiv(number, 200), intDiv(number, 4) % 50, cityHash64(number % 5000), cityHash64(number % 5000), 1, 1, 'diverged', 1, 0.1 FROM numbers(49400)`,
+	}
+}
+
+type timed struct {
+	name string
+	took time.Duration
+}
+
+func timeEverything(t *testing.T, db *sql.DB) []timed {
+	t.Helper()
+	chosen := choices("problem", "bench")
+	chosen["comparison"] = []string{"0000000000000009"}
+	r := request(chosen, [2]time.Time{time.Unix(1760000000-3600, 0), time.Unix(1760000000+3600, 0)})
+	var all []timed
+	for board := range dashboards(t) {
+		for name, raw := range texts(t, board) {
+			if raw == "" {
+				continue // of Prometheus
+			}
+			query, err := r.Query(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, timed{board + ", " + name, fastest(t, db, query)})
+		}
+	}
+	slices.SortFunc(all, func(a, b timed) int { return cmp.Or(-cmp.Compare(a.took, b.took), strings.Compare(a.name, b.name)) })
+	return all
+}
+
+func fastest(t *testing.T, db *sql.DB, query string) time.Duration {
+	t.Helper()
+	least := time.Hour
+	for range timesAsked {
+		begin := time.Now()
+		if _, err := ask(t.Context(), db, query); err != nil {
+			t.Errorf("%v\n%s", err, query)
+			return least
+		}
+		least = min(least, time.Since(begin))
+	}
+	return least
+}
+
+func asPage(all []timed) string {
+	var page strings.Builder
+	slow := 0
+	for _, one := range all {
+		if one.took > mark {
+			slow++
+		}
+	}
+	fmt.Fprintf(&page, "<!-- Written by make bench-dashboards. -->\n# How long dashboards take\n\nOver two runs of 5 million tensors each, judged; the fastest of %d times, one query at a time.\n%d of %d queries take more than %d ms.\n\n| query | ms |\n|---|---|\n",
+		timesAsked, slow, len(all), mark.Milliseconds())
+	for _, one := range all {
+		fmt.Fprintf(&page, "| %s | %d |\n", one.name, one.took.Milliseconds())
+	}
+	return page.String()
+}
