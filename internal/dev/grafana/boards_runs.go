@@ -6,11 +6,11 @@ func runsBoard() Board {
 		Panels: []Panel{
 			{
 				Title: "Runs by state", Drawing: Figures, Wide: 12, High: 4,
-				Query: Query{Select: "status, count() AS runs", From: "run_overviews", Rest: "GROUP BY status\nORDER BY status"},
+				Query: Query{Select: "status, count() AS runs", From: "runs", Rest: "GROUP BY status\nORDER BY status"},
 			},
 			{
-				Title: "Verdicts of the latest comparisons", Drawing: Figures, Wide: 12, High: 4,
-				Query: Query{Select: "verdict, count() AS runs", From: "run_overviews", Rest: "GROUP BY verdict\nORDER BY verdict"},
+				Title: "Verdicts of comparisons", Drawing: Figures, Wide: 12, High: 4,
+				Query: Query{Select: "verdict, count() AS comparisons", From: "judged_runs", Rest: "GROUP BY verdict\nORDER BY verdict"},
 			},
 			{
 				Title: "Runs", Drawing: Table, Wide: 24, High: 11, Links: linksOfRun("run"),

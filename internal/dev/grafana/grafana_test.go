@@ -34,6 +34,7 @@ func TestOnOneEngine(t *testing.T) {
 	t.Run("every rule fires for its fault", func(t *testing.T) { onlyThese(t, firing(t, db), planted()) }) //nolint:paralleltest // one after the other
 	t.Run("panels show what was planted", func(t *testing.T) { panelsShowWhatWasPlanted(t, db) })          //nolint:paralleltest // one after the other
 	t.Run("long ago there was nothing", func(t *testing.T) { nothingOverTime(t, db) })                     //nolint:paralleltest // one after the other
+	t.Run("ad-hoc filters are refused", func(t *testing.T) { adHocFiltersAreRefused(t, db) })              //nolint:paralleltest // one after the other
 	t.Run("pictures", func(t *testing.T) { drawDashboards(t, db) })                                        //nolint:paralleltest // one after the other
 	t.Run("other choices", func(t *testing.T) { askAtLength(t, db, otherChoices()) })                      //nolint:paralleltest // one after the other
 	t.Run("choices that nobody offers", func(t *testing.T) { noChoiceIsReadAsSQL(t, db) })                 //nolint:paralleltest // one after the other
@@ -254,6 +255,20 @@ func panelsShowWhatWasPlanted(t *testing.T, db *sql.DB) {
 		if got := answers[place].String(); !strings.Contains(got, want) {
 			t.Errorf("%s does not show %q:\n%.1500s", place, want, got)
 		}
+	}
+}
+
+// adHocFiltersAreRefused holds what docs/grafana.md says: they need a setting that the user who only reads may not set.
+func adHocFiltersAreRefused(t *testing.T, db *sql.DB) {
+	t.Helper()
+	r := request(nil, lastDay())
+	r.Filters = []plugin.Filter{{Key: "name", Operator: "=", Value: goodRun}}
+	query, err := r.Query("SELECT name FROM tap.runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t.Context(), db, query); err == nil || !strings.Contains(err.Error(), "additional_table_filters") {
+		t.Errorf("a query with a filter answers %v, want that the setting may not be changed", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package grafana
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -176,11 +175,11 @@ func (p Panel) linksByColumn() func(func(string, []map[string]any) bool) {
 
 // url is the link's address, with the time that is shown.
 func (l Link) url() string {
-	address := "/d/" + uid(l.Board) + "?${__url_time_range}"
+	parts := []string{"/d/" + uid(l.Board) + "?${__url_time_range}"}
 	for _, name := range slices.Sorted(maps.Keys(l.Passes)) {
-		address += fmt.Sprintf("&var-%s=%s", name, passed(l.Passes[name]))
+		parts = append(parts, "var-"+name+"="+passed(l.Passes[name]))
 	}
-	return address
+	return strings.Join(parts, "&")
 }
 
 // passed is a value in an address: a column of the row, a $variable, or =text.
