@@ -165,7 +165,7 @@ test-dashboards: engine ## every panel, variable and alert rule for Grafana, ove
 .PHONY: pictures
 pictures: engine ## each of Grafana's dashboards as a picture, of what its queries answer: docs/pictures
 	@mkdir -p docs/pictures
-	TENSORTAP_PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestOnOneEngine ./internal/dev/grafana/
+	TENSORTAP_PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDashboardsAreDrawn ./internal/dev/grafana/
 
 .PHONY: venv
 venv: $(TOOLS)/venv/done ## Python readers of the archive, for tests

@@ -29,7 +29,7 @@ func TestFilesAreThoseThatAreDeclared(t *testing.T) {
 			t.Errorf("deploy/grafana/%s is not what is declared (%v): make generate", name, err)
 		}
 	}
-	for _, written := range []string{"dashboards", "provisioning"} {
+	for _, written := range []string{"dashboards", "datasources", "alerting"} {
 		_ = fs.WalkDir(os.DirFS(filepath.Join(folder, written)), ".", func(name string, entry fs.DirEntry, err error) error {
 			if _, known := want[written+"/"+name]; err == nil && !entry.IsDir() && !known {
 				t.Errorf("deploy/grafana/%s/%s is declared nowhere", written, name)
@@ -172,7 +172,7 @@ func variablesIn(text string) []string {
 // rules are the alert rules on the disk: their uids and queries.
 func rules(tb testing.TB) map[string]rule {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "provisioning/alerting/rules.yaml"))
+	text, err := os.ReadFile(filepath.Join(folder, "alerting/rules.yaml"))
 	if err != nil {
 		tb.Fatal(err)
 	}

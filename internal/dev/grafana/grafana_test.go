@@ -35,7 +35,6 @@ func TestOnOneEngine(t *testing.T) {
 	t.Run("panels show what was planted", func(t *testing.T) { panelsShowWhatWasPlanted(t, db) })          //nolint:paralleltest // one after the other
 	t.Run("long ago there was nothing", func(t *testing.T) { nothingOverTime(t, db) })                     //nolint:paralleltest // one after the other
 	t.Run("ad-hoc filters are refused", func(t *testing.T) { adHocFiltersAreRefused(t, db) })              //nolint:paralleltest // one after the other
-	t.Run("pictures", func(t *testing.T) { drawDashboards(t, db) })                                        //nolint:paralleltest // one after the other
 	t.Run("other choices", func(t *testing.T) { askAtLength(t, db, otherChoices()) })                      //nolint:paralleltest // one after the other
 	t.Run("choices that nobody offers", func(t *testing.T) { noChoiceIsReadAsSQL(t, db) })                 //nolint:paralleltest // one after the other
 }

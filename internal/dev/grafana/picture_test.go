@@ -1,7 +1,6 @@
 package grafana_test
 
 import (
-	"database/sql"
 	"fmt"
 	"math"
 	"os"
@@ -13,16 +12,23 @@ import (
 
 	"github.com/tensortap/tensortap/internal/dev/grafana"
 	"github.com/tensortap/tensortap/internal/dev/grafana/picture"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
-// drawDashboards writes each dashboard of the run with faults as a picture into the folder that TENSORTAP_PICTURES names.
-func drawDashboards(t *testing.T, db *sql.DB) {
-	t.Helper()
+// TestDashboardsAreDrawn writes each dashboard of the scene as a picture into the folder that TENSORTAP_PICTURES names.
+func TestDashboardsAreDrawn(t *testing.T) {
+	t.Parallel()
 	into := os.Getenv("TENSORTAP_PICTURES")
 	if into == "" {
 		t.Skip("SKIPPED: make pictures draws the dashboards")
 	}
+	d := testbed.StartDatabase(t)
+	fillDefinitions(t, d)
+	fillRun(t, d, goodRun, "0")
+	fillRun(t, d, "bad", "1")
+	db := openAsGrafana(t, d)
 	chosen := choicesOfBad()
+	chosen["run"] = []string{"bad"}
 	r := request(chosen, [2]time.Time{time.Now().Add(-10 * time.Minute), time.Now()})
 	r.Interval = 10 * time.Second
 	for _, b := range grafana.Boards() {
@@ -34,7 +40,7 @@ func drawDashboards(t *testing.T, db *sql.DB) {
 				panels = append(panels, drawn)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(into, "dashboard-"+b.Name+".svg"), []byte(picture.Draw("tensortap: "+b.Title, panels)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(into, "grafana-"+b.Name+".svg"), []byte(picture.Draw("tensortap: "+b.Title, panels)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ func Files() (map[string][]byte, error) {
 		"alerting/rules.yaml":        rules,
 		"alerting/contacts.yaml":     contacts(),
 	} {
-		if files[path.Join("provisioning", name)], err = asYAML(content); err != nil {
+		if files[name], err = asYAML(content); err != nil {
 			return nil, fmt.Errorf("write %s: %w", name, err)
 		}
 	}
@@ -54,7 +54,7 @@ type (
 	list   = []any
 )
 
-// dataSources has no secret: Grafana reads those from its environment and from files when it starts.
+// dataSources has no secret: Grafana reads the password from its file, and addresses from its environment, when it starts.
 func dataSources() object {
 	return object{"apiVersion": 1, "datasources": list{
 		object{
@@ -63,7 +63,7 @@ func dataSources() object {
 				"host": "$TENSORTAP_CLICKHOUSE_HOST", "port": "$TENSORTAP_CLICKHOUSE_PORT", "protocol": "http",
 				"username": "reader", "defaultDatabase": "tap", "queryTimeout": "60", "dialTimeout": "10", "validateSql": false,
 			},
-			"secureJsonData": object{"password": "$__file{$TENSORTAP_READER_PASSWORD_FILE}"},
+			"secureJsonData": object{"password": "$__file{/run/secrets/clickhouse-reader.password}"},
 		},
 		object{
 			"name": "tensortap metrics", "uid": metricsUID, "type": metricsType, "access": "proxy", "editable": false,
@@ -75,7 +75,7 @@ func dataSources() object {
 func dashboardFolder() object {
 	return object{"apiVersion": 1, "providers": list{object{
 		"name": "tensortap", "folder": "tensortap", "folderUid": "tensortap", "type": "file", "disableDeletion": true, "allowUiUpdates": false,
-		"options": object{"path": "/etc/tensortap/dashboards"},
+		"options": object{"path": "/etc/grafana/provisioning/dashboards"},
 	}}}
 }
 

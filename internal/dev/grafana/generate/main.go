@@ -25,7 +25,7 @@ func write(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{"dashboards", "provisioning"} {
+	for _, folder := range []string{"dashboards", "datasources", "alerting"} {
 		if err := os.RemoveAll(filepath.Join(arguments[0], folder)); err != nil {
 			return fmt.Errorf("remove the files of before: %w", err)
 		}
