@@ -81,7 +81,7 @@ func comparisonVariable() Variable {
 func rankVariable() Variable {
 	return Variable{Name: "rank", Label: "Rank (-1: all)", Default: "-1", Query: Query{
 		Select: "arrayJoin(arrayConcat([toInt64(-1)], arraySort(groupUniqArray(toInt64(rank))))) AS value, if(value = -1, 'all', toString(value)) AS text",
-		From:   "ranks", Where: "run = $run",
+		From:   "ranks", Where: ofThisRun,
 	}}
 }
 
@@ -91,6 +91,9 @@ func stepVariables() []Variable {
 		{Name: "last_step", Label: "Last step (-1: all)", Default: "-1"},
 	}
 }
+
+// ofThisRun keeps the run by its id, by which tables are sorted, and not by its name.
+const ofThisRun = "run_id = xxh3(concat($run, char(31)))"
 
 // ofRun are the arguments of most views of one run.
 func ofRun() map[string]string {

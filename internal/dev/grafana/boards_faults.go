@@ -101,7 +101,7 @@ func overflowBoard() Board {
 				Title: "NaN over time", Drawing: OverTime, Wide: 12,
 				Query: Query{
 					Select: bucket("event_time_ns") + " AS time, concat('rank ', toString(rank)) AS line, sum(nan_count) AS nan", From: "nan_tensors",
-					Where: "run = $run AND $rank IN ('-1', toString(rank)) AND " + inRange("event_time_ns"), Rest: "GROUP BY time, rank\nORDER BY time, rank",
+					Where: ofThisRun + " AND $rank IN ('-1', toString(rank)) AND " + inRange("event_time_ns"), Rest: "GROUP BY time, rank\nORDER BY time, rank",
 				},
 			},
 			{

@@ -20,7 +20,7 @@ func memoryBoard() Board {
 				Title: "Allocated, over time", Drawing: OverTime, Unit: "bytes",
 				Query: Query{
 					Select: bucket("event_time_ns") + " AS time, concat('rank ', toString(rank), ' ', device) AS line, max(allocated_bytes) AS allocated",
-					From:   "memories", Where: "run = $run AND component = 'all' AND op_id = 0 AND isNotNull(allocated_bytes) AND $rank IN ('-1', toString(rank))\n    AND " + inRange("event_time_ns"),
+					From:   "memories", Where: ofThisRun + " AND component = 'all' AND op_id = 0 AND isNotNull(allocated_bytes) AND $rank IN ('-1', toString(rank))\n    AND " + inRange("event_time_ns"),
 					Rest: "GROUP BY time, rank, device\nORDER BY time, rank, device",
 				},
 			},
@@ -68,7 +68,7 @@ func trendsBoard() Board {
 				Title: "Numbers that the program reported of itself", Drawing: OverSteps, Wide: 24, About: "Losses, learning rates, throughput: notes, timers, log lines and files of scalars.",
 				Query: Query{
 					Select: "assumeNotNull(metrics.step) AS step, concat(name, if(rank < 4294967295, concat(', rank ', toString(rank)), '')) AS line, avg(metrics.value) AS value",
-					From:   "metrics", Where: "run = $run AND isNotNull(metrics.step) AND step >= toInt64($first_step) AND ($last_step = '-1' OR step <= toInt64($last_step))",
+					From:   "metrics", Where: ofThisRun + " AND isNotNull(metrics.step) AND step >= toInt64($first_step) AND ($last_step = '-1' OR step <= toInt64($last_step))",
 					Rest: "GROUP BY step, name, rank\nORDER BY step, name, rank",
 				},
 			},

@@ -64,7 +64,7 @@ func ranksBoard() Board {
 				Title: "Duration of steps", Drawing: OverSteps, Unit: "s",
 				Query: Query{
 					Select: "step, concat('rank ', toString(rank)) AS line, (end_time_ns - begin_time_ns) / 1e9 AS value",
-					From:   "steps", Where: "run = $run AND isNotNull(begin_time_ns) AND isNotNull(end_time_ns)\n    AND step >= toInt64($first_step) AND ($last_step = '-1' OR step <= toInt64($last_step)) AND $rank IN ('-1', toString(rank))",
+					From:   "steps", Where: ofThisRun + " AND isNotNull(begin_time_ns) AND isNotNull(end_time_ns)\n    AND step >= toInt64($first_step) AND ($last_step = '-1' OR step <= toInt64($last_step)) AND $rank IN ('-1', toString(rank))",
 					Rest: "ORDER BY step, rank",
 				},
 			},
@@ -72,7 +72,7 @@ func ranksBoard() Board {
 				Title: "Duration of steps, over time", Drawing: OverTime, Unit: "s",
 				Query: Query{
 					Select: bucket("event_time_ns") + " AS time, concat('rank ', toString(rank)) AS line, max(end_time_ns - begin_time_ns) / 1e9 AS seconds",
-					From:   "steps", Where: "run = $run AND isNotNull(begin_time_ns) AND isNotNull(end_time_ns) AND $rank IN ('-1', toString(rank))\n    AND " + inRange("event_time_ns"),
+					From:   "steps", Where: ofThisRun + " AND isNotNull(begin_time_ns) AND isNotNull(end_time_ns) AND $rank IN ('-1', toString(rank))\n    AND " + inRange("event_time_ns"),
 					Rest: "GROUP BY time, rank\nORDER BY time, rank",
 				},
 			},
