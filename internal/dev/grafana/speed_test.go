@@ -112,7 +112,7 @@ func engineCPU(t *testing.T) time.Duration {
 	var ticks int64
 	for _, thread := range threads {
 		children, _ := os.ReadFile(thread) // it may have ended
-		for _, child := range strings.Fields(string(children)) {
+		for child := range strings.FieldsSeq(string(children)) {
 			stat, _ := os.ReadFile("/proc/" + child + "/stat")
 			fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 			for _, field := range fields[11:13] { // user, system
