@@ -2,6 +2,7 @@ package health
 
 import (
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,7 @@ func TestWhatASystemTellsOfItself(t *testing.T) {
 	metricsAreDocumented(t, root)
 	prometheusScrapes(t, root, agentRoot, judgeRoot)
 	doctorFindsWhatIsPlanted(t, u, root)
-	killedIsTold(t, u, agentRoot)
+	killedIsTold(t, u, agentRoot, judgeRoot)
 }
 
 func isReady(t *testing.T, name, root string) {
@@ -146,7 +147,7 @@ func doctorFindsWhatIsPlanted(t *testing.T, u *program.Up, root string) {
 	}
 }
 
-func killedIsTold(t *testing.T, u *program.Up, agent string) {
+func killedIsTold(t *testing.T, u *program.Up, agent, judge string) {
 	t.Helper()
 	if err := u.Kill(); err != nil {
 		t.Fatal(err)
@@ -157,6 +158,14 @@ func killedIsTold(t *testing.T, u *program.Up, agent string) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+	owner, err := url.Parse(u.Endpoint.ClickHouse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := owner.User.Password()
+	if status, text := page(t, judge+"/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(text, "the database does not answer: ") || strings.Contains(text, password) {
+		t.Errorf("/readyz of a judge without database: %d %s; want no password", status, text)
 	}
 	if status, text := page(t, agent+"/healthz"); status != http.StatusOK {
 		t.Errorf("/healthz of an agent without stream: %d %s", status, text)
