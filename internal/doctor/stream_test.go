@@ -1,0 +1,104 @@
+package doctor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/internal/doctor"
+	"github.com/tensortap/tensortap/internal/embedded"
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// stream is a server with the streams, at which rank 3 of run bad is known to live.
+func stream(t *testing.T) (jetstream.JetStream, string) {
+	t.Helper()
+	server, err := embedded.NewNATS(embedded.DefaultNATSConfig(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	<-server.Ready()
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := pipelines.DefaultConfig()
+	cfg.Stream.MaxBytes, cfg.Stream.DeadMaxBytes, cfg.Publish.SpillDir = 64<<20, 16<<20, t.TempDir()
+	if err := pipelines.Prepare(t.Context(), js, cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipelines.Admit(t.Context(), js, pipelines.StartRequest{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, js, 0, &schemas.RunRow{RunID: schemas.RunID("bad"), Name: "bad"})
+	return js, server.URL()
+}
+
+// put publishes a row of rank 3 of run bad.
+func put[R any, P interface {
+	*R
+	schemas.Row[R]
+}](t *testing.T, js jetstream.JetStream, batch uint64, row P) {
+	t.Helper()
+	rows := schemas.NewBuilder[R, P]()
+	rows.Append(row)
+	m, err := rows.Message(schemas.Identity{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1, Batch: batch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject(), Header: m.NATSHeader(), Data: m.Data}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsWrongWithStreamRanksAndClocksIsNamed(t *testing.T) {
+	t.Parallel()
+	js, url := stream(t)
+	in := installation(t)
+	in.Find = func() (system.Endpoint, error) { return system.Endpoint{NATS: url}, nil }
+	expect := func(name string, want map[string]string) {
+		t.Helper()
+		findings := doctor.Examine(t.Context(), in)
+		for part, text := range want {
+			if got := of(findings, part); !strings.Contains(got, text) {
+				t.Errorf("%s: of %s the doctor says %q, want %q", name, part, got, text)
+			}
+		}
+	}
+	put(t, js, 0, &schemas.HeartbeatRow{EventTimeNs: time.Now().UnixNano(), State: "running"})
+	expect("well", map[string]string{
+		"stream": "well: it holds 2 messages", "clocks": "well: of 1 ranks", "dead letters": "well: ", "consumer clickhouse": "well: it is 2 messages behind", "system": "well: its servers are asked",
+	})
+	put(t, js, 1, &schemas.HeartbeatRow{EventTimeNs: time.Now().Add(time.Hour).UnixNano(), State: "running"})
+	expect("a clock that is off", map[string]string{"clocks": "wrong: the clocks of 1 ranks of run bad are off: that of one is "})
+	in.Now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+	expect("two minutes later", map[string]string{
+		"agents": "wrong: 1 ranks of run bad have not ended", "consumer parquet": "wrong: it is 2m", "clocks": "wrong: the clock of this host is 2m",
+	})
+	if err := pipelines.FinishStart(t.Context(), js, pipelines.StartRequest{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1}, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := of(doctor.Examine(t.Context(), in), "agents"); got != "" {
+		t.Errorf("of a rank that has ended the doctor says %q", got)
+	}
+}
