@@ -15,7 +15,7 @@ import (
 const AlertBucket = "tap_alerts"
 
 // OpenAlertBucket opens the bucket, and makes it where there is none.
-func OpenAlertBucket(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) { //nolint:ireturn // nats.go has no other form
+func OpenAlertBucket(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
 	return openBucket(ctx, js, jetstream.KeyValueConfig{
 		Bucket: AlertBucket, Description: "silences of alerts, and what receivers were told", Storage: jetstream.FileStorage,
 	})

@@ -25,7 +25,7 @@ type Rule struct {
 func (r *Rule) Title() string { return strings.ReplaceAll(r.Name, "_", "-") }
 
 // Takes says whether the query has a parameter of that name.
-func (o *Object) Takes(parameter string) bool {
+func (o Object) Takes(parameter string) bool {
 	return slices.ContainsFunc(o.Parameters, func(p Parameter) bool { return p.Name == parameter })
 }
 
@@ -61,8 +61,13 @@ func ruleOf(o Object) (Rule, error) {
 		title string
 		into  *string
 	}{
-		{"Severity", &r.Severity}, {"For", &duration}, {"Labels", &labels}, {"Group by", &group},
-		{"Says", &r.Says}, {"Look", &r.Look}, {"Example", &example},
+		{"Severity", &r.Severity},
+		{"For", &duration},
+		{"Labels", &labels},
+		{"Group by", &group},
+		{"Says", &r.Says},
+		{"Look", &r.Look},
+		{"Example", &example},
 	} {
 		if *field.into = headLine(o.Query, field.title); *field.into == "" {
 			return r, fmt.Errorf("its head has no line %q", "-- "+field.title+": …")

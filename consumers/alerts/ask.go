@@ -163,11 +163,11 @@ func conditionOf(cfg *Config, rule *Rule, row map[string]string) condition {
 
 // fingerprint is of what the query says alone, so that a change of the configuration makes no alert another.
 func fingerprint(rule *Rule, row map[string]string) uint64 {
-	text := rule.Title()
+	words := []string{rule.Title()}
 	for _, column := range slices.Sorted(slices.Values(rule.Labels)) {
-		text += separator + column + separator + row[column]
+		words = append(words, column, row[column])
 	}
-	return xxh3.HashString(text)
+	return xxh3.HashString(strings.Join(words, separator))
 }
 
 func cut(text string) string {

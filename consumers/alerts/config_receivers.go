@@ -36,7 +36,7 @@ func (r *reader) receivers(n strictyaml.Node) ([]Target, error) {
 }
 
 func (r *reader) target(n strictyaml.Node) (Target, error) {
-	kinds := map[string]func(strictyaml.Node) (Receiver, error){ //nolint:ireturn // each makes another
+	kinds := map[string]func(strictyaml.Node) (Receiver, error){
 		"alertmanager": r.alertmanager, "slack": r.slack, "email": r.mail, "command": command,
 	}
 	keys, err := n.Keys("name", "rules", "alertmanager", "slack", "email", "command")
@@ -204,7 +204,7 @@ func security(n strictyaml.Node) (receiver.Security, error) {
 	return s, err
 }
 
-func command(n strictyaml.Node) (Receiver, error) { //nolint:ireturn // one of several kinds
+func command(n strictyaml.Node) (Receiver, error) { //nolint:ireturn,iface // one of several kinds
 	args, err := n.Texts()
 	if err == nil && len(args) == 0 {
 		err = n.Errorf("want the program and its arguments, as [/usr/local/bin/page, --now]")

@@ -91,7 +91,7 @@ func TestTheFileBesideAnAlertmanagerIsRead(t *testing.T) {
 func TestAMistakeIsNamedWithItsLineAndKey(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"key":              {"recievers: []", `a.yaml:1:1: key "recievers" is not known: is "receivers" meant?`},
+		"key":              {"receiver: []", `a.yaml:1:1: key "receiver" is not known: is "receivers" meant?`},
 		"every":            {"every: 10ms", `a.yaml:1:8: want a time of 1s or more, as 15s or 2m, not "10ms"`},
 		"rule":             {"rules:\n  rank-silence: {off: true}", `a.yaml:2:3: key "rank-silence" is not known: is "rank-silent" meant?`},
 		"severity":         {"rules:\n  disk: {severity: bad}", `a.yaml:2:20: severity "bad": want one of info, warning, critical`},

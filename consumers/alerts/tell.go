@@ -57,7 +57,7 @@ func (m *moment) silent(row *schemas.AlertRow) bool {
 }
 
 // tell sends what is due. Its error is of the receiver, and of the notes where lost is set: then another role is at work.
-func (t *teller) tell(ctx context.Context, m *moment) (err error, lost error) {
+func (t *teller) tell(ctx context.Context, m *moment) (err, lost error) {
 	if m.now.Before(t.after) {
 		return t.failed, nil
 	}

@@ -86,14 +86,14 @@ func (c *Client) Alert(ctx context.Context, cfg alerts.Config, log zerolog.Logge
 
 // orStopped is no error where ctx has ended: a system may be stopped as soon as it has started.
 func orStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // AlertBucket has the silences.
-func (c *Client) AlertBucket(ctx context.Context) (jetstream.KeyValue, error) { //nolint:ireturn // nats.go has no other form
+func (c *Client) AlertBucket(ctx context.Context) (jetstream.KeyValue, error) {
 	return pipelines.OpenAlertBucket(ctx, c.stream)
 }
 

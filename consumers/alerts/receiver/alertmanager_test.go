@@ -3,6 +3,7 @@ package receiver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -26,7 +27,7 @@ func startAlertmanager(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "--config.file="+config, "--storage.path="+t.TempDir(), "--web.listen-address="+address, "--cluster.listen-address=")
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--config.file="+config, "--storage.path="+t.TempDir(), "--web.listen-address="+address, "--cluster.listen-address=")
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func startAlertmanager(t *testing.T) string {
 		_ = cmd.Wait()
 	})
 	for deadline := time.Now().Add(time.Minute); ; {
-		if _, err := ask(t.Context(), "http://"+address+"/-/ready", nil); err == nil {
+		if err := ask(t.Context(), "http://"+address+"/-/ready", nil); err == nil {
 			return "http://" + address
 		}
 		if time.Now().After(deadline) {
@@ -53,28 +54,31 @@ func startAlertmanager(t *testing.T) string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer listener.Close() //nolint:errcheck // it only had the address
 	return listener.Addr().String()
 }
 
-func ask(ctx context.Context, url string, into any) (int, error) {
+func ask(ctx context.Context, url string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // only read
 	if into != nil {
-		return response.StatusCode, json.NewDecoder(response.Body).Decode(into)
+		return json.NewDecoder(response.Body).Decode(into)
 	}
-	return response.StatusCode, nil
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
 }
 
 func TestARealAlertmanagerTakesAlertsOnceAndTheirEnd(t *testing.T) {
@@ -96,7 +100,7 @@ func TestARealAlertmanagerTakesAlertsOnceAndTheirEnd(t *testing.T) {
 		Annotations map[string]string `json:"annotations"`
 		Receivers   []struct{ Name string }
 	}
-	if _, err := ask(t.Context(), url+"/api/v2/alerts?active=true", &active); err != nil || len(active) != 2 {
+	if err := ask(t.Context(), url+"/api/v2/alerts?active=true", &active); err != nil || len(active) != 2 {
 		t.Fatalf("%d alerts are active, want 2: %v", len(active), err)
 	}
 	for _, a := range active {
@@ -108,7 +112,7 @@ func TestARealAlertmanagerTakesAlertsOnceAndTheirEnd(t *testing.T) {
 	if err := m.Send(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(t.Context(), url+"/api/v2/alerts?active=true", &active); err != nil || len(active) != 1 || active[0].Labels["rank"] != "4" {
+	if err := ask(t.Context(), url+"/api/v2/alerts?active=true", &active); err != nil || len(active) != 1 || active[0].Labels["rank"] != "4" {
 		t.Errorf("after one was resolved: %+v, %v", active, err)
 	}
 }

@@ -33,7 +33,7 @@ type letter struct {
 	text      string
 }
 
-func startMailbox(t *testing.T, offersTLS bool) *mailbox {
+func startMailbox(t *testing.T, offersTLS bool) *mailbox { //nolint:revive // flag-parameter: what the server offers
 	t.Helper()
 	certificate, pool := selfSigned(t)
 	m := &mailbox{letters: make(chan letter, 4), trusting: &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}}
@@ -44,7 +44,7 @@ func startMailbox(t *testing.T, offersTLS bool) *mailbox {
 	if offersTLS {
 		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ type session struct {
 
 func (*session) AuthMechanisms() []string { return []string{sasl.Plain} }
 
-func (s *session) Auth(string) (sasl.Server, error) {
+func (s *session) Auth(string) (sasl.Server, error) { //nolint:ireturn // as go-smtp has it
 	return sasl.NewPlainServer(func(_, user, password string) error {
 		if password != "SECRET" {
 			return errors.New("wrong password")
