@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/pipelines"
 )
 
 // TestConsumersShareTheStreamAndTakeOver kills one of them, freezes another, and kills the server that leads the stream.
@@ -38,29 +40,41 @@ func TestConsumersShareTheStreamAndTakeOver(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	requireArchive(t, f, data)
 }
 
-// requireArchive has a consumer of its own go on with an archive, and then restores from that.
-func requireArchive(t *testing.T, f *fleet, data string) {
-	t.Helper()
-	again := f.start(t, data, "stores events", "consume", "--store", "archive", "--archive-age", "1s", "--nats", strings.Join(f.URL[:], ","))
-	waiting := f.start(t, data, "another process writes the archive", "consume", "--store", "archive", "--nats", strings.Join(f.URL[:], ","))
-	consumer := ""
-	for name := range f.consumers(t) {
-		if strings.HasPrefix(name, "parquet-") {
-			consumer = name
-		}
+// TestAnArchiveIsWholeWhoeverIsKilled has an archive beside that of a system, which another process goes on with.
+func TestAnArchiveIsWholeWhoeverIsKilled(t *testing.T) {
+	t.Parallel()
+	u, data := program.Shared(t), t.TempDir()
+	archiving := []string{"consume", "--store", "archive", "--archive-age", "100ms", "--nats", u.Endpoint.NATS}
+	first := start(t, data, "stores events", archiving...)
+	js := program.ConnectStream(t, u.Endpoint.NATS)
+	var consumer string
+	await(t, "the archive's consumer", func() bool { consumer = consumerLike(t, js, "parquet-"); return consumer != "" })
+	u.Publish(t, recorded.Unpack(t, "B02_weight_mix"), "archived")
+	if err := first.Kill(); err != nil {
+		t.Fatal(err)
 	}
-	await(t, "the archive to have all", func() bool { return f.caughtUpConsumer(t, consumer) })
+	again := start(t, data, "stores events", archiving...)
+	await(t, "the archive to have all", func() bool {
+		p, err := pipelines.ConsumerProgress(t.Context(), js, consumer)
+		return err == nil && p.CaughtUp() && p.StoredUpTo > 0
+	})
+	waiting := start(t, data, "another process writes the archive", archiving...)
 	for _, role := range []*program.Up{again, waiting} {
 		if err := role.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
-	out := program.Run(t, program.Setting{Data: t.TempDir()}, "restore", "--from", filepath.Join(data, "archive"))
-	if out.Status != 0 {
+	restored := t.TempDir()
+	if out := program.Run(t, program.Setting{Data: restored}, "restore", "--from", filepath.Join(data, "archive")); out.Status != 0 {
 		t.Error(out)
+	}
+	const counts = "SELECT (SELECT count() FROM tap.tensors WHERE run = 'archived'), (SELECT count() FROM tap.steps WHERE run = 'archived')"
+	got := program.Run(t, program.Setting{Data: restored}, "query", counts, "--output", "csv")
+	u.Settle(t)
+	if want := program.Run(t, u.Setting, "query", counts, "--output", "csv"); got.Stdout != want.Stdout || want.Status != 0 {
+		t.Errorf("restored from the archive: %v; want %v", got, want)
 	}
 }
 

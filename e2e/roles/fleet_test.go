@@ -84,7 +84,7 @@ func (f *fleet) servers(e *engine) []string {
 }
 
 // start begins a role, and returns once it has said that much.
-func (f *fleet) start(tb testing.TB, data, said string, args ...string) *program.Up {
+func start(tb testing.TB, data, said string, args ...string) *program.Up {
 	tb.Helper()
 	role := program.NewUp(data, program.Command(tb, program.Setting{Data: data}, args...))
 	if err := role.Begin(); err != nil {
@@ -111,7 +111,7 @@ func (f *fleet) start(tb testing.TB, data, said string, args ...string) *program
 func (f *fleet) consume(tb testing.TB, e *engine, args ...string) *program.Up {
 	tb.Helper()
 	all := append([]string{"consume", "--store", "tables", "--replicas", "3", "-v"}, f.servers(e)...)
-	return f.start(tb, tb.TempDir(), "stores events", append(all, args...)...)
+	return start(tb, tb.TempDir(), "stores events", append(all, args...)...)
 }
 
 // load publishes a batch of each rank now and then, until that is enough.
@@ -272,26 +272,18 @@ func (f *fleet) killLeader(tb testing.TB) time.Duration {
 	return took
 }
 
-// consumers are the names of the stream's consumers.
-func (f *fleet) consumers(tb testing.TB) map[string]bool {
+// consumerLike is a consumer of the stream whose name begins so; empty where there is none.
+func consumerLike(tb testing.TB, js jetstream.JetStream, prefix string) (found string) {
 	tb.Helper()
-	kept, err := f.js.Stream(tb.Context(), pipelines.StreamName)
+	kept, err := js.Stream(tb.Context(), pipelines.StreamName)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	names := map[string]bool{}
 	list := kept.ConsumerNames(tb.Context())
 	for name := range list.Name() {
-		names[name] = true
+		if strings.HasPrefix(name, prefix) {
+			found = name
+		}
 	}
-	if err := list.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return names
-}
-
-func (f *fleet) caughtUpConsumer(tb testing.TB, consumer string) bool {
-	tb.Helper()
-	p, err := pipelines.ConsumerProgress(tb.Context(), f.js, consumer)
-	return err == nil && p.CaughtUp()
+	return found
 }

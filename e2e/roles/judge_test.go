@@ -16,7 +16,7 @@ func requireRoles(t *testing.T, f *fleet, e *engine) {
 	t.Helper()
 	spool := t.TempDir()
 	agents := func() *program.Up {
-		return f.start(t, t.TempDir(), "serving the processes below", append([]string{"agent", "--spool", spool}, f.servers(e)[:2]...)...)
+		return start(t, t.TempDir(), "serving the processes below", append([]string{"agent", "--spool", spool}, f.servers(e)[:2]...)...)
 	}
 	agent := agents()
 	for rank := range uint32(2) {
