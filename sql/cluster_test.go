@@ -28,6 +28,8 @@ func TestTablesOfAClusterParse(t *testing.T) {
 		if !strings.Contains(parser.Format(s), "ON CLUSTER") {
 			t.Errorf("this is of one node: %.80s", parser.Format(s))
 		}
+	if n := strings.Count(string(text), " ON CLUSTER '{cluster}'"); n != len(statements) {
+		t.Errorf("%d of %d statements are of all nodes", n, len(statements))
 	}
 	if !strings.Contains(string(text), "NOT EXECUTED") {
 		t.Error("it is not said that nobody executed them")

@@ -41,7 +41,7 @@ process's at a time: a second one on that folder waits for the end of the first.
 With --replicas the streams are kept by so many servers of a NATS cluster.`,
 		Example: `  tensortap consume --nats nats://nats:4222 --clickhouse http://user:password@db:8123 --store tables
   tensortap consume --nats nats://n1:4222,nats://n2:4222,nats://n3:4222 --store archive --data /srv/tensortap
-  TENSORTAP_NATS=nats://nats:4222 TENSORTAP_CLICKHOUSE=http://db:8123 tensortap consume --replicas 3`,
+  tensortap consume --replicas 3   with TENSORTAP_NATS and TENSORTAP_CLICKHOUSE, which do not show in ps`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := embedded.CloseToOthers(); err != nil {

@@ -59,8 +59,7 @@ func (a *app) listing(name string, cmd *cobra.Command) *cobra.Command {
 		if missing != nil {
 			return missing
 		}
-		return a.query(cmd.Context(), asked{text: r.Query, parameters: listed(r, style), style: style, now: now})
-		return a.query(cmd.Context(), asked{text: r.Query, parameters: map[string]string{"limit": limitParameter(style)}, style: style, now: now, measured: name == "runs"})
+		return a.query(cmd.Context(), asked{text: r.Query, parameters: listed(r, style), style: style, now: now, measured: name == "runs"})
 	}
 	view.limitFlag(cmd, 100)
 	view.flags(cmd)

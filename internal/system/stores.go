@@ -182,8 +182,8 @@ func (s *System) deliveries(client *Client, store *archive) (*clickhouse.Writer,
 	if err != nil {
 		return nil, nil, err
 	}
-	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, s.cfg.Health.Timed(databaseConsumer, watched{writer, s.cfg.Log}), s.cfg.Log, s.cfg.Now)
-	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, s.deleted.Heeding(watched{writer, s.cfg.Log}), s.cfg.Log, s.cfg.Now)
+	tables := s.deleted.Heeding(s.cfg.Health.Timed(databaseConsumer, watched{writer, s.cfg.Log}))
+	database, err := pipelines.New(s.pipelines(), client.stream, databaseConsumer, tables, s.cfg.Log, s.cfg.Now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("deliver to ClickHouse: %w", err)
 	}
@@ -194,8 +194,8 @@ func (s *System) deliveries(client *Client, store *archive) (*clickhouse.Writer,
 	cfg := s.pipelines()
 	cfg.Deliver.BatchAge, cfg.Deliver.Spacing = s.cfg.ArchiveAge, 0
 	cfg.Deliver.BatchRows = archiveRows
-	files, err := pipelines.New(cfg, client.stream, archiveConsumer, s.cfg.Health.Timed(archiveConsumer, store.writer), s.cfg.Log, s.cfg.Now)
-	files, err := pipelines.New(cfg, client.stream, archiveConsumer, s.deleted.Heeding(store.writer), s.cfg.Log, s.cfg.Now)
+	saved := s.deleted.Heeding(s.cfg.Health.Timed(archiveConsumer, store.writer))
+	files, err := pipelines.New(cfg, client.stream, archiveConsumer, saved, s.cfg.Log, s.cfg.Now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("deliver to the archive: %w", err)
 	}

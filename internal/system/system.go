@@ -241,8 +241,7 @@ func (s *System) await(ctx, serving context.Context) (Endpoint, error) {
 	e := Endpoint{
 		Folder: s.cfg.Folder, PID: os.Getpid(), Started: s.started,
 		NATS: s.cfg.NATS, ClickHouse: s.cfg.ClickHouse, Reader: s.cfg.ClickHouse, Archive: s.cfg.Folder.archive(),
-		Login: s.cfg.Login,
-		NATS: s.cfg.NATS, ClickHouse: s.cfg.ClickHouse, Reader: s.cfg.ClickHouse, Archive: s.cfg.Folder.archive(), Version: s.cfg.Version,
+		Login: s.cfg.Login, Version: s.cfg.Version,
 	}
 	for _, part := range s.parts() {
 		select {
