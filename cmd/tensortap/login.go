@@ -22,8 +22,10 @@ func (a *app) loginOfEnvironment() {
 		to   *string
 		name string
 	}{
-		{&a.login.Creds, "TENSORTAP_CREDS"}, {&a.login.CA, "TENSORTAP_TLS_CA"},
-		{&a.login.Cert, "TENSORTAP_TLS_CERT"}, {&a.login.Key, "TENSORTAP_TLS_KEY"},
+		{&a.login.Creds, "TENSORTAP_CREDS"},
+		{&a.login.CA, "TENSORTAP_TLS_CA"},
+		{&a.login.Cert, "TENSORTAP_TLS_CERT"},
+		{&a.login.Key, "TENSORTAP_TLS_KEY"},
 	} {
 		if *v.to == "" {
 			*v.to = a.getenv(v.name)

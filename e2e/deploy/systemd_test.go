@@ -54,7 +54,7 @@ func TestTheSlurmPrologStartsOneAgentOfANode(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(environment ...string) string {
-		cmd := exec.CommandContext(t.Context(), "bash", prolog)
+		cmd := exec.CommandContext(t.Context(), "bash", prolog) //nolint:gosec // of the tree
 		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "SLURM_JOB_ID=7", "TENSORTAP_SPOOL=" + filepath.Join(folder, "spool", "job-7"), "TENSORTAP_BINARY=" + agent}, environment...)
 		said, err := cmd.CombinedOutput()
 		if err != nil {
