@@ -160,7 +160,7 @@ func TestEachVersionStandsOnce(t *testing.T) {
 
 // ofOthers are folders that parts of their own fill.
 func ofOthers(path string) bool {
-	return regexp.MustCompile(`/deploy/(grafana|prometheus|alertmanager)/`).MatchString(path)
+	return regexp.MustCompile(`/deploy/(grafana$|prometheus/|alertmanager/)`).MatchString(path)
 }
 
 func TestEachFileThatIsMountedIsThere(t *testing.T) {
