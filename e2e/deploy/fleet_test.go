@@ -259,10 +259,23 @@ func (f *fleet) command(s *types.ServiceConfig, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs the service's command to its end.
+// run runs the service's command to its end and, as Docker does for this service, again where it fails.
 func (f *fleet) run(name string) {
 	f.tb.Helper()
-	f.ended(f.command(f.service(name)))
+	s := f.service(name)
+	if s.Restart != types.RestartPolicyOnFailure {
+		f.tb.Fatalf("%s is restarted %q", name, s.Restart)
+	}
+	var said string
+	err := program.Await(time.Minute, name, func() bool {
+		up := f.begin(f.command(s))
+		<-up.Ended
+		said = up.Stderr.String()
+		return up.Cmd.ProcessState.ExitCode() == 0
+	})
+	if err != nil {
+		f.tb.Fatalf("%v\n%s", err, said)
+	}
 }
 
 // ended runs the command to its end, and returns what it printed.

@@ -72,13 +72,21 @@ func rightsOf(role, run string) Rights {
 	case Admin:
 		return Rights{Publish: []string{">"}, Hear: []string{">"}}
 	default:
-		return Rights{Publish: toRead()}
+		return Rights{Publish: slices.Concat(toRead(), toCompare())}
 	}
 }
 
 // toRead is what who reads the database asks of the stream: whether the database holds all of it.
 func toRead() []string {
 	return []string{api("STREAM.INFO", pipelines.StreamName), api("CONSUMER.INFO", pipelines.StreamName, "*")}
+}
+
+// toCompare is what who compares stored runs asks besides: what was published of them.
+func toCompare() []string {
+	return []string{
+		api("STREAM.INFO", sources), api("CONSUMER.CREATE", sources, ">"), api("CONSUMER.INFO", sources, "*"), api("CONSUMER.DELETE", sources, "*"),
+		"$JS.FC." + sources + ".>",
+	}
 }
 
 // toShare is how roles share their work.
@@ -129,7 +137,7 @@ func rightsToStore() Rights {
 }
 
 func rightsToJudge() Rights {
-	publish := slices.Concat(toRead(), toShare(), toReject())
+	publish := slices.Concat(toRead(), toCompare(), toShare(), toReject())
 	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
 		publish = append(publish, "tap."+kind+".*.*")
 	}
@@ -155,8 +163,8 @@ func toList(name string) []string {
 
 // rightsToOperate are those of who asks living processes, sets baselines and compares stored runs.
 func rightsToOperate() Rights {
-	publish := slices.Concat(toRead(), toReject(), toList(alertBucket), bucket(alertBucket, "silence.*"), []string{
-		controlSubjects + "*", healSubject, api("STREAM.INFO", sources), "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
+	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(alertBucket), bucket(alertBucket, "silence.*"), []string{
+		controlSubjects + "*", healSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
 	})
 	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
 		publish = append(publish, "tap."+kind+".*.*")

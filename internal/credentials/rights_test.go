@@ -136,7 +136,7 @@ func publishing() map[string][]string {
 		"$JS.API.CONSUMER.INFO.TAP.clickhouse":                    {"consume", "judge", "alert", "reader", "operator"},
 		"$JS.API.CONSUMER.MSG.NEXT.TAP.clickhouse":                {"consume"},
 		"$JS.API.CONSUMER.CREATE.TAP.mine":                        {"consume"},
-		"$JS.API.CONSUMER.CREATE.KV_tap_sources.mine":             {"consume"},
+		"$JS.API.CONSUMER.CREATE.KV_tap_sources.mine":             {"consume", "judge", "reader", "operator"},
 		"$JS.API.CONSUMER.DELETE.TAP.nobody":                      {"consume"},
 		"$JS.API.CONSUMER.RESET.TAP.nobody":                       {"consume"},
 		"$JS.API.STREAM.MSG.GET.TAP":                              {"consume", "alert"},
@@ -284,6 +284,11 @@ func TestEachRoleDoesItsWork(t *testing.T) {
 	must(t, pipelines.Replay(t.Context(), people["consume"].js, cfg, "parquet"))
 	for _, role := range []string{"consume", "judge", "alert", "reader", "operator"} {
 		must(t, pipelines.WaitStored(t.Context(), people[role].js, 0, time.Millisecond, "clickhouse"))
+	}
+	for _, role := range []string{"consume", "judge", "reader", "operator"} { // which compare
+		if finished, err := pipelines.Finished(t.Context(), people[role].js, "*"); len(finished) != 2 || err != nil {
+			t.Errorf("%s finds %v finished, want 2; %v", role, finished, err)
+		}
 	}
 	for _, role := range []string{"consume", "judge", "alert"} {
 		shareWork(t, people[role], role)
