@@ -47,6 +47,9 @@ func (a *app) restore(ctx context.Context, client *system.Client, from string) e
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "restored %d messages, %d rows, that stream and tables lacked; they had %d others\n", restored.Messages, restored.Rows, restored.Held)
+	if restored.Deleted > 0 {
+		fmt.Fprintf(a.stdout, "%d messages were left out of runs that were deleted\n", restored.Deleted)
+	}
 	if restored.Damaged > 0 {
 		err = errors.Join(err, fmt.Errorf("%d files of the archive are damaged and were left out, the first: %w", restored.Damaged, errors.Join(restored.First...)))
 	}

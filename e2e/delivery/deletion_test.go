@@ -1,6 +1,9 @@
 package delivery
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +63,10 @@ func TestADeletedRunIsGoneEverywhereAndStaysOut(t *testing.T) {
 	u := program.StartUp(t, data, "--archive-age", "100ms")
 	sources := twoRuns(t, u)
 	good := runRows(t, u, "good")
+	copied := filepath.Join(t.TempDir(), "archive")
+	if err := os.CopyFS(copied, os.DirFS(u.Endpoint.Archive)); err != nil {
+		t.Fatal(err)
+	}
 
 	says(t, u, 0, []string{"run bad is pinned"}, "runs", "pin", "bad")
 	if table := says(t, u, 0, []string{"bad"}, "runs", "--columns", "name,pinned,bytes", "--output", "csv"); !strings.Contains(table, "bad,1,") || !strings.Contains(table, "good,0,") || strings.Contains(table, ",0\n") {
@@ -78,7 +85,7 @@ func TestADeletedRunIsGoneEverywhereAndStaysOut(t *testing.T) {
 	comesLate(t, u, "bad")
 	healed(t, u, program.ExitSame, "nothing is lost, nothing is damaged")
 	mustStop(t, u)
-	says(t, u, 0, []string{"restored 0 messages"}, "restore")
+	says(t, u, 0, []string{"restored 0 messages", "left out of runs that were deleted"}, "restore", "--from", copied)
 	says(t, u, 0, nil, "replay", "--rebuild")
 	u = program.StartUp(t, data, "--archive-age", "100ms")
 	if rows := runRows(t, u, "bad"); strings.Trim(strings.Join(rows, ""), "0") != "" {
@@ -107,7 +114,14 @@ func TestADeletionThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	u := program.StartUp(t, data, "--archive-age", "100ms")
-	twoRuns(t, u)
+	sources := twoRuns(t, u)
+	makeOld(t, sources[0].dir)
+	u.Publish(t, sources[0].dir, "old")
+	rules := program.TextFile(t, "rules:\n  - runs: \"*\"\n    delete_after: 1h\n")
+	says(t, u, 0, nil, "runs", "pin", "good")
+	if table := says(t, u, 0, []string{"bad,", "old,", "it is pinned"}, "disk", "--retention", rules, "--output", "csv"); strings.Count(table, "it is pinned") != 1 {
+		t.Errorf("disk --retention: %s, want run good pinned alone", table)
+	}
 	good := runRows(t, u, "good")
 	asking := program.Command(t, u.Setting, "runs", "delete", "bad", "--yes")
 	decided := watchFates(t, u)
@@ -124,7 +138,12 @@ func TestADeletionThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
 	}
 	_ = asking.Process.Kill()
 	_ = asking.Wait()
-	u = program.StartUp(t, data, "--archive-age", "100ms")
+	u = program.StartUp(t, data, "--archive-age", "100ms", "--retention", rules)
+	byRules := func() bool { return strings.Contains(u.Stderr.String(), "the time of a run is over") }
+	if err := program.Await(5*time.Minute, "run old is deleted by the rules", byRules); err != nil {
+		t.Errorf("%v: up says %s", err, u.Stderr)
+	}
+	says(t, u, 0, []string{"run old "}, "runs", "delete", "old", "--yes") // waits until it is gone
 	requireGone(t, u, good)
 }
 
@@ -147,26 +166,14 @@ func watchFates(t *testing.T, u *program.Up) <-chan struct{} {
 	return decided
 }
 
-func TestRunsGoByTheRules(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	u := program.StartUp(t, data, "--archive-age", "100ms")
-	twoRuns(t, u)
-	rules := program.TextFile(t, "rules:\n  - runs: \"*\"\n    delete_after: 1h\n")
-	says(t, u, 0, nil, "runs", "pin", "good")
-	table := says(t, u, 0, []string{"bad,", "good,", "it is pinned"}, "disk", "--retention", rules, "--output", "csv")
-	if strings.Count(table, "it is pinned") != 1 {
-		t.Errorf("disk --retention: %s, want run good pinned alone", table)
+// makeOld has the files of a dump be of some days ago.
+func makeOld(t *testing.T, dir string) {
+	t.Helper()
+	before := time.Now().Add(-100 * time.Hour)
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, before, before))
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	good := runRows(t, u, "good")
-	mustStop(t, u)
-	u = program.StartUp(t, data, "--archive-age", "100ms", "--retention", rules)
-	said := func() bool {
-		return strings.Contains(program.Run(t, u.Setting, "runs", "delete", "bad", "--yes").Stdout, "run bad was deleted on ")
-	}
-	if err := program.Await(5*time.Minute, "run bad deleted", said); err != nil {
-		t.Error(err)
-	}
-	requireGone(t, u, good)
-	says(t, u, program.ExitError, []string{"is no age"}, "up", "--retention", program.TextFile(t, "rules: [{runs: a, delete_after: 1}]"))
 }
