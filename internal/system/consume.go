@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/consumers/parquet"
 	"github.com/tensortap/tensortap/internal/durable"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/sql"
@@ -230,7 +229,7 @@ const archiveLook = time.Second
 // lock on the folder ends with it: others wait for that, and each other folder has an archive of its own, that is whole.
 func (c *consumption) fillArchive(ctx context.Context) error {
 	store, err := openArchive(ctx, c.cfg)
-	for told := false; errors.Is(err, parquet.ErrInUse); store, err = openArchive(ctx, c.cfg) {
+	for told := false; isInUse(err); store, err = openArchive(ctx, c.cfg) {
 		if !told {
 			c.cfg.Log.Warn().Str("folder", c.cfg.Folder.archive()).Msg("another process writes the archive, waiting for its end")
 			told = true

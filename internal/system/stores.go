@@ -158,6 +158,9 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 	return &archive{writer: writer, damaged: recovery.Damaged()}, nil
 }
 
+// isInUse says whether another process writes the archive.
+func isInUse(err error) bool { return errors.Is(err, parquet.ErrInUse) }
+
 // archived gives the messages of an archive, without kinds all.
 func archived(ctx context.Context, folder string, kinds ...string) iter.Seq2[schemas.Message, error] {
 	return parquet.Saved(ctx, folder, kinds...)
