@@ -316,22 +316,6 @@ $(DUPL):
 	GOBIN=$(TOOLS)/go go install github.com/mibk/dupl@v1.1.0
 	mv $(TOOLS)/go/dupl $@
 
-HELM        := $(TOOLS)/helm-v3.22.0
-KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
-
-.PHONY: check-deploy
-check-deploy: $(HELM) $(KUBECONFORM) $(TOOLS)/kubernetes/done ## the Helm chart, by helm and by the schemas of Kubernetes: docs/deploy.md; their compilation takes minutes, so make test leaves this out
-	deploy/kubernetes/check.sh $(HELM) $(KUBECONFORM) $(TOOLS)/kubernetes
-$(HELM):
-	GOBIN=$(TOOLS)/go go install helm.sh/helm/v3/cmd/helm@v3.22.0
-	mv $(TOOLS)/go/helm $@
-$(KUBECONFORM):
-	GOBIN=$(TOOLS)/go go install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
-	mv $(TOOLS)/go/kubeconform $@
-$(TOOLS)/kubernetes/done: | $(UV)
-	$(UV) pip install --quiet --no-deps --target $(TOOLS)/kubernetes kubernetes-validate==1.37.0
-	@touch $@
-
 .PHONY: clean
 clean: ## remove what was built and fetched
 	rm -rf bin $(TOOLS) $(LIB)/node_modules

@@ -14,7 +14,7 @@ import (
 
 var chart = filepath.Join(root, "deploy", "kubernetes", "tensortap") //nolint:gochecknoglobals // a folder
 
-// TestTheChartCanBeRead parses what `make check-deploy` has helm and kubeconform read.
+// TestTheChartCanBeRead parses templates and values; helm itself reads them nowhere here.
 func TestTheChartCanBeRead(t *testing.T) {
 	t.Parallel()
 	stub := func(...any) string { return "" }
