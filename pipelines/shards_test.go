@@ -180,20 +180,16 @@ func (w *worker) end() {
 }
 
 func (w *worker) work(ctx context.Context, number int) error {
-	w.set(number, true)
+	w.set(func() { w.has[number] = true })
 	<-ctx.Done()
-	w.set(number, false)
+	w.set(func() { delete(w.has, number) })
 	return nil
 }
 
-func (w *worker) set(number int, has bool) {
+func (w *worker) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if has {
-		w.has[number] = true
-		return
-	}
-	delete(w.has, number)
+	change()
 }
 
 func (w *worker) count() int {

@@ -33,7 +33,7 @@ func (s *server) claim(tb testing.TB, holder string) *clickhouse.Writer {
 }
 
 // TestWritersBehindAFence has one server for all that is said of them.
-func TestWritersBehindAFence(t *testing.T) {
+func TestWritersBehindAFence(t *testing.T) { //nolint:paralleltest // the cases share the server's tables
 	t.Parallel()
 	s := startServer(t)
 	s.exec(t, "SYSTEM STOP MERGES tap_store.tensor")

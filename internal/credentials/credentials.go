@@ -104,7 +104,7 @@ func (m *maker) seed(name, head string) error {
 
 // passwords makes passwords, addresses with them, and the digests that ClickHouse reads.
 func (m *maker) passwords(database string) error {
-	digests := ""
+	var digests []string
 	for file, user := range passwords() {
 		if err := m.once(file+passwordEnding, func() (string, error) { return rand.Text(), nil }); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (m *maker) passwords(database string) error {
 		if err := m.write(file+addressEnding, address.String()+"\n"); err != nil {
 			return err
 		}
-		digests += digestLine(user, password)
+		digests = append(digests, digestLine(user, password))
 	}
 	return m.write(databaseName, "<clickhouse>\n"+sorted(digests)+"</clickhouse>\n")
 }
@@ -130,9 +130,9 @@ func digestLine(user string, password []byte) string {
 	return fmt.Sprintf("  <%s_sha256>%s</%[1]s_sha256>\n", user, hex.EncodeToString(sum[:]))
 }
 
-func sorted(lines string) string {
-	all := slices.Sorted(strings.Lines(lines))
-	return strings.Join(all, "")
+func sorted(lines []string) string {
+	slices.Sort(lines)
+	return strings.Join(lines, "")
 }
 
 // users writes the server's list of all users whose keys are in the folder.

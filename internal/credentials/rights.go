@@ -3,9 +3,9 @@
 package credentials
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -44,6 +44,7 @@ type Rights struct {
 const (
 	sources = "KV_" + pipelines.SourceBucket
 	leases  = "KV_" + pipelines.LeaseBucket
+	fates   = "KV_" + pipelines.FateBucket
 )
 
 // judged are the kinds of events that say what was found out about runs. No producer may say so.
@@ -76,16 +77,21 @@ func rightsOf(role, run string) Rights {
 	}
 }
 
-// toRead is what who reads the database asks of the stream: whether the database holds all of it.
+// toRead is what who reads the database asks of the stream: whether the database holds all of it, and which runs are to stay.
 func toRead() []string {
-	return []string{api("STREAM.INFO", pipelines.StreamName), api("CONSUMER.INFO", pipelines.StreamName, "*")}
+	return append(toFollow(fates), api("STREAM.INFO", pipelines.StreamName), api("CONSUMER.INFO", pipelines.StreamName, "*"))
 }
 
 // toCompare is what who compares stored runs asks besides: what was published of them.
 func toCompare() []string {
+	return toFollow(sources)
+}
+
+// toFollow is how a bucket that is there is read whole.
+func toFollow(stream string) []string {
 	return []string{
-		api("STREAM.INFO", sources), api("CONSUMER.CREATE", sources, ">"), api("CONSUMER.INFO", sources, "*"), api("CONSUMER.DELETE", sources, "*"),
-		"$JS.FC." + sources + ".>",
+		api("STREAM.INFO", stream), api("CONSUMER.CREATE", stream, ">"), api("CONSUMER.INFO", stream, "*"), api("CONSUMER.DELETE", stream, "*"),
+		"$JS.FC." + stream + ".>",
 	}
 }
 
@@ -105,7 +111,7 @@ func rightsToProduce(run string) Rights {
 	r := Rights{
 		Publish: slices.Concat(
 			[]string{"tap.*." + run + ".*", api("STREAM.INFO", pipelines.StreamName), api("STREAM.INFO", sources)},
-			bucket(pipelines.SourceBucket, run+".>"), bucket(pipelines.SourceBucket, "beside."+run+".>"), toReject(),
+			bucket(pipelines.SourceBucket, run+".>"), bucket(pipelines.SourceBucket, "beside."+run+".>"), toReject(), fateOf(run),
 		),
 		Hear:    []string{controlSubjects + "*"},
 		Answers: true,
@@ -114,6 +120,11 @@ func rightsToProduce(run string) Rights {
 		r.Deny = append(r.Deny, "tap."+kind+".>")
 	}
 	return r
+}
+
+// fateOf is how is asked whether a run was deleted.
+func fateOf(run string) []string {
+	return []string{api("STREAM.INFO", fates), bucket(pipelines.FateBucket, run)[1]}
 }
 
 // rightsToStore are those of the consumers, which also set up the streams and mend them.
@@ -163,7 +174,7 @@ func toList(name string) []string {
 
 // rightsToOperate are those of who asks living processes, sets baselines and compares stored runs.
 func rightsToOperate() Rights {
-	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(alertBucket), bucket(alertBucket, "silence.*"), []string{
+	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(alertBucket), bucket(alertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
 		controlSubjects + "*", healSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
 	})
 	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
@@ -179,18 +190,14 @@ func bucket(name, keys string) []string {
 }
 
 func api(words ...string) string {
-	subject := "$JS.API"
-	for _, word := range words {
-		subject += "." + word
-	}
-	return subject
+	return "$JS.API." + strings.Join(words, ".")
 }
 
 // quoted is a list as the server's configuration has it.
 func quoted(subjects []string) string {
-	text := ""
+	var text strings.Builder
 	for _, subject := range subjects {
-		text += fmt.Sprintf("\n          %s", strconv.Quote(subject))
+		text.WriteString("\n          " + strconv.Quote(subject))
 	}
-	return "[" + text + "\n        ]"
+	return "[" + text.String() + "\n        ]"
 }

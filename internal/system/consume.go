@@ -62,7 +62,7 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 		return err
 	}
 	defer c.client.Close()
-	if err := c.prepare(ctx); err != nil || ctx.Err() != nil {
+	if err := c.prepare(ctx); err != nil {
 		return stopped(ctx, err)
 	}
 	group, consuming := errgroup.WithContext(ctx)
@@ -79,7 +79,7 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 // stopped is no error where somebody stopped what failed.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it was stopped
 	}
 	return err
 }

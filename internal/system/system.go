@@ -145,6 +145,22 @@ func (s *System) serve(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
+// tend does beside the deliveries what a system that stays needs.
+func (s *System) tend(ctx context.Context, group *errgroup.Group, client *Client, rounds *rounds) {
+	group.Go(func() error {
+		rounds.run(ctx)
+		return nil
+	})
+	group.Go(func() error {
+		rounds.deletions.follow(ctx)
+		return nil
+	})
+	group.Go(func() error { return s.expire(ctx, client) })
+	group.Go(func() error { return s.keepMark(ctx, client) })
+	group.Go(func() error { return client.mendTrend(ctx, s.cfg.Log) })
+	group.Go(func() error { return client.Judge(ctx, s.cfg.Log) })
+}
+
 // consume waits for the servers, sets them up, and stores events until ctx ends.
 func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) error) error {
 	endpoint, err := s.await(ctx, serving)
@@ -193,18 +209,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	group.Go(func() error { return s.watch(deliverCtx, deliveries) })
 	group.Go(func() error { return serve(deliverCtx) })
 	if !s.cfg.Temporary {
-		group.Go(func() error {
-			rounds.run(deliverCtx)
-			return nil
-		})
-		group.Go(func() error {
-			deletions.follow(deliverCtx)
-			return nil
-		})
-		group.Go(func() error { return s.expire(deliverCtx, client) })
-		group.Go(func() error { return s.keepMark(deliverCtx, client) })
-		group.Go(func() error { return client.mendTrend(deliverCtx, s.cfg.Log) })
-		group.Go(func() error { return client.Judge(deliverCtx, s.cfg.Log) })
+		s.tend(deliverCtx, group, client, rounds)
 	}
 	if s.cfg.Alerts != nil {
 		group.Go(func() error { return client.Alert(deliverCtx, *s.cfg.Alerts, s.cfg.Log) })
