@@ -135,7 +135,7 @@ func (a *app) testAlert(ctx context.Context, cfg *alerts.Config, rule *alerts.Ru
 	if len(found) == 0 {
 		found = append(found, cfg.Example(rule, time.Now()))
 	}
-	fmt.Fprintf(a.stdout, "rule %s, severity %s, once it holds for %s: %s\n", rule.Title(), rule.Severity, rule.For, about)
+	fmt.Fprintf(a.stdout, "rule %s, severity %s, for %s: %s\n", rule.Title(), rule.Severity, rule.For, about)
 	for i := range found {
 		fmt.Fprintf(a.stdout, "  %s\n  look: %s\n", found[i].Summary, found[i].Command)
 	}

@@ -33,14 +33,14 @@ func (s *server) claim(tb testing.TB, holder string) *clickhouse.Writer {
 }
 
 // TestWritersBehindAFence has one server for all that is said of them.
-func TestWritersBehindAFence(t *testing.T) { //nolint:paralleltest // the cases share the server's tables
+func TestWritersBehindAFence(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	s.exec(t, "SYSTEM STOP MERGES tap_store.tensor")
-	t.Run("store one part per day", s.storesOnePartPerDay)
-	t.Run("store every kind with every value", s.storesEveryKind)
-	t.Run("store nothing once they are overtaken", s.storesNothingOnceOvertaken)
-	t.Run("have no insert left once they are overtaken", s.leavesNoInsert)
+	t.Run("store one part per day", s.storesOnePartPerDay)                       //nolint:paralleltest // the cases share the server's tables
+	t.Run("store every kind with every value", s.storesEveryKind)                //nolint:paralleltest // the cases share the server's tables
+	t.Run("store nothing once they are overtaken", s.storesNothingOnceOvertaken) //nolint:paralleltest // the cases share the server's tables
+	t.Run("have no insert left once they are overtaken", s.leavesNoInsert)       //nolint:paralleltest // the cases share the server's tables
 }
 
 func (s *server) storesOnePartPerDay(t *testing.T) {

@@ -130,7 +130,7 @@ func TestAlertsAreToldWhateverIsKilled(t *testing.T) {
 	}
 	requireSaid(t, u.Setting, map[string]string{
 		"alert list": "run worst differs from good since step 0: it begins at rank 0, op Functional.linear.20.forward",
-		"alert test first-divergence --config " + p.config:     "rule first-divergence, severity critical, once it holds for 0s: 3 would fire now",
+		"alert test first-divergence --config " + p.config:     "rule first-divergence, severity critical, for 0s: 3 would fire now",
 		"alert silence set run=worst --for 1h --because known": "is set until",
 	})
 	out := program.Run(t, u.Setting, "alert", "silence", "list")

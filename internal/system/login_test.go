@@ -108,15 +108,16 @@ func TestConnectionsToNATSAreEncryptedAndBothSidesKnown(t *testing.T) {
 		t.Error("the connection is not encrypted")
 	}
 	client.Close()
-	for want, login := range map[string]Login{
-		"unknown authority":                         {},
-		"certificate":                               {CA: a.path("ca.pem")},
-		"unknown certificate":                       {CA: a.path("ca.pem"), Cert: strange.path("client.pem"), Key: strange.path("client-key.pem")},
-		"give --tls-cert and --tls-key, or neither": {CA: a.path("ca.pem"), Cert: a.path("client.pem")},
-		"no such file":                              {CA: a.path("nowhere.pem")},
-		"holds no seed":                             {Creds: a.path("ca.pem")},
-		"read the credentials":                      {Creds: a.path("nowhere.nk")},
-	} {
+	refusals := map[string]Login{
+		"unknown authority":        {},
+		"certificate":              {CA: a.path("ca.pem")},
+		"unknown certificate":      {CA: a.path("ca.pem"), Cert: strange.path("client.pem"), Key: strange.path("client-key.pem")},
+		"--tls-cert and --tls-key": {CA: a.path("ca.pem"), Cert: a.path("client.pem")},
+		"no such file":             {CA: a.path("nowhere.pem")},
+		"holds no seed":            {Creds: a.path("ca.pem")},
+		"read the credentials":     {Creds: a.path("nowhere.nk")},
+	}
+	for want, login := range refusals {
 		client, err := ConnectStream(Endpoint{NATS: url, Login: login}, time.Now)
 		if err == nil {
 			client.Close()

@@ -2,11 +2,12 @@
 -- Grain: one row per moment that a file or a log tells of, and per step and rank that served it; in order of time
 -- Reads: tap_store.request_event, tap.requests, tap.steps, tap.ranks, tap.failures
 -- Empty when: neither the collector nor any file that was published names such a request
--- Shown: event_time_ns, after_ms, since_before_ms, moment, rank, step, first_position, token_count, batch_request_count, step_ms, reason
+-- Shown: event_time_ns, after_ms, since_before_ms, moment, role, rank, step, first_position, token_count, batch_request_count, step_ms, reason
 -- Parameter run: name of the run.
 -- Parameter id: the engine's name of the request; a trailing * stands for any ending.
 -- Parameter limit = 1000: greatest number of rows.
--- Several files may tell of one moment: the same moment of a role counts once within a millisecond. Inside vLLM a request
+-- Several files may tell of one moment: the same moment of a role counts once within a millisecond. Role http is where the
+-- request came in and its answer went out, as the collector saw them; the engine's own processes tell of themselves. Inside vLLM a request
 -- has eight more digits behind its name: both names are one request.
 WITH
     endsWith({id:String}, '*') AS open_ended,
