@@ -35,6 +35,10 @@ func TestConsumersShareTheStreamAndTakeOver(t *testing.T) {
 	t.Logf("the stream's leader is killed: %v", f.killLeader(t))
 	requireRoles(t, f, tables)
 	f.requireAllOnce(t)
+	deletes := program.Run(t, program.Setting{Data: t.TempDir()}, append([]string{"runs", "delete", "load", "--yes"}, f.servers(tables)...)...)
+	if deletes.Status != 2 || !strings.Contains(deletes.Stderr, "`tensortap consume`, which removes none so far") {
+		t.Errorf("nobody would carry a deletion out: %v", deletes)
+	}
 	for _, role := range []*program.Up{second, third} {
 		if err := role.Stop(); err != nil {
 			t.Error(err)

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,9 @@ func (c *Client) roomOf(ctx context.Context, run string) ([]retention.Use, error
 
 // LookAtDeletion says what would go with a run, and what speaks against it. A run that nobody knows is an error.
 func (c *Client) LookAtDeletion(ctx context.Context, run string) (*Deletion, error) {
+	if shared, err := isShared(ctx, c.stream); err != nil || shared {
+		return nil, cmp.Or(err, errNobodyDeletes)
+	}
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return nil, err
@@ -98,6 +102,8 @@ func (c *Client) against(ctx context.Context, run string, pinned bool) ([]string
 
 // deletedLook is how often it is asked whether a run is gone.
 const deletedLook = 20 * time.Millisecond
+
+var errNobodyDeletes = errors.New("runs are removed by `tensortap up`, and what fills the stores of this stream is `tensortap consume`, which removes none so far")
 
 // DeleteRun decides durably that a run goes, and returns once nothing is left of it, with what is measured then. An error
 // after the decision says why that takes long: the running system goes on, and so does the next.
