@@ -92,7 +92,7 @@ func TestWrongCommandLinesAreErrors(t *testing.T) {
 			t.Errorf("%s: %v, want status 2 and %q", line, out, want)
 		}
 	}
-	if out := program.Run(t, program.Setting{}); out.Status != 0 || !strings.Contains(out.Stdout, "Available Commands:") {
+	if out := program.Run(t, program.Setting{}); out.Status != 0 || !strings.Contains(out.Stdout, "Record:\n") {
 		t.Errorf("no command: %v", out)
 	}
 }
