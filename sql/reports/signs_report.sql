@@ -18,3 +18,4 @@ SELECT
         OR nan_count + positive_infinity_count + negative_infinity_count > 0) AS not_finite_count
 FROM tap_store.tensor
 WHERE run_id = wanted_run_id
+ORDER BY rank_count
