@@ -14,7 +14,7 @@ func Alert() Table {
 			{Name: "since_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "Time when the condition was first seen to hold, by the same clock."},
 			{Name: "rule", Type: String, Unit: None, Doc: "Name of the rule."},
 			{Name: "severity", Type: String, Unit: None, Doc: "critical, warning or info."},
-			{Name: "run", Type: String, Unit: None, Doc: "Name of the run; empty where the alert is about none."},
+			{Name: "run_name", Type: String, Unit: None, Doc: "Name of the run; empty where the alert is about none."},
 			{Name: "labels", Type: StringMap, Unit: None, Doc: "Labels that tell the alert from others of its rule, with those that the configuration adds."},
 			{Name: "summary", Type: String, Unit: None, Doc: "What is the matter, in one sentence."},
 			{Name: "command", Type: String, Unit: None, Doc: "Command to look further."},

@@ -2371,7 +2371,7 @@ type AlertRow struct {
 	SinceTimeNs   int64             `parquet:"since_time_ns"`   // Time when the condition was first seen to hold, by the same clock.
 	Rule          string            `parquet:"rule"`            // Name of the rule.
 	Severity      string            `parquet:"severity"`        // critical, warning or info.
-	Run           string            `parquet:"run"`             // Name of the run; empty where the alert is about none.
+	RunName       string            `parquet:"run_name"`        // Name of the run; empty where the alert is about none.
 	Labels        map[string]string `parquet:"labels"`          // Labels that tell the alert from others of its rule, with those that the configuration adds.
 	Summary       string            `parquet:"summary"`         // What is the matter, in one sentence.
 	Command       string            `parquet:"command"`         // Command to look further.
@@ -2388,7 +2388,7 @@ func (r *AlertRow) appendTo(c []column) {
 	c[4].int64(r.SinceTimeNs)
 	c[5].string(r.Rule)
 	c[6].string(r.Severity)
-	c[7].string(r.Run)
+	c[7].string(r.RunName)
 	c[8].stringMap(r.Labels)
 	c[9].string(r.Summary)
 	c[10].string(r.Command)
@@ -2402,7 +2402,7 @@ func (r *AlertRow) load(c []arrow.Array, i int) {
 	r.SinceTimeNs = loadInt64(c[4], i)
 	r.Rule = loadString(c[5], i)
 	r.Severity = loadString(c[6], i)
-	r.Run = loadString(c[7], i)
+	r.RunName = loadString(c[7], i)
 	r.Labels = loadStringMap(c[8], i)
 	r.Summary = loadString(c[9], i)
 	r.Command = loadString(c[10], i)

@@ -181,7 +181,7 @@ func cut(text string) string {
 func message(row *schemas.AlertRow) (schemas.Message, error) {
 	builder := schemas.NewBuilder[schemas.AlertRow]()
 	builder.Append(row)
-	return builder.Message(schemas.Identity{RunID: schemas.RunID(row.Run), Rank: schemas.NoRank, Epoch: row.Fingerprint, Batch: row.Ordinal - 1})
+	return builder.Message(schemas.Identity{RunID: schemas.RunID(row.RunName), Rank: schemas.NoRank, Epoch: row.Fingerprint, Batch: row.Ordinal - 1})
 }
 
 // alertOf is the change as receivers are told of it.

@@ -31,7 +31,7 @@ type question struct{ rule, run string }
 
 // unknown says whether the rule of an alert gave no answer.
 func (a *answers) unknown(row *schemas.AlertRow) bool {
-	return a.failed[question{row.Rule, row.Run}] || a.failed[question{rule: row.Rule}]
+	return a.failed[question{row.Rule, row.RunName}] || a.failed[question{rule: row.Rule}]
 }
 
 // book knows each alert by its latest stored change. It decides which changes are next, and does nothing.
@@ -122,7 +122,7 @@ func (b *book) held(now time.Time, c *condition) (row schemas.AlertRow, fires bo
 	}
 	return schemas.AlertRow{
 		Fingerprint: c.fingerprint, Ordinal: t.last.Ordinal + 1, State: receiver.Firing, ChangedTimeNs: now.UnixNano(), SinceTimeNs: t.since.UnixNano(),
-		Rule: c.rule, Severity: c.severity, Run: c.run, Labels: c.labels, Summary: c.summary, Command: c.command,
+		Rule: c.rule, Severity: c.severity, RunName: c.run, Labels: c.labels, Summary: c.summary, Command: c.command,
 	}, true
 }
 

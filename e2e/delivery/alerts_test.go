@@ -124,7 +124,7 @@ func TestAlertsAreToldWhateverIsKilled(t *testing.T) {
 			t.Errorf("told %d times: %s", times, alert)
 		}
 	}
-	rows := u.Query(t, "SELECT rule, run, count() FROM tap_store.alert FINAL WHERE rule IN ('first-divergence', 'baseline-verdict') GROUP BY rule, run ORDER BY rule, run")
+	rows := u.Query(t, "SELECT rule, run_name, count() FROM tap_store.alert FINAL WHERE rule IN ('first-divergence', 'baseline-verdict') GROUP BY rule, run_name ORDER BY rule, run_name")
 	if got, want := fmt.Sprint(rows), "[[baseline-verdict bad 1] [baseline-verdict it's worse 1] [baseline-verdict worst 1] [first-divergence bad 1] [first-divergence it's worse 1] [first-divergence worst 1]]"; got != want {
 		t.Errorf("stored %s, want %s", got, want)
 	}

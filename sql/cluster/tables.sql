@@ -865,7 +865,7 @@ CREATE TABLE IF NOT EXISTS tap_store.alert_local ON CLUSTER '{cluster}'
     `since_time_ns` Int64 COMMENT 'Time when the condition was first seen to hold, by the same clock.' CODEC(DoubleDelta, ZSTD(1)),
     `rule` String COMMENT 'Name of the rule.' CODEC(ZSTD(1)),
     `severity` String COMMENT 'critical, warning or info.' CODEC(ZSTD(1)),
-    `run` String COMMENT 'Name of the run; empty where the alert is about none.' CODEC(ZSTD(1)),
+    `run_name` String COMMENT 'Name of the run; empty where the alert is about none.' CODEC(ZSTD(1)),
     `labels` Map(String, String) COMMENT 'Labels that tell the alert from others of its rule, with those that the configuration adds.' CODEC(ZSTD(1)),
     `summary` String COMMENT 'What is the matter, in one sentence.' CODEC(ZSTD(1)),
     `command` String COMMENT 'Command to look further.' CODEC(ZSTD(1))

@@ -22,7 +22,7 @@ FROM
         rule,
         ordinal AS change,
         min(tap_store.alert.changed_time_ns) AS changed_ns,
-        any((state, severity, run, labels, summary, command, tap_store.alert.since_time_ns)) AS told
+        any((state, severity, run_name, labels, summary, command, tap_store.alert.since_time_ns)) AS told
     FROM tap_store.alert
     GROUP BY
         fingerprint,
