@@ -125,6 +125,7 @@ class Driver:
 @contextmanager
 def driven() -> Iterator[Driver]:
     """Triton's interpreter and our copies obey such a driver. What else torch does is done at once, as it lies on the CPU."""
+    import torch._dynamo  # PyTorch 2.4 asks, as it imports this, that an event is of its own class
     from triton.runtime.interpreter import GridExecutor
 
     driver, copy, launch = Driver(), torch.Tensor.copy_, GridExecutor.__call__
