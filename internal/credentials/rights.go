@@ -30,8 +30,6 @@ func Roles() []string { return []string{Consume, Judge, Alert, Agent, Reader, Op
 const (
 	controlSubjects = "tensortap.control."
 	healSubject     = "tensortap.heal"
-	alertSubjects   = "tap.alert.*.*"
-	alertBucket     = "tap_alerts" // of silences, and of who was told what
 )
 
 // Rights are what a user of NATS may publish and hear, beside answers to what it asked.
@@ -89,10 +87,12 @@ func toCompare() []string {
 
 // toFollow is how a bucket that is there is read whole.
 func toFollow(stream string) []string {
-	return []string{
-		api("STREAM.INFO", stream), api("CONSUMER.CREATE", stream, ">"), api("CONSUMER.INFO", stream, "*"), api("CONSUMER.DELETE", stream, "*"),
-		"$JS.FC." + stream + ".>",
-	}
+	return append(toWatch(stream), "$JS.FC."+stream+".>")
+}
+
+// toWatch is how a bucket is found, and a consumer of it made and removed.
+func toWatch(stream string) []string {
+	return []string{api("STREAM.INFO", stream), api("CONSUMER.CREATE", stream, ">"), api("CONSUMER.INFO", stream, "*"), api("CONSUMER.DELETE", stream, "*")}
 }
 
 // toShare is how roles share their work.
@@ -158,23 +158,20 @@ func rightsToJudge() Rights {
 // rightsToAlert are those of who looks at everything, and tells people.
 func rightsToAlert() Rights {
 	return Rights{Publish: slices.Concat(
-		toRead(), toShare(), toReject(), toList(alertBucket), bucket(alertBucket, ">"),
-		[]string{alertSubjects, api("STREAM.MSG.GET", pipelines.StreamName)},
+		toRead(), toShare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, ">"),
+		[]string{"tap." + schemas.Alert().Kind() + ".*.*", api("STREAM.MSG.GET", pipelines.StreamName)},
 	)}
 }
 
 // toList is how a bucket is made, and its keys are listed.
 func toList(name string) []string {
 	stream := "KV_" + name
-	return []string{
-		"$JS.API.INFO", api("STREAM.INFO", stream), api("STREAM.CREATE", stream),
-		api("CONSUMER.CREATE", stream, ">"), api("CONSUMER.INFO", stream, "*"), api("CONSUMER.DELETE", stream, "*"),
-	}
+	return append(toWatch(stream), "$JS.API.INFO", api("STREAM.CREATE", stream))
 }
 
 // rightsToOperate are those of who asks living processes, sets baselines and compares stored runs.
 func rightsToOperate() Rights {
-	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(alertBucket), bucket(alertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
+	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
 		controlSubjects + "*", healSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
 	})
 	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {

@@ -2,10 +2,8 @@ package system
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
@@ -55,14 +53,13 @@ func (c *Client) AlertBeside(ctx context.Context, cfg alerts.Config, log zerolog
 
 // Alert asks the rules and tells the receivers until ctx ends, beside other such roles of the same stream.
 func (c *Client) Alert(ctx context.Context, cfg alerts.Config, log zerolog.Logger) error { //nolint:gocritic // as others
-	host, _ := os.Hostname() // it only tells people who it is
-	leases, err := pipelines.OpenLeases(ctx, c.stream, fmt.Sprintf("%s %d %s", host, os.Getpid(), rand.Text()))
+	leases, err := pipelines.OpenLeases(ctx, c.stream, worker())
 	if err != nil {
-		return orStopped(ctx, err)
+		return stopped(ctx, err)
 	}
 	bucket, err := pipelines.OpenAlertBucket(ctx, c.stream)
 	if err != nil {
-		return orStopped(ctx, err)
+		return stopped(ctx, err)
 	}
 	publisher, err := (&publishing{client: c}).newPublisher()
 	if err != nil {
@@ -82,14 +79,6 @@ func (c *Client) Alert(ctx context.Context, cfg alerts.Config, log zerolog.Logge
 	})
 	group.Go(func() error { return role.Run(alertCtx) })
 	return group.Wait()
-}
-
-// orStopped is no error where ctx has ended: a system may be stopped as soon as it has started.
-func orStopped(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-	return nil
 }
 
 // AlertBucket has the silences.

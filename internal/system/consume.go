@@ -76,7 +76,7 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 	return group.Wait()
 }
 
-// stopped is no error where somebody stopped what failed.
+// stopped is no error where somebody stopped what failed, be it as soon as it had started.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // it was stopped

@@ -2,10 +2,7 @@ package system
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -52,13 +49,9 @@ func (c *Client) untilMoved(ctx context.Context) error {
 
 // Judge keeps standing comparisons judged until ctx ends, beside other judges of the same stream.
 func (c *Client) Judge(ctx context.Context, log zerolog.Logger) error {
-	host, _ := os.Hostname() // it only tells people who it is
-	leases, err := pipelines.OpenLeases(ctx, c.stream, fmt.Sprintf("%s %d %s", host, os.Getpid(), rand.Text()))
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // a system may be stopped as soon as it has started
-	}
+	leases, err := pipelines.OpenLeases(ctx, c.stream, worker())
 	if err != nil {
-		return err
+		return stopped(ctx, err)
 	}
 	keeper, err := c.keeper()
 	if err != nil {

@@ -23,21 +23,8 @@ type Spool struct {
 
 // Spools lists the folders below the root that are not published whole. A root that is not there has none.
 func Spools(root string) ([]Spool, error) {
-	folders, err := openRoot(root)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer folders.Close() //nolint:errcheck // only read
-	names, err := namesIn(folders)
 	var found []Spool
-	for _, name := range names {
-		if folderName.MatchString(name) {
-			found = append(found, spoolOf(folders, root, name))
-		}
-	}
+	err := eachFolder(root, func(folders *os.Root, name string) { found = append(found, spoolOf(folders, root, name)) })
 	return found, err
 }
 

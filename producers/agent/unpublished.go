@@ -10,22 +10,32 @@ import (
 // Unpublished returns the folders below the root of processes of a run that no agent has published whole. It leaves
 // out a folder that its process is just making.
 func Unpublished(root, run string) ([]string, error) {
+	var found []string
+	err := eachFolder(root, func(folders *os.Root, name string) {
+		if runOf(folders, name) == run {
+			found = append(found, name)
+		}
+	})
+	return found, err
+}
+
+// eachFolder visits the folders of processes below the root; a root that is not there has none.
+func eachFolder(root string, visit func(folders *os.Root, name string)) error {
 	folders, err := openRoot(root)
 	if missing(err) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer folders.Close() //nolint:errcheck // only read
 	names, err := namesIn(folders)
-	var found []string
 	for _, name := range names {
-		if folderName.MatchString(name) && runOf(folders, name) == run {
-			found = append(found, name)
+		if folderName.MatchString(name) {
+			visit(folders, name)
 		}
 	}
-	return found, err
+	return err
 }
 
 // runOf is the name of the run in a folder's first definition; empty when there is none yet, or the folder has gone or
