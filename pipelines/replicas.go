@@ -40,13 +40,19 @@ func replicate(ctx context.Context, js jetstream.JetStream, name string, replica
 	return tooFew(replicas, err)
 }
 
+// ErrTooFewServers is the refusal to keep replicas, which waiting does not change.
+var ErrTooFewServers = errors.New("NATS servers in one cluster that have JetStream and room")
+
+// electing is the code of a cluster that has no leader yet.
+const electing = 10008
+
 // tooFew says what the server's refusal to keep replicas means.
 func tooFew(replicas int, err error) error {
 	var refused jetstream.JetStreamError
-	if err == nil || replicas <= 1 || !errors.As(err, &refused) {
+	if err == nil || replicas <= 1 || !errors.As(err, &refused) || refused.APIError() != nil && refused.APIError().ErrorCode == electing {
 		return err
 	}
-	return fmt.Errorf("%d replicas need %[1]d NATS servers in one cluster that have JetStream and room: %w", replicas, err)
+	return fmt.Errorf("%d replicas need %[1]d %w: %w", replicas, ErrTooFewServers, err)
 }
 
 // openBucket makes the bucket if it is not there. Settings of one that is there (replicas, placement …) are its

@@ -17,7 +17,7 @@ func TestConsumersShareTheStreamAndTakeOver(t *testing.T) {
 	f := startFleet(t, 1)
 	tables := f.engines[0]
 	data := t.TempDir()
-	first := f.consume(t, tables, "--store", "archive", "--data", data, "--archive-age", "1s")
+	first := f.consumeThroughAnElection(t, tables, "--store", "archive", "--data", data, "--archive-age", "1s")
 	f.load(t, 500*time.Millisecond)
 	second := f.consume(t, tables)
 	await(t, "the second to have its share", func() bool { return strings.Contains(second.Stderr.String(), "a shard is this process's") })

@@ -110,8 +110,28 @@ func start(tb testing.TB, data, said string, args ...string) *program.Up {
 // consume starts one that fills the tables of an engine.
 func (f *fleet) consume(tb testing.TB, e *engine, args ...string) *program.Up {
 	tb.Helper()
+	return f.consumeSaying(tb, "stores events", e, args...)
+}
+
+func (f *fleet) consumeSaying(tb testing.TB, said string, e *engine, args ...string) *program.Up {
+	tb.Helper()
 	all := append([]string{"consume", "--store", "tables", "--replicas", "3", "-v"}, f.servers(e)...)
-	return start(tb, tb.TempDir(), "stores events", append(all, args...)...)
+	return start(tb, tb.TempDir(), said, append(all, args...)...)
+}
+
+// consumeThroughAnElection starts one while two nodes of three hang, so that nobody leads.
+func (f *fleet) consumeThroughAnElection(tb testing.TB, e *engine, args ...string) *program.Up {
+	tb.Helper()
+	hanging := f.Nodes[1:]
+	for _, n := range hanging {
+		n.Signal(tb, syscall.SIGSTOP)
+	}
+	role := f.consumeSaying(tb, "asking again", e, args...)
+	for _, n := range hanging {
+		n.Signal(tb, syscall.SIGCONT)
+	}
+	await(tb, "a leader", func() bool { return strings.Contains(role.Stdout.String(), "stores events") })
+	return role
 }
 
 // load publishes a batch of each rank now and then, until that is enough.

@@ -53,7 +53,7 @@ func (c *Client) AlertBeside(ctx context.Context, cfg alerts.Config, log zerolog
 
 // Alert asks the rules and tells the receivers until ctx ends, beside other such roles of the same stream.
 func (c *Client) Alert(ctx context.Context, cfg alerts.Config, log zerolog.Logger) error { //nolint:gocritic // as others
-	leases, err := pipelines.OpenLeases(ctx, c.stream, worker())
+	leases, err := c.openLeases(ctx, log)
 	if err != nil {
 		return stopped(ctx, err)
 	}

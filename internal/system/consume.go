@@ -62,18 +62,23 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 		return err
 	}
 	defer c.client.Close()
-	if err := c.prepare(ctx); err != nil {
+	if err := c.patiently(ctx, c.prepare); err != nil {
 		return stopped(ctx, err)
 	}
 	group, consuming := errgroup.WithContext(ctx)
 	if r.Tables {
-		group.Go(func() error { return c.fillTables(consuming) })
+		group.Go(func() error { return c.patiently(consuming, c.fillTables) })
 	}
 	if r.Archive {
 		group.Go(func() error { return c.fillArchive(consuming) })
 	}
 	group.Go(r.Ready)
 	return group.Wait()
+}
+
+// patiently does a part of the work, again and again while a server does not answer.
+func (c *consumption) patiently(ctx context.Context, do func(context.Context) error) error {
+	return patiently(ctx, logWaiting(c.cfg.Log), func() error { return do(ctx) })
 }
 
 // stopped is no error where somebody stopped what failed, be it as soon as it had started.
@@ -243,7 +248,8 @@ func (c *consumption) fillArchive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.deliverArchive(ctx, store), store.close())
+	err = c.patiently(ctx, func(ctx context.Context) error { return c.deliverArchive(ctx, store) })
+	return errors.Join(err, store.close())
 }
 
 func (c *consumption) deliverArchive(ctx context.Context, store *archive) error {

@@ -49,7 +49,7 @@ func (c *Client) untilMoved(ctx context.Context) error {
 
 // Judge keeps standing comparisons judged until ctx ends, beside other judges of the same stream.
 func (c *Client) Judge(ctx context.Context, log zerolog.Logger) error {
-	leases, err := pipelines.OpenLeases(ctx, c.stream, worker())
+	leases, err := c.openLeases(ctx, log)
 	if err != nil {
 		return stopped(ctx, err)
 	}
@@ -66,4 +66,13 @@ func (c *Client) Judge(ctx context.Context, log zerolog.Logger) error {
 	})
 	group.Go(func() error { return standing.Run(judgeCtx) })
 	return group.Wait()
+}
+
+// openLeases takes part in the work that is shared, once the stream's server lets it.
+func (c *Client) openLeases(ctx context.Context, log zerolog.Logger) (leases *pipelines.Leases, err error) {
+	err = patiently(ctx, logWaiting(log), func() error {
+		leases, err = pipelines.OpenLeases(ctx, c.stream, worker())
+		return err
+	})
+	return leases, err
 }

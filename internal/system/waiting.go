@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 
 	"github.com/tensortap/tensortap/pipelines"
 )
@@ -15,19 +16,19 @@ import (
 // claimAgain is how long to wait before the stream is asked again.
 const claimAgain = 200 * time.Millisecond
 
-// patiently does what the stream may not be able to do just now, as often as
-// it takes. The publisher waits in the same way with its messages.
-func (p *publishing) patiently(ctx context.Context, do func() error) error {
+// patiently does what the stream may not be able to do just now, as often as it takes, and tells why it waits, and nil when
+// that is over. The publisher waits in the same way with its messages.
+func patiently(ctx context.Context, waiting func(error), do func() error) error {
 	told := false
 	for {
 		err := do()
 		if !away(err) || ctx.Err() != nil {
 			if told {
-				p.waiting(nil)
+				waiting(nil)
 			}
 			return err
 		}
-		p.waiting(err)
+		waiting(err)
 		told = true
 		select {
 		case <-time.After(claimAgain):
@@ -36,8 +37,26 @@ func (p *publishing) patiently(ctx context.Context, do func() error) error {
 	}
 }
 
+func (p *publishing) patiently(ctx context.Context, do func() error) error {
+	return patiently(ctx, p.waiting, do)
+}
+
+// logWaiting is for a role that goes on until it is stopped. It logs the first reason of each wait.
+func logWaiting(log zerolog.Logger) func(error) {
+	told := false
+	return func(err error) {
+		if err != nil && !told {
+			log.Warn().Err(err).Msg("a server does not answer as it should, asking again")
+		}
+		told = err != nil
+	}
+}
+
 // away says whether the error is of a server that is starting, unreachable or out of space.
 func away(err error) bool {
+	if errors.Is(err, pipelines.ErrTooFewServers) {
+		return false
+	}
 	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) {
 		return refused.Code >= http.StatusInternalServerError
 	}
