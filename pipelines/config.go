@@ -70,7 +70,7 @@ type DeliverConfig struct {
 	BatchRows  int           // rows of one kind in one write
 	BatchBytes int           // bytes of messages of one kind in one write
 	BatchAge   time.Duration // longest wait for a batch to fill
-	Spacing    time.Duration // least time from one write of a kind to the next, unless a batch is full: a store that rests wakes for every write
+	Spacing    time.Duration // least time from one write of a kind to the next, unless a batch has 1,000 rows: a store that rests wakes for every write
 	Grace      time.Duration // for writes under way, and for held messages, once the context has ended
 	RetryMin   time.Duration // first pause after a failed write
 	RetryMax   time.Duration // longest pause

@@ -135,6 +135,9 @@ func (p *dispatcher) launch(now time.Time) (next time.Duration, waiting bool) {
 	return next, waiting
 }
 
+// worthwhile is how many rows are worth a write of their own, however lately the last one began.
+const worthwhile = 1000
+
 // due takes the batch of the lane that is to be written now, if any.
 func (p *dispatcher) due(l *lane, now time.Time) (b *batch, wait time.Duration) {
 	if len(l.full) > 0 {
@@ -147,7 +150,10 @@ func (p *dispatcher) due(l *lane, now time.Time) (b *batch, wait time.Duration) 
 		return nil, 0
 	}
 	cfg := p.delivery.cfg.Deliver
-	wait = max(cfg.BatchAge-now.Sub(b.since), cfg.Spacing-now.Sub(l.began))
+	wait = cfg.BatchAge - now.Sub(b.since)
+	if b.rows < worthwhile {
+		wait = max(wait, cfg.Spacing-now.Sub(l.began))
+	}
 	full := b.rows >= cfg.BatchRows || b.bytes >= cfg.BatchBytes
 	if wait > 0 && !full && !p.closing && b.kind != refusedLane && !p.delivery.paused.Load() {
 		return nil, wait

@@ -53,7 +53,7 @@ func TestBatchIsWrittenWhenOldOrFull(t *testing.T) {
 	})
 }
 
-func TestWritesOfAKindKeepTheirDistance(t *testing.T) {
+func TestSmallWritesOfAKindKeepTheirDistance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var group errgroup.Group
@@ -70,12 +70,14 @@ func TestWritesOfAKindKeepTheirDistance(t *testing.T) {
 		first := <-written
 		received <- heldOf("tensor", 1)
 		second := <-written
-		received <- heldOf("tensor", 250_000)
+		received <- heldOf("tensor", worthwhile)
+		large := <-written
+		received <- heldOf("tensor", p.delivery.cfg.Deliver.BatchRows)
 		full := <-written
 		time.Sleep(time.Hour)
 		received <- heldOf("tensor", 1)
-		if last := <-written; first != age || second != age+spacing || full != second || last != full+time.Hour+age {
-			t.Errorf("written after %v, %v, %v and %v", first, second, full, last)
+		if last := <-written; first != age || second != age+spacing || large != second+age || full != large || last != full+time.Hour+age {
+			t.Errorf("written after %v, %v, %v, %v and %v", first, second, large, full, last)
 		}
 		close(received)
 		if err := group.Wait(); err != nil {

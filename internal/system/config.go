@@ -27,7 +27,7 @@ type Config struct {
 	Temporary   bool                  // thrown away afterwards: no archive, nothing made to survive a loss of power
 	Unannounced bool                  // nobody else is told where it listens
 	BatchAge    time.Duration         // longest wait of rows for the database
-	Spacing     time.Duration         // least time between two writes of a kind into the database
+	Spacing     time.Duration         // least time between two small writes of a kind into the database
 	ArchiveAge  time.Duration         // longest wait of rows for the archive
 	AckWait     time.Duration         // how long the stream waits for a sign of life of a store before it sends events again
 	CheckEvery  time.Duration         // how often the stores are held against each other and mended, one day's rounds read all checksums; 0 for never
