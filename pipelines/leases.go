@@ -20,6 +20,7 @@ const LeaseAge = 6 * time.Second
 // result must be the same. Its methods may be called at the same time.
 type Leases struct {
 	bucket jetstream.KeyValue
+	stream jetstream.Stream // of the bucket
 	holder string
 
 	mutex sync.Mutex
@@ -38,7 +39,11 @@ func OpenLeases(ctx context.Context, js jetstream.JetStream, holder string) (*Le
 	if err != nil {
 		return nil, err
 	}
-	return &Leases{bucket: bucket, holder: holder, held: map[string]uint64{}}, nil
+	stream, err := js.Stream(ctx, "KV_"+LeaseBucket)
+	if err != nil {
+		return nil, fmt.Errorf("look at bucket %s: %w", LeaseBucket, err)
+	}
+	return &Leases{bucket: bucket, stream: stream, holder: holder, held: map[string]uint64{}}, nil
 }
 
 // Take says whether the work is this worker's from now on, for as long as it renews.
@@ -137,7 +142,8 @@ func (l *Leases) GiveBack(ctx context.Context, work string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if revision, held := l.held[work]; held {
-		_ = l.bucket.Delete(ctx, work, jetstream.LastRevision(revision)) // else it ends by its age
+		// Its message and no other: a mark of its deletion would count as a member that shares. Else it ends by its age.
+		_ = l.stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+LeaseBucket+"."+work), jetstream.WithPurgeSequence(revision+1))
 		delete(l.held, work)
 	}
 }

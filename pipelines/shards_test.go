@@ -252,3 +252,24 @@ func TestANumberWhoseWorkFailsIsTakenAgain(t *testing.T) {
 		t.Errorf("%d tries, %v", tries, err)
 	}
 }
+
+// TestALeaseThatIsGivenBackLeavesNothing counts what is left of it, since members of a group are counted so.
+func TestALeaseThatIsGivenBackLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := startStream(t)
+	first, err := pipelines.OpenLeases(t.Context(), s.js, "first")
+	must(t, err)
+	second, err := pipelines.OpenLeases(t.Context(), s.js, "second")
+	must(t, err)
+	for _, leases := range []*pipelines.Leases{first, second} {
+		if mine, err := leases.Take(t.Context(), "work"); !mine || err != nil {
+			t.Fatalf("a lease that is nobody's: %v, %v", mine, err)
+		}
+		leases.LetGo(t.Context())
+		bucket, err := s.js.Stream(t.Context(), "KV_"+pipelines.LeaseBucket)
+		must(t, err)
+		if left := bucket.CachedInfo().State.Msgs; left != 0 {
+			t.Errorf("%d messages are left", left)
+		}
+	}
+}

@@ -145,7 +145,7 @@ func (s *Shares) renew(ctx context.Context) (members int, err error) {
 	return s.members(ctx)
 }
 
-// members counts the workers; one that went lately is among them.
+// members counts the workers; one that died lately is among them.
 func (s *Shares) members(ctx context.Context) (int, error) {
 	bucket, err := s.js.Stream(ctx, "KV_"+LeaseBucket)
 	if err != nil {

@@ -97,7 +97,7 @@ func toWatch(stream string) []string {
 
 // toShare is how roles share their work.
 func toShare() []string {
-	return slices.Concat([]string{"$JS.API.INFO", api("STREAM.INFO", leases), api("STREAM.CREATE", leases)}, bucket(pipelines.LeaseBucket, ">"))
+	return slices.Concat([]string{"$JS.API.INFO", api("STREAM.INFO", leases), api("STREAM.CREATE", leases), api("STREAM.PURGE", leases)}, bucket(pipelines.LeaseBucket, ">"))
 }
 
 // toReject is how a message that no stream takes is put aside.
