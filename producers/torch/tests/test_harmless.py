@@ -107,7 +107,8 @@ def test_what_a_function_lets_go_is_freed(tmp_path: Path) -> None:
 
 
 def test_a_dictionary_of_variables_that_others_hold_stays_as_it_is() -> None:
-    first, held = 1, locals()
+    first = 1
+    held = locals()
     assert local_variable(sys._getframe(), "first", None) == first
     assert held["first"] == 1
     assert local_variable(sys._getframe(), "nobody", 5) == 5
