@@ -2407,3 +2407,55 @@ func (r *AlertRow) load(c []arrow.Array, i int) {
 	r.Summary = loadString(c[9], i)
 	r.Command = loadString(c[10], i)
 }
+
+// AuditRow is a row of audit. Two rows per deed: one before it, one with its result. Who was killed between them left the first alone.
+type AuditRow struct {
+	DeedID        uint64            `parquet:"deed_id"`         // Random number that both rows of a deed have.
+	Ordinal       uint8             `parquet:"ordinal"`         // 0 before the deed, 1 after it.
+	WrittenTimeNs int64             `parquet:"written_time_ns"` // Time of the row, by the clock of the host that did it.
+	Deed          string            `parquet:"deed"`            // What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal.
+	RunName       string            `parquet:"run_name"`        // Name of the run; empty where the deed is about none.
+	Target        string            `parquet:"target"`          // What else it was done to: the name of a baseline, the id of a silence; empty where that is all of the run.
+	Details       map[string]string `parquet:"details"`         // How it was asked for, as ranks and steps. Texts of prompts are counted, not written.
+	SystemUser    string            `parquet:"system_user"`     // User of the operating system, as the command says.
+	Host          string            `parquet:"host"`            // Host of the command, as it says.
+	NatsUser      string            `parquet:"nats_user"`       // Public key or name by which the command logged in to NATS; empty in a folder's own system.
+	Credentials   string            `parquet:"credentials"`     // Name of the file of these credentials, without its folder; empty where none was given.
+	Result        string            `parquet:"result"`          // done, partly, refused or failed; empty before the deed.
+	Reason        string            `parquet:"reason"`          // Why it was refused, failed, or was done in part.
+}
+
+// Table returns the declaration of audit.
+func (*AuditRow) Table() Table { return Audit() }
+
+func (r *AuditRow) appendTo(c []column) {
+	c[0].uint64(r.DeedID)
+	c[1].uint8(r.Ordinal)
+	c[2].int64(r.WrittenTimeNs)
+	c[3].string(r.Deed)
+	c[4].string(r.RunName)
+	c[5].string(r.Target)
+	c[6].stringMap(r.Details)
+	c[7].string(r.SystemUser)
+	c[8].string(r.Host)
+	c[9].string(r.NatsUser)
+	c[10].string(r.Credentials)
+	c[11].string(r.Result)
+	c[12].string(r.Reason)
+}
+
+func (r *AuditRow) load(c []arrow.Array, i int) {
+	r.DeedID = loadUint64(c[0], i)
+	r.Ordinal = loadUint8(c[1], i)
+	r.WrittenTimeNs = loadInt64(c[2], i)
+	r.Deed = loadString(c[3], i)
+	r.RunName = loadString(c[4], i)
+	r.Target = loadString(c[5], i)
+	r.Details = loadStringMap(c[6], i)
+	r.SystemUser = loadString(c[7], i)
+	r.Host = loadString(c[8], i)
+	r.NatsUser = loadString(c[9], i)
+	r.Credentials = loadString(c[10], i)
+	r.Result = loadString(c[11], i)
+	r.Reason = loadString(c[12], i)
+}

@@ -171,7 +171,7 @@ func TestEveryTableSurvivesEveryEncoding(t *testing.T) {
 		exercise[MemoryRow], exercise[FailureRow], exercise[UnseenRow], exercise[HeartbeatRow],
 		exercise[SignatureRow], exercise[TallyRow], exercise[CallRow], exercise[RequestRow],
 		exercise[DeclaredComparisonRow], exercise[VerdictRow], exercise[JudgedStepRow], exercise[LayerErrorRow], exercise[OriginRow], exercise[BaselineRow],
-		exercise[CollectiveRow], exercise[LogRow], exercise[MetricRow], exercise[AllocationRow], exercise[RequestEventRow], exercise[AlertRow],
+		exercise[CollectiveRow], exercise[LogRow], exercise[MetricRow], exercise[AllocationRow], exercise[RequestEventRow], exercise[AlertRow], exercise[AuditRow],
 	} {
 		exerciseTable(t)
 		exercised++

@@ -122,6 +122,8 @@ func Tables() []Table {
 		Collective(), Log(), Metric(), Allocation(), RequestEvent(),
 		// What people are told of.
 		Alert(),
+		// What people did.
+		Audit(),
 	}
 }
 

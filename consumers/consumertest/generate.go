@@ -92,6 +92,7 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.OriginRow])
 	add(all, randomBatch[schemas.BaselineRow])
 	add(all, randomBatch[schemas.AlertRow])
+	add(all, randomBatch[schemas.AuditRow])
 	return all
 }
 

@@ -173,6 +173,7 @@ func readers() map[string]reader {
 		schemas.Origin().Kind():             readMessages[schemas.OriginRow],
 		schemas.Baseline().Kind():           readMessages[schemas.BaselineRow],
 		schemas.Alert().Kind():              readMessages[schemas.AlertRow],
+		schemas.Audit().Kind():              readMessages[schemas.AuditRow],
 	}
 }
 
