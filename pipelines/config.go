@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -61,6 +63,7 @@ type PublishConfig struct {
 	SpillDir       string        // folder for messages that no stream takes
 	Jitter         Jitter        // of the pauses
 	Metrics        *Metrics      // counts the work, also that of other publishers; nil for counts of its own
+	Tracer         trace.Tracer  // tells of messages that are followed; nil for none
 }
 
 // DeliverConfig has the limits of a Delivery.
@@ -77,6 +80,7 @@ type DeliverConfig struct {
 	LogEvery   time.Duration // least time between two log lines about the same outage
 	PullAge    time.Duration // for which the server keeps a request for messages; 0 for half a minute
 	Jitter     Jitter        // of the pauses
+	Tracer     trace.Tracer  // tells of writes with messages that are followed; nil for none
 }
 
 // Jitter is a random time below a limit, so that many who wait for the same do not all come at once. Nil is chance.

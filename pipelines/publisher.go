@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -48,6 +49,7 @@ type outgoing struct {
 	size    int
 	sent    jetstream.PubAckFuture // nil: still to be sent, or failed
 	tried   bool
+	span    trace.Span // of its way; nil where it is not followed
 }
 
 // NewPublisher returns a publisher over the connection of js. onState may be
@@ -156,7 +158,7 @@ func (p *Publisher) unlock() { p.turn <- struct{}{} }
 // entry is the message ready to send. A message that no stream takes is spilled, and its dead
 // letter goes out in its place.
 func (p *Publisher) entry(ctx context.Context, m schemas.Message) (*outgoing, error) {
-	e := newOutgoing(m)
+	e := p.follow(ctx, newOutgoing(m))
 	if reason := p.tooLarge(e); reason != "" {
 		return e, p.putAside(ctx, e, reason)
 	}

@@ -39,6 +39,7 @@ func (p *Publisher) putAside(ctx context.Context, e *outgoing, reason string) er
 		return err
 	}
 	p.metrics.deadLetters.Add(1)
+	e.aside(reason)
 	*e = *newOutgoing(row)
 	return nil
 }

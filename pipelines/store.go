@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/spans"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -23,17 +24,21 @@ func (d *Delivery) write(run, work context.Context, b *batch) []*held {
 		messages[i] = h.message
 	}
 	trouble := d.newOutage(d.log.With().Str("kind", b.kind).Int("batch_rows", b.rows).Logger())
+	under, span := d.follow(work, b)
 	for {
-		err := d.sink.Write(work, messages)
+		err := d.sink.Write(under, messages)
 		if rejected := new(schemas.RejectedError); err == nil || errors.As(err, &rejected) {
 			trouble.over()
+			spans.End(span, err)
 			stored, refused := split(b.items, rejected.Reasons)
 			d.stored(work, stored)
 			d.metrics.rejected.Add(int64(len(refused)))
 			return refused
 		}
 		d.metrics.writeRetries.Add(1)
+		tellAgain(span, err)
 		if !trouble.endure(run, err) {
+			spans.End(span, err)
 			d.holding.remove(b.items)
 			return nil
 		}

@@ -80,7 +80,9 @@ func (p *Publisher) publishBatch(ctx context.Context, messages []schemas.Message
 			return p.publishEach(ctx, messages)
 		}
 		batch.parts = append(batch.parts, part)
-		batch.size += part.size
+	}
+	for _, part := range batch.parts { // which will go as they are
+		batch.size += p.follow(ctx, part).size
 	}
 	if err := p.lock(ctx); err != nil {
 		return err

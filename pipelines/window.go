@@ -16,6 +16,7 @@ import (
 func (p *Publisher) send(e *outgoing) {
 	if e.tried {
 		p.metrics.publishRetries.Add(1)
+		e.sentAgain()
 	}
 	e.tried = true
 	future, err := p.transmit(e)
@@ -99,6 +100,7 @@ func (p *Publisher) acknowledged(ack *jetstream.PubAck) {
 		p.metrics.published.Add(max(1, int64(len(head.parts))))
 	}
 	p.metrics.publishedBytes.Add(int64(head.size))
+	head.taken(ack)
 	p.metrics.saw(ack.Sequence)
 	if p.failed != nil {
 		p.recovered()

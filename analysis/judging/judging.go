@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/ask"
@@ -34,6 +35,8 @@ type Keeper struct {
 	Stored func(ctx context.Context) error
 	// Metrics counts the work; nil where nobody asks.
 	Metrics *Metrics
+	// Tracer tells of steps whose batches are followed; nil for none.
+	Tracer trace.Tracer
 }
 
 // Judged makes sure that every step of a comparison is judged as the database has it, and says which comparison it is.
@@ -74,11 +77,13 @@ func (k *Keeper) open(ctx context.Context, c Comparison) (*compare.Job, *writer,
 }
 
 // bring judges the steps that lack a verdict and are ready for it, and says where the difference began.
-func (k *Keeper) bring(ctx context.Context, c Comparison, job *compare.Job, w *writer, ready func(*compare.Job, pair.Step) bool) error {
+func (k *Keeper) bring(ctx context.Context, c Comparison, job *compare.Job, w *writer, ready func(*compare.Job, pair.Step) bool) (err error) {
 	began := k.Now()
 	lacking, waiting := w.lacking(job, ready)
+	ctx, end := k.follow(ctx, c, w, lacking)
+	defer func() { end(err) }()
 	collected := job.Collector()
-	err := job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error {
+	err = job.Judge(ctx, lacking, func(at pair.Step, judged []judge.Judged) error {
 		return w.unit(ctx, at, collected.Count(at, judged))
 	})
 	if err == nil {

@@ -56,7 +56,7 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
 			}
 			servers := system.DefaultConfig(system.Folder(folder), time.Now)
 			servers.NATS, servers.ClickHouse, servers.Login, servers.Log = a.nats, a.clickhouse, a.login, a.logger()
-			servers.ArchiveAge, servers.StreamBytes = cfg.ArchiveAge, cfg.StreamBytes
+			servers.ArchiveAge, servers.StreamBytes, servers.Health = cfg.ArchiveAge, cfg.StreamBytes, a.own
 			request.Ready = func() error { return a.announceConsume(servers, request) }
 			return system.Consume(cmd.Context(), servers, request)
 		},

@@ -16,6 +16,7 @@ func (a *app) observed(cmd *cobra.Command) *cobra.Command {
 	var cfg health.Config
 	cmd.Flags().StringVar(&cfg.Metrics, "metrics", "", "`HOST:PORT` of /metrics for Prometheus, /healthz and /readyz (also TENSORTAP_METRICS); :PORT is this machine alone, none if not given")
 	cmd.Flags().StringVar(&cfg.Profiles, "pprof", "", "`PORT` of /debug/pprof on this machine alone (also TENSORTAP_PPROF); none if not given")
+	cmd.Annotations = map[string]string{untilStopped: ""}
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg.Metrics = cmp.Or(cfg.Metrics, a.getenv("TENSORTAP_METRICS"))
@@ -23,7 +24,9 @@ func (a *app) observed(cmd *cobra.Command) *cobra.Command {
 		if !cfg.Wanted() {
 			return work(cmd, args)
 		}
-		a.own = health.New(cmd.Name(), version, time.Now)
+		if a.own == nil {
+			a.own = health.New(cmd.Name(), version, time.Now)
+		}
 		tell := func(text string) { fmt.Fprintln(a.stderr, text) }
 		return a.own.Beside(cmd.Context(), cfg, tell, func() error { return work(cmd, args) })
 	}

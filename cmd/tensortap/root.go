@@ -62,6 +62,7 @@ program's. Of all others: 0 done, 2 an error, or a file to store that cannot be 
 	root.SetErr(stderr)
 	a.flags(root)
 	a.groups(root)
+	a.traced(root)
 	return root
 }
 

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/spans"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
 )
@@ -116,7 +118,7 @@ func (a *app) query(ctx context.Context, q asked) error {
 	})
 }
 
-func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) error {
+func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) (err error) {
 	if !q.now && endpoint.NATS != "" {
 		a.waitCurrent(ctx, endpoint)
 	}
@@ -125,10 +127,13 @@ func (a *app) queryAt(ctx context.Context, endpoint system.Endpoint, q asked) er
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // only read
+	ctx, span := spans.Asking(ctx, "query", attribute.String("db.system.name", "clickhouse"))
+	defer func() { spans.End(span, err) }()
 	if q.measured {
 		q.parameters[measured] = a.measure(ctx, endpoint)
 	}
-	return reader.Write(ctx, a.stdout, q.style, q.text, q.parameters)
+	err = reader.Write(ctx, a.stdout, q.style, q.text, q.parameters)
+	return err
 }
 
 // measured is a parameter of the report of runs that database, archive and stream know together, and no flag.

@@ -19,7 +19,14 @@ import (
 // TestWhatASystemTellsOfItself goes through the life of one system: well, with a fault planted, and killed.
 func TestWhatASystemTellsOfItself(t *testing.T) {
 	t.Parallel()
-	u := program.StartUp(t, t.TempDir(), "--metrics", ":0", "--pprof", "0", "--stream-bytes", "300000000", "--archive-age", "1s")
+	followed := takeTraces(t)
+	s := program.Setting{Data: t.TempDir(), Env: followed.environment()}
+	u := program.NewUp(s.Data, program.Command(t, s, "up", "--metrics", ":0", "--pprof", "0", "--stream-bytes", "300000000", "--archive-age", "1s"))
+	if err := u.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = u.Kill() })
+	u.Env = s.Env
 	root := told(t, u)
 	u.Publish(t, recorded.Unpack(t, "B00_golden_mix"), "good")
 	u.Settle(t)
@@ -34,6 +41,7 @@ func TestWhatASystemTellsOfItself(t *testing.T) {
 	promtoolFindsNoFault(t, root)
 	metricsAreDocumented(t, root)
 	prometheusScrapes(t, root, agentRoot, judgeRoot)
+	aBatchIsFollowed(t, u, followed, root)
 	doctorFindsWhatIsPlanted(t, u, root)
 	killedIsTold(t, u, agentRoot, judgeRoot)
 }

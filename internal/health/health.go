@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/pipelines"
@@ -26,6 +27,7 @@ type Health struct {
 	writes        *prometheus.HistogramVec
 	publishing    pipelines.Metrics
 	judging       judging.Metrics
+	tracer        trace.Tracer // nil where nobody is told of traces
 
 	mutex sync.Mutex
 	parts map[string]part

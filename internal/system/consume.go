@@ -62,6 +62,7 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 		return err
 	}
 	defer c.client.Close()
+	c.client.Observe(c.cfg.Health)
 	if err := c.patiently(ctx, c.prepare); err != nil {
 		return stopped(ctx, err)
 	}
@@ -207,7 +208,7 @@ func (c *consumption) alone(ctx context.Context, work string, do func(context.Co
 func (c *consumption) pipelines(ctx context.Context) (pipelines.Config, error) {
 	cfg := pipelines.DefaultConfig()
 	cfg.Stream.Consumers, cfg.Stream.Sharded, cfg.Stream.Replicas = nil, c.request.Tables, c.request.Replicas
-	cfg.Publish.SpillDir = c.cfg.Folder.spill()
+	cfg.Publish.SpillDir, cfg.Deliver.Tracer = c.cfg.Folder.spill(), c.cfg.Health.Tracer()
 	stream, err := c.client.stream.Stream(ctx, pipelines.StreamName)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
@@ -272,6 +273,7 @@ func (c *consumption) deliverArchive(ctx context.Context, store *archive) error 
 	if err != nil {
 		return fmt.Errorf("deliver to the archive: %w", err)
 	}
+	c.cfg.Health.Delivery(consumer, d.Metrics())
 	return d.Run(ctx)
 }
 

@@ -86,6 +86,7 @@ func (c *consumption) fillShard(ctx context.Context, names []string, shard int) 
 	if err != nil {
 		return fmt.Errorf("deliver to ClickHouse: %w", err)
 	}
+	c.cfg.Health.Delivery(names[shard], d.Metrics())
 	if err := d.Run(storing); err != nil || ctx.Err() != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (c *Client) keeper() (*judging.Keeper, error) {
 		return nil, err
 	}
 	return &judging.Keeper{
-		Door: c.Door, Open: c.openJob, Publish: publisher.PublishTogether, Now: c.now,
+		Door: c.Door, Open: c.openJob, Publish: publisher.PublishTogether, Now: c.now, Tracer: c.health.Tracer(),
 		Stored: func(ctx context.Context) error {
 			if err := publisher.Flush(ctx); err != nil {
 				return err

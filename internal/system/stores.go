@@ -175,7 +175,7 @@ func (s *System) pipelines() pipelines.Config {
 		cfg.Stream.Consumers = append(cfg.Stream.Consumers, archiveConsumer)
 	}
 	cfg.Stream.AckWait, cfg.Deliver.BatchAge, cfg.Deliver.Spacing = s.cfg.AckWait, s.cfg.BatchAge, s.cfg.Spacing
-	cfg.Publish.SpillDir = s.cfg.Folder.spill()
+	cfg.Publish.SpillDir, cfg.Deliver.Tracer = s.cfg.Folder.spill(), s.cfg.Health.Tracer()
 	return cfg
 }
 

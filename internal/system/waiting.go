@@ -80,6 +80,6 @@ func (p *publishing) waiting(err error) {
 // newPublisher makes one that sends to the system's stream; what no stream takes goes to the folder.
 func (p *publishing) newPublisher() (*pipelines.Publisher, error) {
 	cfg := pipelines.DefaultConfig().Publish
-	cfg.SpillDir, cfg.Metrics = p.client.Endpoint.Folder.spill(), p.client.health.Publishing()
+	cfg.SpillDir, cfg.Metrics, cfg.Tracer = p.client.Endpoint.Folder.spill(), p.client.health.Publishing(), p.client.health.Tracer()
 	return pipelines.NewPublisher(cfg, p.client.stream, p.client.now, func(s pipelines.State) { p.waiting(s.Waiting) })
 }
