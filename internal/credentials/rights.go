@@ -26,12 +26,6 @@ const (
 // Roles are those of whom there is one user each. One more line adds a role; its rights go into rightsOf.
 func Roles() []string { return []string{Consume, Judge, Alert, Agent, Reader, Operator, Admin} }
 
-// Subjects of requests to living processes and to the running system; package system has them, too.
-const (
-	controlSubjects = "tensortap.control."
-	healSubject     = "tensortap.heal"
-)
-
 // Rights are what a user of NATS may publish and hear, beside answers to what it asked.
 type Rights struct {
 	Publish, Deny, Hear []string
@@ -113,10 +107,10 @@ func rightsToProduce(run string) Rights {
 			[]string{"tap.*." + run + ".*", api("STREAM.INFO", pipelines.StreamName), api("STREAM.INFO", sources)},
 			bucket(pipelines.SourceBucket, run+".>"), bucket(pipelines.SourceBucket, "beside."+run+".>"), toReject(), fateOf(run),
 		),
-		Hear:    []string{controlSubjects + "*"},
+		Hear:    []string{pipelines.ControlSubjects + "*"},
 		Answers: true,
 	}
-	for _, kind := range judged() {
+	for _, kind := range append(judged(), schemas.Audit().Kind()) {
 		r.Deny = append(r.Deny, "tap."+kind+".>")
 	}
 	return r
@@ -144,7 +138,7 @@ func rightsToStore() Rights {
 			publish = append(publish, api(verb, stream, "*"))
 		}
 	}
-	return Rights{Publish: publish, Hear: []string{healSubject}, Answers: true}
+	return Rights{Publish: publish, Hear: []string{pipelines.HealSubject}, Answers: true}
 }
 
 func rightsToJudge() Rights {
@@ -169,10 +163,13 @@ func toList(name string) []string {
 	return append(toWatch(stream), "$JS.API.INFO", api("STREAM.CREATE", stream))
 }
 
+// toAccount is how who does something writes it down.
+func toAccount() string { return schemas.Subject(schemas.Audit().Kind(), 0, schemas.NoRank) }
+
 // rightsToOperate are those of who asks living processes, sets baselines and compares stored runs.
 func rightsToOperate() Rights {
 	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
-		controlSubjects + "*", healSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
+		toAccount(), pipelines.ControlSubjects + "*", pipelines.HealSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
 	})
 	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
 		publish = append(publish, "tap."+kind+".*.*")

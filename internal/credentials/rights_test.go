@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/credentials"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -36,13 +37,17 @@ type fleet struct {
 
 func startFleet(tb testing.TB) *fleet {
 	tb.Helper()
+	return startWith(tb, "nats.conf", nil)
+}
+
+// startWith is a fleet with one of the configurations of deploy. An authority makes the certificates that it names.
+func startWith(tb testing.TB, name string, signs *testbed.Authority) *fleet {
+	tb.Helper()
 	f := &fleet{folder: filepath.Join(tb.TempDir(), "secrets")}
 	_, err := credentials.Make(credentials.Request{Folder: f.folder, Database: "clickhouse:8123", Runs: []string{ownRun}})
 	must(tb, err)
-	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "nats", "nats.conf"))
-	must(tb, err)
-	must(tb, os.WriteFile(filepath.Join(f.folder, "nats.conf"), text, 0o600))
-	options, err := server.ProcessConfigFile(filepath.Join(f.folder, "nats.conf"))
+	f.copyConfigurations(tb, signs)
+	options, err := server.ProcessConfigFile(filepath.Join(f.folder, name))
 	must(tb, err)
 	// A place of the test's own; all else is as it is deployed.
 	options.Host, options.Port, options.HTTPPort, options.StoreDir, options.NoSigs, options.NoLog = "127.0.0.1", -1, 0, tb.TempDir(), true, true
@@ -55,6 +60,27 @@ func startFleet(tb testing.TB) *fleet {
 	}
 	f.url = nats.ClientURL()
 	return f
+}
+
+// configurations are those of deploy.
+func configurations(tb testing.TB) []string {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "deploy", "nats", "*"))
+	must(tb, err)
+	return files
+}
+
+// copyConfigurations puts them beside the users that they include.
+func (f *fleet) copyConfigurations(tb testing.TB, signs *testbed.Authority) {
+	tb.Helper()
+	for _, file := range configurations(tb) {
+		text, err := os.ReadFile(file)
+		must(tb, err)
+		if signs != nil {
+			text = []byte(strings.ReplaceAll(string(text), "/etc/nats/tls/", signs.Path("")+"/"))
+		}
+		must(tb, os.WriteFile(filepath.Join(f.folder, filepath.Base(file)), text, 0o600))
+	}
 }
 
 func must(tb testing.TB, err error) {
@@ -121,6 +147,8 @@ func publishing() map[string][]string {
 		"tap.verdict.OWN.0":                                       {"consume", "judge", "operator"},
 		"tap.baseline.0123456789abcdef.0":                         {"consume", "operator"},
 		"tap.alert.0000000000000000.0":                            {"consume", "alert", "agent"},
+		"tap.audit.0000000000000000.4294967295":                   {"consume", "operator"},
+		"tap.audit.OWN.0":                                         {"consume"},
 		"tap.dead_letter.0000000000000000.0":                      {"consume", "judge", "alert", "agent", "producer", "operator"},
 		"dead.publisher":                                          {"consume", "judge", "alert", "agent", "producer", "operator"},
 		"dead.clickhouse":                                         {"consume"},
