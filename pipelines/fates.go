@@ -32,6 +32,7 @@ type Fate struct {
 	Epochs    []string `json:"epochs,omitempty"`          // of its live starts: by these the folders on their hosts are known
 	GoneNs    int64    `json:"gone_time_ns,omitempty"`    // 0: the deletion is under way
 	Trouble   string   `json:"trouble,omitempty"`         // why it has not come further
+	By        string   `json:"by,omitempty"`              // who decided it
 }
 
 // Deleted says whether it was decided that the run goes.
@@ -48,6 +49,8 @@ func (f *Fate) refusal() error {
 
 // Fates is the bucket. Its methods may be called at the same time.
 type Fates struct {
+	By string // who decides, for the log of who carries it out
+
 	bucket jetstream.KeyValue
 	js     jetstream.JetStream
 }
@@ -60,7 +63,7 @@ func OpenFates(ctx context.Context, js jetstream.JetStream) (*Fates, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fates{bucket, js}, nil
+	return &Fates{bucket: bucket, js: js}, nil
 }
 
 // Of is the fate of a run; the zero value where nothing was decided.
@@ -198,7 +201,7 @@ func (f *Fates) Delete(ctx context.Context, run string, now time.Time, evenPinne
 			fate.Trouble = "" // it is tried again; its time stays, and so does what was known of it
 			return nil
 		}
-		*fate = Fate{Name: run, DeletedNs: now.UnixNano(), Epochs: epochs}
+		*fate = Fate{Name: run, DeletedNs: now.UnixNano(), Epochs: epochs, By: f.By}
 		return nil
 	})
 }
@@ -265,7 +268,7 @@ func findFates(ctx context.Context, js jetstream.JetStream) (*Fates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look what was decided of runs: %w", err)
 	}
-	return &Fates{bucket, js}, nil
+	return &Fates{bucket: bucket, js: js}, nil
 }
 
 // startEpochs are the epochs of the live starts of a run.

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
@@ -48,8 +46,8 @@ rule and severity count as such.`,
 				return errors.New("--for has to be greater than zero, as 2h")
 			}
 			silence.Until = time.Now().Add(lasts).UTC().Truncate(time.Second)
-			return a.withSilences(cmd.Context(), func(ctx context.Context, bucket jetstream.KeyValue) error {
-				set, err := alerts.AddSilence(ctx, bucket, silence)
+			return a.withSilences(func(client *system.Client) error {
+				set, err := client.SetSilence(cmd.Context(), silence)
 				if err == nil {
 					fmt.Fprintf(a.stdout, "silence %s is set until %s UTC\n", set.ID, set.Until.Format(time.DateTime))
 				}
@@ -85,8 +83,8 @@ func newSilenceList(a *app) *cobra.Command {
 		Example: "  tensortap alert silence list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSilences(cmd.Context(), func(ctx context.Context, bucket jetstream.KeyValue) error {
-				all, err := alerts.Silences(ctx, bucket)
+			return a.withSilences(func(client *system.Client) error {
+				all, err := client.Silences(cmd.Context())
 				for i := range all {
 					if all[i].Until.After(time.Now()) {
 						fmt.Fprintf(a.stdout, "%s  until %s UTC  %s  %s\n", all[i].ID, all[i].Until.Format(time.DateTime), report.Printable(all[i].Words()), report.Printable(all[i].Reason))
@@ -105,8 +103,8 @@ func newSilenceRemove(a *app) *cobra.Command {
 		Example: "  tensortap alert silence remove 4k2m7q3a",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSilences(cmd.Context(), func(ctx context.Context, bucket jetstream.KeyValue) error {
-				err := alerts.RemoveSilence(ctx, bucket, args[0])
+			return a.withSilences(func(client *system.Client) error {
+				err := client.RemoveSilence(cmd.Context(), args[0])
 				if err == nil {
 					fmt.Fprintf(a.stdout, "silence %s is removed\n", args[0])
 				}
@@ -116,8 +114,8 @@ func newSilenceRemove(a *app) *cobra.Command {
 	}
 }
 
-// withSilences opens the bucket of a system that runs.
-func (a *app) withSilences(ctx context.Context, work func(context.Context, jetstream.KeyValue) error) error {
+// withSilences works with a system that runs.
+func (a *app) withSilences(work func(*system.Client) error) error {
 	client, err := a.connectStream()
 	if errors.Is(err, system.ErrNotRunning) {
 		return fmt.Errorf("silences are kept by a running system: %w", err)
@@ -126,9 +124,5 @@ func (a *app) withSilences(ctx context.Context, work func(context.Context, jetst
 		return err
 	}
 	defer client.Close()
-	bucket, err := client.AlertBucket(ctx)
-	if err != nil {
-		return err
-	}
-	return work(ctx, bucket)
+	return work(client)
 }

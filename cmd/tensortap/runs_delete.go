@@ -63,7 +63,7 @@ func (a *app) deleteRun(ctx context.Context, client *system.Client, run string, 
 	fmt.Fprintf(a.stdout, "run %s takes %s\n", name, report.Size(bytesOf(deletion.Room)))
 	a.tellRoom(deletion.Room)
 	if len(deletion.Why) > 0 && !how.force {
-		return fmt.Errorf("run %s is kept: %s; --force deletes it all the same", name, strings.Join(deletion.Why, "; "))
+		return client.KeepRun(ctx, run, fmt.Errorf("run %s is kept: %s; --force deletes it all the same", name, strings.Join(deletion.Why, "; ")))
 	}
 	if deletion.Since.IsZero() && !how.yes {
 		if err := a.askFor(how.answers, name); err != nil {

@@ -81,7 +81,7 @@ func withoutSecret(address string) string {
 }
 
 func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent) error {
-	heard, err := c.listen(serving)
+	heard, err := c.listen(serving, r.Tell)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/consumers/alerts"
 	"github.com/tensortap/tensortap/consumers/alerts/receiver"
+	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -81,9 +82,41 @@ func (c *Client) Alert(ctx context.Context, cfg alerts.Config, log zerolog.Logge
 	return group.Wait()
 }
 
-// AlertBucket has the silences.
-func (c *Client) AlertBucket(ctx context.Context) (jetstream.KeyValue, error) {
+// Silences are those that are set.
+func (c *Client) Silences(ctx context.Context) ([]alerts.Silence, error) {
+	bucket, err := c.alertBucket(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return alerts.Silences(ctx, bucket)
+}
+
+func (c *Client) alertBucket(ctx context.Context) (jetstream.KeyValue, error) {
 	return pipelines.OpenAlertBucket(ctx, c.stream)
+}
+
+// SetSilence keeps receivers from being told of some alerts.
+func (c *Client) SetSilence(ctx context.Context, s alerts.Silence) (set alerts.Silence, err error) {
+	deed := audit.Deed{Name: "silence set", Target: s.Words(), Run: s.Match["run"], Details: map[string]string{"until": s.Until.Format(time.RFC3339), "reason": s.Reason}}
+	err = c.Audited(ctx, deed, func() error {
+		bucket, err := c.alertBucket(ctx)
+		if err == nil {
+			set, err = alerts.AddSilence(ctx, bucket, s)
+		}
+		return err
+	})
+	return set, err
+}
+
+// RemoveSilence ends a silence before its time.
+func (c *Client) RemoveSilence(ctx context.Context, id string) error {
+	return c.Audited(ctx, audit.Deed{Name: "silence remove", Target: id}, func() error {
+		bucket, err := c.alertBucket(ctx)
+		if err == nil {
+			err = alerts.RemoveSilence(ctx, bucket, id)
+		}
+		return err
+	})
 }
 
 func (c *Client) alertSource() alerts.Source {

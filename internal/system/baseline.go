@@ -12,6 +12,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/analysis/verdicts"
+	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -36,6 +37,15 @@ func (r BaselineRequest) validate() error {
 // SetBaseline sets a baseline, in the place of one of the same name, and returns when the database holds it. It warns of
 // benches that are not stored yet.
 func (c *Client) SetBaseline(ctx context.Context, r BaselineRequest) (warnings []string, err error) {
+	deed := audit.Deed{Name: "baseline set", Target: r.Name, Details: map[string]string{"benches": fmt.Sprint(r.Compare.Benches), "match": fmt.Sprint(r.Labels)}}
+	err = c.Audited(ctx, deed, func() error {
+		warnings, err = c.setBaseline(ctx, r)
+		return err
+	})
+	return warnings, err
+}
+
+func (c *Client) setBaseline(ctx context.Context, r BaselineRequest) (warnings []string, err error) { //nolint:gocritic // copied to be changed
 	r.Compare.Stored = true
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -54,6 +64,10 @@ func (c *Client) SetBaseline(ctx context.Context, r BaselineRequest) (warnings [
 
 // RemoveBaseline removes a baseline, and returns when the database knows.
 func (c *Client) RemoveBaseline(ctx context.Context, name string) error {
+	return c.Audited(ctx, audit.Deed{Name: "baseline remove", Target: name}, func() error { return c.removeBaseline(ctx, name) })
+}
+
+func (c *Client) removeBaseline(ctx context.Context, name string) error {
 	row, err := c.baseline(ctx, name)
 	if err != nil {
 		return err

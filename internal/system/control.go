@@ -13,13 +13,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
 )
-
-// controlSubjects is where agents listen; the last word is the run's id. No stream keeps what is said there.
-const controlSubjects = "tensortap.control."
 
 // askEvery is how often a request is made again, so that an agent that came late hears of it, too.
 const askEvery = 100 * time.Millisecond
@@ -49,15 +47,19 @@ func settledAnswer(a *agent.Answer) bool {
 	return !slices.Contains([]string{agent.StatePending, agent.StateBusy, agent.StateUntold}, a.State)
 }
 
-// listen has the agent answer requests until the subscription is ended.
-func (c *Client) listen(serving *agent.Agent) (*nats.Subscription, error) {
-	connection := c.stream.Conn()
-	heard, err := connection.Subscribe(controlSubjects+"*", func(m *nats.Msg) {
+// listen has the agent answer requests until the subscription is ended, and tells of each once.
+func (c *Client) listen(serving *agent.Agent, tell func(string)) (*nats.Subscription, error) {
+	connection, before := c.stream.Conn(), askedBefore()
+	heard, err := connection.Subscribe(pipelines.ControlSubjects+"*", func(m *nats.Msg) {
 		var request agent.Request
 		if json.Unmarshal(m.Data, &request) != nil || request.Sequence == 0 || m.Reply == "" {
 			return // of another release, whose sender is told that nobody answered
 		}
-		for _, answer := range serving.Ask(&request) { // each apart: stacks of many would be too large a message
+		answers := serving.Ask(&request)
+		if len(answers) > 0 && !before(request.Sequence) {
+			tell(told(&request, answers))
+		}
+		for _, answer := range answers { // each apart: stacks of many would be too large a message
 			if text, err := json.Marshal(answer); err == nil {
 				_ = connection.Publish(m.Reply, text) // one that is lost is asked for again
 			}
@@ -70,8 +72,17 @@ func (c *Client) listen(serving *agent.Agent) (*nats.Subscription, error) {
 }
 
 // Ask asks the processes of a run, and waits until each has answered or patience ends, which is no error.
-func (c *Client) Ask(ctx context.Context, run string, r agent.Request, patience time.Duration) (Asked, error) {
-	r.RunID, r.Sequence = schemas.RunID(run), cmp.Or(r.Sequence, rand.Uint32()|1) //nolint:gosec // tells requests apart, no secret
+func (c *Client) Ask(ctx context.Context, run string, r agent.Request, patience time.Duration) (asked Asked, err error) {
+	err = c.audited(ctx, deedOf(run, &r), func() (audit.Outcome, error) {
+		asked, err = c.askUnheard(ctx, run, r, patience)
+		return outcomeOf(&asked, err), err
+	})
+	return asked, err
+}
+
+// askUnheard is Ask without lines of audit, for what is asked again.
+func (c *Client) askUnheard(ctx context.Context, run string, r agent.Request, patience time.Duration) (Asked, error) { //nolint:gocritic // copied to be changed
+	r.RunID, r.Sequence, r.By = schemas.RunID(run), cmp.Or(r.Sequence, rand.Uint32()|1), c.who().String() //nolint:gosec // tells requests apart, no secret
 	asked, err := c.ask(ctx, &r, patience)
 	if err != nil {
 		return asked, fmt.Errorf("ask run %s to %s: %w", run, r.Do, err)
@@ -146,7 +157,7 @@ func (q *question) ask(ctx context.Context, connection *nats.Conn, patience time
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for q.open() && ctx.Err() == nil {
-		if err := connection.PublishRequest(controlSubjects+schemas.FormatID(q.request.RunID), inbox, text); err != nil {
+		if err := connection.PublishRequest(pipelines.ControlSubjects+schemas.FormatID(q.request.RunID), inbox, text); err != nil {
 			return Asked{}, err
 		}
 		if err := q.hear(ctx, heard); err != nil {

@@ -90,7 +90,7 @@ func TestRanksAnswerHoweverLongTheirStacksAreTogether(t *testing.T) {
 		q.living = append(q.living, rank)
 	}
 	client := connected(t, 2*stacksBytes)
-	heard, err := client.listen(servingAll(t, root))
+	heard, err := client.listen(servingAll(t, root), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func (d *deleting) carry(ctx context.Context, id uint64, fate *pipelines.Fate) {
 		err = d.fates.Gone(ctx, id, d.now())
 	}
 	if err == nil {
-		d.log.Info().Str("run", fate.Name).Msg("the run is deleted")
+		d.log.Log().Str("audit", "delete").Str("run", fate.Name).Str("by", fate.By).Msg("the run is deleted")
 		return
 	}
 	if ctx.Err() == nil {

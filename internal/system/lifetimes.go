@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -113,11 +114,17 @@ func (s *System) expireNow(ctx context.Context, client *Client) error {
 	if err != nil {
 		return err
 	}
+	fates.By = "the rules of retention"
 	for _, life := range lives {
 		if len(life.Why) > 0 || life.Goes.After(s.cfg.Now()) {
 			continue
 		}
-		if _, err := fates.Delete(ctx, life.Run, s.cfg.Now(), false); err != nil {
+		deed := audit.Deed{Name: "delete", Run: life.Run, Details: map[string]string{"by": "the rules of retention"}}
+		err := client.Audited(ctx, deed, func() error {
+			_, err := fates.Delete(ctx, life.Run, s.cfg.Now(), false)
+			return err
+		})
+		if err != nil {
 			return err // pinned just now: it is seen the next time
 		}
 		s.cfg.Log.Warn().Str("run", life.Run).Uint64("bytes", life.Bytes).Time("since", life.Goes).Msg("the time of a run is over by the rules of retention, it is deleted")

@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
-)
 
-// healSubject is where a running system is asked to heal. No stream keeps what is said there.
-const healSubject = "tensortap.heal"
+	"github.com/tensortap/tensortap/internal/audit"
+	"github.com/tensortap/tensortap/pipelines"
+)
 
 // A question is repeated until the answer is there: a round takes as long as the stores are large.
 const (
@@ -55,7 +56,7 @@ func newRounds(h *healer, cfg Config) *rounds {
 
 // listen takes questions until the subscription is ended. Who asks the same again is told whether the answer is there.
 func (r *rounds) listen(connection *nats.Conn) (*nats.Subscription, error) {
-	heard, err := connection.Subscribe(healSubject, func(m *nats.Msg) {
+	heard, err := connection.Subscribe(pipelines.HealSubject, func(m *nats.Msg) {
 		if answer, err := json.Marshal(r.answer(string(m.Data))); err == nil {
 			_ = m.Respond(answer) // one that is lost is asked for again
 		}
@@ -142,6 +143,8 @@ func (r *rounds) check(ctx context.Context, how func(context.Context) (*Healing,
 }
 
 func (r *rounds) round(ctx context.Context, question string) {
+	_, by, _ := strings.Cut(question, " ")
+	r.log.Log().Str("audit", "heal").Str("by", named(by)).Msg("asked to mend the stores")
 	result, err := r.healer.heal(ctx)
 	if err != nil {
 		result.Error = err.Error()
@@ -161,8 +164,30 @@ func (r *rounds) keep(question string, result *Healing) {
 }
 
 // Heal has the running system hold its stores against each other and mend each from the others.
-func (c *Client) Heal(ctx context.Context) (*Healing, error) {
-	question, heard := []byte(rand.Text()), c.now()
+func (c *Client) Heal(ctx context.Context) (result *Healing, err error) {
+	err = c.audited(ctx, audit.Deed{Name: "heal"}, func() (audit.Outcome, error) {
+		result, err = c.heal(ctx)
+		return result.outcome(err), err
+	})
+	return result, err
+}
+
+// outcome is what came of it, for the line of audit.
+func (h *Healing) outcome(err error) audit.Outcome {
+	switch {
+	case err != nil || h == nil:
+		return audit.Of(err)
+	case h.Error != "":
+		return audit.Outcome{Result: audit.Failed, Reason: h.Error}
+	case len(h.Left) > 0:
+		return audit.Outcome{Result: audit.Partly, Reason: fmt.Sprintf("%d mended, %d left", len(h.Healed), len(h.Left))}
+	}
+	return audit.Outcome{Result: audit.Done}
+}
+
+// heal asks with a word of its own, and who it is.
+func (c *Client) heal(ctx context.Context) (*Healing, error) {
+	question, heard := []byte(rand.Text()+" "+c.who().String()), c.now()
 	for {
 		answer, err := c.askHeal(ctx, question)
 		if answer != nil || ctx.Err() != nil {
@@ -185,7 +210,7 @@ func (c *Client) Heal(ctx context.Context) (*Healing, error) {
 func (c *Client) askHeal(ctx context.Context, question []byte) (*Healing, error) {
 	asking, cancel := context.WithTimeout(ctx, askHealFor)
 	defer cancel()
-	m, err := c.stream.Conn().RequestWithContext(asking, healSubject, question)
+	m, err := c.stream.Conn().RequestWithContext(asking, pipelines.HealSubject, question)
 	if err != nil {
 		return nil, err
 	}

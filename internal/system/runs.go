@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -107,12 +109,33 @@ var errNobodyDeletes = errors.New("runs are removed by `tensortap up`, and what 
 
 // DeleteRun decides durably that a run goes, and returns once nothing is left of it, with what is measured then. An error
 // after the decision says why that takes long: the running system goes on, and so does the next.
-func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([]retention.Use, error) {
+func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) (left []retention.Use, err error) { //nolint:revive // flag-parameter: two ways to decide
+	err = c.Audited(ctx, deletionOf(d.Run, evenPinned), func() error {
+		left, err = c.deleteRun(ctx, d, evenPinned)
+		return err
+	})
+	return left, err
+}
+
+func deletionOf(run string, evenPinned bool) audit.Deed { //nolint:revive // flag-parameter: two ways to decide
+	return audit.Deed{Name: "delete", Run: run, Details: map[string]string{"force": strconv.FormatBool(evenPinned)}}
+}
+
+// KeepRun writes down that somebody asked to delete a run, and that it is kept, and why.
+func (c *Client) KeepRun(ctx context.Context, run string, why error) error {
+	return c.Audited(ctx, deletionOf(run, false), func() error { return audit.Refuse(why) })
+}
+
+func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([]retention.Use, error) { //nolint:revive // flag-parameter: two ways to decide
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return nil, err
 	}
+	fates.By = c.who().String()
 	if _, err := fates.Delete(ctx, d.Run, c.now(), evenPinned); err != nil {
+		if errors.Is(err, pipelines.ErrRunPinned) {
+			err = audit.Refuse(err)
+		}
 		return nil, err
 	}
 	for {
@@ -135,6 +158,10 @@ func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([
 
 // PinRun keeps a stored run from being deleted.
 func (c *Client) PinRun(ctx context.Context, run string) error {
+	return c.Audited(ctx, audit.Deed{Name: "pin", Run: run}, func() error { return c.pinRun(ctx, run) })
+}
+
+func (c *Client) pinRun(ctx context.Context, run string) error {
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return err
@@ -150,6 +177,10 @@ func (c *Client) PinRun(ctx context.Context, run string) error {
 
 // UnpinRun takes the pin of a run away; one that is not pinned is an error.
 func (c *Client) UnpinRun(ctx context.Context, run string) error {
+	return c.Audited(ctx, audit.Deed{Name: "unpin", Run: run}, func() error { return c.unpinRun(ctx, run) })
+}
+
+func (c *Client) unpinRun(ctx context.Context, run string) error {
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (c *Client) awaitFile(ctx context.Context, run string, r agent.Request, ans
 }
 
 func (c *Client) askAgain(ctx context.Context, run string, r agent.Request, answer *agent.Answer) error { //nolint:gocritic // copied to be changed
-	asked, err := c.Ask(ctx, run, r, tracePatience)
+	asked, err := c.askUnheard(ctx, run, r, tracePatience)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type Request struct {
 	Ranks    []int64 `json:"ranks,omitempty"` // only these; empty: all
 	Sequence uint32  `json:"sequence"`        // random, not 0; the same when asked again, which is then answered anew and followed once
 	Do       string  `json:"do"`
+	By       string  `json:"by,omitempty"` // who asks, for the log
 
 	Level     string   `json:"level,omitempty"`
 	Steps     int      `json:"steps,omitempty"`
