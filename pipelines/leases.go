@@ -46,6 +46,29 @@ func OpenLeases(ctx context.Context, js jetstream.JetStream, holder string) (*Le
 	return &Leases{bucket: bucket, stream: stream, holder: holder, held: map[string]uint64{}}, nil
 }
 
+// Holders are who has which work now; empty where no work was ever shared.
+func Holders(ctx context.Context, js jetstream.JetStream) (map[string]string, error) {
+	bucket, err := js.KeyValue(ctx, LeaseBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, nil //nolint:nilnil // said above
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look who works: %w", err)
+	}
+	watcher, err := bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("look who works: %w", err)
+	}
+	held := map[string]string{}
+	for entry := range watcher.Updates() {
+		if entry == nil { // these were all
+			break
+		}
+		held[entry.Key()] = string(entry.Value())
+	}
+	return held, errors.Join(ctx.Err(), watcher.Stop())
+}
+
 // Take says whether the work is this worker's from now on, for as long as it renews.
 func (l *Leases) Take(ctx context.Context, work string) (bool, error) {
 	l.mutex.Lock()

@@ -16,19 +16,20 @@ import (
 )
 
 func newDoctor(a *app) *cobra.Command {
-	var output, spool string
+	var output, spool, targets string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is wrong with this installation, and what to do",
 		Long: `Say what is wrong with this installation, and what to do: the engine, the data folder and who
 else may change it, the disk, the stream and how far each store is behind it, messages that
-could not be stored, the database and its tables, events of this host that no agent reads,
-and clocks. Nothing is started and nothing changed; without a running system it looks at
+could not be stored, the database and its tables, judges and alert roles, events of this host
+that no agent reads, and clocks. Nothing is started and nothing changed; without a running system it looks at
 what there is on this host.
 
 Exit status: 0 nothing is wrong, 1 something is, 2 not all could be looked at.`,
 		Example: `  tensortap doctor
   tensortap doctor --output json
+  tensortap doctor --targets deploy/prometheus/targets/tensortap.yml
   tensortap doctor --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,6 +41,11 @@ Exit status: 0 nothing is wrong, 1 something is, 2 not all could be looked at.`,
 			if err != nil {
 				return err
 			}
+			if targets != "" {
+				if in.Processes, err = doctor.ReadTargets(targets); err != nil {
+					return err
+				}
+			}
 			findings := doctor.Examine(cmd.Context(), in)
 			if err := a.tellFindings(findings, format); err != nil {
 				return err
@@ -48,6 +54,8 @@ Exit status: 0 nothing is wrong, 1 something is, 2 not all could be looked at.`,
 		},
 	}
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
+	cmd.Flags().StringVar(&targets, "targets", "", "`FILE` of HOST:PORT of processes with --metrics, as Prometheus takes it: each is asked whether it is ready")
+	_ = cmd.MarkFlagFilename("targets", "yaml", "yml")
 	addTextOrJSON(cmd, &output)
 	return cmd
 }

@@ -42,8 +42,8 @@ type Role struct {
 // Remembered is how long a receiver that cannot be told may be away and still hear of what was resolved meanwhile.
 const Remembered = 7 * 24 * time.Hour
 
-// work is the name of the lease.
-const work = "alerts"
+// Work is the name of the lease of the role that is at work.
+const Work = "alerts"
 
 // restFor is how many times as long as a look took is waited before the next at least, so that the rules take a quarter of
 // the time of one query at most.
@@ -72,7 +72,7 @@ func (r *Role) Run(ctx context.Context) error {
 
 // look asks all rules, stores what changed, and tells the receivers.
 func (r *Role) look(ctx context.Context) error {
-	mine, err := r.Mine(ctx, work)
+	mine, err := r.Mine(ctx, Work)
 	if err != nil || !mine {
 		r.book = nil
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -42,7 +43,22 @@ func openNotes(ctx context.Context, bucket jetstream.KeyValue, receiver string, 
 	return n, nil
 }
 
-func (n *notes) key() string { return "told." + n.receiver }
+const toldPrefix = "told."
+
+func (n *notes) key() string { return toldPrefix + n.receiver }
+
+// Receivers are those that were ever told of something.
+func Receivers(ctx context.Context, bucket jetstream.KeyValue) (map[string]bool, error) {
+	lister, err := bucket.ListKeysFiltered(ctx, toldPrefix+"*")
+	if err != nil {
+		return nil, fmt.Errorf("list who was told of alerts: %w", err)
+	}
+	found := map[string]bool{}
+	for key := range lister.Keys() {
+		found[strings.TrimPrefix(key, toldPrefix)] = true
+	}
+	return found, lister.Stop()
+}
 
 // has says whether the receiver was told of the change.
 func (n *notes) has(row *schemas.AlertRow) bool {

@@ -26,7 +26,7 @@ func (e *examination) database(ctx context.Context, endpoint system.Endpoint) er
 	if err := e.migrations(ctx, client); err != nil {
 		return err
 	}
-	return errors.Join(e.parts(ctx, client), e.detached(ctx, client))
+	return errors.Join(e.parts(ctx, client), e.detached(ctx, client), e.judging(ctx, client))
 }
 
 // migrations holds what was applied to the database against what this program has.

@@ -40,6 +40,8 @@ type Installation struct {
 	// Find says where the system is.
 	Find func() (system.Endpoint, error)
 	Now  func() time.Time
+	// Processes are the addresses at which others, here or elsewhere, tell how they do.
+	Processes []string
 }
 
 // patience is how long each server may take for all that it is asked.
@@ -54,6 +56,7 @@ func Examine(ctx context.Context, in Installation) []Finding {
 	e.spills()
 	e.spools()
 	e.system(ctx)
+	e.processes(ctx)
 	return e.findings
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/producers/agent"
 )
 
@@ -51,9 +52,9 @@ func (e *examination) disk() {
 	case err != nil:
 		e.unknown("disk", "", "%v", err)
 	case room.FreeBytes < leastFree:
-		e.wrong("disk", "make room there, or move the folder to another disk", "%s are free for %s", size(room.FreeBytes), e.in.Folder)
+		e.wrong("disk", "make room there, or move the folder to another disk", "%s are free for %s", inWords(room.FreeBytes), e.in.Folder)
 	default:
-		e.well("disk", "%s are free", size(room.FreeBytes))
+		e.well("disk", "%s are free", inWords(room.FreeBytes))
 	}
 }
 
@@ -92,7 +93,7 @@ func (e *examination) spools() {
 	}
 	if waiting > 0 {
 		e.wrong("agent", "tensortap up, or tensortap agent with --nats, on this host and as this user; programs drop events once their spool is full",
-			"%d processes of run %s wrote into %s, and no agent reads it; %s wait there", waiting, names(runs), e.in.Spool, size(bytes))
+			"%d processes of run %s wrote into %s, and no agent reads it; %s wait there", waiting, names(runs), e.in.Spool, inWords(bytes))
 	}
 	for _, run := range slices.Sorted(maps.Keys(dropped)) {
 		e.wrong("agent", "see whether the agent keeps up, give the programs a larger spool, or record less", "processes of run %s dropped %d records, as their spool was full", run, dropped[run])
@@ -112,18 +113,5 @@ func names(runs map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// size is a number of bytes, for people.
-func size(bytes int64) string {
-	units := []string{"kB", "MB", "GB", "TB"}
-	value, unit := float64(bytes), "bytes"
-	for _, larger := range units {
-		if value < 1000 {
-			break
-		}
-		value, unit = value/1000, larger
-	}
-	if unit == "bytes" {
-		return fmt.Sprintf("%d bytes", bytes)
-	}
-	return fmt.Sprintf("%.1f %s", value, unit)
-}
+// inWords is a size that is not negative.
+func inWords(bytes int64) string { return report.Size(uint64(max(0, bytes))) } //nolint:gosec // said above

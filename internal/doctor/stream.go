@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/pipelines"
@@ -31,7 +32,7 @@ func (e *examination) stream(ctx context.Context, endpoint system.Endpoint) erro
 	info := events.CachedInfo()
 	e.room(info)
 	e.ownClock(info)
-	return errors.Join(e.lags(ctx, js), e.deadLetters(ctx, js), e.signs(ctx, js))
+	return errors.Join(e.lags(ctx, js), e.deadLetters(ctx, js), e.signs(ctx, js), e.roles(ctx, js))
 }
 
 // nearlyFull is the part of its limit at which a stream is as good as full.
@@ -43,16 +44,16 @@ func (e *examination) room(info *jetstream.StreamInfo) {
 	used, limit := info.State.Bytes, info.Config.MaxBytes
 	switch {
 	case limit > 0 && float64(used) >= nearlyFull*float64(limit):
-		e.wrong("stream", remedy, "it holds %s of %s; once it is full, publishers wait", size(int64(used)), size(limit)) //nolint:gosec // no stream is that large
+		e.wrong("stream", remedy, "it holds %s of %s; once it is full, publishers wait", report.Size(used), inWords(limit))
 	default:
-		e.well("stream", "it holds %d messages, %s of %s", info.State.Msgs, size(int64(used)), size(limit)) //nolint:gosec // likewise
+		e.well("stream", "it holds %d messages, %s of %s", info.State.Msgs, report.Size(used), inWords(limit))
 	}
 	if gone := info.State.NumDeleted; gone > 0 {
 		e.wrong("stream", "tensortap verify says what is lost, and --heal mends what can be", "%d messages in its midst are gone", gone)
 	}
 	disk, err := e.in.Folder.Room()
-	if left := limit - int64(used); err == nil && !e.in.Elsewhere && left > disk.FreeBytes { //nolint:gosec // likewise
-		e.wrong("disk", "make room, or give the stream less with --stream-bytes", "the stream may still take %s, and %s are free", size(left), size(disk.FreeBytes))
+	if left := limit - int64(used); err == nil && !e.in.Elsewhere && left > disk.FreeBytes { //nolint:gosec // no stream is that large
+		e.wrong("disk", "make room, or give the stream less with --stream-bytes", "the stream may still take %s, and %s are free", inWords(left), inWords(disk.FreeBytes))
 	}
 }
 

@@ -875,3 +875,24 @@ ORDER BY (fingerprint, ordinal)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 CREATE TABLE IF NOT EXISTS tap_store.alert ON CLUSTER '{cluster}' AS tap_store.alert_local
 ENGINE = Distributed('{cluster}', 'tap_store', 'alert_local', cityHash64(fingerprint, ordinal));
+CREATE TABLE IF NOT EXISTS tap_store.audit_local ON CLUSTER '{cluster}'
+(
+    `deed_id` UInt64 COMMENT 'Random number that both rows of a deed have.' CODEC(ZSTD(1)),
+    `ordinal` UInt8 COMMENT '0 before the deed, 1 after it.' CODEC(Delta, ZSTD(1)),
+    `written_time_ns` Int64 COMMENT 'Time of the row, by the clock of the host that did it.' CODEC(DoubleDelta, ZSTD(1)),
+    `deed` String COMMENT 'What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal.' CODEC(ZSTD(1)),
+    `run_name` String COMMENT 'Name of the run; empty where the deed is about none.' CODEC(ZSTD(1)),
+    `target` String COMMENT 'What else it was done to: the name of a baseline, the id of a silence; empty where that is all of the run.' CODEC(ZSTD(1)),
+    `details` Map(String, String) COMMENT 'How it was asked for, as ranks and steps. Texts of prompts are counted, not written.' CODEC(ZSTD(1)),
+    `system_user` String COMMENT 'User of the operating system, as the command says.' CODEC(ZSTD(1)),
+    `host` String COMMENT 'Host of the command, as it says.' CODEC(ZSTD(1)),
+    `nats_user` String COMMENT 'Public key or name by which the command logged in to NATS; empty in a folder''s own system.' CODEC(ZSTD(1)),
+    `credentials` String COMMENT 'Name of the file of these credentials, without its folder; empty where none was given.' CODEC(ZSTD(1)),
+    `result` String COMMENT 'done, partly, refused or failed; empty before the deed.' CODEC(ZSTD(1)),
+    `reason` String COMMENT 'Why it was refused, failed, or was done in part.' CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (deed_id, ordinal)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
+CREATE TABLE IF NOT EXISTS tap_store.audit ON CLUSTER '{cluster}' AS tap_store.audit_local
+ENGINE = Distributed('{cluster}', 'tap_store', 'audit_local', cityHash64(deed_id, ordinal));
