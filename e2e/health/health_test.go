@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/nats-io/nats.go"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
@@ -43,6 +44,7 @@ func TestWhatASystemTellsOfItself(t *testing.T) {
 	prometheusScrapes(t, root, agentRoot, judgeRoot)
 	aBatchIsFollowed(t, u, followed, root)
 	doctorFindsWhatIsPlanted(t, u, root)
+	unjudgedIsTold(t, u)
 	killedIsTold(t, u, agentRoot, judgeRoot)
 }
 
@@ -130,7 +132,7 @@ func doctorFindsWhatIsPlanted(t *testing.T, u *program.Up, root string) {
 	if text := wrong(parts); text != "" {
 		t.Errorf("of a system that is well the doctor says\n%s", text)
 	}
-	for _, part := range []string{"engine", "folder", "agent", "system", "stream", "consumer clickhouse", "consumer parquet", "dead letters", "clocks", "database", "tables", "parts"} {
+	for _, part := range []string{"engine", "folder", "agent", "system", "stream", "consumer clickhouse", "consumer parquet", "dead letters", "clocks", "database", "tables", "parts", "judges"} {
 		if len(parts[part]) == 0 {
 			t.Errorf("the doctor does not look at %s", part)
 		}
@@ -152,6 +154,32 @@ func doctorFindsWhatIsPlanted(t *testing.T, u *program.Up, root string) {
 	out := program.Run(t, u.Setting, "doctor")
 	if out.Status != program.ExitDiffers || !strings.Contains(out.Stdout, "WRONG    dead letters: 2 messages could not be stored\n         to do: ") {
 		t.Errorf("doctor: %v", out)
+	}
+}
+
+// unjudgedIsTold plants a comparison that no judge can judge: it says of itself that it rests on what is no longer so.
+func unjudgedIsTold(t *testing.T, u *program.Up) {
+	t.Helper()
+	options, err := clickhouse.ParseDSN(u.Endpoint.ClickHouse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer database.Close() //nolint:errcheck // nothing is under way
+	const another = "INSERT INTO tap_store.declared_comparison SELECT * REPLACE (toUInt64(1) AS comparison_id) FROM tap_store.declared_comparison WHERE standing = 1 LIMIT 1"
+	if err := database.Exec(t.Context(), another); err != nil {
+		t.Fatal(err)
+	}
+	var parts map[string][]finding
+	err = await("the doctor to miss a verdict", func() bool {
+		_, parts = doctor(t, u.Setting)
+		return strings.Contains(wrong(map[string][]finding{"judges": parts["judges"]}), "of run followed against good, ")
+	})
+	if err != nil {
+		t.Errorf("%v: %s", err, wrong(parts))
 	}
 }
 

@@ -50,7 +50,7 @@ func TestFilesOfAddressesAreReadAsPrometheusDoes(t *testing.T) {
 		"targets: [a:1]\n":    "want a list",
 		"- labels: {x: y}\n":  "it has no targets",
 		"- target: [a:1]\n":   "target",
-		"- targets: {a: 1}\n": "want a list",
+		"- targets: {a: 1}\n": "want text",
 	} {
 		path := filepath.Join(t.TempDir(), "targets.yml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

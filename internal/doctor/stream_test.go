@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/consumers/alerts"
 	"github.com/tensortap/tensortap/internal/doctor"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/system"
@@ -113,4 +114,40 @@ func unlike(findings []doctor.Finding, want map[string]string) (wrong []string) 
 		}
 	}
 	return wrong
+}
+
+// TestWhoSharesWorkIsNamed has nobody tell of alerts, where somebody did before, and then a role and a judge be at work.
+func TestWhoSharesWorkIsNamed(t *testing.T) {
+	t.Parallel()
+	js, url := stream(t)
+	in := installation(t)
+	in.Find = func() (system.Endpoint, error) { return system.Endpoint{NATS: url}, nil }
+	if got := of(doctor.Examine(t.Context(), in), "alerts"); got != "" {
+		t.Errorf("where nobody was ever told of alerts, the doctor says %q", got)
+	}
+	bucket, err := pipelines.OpenAlertBucket(t.Context(), js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bucket.Create(t.Context(), "told.oncall", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if got := of(doctor.Examine(t.Context(), in), "alerts"); !strings.HasPrefix(got, "wrong: nobody asks the alert rules now, and receivers were told before: oncall [tensortap alert") {
+		t.Errorf("without a role the doctor says %q", got)
+	}
+	leases, err := pipelines.OpenLeases(t.Context(), js, "host1 77 TOKEN")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, work := range []string{alerts.Work, "judge.0123456789abcdef"} {
+		if mine, err := leases.Take(t.Context(), work); !mine || err != nil {
+			t.Fatal(mine, err)
+		}
+	}
+	findings := doctor.Examine(t.Context(), in)
+	for part, want := range map[string]string{"alerts": "well: they are told by process 77 on host1", "judges": "well: standing comparisons are judged by process 77 on host1"} {
+		if got := of(findings, part); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", part, got, want)
+		}
+	}
 }
