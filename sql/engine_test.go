@@ -47,8 +47,10 @@ func (d *database) load(tb testing.TB, tables map[string]string) {
 			d.Insert(tb, table.Kind(), withoutFirst(rows))
 		}
 	}
-	if rows, found := tables["trend"]; found {
-		d.Insert(tb, "trend", rows)
+	for _, table := range []string{"trend", "removal"} {
+		if rows, found := tables[table]; found {
+			d.Insert(tb, table, rows)
+		}
 	}
 }
 

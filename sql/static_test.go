@@ -152,12 +152,14 @@ func tableColumns(t *testing.T) map[string][]string {
 			columns["tap_store."+table.Kind()] = append(columns["tap_store."+table.Kind()], c.Name)
 		}
 	}
-	text, err := sql.Files.ReadFile("tables/018_trend.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile("(?m)^    `(\\w+)` ").FindAllStringSubmatch(string(text), -1) {
-		columns["tap_store.trend"] = append(columns["tap_store.trend"], m[1])
+	for table, file := range map[string]string{"tap_store.trend": "tables/018_trend.sql", "tap_store.removal": "tables/043_removal.sql"} {
+		text, err := sql.Files.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?m)^    `(\\w+)` ").FindAllStringSubmatch(string(text), -1) {
+			columns[table] = append(columns[table], m[1])
+		}
 	}
 	return columns
 }

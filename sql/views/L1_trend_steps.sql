@@ -1,9 +1,10 @@
 -- Question: of which steps does tap_store.trend hold just what tensor holds, and of which not?
 -- Grain: one row per run, step that has visible observations, or that trend holds
--- Reads: tap_store.tensor, tap_store.trend, tap.superseded_steps
+-- Reads: tap_store.tensor, tap_store.trend, tap_store.removal, tap.superseded_steps
 -- Empty when: no tensor was published
 -- State is kept (trend says the same), missing (trend says nothing: the step has not ended, only one rank observed it,
 -- or it was not added up yet) or wrong (trend lost rows, holds some twice, or holds what was replaced since).
+-- Where retention removed the tensors trend is all that there is.
 -- Both tables answer from their projection steps, so that this reads a row per rank and step.
 WITH sides AS (
     SELECT
@@ -75,6 +76,11 @@ SELECT
     sum(sides.kept_row_count) AS kept_row_count,
     multiIf(
         sum(sides.kept_content_count) = 0, 'missing',
+        sum(sides.kept_content_count) = 1 AND run_id IN (
+            SELECT run_id
+            FROM tap_store.removal
+            WHERE part = 'details'
+        ), 'kept',
         sum(sides.kept_content_count) = 1 AND sum(sides.kept_content) = sum(sides.content) AND kept_row_count = row_count, 'kept',
         'wrong') AS state
 FROM sides

@@ -1,11 +1,12 @@
 -- Question: is everything stored that each rank produced, and what was lost where?
 -- Grain: one row per run, rank that was published, stored, refused or expected by the world size
--- Reads: tap.batch_counts, tap.ranks, tap.dead_letters, tap.steps, tap.superseded_steps, tap.unseen_counts, tap_store.run, tap_store.step
+-- Reads: tap.batch_counts, tap.ranks, tap.dead_letters, tap.steps, tap.superseded_steps, tap.unseen_counts, tap_store.run, tap_store.step, tap_store.removal
 -- Empty when: no run was published
 -- Rows are held against what was promised epoch by epoch, as one epoch's surplus does not make up for another's loss.
 -- What was not observed is told beside it: it makes nothing incomplete, but for what was dropped or lost to
 -- errors of the observer's own hooks.
 -- What stands beside a run, as its logs, makes nobody a rank; 4294967295 is none.
+-- What retention removed is told, and its rows are not missing.
 -- An epoch all of whose steps were replaced counts for nothing.
 WITH
     -- As in tap.runs, which knows more and costs more.
@@ -15,6 +16,14 @@ WITH
             argMax(tap_store.run.name, (first_event_time_ns, epoch)) AS name,
             tupleElement(argMax(tuple(tap_store.run.world_size), (first_event_time_ns, epoch)), 1) AS world_size
         FROM tap_store.run
+        GROUP BY run_id
+    ),
+    removed AS (
+        SELECT
+            run_id,
+            arrayStringConcat(arraySort(groupUniqArray(concat(part, ' on ', formatDateTime(fromUnixTimestamp64Nano(decided_time_ns, 'UTC'), '%F')))), ', ') AS what,
+            max(part = 'details') AS without_details
+        FROM tap_store.removal
         GROUP BY run_id
     ),
     batches AS (
@@ -248,7 +257,8 @@ SELECT
         if(stored_row_count = 0 AND step_count = 0, 'nothing was stored', ''),
         if(missing_batch_count > 0, concat(toString(missing_batch_count), ' batches are missing'), ''),
         if(dead_letter_count > 0, concat(toString(dead_letter_count), ' messages could not be stored'), ''),
-        if(missing_row_count > 0, concat(toString(missing_row_count), ' rows are missing'), ''),
+        if(removed.what != '', concat('retention removed ', removed.what), ''),
+        if(missing_row_count > 0 AND removed.without_details = 0, concat(toString(missing_row_count), ' rows are missing'), ''),
         if(dropped_count > 0, concat('the rank dropped ', toString(dropped_count), ' (', arrayStringConcat(drop_reasons, '; '), ')'), ''),
         if(unseen_dropped_count > dropped_count, concat(toString(unseen_dropped_count - dropped_count), ' rows were dropped between steps'), ''),
         if(hook_error_count > 0, concat(toString(hook_error_count), ' calls were lost to errors of hooks'), ''),
@@ -269,3 +279,4 @@ SELECT
 FROM summed
 LEFT ANY JOIN unseen_summed ON unseen_summed.run_id = summed.run_id AND unseen_summed.rank = summed.rank
 LEFT ANY JOIN described AS r ON r.run_id = summed.run_id
+LEFT ANY JOIN removed ON removed.run_id = summed.run_id
