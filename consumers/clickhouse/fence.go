@@ -35,6 +35,16 @@ func Claim(ctx context.Context, conn driver.Conn, name, holder string) (Fence, e
 	return f, nil
 }
 
+// Mine says whether no other process has claimed the name since.
+func (f Fence) Mine(ctx context.Context, conn driver.Conn) (bool, error) {
+	var holder string
+	sql := fmt.Sprintf("SELECT argMax(holder, (term, holder)) FROM %s WHERE name = %s", writerTable, quote(f.Name))
+	if err := conn.QueryRow(ctx, sql).Scan(&holder); err != nil {
+		return false, fmt.Errorf("look who writes the tables as %s: %w", f.Name, err)
+	}
+	return holder == f.Holder, nil
+}
+
 // writerTable has the last term of each name.
 const writerTable = storeDatabase + ".writer"
 

@@ -45,7 +45,20 @@ func BeginRebuild(ctx context.Context, conn driver.Conn) (*Rebuild, error) {
 			return nil, errors.Join(fmt.Errorf("make new table %s: %w", name, err), r.Drop(ctx))
 		}
 	}
+	if err := r.keepAggregates(ctx); err != nil {
+		return nil, errors.Join(err, r.Drop(ctx))
+	}
 	return r, nil
+}
+
+// keepAggregates copies what is added up of tensors that were removed since: nothing makes it again.
+func (r *Rebuild) keepAggregates(ctx context.Context) error {
+	err := r.conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s SETTINGS async_insert = 0 SELECT * FROM %s.%[2]s WHERE run_id IN (SELECT run_id FROM %[3]s.%s)",
+		nextDatabase, derivedTable, storeDatabase, removalTable))
+	if err != nil {
+		return fmt.Errorf("copy what is added up of removed tensors: %w", err)
+	}
+	return nil
 }
 
 // rebuilt are the names of the tables that a stream fills, and of the derived table.

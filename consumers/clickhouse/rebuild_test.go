@@ -55,6 +55,8 @@ func TestRebuildSeesEveryDifferenceAndExchangesTheTables(t *testing.T) {
 	mustStore(t, s.writer(t), steps)
 	mustStore(t, s.writer(t), ranks)
 	s.exec(t, "INSERT INTO tap_store.known_exception (api, why) VALUES ('torch.sort', 'mine')")
+	s.exec(t, "INSERT INTO tap_store.removal (run_id, part, decided_time_ns) VALUES (7, 'details', 1)")
+	s.exec(t, "INSERT INTO tap_store.trend (run_id, site_id, step) VALUES (7, 1, 1), (8, 1, 1)")
 
 	next := s.beginRebuild(t)
 	for _, messages := range [][]schemas.Message{steps, ranks, steps[:1]} {
@@ -88,12 +90,15 @@ func TestRebuildSeesEveryDifferenceAndExchangesTheTables(t *testing.T) {
 	if n := s.number(t, "SELECT count() FROM system.tables WHERE database = 'tap_store' AND name = 'trend_fill'"); n != 1 {
 		t.Error("the view that fills trends is gone")
 	}
-	now := s.number(t, "SELECT sum(cityHash64(uuid)) FROM system.tables WHERE database = 'tap_store' AND name NOT IN ('migration', 'known_exception', 'trend_fill')")
+	now := s.number(t, "SELECT sum(cityHash64(uuid)) FROM system.tables WHERE database = 'tap_store' AND name NOT IN ('migration', 'known_exception', 'removal', 'trend_fill')")
 	if now != ids {
 		t.Error("the tables are not the new ones")
 	}
 	if n := s.number(t, "SELECT count() FROM tap_store.known_exception"); n != 1 {
 		t.Errorf("of 1 row of the user %d are left", n)
+	}
+	if n := s.number(t, "SELECT sum(run_id) FROM tap_store.trend"); n != 7 {
+		t.Errorf("what was added up of removed tensors is not what is left: runs add up to %d, want 7", n)
 	}
 	mustStore(t, s.writer(t), steps) // as whatever is delivered again
 	if n := s.number(t, "SELECT count() FROM tap_store.step"); n != 20 {

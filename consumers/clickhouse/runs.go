@@ -126,7 +126,50 @@ func RemoveRun(ctx context.Context, conn driver.Conn, runID uint64) error {
 		}
 	}
 	_ = conn.Exec(ctx, "SYSTEM WAIT VIEW "+storeDatabase+"."+derivingView)
-	return removeRows(ctx, conn, derivedTable, fmt.Sprintf("run_id = %d", runID))
+	for _, table := range []string{derivedTable, removalTable} {
+		if err := removeRows(ctx, conn, table, fmt.Sprintf("run_id = %d", runID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveKinds is RemoveRun for some kinds of a run's events, that have its id. What is added up of them stays.
+func RemoveKinds(ctx context.Context, conn driver.Conn, runID uint64, kinds ...string) error {
+	for _, kind := range kinds {
+		if err := removeRows(ctx, conn, kind, fmt.Sprintf("run_id = %d", runID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removalTable has which parts of which runs were removed.
+const removalTable = "removal"
+
+// NoteRemoval notes that a part of a run is about to be removed, as was decided then: views tell it from what was lost. It may
+// be repeated.
+func NoteRemoval(ctx context.Context, conn driver.Conn, runID uint64, part string, decidedNs int64) error {
+	noted, err := Removed(ctx, conn, runID, part)
+	if err != nil || noted {
+		return err
+	}
+	err = conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (run_id, part, decided_time_ns) SETTINGS async_insert = 0 VALUES (%d, %s, %d)",
+		storeDatabase, removalTable, runID, quote(part), decidedNs))
+	if err != nil {
+		return fmt.Errorf("note what is removed of run %s: %w", schemas.FormatID(runID), err)
+	}
+	return nil
+}
+
+// Removed says whether it is noted that a part of a run was removed.
+func Removed(ctx context.Context, conn driver.Conn, runID uint64, part string) (bool, error) {
+	var count uint64
+	sql := fmt.Sprintf("SELECT count() FROM %s.%s WHERE run_id = %d AND part = %s", storeDatabase, removalTable, runID, quote(part))
+	if err := conn.QueryRow(ctx, sql).Scan(&count); err != nil {
+		return false, fmt.Errorf("look what was removed of run %s: %w", schemas.FormatID(runID), err)
+	}
+	return count > 0, nil
 }
 
 // byDependence are all tables: those by whose rows others are found come last.

@@ -17,7 +17,8 @@ import (
 )
 
 // entry is a line of the manifest: a file that belongs to the archive or, when Lost is set, a file
-// that no longer does. When Deleted is set it is a run whose files up to that number no longer do.
+// that no longer does. When Deleted is set it is a run whose files up to that number no longer do: of all kinds that go with a
+// run or, where it names one, of that kind.
 type entry struct {
 	File    string      `json:"file"` // relative to the folder of the archive, with slashes
 	Lost    string      `json:"lost,omitempty"`
@@ -49,6 +50,11 @@ func (i *id) UnmarshalText(text []byte) error {
 	n, err := schemas.ParseID(string(text))
 	*i = id(n)
 	return err
+}
+
+// deletes says whether a line about a deleted run is about batches of that kind and run.
+func (e entry) deletes(kind string, run uint64) bool {
+	return run == uint64(e.Run) && schemas.OfRun(kind) && (e.Kind == "" || e.Kind == kind)
 }
 
 func (e entry) spans() []schemas.Batches {

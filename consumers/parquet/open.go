@@ -95,21 +95,27 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 
 // listing is what the lines of a manifest come to.
 type listing struct {
-	files   map[string]entry  // of the archive, by name
-	lost    []schemas.Batches // of files that were damaged or gone
-	deleted map[id]uint64     // by run, up to which number its files were deleted
+	files   map[string]entry   // of the archive, by name
+	lost    []schemas.Batches  // of files that were damaged or gone
+	deleted map[deleted]uint64 // up to which number files were deleted
+}
+
+// deleted is a run, or a kind of its events.
+type deleted struct {
+	run  id
+	kind string // empty for all that go with the run
 }
 
 // deletes says whether a file that no line names is one of a deleted run.
 func (l *listing) deletes(name string) bool {
 	kind, run, ok := placeOf(name)
-	last, deleted := l.deleted[id(run)]
-	return ok && deleted && schemas.OfRun(kind) && number(name) <= last
+	last := max(l.deleted[deleted{id(run), ""}], l.deleted[deleted{id(run), kind}])
+	return ok && schemas.OfRun(kind) && number(name) <= last
 }
 
 // current is what holds after all lines.
 func current(entries []entry) *listing {
-	now := &listing{files: make(map[string]entry, len(entries)), deleted: map[id]uint64{}}
+	now := &listing{files: make(map[string]entry, len(entries)), deleted: map[deleted]uint64{}}
 	for _, e := range entries {
 		switch {
 		case e.Deleted != 0:
@@ -124,10 +130,10 @@ func current(entries []entry) *listing {
 	return now
 }
 
-func (l *listing) delete(run entry) {
-	l.deleted[run.Run] = run.Deleted
-	maps.DeleteFunc(l.files, func(_ string, e entry) bool { return goes(e.Kind, uint64(e.Run), uint64(run.Run)) })
-	l.lost = slices.DeleteFunc(l.lost, func(b schemas.Batches) bool { return goes(b.Kind, b.RunID, uint64(run.Run)) })
+func (l *listing) delete(line entry) {
+	l.deleted[deleted{line.Run, line.Kind}] = line.Deleted
+	maps.DeleteFunc(l.files, func(_ string, e entry) bool { return line.deletes(e.Kind, uint64(e.Run)) })
+	l.lost = slices.DeleteFunc(l.lost, func(b schemas.Batches) bool { return line.deletes(b.Kind, b.RunID) })
 }
 
 // admit takes the batches of a file into the ledger, or the file out of the archive.

@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,7 +52,20 @@ func Shares(dir string) ([]Share, error) {
 // RemoveRun takes all files of a run out of the archive, those in quarantine too. It may be repeated, and killed: a line of
 // the manifest decides it, and the next Open removes what files are left. Nobody may write messages of the run meanwhile,
 // nor after.
-func (w *Writer) RemoveRun(runID uint64) error {
+func (w *Writer) RemoveRun(runID uint64) error { return w.removeLine(entry{Run: id(runID)}) }
+
+// RemoveKinds is RemoveRun for some kinds of its events.
+func (w *Writer) RemoveKinds(runID uint64, kinds ...string) error {
+	for _, kind := range kinds {
+		if err := w.removeLine(entry{Run: id(runID), Kind: kind}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeLine removes what a line of the manifest deletes.
+func (w *Writer) removeLine(line entry) error {
 	lines, err := w.lines()
 	if err != nil {
 		return err
@@ -59,13 +73,15 @@ func (w *Writer) RemoveRun(runID uint64) error {
 	now := current(lines)
 	var gone []entry
 	for _, e := range now.files {
-		if goes(e.Kind, uint64(e.Run), runID) {
+		if line.deletes(e.Kind, uint64(e.Run)) {
 			gone = append(gone, e)
 		}
 	}
-	if len(gone) > 0 || slices.ContainsFunc(now.lost, func(b schemas.Batches) bool { return goes(b.Kind, b.RunID, runID) }) {
-		if err := w.manifest.add(entry{Run: id(runID), Deleted: w.next.Add(1)}); err != nil {
-			return fmt.Errorf("remove run %s from the archive: %w", schemas.FormatID(runID), err)
+	ofLine := func(b schemas.Batches) bool { return line.deletes(b.Kind, b.RunID) }
+	if len(gone) > 0 || slices.ContainsFunc(now.lost, ofLine) {
+		line.Deleted = w.next.Add(1)
+		if err := w.manifest.add(line); err != nil {
+			return fmt.Errorf("remove run %s from the archive: %w", schemas.FormatID(uint64(line.Run)), err)
 		}
 	}
 	for _, e := range gone {
@@ -74,9 +90,9 @@ func (w *Writer) RemoveRun(runID uint64) error {
 		}
 	}
 	w.mu.Lock()
-	w.lost = slices.DeleteFunc(w.lost, func(b schemas.Batches) bool { return goes(b.Kind, b.RunID, runID) })
+	w.lost = slices.DeleteFunc(w.lost, ofLine)
 	w.mu.Unlock()
-	return w.removeFiles(runID)
+	return w.removeFiles(line)
 }
 
 func (w *Writer) lines() ([]entry, error) {
@@ -87,12 +103,13 @@ func (w *Writer) lines() ([]entry, error) {
 	return lines, err
 }
 
-// goes says whether batches go with a run.
-func goes(kind string, of, runID uint64) bool { return of == runID && schemas.OfRun(kind) }
+// kindOrAny is what a pattern of names has in the place of the kind.
+func (e entry) kindOrAny() string { return cmp.Or(e.Kind, "*") }
 
-// removeFiles removes the folders of a run, and what was put aside of it.
-func (w *Writer) removeFiles(runID uint64) error {
-	folders, err := fs.Glob(os.DirFS(string(w.folder)), "event=*/run="+schemas.FormatID(runID))
+// removeFiles removes the folders of what a line deletes, and what was put aside of it.
+func (w *Writer) removeFiles(line entry) error {
+	run := schemas.FormatID(uint64(line.Run))
+	folders, err := fs.Glob(os.DirFS(string(w.folder)), "event="+line.kindOrAny()+"/run="+run)
 	if err != nil {
 		return fmt.Errorf("list folders of the archive: %w", err)
 	}
@@ -109,11 +126,11 @@ func (w *Writer) removeFiles(runID uint64) error {
 		delete(w.synced, folder)
 		w.mu.Unlock()
 	}
-	return w.removeAside(runID)
+	return w.removeAside("quarantine/event=" + line.kindOrAny() + ".run=" + run + ".*")
 }
 
-func (w *Writer) removeAside(runID uint64) error {
-	aside, err := fs.Glob(os.DirFS(string(w.folder)), "quarantine/event=*.run="+schemas.FormatID(runID)+".*")
+func (w *Writer) removeAside(pattern string) error {
+	aside, err := fs.Glob(os.DirFS(string(w.folder)), pattern)
 	if err != nil || len(aside) == 0 {
 		return err
 	}

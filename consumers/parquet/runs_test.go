@@ -117,6 +117,23 @@ func TestWhatWasPutAsideOfADeletedRunGoesToo(t *testing.T) {
 	}
 }
 
+func TestOfARunWhoseTensorsGoTheRestStays(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "archive")
+	w, _ := open(t, dir)
+	of, other := writeTwoRuns(t, w)
+	for range 2 {
+		must(t, w.RemoveKinds(of, "tensor", "log"))
+		kill(t, w)
+		var r Recovery
+		if w, r = open(t, dir); r.Damaged() || r.Adopted+r.Aside > 0 || len(w.Missing()) > 0 {
+			t.Errorf("Open = %+v, missing %v", r, w.Missing())
+		}
+		requireRun(t, dir, of, "baseline", "op", "step")
+		requireRun(t, dir, other, "baseline", "op", "step", "tensor")
+	}
+}
+
 // A file that a crash left without a line is none of a run's that was deleted before, where its number is greater.
 func TestAFileAfterADeletionIsAdopted(t *testing.T) {
 	t.Parallel()
