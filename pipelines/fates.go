@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,29 +21,6 @@ var ErrRunDeleted = errors.New("was deleted")
 // ErrRunPinned says that a run is to be kept. Its caller may unpin it.
 var ErrRunPinned = errors.New("is pinned")
 
-// Fate is what was decided of a run. It is one value of the bucket, so of a pin and a deletion at the same moment one wins.
-type Fate struct {
-	Name      string   `json:"name"`
-	PinnedNs  int64    `json:"pinned_time_ns,omitempty"`  // 0: not pinned
-	DeletedNs int64    `json:"deleted_time_ns,omitempty"` // 0: not deleted; else nothing of it is stored from then on, for ever
-	Epochs    []string `json:"epochs,omitempty"`          // of its live starts: by these the folders on their hosts are known
-	GoneNs    int64    `json:"gone_time_ns,omitempty"`    // 0: the deletion is under way
-	Trouble   string   `json:"trouble,omitempty"`         // why it has not come further
-	By        string   `json:"by,omitempty"`              // who decided it
-}
-
-// Deleted says whether it was decided that the run goes.
-func (f *Fate) Deleted() bool { return f.DeletedNs != 0 }
-
-// refusal is the error of who would make a run of that name.
-func (f *Fate) refusal() error {
-	if !f.Deleted() {
-		return nil
-	}
-	return fmt.Errorf("run %s %w on %s, and what came late of it could not be told from a new run: choose another name",
-		strconv.Quote(f.Name), ErrRunDeleted, time.Unix(0, f.DeletedNs).UTC().Format("2006-01-02 15:04:05 UTC"))
-}
-
 // Fates is the bucket. Its methods may be called at the same time.
 type Fates struct {
 	By string // who decides, for the log of who carries it out
@@ -55,11 +29,13 @@ type Fates struct {
 	js     jetstream.JetStream
 }
 
+func fateBucket() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{Bucket: FateBucket, Description: "what was decided of whole runs", Storage: jetstream.FileStorage}
+}
+
 // OpenFates finds the bucket, or makes it.
 func OpenFates(ctx context.Context, js jetstream.JetStream) (*Fates, error) {
-	bucket, err := openBucket(ctx, js, jetstream.KeyValueConfig{
-		Bucket: FateBucket, Description: "what was decided of whole runs", Storage: jetstream.FileStorage,
-	})
+	bucket, err := openBucket(ctx, js, fateBucket())
 	if err != nil {
 		return nil, err
 	}
@@ -194,34 +170,26 @@ func (f *Fates) Delete(ctx context.Context, run string, now time.Time, evenPinne
 		return Fate{}, err
 	}
 	return f.change(ctx, schemas.RunID(run), func(fate *Fate) error {
-		if fate.PinnedNs != 0 && !fate.Deleted() && !evenPinned {
-			return fmt.Errorf("run %s %w since %s", strconv.Quote(run), ErrRunPinned, time.Unix(0, fate.PinnedNs).UTC().Format("2006-01-02 15:04:05 UTC"))
+		if err := fate.pinned(run); err != nil && !evenPinned {
+			return err
 		}
 		if fate.Deleted() {
-			fate.Trouble = "" // it is tried again; its time stays, and so does what was known of it
+			fate.Troubles = nil // it is tried again; its time stays, and so does what was known of it
 			return nil
 		}
-		*fate = Fate{Name: run, DeletedNs: now.UnixNano(), Epochs: epochs, By: f.By}
+		*fate = Fate{Name: run, DeletedNs: now.UnixNano(), Epochs: union(fate.Epochs, epochs), Parts: fate.Parts, By: f.By}
 		return nil
 	})
 }
 
-// Gone notes that nothing of a deleted run is left.
-func (f *Fates) Gone(ctx context.Context, runID uint64, now time.Time) error {
-	_, err := f.change(ctx, runID, func(fate *Fate) error {
-		fate.GoneNs, fate.Trouble = now.UnixNano(), ""
-		return nil
-	})
-	return err
-}
-
-// Stuck notes why the deletion of a run has not come further.
-func (f *Fates) Stuck(ctx context.Context, runID uint64, why error) error {
-	_, err := f.change(ctx, runID, func(fate *Fate) error {
-		fate.Trouble = why.Error()
-		return nil
-	})
-	return err
+// RefuseClosed is an error for a run that was deleted, or of which a part was removed: nothing is added to it.
+func RefuseClosed(ctx context.Context, js jetstream.JetStream, runID uint64) error {
+	fates, err := findFates(ctx, js)
+	if fates == nil || err != nil {
+		return err
+	}
+	fate, err := fates.Of(ctx, runID)
+	return errors.Join(err, fate.closed())
 }
 
 // RefuseDeleted is an ErrRunDeleted for a run that was deleted.
@@ -244,12 +212,17 @@ func PinnedRuns(ctx context.Context, js jetstream.JetStream) (map[uint64]bool, e
 	return runsWith(ctx, js, func(f *Fate) bool { return f.PinnedNs != 0 })
 }
 
-func runsWith(ctx context.Context, js jetstream.JetStream, is func(*Fate) bool) (map[uint64]bool, error) {
+// DecidedOf are the fates of runs of which something was decided.
+func DecidedOf(ctx context.Context, js jetstream.JetStream) (map[uint64]Fate, error) {
 	fates, err := findFates(ctx, js)
 	if fates == nil || err != nil {
 		return nil, err
 	}
-	all, err := fates.All(ctx)
+	return fates.All(ctx)
+}
+
+func runsWith(ctx context.Context, js jetstream.JetStream, is func(*Fate) bool) (map[uint64]bool, error) {
+	all, err := DecidedOf(ctx, js)
 	some := map[uint64]bool{}
 	for id, fate := range all {
 		if is(&fate) {
@@ -269,42 +242,4 @@ func findFates(ctx context.Context, js jetstream.JetStream) (*Fates, error) {
 		return nil, fmt.Errorf("look what was decided of runs: %w", err)
 	}
 	return &Fates{bucket: bucket, js: js}, nil
-}
-
-// startEpochs are the epochs of the live starts of a run.
-func startEpochs(ctx context.Context, js jetstream.JetStream, runID uint64) ([]string, error) {
-	all, err := StartEpochs(ctx, js, schemas.FormatID(runID))
-	var epochs []string
-	for epoch := range all {
-		epochs = append(epochs, epoch)
-	}
-	slices.Sort(epochs)
-	return epochs, err
-}
-
-// StartEpochs has the run of each live start by its epoch, both as text. Runs is an id as text, or * for all.
-func StartEpochs(ctx context.Context, js jetstream.JetStream, runs string) (map[string]string, error) {
-	bucket, err := js.KeyValue(ctx, SourceBucket)
-	if err != nil {
-		return nil, fmt.Errorf("list the starts of ranks: %w", err)
-	}
-	watcher, err := bucket.Watch(ctx, runs+".*", jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("list the starts of ranks: %w", err)
-	}
-	epochs := map[string]string{}
-	for entry := range watcher.Updates() {
-		if entry == nil { // these were all
-			break
-		}
-		run, _, _ := strings.Cut(entry.Key(), ".")
-		var starts []start
-		if json.Unmarshal(entry.Value(), &starts) != nil {
-			continue
-		}
-		for _, s := range starts {
-			epochs[s.Epoch] = run
-		}
-	}
-	return epochs, errors.Join(ctx.Err(), watcher.Stop())
 }

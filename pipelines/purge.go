@@ -24,7 +24,7 @@ type Shareholder struct {
 // StreamShares is what the stream holds, by run and kind. It reads the headers of all messages.
 func StreamShares(ctx context.Context, js jetstream.JetStream) (map[Shareholder]StreamShare, error) {
 	shares := map[Shareholder]StreamShare{}
-	err := eachHead(ctx, js, subjects, func(m jetstream.Msg, _ uint64) {
+	err := eachHead(ctx, js, inAnyShard(">"), func(m jetstream.Msg, _ uint64) {
 		kind, run := kindAndRun(m.Subject())
 		s := shares[Shareholder{run, kind}]
 		rows, _ := strconv.ParseUint(m.Headers().Get("Tap-Rows"), 10, 64)
@@ -51,8 +51,13 @@ func sizeOf(m jetstream.Msg) uint64 {
 	return size + uint64(len(m.Subject()))
 }
 
+// inAnyShard is where messages lie that were published under such subjects, whether the stream was shared out then or not.
+func inAnyShard(rest string) []string {
+	return []string{publishedPrefix + rest, shardPrefix + "*." + rest}
+}
+
 func kindAndRun(subject string) (kind string, run uint64) {
-	parts := strings.Split(subject, ".")
+	parts := strings.Split(published(subject), ".")
 	if len(parts) != 4 {
 		return "", 0
 	}
@@ -63,10 +68,10 @@ func kindAndRun(subject string) (kind string, run uint64) {
 	return parts[1], run
 }
 
-// eachHead calls visit with the headers of each message under a subject, and its place.
-func eachHead(ctx context.Context, js jetstream.JetStream, subject string, visit func(m jetstream.Msg, place uint64)) error {
+// eachHead calls visit with the headers of each message under one of the subjects, and its place.
+func eachHead(ctx context.Context, js jetstream.JetStream, subjects []string, visit func(m jetstream.Msg, place uint64)) error {
 	consumer, err := js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverAllPolicy, FilterSubjects: []string{subject}, HeadersOnly: true,
+		DeliverPolicy: jetstream.DeliverAllPolicy, FilterSubjects: subjects, HeadersOnly: true,
 	})
 	if err != nil {
 		return err
@@ -98,12 +103,12 @@ func eachHead(ctx context.Context, js jetstream.JetStream, subject string, visit
 	}
 }
 
-// Places are those of the messages of a run in the stream now, of the kinds that go with it.
-func Places(ctx context.Context, js jetstream.JetStream, runID uint64) (places schemas.BatchSet, kinds []string, err error) {
+// Places are those of the messages of a run in the stream now, of the kinds that go.
+func Places(ctx context.Context, js jetstream.JetStream, runID uint64, goes func(kind string) bool) (places schemas.BatchSet, kinds []string, err error) {
 	seen := map[string]bool{}
-	err = eachHead(ctx, js, "tap.*."+schemas.FormatID(runID)+".*", func(m jetstream.Msg, place uint64) {
+	err = eachHead(ctx, js, inAnyShard("*."+schemas.FormatID(runID)+".*"), func(m jetstream.Msg, place uint64) {
 		kind, _ := kindAndRun(m.Subject())
-		if !schemas.OfRun(kind) {
+		if !goes(kind) {
 			return
 		}
 		places.Add(place)
@@ -125,9 +130,10 @@ func PurgeRun(ctx context.Context, js jetstream.JetStream, runID uint64, kinds [
 		return fmt.Errorf("purge run %s: %w", schemas.FormatID(runID), err)
 	}
 	for _, kind := range kinds {
-		subject := "tap." + kind + "." + schemas.FormatID(runID) + ".*"
-		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(last+1)); err != nil {
-			return fmt.Errorf("purge %s: %w", subject, err)
+		for _, subject := range inAnyShard(kind + "." + schemas.FormatID(runID) + ".*") {
+			if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(last+1)); err != nil {
+				return fmt.Errorf("purge %s: %w", subject, err)
+			}
 		}
 	}
 	return nil

@@ -41,13 +41,13 @@ func Prepare(ctx context.Context, js jetstream.JetStream, cfg Config) error {
 	return nil
 }
 
-// buckets are those that are needed at once; whoever needs leases makes their bucket, but as one server alone would keep it.
+// buckets are those that are needed at once; whoever needs another makes it, but as one server alone would keep it.
 func (c StreamConfig) buckets() []jetstream.KeyValueConfig {
 	all := []jetstream.KeyValueConfig{{
 		Bucket: SourceBucket, Description: "content published for each step of a rank", Storage: jetstream.FileStorage,
 	}}
 	if c.Replicas > 1 {
-		all = append(all, leaseBucket())
+		all = append(all, leaseBucket(), fateBucket())
 	}
 	return all
 }

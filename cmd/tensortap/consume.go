@@ -22,6 +22,7 @@ const (
 func newConsume(a *app) *cobra.Command {
 	var (
 		stores  []string
+		rules   string
 		request system.ConsumeRequest
 		cfg     system.Config
 	)
@@ -37,6 +38,9 @@ each shard is one process's at a time. What a process had that is killed, stoppe
 off is another's within ten seconds; nothing is lost and nothing is stored twice. You can
 stop or kill and start each at any time. The archive of a data folder is whole, and one
 process's at a time: a second one on that folder waits for the end of the first.
+
+They carry out what tensortap runs delete decides and, with --retention, what a file of rules says of
+how long runs stay.
 
 With --replicas the streams are kept by so many servers of a NATS cluster.`,
 		Example: `  tensortap consume --nats nats://nats:4222 --clickhouse http://user:password@db:8123 --store tables
@@ -57,6 +61,9 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
 			servers := system.DefaultConfig(system.Folder(folder), time.Now)
 			servers.NATS, servers.ClickHouse, servers.Login, servers.Log = a.nats, a.clickhouse, a.login, a.logger()
 			servers.ArchiveAge, servers.StreamBytes, servers.Health = cfg.ArchiveAge, cfg.StreamBytes, a.own
+			if servers.Rules, err = readRules(rules); err != nil {
+				return err
+			}
 			request.Ready = func() error { return a.announceConsume(servers, request) }
 			return system.Consume(cmd.Context(), servers, request)
 		},
@@ -66,6 +73,7 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
 	f.IntVar(&request.Replicas, "replicas", 0, "how many servers of a NATS cluster keep the streams, at least; 0 leaves that to their administrator")
 	f.Int64Var(&cfg.StreamBytes, "stream-bytes", 0, "greatest size of the stream; 0 leaves it as it is, 10 GiB for a new one")
 	f.DurationVar(&cfg.ArchiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
+	retentionFlag(cmd, &rules)
 	return cmd
 }
 

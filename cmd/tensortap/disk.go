@@ -23,7 +23,7 @@ func newDisk(a *app) *cobra.Command {
 tensors, traces and spools. What a run takes of a table is measured by its share of the rows. What
 several runs share, as definitions are, and what is of no run has an empty name.
 
-With --retention it says instead when each run goes by the rules of that file.`,
+With --retention it says instead when each run, or a part of it, goes by the rules of that file.`,
 		Example: `  tensortap disk
   tensortap disk --output json
   tensortap disk --output csv

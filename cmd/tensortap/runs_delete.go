@@ -31,8 +31,9 @@ func newRunsDelete(a *app) *cobra.Command {
 traces, for good. What would go is shown first, and asked for; what is left is counted after. A run
 that is pinned, whose ranks live, or that a baseline names is kept, unless --force is given.
 
-Killed in the middle, the next start of tensortap up goes on. What comes of the run later is refused
-and counted. Its name is not given again. docs/retention.md says what stays.
+Who fills the stores removes the run: tensortap up, or in a fleet tensortap consume. Killed in the
+middle, the next start of the first goes on, or another of the second. What comes of the run later is
+refused and counted. Its name is not given again. docs/retention.md says what stays.
 
 Exit status: 0 nothing of it is left; 2 an error, or it is kept.`,
 		Example: `  tensortap runs delete bad

@@ -49,10 +49,8 @@ machine only and keep their data in the data folder.`,
 				return err
 			}
 			cfg.CheckEvery, cfg.Health, cfg.Version = checkEvery, a.own, version
-			if rules != "" {
-				if cfg.Rules, err = retention.ReadRules(rules); err != nil {
-					return err
-				}
+			if cfg.Rules, err = readRules(rules); err != nil {
+				return err
 			}
 			cfg.Serve = a.serving(spool)
 			cfg.Serve.Patient = true
@@ -81,9 +79,21 @@ machine only and keep their data in the data folder.`,
 	cmd.Flags().DurationVar(&checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	cmd.Flags().StringVar(&alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
-	cmd.Flags().StringVar(&rules, "retention", "", "`FILE` that says how long runs stay (docs/retention.md); tensortap disk --retention FILE says what that comes to")
-	_ = cmd.MarkFlagFilename("retention", "yaml", "yml")
+	retentionFlag(cmd, &rules)
 	return cmd
+}
+
+func retentionFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "retention", "", "`FILE` that says how long runs stay (docs/retention.md); tensortap disk --retention FILE says what that comes to")
+	_ = cmd.MarkFlagFilename("retention", "yaml", "yml")
+}
+
+// readRules reads a file of rules; without one there are none.
+func readRules(file string) (retention.Rules, error) {
+	if file == "" {
+		return nil, nil
+	}
+	return retention.ReadRules(file)
 }
 
 // announce says where everything listens.

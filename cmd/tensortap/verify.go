@@ -24,6 +24,9 @@ kind. With --heal the tables are filled from the archive and the stream, and the
 stream and the tables; damaged files of the archive are kept in its folder quarantine, damaged parts
 of a table in its folder detached. Nothing is stored twice. The system may be running; what it stores meanwhile is no difference.
 
+Stores that tensortap consume fills are held against the stream: the tables from any host, an archive
+on the host of its data folder. They are not healed: docs/roles.md says what to do.
+
 Exit status: 0 all is whole, or was healed; 1 something is lost or damaged; 2 an error: not known.`,
 		Example: `  tensortap verify
   tensortap verify --heal`,
@@ -80,7 +83,12 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	if a.clickhouse != "" {
 		v.OnlyInTables = ""
 	}
-	fmt.Fprintf(a.stdout, "stream   %d batches\ntables   %d batches\narchive  %d batches\n", v.Stream, v.Tables, v.Archive)
+	fmt.Fprintf(a.stdout, "stream   %d batches\ntables   %d batches\n", v.Stream, v.Tables)
+	if v.ArchiveIn == "" {
+		fmt.Fprintln(a.stdout, "archive  not looked at: the data folder has none of this stream, see --data")
+	} else {
+		fmt.Fprintf(a.stdout, "archive  %d batches\n", v.Archive)
+	}
 	if v.Whole() {
 		fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")
 		return nil

@@ -117,10 +117,12 @@ func TestADeletionThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
 	sources := twoRuns(t, u)
 	makeOld(t, sources[0].dir)
 	u.Publish(t, sources[0].dir, "old")
-	rules := program.TextFile(t, "rules:\n  - runs: \"*\"\n    delete_after: 1h\n")
+	u.Publish(t, sources[0].dir, "reduced")
+	rules := program.TextFile(t, "rules:\n  - {runs: reduced, keep_only_verdicts_after: 1h}\n  - {runs: \"*\", delete_after: 1h}\n")
+	trend := says(t, u, 0, nil, "report", "trend", "--run", "reduced", "--statistic", "max", "--output", "csv")
 	says(t, u, 0, nil, "runs", "pin", "good")
-	if table := says(t, u, 0, []string{"bad,", "old,", "it is pinned"}, "disk", "--retention", rules, "--output", "csv"); strings.Count(table, "it is pinned") != 1 {
-		t.Errorf("disk --retention: %s, want run good pinned alone", table)
+	if table := says(t, u, 0, []string{"bad,", "old,", "it is pinned"}, "disk", "--retention", rules, "--output", "csv"); !strings.Contains(table, "reduced,details,") || strings.Count(table, "it is pinned") != 1 {
+		t.Errorf("disk --retention: %s, want run good pinned alone, and of run reduced the details", table)
 	}
 	good := runRows(t, u, "good")
 	asking := program.Command(t, u.Setting, "runs", "delete", "bad", "--yes")
@@ -144,7 +146,26 @@ func TestADeletionThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
 		t.Errorf("%v: up says %s", err, u.Stderr)
 	}
 	says(t, u, 0, []string{"run old "}, "runs", "delete", "old", "--yes") // waits until it is gone
+	requireReduced(t, u, sources[0].dir, trend)
 	requireGone(t, u, good)
+}
+
+// requireReduced checks that of run reduced the aggregates are as they were, and its tensors are known to be removed.
+func requireReduced(t *testing.T, u *program.Up, dir, trend string) {
+	t.Helper()
+	reduced := func() bool { return u.Query(t, "SELECT count() FROM tap.tensors WHERE run = 'reduced'")[0][0] == "0" }
+	if err := program.Await(5*time.Minute, "run reduced has its verdicts alone", reduced); err != nil {
+		t.Errorf("%v: up says %s", err, u.Stderr)
+	}
+	if steps := u.Query(t, "SELECT count() FROM tap.steps WHERE run = 'reduced'"); steps[0][0] == "0" {
+		t.Error("run reduced has no steps")
+	}
+	if now := says(t, u, 0, []string{"retention removed details on "}, "report", "trend", "--run", "reduced", "--statistic", "max", "--output", "csv"); now != trend {
+		t.Errorf("trend of run reduced: %s, before %s", now, trend)
+	}
+	says(t, u, program.ExitError, []string{"retention removed its tensors on "}, "compare", "reduced", "good")
+	says(t, u, 0, []string{"reduced,details", "good,"}, "runs", "--columns", "name,removed", "--output", "csv")
+	says(t, u, program.ExitError, []string{`of run "reduced" retention removed the details on `, "choose another name"}, "publish", "msprobe", dir, "--run", "reduced")
 }
 
 // watchFates is closed once a deletion is decided.

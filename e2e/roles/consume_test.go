@@ -19,14 +19,16 @@ func TestConsumersShareTheStreamAndTakeOver(t *testing.T) {
 	data := t.TempDir()
 	first := f.consumeThroughAnElection(t, tables, "--store", "archive", "--data", data, "--archive-age", "1s")
 	f.load(t, 500*time.Millisecond)
+	f.publishOld(t)
 	second := f.consume(t, tables)
 	await(t, "the second to have its share", func() bool { return strings.Contains(second.Stderr.String(), "a shard is this process's") })
 	f.caughtUp(t)
+	await(t, "the archive to have some of the load", func() bool { return archived(t, data, "load") > 0 })
 	if err := first.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("a consumer is killed: %v", f.caughtUp(t))
-	third := f.consume(t, tables)
+	third := f.consume(t, tables, "--retention", program.TextFile(t, "rules:\n  - runs: old\n    delete_after: 1h\n"))
 	await(t, "the third to have its share", func() bool { return strings.Contains(third.Stderr.String(), "a shard is this process's") })
 	freeze(t, second)
 	t.Logf("a consumer is frozen: %v", f.caughtUp(t))
@@ -35,14 +37,10 @@ func TestConsumersShareTheStreamAndTakeOver(t *testing.T) {
 	t.Logf("the stream's leader is killed: %v", f.killLeader(t))
 	requireRoles(t, f, tables)
 	f.requireAllOnce(t)
-	deletes := program.Run(t, program.Setting{Data: t.TempDir()}, append([]string{"runs", "delete", "load", "--yes"}, f.servers(tables)...)...)
-	if deletes.Status != 2 || !strings.Contains(deletes.Stderr, "`tensortap consume`, which removes none so far") {
-		t.Errorf("nobody would carry a deletion out: %v", deletes)
-	}
-	for _, role := range []*program.Up{second, third} {
-		if err := role.Stop(); err != nil {
-			t.Error(err)
-		}
+	tables.await(t, "the rules to be carried out", noRows("old"))
+	requireDeletion(t, f, tables, data, second)
+	if err := third.Stop(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -84,6 +82,7 @@ func TestAnArchiveIsWholeWhoeverIsKilled(t *testing.T) {
 
 func TestWhatConsumeLacksIsSaid(t *testing.T) {
 	t.Parallel()
+	rules := program.TextFile(t, "rules:\n  - runs: old\n    delete_after: 1h\n")
 	for name, of := range map[string]struct {
 		args []string
 		want string
@@ -92,6 +91,7 @@ func TestWhatConsumeLacksIsSaid(t *testing.T) {
 		"no tables":       {[]string{"--nats", "nats://127.0.0.1:1"}, "--clickhouse"},
 		"unknown store":   {[]string{"--nats", "nats://127.0.0.1:1", "--store", "tape"}, `--store "tape": want tables, archive`},
 		"nothing there":   {[]string{"--nats", "nats://tap:hush@127.0.0.1:1", "--store", "archive"}, "connect to NATS at nats://127.0.0.1:1"},
+		"rules alone":     {[]string{"--nats", "nats://127.0.0.1:1", "--store", "archive", "--retention", rules}, "give --retention to a consume that fills tables"},
 		"an age of zero":  {[]string{"--nats", "nats://127.0.0.1:1", "--store", "archive", "--archive-age", "0s"}, "archive age"},
 		"too few servers": {[]string{"--nats", program.Shared(t).Endpoint.NATS, "--store", "archive", "--replicas", "3"}, "3 replicas need 3 NATS servers in one cluster"},
 	} {

@@ -39,6 +39,9 @@ const (
 	fates   = "KV_" + pipelines.FateBucket
 )
 
+// toCount is how is asked who stores the stream.
+const toCount = "$JS.API.CONSUMER.LIST." + pipelines.StreamName
+
 // judged are the kinds of events that say what was found out about runs. No producer may say so.
 func judged() []string {
 	return []string{
@@ -126,7 +129,7 @@ func rightsToStore() Rights {
 	publish := slices.Concat(toShare(), toRead(), []string{
 		"tap.>", "dead.>", "$JS.ACK." + pipelines.StreamName + ".>",
 		api("STREAM.MSG.GET", pipelines.StreamName), api("DIRECT.GET", pipelines.StreamName), api("STREAM.UPDATE", leases),
-	}, bucket(pipelines.SourceBucket, ">"))
+	}, bucket(pipelines.SourceBucket, ">"), toRemove())
 	for _, stream := range []string{pipelines.StreamName, pipelines.DeadStreamName, sources} {
 		for _, verb := range []string{"STREAM.INFO", "STREAM.CREATE", "STREAM.UPDATE"} {
 			publish = append(publish, api(verb, stream))
@@ -139,6 +142,12 @@ func rightsToStore() Rights {
 		}
 	}
 	return Rights{Publish: publish, Hear: []string{pipelines.HealSubject}, Answers: true}
+}
+
+// toRemove is how who stores the stream removes deleted runs, and notes how far that is.
+func toRemove() []string {
+	return append(bucket(pipelines.FateBucket, "*"), toCount, api("STREAM.CREATE", fates), api("STREAM.UPDATE", fates),
+		api("STREAM.PURGE", pipelines.StreamName), api("STREAM.PURGE", sources))
 }
 
 func rightsToJudge() Rights {
@@ -169,7 +178,7 @@ func toAccount() string { return schemas.Subject(schemas.Audit().Kind(), 0, sche
 // rightsToOperate are those of who asks living processes, sets baselines and compares stored runs.
 func rightsToOperate() Rights {
 	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
-		toAccount(), pipelines.ControlSubjects + "*", pipelines.HealSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
+		toAccount(), toCount, pipelines.ControlSubjects + "*", pipelines.HealSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
 	})
 	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
 		publish = append(publish, "tap."+kind+".*.*")

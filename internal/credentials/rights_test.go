@@ -176,7 +176,10 @@ func publishing() map[string][]string {
 		"$JS.API.STREAM.UPDATE.TAP":        {"consume"},
 		"$JS.API.STREAM.CREATE.ANOTHER":    nil,
 		"$JS.API.STREAM.DELETE.TAP":        nil,
-		"$JS.API.STREAM.PURGE.TAP":         nil,
+		"$JS.API.STREAM.PURGE.TAP":         {"consume"},
+		"$JS.API.STREAM.PURGE.KV_tap_runs": nil,
+		"$JS.API.CONSUMER.LIST.TAP":        {"consume", "operator"},
+		"$KV.tap_runs.OWN":                 {"consume", "operator"},
 		"$JS.API.STREAM.MSG.DELETE.TAP":    nil,
 		"$JS.API.STREAM.SNAPSHOT.TAP":      nil,
 		"$JS.ACK.TAP.clickhouse.1.1.1.1.0": {"consume"},
@@ -323,6 +326,7 @@ func TestEachRoleDoesItsWork(t *testing.T) {
 	}
 	consumerLooksAtSources(t, people["consume"])
 	keepAlerts(t, people["alert"], people["operator"])
+	removeRun(t, people["operator"], people["consume"])
 	for role, p := range people {
 		if len(p.refused) > 0 {
 			t.Errorf("%s was refused what it needs: %q", role, p.refused)
@@ -409,6 +413,32 @@ func keepAlerts(tb testing.TB, alert, operator *person) {
 	must(tb, err)
 	_, err = stream.GetLastMsgForSubject(tb.Context(), "tap.step.>")
 	must(tb, err)
+}
+
+// removeRun has an operator decide that a run goes, and who stores the stream remove it.
+func removeRun(tb testing.TB, operator, consume *person) {
+	tb.Helper()
+	id := schemas.RunID("any")
+	decided, err := pipelines.OpenFates(tb.Context(), operator.js)
+	must(tb, err)
+	_, err = decided.Delete(tb.Context(), "any", time.Unix(1, 0), false)
+	must(tb, err)
+	for _, p := range []*person{operator, consume} {
+		if all, err := pipelines.Storers(tb.Context(), p.js); len(all) != 2 || err != nil {
+			tb.Errorf("%v store the stream, want 2; %v", all, err)
+		}
+	}
+	fates, err := pipelines.OpenFates(tb.Context(), consume.js)
+	must(tb, err)
+	places, kinds, err := pipelines.Places(tb.Context(), consume.js, id, schemas.OfRun)
+	must(tb, err)
+	must(tb, fates.Purged(tb.Context(), id, "", 1, 1, &places))
+	must(tb, pipelines.PurgeRun(tb.Context(), consume.js, id, kinds, 1<<40))
+	must(tb, pipelines.ForgetSources(tb.Context(), consume.js, id))
+	must(tb, fates.Rid(tb.Context(), id, "", []string{"a"}, []string{"a"}, time.Unix(2, 0)))
+	if fate, err := decided.Of(tb.Context(), id); err != nil || fate.GoneNs == 0 || places.Count() != 1 {
+		tb.Errorf("the run's fate is %+v, it was in %d places, want it gone from one; %v", fate, places.Count(), err)
+	}
 }
 
 func consumerLooksAtSources(tb testing.TB, p *person) {

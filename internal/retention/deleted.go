@@ -9,33 +9,59 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Deleted is the set of deleted runs as the consumers of one process heed it. The zero value is the empty set. Its methods
-// may be called at the same time.
+// Deleted is the set of deleted runs, and of parts of runs, as the consumers of one process heed it. The zero value is the empty
+// set. Its methods may be called at the same time.
 type Deleted struct {
 	writing sync.RWMutex // held for reading while messages are written
-	runs    map[uint64]bool
+	runs    DeletedParts
 
 	counting sync.Mutex
 	late     map[uint64]uint64
 }
 
-// Add puts a run into the set, and returns once no write is under way that might hold messages of it.
-func (d *Deleted) Add(runID uint64) {
+// DeletedParts are the parts of each run that go, by its id.
+type DeletedParts map[uint64][]string
+
+// Of is what was decided.
+func Of(fates map[uint64]pipelines.Fate) DeletedParts {
+	all := DeletedParts{}
+	for id, fate := range fates {
+		if parts := fate.Removals(); len(parts) > 0 {
+			all[id] = parts
+		}
+	}
+	return all
+}
+
+// Has says whether events of a kind go with the run, or with a part of it.
+func (d DeletedParts) Has(runID uint64, kind string) bool {
+	return slices.ContainsFunc(d[runID], func(part string) bool { return Goes(part, kind) })
+}
+
+// Whole says whether all of the run goes.
+func (d DeletedParts) Whole(runID uint64) bool { return slices.Contains(d[runID], Whole) }
+
+// Add puts a part of a run into the set, and returns once no write is under way that might hold messages of it.
+func (d *Deleted) Add(runID uint64, part string) {
+	if slices.Contains(d.Runs()[runID], part) {
+		return
+	}
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if d.runs == nil {
-		d.runs = map[uint64]bool{}
+		d.runs = DeletedParts{}
 	}
-	d.runs[runID] = true
+	d.runs[runID] = append(slices.Clone(d.runs[runID]), part)
 }
 
-// Has says whether a message goes with a deleted run.
+// Has says whether a message goes with a deleted run, or a part of one.
 func (d *Deleted) Has(m schemas.Message) bool {
 	d.writing.RLock()
 	defer d.writing.RUnlock()
@@ -44,11 +70,11 @@ func (d *Deleted) Has(m schemas.Message) bool {
 
 // has is for who holds the mutex.
 func (d *Deleted) has(m schemas.Message) bool {
-	return d.runs[m.Header.Identity.RunID] && schemas.OfRun(m.Header.Kind)
+	return d.runs.Has(m.Header.Identity.RunID, m.Header.Kind)
 }
 
 // Runs are those of the set.
-func (d *Deleted) Runs() map[uint64]bool {
+func (d *Deleted) Runs() DeletedParts {
 	d.writing.RLock()
 	defer d.writing.RUnlock()
 	return maps.Clone(d.runs)

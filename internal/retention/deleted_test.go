@@ -3,6 +3,7 @@ package retention_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/tensortap/tensortap/consumers/consumertest"
@@ -34,7 +35,7 @@ func TestMessagesOfADeletedRunAreStoredNowhereAndCounted(t *testing.T) {
 		mixed   = []schemas.Message{gone[0], gone[1], kept[0], gone[2], kept[1]}
 		run     = gone[0].Header.Identity.RunID
 	)
-	deleted.Add(run)
+	deleted.Add(run, retention.Whole)
 	heeding := deleted.Heeding(&under)
 	err := heeding.Write(t.Context(), mixed)
 	rejected := new(schemas.RejectedError)
@@ -54,5 +55,32 @@ func TestMessagesOfADeletedRunAreStoredNowhereAndCounted(t *testing.T) {
 	baseline := consumertest.Messages(consumertest.Batches(t, "baseline", consumertest.Producer(1), 1, 1))
 	if deleted.Has(baseline[0]) {
 		t.Error("a baseline has the hash of its own name in the place of a run, and goes with none")
+	}
+}
+
+func TestOfWhatGoesVerdictsStepsAndDefinitionsStay(t *testing.T) {
+	t.Parallel()
+	of := map[string][]string{
+		retention.Payloads: {"payload"},
+		retention.Logs:     {"log"},
+		retention.Details:  {"allocation", "call", "collective", "log", "memory", "payload", "request", "request_event", "tensor"},
+	}
+	for part, want := range of {
+		var goes []string
+		for _, table := range schemas.Tables() {
+			if retention.Goes(part, table.Kind()) {
+				goes = append(goes, table.Kind())
+			}
+		}
+		slices.Sort(goes)
+		if !slices.Equal(goes, want) {
+			t.Errorf("with %s go %v, want %v", part, goes, want)
+		}
+	}
+	var deleted retention.Deleted
+	deleted.Add(1, retention.Logs)
+	deleted.Add(1, retention.Payloads)
+	if parts := deleted.Runs(); !parts.Has(1, "log") || !parts.Has(1, "payload") || parts.Has(1, "tensor") || parts.Has(2, "log") || parts.Whole(1) {
+		t.Errorf("after two parts: %v", parts)
 	}
 }

@@ -1,9 +1,11 @@
 package retention
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -44,8 +46,9 @@ func (f PurgedFile) Empty(made int64) bool {
 	return places.Count() == 0
 }
 
-// Add adds places to the list, durably. Once messages were too old for the stream, what was before these is of no interest.
-func (f PurgedFile) Add(made int64, first uint64, places *schemas.BatchSet) error {
+// Add adds places to the list, durably, as Stream.Note wants it. Once messages were too old for the stream, what was before these is
+// of no interest.
+func (f PurgedFile) Add(_ context.Context, _ uint64, _ string, made int64, first uint64, places *schemas.BatchSet) error {
 	all := f.read(made)
 	for span := range places.Spans() {
 		all.AddSpan(span)
@@ -64,16 +67,10 @@ func (f PurgedFile) Add(made int64, first uint64, places *schemas.BatchSet) erro
 	return nil
 }
 
-// Lost are those of the places without a message that no removal accounts for.
-func (f PurgedFile) Lost(made int64, gone []uint64) uint64 {
+// Others are those of the places without a message that no removal accounts for.
+func (f PurgedFile) Others(made int64, gone []uint64) []uint64 {
 	all := f.read(made)
-	lost := uint64(0)
-	for _, place := range gone {
-		if !all.Holds(place) {
-			lost++
-		}
-	}
-	return lost
+	return slices.DeleteFunc(slices.Clone(gone), all.Holds)
 }
 
 // Covers says whether all messages before a place were removed with their runs.

@@ -88,7 +88,8 @@ func (s *stores) begin(t *testing.T) *process {
 	tables, err := clickhouse.New(clickhouse.DefaultConfig(), s.tables.Conn)
 	must(t, err)
 	return &process{s, &retention.Removal{
-		Stream: s.js, Database: s.tables.Conn, Tables: tables, Archive: archive, Deleted: &retention.Deleted{}, Purged: s.purged(),
+		Stream:   &retention.Stream{JetStream: s.js, Note: s.purged().Add},
+		Database: s.tables.Conn, Tables: tables, Archive: archive, Deleted: &retention.Deleted{},
 		Local: retention.Local{Logs: filepath.Join(s.data, "logs"), Payloads: filepath.Join(s.data, "payloads")},
 	}}
 }
@@ -165,7 +166,7 @@ func (s *stores) lost(t *testing.T) uint64 {
 	if !s.purged().Covers(info.Created.UnixNano(), info.State.FirstSeq) {
 		t.Errorf("messages before %d are gone without a reason", info.State.FirstSeq)
 	}
-	return s.purged().Lost(info.Created.UnixNano(), info.State.Deleted)
+	return uint64(len(s.purged().Others(info.Created.UnixNano(), info.State.Deleted)))
 }
 
 var errKilled = errors.New("killed")
@@ -181,7 +182,7 @@ func TestADeletionGoesOnWhereverItWasKilled(t *testing.T) {
 	if len(kept) != 6 {
 		t.Fatalf("the run takes room in %v, want it in six places", kept)
 	}
-	for i, step := range []string{"stream", "inserts", "tables", "archive", "folders", "sources", "none"} {
+	for i, step := range []string{"inserts", "stream", "tables", "archive", "folders", "sources", "none"} {
 		run := fmt.Sprint("killed before ", step)
 		p.store(t, run, uint64(i)+2)
 		fate, err := fates.Delete(t.Context(), run, time.Unix(5, 0), false)
@@ -192,12 +193,12 @@ func TestADeletionGoesOnWhereverItWasKilled(t *testing.T) {
 			}
 			return nil
 		}
-		if err := p.removal.Carry(t.Context(), schemas.RunID(run), &fate); !errors.Is(err, errKilled) && step != "none" {
+		if err := p.removal.Carry(t.Context(), schemas.RunID(run), retention.Whole, &fate); !errors.Is(err, errKilled) && step != "none" {
 			t.Errorf("%s: Carry = %v", run, err)
 		}
 		p.kill(t)
 		p = s.begin(t)
-		must(t, p.removal.Carry(t.Context(), schemas.RunID(run), &fate))
+		must(t, p.removal.Carry(t.Context(), schemas.RunID(run), retention.Whole, &fate))
 		if room := s.room(t, run); len(room) > 0 {
 			t.Errorf("%s: left is %v", run, room)
 		}
@@ -228,7 +229,7 @@ func (s *stores) comesLate(t *testing.T, p *process, run string) {
 	if room := s.room(t, run); len(room) != 1 || room[retention.InStream].Rows != 10 {
 		t.Errorf("what came late takes %v, want ten rows in the stream alone", room)
 	}
-	must(t, p.removal.Purge(t.Context(), late.RunID))
+	must(t, p.removal.Stream.Purge(t.Context(), late.RunID, retention.Whole))
 	if room := s.room(t, run); len(room) > 0 || s.lost(t) > 0 {
 		t.Errorf("after it was purged, left is %v, %d messages are lost", room, s.lost(t))
 	}

@@ -16,9 +16,16 @@ type Rules []Rule
 
 // Rule is one of them.
 type Rule struct {
-	Runs        string        // as path.Match takes it
-	DeleteAfter time.Duration // since the last event of the run; 0: it stays
-	Line        int           // in the file
+	Runs  string                   // as path.Match takes it
+	After map[string]time.Duration // since the last event of the run: when each part of it goes; what is not here stays
+	Line  int                      // in the file
+}
+
+// ages are the keys of a rule, and which part of a run goes then: in the order of what stays the shortest.
+func ages() []struct{ key, part string } {
+	return []struct{ key, part string }{
+		{"delete_payloads_after", Payloads}, {"delete_logs_after", Logs}, {"keep_only_verdicts_after", Details}, {"delete_after", Whole},
+	}
 }
 
 // mostRules bounds a file of rules.
@@ -64,25 +71,47 @@ func ParseRules(name string, text []byte) (Rules, error) {
 }
 
 func parseRule(node strictyaml.Node) (Rule, error) {
-	rule := Rule{Line: node.Line()}
-	keys, err := node.Keys("runs", "delete_after")
+	rule := Rule{Line: node.Line(), After: map[string]time.Duration{}}
+	names := []string{"runs"}
+	for _, age := range ages() {
+		names = append(names, age.key)
+	}
+	keys, err := node.Keys(names...)
 	if err != nil {
 		return rule, err
 	}
-	runs := keys["runs"]
-	if runs.IsZero() {
-		return rule, node.Errorf("the rule names no runs: want runs: PATTERN, as nightly-* or *")
-	}
-	if rule.Runs, err = runs.Text(); err != nil {
+	if rule.Runs, err = parsePattern(node, keys["runs"]); err != nil {
 		return rule, err
 	}
-	if _, err := path.Match(rule.Runs, ""); err != nil {
-		return rule, runs.Errorf("%q is no pattern: * stands for any characters, ? for one, [a-z] for a range", rule.Runs)
+	longest := time.Duration(0)
+	for _, age := range ages() {
+		if keys[age.key].IsZero() {
+			continue
+		}
+		after, err := parseAge(keys[age.key])
+		if err != nil {
+			return rule, err
+		}
+		if after < longest && age.part != Logs {
+			return rule, keys[age.key].Errorf("%s is sooner than a part of what goes then: want delete_after last, and keep_only_verdicts_after before it", age.key)
+		}
+		rule.After[age.part], longest = after, max(longest, after)
 	}
-	if after := keys["delete_after"]; !after.IsZero() {
-		rule.DeleteAfter, err = parseAge(after)
+	return rule, nil
+}
+
+func parsePattern(rule, runs strictyaml.Node) (string, error) {
+	if runs.IsZero() {
+		return "", rule.Errorf("the rule names no runs: want runs: PATTERN, as nightly-* or *")
 	}
-	return rule, err
+	pattern, err := runs.Text()
+	if err != nil {
+		return "", err
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return "", runs.Errorf("%q is no pattern: * stands for any characters, ? for one, [a-z] for a range", pattern)
+	}
+	return pattern, nil
 }
 
 // parseAge reads days or hours.
@@ -114,11 +143,13 @@ func (r Rules) Of(run string) *Rule {
 // plain makes a slash a character like others.
 func plain(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 
-// Goes says when a run goes whose last event was then; false: it stays.
-func (r Rules) Goes(run string, last time.Time) (time.Time, bool) {
-	rule := r.Of(run)
-	if rule == nil || rule.DeleteAfter == 0 {
-		return time.Time{}, false
+// Going is when each part of a run goes whose last event was then.
+func (r Rules) Going(run string, last time.Time) map[string]time.Time {
+	goes := map[string]time.Time{}
+	if rule := r.Of(run); rule != nil {
+		for part, after := range rule.After {
+			goes[part] = last.Add(after)
+		}
 	}
-	return last.Add(rule.DeleteAfter), true
+	return goes
 }

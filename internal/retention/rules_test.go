@@ -1,6 +1,7 @@
 package retention_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -20,13 +21,26 @@ func TestTheFirstRuleThatFitsCounts(t *testing.T) {
 	must(t, err)
 	last := time.Unix(1_000_000, 0)
 	for run, want := range map[string]time.Duration{"release-7": 0, "team/a/b": 12 * time.Hour, "x/y": 30 * 24 * time.Hour, "": 30 * 24 * time.Hour} {
-		at, goes := rules.Goes(run, last)
+		at, goes := rules.Going(run, last)[retention.Whole]
 		if goes != (want > 0) || goes && !at.Equal(last.Add(want)) {
 			t.Errorf("run %q goes at %v, %v; want %v after its last event", run, at, goes, want)
 		}
 	}
-	if _, goes := (retention.Rules{}).Goes("a", last); goes {
+	if goes := (retention.Rules{}).Going("a", last); len(goes) > 0 {
 		t.Error("without a rule a run goes")
+	}
+}
+
+func TestPartsOfARunGoBeforeIt(t *testing.T) {
+	t.Parallel()
+	rules, err := retention.ParseRules("r.yaml", []byte("rules:\n  - {runs: a, delete_payloads_after: 12h, delete_logs_after: 3h, keep_only_verdicts_after: 2d}\n"))
+	must(t, err)
+	last := time.Unix(1_000_000, 0)
+	want := map[string]time.Time{
+		retention.Payloads: last.Add(12 * time.Hour), retention.Logs: last.Add(3 * time.Hour), retention.Details: last.Add(48 * time.Hour),
+	}
+	if goes := rules.Going("a", last); !maps.Equal(goes, want) {
+		t.Errorf("parts of run a go at %v, want %v", goes, want)
 	}
 }
 
@@ -39,9 +53,12 @@ func TestWhatIsWrongInAFileOfRulesIsSaid(t *testing.T) {
 		"rules:\n  - delete_after: 3d":       "r.yaml:2:5: the rule names no runs",
 		"rules:\n  - runs: '[a'":             `"[a" is no pattern`,
 		"rules:\n  - runs: a\n    after: 3d": "delete_after",
-		"rules:\n  - {runs: a, delete_after: 0d}":  `"0d" is no age: want days or hours`,
-		"rules:\n  - {runs: a, delete_after: 3w}":  `"3w" is no age`,
-		"rules:\n  - {runs: a, delete_after: -3d}": `"-3d" is no age`,
+		"rules:\n  - {runs: a, delete_after: 0d}":                                             `"0d" is no age: want days or hours`,
+		"rules:\n  - {runs: a, delete_after: 3w}":                                             `"3w" is no age`,
+		"rules:\n  - {runs: a, delete_after: 3d, keep_only_verdicts_after: 4d}":               "delete_after is sooner than a part of what goes then",
+		"rules:\n  - {runs: a, delete_logs_after: 3d, keep_only_verdicts_after: 2d}":          "keep_only_verdicts_after is sooner",
+		"rules:\n  - {runs: a, delete_payloads_after: 1d, keep_only_verdicts_after: forever}": `"forever" is no age`,
+		"rules:\n  - {runs: a, delete_after: -3d}":                                            `"-3d" is no age`,
 	} {
 		if _, err := retention.ParseRules("r.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -35,6 +35,7 @@ const (
 type Use struct {
 	RunID uint64
 	Store string
+	Kind  string // of events; empty where kinds are added up
 	Rows  uint64 // of the first three places
 	Bytes uint64 // in tables by the share of the rows
 }
@@ -54,18 +55,24 @@ func (s *Stores) Uses(ctx context.Context) ([]Use, error) {
 	return all.sorted(), err
 }
 
-// Durable measures tables and archive, which takes little time.
+// Durable measures tables and archive by kinds, which takes little time.
 func (s *Stores) Durable(ctx context.Context) ([]Use, error) {
-	var all tally
+	all := tally{byKind: true}
 	err := errors.Join(s.addTables(ctx, &all), s.addArchive(&all))
 	return all.sorted(), err
 }
 
 // tally adds up by run and place.
-type tally struct{ uses []Use }
+type tally struct {
+	uses   []Use
+	byKind bool
+}
 
 func (t *tally) add(u Use) {
-	i := slices.IndexFunc(t.uses, func(have Use) bool { return have.RunID == u.RunID && have.Store == u.Store })
+	if !t.byKind {
+		u.Kind = ""
+	}
+	i := slices.IndexFunc(t.uses, func(have Use) bool { return have.RunID == u.RunID && have.Store == u.Store && have.Kind == u.Kind })
 	if i < 0 {
 		t.uses = append(t.uses, u)
 		return
@@ -80,7 +87,7 @@ func (t *tally) sorted() []Use {
 		of[u.RunID] += u.Bytes
 	}
 	slices.SortFunc(t.uses, func(a, b Use) int {
-		return cmp.Or(cmp.Compare(of[b.RunID], of[a.RunID]), cmp.Compare(a.RunID, b.RunID), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Store, b.Store))
+		return cmp.Or(cmp.Compare(of[b.RunID], of[a.RunID]), cmp.Compare(a.RunID, b.RunID), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Store, b.Store), cmp.Compare(a.Kind, b.Kind))
 	})
 	return t.uses
 }
@@ -104,7 +111,7 @@ func (s *Stores) addStream(ctx context.Context, to *tally) error {
 func (s *Stores) addTables(ctx context.Context, to *tally) error {
 	shares, err := clickhouse.Shares(ctx, s.Database)
 	for _, share := range shares {
-		to.add(Use{RunID: share.RunID, Store: InTables, Rows: share.Rows, Bytes: share.Bytes})
+		to.add(Use{RunID: share.RunID, Store: InTables, Kind: share.Table, Rows: share.Rows, Bytes: share.Bytes})
 	}
 	return err
 }
@@ -112,7 +119,7 @@ func (s *Stores) addTables(ctx context.Context, to *tally) error {
 func (s *Stores) addArchive(to *tally) error {
 	shares, err := parquet.Shares(s.Archive)
 	for _, share := range shares {
-		to.add(Use{RunID: runOf(share.Kind, share.RunID), Store: InArchive, Rows: share.Rows, Bytes: share.Bytes})
+		to.add(Use{RunID: runOf(share.Kind, share.RunID), Store: InArchive, Kind: share.Kind, Rows: share.Rows, Bytes: share.Bytes})
 	}
 	return err
 }

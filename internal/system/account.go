@@ -16,8 +16,10 @@ import (
 // these have one when they have all of its rows.
 type account struct {
 	stream, tables, archive *schemas.Ledger
+	archiveIn               string // folder; empty where no archive of this stream is on this host
+	archiveConsumer         string
 	before                  *schemas.Ledger            // what the tables had before the archive was looked at
-	refused                 map[string]*schemas.Ledger // by consumer, what became dead letters
+	refused                 map[string]*schemas.Ledger // by consumer of `up`, what became dead letters
 	keys                    map[schemas.Batches][]uint64
 	definitions             bool                 // all of the archive's and of what was read of the stream
 	rows                    map[runOfKind]uint64 // in the archive
@@ -52,21 +54,32 @@ func (c *Client) take(ctx context.Context, every time.Duration, stream, archive 
 	if a.before, err = c.heldTables(ctx, every, a.partsDamaged...); err != nil {
 		return nil, err
 	}
-	if err := pipelines.WaitStored(ctx, c.stream, 0, every, archiveConsumer); err != nil {
-		return nil, err
-	}
-	if err := archive(ctx, a); err != nil {
+	if err := c.takeArchive(ctx, a, every, archive); err != nil {
 		return nil, err
 	}
 	if a.tables, err = c.heldTables(ctx, every, a.partsDamaged...); err != nil {
 		return nil, err
 	}
-	deleted, err := pipelines.DeletedRuns(ctx, c.stream)
+	deleted, err := c.deletedParts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a.leaveOut(deleted)
 	return a, errors.Join(c.addDefinitions(ctx, a), c.addPartial(ctx, a), c.addRefused(ctx, a), c.addVanished(ctx, a))
+}
+
+// takeArchive reads the archive, where it is on this host.
+func (c *Client) takeArchive(ctx context.Context, a *account, every time.Duration, archive reading) error {
+	folder, consumer, err := c.archiveHere(ctx)
+	if err != nil || folder == "" {
+		a.definitions = folder == ""
+		return err
+	}
+	a.archiveIn, a.archiveConsumer = folder, consumer
+	if err := pipelines.WaitStored(ctx, c.stream, 0, every, consumer); err != nil {
+		return err
+	}
+	return archive(ctx, a)
 }
 
 // add notes a message of the stream or of the archive.
@@ -126,9 +139,17 @@ func (c *Client) addRefused(ctx context.Context, a *account) error {
 	if err != nil {
 		return fmt.Errorf("look which messages were refused: %w", err)
 	}
+	tables, err := c.tableConsumers(ctx)
+	if err != nil {
+		return err
+	}
+	by := map[string]*schemas.Ledger{a.archiveConsumer: a.refused[archiveConsumer]}
+	for _, consumer := range tables {
+		by[consumer] = a.refused[databaseConsumer]
+	}
 	for i := range table.Rows {
 		batch, err := schemas.BatchOfID(table.Get(i, "id").Exact)
-		if refused := a.refused[table.Get(i, "origin").Exact]; refused != nil && err == nil {
+		if refused := by[table.Get(i, "origin").Exact]; refused != nil && err == nil {
 			refused.Add(batch)
 		}
 	}
@@ -154,11 +175,17 @@ func measurements(batches []schemas.Batches) []schemas.Batches {
 
 // archiveLacks is what the stream has.
 func (a *account) archiveLacks() *schemas.Ledger {
+	if a.archiveIn == "" {
+		return schemas.NewLedger()
+	}
 	return schemas.NewLedger().With(a.archive.LacksOf(a.stream)...).Without(a.refused[archiveConsumer])
 }
 
 // onlyInTables is what neither of the others has; also what others write to the same database.
 func (a *account) onlyInTables() *schemas.Ledger {
+	if a.archiveIn == "" {
+		return schemas.NewLedger()
+	}
 	return schemas.NewLedger().With(a.archive.LacksOf(a.before)...).Without(a.refused[archiveConsumer]).Without(a.stream)
 }
 
@@ -196,7 +223,7 @@ func (c *Client) readBetween(ctx context.Context, a *account, from, to uint64) e
 // readArchive notes what the files have, with their checksums.
 func (c *Client) readArchive(ctx context.Context, a *account) error {
 	a.definitions = true
-	for message, err := range archived(ctx, c.Endpoint.Archive) {
+	for message, err := range archived(ctx, a.archiveIn) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

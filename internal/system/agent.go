@@ -50,11 +50,10 @@ func (c *Client) removeFolders(ctx context.Context, r ServeRequest) { //nolint:g
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err == nil {
 		err = fates.Follow(ctx, func(id uint64, fate pipelines.Fate) {
-			if !fate.Deleted() {
-				return
-			}
-			if err := here.Remove(id, fate.Epochs); err != nil {
-				r.Tell(fmt.Sprintf("files of deleted run %s stay on this host: %v", fate.Name, err))
+			for _, part := range fate.Removals() {
+				if err := here.Remove(id, part, fate.Epochs); err != nil {
+					r.Tell(fmt.Sprintf("files of deleted run %s stay on this host: %v", fate.Name, err))
+				}
 			}
 		})
 	}
@@ -111,7 +110,7 @@ func (c *Client) agentStream(waiting func(error)) agent.Stream {
 		Admit: func(ctx context.Context, s agent.Start) (generation uint32, err error) {
 			err = p.patiently(ctx, func() error {
 				var err error
-				if err = pipelines.RefuseDeleted(ctx, c.stream, s.RunID); err != nil {
+				if err = pipelines.RefuseClosed(ctx, c.stream, s.RunID); err != nil {
 					return err
 				}
 				generation, err = pipelines.Admit(ctx, c.stream, pipelines.StartRequest(s))

@@ -46,7 +46,7 @@ func claimEach(n int, do func(i int) error) error {
 // content is refused as a whole.
 func (p *publishing) open(ctx context.Context) error {
 	err := p.patiently(ctx, func() (err error) {
-		if err := pipelines.RefuseDeleted(ctx, p.client.stream, schemas.RunID(p.request.Run)); err != nil {
+		if err := pipelines.RefuseClosed(ctx, p.client.stream, schemas.RunID(p.request.Run)); err != nil {
 			return err
 		}
 		p.bucket, err = pipelines.OpenClaims(ctx, p.client.stream)

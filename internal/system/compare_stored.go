@@ -10,6 +10,9 @@ import (
 	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/store"
+	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/internal/retention"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // judgeStored judges runs of the database, and stores the result.
@@ -22,6 +25,9 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 		return nil, err
 	}
 	if r.Payload {
+		if err := c.requirePayloads(ctx, comparison.Runs()); err != nil {
+			return nil, err
+		}
 		if err := c.heedStored(ctx, r, source, job, declared.Request.Payloads, comparison); err != nil {
 			return nil, err
 		}
@@ -36,6 +42,20 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 		return nil, err
 	}
 	return keeper.Answer(ctx, declared, job)
+}
+
+// requirePayloads is an error where raw tensors of a run were removed.
+func (c *Client) requirePayloads(ctx context.Context, runs []string) error {
+	for _, run := range runs {
+		removed, err := clickhouse.Removed(ctx, c.database, schemas.RunID(run), retention.Payloads)
+		if err != nil {
+			return err
+		}
+		if removed {
+			return fmt.Errorf("compare raw tensors of run %s: retention removed them, `tensortap runs` says so", run)
+		}
+	}
+	return nil
 }
 
 // heedStored compares the raw tensors of stored runs, stores what they said, and has the comparison be judged by it and by

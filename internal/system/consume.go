@@ -5,17 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
-	"github.com/tensortap/tensortap/internal/durable"
+	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/sql"
 )
@@ -39,6 +36,8 @@ func (r ConsumeRequest) validate(cfg Config) error {
 		return errors.New("nothing to store into")
 	case cfg.ArchiveAge <= 0:
 		return errors.New("the archive age must be greater than zero")
+	case len(cfg.Rules) > 0 && !r.Tables:
+		return errors.New("rules of retention ask the tables how old runs are: give --retention to a consume that fills tables")
 	}
 	return nil
 }
@@ -69,6 +68,7 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 	group, consuming := errgroup.WithContext(ctx)
 	if r.Tables {
 		group.Go(func() error { return c.patiently(consuming, c.fillTables) })
+		group.Go(func() error { return c.client.expire(consuming, cfg.Rules, cfg.Log) })
 	}
 	if r.Archive {
 		group.Go(func() error { return c.fillArchive(consuming) })
@@ -269,31 +269,14 @@ func (c *consumption) deliverArchive(ctx context.Context, store *archive) error 
 			return err
 		}
 	}
-	d, err := pipelines.New(cfg, c.client.stream, consumer, store.writer, c.cfg.Log, c.cfg.Now)
+	deletions, err := c.client.newDeleting(ctx, &retention.Removal{Archive: store.writer, Deleted: &retention.Deleted{}}, c.cfg.Log, consumer)
+	if err != nil {
+		return err
+	}
+	d, err := pipelines.New(cfg, c.client.stream, consumer, deletions.removal.Deleted.Heeding(store.writer), c.cfg.Log, c.cfg.Now)
 	if err != nil {
 		return fmt.Errorf("deliver to the archive: %w", err)
 	}
 	c.cfg.Health.Delivery(consumer, d.Metrics())
-	return d.Run(ctx)
-}
-
-// archiveConsumer is the consumer of this folder's archive.
-func (c *consumption) archiveConsumer() (string, error) {
-	id, err := c.cfg.Folder.archiveID()
-	return archiveConsumer + "-" + id, err
-}
-
-// archiveID tells the archive of this folder from others. One whose id is lost is filled anew, and takes nothing twice.
-func (f Folder) archiveID() (string, error) {
-	path := filepath.Join(string(f), "archive.id")
-	text, err := os.ReadFile(path)
-	if err == nil && len(text) > 0 {
-		return string(text), nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the id of the archive: %w", err)
-	}
-	const distinct = 8
-	id := rand.Text()[:distinct]
-	return id, durable.WriteFile(path, strings.NewReader(id))
+	return deletions.beside(ctx, d.Run)
 }

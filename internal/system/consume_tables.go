@@ -79,15 +79,19 @@ func (c *consumption) fillShard(ctx context.Context, names []string, shard int) 
 	if err != nil {
 		return err
 	}
+	deletions, err := c.client.shardDeletions(ctx, shardStore{database, writer, fence, names, shard}, c.cfg.Log)
+	if err != nil {
+		return err
+	}
 	storing, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	sink := fenced{watched{writer, c.cfg.Log}, end}
+	sink := deletions.removal.Deleted.Heeding(fenced{watched{writer, c.cfg.Log}, end})
 	d, err := pipelines.New(c.shard(cfg, shard), c.client.stream, names[shard], sink, c.cfg.Log, c.cfg.Now)
 	if err != nil {
 		return fmt.Errorf("deliver to ClickHouse: %w", err)
 	}
 	c.cfg.Health.Delivery(names[shard], d.Metrics())
-	if err := d.Run(storing); err != nil || ctx.Err() != nil {
+	if err := deletions.beside(storing, d.Run); err != nil || ctx.Err() != nil {
 		return err
 	}
 	return context.Cause(storing)

@@ -2,12 +2,10 @@ package system
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
@@ -28,33 +26,60 @@ func (f Folder) local(spool string) retention.Local {
 	return retention.Local{Logs: filepath.Join(string(f), "logs"), Payloads: filepath.Join(string(f), "payloads"), Spool: spool}
 }
 
-// deleting carries deletions out, in the loop that mends the stores: neither may undo what the other does.
+// deleting carries deletions out of some stores. Nobody may fill these from others meanwhile.
 type deleting struct {
 	fates   *pipelines.Fates
+	stream  *retention.Stream
 	removal *retention.Removal
+	stores  []string // by their consumers
 	log     zerolog.Logger
 	now     func() time.Time
 	due     chan struct{} // filled where there may be something to do
 	told    map[uint64]uint64
 }
 
-// newDeleting knows all deletions until now, and has finished those that were under way, as far as it can.
-func (s *System) newDeleting(ctx context.Context, client *Client, store *archive, tables *clickhouse.Writer) (*deleting, error) {
-	if store == nil {
-		return nil, nil //nolint:nilnil // a system that is thrown away deletes nothing
-	}
-	fates, err := pipelines.OpenFates(ctx, client.stream)
+// newDeleting heeds all deletions until now: from then on nothing more is stored of these runs. With note it is known of
+// messages that they were removed from the stream.
+func (c *Client) newDeleting(ctx context.Context, r *retention.Removal, log zerolog.Logger, stores ...string) (*deleting, error) {
+	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return nil, err
 	}
-	d := &deleting{fates: fates, log: s.cfg.Log, now: s.cfg.Now, due: make(chan struct{}, 1), told: map[uint64]uint64{}}
-	d.removal = &retention.Removal{
-		Stream: client.stream, Database: client.database, Tables: tables, Archive: store.writer,
-		Local: s.cfg.Folder.local(s.cfg.Serve.Spool), Purged: s.cfg.Folder.purged(), Deleted: s.deleted,
+	d := &deleting{
+		fates: fates, stream: &retention.Stream{JetStream: c.stream, Note: fates.Purged}, removal: r, stores: stores, log: log, now: c.now,
+		due: make(chan struct{}, 1), told: map[uint64]uint64{},
+	}
+	all, err := fates.All(ctx)
+	for id, fate := range all {
+		d.heed(id, &fate)
+	}
+	return d, err
+}
+
+// heed has nothing more be stored of what goes.
+func (d *deleting) heed(id uint64, fate *pipelines.Fate) {
+	for _, part := range fate.Removals() {
+		d.removal.Deleted.Add(id, part)
+	}
+}
+
+// deletions are those out of all stores of a system, where it stays. It has finished those that were under way, as far as it can.
+func (s *System) deletions(ctx context.Context, client *Client, store *archive, tables *clickhouse.Writer) (*deleting, error) {
+	if store == nil {
+		return nil, nil //nolint:nilnil // a system that is thrown away deletes nothing
+	}
+	removal := &retention.Removal{
+		Database: client.database, Tables: tables, Archive: store.writer, Local: s.cfg.Folder.local(s.cfg.Serve.Spool), Deleted: s.deleted,
 	}
 	if s.cfg.Serve.Payloads != "" {
-		d.removal.Local.Payloads = s.cfg.Serve.Payloads
+		removal.Local.Payloads = s.cfg.Serve.Payloads
 	}
+	d, err := client.newDeleting(ctx, removal, s.cfg.Log, databaseConsumer, archiveConsumer)
+	if err != nil {
+		return nil, err
+	}
+	d.stream.Note = s.cfg.Folder.purged().Add // exactly, for who makes the tables anew from the stream
+	removal.Stream = d.stream
 	d.all(ctx)
 	return d, nil
 }
@@ -78,9 +103,11 @@ func (d *deleting) wake() {
 func (d *deleting) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := d.fates.Follow(ctx, func(id uint64, fate pipelines.Fate) {
-			if fate.Deleted() && fate.GoneNs == 0 && fate.Trouble == "" {
-				d.removal.Deleted.Add(id)
-				d.wake()
+			d.heed(id, &fate)
+			for _, part := range fate.Removals() {
+				if going := fate.Removal(part); len(going.Left(d.stores)) > 0 && going.Troubles[d.stores[0]] == "" {
+					d.wake()
+				}
 			}
 		})
 		if err != nil && ctx.Err() == nil {
@@ -101,29 +128,38 @@ func (d *deleting) all(ctx context.Context) {
 		return
 	}
 	for id, fate := range fates {
-		switch {
-		case !fate.Deleted():
-		case fate.GoneNs != 0:
-			d.removal.Deleted.Add(id)
-		default:
-			d.carry(ctx, id, &fate)
+		for _, part := range fate.Removals() {
+			if len(fate.Removal(part).Left(d.stores)) > 0 {
+				d.carry(ctx, id, part, &fate)
+			}
 		}
 	}
 }
 
-func (d *deleting) carry(ctx context.Context, id uint64, fate *pipelines.Fate) {
-	err := d.removal.Carry(ctx, id, fate)
+func (d *deleting) carry(ctx context.Context, id uint64, part string, fate *pipelines.Fate) {
+	err := d.removal.Carry(ctx, id, part, fate)
 	if err == nil {
-		err = d.fates.Gone(ctx, id, d.now())
+		err = d.rid(ctx, id, part)
 	}
-	if err == nil {
-		d.log.Log().Str("audit", "delete").Str("run", fate.Name).Str("by", fate.By).Msg("the run is deleted")
-		return
+	switch {
+	case err == nil && part == retention.Whole:
+		d.log.Log().Str("audit", "delete").Str("run", fate.Name).Str("by", fate.By).Strs("stores", d.stores).Msg("the run is deleted")
+	case err == nil:
+		d.log.Log().Str("audit", "delete").Str("run", fate.Name).Str("by", fate.By).Str("part", part).Strs("stores", d.stores).Msg("a part of a run is removed")
+	case errors.Is(err, retention.ErrTooEarly): // its fate changes as others see to it
+	case ctx.Err() == nil:
+		_ = d.fates.Stuck(ctx, id, part, d.stores[0], err) // for who waits: the log has it, too
+		d.later(ctx, fate.Name, err)
 	}
-	if ctx.Err() == nil {
-		_ = d.fates.Stuck(ctx, id, err) // for who waits: the log has it, too
+}
+
+// rid notes that these stores have nothing any more of what goes.
+func (d *deleting) rid(ctx context.Context, id uint64, part string) error {
+	all, err := stores(ctx, d.stream.JetStream)
+	if err != nil {
+		return err
 	}
-	d.later(ctx, fate.Name, err)
+	return d.fates.Rid(ctx, id, part, d.stores, namesOf(all), d.now())
 }
 
 // later has what failed be tried again.
@@ -135,7 +171,7 @@ func (d *deleting) later(ctx context.Context, run string, err error) {
 	time.AfterFunc(deleteAgain, d.wake)
 }
 
-// sweep takes from the stream what came late of deleted runs, and says how much that was.
+// sweep takes from the stream what came late of what goes, and says how much that was.
 func (d *deleting) sweep(ctx context.Context) {
 	if d == nil {
 		return
@@ -144,57 +180,35 @@ func (d *deleting) sweep(ctx context.Context) {
 		if count == d.told[id] {
 			continue
 		}
-		if err := d.removal.Purge(ctx, id); err != nil {
+		if err := d.purge(ctx, id); err != nil {
 			d.log.Warn().Err(err).Msg("what came late of a deleted run stays in the stream for now")
 			continue
 		}
-		d.log.Warn().Str("run", schemas.FormatID(id)).Uint64("messages", count-d.told[id]).Msg("events of a deleted run came late and were refused, by tables and archive together")
+		d.log.Warn().Str("run", schemas.FormatID(id)).Uint64("messages", count-d.told[id]).Strs("stores", d.stores).Msg("events of a deleted run came late and were refused")
 		d.told[id] = count
 	}
+	d.conclude(ctx)
 }
 
-// leaveOut takes deleted runs out of the account.
-func (a *account) leaveOut(deleted map[uint64]bool) {
-	if len(deleted) == 0 {
-		return
+func (d *deleting) purge(ctx context.Context, id uint64) error {
+	var err error
+	for _, part := range d.removal.Deleted.Runs()[id] {
+		err = errors.Join(err, d.stream.Purge(ctx, id, part))
 	}
-	goes := func(b schemas.Batches) bool { return deleted[b.RunID] && schemas.OfRun(b.Kind) }
-	for _, ledger := range []*schemas.Ledger{a.stream, a.tables, a.archive, a.before} {
-		for _, b := range ledger.All() {
-			if goes(b) {
-				ledger.Remove(b)
+	return err
+}
+
+// conclude notes what is gone since a store that still had something of it is no more.
+func (d *deleting) conclude(ctx context.Context) {
+	fates, err := d.fates.All(ctx)
+	for id, fate := range fates {
+		for _, part := range fate.Removals() {
+			if going := fate.Removal(part); going.GoneNs == 0 && len(going.Left(d.stores)) == 0 {
+				err = errors.Join(err, d.rid(ctx, id, part))
 			}
 		}
 	}
-	for b := range a.keys {
-		if goes(b) {
-			delete(a.keys, b)
-		}
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn().Err(err).Msg("not noted which runs are gone, looking again later")
 	}
-	for of := range a.rows {
-		if deleted[of.run] {
-			delete(a.rows, of)
-		}
-	}
-	for id := range deleted {
-		ofRun := schemas.FormatID(id) + "."
-		maps.DeleteFunc(a.finished, func(key string, _ uint32) bool { return strings.HasPrefix(key, ofRun) })
-	}
-}
-
-// lostMessages counts those of the stream that are gone, and were not removed with their runs.
-func (c *Client) lostMessages(ctx context.Context, info *jetstream.StreamInfo) (uint64, error) {
-	removed := c.Endpoint.Folder.purged()
-	if made := info.Created.UnixNano(); info.State.NumDeleted == 0 || removed.Empty(made) {
-		return uint64(info.State.NumDeleted), nil //nolint:gosec // a count
-	}
-	stream, err := c.stream.Stream(ctx, pipelines.StreamName)
-	if err != nil {
-		return 0, err
-	}
-	details, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
-	if err != nil {
-		return 0, err
-	}
-	return removed.Lost(info.Created.UnixNano(), details.State.Deleted), nil
 }

@@ -1,8 +1,10 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/rs/zerolog"
 
 	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/internal/retention"
@@ -17,52 +20,70 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Lifetime is when a run goes by the rules of retention.
+// Lifetime is when a run, or a part of it, goes by the rules of retention.
 type Lifetime struct {
 	Run   string
+	Part  string // as package retention names them; empty for the whole
 	Goes  time.Time
 	Bytes uint64   // in tables and archive
 	Why   []string // it stays all the same
 }
 
-// Lifetimes are those of all runs for which a rule has a time, the next to go first.
+// Lifetimes are those of all runs and parts for which a rule has a time and that do not go already, the next to go first.
 func (c *Client) Lifetimes(ctx context.Context, rules retention.Rules) ([]Lifetime, error) {
-	table, err := c.Table(ctx, "SELECT name, last_event_time_ns, status FROM tap.runs", nil)
+	table, err := c.Table(ctx, "SELECT name, last_event_time_ns FROM tap.runs", nil)
 	if err != nil {
 		return nil, fmt.Errorf("list stored runs: %w", err)
 	}
-	pinned, err := pipelines.PinnedRuns(ctx, c.stream)
+	decided, err := pipelines.DecidedOf(ctx, c.stream)
 	if err != nil {
 		return nil, err
 	}
-	stores := c.stores("")
-	uses, err := stores.Durable(ctx)
+	uses, err := c.durable(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []Lifetime
 	for i := range table.Rows {
 		name := table.Get(i, "name").Exact
-		at, goes := rules.Goes(name, time.Unix(0, int64(table.Get(i, "last_event_time_ns").Number)))
-		if !goes {
+		fate := decided[schemas.RunID(name)]
+		lives := livesOf(rules, name, time.Unix(0, int64(table.Get(i, "last_event_time_ns").Number)), &fate, uses)
+		if len(lives) == 0 {
 			continue
 		}
-		life := Lifetime{Run: name, Goes: at}
-		if life.Why, err = c.against(ctx, name, pinned[schemas.RunID(name)]); err != nil {
+		why, err := c.against(ctx, name, fate.PinnedNs != 0)
+		if err != nil {
 			return nil, err
 		}
-		for _, u := range uses {
-			if u.RunID == schemas.RunID(name) {
-				life.Bytes += u.Bytes
-			}
+		for j := range lives {
+			lives[j].Why = why
 		}
-		all = append(all, life)
+		all = append(all, lives...)
 	}
 	slices.SortStableFunc(all, func(a, b Lifetime) int { return a.Goes.Compare(b.Goes) })
 	return all, nil
 }
 
-// LifetimeTable is when each run goes, as a table.
+// livesOf are those of one run whose last event was then.
+func livesOf(rules retention.Rules, run string, last time.Time, fate *pipelines.Fate, uses []retention.Use) []Lifetime {
+	goes := rules.Going(run, last)
+	var lives []Lifetime
+	for _, part := range slices.Sorted(maps.Keys(goes)) {
+		if slices.ContainsFunc(fate.Removals(), func(gone string) bool { return retention.Covers(gone, part) }) {
+			continue
+		}
+		life := Lifetime{Run: run, Part: part, Goes: goes[part]}
+		for _, u := range uses {
+			if u.RunID == schemas.RunID(run) && retention.Goes(part, u.Kind) {
+				life.Bytes += u.Bytes
+			}
+		}
+		lives = append(lives, life)
+	}
+	return lives
+}
+
+// LifetimeTable is when each run and each part goes, as a table.
 func (c *Client) LifetimeTable(ctx context.Context, rules retention.Rules) (arrow.RecordBatch, error) {
 	lives, err := c.Lifetimes(ctx, rules)
 	if err != nil {
@@ -70,15 +91,16 @@ func (c *Client) LifetimeTable(ctx context.Context, rules retention.Rules) (arro
 	}
 	text := arrow.BinaryTypes.String
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{
-		{Name: "run", Type: text}, {Name: "goes", Type: text}, {Name: "bytes", Type: arrow.PrimitiveTypes.Uint64}, {Name: "stays_because", Type: text},
+		{Name: "run", Type: text}, {Name: "part", Type: text}, {Name: "goes", Type: text}, {Name: "bytes", Type: arrow.PrimitiveTypes.Uint64}, {Name: "stays_because", Type: text},
 	}, nil))
 	defer b.Release()
 	texts := func(i int) *array.StringBuilder { return b.Field(i).(*array.StringBuilder) } //nolint:errcheck // as the fields above
 	for _, life := range lives {
 		texts(0).Append(life.Run)
-		texts(1).Append(life.Goes.UTC().Format(time.DateTime))
-		b.Field(2).(*array.Uint64Builder).Append(life.Bytes) //nolint:errcheck // likewise
-		texts(3).Append(strings.Join(life.Why, "; "))
+		texts(1).Append(cmp.Or(life.Part, "all"))
+		texts(2).Append(life.Goes.UTC().Format(time.DateTime))
+		b.Field(3).(*array.Uint64Builder).Append(life.Bytes) //nolint:errcheck // likewise
+		texts(4).Append(strings.Join(life.Why, "; "))
 	}
 	return b.NewRecordBatch(), nil
 }
@@ -86,16 +108,16 @@ func (c *Client) LifetimeTable(ctx context.Context, rules retention.Rules) (arro
 // expireEvery is how often it is looked whose time is over.
 const expireEvery = 10 * time.Minute
 
-// expire decides of each run whose time is over that it goes, until ctx ends.
-func (s *System) expire(ctx context.Context, client *Client) error {
-	if len(s.cfg.Rules) == 0 {
+// expire decides of each run whose time is over that it goes, until ctx ends. Several processes may do so.
+func (c *Client) expire(ctx context.Context, rules retention.Rules, log zerolog.Logger) error {
+	if len(rules) == 0 {
 		return nil
 	}
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
-		if err := s.expireNow(ctx, client); err != nil && ctx.Err() == nil {
-			s.cfg.Log.Warn().Err(err).Msg("not known whose time is over, looking again later")
+		if err := c.expireNow(ctx, rules, log); err != nil && ctx.Err() == nil {
+			log.Warn().Err(err).Msg("not known whose time is over, looking again later")
 		}
 		select {
 		case <-tick.C:
@@ -105,29 +127,46 @@ func (s *System) expire(ctx context.Context, client *Client) error {
 	}
 }
 
-func (s *System) expireNow(ctx context.Context, client *Client) error {
-	lives, err := client.Lifetimes(ctx, s.cfg.Rules)
+func (c *Client) expireNow(ctx context.Context, rules retention.Rules, log zerolog.Logger) error {
+	lives, err := c.Lifetimes(ctx, rules)
 	if err != nil {
 		return err
 	}
-	fates, err := pipelines.OpenFates(ctx, client.stream)
+	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return err
 	}
 	fates.By = "the rules of retention"
+	lives = slices.DeleteFunc(lives, func(l Lifetime) bool { return len(l.Why) > 0 || l.Goes.After(c.now()) })
 	for _, life := range lives {
-		if len(life.Why) > 0 || life.Goes.After(s.cfg.Now()) {
+		if slices.ContainsFunc(lives, func(other Lifetime) bool {
+			return other.Run == life.Run && other.Part != life.Part && retention.Covers(other.Part, life.Part)
+		}) {
 			continue
 		}
-		deed := audit.Deed{Name: "delete", Run: life.Run, Details: map[string]string{"by": "the rules of retention"}}
-		err := client.Audited(ctx, deed, func() error {
-			_, err := fates.Delete(ctx, life.Run, s.cfg.Now(), false)
-			return err
-		})
-		if err != nil {
+		if err := c.decide(ctx, fates, life, log); err != nil {
 			return err // pinned just now: it is seen the next time
 		}
-		s.cfg.Log.Warn().Str("run", life.Run).Uint64("bytes", life.Bytes).Time("since", life.Goes).Msg("the time of a run is over by the rules of retention, it is deleted")
 	}
 	return nil
+}
+
+// decide has a run go whose time is over, or a part of one.
+func (c *Client) decide(ctx context.Context, fates *pipelines.Fates, life Lifetime, log zerolog.Logger) error {
+	log = log.With().Str("run", life.Run).Uint64("bytes", life.Bytes).Time("since", life.Goes).Logger()
+	deed := audit.Deed{Name: "delete", Run: life.Run, Target: life.Part, Details: map[string]string{"by": fates.By}}
+	return c.Audited(ctx, deed, func() error {
+		if life.Part == retention.Whole {
+			if _, err := fates.Delete(ctx, life.Run, c.now(), false); err != nil {
+				return err
+			}
+			log.Warn().Msg("the time of a run is over by the rules of retention, it is deleted")
+			return nil
+		}
+		decided, err := fates.RemovePart(ctx, life.Run, life.Part, c.now())
+		if decided {
+			log.Warn().Str("part", life.Part).Msg("the time of a part of a run is over by the rules of retention, it is removed")
+		}
+		return err
+	})
 }

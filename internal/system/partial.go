@@ -73,7 +73,7 @@ func (c *Client) addPartialOf(ctx context.Context, a *account, kind string, coun
 	if len(counts) == 0 {
 		return nil
 	}
-	for message, err := range archived(ctx, c.Endpoint.Archive, kind) {
+	for message, err := range archived(ctx, a.archiveIn, kind) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

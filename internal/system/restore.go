@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -19,10 +20,10 @@ type Restored struct {
 	Damaged        uint64 // files that could not be read
 	First          []error
 
-	Deleted uint64 // messages of runs that were deleted
+	Deleted uint64 // messages of runs that were deleted, or of parts that were removed
 
 	stored  []*schemas.Ledger // what the stream has, and the tables
-	deleted map[uint64]bool
+	deleted retention.DeletedParts
 }
 
 // mostDamaged is how many of the damaged files are named.
@@ -54,7 +55,7 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 		return Restored{}, err
 	}
 	defer publisher.Close()
-	deleted, err := pipelines.DeletedRuns(ctx, c.stream)
+	deleted, err := c.deletedParts(ctx)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -82,7 +83,7 @@ func (r *Restored) note(err error) {
 }
 
 func (r *Restored) publish(ctx context.Context, to *pipelines.Publisher, message schemas.Message) error {
-	if r.deleted[message.Header.Identity.RunID] && schemas.OfRun(message.Header.Kind) {
+	if r.deleted.Has(message.Header.Identity.RunID, message.Header.Kind) {
 		r.Deleted++
 		return nil
 	}

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -24,6 +25,8 @@ const (
 	healsAtOnce   = 16          // that wait, and answers that are kept
 	caughtUpEvery = time.Second // to ask how far a store is, for what nobody waits for
 )
+
+var errFleetHeals = errors.New("only `tensortap up` mends its stores; what the tables or an archive that `tensortap consume` fills lack is stored again from the stream or by `tensortap restore`: docs/roles.md says how")
 
 // ErrNobodyHeals says that no system is there that could mend its stores.
 var ErrNobodyHeals = errors.New("no running system answers")
@@ -187,6 +190,9 @@ func (h *Healing) outcome(err error) audit.Outcome {
 
 // heal asks with a word of its own, and who it is.
 func (c *Client) heal(ctx context.Context) (*Healing, error) {
+	if shared, err := isShared(ctx, c.stream); err != nil || shared {
+		return nil, cmp.Or(err, errFleetHeals)
+	}
 	question, heard := []byte(rand.Text()+" "+c.who().String()), c.now()
 	for {
 		answer, err := c.askHeal(ctx, question)

@@ -1,11 +1,9 @@
 package system
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,14 +23,27 @@ type Deletion struct {
 }
 
 // stores are those that are measured; the spool is that of this host's collectors.
-func (c *Client) stores(spool string) retention.Stores {
-	return retention.Stores{Stream: c.stream, Database: c.database, Archive: c.Endpoint.Archive, Local: c.Endpoint.Folder.local(spool)}
+func (c *Client) stores(ctx context.Context, spool string) (retention.Stores, error) {
+	archive, _, err := c.archiveHere(ctx)
+	return retention.Stores{Stream: c.stream, Database: c.database, Archive: archive, Local: c.Endpoint.Folder.local(spool)}, err
 }
 
 // Room measures what takes room, by run and place.
 func (c *Client) Room(ctx context.Context, spool string) ([]retention.Use, error) {
-	stores := c.stores(spool)
+	stores, err := c.stores(ctx, spool)
+	if err != nil {
+		return nil, err
+	}
 	return stores.Uses(ctx)
+}
+
+// durable measures what tables and archive hold.
+func (c *Client) durable(ctx context.Context) ([]retention.Use, error) {
+	stores, err := c.stores(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return stores.Durable(ctx)
 }
 
 // roomOf measures what a run takes.
@@ -49,9 +60,6 @@ func (c *Client) roomOf(ctx context.Context, run string) ([]retention.Use, error
 
 // LookAtDeletion says what would go with a run, and what speaks against it. A run that nobody knows is an error.
 func (c *Client) LookAtDeletion(ctx context.Context, run string) (*Deletion, error) {
-	if shared, err := isShared(ctx, c.stream); err != nil || shared {
-		return nil, cmp.Or(err, errNobodyDeletes)
-	}
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return nil, err
@@ -102,60 +110,6 @@ func (c *Client) against(ctx context.Context, run string, pinned bool) ([]string
 	return why, nil
 }
 
-// deletedLook is how often it is asked whether a run is gone.
-const deletedLook = 20 * time.Millisecond
-
-var errNobodyDeletes = errors.New("runs are removed by `tensortap up`, and what fills the stores of this stream is `tensortap consume`, which removes none so far")
-
-// DeleteRun decides durably that a run goes, and returns once nothing is left of it, with what is measured then. An error
-// after the decision says why that takes long: the running system goes on, and so does the next.
-func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) (left []retention.Use, err error) { //nolint:revive // flag-parameter: two ways to decide
-	err = c.Audited(ctx, deletionOf(d.Run, evenPinned), func() error {
-		left, err = c.deleteRun(ctx, d, evenPinned)
-		return err
-	})
-	return left, err
-}
-
-func deletionOf(run string, evenPinned bool) audit.Deed { //nolint:revive // flag-parameter: two ways to decide
-	return audit.Deed{Name: "delete", Run: run, Details: map[string]string{"force": strconv.FormatBool(evenPinned)}}
-}
-
-// KeepRun writes down that somebody asked to delete a run, and that it is kept, and why.
-func (c *Client) KeepRun(ctx context.Context, run string, why error) error {
-	return c.Audited(ctx, deletionOf(run, false), func() error { return audit.Refuse(why) })
-}
-
-func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([]retention.Use, error) { //nolint:revive // flag-parameter: two ways to decide
-	fates, err := pipelines.OpenFates(ctx, c.stream)
-	if err != nil {
-		return nil, err
-	}
-	fates.By = c.who().String()
-	if _, err := fates.Delete(ctx, d.Run, c.now(), evenPinned); err != nil {
-		if errors.Is(err, pipelines.ErrRunPinned) {
-			err = audit.Refuse(err)
-		}
-		return nil, err
-	}
-	for {
-		fate, err := fates.Of(ctx, schemas.RunID(d.Run))
-		switch {
-		case err != nil:
-			return nil, err
-		case fate.GoneNs != 0:
-			return c.roomOf(ctx, d.Run)
-		case fate.Trouble != "":
-			return nil, fmt.Errorf("it is decided that run %s goes, and the running system goes on trying: %s", d.Run, fate.Trouble)
-		}
-		select {
-		case <-time.After(deletedLook):
-		case <-ctx.Done():
-			return nil, fmt.Errorf("it is decided that run %s goes, and `tensortap up` goes on with that: %w", d.Run, context.Cause(ctx))
-		}
-	}
-}
-
 // PinRun keeps a stored run from being deleted.
 func (c *Client) PinRun(ctx context.Context, run string) error {
 	return c.Audited(ctx, audit.Deed{Name: "pin", Run: run}, func() error { return c.pinRun(ctx, run) })
@@ -203,8 +157,7 @@ func Measured(ctx context.Context, e Endpoint, now func() time.Time) (string, er
 		return "[]", err
 	}
 	defer c.Close()
-	stores := c.stores("")
-	uses, err := stores.Durable(ctx)
+	uses, err := c.durable(ctx)
 	if err != nil {
 		return "[]", err
 	}

@@ -15,6 +15,9 @@ import (
 // A database that `tensortap consume` fills has a consumer for each shard of the stream. Their names carry the id of its
 // tables, so that several databases may each be filled from one stream, whole.
 
+// tablesPrefix begins the names of these consumers.
+const tablesPrefix = "tables-"
+
 // shardConsumers are the consumers of a database, by shard.
 func (c *Client) shardConsumers(ctx context.Context) ([]string, error) {
 	var id string
@@ -24,7 +27,7 @@ func (c *Client) shardConsumers(ctx context.Context) ([]string, error) {
 	const distinct = 8
 	names := make([]string, pipelines.Shards)
 	for shard := range names {
-		names[shard] = fmt.Sprintf("tables-%s-%d", id[:min(len(id), distinct)], shard)
+		names[shard] = fmt.Sprintf(tablesPrefix+"%s-%d", id[:min(len(id), distinct)], shard)
 	}
 	return names, nil
 }

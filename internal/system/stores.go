@@ -102,6 +102,7 @@ func overEvents() (fs.FS, error) {
 		return nil, err
 	}
 	some, there := someFiles{sql.Files, map[string]bool{}}, map[string]bool{}
+	some.objects["removal"], there["tap_store.removal"] = true, true
 	for _, t := range schemas.Tables() {
 		some.objects[t.Kind()], there["tap_store."+t.Kind()] = true, true
 	}

@@ -155,7 +155,7 @@ func (s *System) tend(ctx context.Context, group *errgroup.Group, client *Client
 		rounds.deletions.follow(ctx)
 		return nil
 	})
-	group.Go(func() error { return s.expire(ctx, client) })
+	group.Go(func() error { return client.expire(ctx, s.cfg.Rules, s.cfg.Log) })
 	group.Go(func() error { return s.keepMark(ctx, client) })
 	group.Go(func() error { return client.mendTrend(ctx, s.cfg.Log) })
 	group.Go(func() error { return client.Judge(ctx, s.cfg.Log) })
@@ -180,7 +180,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	if err != nil {
 		return errors.Join(err, archive.close())
 	}
-	deletions, err := s.newDeleting(ctx, client, archive, tables)
+	deletions, err := s.deletions(ctx, client, archive, tables)
 	if err == nil {
 		err = s.replay(ctx, client, archive)
 	}

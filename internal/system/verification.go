@@ -11,6 +11,7 @@ import (
 // Verification says how the stream, the tables and the archive stand to each other.
 type Verification struct {
 	Stream, Tables, Archive uint64 // batches; the tables have those of definitions of which they have all rows
+	ArchiveIn               string // the folder; empty where no archive that is filled from the stream is on this host
 	// What each lacks that another has, by run and kind; empty where it lacks nothing. The stream keeps all for some days
 	// only.
 	TablesLack, ArchiveLacks string
@@ -38,12 +39,15 @@ func TablesDamaged(err error) bool { return clickhouse.Unreadable(err) }
 // Verify reads the whole stream, the whole archive and all parts of the tables with their checksums, and holds their batches
 // against each other. Events may land meanwhile.
 func (c *Client) Verify(ctx context.Context) (*Verification, error) {
+	if err := c.requireFilled(ctx); err != nil {
+		return nil, err
+	}
 	a, err := c.take(ctx, 10*waitEvery, c.readParts(c.readStream), c.readArchive)
 	if err != nil {
 		return nil, err
 	}
 	v := &Verification{
-		Stream: a.stream.Count(), Tables: a.tables.Count(), Archive: a.archive.Count(),
+		Stream: a.stream.Count(), Tables: a.tables.Count(), Archive: a.archive.Count(), ArchiveIn: a.archiveIn,
 		TablesLack: c.describe(ctx, a.tablesLack()), ArchiveLacks: c.describe(ctx, a.archiveLacks()),
 		TablesDiffer: c.describe(ctx, a.partial),
 		OnlyInTables: c.describe(ctx, a.onlyInTables()), Vanished: c.describeVanished(ctx, a), StreamDamaged: a.streamDamaged, FilesDamaged: a.filesDamaged,

@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -58,6 +61,7 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 	// The census takes longest, so it is asked first.
 	group.Go(func() (err error) { a.census, err = s.census(ctx, id); return err })
 	group.Go(func() (err error) { a.batches, err = s.batches(ctx, id); return err })
+	group.Go(func() error { return s.refuseRemoved(ctx, id) })
 	ask(ctx, s, a, &a.steps, ofRun)
 	askPrograms(ctx, s, a, fmt.Sprintf("(SELECT program_id FROM tap_store.step WHERE run_id = %d)", id))
 	askStacks(ctx, s, a, id)
@@ -70,6 +74,19 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 		group.Go(func() (err error) { a.unstored, err = s.Unstored(ctx, id); return err })
 	}
 	return a, group.Wait()
+}
+
+// refuseRemoved is an error for a run of which nothing is left to compare, though steps are there.
+func (s *Source) refuseRemoved(ctx context.Context, id uint64) error {
+	return s.each(ctx, fmt.Sprintf("SELECT max(decided_time_ns) FROM tap_store.removal WHERE run_id = %d AND part = 'details' HAVING count() > 0", id),
+		func(record arrow.RecordBatch) error {
+			if record.NumRows() == 0 {
+				return nil
+			}
+			at := record.Column(0).(*array.Int64).Value(0) //nolint:errcheck // as the table has it
+			return fmt.Errorf("retention removed its tensors on %s: the report trend has their aggregates, the report comparisons what was said of it before",
+				time.Unix(0, at).UTC().Format("2006-01-02 15:04:05 UTC"))
+		})
 }
 
 // ask has a question answered into rows. Each question writes to rows of its own.
