@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -22,44 +21,23 @@ func OpenAlertBucket(ctx context.Context, js jetstream.JetStream) (jetstream.Key
 }
 
 // LastOf is the place in the stream of the last message of a kind; 0 where it has none.
-func LastOf(ctx context.Context, js jetstream.JetStream, kind string) (uint64, error) {
+func LastOf(ctx context.Context, js jetstream.JetStream, kind string) (last uint64, err error) {
 	stream, err := js.Stream(ctx, StreamName)
 	if err != nil {
 		return 0, fmt.Errorf("look for the last %s: %w", kind, err)
 	}
-	last, err := stream.GetLastMsgForSubject(ctx, schemas.SubjectsOf(kind))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("look for the last %s: %w", kind, err)
-	}
-	return last.Sequence, nil
-}
-
-// Behind is how long the oldest message has been in the stream that the consumer has not stored, and how many it has not.
-func Behind(ctx context.Context, js jetstream.JetStream, consumer string, now time.Time) (time.Duration, uint64, error) {
-	p, err := ConsumerProgress(ctx, js, consumer)
-	if err != nil || p.CaughtUp() {
-		return 0, 0, err
-	}
-	stream, err := js.Stream(ctx, StreamName)
-	if err != nil {
-		return 0, 0, fmt.Errorf("look how far %s is behind: %w", consumer, err)
-	}
-	info := stream.CachedInfo().State
-	published := info.FirstTime
-	if next := p.StoredUpTo + 1; next > info.FirstSeq {
-		oldest, err := stream.GetMsg(ctx, next)
-		if errors.Is(err, jetstream.ErrMsgNotFound) { // stored by now, or deleted
-			return 0, 0, nil
+	// Before the stream was shared out, and since.
+	for _, subject := range []string{schemas.SubjectsOf(kind), shardPrefix + "*." + kind + ".>"} {
+		m, err := stream.GetLastMsgForSubject(ctx, subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
 		}
 		if err != nil {
-			return 0, 0, fmt.Errorf("look how far %s is behind: %w", consumer, err)
+			return 0, fmt.Errorf("look for the last %s: %w", kind, err)
 		}
-		published = oldest.Time
+		last = max(last, m.Sequence)
 	}
-	return max(0, now.Sub(published)), p.Undelivered + uint64(p.Unacknowledged), nil //nolint:gosec // a count
+	return last, nil
 }
 
 // StreamRoom is how many bytes the stream holds, and may hold; 0 where nothing bounds it.

@@ -33,6 +33,11 @@ type Progress struct {
 	StoredUpTo     uint64 // all messages of the stream up to this one are acknowledged
 }
 
+// Waiting is how many messages are left to store.
+func (p Progress) Waiting() uint64 {
+	return p.Undelivered + uint64(p.Unacknowledged) //nolint:gosec // a count
+}
+
 // CaughtUp says whether nothing in the stream is left to store.
 func (p Progress) CaughtUp() bool { return p.Undelivered == 0 && p.Unacknowledged == 0 }
 
@@ -42,10 +47,11 @@ func ConsumerProgress(ctx context.Context, js jetstream.JetStream, consumer stri
 	if err != nil {
 		return Progress{}, fmt.Errorf("ask consumer %s for its progress: %w", consumer, err)
 	}
-	info := c.CachedInfo()
-	return Progress{
-		Undelivered: info.NumPending, Unacknowledged: info.NumAckPending, StoredUpTo: info.AckFloor.Stream,
-	}, nil
+	return progressOf(c.CachedInfo()), nil
+}
+
+func progressOf(info *jetstream.ConsumerInfo) Progress {
+	return Progress{Undelivered: info.NumPending, Unacknowledged: info.NumAckPending, StoredUpTo: info.AckFloor.Stream}
 }
 
 // goneAfter is the time without work for a consumer, before messages that it never acknowledged are taken to have

@@ -162,6 +162,7 @@ func publishing() map[string][]string {
 		"$KV.tap_alerts.told.1":                                   {"alert"},
 		"$JS.API.STREAM.INFO.TAP":                                 all,
 		"$JS.API.CONSUMER.INFO.TAP.clickhouse":                    {"consume", "judge", "alert", "reader", "operator"},
+		"$JS.API.CONSUMER.LIST.TAP":                               {"alert"},
 		"$JS.API.CONSUMER.MSG.NEXT.TAP.clickhouse":                {"consume"},
 		"$JS.API.CONSUMER.CREATE.TAP.mine":                        {"consume"},
 		"$JS.API.CONSUMER.CREATE.KV_tap_sources.mine":             {"consume", "judge", "reader", "operator"},

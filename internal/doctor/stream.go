@@ -61,9 +61,9 @@ func (e *examination) room(info *jetstream.StreamInfo) {
 const mostLag = time.Minute
 
 func (e *examination) lags(ctx context.Context, js jetstream.JetStream) error {
-	lags, err := health.Lags(ctx, js, e.in.Now)
+	lags, err := pipelines.Lags(ctx, js, e.in.Now)
 	for _, l := range lags {
-		switch behind := l.Undelivered + uint64(l.Unacknowledged); { //nolint:gosec // not negative
+		switch behind := l.Waiting(); {
 		case l.Age > mostLag:
 			e.wrong("consumer "+l.Consumer, "see whether it runs and its store answers", "it is %v behind the stream, by %d messages", l.Age.Round(time.Second), behind)
 		default:

@@ -2,9 +2,7 @@ package health
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -36,9 +34,6 @@ func lagNumbers() []number[lag] {
 	}
 }
 
-// mostConsumers bounds how many durable consumers are told: others may use the same stream.
-const mostConsumers = 64
-
 // Stream takes the streams of events and of dead letters, with the durable consumers of the first.
 func (h *Health) Stream(js jetstream.JetStream) {
 	h.has("stream", func(ctx context.Context, tell func(prometheus.Metric)) {
@@ -64,61 +59,12 @@ func tellStream(ctx context.Context, js jetstream.JetStream, name string, tell f
 }
 
 func (h *Health) tellLags(ctx context.Context, js jetstream.JetStream, tell func(prometheus.Metric)) error {
-	lags, err := Lags(ctx, js, h.now)
+	lags, err := pipelines.Lags(ctx, js, h.now)
 	for _, l := range lags {
 		numbers := lag{undelivered: float64(l.Undelivered), unacknowledged: float64(l.Unacknowledged), seconds: l.Age.Seconds()}
 		tellEach(tell, lagNumbers(), &numbers, label{"consumer", l.Consumer})
 	}
 	return err
-}
-
-// Lag is how far a durable consumer is behind the stream.
-type Lag struct {
-	Consumer string
-	pipelines.Progress
-	Age time.Duration // of the oldest message that it has not stored
-}
-
-// Lags are those of all durable consumers of the stream, of 64 at most.
-func Lags(ctx context.Context, js jetstream.JetStream, now func() time.Time) ([]Lag, error) {
-	events, err := js.Stream(ctx, pipelines.StreamName)
-	if err != nil {
-		return nil, fmt.Errorf("look at the consumers of the stream: %w", err)
-	}
-	var lags []Lag
-	list := events.ListConsumers(ctx)
-	for info := range list.Info() {
-		if info.Config.Durable == "" || len(lags) == mostConsumers {
-			continue
-		}
-		lags = append(lags, Lag{Consumer: info.Name, Progress: pipelines.Progress{
-			Undelivered: info.NumPending, Unacknowledged: info.NumAckPending, StoredUpTo: info.AckFloor.Stream,
-		}})
-	}
-	if err := list.Err(); err != nil {
-		return nil, fmt.Errorf("look at the consumers of the stream: %w", err)
-	}
-	for i := range lags {
-		if lags[i].Age, err = age(ctx, events, lags[i].Progress, now); err != nil {
-			return lags, err
-		}
-	}
-	return lags, nil
-}
-
-// age is how long the first message behind the stored ones has been in the stream.
-func age(ctx context.Context, events jetstream.Stream, p pipelines.Progress, now func() time.Time) (time.Duration, error) {
-	if p.CaughtUp() {
-		return 0, nil
-	}
-	oldest, err := events.GetMsg(ctx, p.StoredUpTo+1, jetstream.WithGetMsgSubject(">"))
-	if errors.Is(err, jetstream.ErrMsgNotFound) { // stored meanwhile, or gone
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("look at message %d of the stream: %w", p.StoredUpTo+1, err)
-	}
-	return max(0, now().Sub(oldest.Time)), nil
 }
 
 // Connected says whether the server of a connection answers. It asks for no right at all.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -154,18 +156,13 @@ func (c *Client) currentRuns(ctx context.Context) ([]string, error) {
 
 // measured is what no table knows.
 func (c *Client) measured(ctx context.Context) (m alerts.Measured, err error) {
-	for _, consumer := range []string{databaseConsumer, archiveConsumer} {
-		behind, messages, err := pipelines.Behind(ctx, c.stream, consumer, c.now())
-		if errors.Is(err, jetstream.ErrConsumerNotFound) { // as of a system without an archive
-			continue
+	if m.Consumers, err = c.storesBehind(ctx); err != nil {
+		return m, err
+	}
+	for _, store := range m.Consumers {
+		if store.Name == databaseConsumer {
+			m.Behind = store.Behind
 		}
-		if err != nil {
-			return m, err
-		}
-		if consumer == databaseConsumer {
-			m.Behind = behind
-		}
-		m.Consumers = append(m.Consumers, alerts.Waiting{Name: consumer, Messages: messages, Behind: behind})
 	}
 	used, most, err := pipelines.StreamRoom(ctx, c.stream)
 	if err != nil {
@@ -176,6 +173,29 @@ func (c *Client) measured(ctx context.Context) (m alerts.Measured, err error) {
 	}
 	m.Disks = append(m.Disks, alerts.Room{Name: "stream", FreeBytes: most - min(used, most), Bytes: most})
 	return m, nil
+}
+
+// storesBehind is how far tables and archives are behind the stream: the tables as one store, however many consumers fill them.
+func (c *Client) storesBehind(ctx context.Context) (stores []alerts.Waiting, err error) {
+	lags, err := pipelines.Lags(ctx, c.stream, c.now)
+	if err != nil {
+		return nil, err
+	}
+	ofTables, err := c.tableConsumers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables := alerts.Waiting{Name: databaseConsumer}
+	for i := range lags {
+		behind := alerts.Waiting{Name: lags[i].Consumer, Messages: lags[i].Waiting(), Behind: lags[i].Age}
+		switch {
+		case slices.Contains(ofTables, behind.Name):
+			tables.Messages, tables.Behind = tables.Messages+behind.Messages, max(tables.Behind, behind.Behind)
+		case behind.Name == archiveConsumer || strings.HasPrefix(behind.Name, archiveConsumer+"-"):
+			stores = append(stores, behind)
+		}
+	}
+	return append(stores, tables), nil
 }
 
 func (c *Client) disks(ctx context.Context) ([]alerts.Room, error) {
@@ -202,7 +222,7 @@ func (c *Client) alertHistory(ctx context.Context) ([]schemas.AlertRow, error) {
 	if last > 0 {
 		waiting, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		if err := pipelines.WaitStored(waiting, c.stream, last, waitEvery, databaseConsumer); err != nil {
+		if err := c.waitTables(waiting, last, waitEvery); err != nil {
 			return nil, err
 		}
 	}
