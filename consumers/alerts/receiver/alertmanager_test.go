@@ -4,62 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/tensortap/tensortap/internal/dev/testbed"
+	"github.com/tensortap/tensortap/internal/dev/receivers"
 )
 
-// startAlertmanager runs Debian's Alertmanager with the file of deploy until the test ends.
+// startAlertmanager runs one with the file of deploy.
 func startAlertmanager(t *testing.T) string {
 	t.Helper()
-	program, err := exec.LookPath("prometheus-alertmanager")
-	if err != nil {
-		testbed.Needed(t, "no prometheus-alertmanager is installed (Debian's package of that name)")
-	}
-	address := freeAddress(t)
 	config, err := filepath.Abs("../../../deploy/alertmanager/alertmanager.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--config.file="+config, "--storage.path="+t.TempDir(), "--web.listen-address="+address, "--cluster.listen-address=")
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	for deadline := time.Now().Add(time.Minute); ; {
-		if err := ask(t.Context(), "http://"+address+"/-/ready", nil); err == nil {
-			return "http://" + address
-		}
-		if time.Now().After(deadline) {
-			said, _ := os.ReadFile(log.Name())
-			t.Fatalf("Alertmanager is not ready:\n%s", said)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // it only had the address
-	return listener.Addr().String()
+	return receivers.StartAlertmanager(t, config)
 }
 
 func ask(ctx context.Context, url string, into any) error {
