@@ -79,8 +79,8 @@ func (l *load) run(work *crew) {
 func (l *load) live(over <-chan struct{}, root, run string, fault float32, rest time.Duration) error {
 	l.runs.RLock()
 	defer l.runs.RUnlock()
-	owner := &keeper{TB: l.t}
-	defer owner.end()
+	owner := &testbed.Keeper{TB: l.t}
+	defer owner.End()
 	var ranks []*testbed.Spool
 	for rank := range uint32(liveRanks) {
 		fields := map[string]any{"world_size": liveRanks, "labels": map[string]string{"kind": "live"}}
@@ -102,27 +102,7 @@ func (l *load) live(over <-chan struct{}, root, run string, fault float32, rest 
 	for _, s := range ranks {
 		s.Close()
 	}
-	return owner.failed
-}
-
-// keeper is a test to a spool, whose files it closes as soon as the run is over.
-type keeper struct {
-	testing.TB
-
-	ends   []func()
-	failed error
-}
-
-// Cleanup implements testing.TB.
-func (k *keeper) Cleanup(end func()) { k.ends = append(k.ends, end) }
-
-// Fatal implements testing.TB.
-func (k *keeper) Fatal(args ...any) { k.failed = fmt.Errorf("write a spool: %s", fmt.Sprint(args...)) }
-
-func (k *keeper) end() {
-	for _, end := range k.ends {
-		end()
-	}
+	return owner.Err()
 }
 
 // publish stores dumps as new runs. Each publisher is asked again until it is through.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tensortap/tensortap/e2e/internal/measured"
 )
 
 // report prints the table of figures, says which grew, and writes it into the document of TENSORTAP_SOAK_REPORT.
@@ -24,32 +26,16 @@ func (s *soak) report() {
 		fmt.Fprintf(&text, "* goroutines of `up`, each time it was asked: %d to %d, at last %d\n", slices.Min(n), slices.Max(n), n[len(n)-1])
 	}
 	fmt.Fprint(&text, "\n| figure | median of the second fifth | of the last |\n|---|---|---|\n")
-	for _, g := range s.measure.growths() {
-		fmt.Fprintf(&text, "| %s | %.0f | %.0f |\n", g.figure, g.second, g.last)
-		if !g.flat() {
-			s.t.Errorf("%s grew from %.0f to %.0f", g.figure, g.second, g.last)
+	for _, g := range s.measure.Growths(fifths) {
+		fmt.Fprintf(&text, "| %s | %.0f | %.0f |\n", g.Figure, g.Early, g.Late)
+		if !flat(g) {
+			s.t.Errorf("%s grew from %.0f to %.0f", g.Figure, g.Early, g.Late)
 		}
 	}
 	s.t.Log("\n" + text.String())
 	if path := os.Getenv("TENSORTAP_SOAK_REPORT"); path != "" && !s.t.Failed() {
-		s.write(path, text.String())
-	}
-}
-
-// write puts the text between the marks of the document.
-func (s *soak) write(path, text string) {
-	s.t.Helper()
-	const begin, end = "<!-- soak -->\n", "<!-- end of soak -->"
-	document, err := os.ReadFile(path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(document), begin)
-	_, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		s.t.Fatalf("%s lacks the marks %q and %q", path, begin, end)
-	}
-	if err := os.WriteFile(path, []byte(before+begin+text+end+after), 0o600); err != nil {
-		s.t.Fatal(err)
+		if err := measured.Write(path, "soak", text.String()); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 }

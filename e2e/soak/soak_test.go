@@ -130,7 +130,7 @@ func (s *soak) prepare() {
 	s.load = newLoad(s.t, s.parts, filepath.Join(s.data, "spool"), s.far)
 	s.load.references()
 	s.begin = time.Now()
-	s.measure = newMeasure(s.t, s.begin, s.data, s.load)
+	s.measure = newMeasure(s.t, s.data, s.load)
 }
 
 // destroy kills and damages until the time is over and everything was killed often enough.

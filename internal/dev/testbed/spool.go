@@ -338,6 +338,13 @@ func (s *Spool) Number(op, path string, seq uint32, value float64) {
 func (s *Spool) Step(step uint32, modules int) {
 	s.tb.Helper()
 	s.Begin(step)
+	s.Forward(step, modules)
+	s.End(step, 0)
+}
+
+// Forward writes what is between the begin and the end of a step.
+func (s *Spool) Forward(step uint32, modules int) {
+	s.tb.Helper()
 	const root = "Module.model.Model.forward.0"
 	top := s.Call(root, "", schemas.SpoolOpOpens, 0)
 	for i := range s.options.Numbers {
@@ -355,7 +362,6 @@ func (s *Spool) Step(step uint32, modules int) {
 		s.Tensor(name, "output", "0", seq, float32(step)-float32(i)/64+s.faults[name])
 	}
 	s.Call(root, "", schemas.SpoolOpEnds, top)
-	s.End(step, 0)
 }
 
 // Fault has the output of the op be that much greater from now on.
