@@ -118,6 +118,15 @@ ROLES_MINUTES ?= 15
 soak-roles: build engine ## ROLES_MINUTES of a fleet: three NATS servers, two engines, four consumers, killed, frozen and cut off by turns: docs/roles.md
 	TENSORTAP_ROLES_MINUTES=$(ROLES_MINUTES) go test -count=1 -timeout 12h -v -run 'TestSoak$$' ./e2e/roles/
 
+DAYS ?= 30
+
+.PHONY: month
+month: MINUTES = 2
+month: build engine ## DAYS of a fleet of 64 ranks, 30 of 2 MINUTES each if not given: each part dies each day, runs go by rules, flaws are planted and told: docs/month.md
+	@mkdir -p $(TOOLS)
+	TENSORTAP_MONTH_DAYS=$(DAYS) TENSORTAP_MONTH_MINUTES=$(MINUTES) TENSORTAP_MONTH_SAMPLES=$(TOOLS)/month.csv \
+		$(if $(WRITE),TENSORTAP_MONTH_REPORT=$(CURDIR)/docs/month.md) go test -count=1 -timeout 24h -v -run 'TestMonth$$' ./e2e/roles/
+
 STEPS  ?= 3000
 TOKENS ?= 10000
 

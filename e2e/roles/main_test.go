@@ -20,15 +20,15 @@ import (
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 )
 
-// engineServer is the argument with which the test binary is an engine: FOLDER ADDRESS LIBRARY PROGRAM.
-const engineServer = "test-engine-server"
+// engineServerArgument has the test binary be an engine: FOLDER ADDRESS LIBRARY PROGRAM.
+const engineServerArgument = "test-engine-server"
 
 const engineSecret = "of a test"
 
 // TestMain lets the test binary be a server of the fleet.
 func TestMain(m *testing.M) {
 	natscluster.Serve()
-	if len(os.Args) > 5 && os.Args[1] == engineServer {
+	if len(os.Args) > 5 && os.Args[1] == engineServerArgument {
 		fmt.Fprintln(os.Stderr, beEngine(os.Args[2], os.Args[3], os.Args[4], os.Args[5]))
 		os.Exit(program.ExitError)
 	}
@@ -50,30 +50,47 @@ func beEngine(dir, address, library, tensortap string) error {
 	return engine.Run(context.Background())
 }
 
-// startEngine runs an engine as a server elsewhere until the test ends, and returns its DSN.
-func startEngine(tb testing.TB) string {
+// engineServer is an engine as a server elsewhere, which can be killed and started again at its place.
+type engineServer struct {
+	dir, address string
+	process      *program.Up
+}
+
+func newEngineServer(tb testing.TB) *engineServer {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
 	if err != nil {
 		tb.Fatal(err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	defer listener.Close() //nolint:errcheck // it only had the address
+	return &engineServer{dir: tb.TempDir(), address: listener.Addr().String()}
+}
+
+// start returns once the engine answers.
+func (s *engineServer) start(tb testing.TB) {
+	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	cmd := program.Command(tb, program.Setting{})
-	cmd.Path, cmd.Args = self, []string{self, engineServer, tb.TempDir(), address, testbed.Library(tb), program.Path(tb)}
-	process := program.NewUp("", cmd)
-	if err := process.Begin(); err != nil {
+	cmd.Path, cmd.Args = self, []string{self, engineServerArgument, s.dir, s.address, testbed.Library(tb), program.Path(tb)}
+	s.process = program.NewUp("", cmd)
+	if err := s.process.Begin(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = process.Kill() })
-	await(tb, "the engine", func() bool { return strings.Contains(process.Stdout.String(), "ready") })
-	return "http://" + guard.Owner + ":of%20a%20test@" + address
+	await(tb, "the engine", func() bool { return strings.Contains(s.process.Stdout.String(), "ready") })
+}
+
+func (s *engineServer) dsn() string { return "http://" + guard.Owner + ":of%20a%20test@" + s.address }
+
+// startEngine runs an engine as a server elsewhere until the test ends, and returns its DSN.
+func startEngine(tb testing.TB) string {
+	tb.Helper()
+	s := newEngineServer(tb)
+	s.start(tb)
+	tb.Cleanup(func() { _ = s.process.Kill() })
+	return s.dsn()
 }
 
 // await polls until it holds.

@@ -21,6 +21,18 @@ type Cluster struct {
 	URL   [Nodes]string
 }
 
+// StartOne starts a server by itself, which has each message on the disk before it acknowledges it.
+func StartOne(tb testing.TB) *Node {
+	tb.Helper()
+	n := &Node{Name: "alone", Dir: tb.TempDir(), Port: freePort(tb)}
+	n.Start(tb)
+	tb.Cleanup(func() { n.End(tb, os.Kill) })
+	return n
+}
+
+// URL is where clients reach the node.
+func (n *Node) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", n.Port) }
+
 // Start starts the servers one after the other. Each has as many routes as the others are, though those of the first lead
 // nowhere: by their number a server knows how large the cluster will be.
 func Start(tb testing.TB) *Cluster {
@@ -38,7 +50,7 @@ func Start(tb testing.TB) *Cluster {
 		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", n.ClusterPort))
 		addresses[0] = c.First.Address()
 		copy(n.Routes, addresses[:i])
-		c.Nodes[i], c.URL[i] = n, fmt.Sprintf("nats://127.0.0.1:%d", n.Port)
+		c.Nodes[i], c.URL[i] = n, n.URL()
 		n.Start(tb)
 	}
 	tb.Cleanup(func() {

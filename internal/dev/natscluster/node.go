@@ -37,10 +37,11 @@ func Serve() {
 
 // Node is a NATS server of a cluster, a process of its own, that can be killed and started again at its place.
 type Node struct {
-	Name              string
-	Dir               string
-	Port, ClusterPort int
-	Routes            []string
+	Name        string
+	Dir         string
+	Port        int
+	ClusterPort int // 0 for a server by itself
+	Routes      []string
 
 	process *exec.Cmd
 }
@@ -55,12 +56,17 @@ func beNode(text string) error {
 	for i, host := range n.Routes {
 		routes[i] = &url.URL{Scheme: "nats-route", Host: host}
 	}
-	made, err := server.NewServer(&server.Options{
+	options := &server.Options{
 		ServerName: n.Name, JetStream: true, StoreDir: n.Dir, Host: "127.0.0.1", Port: n.Port, NoLog: true,
 		MaxPayload: schemas.MaxMessageBytes + 64<<10, JetStreamMaxStore: 100 << 30, Routes: routes,
+	}
+	if n.ClusterPort == 0 { // by itself: as deploy/nats/nats.conf has it
+		options.SyncAlways = true
+	} else {
 		// The address that it tells others leads nowhere: they are to use the routes that they were given.
-		Cluster: server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: n.ClusterPort, Advertise: "127.0.0.1:3"},
-	})
+		options.Cluster = server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: n.ClusterPort, Advertise: "127.0.0.1:3"}
+	}
+	made, err := server.NewServer(options)
 	if err != nil {
 		return err
 	}
@@ -99,6 +105,9 @@ func (n *Node) Start(tb testing.TB) {
 		}
 	}
 }
+
+// PID is the process of a node that was started.
+func (n *Node) PID() int { return n.process.Process.Pid }
 
 // Signal sends the process a signal.
 func (n *Node) Signal(tb testing.TB, s os.Signal) {

@@ -1,0 +1,181 @@
+package roles
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/consumers/parquet"
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// stores is where the events of a month lie.
+type stores struct {
+	t       *testing.T
+	tables  *engine
+	archive string
+	js      jetstream.JetStream
+	audited int // tensors that were found once in tables and archive
+	gone    map[string]bool
+}
+
+func openStores(t *testing.T, s *staff) *stores {
+	t.Helper()
+	return &stores{
+		t: t, tables: openEngine(t, s.engine.dsn()), archive: s.archive, js: program.ConnectStream(t, s.nats.URL()), gone: map[string]bool{},
+	}
+}
+
+// auditedKinds are the events that every rank writes in each step.
+func auditedKinds() []string {
+	return []string{schemas.Tensor().Kind(), schemas.Step().Kind(), schemas.Memory().Kind()}
+}
+
+// wantedRows are the rows of a kind that a run has.
+func (w *written) wantedRows(kind string) int {
+	if kind == schemas.Tensor().Kind() {
+		return w.tensors
+	}
+	return w.steps
+}
+
+// audit waits until tables and archive hold what a run has written, which they do if nothing is lost and nothing is there twice.
+func (s *stores) audit(w *written) {
+	s.t.Helper()
+	var wrong []string
+	err := program.Await(4*time.Minute, "run "+w.run+" to be stored as it was written", func() bool {
+		wrong = append(s.inTables(w), s.inArchive(w)...)
+		if len(wrong) > 0 {
+			time.Sleep(time.Second)
+		}
+		return len(wrong) == 0
+	})
+	if err != nil {
+		s.t.Errorf("%v:\n%s", err, strings.Join(wrong, "\n"))
+	}
+	s.audited += w.tensors
+}
+
+// inTables is in words what the tables hold other than written.
+func (s *stores) inTables(w *written) (wrong []string) {
+	run := schemas.RunID(w.run)
+	for _, kind := range auditedKinds() {
+		distinct := "rank, step"
+		if kind == schemas.Tensor().Kind() {
+			distinct = "rank, step, seq"
+		}
+		want := fmt.Sprint(w.wantedRows(kind), " ", w.wantedRows(kind))
+		wrong = append(wrong, s.differs("rows of "+kind+", distinct ones", want, fmt.Sprintf("SELECT concat(toString(count()), ' ', toString(uniqExact(%s))) FROM tap_store.%s WHERE run_id = %d", distinct, kind, run))...)
+	}
+	wrong = append(wrong, s.differs("sum of means", fmt.Sprint(w.sum), fmt.Sprintf("SELECT toString(sumIf(value_mean, isFinite(value_mean))) FROM tap_store.tensor WHERE run_id = %d", run))...)
+	wrong = append(wrong, s.differs("ranks, incomplete ones", fmt.Sprint(monthRanks, " 0"), "SELECT concat(toString(count()), ' ', toString(countIf(NOT complete))) FROM tap.completeness WHERE run = '"+w.run+"'")...)
+	if w.run == benchRun {
+		return wrong
+	}
+	return append(wrong, s.differs("judged steps, distinct ones, those that differ", fmt.Sprint(w.steps, " ", w.steps, " ", w.differing),
+		fmt.Sprintf("SELECT concat(toString(count()), ' ', toString(uniqExact(comparison_id, rank, step)), ' ', toString(countIf(differing_count > 0))) FROM tap.judged_steps WHERE run_id = %d", run))...)
+}
+
+// differs says in words when the tables answer other than wanted.
+func (s *stores) differs(what, want, query string) []string {
+	var got string
+	err := s.tables.conn.QueryRow(s.t.Context(), query).Scan(&got)
+	if err == nil && got == want {
+		return nil
+	}
+	return []string{fmt.Sprintf("tables: %s: %q, want %q; %v", what, got, want, err)}
+}
+
+// inArchive is in words what the archive holds other than written.
+func (s *stores) inArchive(w *written) (wrong []string) {
+	rows, seen := map[string]int{}, map[string]bool{}
+	for m, err := range parquet.Saved(s.t.Context(), s.archive, auditedKinds()...) {
+		switch {
+		case err != nil: // a file of another run may just be removed with it
+			wrong = append(wrong, fmt.Sprintf("archive: %v", err))
+			continue
+		case m.Header.Identity.RunID != schemas.RunID(w.run):
+			continue
+		case seen[m.ID()]:
+			wrong = append(wrong, "archive: twice "+m.ID())
+		}
+		seen[m.ID()] = true
+		rows[m.Header.Kind] += m.Header.Rows
+	}
+	for _, kind := range auditedKinds() {
+		if rows[kind] != w.wantedRows(kind) {
+			wrong = append(wrong, fmt.Sprintf("archive: %d rows of %s, %d written", rows[kind], kind, w.wantedRows(kind)))
+		}
+	}
+	return wrong
+}
+
+// requireGone checks that no store has anything of some runs.
+func (s *stores) requireGone(runs []*written) {
+	s.t.Helper()
+	if len(runs) == 0 {
+		return
+	}
+	ids := make([]string, len(runs))
+	for i, w := range runs {
+		id := schemas.RunID(w.run)
+		ids[i] = strconv.FormatUint(id, 10)
+		if files, _ := filepath.Glob(filepath.Join(s.archive, "event=*", "run="+schemas.FormatID(id))); len(files) > 0 {
+			s.t.Errorf("the time of run %s is over, and in the archive are %v", w.run, files)
+		}
+		if left := s.inStream(id); left > 0 {
+			s.t.Errorf("the time of run %s is over, and the stream has %d messages of it", w.run, left)
+		}
+		s.gone[w.run] = true
+	}
+	for _, table := range schemas.Tables() {
+		if table.Column("run_id") < 0 || !schemas.OfRun(table.Kind()) {
+			continue
+		}
+		query := fmt.Sprintf("SELECT concat(toString(count()), ' of ', toString(uniqExact(run_id)), ' runs') FROM tap_store.%s WHERE run_id IN (%s)", table.Kind(), strings.Join(ids, ","))
+		for _, words := range s.differs("rows of "+table.Kind()+" whose time is over", "0 of 0 runs", query) {
+			s.t.Error(words)
+		}
+	}
+}
+
+// inStream is how many messages of a run the stream has.
+func (s *stores) inStream(run uint64) (messages uint64) {
+	s.t.Helper()
+	stream, err := s.js.Stream(s.t.Context(), pipelines.StreamName)
+	if err != nil {
+		s.t.Error(err)
+		return 0
+	}
+	info, err := stream.Info(s.t.Context(), jetstream.WithSubjectFilter("*.*.*."+schemas.FormatID(run)+".*"))
+	if err != nil {
+		s.t.Error(err)
+		return 0
+	}
+	for _, count := range info.State.Subjects {
+		messages += count
+	}
+	return messages
+}
+
+// requireNothingTwice checks what stands beside runs.
+func (s *stores) requireNothingTwice() {
+	s.t.Helper()
+	for what, query := range map[string]string{
+		"alerts that changed twice":   "SELECT count() - uniqExact(fingerprint, ordinal) FROM tap_store.alert",
+		"batches judged twice":        "SELECT count() - uniqExact(run_id, rank, epoch, batch) FROM tap_store.judged_step",
+		"messages that were put away": "SELECT count() FROM tap_store.dead_letter",
+	} {
+		var rows int64
+		if err := s.tables.conn.QueryRow(s.t.Context(), "SELECT toInt64(("+query+"))").Scan(&rows); err != nil || rows != 0 {
+			s.t.Errorf("%d %s, want none; %v", rows, what, err)
+		}
+	}
+}
