@@ -184,10 +184,11 @@ func tidingsOf(letter receivers.Letter) (all []tiding, err error) {
 }
 
 // await waits until all that was planted was told by everybody.
-func (h *heard) await(planted []plant) {
+func (h *heard) await(planted []plant, s *staff) {
 	h.t.Helper()
 	err := program.Await(3*time.Minute, "all planted alerts to be told", func() bool {
 		time.Sleep(time.Second)
+		s.tend()
 		return len(missing(planted, h.all())) == 0
 	})
 	if err != nil {

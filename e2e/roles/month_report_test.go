@@ -84,7 +84,10 @@ func (m *month) report() {
 	}
 	text := m.account(again) + m.growths()
 	m.t.Log("\n" + text)
-	if path := os.Getenv("TENSORTAP_MONTH_REPORT"); path != "" && !m.t.Failed() {
+	if m.t.Failed() {
+		return
+	}
+	if path := os.Getenv("TENSORTAP_MONTH_REPORT"); path != "" {
 		if err := measured.Write(path, "month", text); err != nil {
 			m.t.Fatal(err)
 		}
@@ -96,7 +99,7 @@ func (m *month) account(again int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "`make month DAYS=%d MINUTES=%v` on %s, %d cores, in %.0f min; seed %d; the longest day was over by %v:\n\n",
 		m.days, m.day.Minutes(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), time.Since(m.begin).Minutes(), m.seed, m.late.Round(time.Second))
-	fmt.Fprintf(&text, "* %d runs of %d ranks on %d hosts, of %d steps each; deaths: %s\n", len(m.ranks.written), monthRanks, hosts, monthSteps, m.staff)
+	fmt.Fprintf(&text, "* %d runs of %d ranks on %d hosts, of %d steps each; deaths: %s; %d roles began while a server was away, and were started again\n", len(m.ranks.written), monthRanks, hosts, monthSteps, m.staff, m.staff.again)
 	fmt.Fprintf(&text, "* %d tensors were written, each is in the tables and in the archive once; each step is judged once\n", m.stores.audited)
 	fmt.Fprintf(&text, "* %d runs went when their time was over, %v after their end, from every store; a pinned one and the bench of the baseline stay\n", len(m.stores.gone), m.staff.lifetime)
 	fmt.Fprintf(&text, "* %d alerts were planted (%s); %s told each once, and nothing else; %d were told again of the same change after a death between\n",

@@ -25,6 +25,7 @@ type staff struct {
 	archive  string        // folder
 	data     string        // folder of folders of the roles
 	lifetime time.Duration // of a run after its end
+	again    int           // roles that were started again as a server was away when they began
 }
 
 // mortal is a part that dies as by kill -9, and begins again.
@@ -50,14 +51,15 @@ type role struct {
 	up   *program.Up
 }
 
+// begin returns once the process is at work, or has ended as a server is away.
 func (r *role) begin() {
 	r.up = program.NewUp(r.dir, program.Command(r.t, program.Setting{Data: r.dir}, r.args...))
 	if err := r.up.Begin(); err != nil {
 		r.t.Fatal(err)
 	}
 	ready := func() bool { return !r.lives() || strings.Contains(r.up.Stdout.String()+r.up.Stderr.String(), r.said) }
-	if err := program.Await(program.Patience, r.name, ready); err != nil || !r.lives() {
-		r.t.Fatalf("%s did not begin: %v: %s", r.name, err, r.words())
+	if err := program.Await(program.Patience, r.name, ready); err != nil {
+		r.t.Fatalf("%v: %s", err, r.words())
 	}
 }
 
@@ -70,13 +72,8 @@ func (r *role) lives() bool {
 	}
 }
 
-// end kills the process, which has no reason to end by itself.
-func (r *role) end() {
-	if !r.lives() {
-		r.t.Errorf("%s ended by itself: %v: %s", r.name, r.up.Cmd.ProcessState, r.words())
-	}
-	_ = r.up.Kill()
-}
+// end kills the process.
+func (r *role) end() { _ = r.up.Kill() }
 
 func (r *role) words() string {
 	const last = 4000
@@ -109,9 +106,9 @@ func hire(t *testing.T, day time.Duration, h *heard) *staff {
 	// Rules have whole minutes.
 	s.lifetime = max(time.Minute, (keptDays * day).Round(time.Minute))
 	rules := program.TextFile(t, fmt.Sprintf("rules:\n  - runs: train-*\n    delete_after: %.0fm\n", s.lifetime.Minutes()))
-	s.employ("tables", "stores events", "consume", "--store", "tables", "--stream-bytes", "2147483648", "--clickhouse", s.engine.dsn())
-	_ = rules
-	s.archive = filepath.Join(s.employ("archive", "stores events", "consume", "--store", "archive", "--archive-age", "5s").dir, "archive")
+	s.employ("tables", "stores events", "consume", "-v", "--store", "tables", "--stream-bytes", "2147483648", "--clickhouse", s.engine.dsn())
+	_ = rules // RETENTION
+	s.archive = filepath.Join(s.employ("archive", "stores events", "consume", "-v", "--store", "archive", "--archive-age", "5s").dir, "archive")
 	s.employ("judge", "", "judge", "--clickhouse", s.engine.dsn())
 	s.employ("alert", "", "alert", "--clickhouse", s.engine.dsn(), "--config", h.config(t, day))
 	for host := range hosts {
@@ -152,6 +149,22 @@ func (s *staff) killEngine() {
 	}
 }
 
+// tend starts roles again that ended because a server was away as they began, as systemd does with the units of deploy. None
+// ends for another reason.
+func (s *staff) tend() {
+	s.t.Helper()
+	for _, r := range s.roles {
+		if r.lives() {
+			continue
+		}
+		if words := r.words(); !program.SystemAway(words) {
+			s.t.Errorf("%s ended by itself: %v: %s", r.name, r.up.Cmd.ProcessState, words)
+		}
+		s.again++
+		r.begin()
+	}
+}
+
 // command is an operator's, that knows the servers alone.
 func (s *staff) command(args ...string) {
 	s.t.Helper()
@@ -173,15 +186,6 @@ func (s *staff) running() map[string]int {
 		}
 	}
 	return pids
-}
-
-func (s *staff) requireAlive() {
-	s.t.Helper()
-	for _, r := range s.roles {
-		if !r.lives() {
-			s.t.Errorf("%s ended by itself: %s", r.name, r.words())
-		}
-	}
 }
 
 func (s *staff) lastWords() string {

@@ -46,21 +46,40 @@ func (w *written) wantedRows(kind string) int {
 	return w.steps
 }
 
-// audit waits until tables and archive hold what a run has written, which they do if nothing is lost and nothing is there twice.
-func (s *stores) audit(w *written) {
+// standstill is how long nothing may come of waiting.
+const standstill = 3 * time.Minute
+
+// audit waits until tables and archive hold what a run has written, which they do if nothing is lost and nothing is there
+// twice. It waits as long as something comes of it, and has the staff tended meanwhile.
+func (s *stores) audit(w *written, staff *staff) {
 	s.t.Helper()
-	var wrong []string
-	err := program.Await(4*time.Minute, "run "+w.run+" to be stored as it was written", func() bool {
-		wrong = append(s.inTables(w), s.inArchive(w)...)
-		if len(wrong) > 0 {
-			time.Sleep(time.Second)
+	before, since := "", time.Now()
+	for {
+		wrong := strings.Join(append(s.inTables(w), s.inArchive(w)...), "\n")
+		if wrong == "" {
+			s.audited += w.tensors
+			return
 		}
-		return len(wrong) == 0
-	})
-	if err != nil {
-		s.t.Errorf("%v:\n%s", err, strings.Join(wrong, "\n"))
+		if wrong != before {
+			before, since = wrong, time.Now()
+		}
+		if time.Since(since) > standstill {
+			s.t.Errorf("run %s is stored other than written, and has been for %v:\n%s\n%s\n%s", w.run, standstill, wrong, s.gaps(w), staff.lastWords())
+			return
+		}
+		staff.tend()
+		time.Sleep(time.Second)
 	}
-	s.audited += w.tensors
+}
+
+// gaps are the batches of memory that each rank has in the tables, for who looks for what is missing.
+func (s *stores) gaps(w *written) (words string) {
+	err := s.tables.conn.QueryRow(s.t.Context(), fmt.Sprintf("SELECT toString(groupArray((rank, batches))) FROM (SELECT rank, arraySort(groupUniqArray(batch)) AS batches FROM tap_store.memory WHERE run_id = %d GROUP BY rank ORDER BY rank)",
+		schemas.RunID(w.run))).Scan(&words)
+	if err != nil {
+		return err.Error()
+	}
+	return words
 }
 
 // inTables is in words what the tables hold other than written.

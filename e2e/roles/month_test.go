@@ -85,7 +85,7 @@ func (m *month) prepare() {
 		m.t.Fatal(err)
 	}
 	m.served()
-	m.stores.audit(m.ranks.written[benchRun])
+	m.stores.audit(m.ranks.written[benchRun], m.staff)
 	m.staff.command("baseline", "set", baselineName, "--run", benchRun, "--match", "kind=train")
 	m.begin = time.Now()
 }
@@ -101,6 +101,8 @@ func (m *month) live(day int) {
 	for i, part := range deaths {
 		at := workEnds * (float64(i) + m.random.Float64()) / float64(len(deaths))
 		time.Sleep(time.Until(begin.Add(time.Duration(at * float64(m.day)))))
+		m.staff.tend()
+		m.t.Logf("%.2f of day %d: %s dies", float64(time.Since(begin))/float64(m.day), day, m.staff.parts[part].name)
 		m.staff.parts[part].die()
 	}
 	if err := working.Wait(); err != nil {
@@ -116,7 +118,7 @@ func (m *month) live(day int) {
 func (m *month) settle(day int) {
 	m.served()
 	if day > 1 {
-		m.stores.audit(m.ranks.written[runOf(day-1)])
+		m.stores.audit(m.ranks.written[runOf(day-1)], m.staff)
 	}
 	if day == pinnedDay {
 		m.staff.command("runs", "pin", runOf(day))
@@ -141,7 +143,11 @@ func (m *month) over() (runs []*written) {
 // served waits until agents have published all that was recorded.
 func (m *month) served() {
 	for _, root := range m.staff.roots {
-		if err := program.Await(5*time.Minute, "agents to publish all below "+root, func() bool { return program.Published(root) }); err != nil {
+		published := func() bool {
+			m.staff.tend()
+			return program.Published(root)
+		}
+		if err := program.Await(5*time.Minute, "agents to publish all below "+root, published); err != nil {
 			m.t.Fatalf("%v\n%s", err, m.staff.lastWords())
 		}
 	}
@@ -149,8 +155,7 @@ func (m *month) served() {
 
 // close waits for all that is still to come.
 func (m *month) close() {
-	m.stores.audit(m.ranks.written[runOf(m.days)])
+	m.stores.audit(m.ranks.written[runOf(m.days)], m.staff)
 	m.stores.requireNothingTwice()
-	m.heard.await(m.planted())
-	m.staff.requireAlive()
+	m.heard.await(m.planted(), m.staff)
 }
