@@ -114,20 +114,20 @@ func parsePattern(rule, runs strictyaml.Node) (string, error) {
 	return pattern, nil
 }
 
-// parseAge reads days or hours.
+// parseAge reads days, hours or minutes.
 func parseAge(node strictyaml.Node) (time.Duration, error) {
 	text, err := node.Text()
 	if err != nil {
 		return 0, err
 	}
 	const most = 100 * 365
-	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour} {
+	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute} {
 		digits, ok := strings.CutSuffix(text, suffix)
 		if n, err := strconv.ParseUint(digits, 10, 16); ok && err == nil && n > 0 && n <= most {
 			return time.Duration(n) * unit, nil //nolint:gosec // 16 bits
 		}
 	}
-	return 0, node.Errorf("%q is no age: want days or hours, 1 to %d, as 30d or 12h", text, most)
+	return 0, node.Errorf("%q is no age: want days, hours or minutes, 1 to %d, as 30d, 12h or 90m", text, most)
 }
 
 // Of is the rule of a run; nil where none fits.

@@ -53,7 +53,7 @@ func TestWhatIsWrongInAFileOfRulesIsSaid(t *testing.T) {
 		"rules:\n  - delete_after: 3d":       "r.yaml:2:5: the rule names no runs",
 		"rules:\n  - runs: '[a'":             `"[a" is no pattern`,
 		"rules:\n  - runs: a\n    after: 3d": "delete_after",
-		"rules:\n  - {runs: a, delete_after: 0d}":                                             `"0d" is no age: want days or hours`,
+		"rules:\n  - {runs: a, delete_after: 0d}":                                             `"0d" is no age: want days, hours or minutes`,
 		"rules:\n  - {runs: a, delete_after: 3w}":                                             `"3w" is no age`,
 		"rules:\n  - {runs: a, delete_after: 3d, keep_only_verdicts_after: 4d}":               "delete_after is sooner than a part of what goes then",
 		"rules:\n  - {runs: a, delete_logs_after: 3d, keep_only_verdicts_after: 2d}":          "keep_only_verdicts_after is sooner",

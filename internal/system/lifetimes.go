@@ -105,15 +105,12 @@ func (c *Client) LifetimeTable(ctx context.Context, rules retention.Rules) (arro
 	return b.NewRecordBatch(), nil
 }
 
-// expireEvery is how often it is looked whose time is over.
-const expireEvery = 10 * time.Minute
-
 // expire decides of each run whose time is over that it goes, until ctx ends. Several processes may do so.
 func (c *Client) expire(ctx context.Context, rules retention.Rules, log zerolog.Logger) error {
 	if len(rules) == 0 {
 		return nil
 	}
-	tick := time.NewTicker(expireEvery)
+	tick := time.NewTicker(rules.LookEvery())
 	defer tick.Stop()
 	for {
 		if err := c.expireNow(ctx, rules, log); err != nil && ctx.Err() == nil {
