@@ -106,8 +106,7 @@ func hire(t *testing.T, day time.Duration, h *heard) *staff {
 	// Rules have whole minutes.
 	s.lifetime = max(time.Minute, (keptDays * day).Round(time.Minute))
 	rules := program.TextFile(t, fmt.Sprintf("rules:\n  - runs: train-*\n    delete_after: %.0fm\n", s.lifetime.Minutes()))
-	s.employ("tables", "stores events", "consume", "-v", "--store", "tables", "--stream-bytes", "2147483648", "--clickhouse", s.engine.dsn())
-	_ = rules // RETENTION
+	s.employ("tables", "stores events", "consume", "-v", "--store", "tables", "--stream-bytes", "2147483648", "--clickhouse", s.engine.dsn(), "--retention", rules)
 	s.archive = filepath.Join(s.employ("archive", "stores events", "consume", "-v", "--store", "archive", "--archive-age", "5s").dir, "archive")
 	s.employ("judge", "", "judge", "--clickhouse", s.engine.dsn())
 	s.employ("alert", "", "alert", "--clickhouse", s.engine.dsn(), "--config", h.config(t, day))
