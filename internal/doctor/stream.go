@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/analysis/report"
-	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/pipelines"
 )
