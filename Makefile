@@ -126,6 +126,14 @@ month: build engine ## DAYS of a fleet of 64 ranks, 30 of 2 MINUTES each if not 
 	@mkdir -p $(TOOLS)
 	TENSORTAP_MONTH_DAYS=$(DAYS) TENSORTAP_MONTH_MINUTES=$(MINUTES) TENSORTAP_MONTH_SAMPLES=$(TOOLS)/month.csv \
 		$(if $(WRITE),TENSORTAP_MONTH_REPORT=$(CURDIR)/docs/month.md) go test -count=1 -timeout 24h -v -run 'TestMonth$$' ./e2e/roles/
+# Of the load: how many agents, and for how long each figure is measured.
+AGENTS  ?= 256
+MEASURE ?= 60s
+
+.PHONY: load
+load: build engine ## AGENTS agents, 256 if not given, at the greatest rate that holds, at twice that, and while parts of the fleet fail: docs/BENCHMARKS-load.md, and the sizes of docs/OPERATIONS.md
+	go test -count=1 -timeout 6h -v -run 'TestLoad$$' ./e2e/load -agents $(AGENTS) -processes 4 -window $(MEASURE) -rate 0 -write $(CURDIR)/docs/BENCHMARKS-load.md
+	go test -count=1 ./internal/dev/sizing -update
 
 STEPS  ?= 3000
 TOKENS ?= 10000

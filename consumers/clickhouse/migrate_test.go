@@ -211,3 +211,38 @@ func TestATableThatWasMadeBeforeAColumnGetsIt(t *testing.T) {
 		})
 	}
 }
+
+// TestAnEarlierProgramThatStartsAgainTakesItsViewsBack has an upgrade that goes process by process: the later program starts, an
+// earlier one stores on and is started again, and at last the later one, too.
+func TestAnEarlierProgramThatStartsAgainTakesItsViewsBack(t *testing.T) {
+	t.Parallel()
+	s := startEmptyServer(t)
+	earlier, later := folder(t), folder(t)
+	later["tables/999_step_mood.sql"] = &fstest.MapFile{Data: []byte("ALTER TABLE tap_store.step ADD COLUMN IF NOT EXISTS mood String;\n")}
+	later["views/L1_moods.sql"] = &fstest.MapFile{Data: []byte("SELECT run_id, mood FROM tap_store.step")}
+	later["views/L1_numbers.sql"] = &fstest.MapFile{Data: []byte("SELECT number AS n FROM system.numbers WHERE number < 20")}
+	const (
+		moods   = "SELECT count() FROM tap.moods WHERE mood = ''"
+		numbers = "SELECT count() FROM tap.numbers"
+	)
+	mustMigrate(t, s, earlier)
+	mustMigrate(t, s, later)
+	s.exec(t, "INSERT INTO tap_store.step (run_id, rank) VALUES (1, 0)") // as the earlier program, which names the columns that it knows
+	if got := s.number(t, moods); got != 1 {
+		t.Errorf("%d rows of the earlier program are in the later one's view, want 1", got)
+	}
+	mustMigrate(t, s, earlier)
+	if got := s.number(t, numbers); got != 10 {
+		t.Errorf("a view has %d rows once the earlier program has started again, want its own 10", got)
+	}
+	if got := s.number(t, "SELECT count() FROM system.tables WHERE database = 'tap' AND name = 'moods'"); got != 0 {
+		t.Error("the earlier program left a view that it does not know")
+	}
+	if got := s.number(t, "SELECT count() FROM system.columns WHERE database = 'tap_store' AND table = 'step' AND name = 'mood'"); got != 1 {
+		t.Error("the earlier program took the later one's column away")
+	}
+	mustMigrate(t, s, later)
+	if got, all := s.number(t, moods), s.number(t, numbers); got != 1 || all != 20 {
+		t.Errorf("the later program's views have %d and %d rows once it has started again, want 1 and 20", got, all)
+	}
+}

@@ -2,12 +2,8 @@ package delivery
 
 import (
 	"bytes"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,51 +19,10 @@ import (
 func smallDisk(tb testing.TB, data, part, size string) string {
 	tb.Helper()
 	dir := filepath.Join(data, part)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+	if err := program.MountSmall(tb, dir, size); err != nil {
 		testbed.Needed(tb, "NOT TESTED: a full disk under "+part+": mounting a small one is not allowed here: "+err.Error())
 	}
-	tb.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	return dir
-}
-
-// fill leaves so many bytes of the disk, and returns what makes room again.
-func fill(tb testing.TB, dir string, leave int) (empty func()) {
-	tb.Helper()
-	path := filepath.Join(dir, "ballast")
-	file, err := os.Create(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	size, err := io.Copy(file, endless{})
-	if !errors.Is(err, syscall.ENOSPC) {
-		tb.Fatalf("fill %s: %v after %d bytes", dir, err, size)
-	}
-	if err := errors.Join(file.Truncate(max(0, size-int64(leave))), file.Close()); err != nil {
-		tb.Fatal(err)
-	}
-	return func() {
-		if err := os.Remove(path); err != nil {
-			tb.Fatal(err)
-		}
-	}
-}
-
-type endless struct{}
-
-// Read implements io.Reader.
-func (endless) Read(b []byte) (int, error) { return len(b), nil }
-
-// full is what a part of the system says of its disk.
-func full(said string) bool {
-	for _, words := range []string{"no space left on device", "NOT_ENOUGH_SPACE", "ot enough space", "insufficient storage", "No space left"} {
-		if strings.Contains(said, words) {
-			return true
-		}
-	}
-	return false
 }
 
 func TestAFullDiskUnderTheStreamHoldsPublishers(t *testing.T) {
@@ -78,14 +33,14 @@ func TestAFullDiskUnderTheStreamHoldsPublishers(t *testing.T) {
 	sources := []published{{recorded.Unpack(t, "D_tp_golden"), "before"}, {enlarged(t, recorded.Unpack(t, "D_tp_golden"), 150), "in between"}, {recorded.Unpack(t, "D_tp_golden"), "after"}}
 	u.Publish(t, sources[0].dir, sources[0].run)
 	awaitStored(t, program.ConnectStream(t, u.Endpoint.NATS), "clickhouse", "parquet")
-	empty := fill(t, disk, 1<<20)
+	empty := program.Fill(t, disk, 1<<20)
 
 	publisher := program.NewUp(data, program.Command(t, u.Setting, "publish", "msprobe", sources[1].dir, "--run", sources[1].run))
 	if err := publisher.Begin(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = publisher.Kill() })
-	if err := program.Await(20*time.Second, "an error of the stream", func() bool { return full(u.Stderr.String()) }); err != nil {
+	if err := program.Await(20*time.Second, "an error of the stream", func() bool { return program.SaysFull(u.Stderr.String()) }); err != nil {
 		t.Errorf("%v\nup: %s\npublish: %s", err, u.Stderr, publisher.Stderr)
 	}
 	if err := program.Await(20*time.Second, "word of the publisher", func() bool { return strings.Contains(publisher.Stderr.String(), "waiting") }); err != nil {
@@ -116,7 +71,7 @@ func TestPublishingToAFullStreamSaysSo(t *testing.T) {
 	data := t.TempDir()
 	disk := smallDisk(t, data, "nats", "160m")
 	u := program.StartUp(t, data, "--archive-age", "100ms")
-	empty := fill(t, disk, 0)
+	empty := program.Fill(t, disk, 0)
 	dump := published{recorded.Unpack(t, "D_tp_golden"), "run"}
 	publisher := program.NewUp(data, program.Command(t, u.Setting, "publish", "msprobe", dump.dir, "--run", dump.run))
 	if err := publisher.Begin(); err != nil {
@@ -159,7 +114,7 @@ func fullStore(t *testing.T, folder, size string) {
 	sources := []published{{recorded.Unpack(t, "D_tp_golden"), "before"}, {enlarged(t, recorded.Unpack(t, "D_tp_golden"), 60), "in between"}, {recorded.Unpack(t, "A_llama_L1_md5"), "still"}}
 	u.Publish(t, sources[0].dir, sources[0].run)
 	awaitStored(t, js, "clickhouse", "parquet")
-	empty := fill(t, disk, 0)
+	empty := program.Fill(t, disk, 0)
 	for _, s := range sources[1:] {
 		u.Publish(t, s.dir, s.run)
 	}
@@ -168,7 +123,7 @@ func fullStore(t *testing.T, folder, size string) {
 		full1, other = other, full1
 	}
 	awaitStored(t, js, other)
-	if err := program.Await(20*time.Second, "word of the full disk", func() bool { return full(u.Stderr.String()) }); err != nil {
+	if err := program.Await(20*time.Second, "word of the full disk", func() bool { return program.SaysFull(u.Stderr.String()) }); err != nil {
 		t.Errorf("%v\n%s", err, u.Stderr)
 	}
 	t.Logf("up: %s", firstLines(u.Stderr.String()))

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	chgo "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/servers"
 	"github.com/tensortap/tensortap/internal/dev/natscluster"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -59,23 +59,10 @@ func startFleet(tb testing.TB, engines int) *fleet {
 		tb.Fatal(err)
 	}
 	for range engines {
-		f.engines = append(f.engines, openEngine(tb, startEngine(tb)))
+		started := servers.StartEngine(tb)
+		f.engines = append(f.engines, &engine{started.DSN, started.Open(tb)})
 	}
 	return f
-}
-
-func openEngine(tb testing.TB, dsn string) *engine {
-	tb.Helper()
-	options, err := chgo.ParseDSN(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	conn, err := chgo.Open(options)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close() })
-	return &engine{dsn, conn}
 }
 
 // servers are the flags that name the servers.
@@ -86,25 +73,7 @@ func (f *fleet) servers(e *engine) []string {
 // start begins a role, and returns once it has said that much.
 func start(tb testing.TB, data, said string, args ...string) *program.Up {
 	tb.Helper()
-	role := program.NewUp(data, program.Command(tb, program.Setting{Data: data}, args...))
-	if err := role.Begin(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = role.Kill()
-		if tb.Failed() {
-			tb.Logf("%v: %v%v", args, role.Stdout, role.Stderr)
-		}
-	})
-	await(tb, strings.Join(args, " "), func() bool {
-		select {
-		case <-role.Ended:
-			tb.Fatalf("%v ended: %v%v", args, role.Stdout, role.Stderr)
-		default:
-		}
-		return strings.Contains(role.Stdout.String()+role.Stderr.String(), said)
-	})
-	return role
+	return servers.Begin(tb, program.Command(tb, program.Setting{Data: data}, args...), said)
 }
 
 // consume starts one that fills the tables of an engine.

@@ -3,21 +3,13 @@
 package roles
 
 import (
-	"context"
-	"fmt"
-	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/servers"
 	"github.com/tensortap/tensortap/internal/dev/natscluster"
-	"github.com/tensortap/tensortap/internal/dev/testbed"
-	"github.com/tensortap/tensortap/internal/embedded"
-	"github.com/tensortap/tensortap/internal/embedded/guard"
 )
 
 // engineServerArgument has the test binary be an engine: FOLDER ADDRESS LIBRARY PROGRAM.
@@ -91,6 +83,15 @@ func startEngine(tb testing.TB) string {
 	s.start(tb)
 	tb.Cleanup(func() { _ = s.process.Kill() })
 	return s.dsn()
+}
+
+}
+
+// TestMain lets the test binary be a server of the fleet.
+func TestMain(m *testing.M) {
+	natscluster.Serve()
+	servers.Serve()
+	os.Exit(program.Main(m))
 }
 
 // await polls until it holds.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/measured"
+	"github.com/tensortap/tensortap/internal/dev/marked"
 )
 
 // report prints the table of figures, says which grew, and writes it into the document of TENSORTAP_SOAK_REPORT.
@@ -35,6 +36,7 @@ func (s *soak) report() {
 	s.t.Log("\n" + text.String())
 	if path := os.Getenv("TENSORTAP_SOAK_REPORT"); path != "" && !s.t.Failed() {
 		if err := measured.Write(path, "soak", text.String()); err != nil {
+		if err := marked.Write(path, "soak", text.String()); err != nil {
 			s.t.Fatal(err)
 		}
 	}

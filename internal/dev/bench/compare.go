@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/dev/processes"
 )
 
 // comparison is a size of which two dumps are compared, and what it may cost.
@@ -104,12 +106,12 @@ func (e *env) measureMemory(ctx context.Context, c comparison, s *section, probl
 	}
 	var shared, single rounds
 	for range e.pick(3, 1) {
-		var peak memory
+		var peak processes.Memory
 		if err := e.compare(ctx, e.binary, problem, bench, &peak); err != nil {
 			return err
 		}
-		e.say("%.0f MB", peak.shared/1e6)
-		shared, single = append(shared, peak.shared), append(single, peak.single)
+		e.say("%.0f MB", peak.Shared/1e6)
+		shared, single = append(shared, peak.Shared), append(single, peak.Single)
 	}
 	s.add(shared.atMost("peak memory of all its processes (PSS)", c.bytes, megabytes))
 	s.add(single.atMost("the same, shared pages once per process (RSS)", 0, megabytes))
@@ -154,7 +156,7 @@ func multiply(first, to string, ranks, steps int) error {
 }
 
 // compare runs a program, which must find that the dumps differ; with peak it also watches the memory.
-func (e *env) compare(ctx context.Context, program, problem, bench string, peak *memory) error {
+func (e *env) compare(ctx context.Context, program, problem, bench string, peak *processes.Memory) error {
 	answer, status, err := e.runs(ctx, peak, program, "compare", problem, bench, "--engine", e.library)
 	if err == nil && (status != 1 || !strings.Contains(answer, "differ")) {
 		err = fmt.Errorf("compare: status %d, want that the dumps differ: %s", status, answer)

@@ -26,6 +26,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tensortap/tensortap/internal/dev/processes"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/embedded"
 	"github.com/tensortap/tensortap/internal/embedded/libchdb"
@@ -263,7 +264,7 @@ func scratch(named string) (string, error) {
 
 // report makes the measurements and says what came of them.
 func (e *env) report(ctx context.Context, o options, chosen []bench, to io.Writer) error {
-	d := document{options: o, machine: describeMachine(), rounds: e.rounds}
+	d := document{options: o, machine: processes.Machine(), rounds: e.rounds}
 	for _, b := range chosen {
 		fmt.Fprintln(e.progress, b.title)
 		s, err := b.measure(ctx, e)

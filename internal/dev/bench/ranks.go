@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/tensortap/tensortap/internal/dev/processes"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
@@ -62,7 +63,7 @@ func (e *env) publishRanks(ctx context.Context, program, dump string, round int,
 	folder := filepath.Join(e.folder, fmt.Sprintf("ranks%d", round))
 	_, err := started.up(ctx, folder, func(*exec.Cmd) error {
 		var (
-			peak memory
+			peak processes.Memory
 			said string
 		)
 		err := take(&to.took, func() (err error) {
@@ -74,7 +75,7 @@ func (e *env) publishRanks(ctx context.Context, program, dump string, round int,
 			return errors.Join(err, fmt.Errorf("publish: %s", said))
 		}
 		messages, err := strconv.ParseFloat(found[1], 64)
-		to.messages, to.peak = append(to.messages, messages), append(to.peak, peak.shared)
+		to.messages, to.peak = append(to.messages, messages), append(to.peak, peak.Shared)
 		return err
 	})
 	return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"github.com/tensortap/tensortap/internal/dev/processes"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
@@ -54,16 +55,16 @@ type storedComparison struct {
 }
 
 func (m *storedComparison) measure(ctx context.Context) error {
-	var peak memory
+	var peak processes.Memory
 	if err := m.compared(ctx, 0, &peak); err != nil {
 		return err
 	}
-	m.peak = append(m.peak, peak.single)
+	m.peak = append(m.peak, peak.Single)
 	for round := 1; round <= m.rounds; round++ {
 		if err := m.round(ctx, round); err != nil {
 			return err
 		}
-		m.say("first %s, again %s, reported %s, peak %s", seconds(m.first[round-1]), seconds(m.again[round-1]), seconds(m.reported[round-1]), megabytes(peak.single))
+		m.say("first %s, again %s, reported %s, peak %s", seconds(m.first[round-1]), seconds(m.again[round-1]), seconds(m.reported[round-1]), megabytes(peak.Single))
 	}
 	var err error
 	m.differing, err = m.server.differing(ctx)
@@ -106,7 +107,7 @@ func (m *storedComparison) arguments(round int) []string {
 	return []string{"--tolerance", tolerance, "--data", string(m.server.endpoint.Folder), "--engine", m.library}
 }
 
-func (m *storedComparison) compared(ctx context.Context, round int, peak *memory) error {
+func (m *storedComparison) compared(ctx context.Context, round int, peak *processes.Memory) error {
 	answer, status, err := m.runs(ctx, peak, m.binary, append([]string{"compare", "problem", "bench"}, m.arguments(round)...)...)
 	if err == nil && status != 1 {
 		err = fmt.Errorf("compare two stored runs: status %d, want that they differ: %s", status, answer)

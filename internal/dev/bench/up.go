@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tensortap/tensortap/internal/dev/processes"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/msprobe"
 )
@@ -30,8 +31,8 @@ func measureUp(ctx context.Context, e *env) (section, error) {
 			if err := rest(ctx, time.Duration(e.pick(5, 2))*time.Second); err != nil {
 				return err
 			}
-			m := treeMemory(command.Process.Pid)
-			shared, single = append(shared, m.shared), append(single, m.single)
+			m := processes.MemoryOf(command.Process.Pid)
+			shared, single = append(shared, m.Shared), append(single, m.Single)
 			return nil
 		})
 		if err != nil {
