@@ -132,7 +132,7 @@ MEASURE ?= 60s
 
 .PHONY: load
 load: build engine ## AGENTS agents, 256 if not given, at the greatest rate that holds, at twice that, and while parts of the fleet fail: docs/BENCHMARKS-load.md, and the sizes of docs/OPERATIONS.md
-	go test -count=1 -timeout 6h -v -run 'TestLoad$$' ./e2e/load -agents $(AGENTS) -processes 4 -window $(MEASURE) -rate 0 -write $(CURDIR)/docs/BENCHMARKS-load.md
+	go test -count=1 -timeout 6h -v -run 'TestLoad$$' ./e2e/load -agents $(AGENTS) -processes 4 -tensors 0 -window $(MEASURE) -rate 0 -write $(CURDIR)/docs/BENCHMARKS-load.md
 	go test -count=1 ./internal/dev/sizing -update
 
 STEPS  ?= 3000

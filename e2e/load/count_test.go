@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/tensortap/tensortap/consumers/parquet"
 	"github.com/tensortap/tensortap/schemas"
@@ -14,12 +15,19 @@ type held struct {
 	other         uint64 // batches with another number of rows than a step has
 }
 
+// judged is how many steps of ranks have a verdict.
+const judged = "SELECT toFloat64(count()) FROM tap.judged_steps"
+
 // requireAllOnce ends the roles that store, and checks that tables and archive have each step of each rank once.
 func (w *world) requireAllOnce(tb testing.TB) {
 	tb.Helper()
 	steps := w.crowd.rest(tb)
 	w.stored(tb, tables, archive)
 	w.requireTold(tb, steps)
+	await(tb, "the judge to have judged a step", func() bool {
+		time.Sleep(50 * time.Millisecond)
+		return w.number(tb, judged) > 0
+	})
 	w.requireHeld(tb, "the tables", w.inTables(tb, "tensor", w.crowd.rows), steps.Steps, w.crowd.rows)
 	w.requireHeld(tb, "the tables of steps", w.inTables(tb, "step", 1), steps.Steps, 1)
 	for _, role := range roleNames() {

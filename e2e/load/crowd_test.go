@@ -34,7 +34,7 @@ func startCrowd(tb testing.TB, nats, dump string, of fleetSize, processes int) *
 	c := &crowd{of: of}
 	for i := range processes {
 		first, next := i*of.Agents/processes, (i+1)*of.Agents/processes
-		c.members = append(c.members, startMember(tb, publishing{NATS: nats, Dump: dump, Spill: tb.TempDir(), Of: of, FirstAgent: first, Agents: next - first}))
+		c.members = append(c.members, startMember(tb, publishing{NATS: nats, Dump: dump, Spill: tb.TempDir(), Of: of, FirstAgent: first, Agents: next - first, Tensors: *tensors}))
 	}
 	t := c.rest(tb)
 	c.rows, c.site = t.Rows, t.Site

@@ -18,8 +18,8 @@ const bounded = 3 * time.Second
 // parts, or is replaced. Nothing is lost, nothing is stored twice, and no agent has to wait for the stream.
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	f := &sizing.Figures{Rate: *fixedRate, How: fmt.Sprintf("`go test ./e2e/load -agents %d -processes %d -window %v -rate %.0f`, %s, on %s.",
-		*agents, *crowds, *window, *fixedRate, time.Now().UTC().Format(time.DateOnly), processes.Machine())}
+	f := &sizing.Figures{Rate: *fixedRate, How: fmt.Sprintf("`go test ./e2e/load -agents %d -processes %d -tensors %d -window %v -rate %.0f`, %s, on %s.",
+		*agents, *crowds, *tensors, *window, *fixedRate, time.Now().UTC().Format(time.DateOnly), processes.Machine())}
 	if *fixedRate > 0 {
 		const smallBytes = 64 << 20
 		w := startWorld(t, smallBytes)

@@ -17,7 +17,8 @@ var ( //nolint:gochecknoglobals // flags of the tests
 	agents    = flag.Int("agents", 8, "how many agents publish, each by a connection of its own for one rank of one of four runs")
 	crowds    = flag.Int("processes", 2, "in how many processes the agents are")
 	window    = flag.Duration("window", time.Second, "how long each figure is measured, at least")
-	fixedRate = flag.Float64("rate", 30_000, "events a second; 0 looks for the greatest rate that holds")
+	tensors   = flag.Int("tensors", 100, "how many of the recorded step's tensors each step has; 0 for all")
+	fixedRate = flag.Float64("rate", 1600, "events a second; 0 looks for the greatest rate that holds")
 	write     = flag.String("write", "", "document whose figures are written anew")
 )
 

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"testing"
@@ -116,7 +115,7 @@ func (w *world) sizes(tb testing.TB, f *sizing.Figures) {
 		Archive: float64(sizeOf(w.folder())) / events,
 	}
 	tb.Logf("bytes of each event: stream %.1f, tables %.1f, archive %.1f; %.0f steps of ranks judged", f.Bytes.Stream, f.Bytes.Tables, f.Bytes.Archive,
-		w.number(tb, fmt.Sprintf("SELECT toFloat64(count()) FROM tap.judged_steps WHERE problem = '%s'", runName(1))))
+		w.number(tb, judged))
 }
 
 // sizeOf is what all files of a folder take.

@@ -23,6 +23,7 @@ type publishing struct {
 	NATS, Dump, Spill  string
 	Of                 fleetSize
 	FirstAgent, Agents int // of all
+	Tensors            int // of a step; 0 for all that were recorded
 }
 
 // fleetSize says which rank of which run an agent is for.
@@ -105,6 +106,9 @@ func publish(text string) error {
 	var err error
 	if c.recording, err = readRecording(context.Background(), c.Dump); err != nil {
 		return err
+	}
+	if n := c.Tensors; n > 0 {
+		c.recording.tensors = c.recording.tensors[:n]
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	group, publishing := errgroup.WithContext(ctx)

@@ -63,6 +63,7 @@ func startWorld(tb testing.TB, archiveBytes int64) *world {
 	of := fleetSize{Agents: *agents, Epoch: uint64(time.Now().UnixNano())} //nolint:gosec // another for each
 	w.crowd = startCrowd(tb, w.nats.URL, filepath.Join(recorded.Unpack(tb, "B00_golden_mix"), "step0"), of, *crowds)
 	w.compare(tb)
+	w.stored(tb, tables, archive) // what all ranks tell of their model
 	w.lag = watch(tb, w)
 	return w
 }
