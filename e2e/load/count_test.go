@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -75,7 +76,6 @@ func (w *world) inTables(tb testing.TB, table string, rows int) map[place]held {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer answer.Close()
 	have := map[place]held{}
 	for answer.Next() {
 		var at place
@@ -85,7 +85,7 @@ func (w *world) inTables(tb testing.TB, table string, rows int) map[place]held {
 		}
 		have[at] = h
 	}
-	if err := answer.Err(); err != nil {
+	if err := errors.Join(answer.Err(), answer.Close()); err != nil {
 		tb.Fatal(err)
 	}
 	return have

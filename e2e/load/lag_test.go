@@ -72,7 +72,7 @@ func (l *lagging) look(ctx context.Context, w *world) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Err(), rows.Close()) }()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	now := time.Now()
 	newest := map[place]int64{}
 	for rows.Next() {
@@ -86,6 +86,9 @@ func (l *lagging) look(ctx context.Context, w *world) (err error) {
 		}
 		newest[at] = max(newest[at], due)
 		l.saw(at, step, now.Sub(time.Unix(0, due)))
+	}
+	if err := rows.Err(); err != nil {
+		return err
 	}
 	if len(newest) == w.crowd.of.Agents { // else some rank is behind
 		l.since = slices.Min(slices.Collect(maps.Values(newest)))
@@ -122,10 +125,9 @@ func (l *lagging) queryable() (steps uint64) {
 	return steps
 }
 
-// caughtUp returns once all those steps are queryable, and how long that took.
-func (l *lagging) caughtUp(tb testing.TB, steps []uint64) time.Duration {
+// caughtUp returns once all those steps are queryable.
+func (l *lagging) caughtUp(tb testing.TB, steps []uint64) {
 	tb.Helper()
-	begin := time.Now()
 	var want uint64
 	for _, n := range steps {
 		want += n
@@ -134,7 +136,6 @@ func (l *lagging) caughtUp(tb testing.TB, steps []uint64) time.Duration {
 		time.Sleep(20 * time.Millisecond)
 		return l.queryable() >= want
 	})
-	return time.Since(begin)
 }
 
 // peek is the lags since they were taken last, in the order in which they were seen.

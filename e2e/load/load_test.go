@@ -40,13 +40,13 @@ func TestLoad(t *testing.T) {
 // inOneAfterTheOther measures in three worlds, so that the disk has room for each: the archive of the last is on a small disk.
 func inOneAfterTheOther(t *testing.T, f *sizing.Figures) {
 	t.Helper()
-	t.Run("the greatest rate that holds", func(t *testing.T) { //nolint:paralleltest // each has the machine for itself
+	t.Run("the greatest rate that holds", func(t *testing.T) {
 		w := startWorld(t, 0)
 		if f.Rate = greatest(50_000, func(rate float64) bool { return w.holds(t, rate) }); f.Rate == 0 {
 			t.Fatal("no rate holds")
 		}
 	})
-	t.Run("at that rate and at twice that", func(t *testing.T) { //nolint:paralleltest // likewise
+	t.Run("at that rate and at twice that", func(t *testing.T) {
 		w := startWorld(t, 0)
 		for !w.steady(t, f) {
 			f.Rate *= 0.95 // it held for a short time only
@@ -55,7 +55,7 @@ func inOneAfterTheOther(t *testing.T, f *sizing.Figures) {
 		w.requireAllOnce(t)
 		w.sizes(t, f)
 	})
-	t.Run("harms", func(t *testing.T) { //nolint:paralleltest // likewise
+	t.Run("harms", func(t *testing.T) {
 		const least = 64 << 20
 		startWorld(t, least+2*int64(diskOf(f))).harmed(t, f, f.Rate/2)
 	})

@@ -13,7 +13,9 @@ import (
 )
 
 // The form of the test: small in `make test`; `make load` has the full one.
-var ( //nolint:gochecknoglobals // flags of the tests
+//
+//nolint:gochecknoglobals // flags of the tests
+var (
 	agents    = flag.Int("agents", 8, "how many agents publish, each by a connection of its own for one rank of one of four runs")
 	crowds    = flag.Int("processes", 2, "in how many processes the agents are")
 	window    = flag.Duration("window", time.Second, "how long each figure is measured, at least")

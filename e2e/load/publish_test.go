@@ -222,9 +222,10 @@ func publishStep(ctx context.Context, p *pipelines.Publisher, messages ...schema
 	return p.Flush(ctx)
 }
 
+// ended is no error where the parent has ended the work.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it was told to
 	}
 	return err
 }
