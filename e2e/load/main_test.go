@@ -20,7 +20,7 @@ var (
 	crowds    = flag.Int("processes", 2, "in how many processes the agents are")
 	window    = flag.Duration("window", time.Second, "how long each figure is measured, at least")
 	tensors   = flag.Int("tensors", 100, "how many of the recorded step's tensors each step has; 0 for all")
-	fixedRate = flag.Float64("rate", 800, "events a second; 0 looks for the greatest rate that holds")
+	fixedRate = flag.Float64("rate", 400, "events a second; 0 looks for the greatest rate that holds")
 	write     = flag.String("write", "", "document whose figures are written anew")
 )
 
