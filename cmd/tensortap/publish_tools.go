@@ -72,8 +72,9 @@ func newPublishTensors(a *app) *cobra.Command {
 		Use:   "tensors FILE|DIR",
 		Short: "Store tensors that a program has saved by itself",
 		Long: `Store the statistics of tensors that a program has saved by itself: files of torch.save,
-safetensors and numpy (.pt, .pth, .safetensors, .npy), one or all in a folder, and the folders
-of SGLang's --debug-tensor-dump-output-folder. No code in these files is run.
+safetensors and numpy (.pt, .pth, .safetensors, .npy), one or all in a folder, the folders of
+SGLang's --debug-tensor-dump-output-folder, and trials of SageMaker Debugger (.tfevents). No
+code in these files is run.
 
 Rank and step are read from names: rank_1/step_20/attn.pt, attn_rank1_step20.pt, or the number
 at the end of forward_input_0.pt. The rest of the name is the op. ` + againAndAgain,
@@ -94,8 +95,10 @@ func newPublishLogs(a *app) *cobra.Command {
 		Long: `Store each line of a log, or of all logs below a folder, beside the run, which may be recorded
 otherwise: with time, level, rank and process as far as they can be known, the numbers
 in lines of batches, throughput and training as metrics, and each traceback as one row.
-A log that has grown can be published again. ` + againAndAgain,
+Dynamo's traces of forward passes are such logs. What gzip has packed is unpacked. A log that
+has grown can be published again. ` + againAndAgain,
 		Example: `  tensortap publish logs server.log --run bad
+  tensortap publish logs dynamo-fpm.4192.000000.jsonl.gz --run bad
   tensortap publish logs torchrun_logs/ --run bad --timezone Europe/Berlin`,
 	})
 	zoneFlag(cmd, &zone)
@@ -150,8 +153,8 @@ func newPublishScalars(a *app) *cobra.Command {
 		Long: `Store the numbers in TensorBoard's event files (events.out.tfevents.…), in W&B's exports
 (wandb….jsonl with a line for each step of the history, wandb….csv) and in Transformer
 Engine's logs of statistics (nvdlfw_inspect_….log), beside the run, which may be recorded
-otherwise. Transformer Engine rounds to four decimals; each row says so. SageMaker Debugger's
-events are TensorBoard's, of which tensors of one number are read. ` + againAndAgain,
+otherwise. Transformer Engine rounds to four decimals; each row says so. Of SageMaker Debugger's
+events, tensors of one number are read here, and all by publish tensors. ` + againAndAgain,
 		Example: `  tensortap publish scalars runs/exp7 --run bad
   tensortap publish scalars wandb_export.csv --run bad
   tensortap publish scalars nvdlfw_inspect_statistics_logs/ --run bad`,

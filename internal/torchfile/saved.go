@@ -39,14 +39,16 @@ type (
 	Number string
 )
 
-// Read returns the argument of torch.save, or the tensors of a file of safetensors by their names: nil, a bool, int64, float64, string, DtypeName, Number or *Tensor, or a
+// Read returns the argument of torch.save, or the tensors of a file of safetensors or of SageMaker's debugger by their names: nil, a bool, int64, float64, string, DtypeName, Number or *Tensor, or a
 // List or Dict of these. Anything else in the file is an error.
 func Read(file io.ReaderAt, size int64) (any, error) {
-	head := make([]byte, min(size, 9))
+	head := make([]byte, min(size, eventHead))
 	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read its first bytes: %w", err)
 	}
 	switch {
+	case isEvents(head): // first: its checksum may look like a header of safetensors
+		return readEvents(file, size)
 	case isSafetensors(head):
 		return readSafetensors(file, size)
 	case !bytes.HasPrefix(head, []byte("PK")):

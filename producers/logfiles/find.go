@@ -22,9 +22,10 @@ const mostFiles = 10_000
 type logs struct {
 	clock   clock
 	files   []*file
-	parts   []*part // by file, then rank
-	firstNs int64   // of the first line with a time, or of the first file
-	guessed bool    // ranks are by the order of files, or of GPUs
+	parts   []*part            // by file, then rank
+	firstNs int64              // of the first line with a time, or of the first file
+	guessed bool               // ranks are by the order of files, or of GPUs
+	lost    producers.Problems // of files of which no line can be read
 }
 
 // part is the lines of a file that are of one rank.
@@ -45,14 +46,27 @@ func findLogs(path string, c clock) (*logs, error) {
 		}
 		l.firstNs = min(l.firstNs, f.firstNs)
 		l.guessed = l.guessed || f.places.guessed
-		for _, rank := range f.places.ranks() {
-			l.parts = append(l.parts, &part{f, rank})
-		}
+		l.divide(f)
 	}
 	if len(l.parts) == 0 {
-		return nil, fmt.Errorf("find logs at %s: %w: no file there has a line", path, ErrNoLog)
+		because := strings.Join(append([]string{"no file there has a line"}, l.lost.First...), ": ")
+		return nil, fmt.Errorf("find logs at %s: %w: %s", path, ErrNoLog, because)
 	}
 	return l, nil
+}
+
+// divide makes a part of each rank's lines in a file.
+func (l *logs) divide(f *file) {
+	ranks := f.places.ranks()
+	for _, rank := range ranks {
+		l.parts = append(l.parts, &part{f, rank})
+	}
+	if len(ranks) > 0 {
+		return // which tells what is damaged
+	}
+	for _, problem := range f.problems {
+		l.lost.Add(problem)
+	}
 }
 
 // list finds the path itself, or the files below a folder that are named like logs.
@@ -78,18 +92,19 @@ func (l *logs) list(path string) error {
 		return l.add(at, name)
 	})
 	if err == nil && len(l.files) == 0 {
-		return fmt.Errorf("%w: no file there ends in .log, .out, .err or .txt", ErrNoLog)
+		return fmt.Errorf("%w: no file there ends in .log, .out, .err or .txt, or begins with dynamo-fpm.", ErrNoLog)
 	}
 	return err
 }
 
-// isLog says whether a file of a folder is named like a log: x.log, x.log.1, stdout, x.err.
+// isLog says whether a file of a folder is named like a log: x.log, x.log.1, x.log.2.gz, stdout, x.err, or Dynamo's traces of
+// forward passes.
 func isLog(name string) bool {
-	switch filepath.Ext(name) {
+	switch filepath.Ext(strings.TrimSuffix(name, packedSuffix)) {
 	case ".log", ".out", ".err", ".txt":
 		return true
 	}
-	return strings.Contains(name, ".log.") && !strings.HasSuffix(name, "gz") || name == "stdout" || name == "stderr"
+	return strings.Contains(name, ".log.") || strings.HasPrefix(name, "dynamo-fpm.") || name == "stdout" || name == "stderr"
 }
 
 func (l *logs) add(path, name string) error {

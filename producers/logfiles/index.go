@@ -2,6 +2,7 @@ package logfiles
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -50,7 +51,8 @@ func (f *file) index() error {
 	hasher := xxh3.New()
 	p, r, timed := f.parser(), logline.Record{}, false
 	f.places.of, f.places.last = map[logline.Where]uint32{}, logline.Nowhere()
-	err = lines.Each(io.TeeReader(io.LimitReader(input, f.size), hasher), 0, func(l lines.Line) error {
+	from := f.newUnpacked(input)
+	err = lines.Each(io.TeeReader(from, hasher), 0, func(l lines.Line) error {
 		p.Head(l.View(), &r)
 		f.places.add(r.Where)
 		if r.Clock != logline.NoClock && !timed {
@@ -58,6 +60,9 @@ func (f *file) index() error {
 		}
 		return nil
 	})
+	if from.damage != nil {
+		f.problems = append(f.problems, fmt.Sprintf("%s: what is behind its first %d bytes cannot be unpacked: %v", f.path, from.read, from.damage))
+	}
 	f.digest = hasher.Sum64()
 	f.places.settle()
 	return err

@@ -44,7 +44,7 @@ func find(path string, c clock) (producers.Found, error) {
 		return producers.Found{}, err
 	}
 	found := producers.Found{
-		Tool: schemas.SourceLogs, RanksGuessed: l.guessed,
+		Tool: schemas.SourceLogs, RanksGuessed: l.guessed, Problems: l.lost,
 		Describe: func(run string, labels map[string]string) schemas.RunRow { return l.describe(run, labels) },
 		Reader: func(run string, to producers.Rows) producers.Reader {
 			return content.Reader(to, func(dump int, progress func(int64)) *content.Content {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/tensortap/tensortap/producers/internal/batch"
@@ -51,6 +50,7 @@ func (s *source) readLines(ctx context.Context, out *batch.Set) error {
 		return err
 	}
 	defer input.Close() //nolint:errcheck // only read
+	from := f.newUnpacked(input)
 	rows := &logline.Rows{Out: out, Stream: f.name, Time: s.timeOf}
 	wants := s.part.wants()
 	joiner := logline.Joiner{Parser: f.parser(), Wants: wants}
@@ -61,7 +61,7 @@ func (s *source) readLines(ctx context.Context, out *batch.Set) error {
 		return rows.Add(l)
 	}
 	var read int64
-	err = lines.Each(io.LimitReader(input, f.size), 0, func(l lines.Line) error {
+	err = lines.Each(from, 0, func(l lines.Line) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *source) readLines(ctx context.Context, out *batch.Set) error {
 		s.Tell(read)
 		return joiner.Add(l.View()[:min(len(l.Text), mostLine)], l.From, each)
 	})
-	if err == nil && read < f.size {
+	if err == nil && (read < f.size || f.isPacked()) {
 		err = s.atEnd(input)
 	}
 	if err != nil {

@@ -23,8 +23,9 @@ type scalar struct {
 	name   string
 	value  float64
 	step   *uint32
-	timeNs int64 // 0 when it is not known
-	digits int16 // decimals; -1 when it is exact
+	timeNs int64  // 0 when it is not known
+	digits int16  // decimals; -1 when it is exact
+	source string // kind of what it was in, where that is not the file's
 }
 
 // events reads TensorBoard's event files: records of TensorFlow with an Event in each.
@@ -64,10 +65,17 @@ func (e *events) next() (content []byte, from int64, err error) {
 	if err := e.read(sum[:]); err != nil {
 		return nil, from, cut(err)
 	}
-	if masked(crc32.Checksum(content, e.table)) != binary.LittleEndian.Uint32(sum[:]) {
+	if !e.isOf(binary.LittleEndian.Uint32(sum[:]), content) {
 		err = errDamaged
 	}
 	return content, from, err
+}
+
+// unchecked is what SageMaker's debugger takes the checksum of in the place of a content, which spares it the time.
+const unchecked = "0x12345678"
+
+func (e *events) isOf(sum uint32, content []byte) bool {
+	return sum == masked(crc32.Checksum(content, e.table)) || sum == masked(crc32.Checksum([]byte(unchecked), e.table))
 }
 
 // errDamaged says that a record has other bytes than were written.
@@ -110,6 +118,11 @@ const (
 	valueTag    protowire.Number = 1
 	valueSimple protowire.Number = 2
 	valueTensor protowire.Number = 8
+	valueAbout  protowire.Number = 9
+
+	aboutPlugin   protowire.Number = 1
+	pluginName    protowire.Number = 1
+	pluginContent protowire.Number = 2
 
 	tensorDtype   protowire.Number = 1
 	tensorShape   protowire.Number = 2
@@ -181,11 +194,42 @@ func scalarOf(value []byte) (one scalar, isScalar bool, err error) {
 			var err error
 			one.value, isScalar, err = element(of.text)
 			return err
+		case valueAbout:
+			return one.about(of.text)
 		default:
 		}
 		return nil
 	})
 	return one, isScalar, err
+}
+
+// about reads SummaryMetadata: SageMaker's debugger says there in which mode a step was.
+func (one *scalar) about(metadata []byte) error {
+	return fields(metadata, func(field protowire.Number, of wire) error {
+		if field != aboutPlugin {
+			return nil
+		}
+		var name, content string
+		err := fields(of.text, func(field protowire.Number, of wire) error {
+			switch field {
+			case pluginName:
+				name = string(of.text)
+			case pluginContent:
+				content = string(of.text)
+			default:
+			}
+			return nil
+		})
+		if mode := modeOf(content); name == "mode" && mode != "" {
+			one.source = ofDebugger + " " + mode
+		}
+		return err
+	})
+}
+
+// modeOf is a mode by its number in SageMaker's debugger.
+func modeOf(number string) string {
+	return map[string]string{"1": "train", "2": "eval", "3": "predict", "4": "global"}[number]
 }
 
 // element is that of a tensor of floating point without dimensions, or with dimensions of 1 alone, as SageMaker's debugger has them.

@@ -1,6 +1,7 @@
 package scalars
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ const (
 	ofEvents     = "tensorboard"
 	ofStatistics = "transformer engine"
 	ofWandb      = "wandb"
+	ofDebugger   = "sagemaker debugger" // before its mode
 )
 
 // source is the numbers of a file.
@@ -137,7 +139,7 @@ func (s *source) add(out *batch.Set, found []scalar, kind string) error {
 		one := &found[i]
 		row := schemas.MetricRow{
 			RunID: out.ID.RunID, Rank: out.ID.Rank, Epoch: out.ID.Epoch, Batch: out.Metric.Number(), EventTimeNs: one.timeNs,
-			Step: one.step, Seq: s.seq, Name: strings.ToValidUTF8(one.name, "?"), Value: one.value, Digits: one.digits, Source: kind,
+			Step: one.step, Seq: s.seq, Name: strings.ToValidUTF8(one.name, "?"), Value: one.value, Digits: one.digits, Source: cmp.Or(one.source, kind),
 		}
 		if row.EventTimeNs == 0 {
 			row.EventTimeNs = s.EventTimeNs

@@ -56,27 +56,43 @@ func (d dump) rows(ctx context.Context, source *saved.Source, step *saved.Step) 
 
 // file measures the values of a file, and returns the handing over of them.
 func (w *writing) file(ctx context.Context, f file, value any) (func() error, error) {
-	modules, isDict := value.(torchfile.Dict)
-	if !f.place.hooked || !isDict {
+	parts, isDict := value.(torchfile.Dict)
+	if !(f.place.hooked || f.place.named) || !isDict {
 		values, err := saved.Measure(ctx, value, roleOutput, f.place.op, "")
 		return func() error { return w.op(f.place.op, "debug", values, f.File) }, err
 	}
-	measured := make([][]saved.Value, len(modules))
-	for i, module := range modules {
+	measured := make([][]saved.Value, len(parts))
+	for i, part := range parts {
 		var err error
-		if measured[i], err = saved.Measure(ctx, module.Value, roleOutput, "", ""); err != nil {
-			return nil, fmt.Errorf("value of %v: %w", module.Key, err)
+		if measured[i], err = saved.Measure(ctx, f.place.partOf(part.Value), roleOutput, "", ""); err != nil {
+			return nil, fmt.Errorf("value of %v: %w", part.Key, err)
 		}
 	}
 	return func() error {
-		for i, module := range modules {
-			// The hook does not record the class of a module.
-			if err := w.op("Module."+fmt.Sprint(module.Key)+".Module.forward", "", measured[i], f.File); err != nil {
+		for i, part := range parts {
+			name, ending := f.place.opOf(part.Key)
+			if err := w.op(name, ending, measured[i], f.File); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, nil
+}
+
+// partOf is the value of a part of a file. One of SageMaker's debugger is in no file that holds it alone.
+func (p place) partOf(value any) any {
+	if p.named {
+		return torchfile.List{value}
+	}
+	return value
+}
+
+// opOf is the op of a part of a file, and what its full name ends with. SGLang's hook does not record the class of a module.
+func (p place) opOf(key any) (name, ending string) {
+	if p.named {
+		return fmt.Sprint(key), "debug"
+	}
+	return "Module." + fmt.Sprint(key) + ".Module.forward", ""
 }
 
 // op hands over an op and its values. Its full name has its number among the ops of that name, and then the ending.

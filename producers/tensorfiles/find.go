@@ -30,7 +30,10 @@ type file struct {
 	modTimeNs int64
 }
 
-func extensions() []string { return []string{".pt", ".pth", ".safetensors", ".npy"} }
+func extensions() []string { return []string{".pt", ".pth", ".safetensors", ".npy", ofDebugger} }
+
+// ofDebugger is how files of tensors of SageMaker's debugger end. Others that end so have numbers and histograms.
+const ofDebugger = ".tfevents"
 
 // look lists the files at a path, which is one of them or a folder.
 func look(path string) (*found, error) {
@@ -61,7 +64,8 @@ func (f *found) walk(root string) error {
 		if path == root && !entry.IsDir() {
 			f.dir = filepath.Dir(root)
 		}
-		if entry.IsDir() || !slices.Contains(extensions(), strings.ToLower(filepath.Ext(path))) {
+		extension := strings.ToLower(filepath.Ext(path))
+		if entry.IsDir() || !slices.Contains(extensions(), extension) || extension == ofDebugger && !debuggerFile.MatchString(path) {
 			return nil
 		}
 		if len(f.files) == mostFiles {
@@ -89,9 +93,16 @@ func (f *found) add(path string, entry fs.DirEntry) error {
 	if err != nil {
 		f.problems.Add(fmt.Sprintf("%s: %v", path, err))
 	}
-	valid := strings.ToValidUTF8(filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name))), "?")
-	f.files = append(f.files, file{File: saved.File{Name: name, Size: info.Size(), ModTime: info.ModTime()}, place: placeOf(valid), modTimeNs: ns})
+	f.files = append(f.files, file{File: saved.File{Name: name, Size: info.Size(), ModTime: info.ModTime()}, place: placeOfFile(name), modTimeNs: ns})
 	return nil
+}
+
+// placeOfFile reads a path below the folder of all files.
+func placeOfFile(name string) place {
+	if parts := debuggerFile.FindStringSubmatch(name); parts != nil {
+		return placeInTrial(parts)
+	}
+	return placeOf(strings.ToValidUTF8(filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name))), "?"))
 }
 
 // dumps groups the files by step and rank, those of one by their names, as people count.

@@ -14,15 +14,17 @@ type place struct {
 	tp, pp           int16  // -1 when it does not say
 	op               string // the rest of the name
 	hooked           bool   // its keys are paths of modules
+	named            bool   // its keys are ops
 }
 
 var (
-	hookFolder = regexp.MustCompile(`^TP(\d{1,4})_PP(\d{1,4})_Rank(\d{1,9})_pid\d+$`)
-	hookFile   = regexp.MustCompile(`^Pass(\d+)$`)
-	aRank      = regexp.MustCompile(`(?i)(?:^|[-_.])(?:global[-_]?)?rank[-_=]?(\d{1,9})(?:$|[-_.])`)
-	aStep      = regexp.MustCompile(`(?i)(?:^|[-_.])(?:step|iter|iteration|pass)[-_=]?(\d{1,10})(?:$|[-_.])`)
-	lastNumber = regexp.MustCompile(`^(.*?)[-_](\d{1,9})$`)
-	aPart      = regexp.MustCompile(`(?i)(?:layers?|blocks?|heads?|experts?|stages?|groups?|chunks?|shards?|micro(?:_?batch|_?step)?|tp|pp|dp|cp|ep)$`)
+	debuggerFile = regexp.MustCompile(`(?:^|/)(\d{12})_\w*?(\d{1,9})\.tfevents$`) // 000000000020_worker_0: step and worker
+	hookFolder   = regexp.MustCompile(`^TP(\d{1,4})_PP(\d{1,4})_Rank(\d{1,9})_pid\d+$`)
+	hookFile     = regexp.MustCompile(`^Pass(\d+)$`)
+	aRank        = regexp.MustCompile(`(?i)(?:^|[-_.])(?:global[-_]?)?rank[-_=]?(\d{1,9})(?:$|[-_.])`)
+	aStep        = regexp.MustCompile(`(?i)(?:^|[-_.])(?:step|iter|iteration|pass)[-_=]?(\d{1,10})(?:$|[-_.])`)
+	lastNumber   = regexp.MustCompile(`^(.*?)[-_](\d{1,9})$`)
+	aPart        = regexp.MustCompile(`(?i)(?:layers?|blocks?|heads?|experts?|stages?|groups?|chunks?|shards?|micro(?:_?batch|_?step)?|tp|pp|dp|cp|ep)$`)
 )
 
 // placeOf reads a path below the folder of all files, with its extension cut off.
@@ -42,6 +44,13 @@ func placeOf(name string) place {
 	p.hooked = p.hooked && stem == ""
 	rest = append(rest, p.ending(p.take(stem)))
 	p.op = strings.Join(strings.FieldsFunc(strings.Join(rest, "."), func(r rune) bool { return r == '.' }), ".")
+	return p
+}
+
+// placeInTrial is that of a file of SageMaker's debugger: its step, and the number of its worker.
+func placeInTrial(parts []string) place {
+	p := place{tp: -1, pp: -1, named: true}
+	p.hasStep, p.hasRank = number(parts[1], &p.step), number(parts[2], &p.rank)
 	return p
 }
 

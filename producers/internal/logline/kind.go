@@ -15,11 +15,13 @@ const (
 	SGLangNaN     = "sglang nan in logits"
 	Watchdog      = "watchdog timeout"
 	VLLMStats     = "vllm stats"
+	VLLMIteration = "vllm iteration"
 	VLLMDump      = "vllm dump"
 	VLLMFatal     = "vllm fatal error"
 	VLLMRequest   = "vllm request"
 	Megatron      = "megatron iteration"
 	MegatronRerun = "megatron rerun"
+	ForwardPass   = "forward pass"
 	HuggingFace   = "huggingface metrics"
 	Training      = "training numbers"
 )
@@ -33,7 +35,7 @@ func (r *Record) findKind() {
 	switch m[0] {
 	case 'D', 'P':
 		r.batch(m)
-	case 'E', 'A':
+	case 'E', 'A', 'I':
 		r.vllm(m)
 	case 'R':
 		r.received(m)
@@ -81,14 +83,21 @@ func (r *Record) setStep(text string) {
 	}
 }
 
-// vllm is a line of throughput, or of the engine's end.
+// mostEngine is how many bytes may stand before what an engine of several says.
+const mostEngine = len("Engine 0000: ")
+
+// vllm is a line of throughput, of an iteration, or of the engine's end.
 func (r *Record) vllm(m string) {
 	if strings.HasPrefix(m, "EngineCore encountered a fatal error") {
 		r.Kind = VLLMFatal
 		return
 	}
+	if at := strings.Index(m, "Iteration("); at >= 0 && at <= mostEngine {
+		r.iteration(m[at+len("Iteration("):])
+		return
+	}
 	at := strings.Index(m, "Avg prompt throughput: ")
-	if at < 0 || at > len("Engine 0000: ") {
+	if at < 0 || at > mostEngine {
 		return
 	}
 	r.Kind = VLLMStats
@@ -140,13 +149,15 @@ func (r *Record) hide(in, from, to string) {
 	r.Text = r.Text[:begin+at] + from + "(left out)" + in[end:]
 }
 
-// object is a dictionary of Hugging Face's trainer, or a line of JSON of SGLang's log of requests.
+// object is a dictionary of Hugging Face's trainer, a line of JSON of SGLang's log of requests, or one of a forward pass.
 func (r *Record) object(m string) {
 	switch {
 	case strings.HasPrefix(m, "{'"):
 		r.dictionary(m)
 	case strings.HasPrefix(m, `{"timestamp": "`) && strings.Contains(m, `"rid": "`):
 		r.request(m)
+	case strings.Contains(m, signOfPass):
+		r.forwardPass(m)
 	}
 }
 

@@ -106,6 +106,9 @@ func (p *Parser) Head(line string, r *Record) {
 	if strings.HasPrefix(r.Message, "ts=") { // the rank is in what others have as the message
 		r.megatron(r.Message)
 	}
+	if strings.HasPrefix(r.Message, "{") {
+		r.placeOfPass()
+	}
 }
 
 func trimmed(line string) string {
