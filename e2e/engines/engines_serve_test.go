@@ -25,6 +25,7 @@ import (
 // engine is a server of models as its users install it. Nothing of it is replaced; it runs on the CPU.
 type engine struct {
 	name, module string
+	verb         string                       // of the module's command line; empty where it has none
 	prefix       string                       // of its own names of requests
 	flags        []string                     // besides the model, its name and where to listen
 	logged       func(folder string) []string // flags with which it tells of its requests, in that folder or in what it prints
@@ -114,7 +115,11 @@ const startsIn = 12 * time.Minute
 
 // words are those of the engine's own command line.
 func (e engine) words(folder, model string, tp, port int) []string {
-	words := []string{filepath.Join(folder, e.name, "bin", "python"), "-m", e.module, e.model, model, "--served-model-name", "tiny"}
+	words := []string{filepath.Join(folder, e.name, "bin", "python"), "-m", e.module}
+	if e.verb != "" {
+		words = append(words, e.verb)
+	}
+	words = append(words, e.model, model, "--served-model-name", "tiny")
 	words = append(words, "--host", "127.0.0.1", "--port", strconv.Itoa(port), e.split, strconv.Itoa(tp))
 	return append(words, e.flags...)
 }

@@ -14,6 +14,7 @@ ADAPTERS = {
     "sglang.srt.model_executor.model_runner": "sglang",
     "sglang.srt.entrypoints.http_server": "sglang_server",
     "sglang.srt.observability.forward_pass_metrics": "sglang_metrics",
+    "sglang.multimodal_gen.runtime.managers.gpu_worker": "sglang_diffusion",
 }
 if os.environ.get("TENSORTAP_REQUESTS"):  # else nothing of servers is of interest
     ADAPTERS["starlette.applications"] = "asgi"

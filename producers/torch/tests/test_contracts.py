@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tensortap._health import topology
-from tensortap.integrations import sglang
+from tensortap.integrations import sglang, sglang_diffusion
 
 WHEELS = Path(os.environ.get("TENSORTAP_WHEELS", Path(__file__).resolve().parents[3] / ".tools" / "wheels"))
 
@@ -80,6 +80,14 @@ def test_sglang_loads_a_model_and_says_what_it_replays() -> None:
     text = source("sglang", RUNNER)
     assert parameters(text, "ModelRunner", "load_model") == []
     assert "can_run_graph" in fields(text, "ModelRunnerOutput")
+
+
+def test_sglang_makes_each_picture_in_one_method_of_its_worker() -> None:
+    worker = class_of(source("sglang", "sglang/multimodal_gen/runtime/managers/gpu_worker.py"), "GPUWorker")
+    assert sglang_diffusion.REQUEST in {node.name for node in worker.body if isinstance(node, ast.FunctionDef)}
+    entries = {"execute_forward", "execute_forward_sequentially", "_execute_forward_batch"}
+    calling = {node.name for node in worker.body if isinstance(node, ast.FunctionDef) and f"self.{sglang_diffusion.REQUEST}(" in ast.unparse(node)}
+    assert calling == entries
 
 
 def test_sglang_names_its_health_checks() -> None:

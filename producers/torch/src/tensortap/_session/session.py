@@ -100,6 +100,10 @@ class Session:
         """The step under way ends here. The next begins at start, or at the next forward."""
         self._guard.do("step", self._end_explicitly)
 
+    def rest(self) -> None:
+        """The step under way ends here, if one is. What is called next begins one, and steps after that end as ever."""
+        self._guard.do("the end of a request", self._rest)
+
     def trainer_begins(self, global_step: int, phase: str = "") -> None:
         """A trainer begins a step of its own, which holds all until trainer_ends: after so many optimizer steps, maybe of a phase."""
         self._guard.do("a trainer's step", self._turn, global_step, phase, True)
@@ -213,6 +217,10 @@ class Session:
     def _end_explicitly(self) -> None:
         self._boundaries.explicit()
         self._steps.end_and_count()
+
+    def _rest(self) -> None:
+        if self._steps.is_under_way:
+            self._steps.end_and_count()
 
     def _turn(self, global_step: int, phase: str, begins: bool) -> None:
         if self.is_closed:

@@ -61,6 +61,11 @@ class Finder:
             self._guarded(self._expected, model)
         return self._session if self._roots.place(model) >= 0 else None
 
+    def rest(self) -> None:
+        """The step under way ends: nothing is called until somebody asks for something."""
+        if self._session:
+            self._session.rest()
+
     def after_fork(self) -> None:
         """In a child: whoever held the lock is not here."""
         self._lock = threading.RLock()
@@ -184,6 +189,12 @@ def stop() -> None:
     """Look no further: something attaches that knows the models of this process."""
     for finder in _finders:
         finder.stop()
+
+
+def rest() -> None:
+    """What was asked of this process is done, and the step under way with it."""
+    for finder in _finders:
+        finder.rest()
 
 
 def expect(model: nn.Module) -> session.Session | None:
