@@ -310,9 +310,15 @@ $(ENGINES)/done: $(wildcard e2e/engines/testdata/*.txt) e2e/engines/testdata/ins
 	e2e/engines/testdata/install.sh $(UV) $(ENGINES)
 	@touch $@
 
+.PHONY: engines-diffusion
+engines-diffusion: $(ENGINES)/diffusion/done ## what SGLang's workers of diffusion import, in an environment above SGLang's: 100 MB
+$(ENGINES)/diffusion/done: $(wildcard e2e/engines/testdata/diffusion/*.txt) e2e/engines/testdata/diffusion/install.sh | $(ENGINES)/done
+	e2e/engines/testdata/diffusion/install.sh $(UV) $(ENGINES)
+	@touch $@
+
 .PHONY: test-engines
-test-engines: build engine kernel engines ## vLLM and SGLang at work, on the CPU: half an hour; writes what came of it into docs/ENGINES.md
-	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$|TestEngineScenes$$|TestEngineConditions$$|TestEngineReplay$$|TestEngineOnNaN$$' ./e2e/engines/
+test-engines: build engine kernel engines engines-diffusion ## vLLM and SGLang at work, on the CPU: half an hour; writes what came of it into docs/ENGINES.md
+	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 60m -v -run 'TestEngines$$|TestEngineScenes$$|TestEngineConditions$$|TestEngineReplay$$|TestEngineOnNaN$$|TestEngineDiffusion$$' ./e2e/engines/
 
 .PHONY: bench-engines
 bench-engines: build engine kernel engines ## what the collector costs in tokens a second: docs/ENGINES.md

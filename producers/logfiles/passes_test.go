@@ -60,6 +60,20 @@ func TestABareMessageOfAForwardPassHasTheFilesTime(t *testing.T) {
 	}
 }
 
+// SGLang's own publisher made these messages, and its own decoder read them from the socket.
+func TestMessagesOfSGLangsPublisherAreForwardPasses(t *testing.T) {
+	t.Parallel()
+	got := read(t, "testdata/sglang_forward_passes.log")
+	if len(got.lines) != 3 || got.lines[2].Kind != "forward pass" || got.lines[2].Rank != 1 {
+		t.Errorf("%+v", got.lines)
+	}
+	for name, value := range map[string]float64{decodeRequests: 2, "forward_pass.scheduled_requests.sum_decode_kv_tokens": 42, "forward_pass.counter_id": 2, "forward_pass.queued_requests.num_prefill_requests": 0} {
+		if m := got.metrics[name]; m.Value != value || m.Source != "forward pass" {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}
+
 func TestWhatOnlyLooksLikeAForwardPassIsText(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -87,6 +101,25 @@ func TestVLLMTellsOfEachIteration(t *testing.T) {
 				t.Errorf("%s: %+v", name, m)
 			}
 		}
+	}
+}
+
+// vLLM 0.32 itself wrote these lines.
+func TestIterationsOfARealServerAreSteps(t *testing.T) {
+	t.Parallel()
+	got := read(t, "testdata/vllm_iterations.log")
+	iterations := 0
+	for _, row := range got.lines {
+		if row.Kind == "vllm iteration" {
+			iterations++
+		}
+	}
+	second := got.of(t, "Iteration(1)")
+	if iterations != 5 || second.Role != "api server" || second.Fields["context tokens"] != "4" || second.Fields["CPU KV cache usage"] != "0.0%" {
+		t.Errorf("%d iterations, %+v", iterations, second)
+	}
+	if m := got.metrics["generation requests"]; m.Value != 1 || *m.Step != 4 {
+		t.Errorf("%+v", m)
 	}
 }
 
