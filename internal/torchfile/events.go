@@ -44,7 +44,7 @@ const (
 
 // readEvents finds all tensors of the file by their tags, in its order.
 func readEvents(file io.ReaderAt, size int64) (Dict, error) {
-	all := Dict{}
+	all := values{}
 	head := make([]byte, eventHead)
 	for at := int64(0); at < size; {
 		if err := readFull(file, head, at); err != nil {
@@ -60,7 +60,7 @@ func readEvents(file io.ReaderAt, size int64) (Dict, error) {
 			if f.number != eventSummary {
 				return nil
 			}
-			return f.each(file, func(f field) error { return all.addValue(file, f) })
+			return f.each(file, func(f field) error { return all.add(file, f) })
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read the record at byte %d: %w", from-eventHead, err)
@@ -69,11 +69,14 @@ func readEvents(file io.ReaderAt, size int64) (Dict, error) {
 			return nil, fmt.Errorf("more than %d tensors", maxParts)
 		}
 	}
-	return all, nil
+	return Dict(all), nil
 }
 
-// addValue keeps a value of a summary that is a tensor.
-func (d *Dict) addValue(file io.ReaderAt, f field) error {
+// values are tensors by their tags.
+type values []Item
+
+// add keeps a value of a summary that is a tensor.
+func (v *values) add(file io.ReaderAt, f field) error {
 	if f.number != summaryValue {
 		return nil
 	}
@@ -95,7 +98,7 @@ func (d *Dict) addValue(file io.ReaderAt, f field) error {
 	if err != nil {
 		return fmt.Errorf("tensor %.100q: %w", tag, err)
 	}
-	*d = append(*d, Item{Key: tag, Value: t})
+	*v = append(*v, Item{Key: tag, Value: t})
 	return nil
 }
 

@@ -92,7 +92,7 @@ func (l *logs) list(path string) error {
 		return l.add(at, name)
 	})
 	if err == nil && len(l.files) == 0 {
-		return fmt.Errorf("%w: no file there ends in .log, .out, .err or .txt, or begins with dynamo-fpm.", ErrNoLog)
+		return fmt.Errorf("%w: no file there ends in .log, .out, .err or .txt, or is named like dynamo-fpm.….jsonl", ErrNoLog)
 	}
 	return err
 }

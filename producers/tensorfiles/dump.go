@@ -57,20 +57,20 @@ func (d dump) rows(ctx context.Context, source *saved.Source, step *saved.Step) 
 // file measures the values of a file, and returns the handing over of them.
 func (w *writing) file(ctx context.Context, f file, value any) (func() error, error) {
 	parts, isDict := value.(torchfile.Dict)
-	if !(f.place.hooked || f.place.named) || !isDict {
+	if !f.place.hooked && !f.place.named || !isDict {
 		values, err := saved.Measure(ctx, value, roleOutput, f.place.op, "")
 		return func() error { return w.op(f.place.op, "debug", values, f.File) }, err
 	}
 	measured := make([][]saved.Value, len(parts))
 	for i, part := range parts {
 		var err error
-		if measured[i], err = saved.Measure(ctx, f.place.partOf(part.Value), roleOutput, "", ""); err != nil {
+		if measured[i], err = saved.Measure(ctx, partOf(f.place, part.Value), roleOutput, "", ""); err != nil {
 			return nil, fmt.Errorf("value of %v: %w", part.Key, err)
 		}
 	}
 	return func() error {
 		for i, part := range parts {
-			name, ending := f.place.opOf(part.Key)
+			name, ending := opOf(f.place, part.Key)
 			if err := w.op(name, ending, measured[i], f.File); err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func (w *writing) file(ctx context.Context, f file, value any) (func() error, er
 }
 
 // partOf is the value of a part of a file. One of SageMaker's debugger is in no file that holds it alone.
-func (p place) partOf(value any) any {
+func partOf(p place, value any) any {
 	if p.named {
 		return torchfile.List{value}
 	}
@@ -88,7 +88,7 @@ func (p place) partOf(value any) any {
 }
 
 // opOf is the op of a part of a file, and what its full name ends with. SGLang's hook does not record the class of a module.
-func (p place) opOf(key any) (name, ending string) {
+func opOf(p place, key any) (name, ending string) {
 	if p.named {
 		return fmt.Sprint(key), "debug"
 	}
