@@ -44,7 +44,9 @@ func TestEngineDiffusion(t *testing.T) { //nolint:paralleltest // each engine ne
 	if err != nil {
 		t.Fatalf("write the pipelines: %v\n%s", err, out)
 	}
-	trial := engineTrial{TB: t, engine: diffusion(), tp: 1, folder: folder, up: program.StartUp(t, t.TempDir()), results: newOutcomes(t, "diffusion")}
+	server := diffusion()
+	server.flags = append(server.flags, "--output-path", filepath.Join(dir, "pictures")) // else it writes them where it runs
+	trial := engineTrial{TB: t, engine: server, tp: 1, folder: folder, up: program.StartUp(t, t.TempDir()), results: newOutcomes(t, "diffusion")}
 	trial.servePictures("good", good)
 	trial.checkDenoising()
 	trial.checkStates("good", "ended")
@@ -110,6 +112,6 @@ func (e engineTrial) checkShapesOfPictures(model string) {
 	if err = nil; out.Status != 0 {
 		err = errors.New(out.Stderr)
 	}
-	got := e.rows(`SELECT labels['deduped'] FROM tap.runs WHERE run = 'log'`)
+	got := e.rows(`SELECT labels['deduped'] FROM tap.runs WHERE name = 'log'`)
 	e.check("its log is published, and known as one without repeated lines", "", errors.Join(err, differs(got, []string{"true"})))
 }
