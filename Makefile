@@ -126,6 +126,7 @@ month: build engine ## DAYS of a fleet of 64 ranks, 30 of 2 MINUTES each if not 
 	@mkdir -p $(TOOLS)
 	TENSORTAP_MONTH_DAYS=$(DAYS) TENSORTAP_MONTH_MINUTES=$(MINUTES) TENSORTAP_MONTH_SAMPLES=$(TOOLS)/month.csv \
 		$(if $(WRITE),TENSORTAP_MONTH_REPORT=$(CURDIR)/docs/month.md) go test -count=1 -timeout 24h -v -run 'TestMonth$$' ./e2e/roles/
+
 # Of the load: how many agents, and for how long each figure is measured.
 AGENTS  ?= 256
 MEASURE ?= 60s

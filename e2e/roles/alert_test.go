@@ -14,9 +14,9 @@ func TestAFleetIsToldThatItsTablesAreBehind(t *testing.T) {
 	t.Parallel()
 	s, h := startServers(t), &heard{t: t, folder: t.TempDir()}
 	config := program.TextFile(t, "every: 1s\nreceivers:\n"+h.command()+"rules:\n  lag: {for: 0s, parameters: {lag_seconds: 1}}\n")
-	tables := s.employ("tables", "stores events", "consume", "--store", "tables", "--clickhouse", s.engine.dsn())
+	tables := s.employ("tables", "stores events", "consume", "--store", "tables", "--clickhouse", s.engine.DSN)
 	s.employ("archive", "stores events", "consume", "--store", "archive", "--archive-age", "100ms")
-	alert := s.employ("alert", "", "alert", "--clickhouse", s.engine.dsn(), "--config", config)
+	alert := s.employ("alert", "", "alert", "--clickhouse", s.engine.DSN, "--config", config)
 	if err := tables.up.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestAFleetIsToldThatItsTablesAreBehind(t *testing.T) {
 	alert.end()
 	tables.begin()
 	alert.begin()
-	e := openEngine(t, s.engine.dsn())
+	e := &engine{s.engine.DSN, s.engine.Open(t)}
 	e.await(t, "the alert", "SELECT count() = 1 FROM tap.alerts WHERE rule = 'lag' AND labels['consumer'] = 'clickhouse'")
 	e.await(t, "the run", "SELECT count() > 0 FROM tap.steps WHERE run_id = xxh3(concat('waits', char(31)))")
 	if told := slices.DeleteFunc(h.commanded(), func(told tiding) bool { return !isLag(told) }); len(told) != 1 {

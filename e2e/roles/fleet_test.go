@@ -77,9 +77,9 @@ func start(tb testing.TB, data, said string, args ...string) *program.Up {
 }
 
 // consume starts one that fills the tables of an engine.
-func (f *fleet) consume(tb testing.TB, e *engine) *program.Up {
+func (f *fleet) consume(tb testing.TB, e *engine, args ...string) *program.Up {
 	tb.Helper()
-	return f.consumeSaying(tb, "stores events", e)
+	return f.consumeSaying(tb, "stores events", e, args...)
 }
 
 func (f *fleet) consumeSaying(tb testing.TB, said string, e *engine, args ...string) *program.Up {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/measured"
+	"github.com/tensortap/tensortap/internal/dev/marked"
 )
 
 const megabyte = 1 << 20
@@ -43,7 +44,7 @@ func more(figure string) float64 {
 func (m *month) sample() {
 	m.t.Helper()
 	sizes := map[string]int64{
-		"stream": measured.Folder(m.staff.nats.Dir), "tables": measured.Folder(m.staff.engine.dir), "archive": measured.Folder(m.staff.archive),
+		"stream": measured.Folder(m.staff.nats.Dir), "tables": measured.Folder(m.staff.engine.Dir), "archive": measured.Folder(m.staff.archive),
 	}
 	for _, root := range m.staff.roots {
 		sizes["spools"] += measured.Folder(root)
@@ -88,7 +89,7 @@ func (m *month) report() {
 		return
 	}
 	if path := os.Getenv("TENSORTAP_MONTH_REPORT"); path != "" {
-		if err := measured.Write(path, "month", text); err != nil {
+		if err := marked.Write(path, "month", text); err != nil {
 			m.t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/servers"
 	"github.com/tensortap/tensortap/internal/dev/natscluster"
 )
 
@@ -18,7 +19,7 @@ import (
 type staff struct {
 	t        *testing.T
 	nats     *natscluster.Node
-	engine   *engineServer
+	engine   *servers.Engine
 	roles    []*role
 	parts    []*mortal
 	roots    []string      // of the spools, by host
@@ -84,17 +85,17 @@ func (r *role) words() string {
 // startServers starts what all roles need.
 func startServers(t *testing.T) *staff {
 	t.Helper()
-	s := &staff{t: t, nats: natscluster.StartOne(t), engine: newEngineServer(t), data: t.TempDir()}
-	s.engine.start(t)
+	s := &staff{t: t, nats: natscluster.StartOne(t), engine: servers.NewEngine(t), data: t.TempDir()}
+	s.engine.Start(t)
 	s.parts = []*mortal{
 		{name: "nats", end: func() { s.nats.End(t, os.Kill) }, begin: func() { s.nats.Start(t) }},
-		{name: "engine", end: s.killEngine, begin: func() { s.engine.start(t) }},
+		{name: "engine", end: s.killEngine, begin: func() { s.engine.Start(t) }},
 	}
 	t.Cleanup(func() {
 		for _, r := range s.roles {
 			_ = r.up.Kill()
 		}
-		_ = s.engine.process.Kill()
+		_ = s.engine.Process.Kill()
 	})
 	return s
 }
@@ -106,10 +107,10 @@ func hire(t *testing.T, day time.Duration, h *heard) *staff {
 	// Rules have whole minutes.
 	s.lifetime = max(time.Minute, (keptDays * day).Round(time.Minute))
 	rules := program.TextFile(t, fmt.Sprintf("rules:\n  - runs: train-*\n    delete_after: %.0fm\n", s.lifetime.Minutes()))
-	s.employ("tables", "stores events", "consume", "-v", "--store", "tables", "--stream-bytes", "2147483648", "--clickhouse", s.engine.dsn(), "--retention", rules)
+	s.employ("tables", "stores events", "consume", "-v", "--store", "tables", "--stream-bytes", "2147483648", "--clickhouse", s.engine.DSN, "--retention", rules)
 	s.archive = filepath.Join(s.employ("archive", "stores events", "consume", "-v", "--store", "archive", "--archive-age", "5s").dir, "archive")
-	s.employ("judge", "", "judge", "--clickhouse", s.engine.dsn())
-	s.employ("alert", "", "alert", "--clickhouse", s.engine.dsn(), "--config", h.config(t, day))
+	s.employ("judge", "", "judge", "--clickhouse", s.engine.DSN)
+	s.employ("alert", "", "alert", "--clickhouse", s.engine.DSN, "--config", h.config(t, day))
 	for host := range hosts {
 		s.roots = append(s.roots, t.TempDir())
 		s.employ(fmt.Sprint("agent ", host), "serving the processes below", "agent", "--spool", s.roots[host])
@@ -135,7 +136,7 @@ func (s *staff) employ(name, said string, args ...string) *role {
 
 // killEngine kills the database, and who would start it again.
 func (s *staff) killEngine() {
-	keeper := s.engine.process
+	keeper := s.engine.Process
 	engines := program.ChildrenOf(keeper.Cmd.Process.Pid)
 	for _, pid := range append(engines, keeper.Cmd.Process.Pid) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -167,7 +168,7 @@ func (s *staff) tend() {
 // command is an operator's, that knows the servers alone.
 func (s *staff) command(args ...string) {
 	s.t.Helper()
-	out := program.Run(s.t, program.Setting{Data: s.t.TempDir()}, append(args, "--nats", s.nats.URL(), "--clickhouse", s.engine.dsn())...)
+	out := program.Run(s.t, program.Setting{Data: s.t.TempDir()}, append(args, "--nats", s.nats.URL(), "--clickhouse", s.engine.DSN)...)
 	if out.Status != 0 {
 		s.t.Errorf("%v: %v", args, out)
 	}
@@ -176,7 +177,7 @@ func (s *staff) command(args ...string) {
 // running are the processes to be measured, by name: of the agents, the first.
 func (s *staff) running() map[string]int {
 	pids := map[string]int{"nats": s.nats.PID()}
-	if engines := program.ChildrenOf(s.engine.process.Cmd.Process.Pid); len(engines) > 0 {
+	if engines := program.ChildrenOf(s.engine.Process.Cmd.Process.Pid); len(engines) > 0 {
 		pids["engine"] = engines[0]
 	}
 	for _, r := range s.roles {

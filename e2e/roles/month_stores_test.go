@@ -29,7 +29,7 @@ type stores struct {
 func openStores(t *testing.T, s *staff) *stores {
 	t.Helper()
 	return &stores{
-		t: t, tables: openEngine(t, s.engine.dsn()), archive: s.archive, js: program.ConnectStream(t, s.nats.URL()), gone: map[string]bool{},
+		t: t, tables: &engine{s.engine.DSN, s.engine.Open(t)}, archive: s.archive, js: program.ConnectStream(t, s.nats.URL()), gone: map[string]bool{},
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tensortap/tensortap/e2e/internal/measured"
 	"github.com/tensortap/tensortap/internal/dev/marked"
 )
 
@@ -35,7 +34,6 @@ func (s *soak) report() {
 	}
 	s.t.Log("\n" + text.String())
 	if path := os.Getenv("TENSORTAP_SOAK_REPORT"); path != "" && !s.t.Failed() {
-		if err := measured.Write(path, "soak", text.String()); err != nil {
 		if err := marked.Write(path, "soak", text.String()); err != nil {
 			s.t.Fatal(err)
 		}

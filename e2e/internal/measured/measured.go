@@ -130,18 +130,3 @@ func Folder(dir string) int64 {
 	})
 	return size
 }
-
-// Write puts a text between the marks <!-- NAME --> and <!-- end of NAME --> of a document.
-func Write(path, name, text string) error {
-	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
-	document, err := os.ReadFile(path) //nolint:gosec // as who started the test wants it
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(document), begin)
-	_, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		return fmt.Errorf("%s lacks the marks %q and %q", path, begin, end)
-	}
-	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o600)
-}

@@ -36,23 +36,6 @@ func TestAGrowthIsOfTheMediansOfItsSpans(t *testing.T) {
 	}
 }
 
-func TestTheDocumentKeepsWhatIsOutsideTheMarks(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte("before\n<!-- soak -->\nold\n<!-- end of soak -->\nafter\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(path, "soak", "new\n"); err != nil {
-		t.Fatal(err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "before\n<!-- soak -->\nnew\n<!-- end of soak -->\nafter\n" {
-		t.Errorf("the page is %s", text)
-	}
-	if err := Write(path, "month", ""); err == nil {
-		t.Error("a page without marks is written")
-	}
-}
-
 func TestAProcessAndAFolderAreMeasured(t *testing.T) {
 	t.Parallel()
 	if own := Process(os.Getpid()); own["memory MB"] < 1 || own["threads"] < 1 || own["descriptors"] < 1 {

@@ -21,18 +21,34 @@ const engineServer = "test-engine-server"
 
 const engineSecret = "of a test"
 
-// Engine is a ClickHouse server elsewhere.
+// Engine is a ClickHouse server elsewhere, which can be killed and started again at its place.
 type Engine struct {
 	DSN     string
 	Process *program.Up
+
+	Dir     string
+	address string
+}
+
+// NewEngine is one that does not run yet.
+func NewEngine(tb testing.TB) *Engine {
+	tb.Helper()
+	address := freeAddress(tb)
+	return &Engine{DSN: "http://" + guard.Owner + ":of%20a%20test@" + address, Dir: tb.TempDir(), address: address}
 }
 
 // StartEngine runs one until the test ends.
 func StartEngine(tb testing.TB) *Engine {
 	tb.Helper()
-	address := freeAddress(tb)
-	process := start(tb, engineServer, tb.TempDir(), address, testbed.Library(tb), program.Path(tb))
-	return &Engine{"http://" + guard.Owner + ":of%20a%20test@" + address, process}
+	e := NewEngine(tb)
+	e.Start(tb)
+	return e
+}
+
+// Start returns once the engine answers. It is killed as the test ends.
+func (e *Engine) Start(tb testing.TB) {
+	tb.Helper()
+	e.Process = start(tb, engineServer, e.Dir, e.address, testbed.Library(tb), program.Path(tb))
 }
 
 // Open connects to it as its owner.
