@@ -25,9 +25,20 @@ const (
 	mostRanks  = 20000 // whose signs of life are looked at
 )
 
-// ownClock holds the clock of this host against that of the stream's server.
-func (e *examination) ownClock(info *jetstream.StreamInfo) {
-	skew := e.in.Now().Sub(info.TimeStamp)
+// skew is how far the clock of this host is before a server's, which told its time after it was asked and before it had answered:
+// between the two, however slow it is, all is well.
+func skew(asked, answered, told time.Time) time.Duration {
+	switch {
+	case told.Before(asked):
+		return asked.Sub(told)
+	case told.After(answered):
+		return answered.Sub(told)
+	}
+	return 0
+}
+
+// ownClock looks how far the clock of this host is before that of the stream's server.
+func (e *examination) ownClock(skew time.Duration) {
 	if skew.Abs() > mostSkew {
 		e.wrong("clocks", "set the clocks of both by NTP", "the clock of this host is %s that of the stream's server", apart(skew))
 	}

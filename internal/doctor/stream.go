@@ -20,7 +20,9 @@ func (e *examination) stream(ctx context.Context, endpoint system.Endpoint) erro
 	}
 	defer client.Close()
 	js := client.JetStream()
+	asked := e.in.Now()
 	events, err := js.Stream(ctx, pipelines.StreamName)
+	answered := e.in.Now()
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		e.wrong("stream", "start a system or a consumer, which makes it: tensortap up", "the server answers, and has no stream %s", pipelines.StreamName)
 		return nil
@@ -30,7 +32,7 @@ func (e *examination) stream(ctx context.Context, endpoint system.Endpoint) erro
 	}
 	info := events.CachedInfo()
 	e.room(info)
-	e.ownClock(info)
+	e.ownClock(skew(asked, answered, info.TimeStamp))
 	return errors.Join(e.lags(ctx, js), e.deadLetters(ctx, js), e.signs(ctx, js), e.roles(ctx, js))
 }
 

@@ -35,12 +35,12 @@ func stream(t *testing.T) (jetstream.JetStream, string) {
 		}
 	})
 	<-server.Ready()
-	conn, err := nats.Connect(server.URL())
+	conn, err := nats.Connect(server.URL(), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestWhatIsWrongWithStreamRanksAndClocksIsNamed(t *testing.T) {
 	})
 	put(t, js, 1, &schemas.HeartbeatRow{EventTimeNs: time.Now().Add(time.Hour).UnixNano(), State: "running"})
 	expect("a clock that is off", map[string]string{"clocks": "wrong: the clocks of 1 ranks of run bad are off: that of one is "})
-	in.Now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+	in.Now = func() time.Time { return time.Now().Add(150 * time.Second) }
 	expect("two minutes later", map[string]string{
 		"agents": "wrong: 1 ranks of run bad have not ended", "consumer parquet": "wrong: it is 2m", "clocks": "wrong: the clock of this host is 2m",
 	})
