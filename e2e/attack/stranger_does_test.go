@@ -287,12 +287,7 @@ func TestNoPasswordIsSentToAnotherUserWhoTookThePort(t *testing.T) {
 // takePort has the stranger listen, and returns what it was told by each that came.
 func takePort(t *testing.T) (address string, heard <-chan string) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // of this test
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = free.Addr().String()
-	_ = free.Close()
+	address = testbed.FreeAddress(t)
 	cmd := stranger(t, "listen", []string{address})
 	out, err := cmd.StdoutPipe()
 	if err != nil {

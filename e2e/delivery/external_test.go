@@ -96,14 +96,7 @@ type separate struct {
 
 func newSeparate(tb testing.TB, kind string, more ...string) *separate {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
-	if err != nil {
-		tb.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	address := testbed.FreeAddress(tb)
 	_, port, _ := net.SplitHostPort(address)
 	s := &separate{tb: tb, args: append([]string{kind, tb.TempDir(), port}, more...), address: address}
 	tb.Cleanup(s.kill)

@@ -36,7 +36,7 @@ type fleet struct {
 
 func startFleet(tb testing.TB) *fleet {
 	tb.Helper()
-	f := &fleet{tb: tb, secrets: filepath.Join(tb.TempDir(), "secrets"), clickhouse: freeAddress(tb)}
+	f := &fleet{tb: tb, secrets: filepath.Join(tb.TempDir(), "secrets"), clickhouse: testbed.FreeAddress(tb)}
 	made := program.Run(tb, program.Setting{}, "credentials", f.secrets, "--database", f.clickhouse)
 	if made.Status != 0 {
 		tb.Fatal(made)
@@ -45,16 +45,6 @@ func startFleet(tb testing.TB) *fleet {
 	f.startNATS()
 	f.startClickHouse()
 	return f
-}
-
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 func (f *fleet) must(err error) {
@@ -200,7 +190,7 @@ func (f *fleet) startClickHouse() {
 	f.tb.Cleanup(func() { _, _ = writing.Close(), up.Kill() })
 	_, err = writing.Write(append(line, '\n'))
 	f.must(err)
-	err = program.Await(time.Minute, "ClickHouse to answer", func() bool {
+	err = program.Await(program.Patience, "ClickHouse to answer", func() bool {
 		status, _ := f.ask("http://"+f.clickhouse+"/ping", "", "")
 		return status == http.StatusOK
 	})

@@ -3,7 +3,6 @@ package health
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -105,7 +104,7 @@ func prometheusScrapes(t *testing.T, roots ...string) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "prometheus.yml"), strings.NewReplacer("scrape_interval: 15s", "scrape_interval: 5s", "evaluation_interval: 15s", "evaluation_interval: 1s").Replace(string(config)))
-	address := free(t)
+	address := testbed.FreeAddress(t)
 	cmd := exec.CommandContext(t.Context(), server, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=warn") //nolint:gosec // Debian's
 	var said testbed.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -142,18 +141,6 @@ func write(tb testing.TB, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// free is an address at which nobody listened a moment ago.
-func free(tb testing.TB) string {
-	tb.Helper()
-	var config net.ListenConfig
-	l, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // nothing came
-	return l.Addr().String()
 }
 
 // ask is the labels of the answer to a query; empty while the server does not answer.

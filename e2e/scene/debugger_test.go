@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/dap"
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/e2e/internal/torch"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // debugged is a job of two ranks below `tensortap run`.
@@ -38,7 +38,7 @@ func newDebugged(t *testing.T) debugged {
 		t.Fatal(err)
 	}
 	return debugged{t: t, python: torch.Python(t), script: script, folder: folder, Setting: program.Setting{Data: t.TempDir(), Env: []string{
-		"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "GO=" + filepath.Join(folder, "go"),
+		"TENSORTAP_SPOOL=" + t.TempDir(), "OMP_NUM_THREADS=1", "GO=" + filepath.Join(folder, "go"),
 	}}}
 }
 
@@ -136,32 +136,12 @@ func (d debugged) requireEnded(cmd *exec.Cmd, heard *said) {
 	}
 }
 
-// freePorts is a port that has another free one above it.
-func freePorts(t *testing.T) int {
-	t.Helper()
-	for range 100 {
-		first, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := first.Addr().(*net.TCPAddr).Port
-		second, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:"+strconv.Itoa(port+1))
-		_ = first.Close()
-		if err == nil {
-			_ = second.Close()
-			return port
-		}
-	}
-	t.Fatal("no two free ports")
-	return 0
-}
-
 // TestADebuggerAttachesToARankFromTheStart has an editor's protocol stop rank 1, look and go on: nothing is said of a hang, and
 // each rank comes to the same result as without.
 func TestADebuggerAttachesToARankFromTheStart(t *testing.T) {
 	t.Parallel()
 	d := newDebugged(t)
-	base := freePorts(t)
+	base := testbed.FreePorts(t, 2)
 	address := fmt.Sprintf("127.0.0.1:%d", base+1)
 	cmd, heard := d.start("launched", "", "--debug", "1", "--debug-port", strconv.Itoa(base))
 	d.await(heard, "run: rank 1 listens for a debugger at "+address+", once it has started")
@@ -182,7 +162,7 @@ func TestADebuggerAttachesToARankFromTheStart(t *testing.T) {
 func TestADebuggerAttachesToALivingRank(t *testing.T) {
 	t.Parallel()
 	d := newDebugged(t)
-	base := freePorts(t)
+	base := testbed.FreePorts(t, 2)
 	address := fmt.Sprintf("127.0.0.1:%d", base+1)
 	cmd, heard := d.start("live", "1", "--debug-port", strconv.Itoa(base))
 	d.requireAsked("live", heard, "rank 1, process ", "listens for a debugger at "+address, "for VS Code: ")

@@ -33,7 +33,7 @@ type Engine struct {
 // NewEngine is one that does not run yet.
 func NewEngine(tb testing.TB) *Engine {
 	tb.Helper()
-	address := freeAddress(tb)
+	address := testbed.FreeAddress(tb)
 	return &Engine{DSN: "http://" + guard.Owner + ":of%20a%20test@" + address, Dir: tb.TempDir(), address: address}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -26,7 +27,7 @@ type NATS struct {
 // StartNATS runs one until the test ends.
 func StartNATS(tb testing.TB) *NATS {
 	tb.Helper()
-	address := freeAddress(tb)
+	address := testbed.FreeAddress(tb)
 	return &NATS{"nats://" + address, start(tb, natsServer, tb.TempDir(), address)}
 }
 

@@ -4,7 +4,6 @@ package servers
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -68,14 +67,3 @@ func Begin(tb testing.TB, cmd *exec.Cmd, said string) *program.Up {
 }
 
 const ready = "ready to serve"
-
-// freeAddress is one that nobody listens on.
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/dev/network"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // Nodes is how many servers a cluster has.
@@ -24,7 +25,7 @@ type Cluster struct {
 // StartOne starts a server by itself, which has each message on the disk before it acknowledges it.
 func StartOne(tb testing.TB) *Node {
 	tb.Helper()
-	n := &Node{Name: "alone", Dir: tb.TempDir(), Port: freePort(tb)}
+	n := &Node{Name: "alone", Dir: tb.TempDir(), Port: testbed.FreePorts(tb, 1)}
 	n.Start(tb)
 	tb.Cleanup(func() { n.End(tb, os.Kill) })
 	return n
@@ -41,7 +42,7 @@ func Start(tb testing.TB) *Cluster {
 	var err error
 	var addresses []string
 	for i := range Nodes {
-		n := &Node{Name: fmt.Sprint("node", i), Dir: tb.TempDir(), Port: freePort(tb), ClusterPort: freePort(tb), Routes: []string{"127.0.0.1:1", "127.0.0.1:2"}}
+		n := &Node{Name: fmt.Sprint("node", i), Dir: tb.TempDir(), Port: testbed.FreePorts(tb, 1), ClusterPort: testbed.FreePorts(tb, 1), Routes: []string{"127.0.0.1:1", "127.0.0.1:2"}}
 		if i == 0 {
 			if c.First, err = network.Open(context.WithoutCancel(tb.Context()), fmt.Sprintf("127.0.0.1:%d", n.ClusterPort)); err != nil {
 				tb.Fatal(err)

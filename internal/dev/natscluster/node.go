@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -122,20 +121,4 @@ func (n *Node) End(tb testing.TB, by os.Signal) {
 	tb.Helper()
 	n.Signal(tb, by)
 	_ = n.process.Wait() // ended by a signal, which is an error
-}
-
-// freePort is one that nobody listens on.
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	var config net.ListenConfig
-	listener, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // was never used
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		tb.Fatal(listener.Addr())
-	}
-	return address.Port
 }

@@ -3,7 +3,6 @@ package receivers
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,7 +21,7 @@ func StartAlertmanager(tb testing.TB, config string) string {
 	if err != nil {
 		testbed.Needed(tb, "no prometheus-alertmanager is installed (Debian's package of that name)")
 	}
-	address := freeAddress(tb)
+	address := testbed.FreeAddress(tb)
 	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), program, "--config.file="+config, "--storage.path="+tb.TempDir(), "--web.listen-address="+address, "--cluster.listen-address=") //nolint:gosec // Debian's
 	log, err := os.Create(filepath.Join(tb.TempDir(), "log"))
 	if err != nil {
@@ -52,14 +51,4 @@ func isReady(ctx context.Context, url string) bool {
 	}
 	response, err := http.DefaultClient.Do(request)
 	return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
-}
-
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // it only had the address
-	return listener.Addr().String()
 }
