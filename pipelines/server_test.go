@@ -44,7 +44,7 @@ func connect(tb testing.TB, s *stream) *stream {
 	must(tb, err)
 	tb.Cleanup(conn.Close)
 	s.conn = conn
-	s.js, err = jetstream.New(conn)
+	s.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(time.Minute))
 	must(tb, err)
 	return s
 }
@@ -245,9 +245,9 @@ func newPublisher(tb testing.TB, s *stream, cfg pipelines.Config) *pipelines.Pub
 // eventually waits until the condition holds.
 func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(45 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			tb.Fatalf("not within 45s: %s", what)
+			tb.Fatalf("not within two minutes: %s", what)
 		}
 	}
 }

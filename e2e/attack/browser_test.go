@@ -90,7 +90,7 @@ func unprotected(t *testing.T, guard string) (address string) {
 // subscribe returns how to ask what was published under planted.
 func subscribe(t *testing.T, address string) func() []string {
 	t.Helper()
-	connection, err := nats.Connect(address)
+	connection, err := nats.Connect(address, nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

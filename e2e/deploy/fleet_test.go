@@ -257,7 +257,7 @@ func (f *fleet) run(name string) {
 		f.tb.Fatalf("%s is restarted %q", name, s.Restart)
 	}
 	var said string
-	err := program.Await(time.Minute, name, func() bool {
+	err := program.Await(program.Patience, name, func() bool {
 		up := f.begin(f.command(s))
 		<-up.Ended
 		said = up.Stderr.String()

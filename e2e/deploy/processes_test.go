@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 )
@@ -54,7 +53,7 @@ func TestTheDemoRunsAsTheComposeFileSays(t *testing.T) {
 			}
 		})
 	}
-	err := program.Await(time.Minute, "the tables", func() bool {
+	err := program.Await(program.Patience, "the tables", func() bool {
 		status, _ := f.query("writer", "SELECT 1 FROM tap.judged_steps LIMIT 1")
 		return status == http.StatusOK
 	})
@@ -65,7 +64,7 @@ func TestTheDemoRunsAsTheComposeFileSays(t *testing.T) {
 		f.run(name)
 	}
 	var answer string
-	err = program.Await(2*time.Minute, "a verdict on demo-bad", func() bool {
+	err = program.Await(program.Patience, "a verdict on demo-bad", func() bool {
 		answer = f.as("reader.nk", "clickhouse-reader.dsn", "query", "SELECT countIf(verdict = 'diverged') AS n FROM tap_store.verdict", "--output", "csv")
 		n, err := strconv.Atoi(program.LastLine(answer))
 		return err == nil && n > 0

@@ -110,7 +110,7 @@ func (f *fleet) as(tb testing.TB, role string) *person {
 	p := &person{}
 	options, err := system.Login{Creds: f.seed(role)}.NATS()
 	must(tb, err)
-	options = append(options, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	options = append(options, nats.Timeout(time.Minute), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		p.refused = append(p.refused, err.Error())
@@ -118,7 +118,7 @@ func (f *fleet) as(tb testing.TB, role string) *person {
 	p.Conn, err = nats.Connect(f.url, options...)
 	must(tb, err)
 	tb.Cleanup(p.Close)
-	p.js, err = jetstream.New(p.Conn)
+	p.js, err = jetstream.New(p.Conn, jetstream.WithDefaultTimeout(time.Minute))
 	must(tb, err)
 	return p
 }
@@ -126,7 +126,7 @@ func (f *fleet) as(tb testing.TB, role string) *person {
 // wasRefused says whether the server refused something that names the subject. All that was sent before is answered by then.
 func (p *person) wasRefused(tb testing.TB, subject string) bool {
 	tb.Helper()
-	must(tb, p.Flush())
+	must(tb, p.FlushTimeout(time.Minute))
 	err := p.LastError()
 	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"`+subject+`"`)
 }
@@ -243,7 +243,7 @@ func TestWhoIsNotListedIsRefused(t *testing.T) {
 	options, err := system.Login{Creds: filepath.Join(stranger, "admin.nk")}.NATS()
 	must(t, err)
 	for name, with := range map[string][]nats.Option{"nobody": nil, "a user of another fleet": options, "a password": {nats.UserInfo("admin", "admin")}} {
-		if conn, err := nats.Connect(f.url, with...); !errors.Is(err, nats.ErrAuthorization) {
+		if conn, err := nats.Connect(f.url, append(with, nats.Timeout(time.Minute))...); !errors.Is(err, nats.ErrAuthorization) {
 			t.Errorf("%s: %v, want %v", name, err, nats.ErrAuthorization)
 			conn.Close()
 		}

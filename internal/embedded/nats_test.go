@@ -41,7 +41,7 @@ func connect(t *testing.T, url string) (jetstream.JetStream, jetstream.Stream) {
 		t.Fatal(err)
 	}
 	t.Cleanup(connection.Close)
-	stream, err := jetstream.New(connection)
+	stream, err := jetstream.New(connection, jetstream.WithDefaultTimeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestNATSRefusesStrangers(t *testing.T) {
 		natsServer.URL()[strings.LastIndex(natsServer.URL(), "@")+1:],
 		"nats://wrong@" + natsServer.URL()[strings.LastIndex(natsServer.URL(), "@")+1:],
 	} {
-		if connection, err := nats.Connect(url); !errors.Is(err, nats.ErrAuthorization) {
+		if connection, err := nats.Connect(url, nats.Timeout(time.Minute)); !errors.Is(err, nats.ErrAuthorization) {
 			t.Errorf("%s: got %v, want %v", url, err, nats.ErrAuthorization)
 			connection.Close()
 		}

@@ -18,11 +18,11 @@ import (
 func prepared(t *testing.T, disk string) (js jetstream.JetStream, stop func()) {
 	t.Helper()
 	server, end := startNATS(t, filepath.Join(disk, "data", "nats"), nil)
-	connection, err := nats.Connect(server.URL())
+	connection, err := nats.Connect(server.URL(), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	js, err = jetstream.New(connection)
+	js, err = jetstream.New(connection, jetstream.WithDefaultTimeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,19 +7,19 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(testbed.LeavesNothing(m)) }
 
 // pages are where a health listens, until the test ends.
 type pages struct {

@@ -62,10 +62,10 @@ func startStream(t *testing.T) jetstream.JetStream {
 	if !nodes.ReadyForConnections(time.Minute) {
 		t.Fatal("the NATS server is not ready within a minute")
 	}
-	conn, err := nats.Connect(nodes.ClientURL())
+	conn, err := nats.Connect(nodes.ClientURL(), nats.Timeout(time.Minute))
 	must(t, err)
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(time.Minute))
 	must(t, err)
 	return js
 }

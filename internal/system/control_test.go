@@ -39,12 +39,12 @@ func connected(tb testing.TB, mostBytes int32) *Client {
 	if !own.ReadyForConnections(10 * time.Second) {
 		tb.Fatal("the server is not ready")
 	}
-	connection, err := nats.Connect(own.ClientURL())
+	connection, err := nats.Connect(own.ClientURL(), nats.Timeout(time.Minute))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(connection.Close)
-	stream, err := jetstream.New(connection)
+	stream, err := jetstream.New(connection, jetstream.WithDefaultTimeout(time.Minute))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func LeavesNothing(t *testing.T, s Setting) {
 		t.Errorf("temporary files left: %v, %v", left, err)
 	}
 	// A child that was told to end may take a moment to be gone.
-	for deadline := time.Now().Add(2 * time.Second); len(ProcessesOf(t, folder)) > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(Patience); len(ProcessesOf(t, folder)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("processes left: %v", ProcessesOf(t, folder))
 		}

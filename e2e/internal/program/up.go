@@ -71,13 +71,13 @@ func (u *Up) Start() error {
 	if err := u.Begin(); err != nil {
 		return err
 	}
-	deadline := time.After(60 * time.Second)
+	deadline := time.After(Patience)
 	for {
 		select {
 		case <-u.Ended:
 			return fmt.Errorf("up ended before it was ready: %v\n%s%s", u.Cmd.ProcessState, u.Stdout, u.Stderr)
 		case <-deadline:
-			return errors.Join(fmt.Errorf("up was not ready after 60 s\n%s%s", u.Stdout, u.Stderr), u.Kill())
+			return errors.Join(fmt.Errorf("up was not ready after %v\n%s%s", Patience, u.Stdout, u.Stderr), u.Kill())
 		case <-time.After(5 * time.Millisecond):
 		}
 		if !strings.Contains(u.Stdout.String(), "Publish with:") {
@@ -99,8 +99,8 @@ func (u *Up) Stop() error {
 	_ = u.Cmd.Process.Signal(os.Interrupt)
 	select {
 	case <-u.Ended:
-	case <-time.After(60 * time.Second):
-		return errors.Join(errors.New("up did not end within 60 s of an interrupt"), u.Kill())
+	case <-time.After(Patience):
+		return errors.Join(fmt.Errorf("up did not end within %v of an interrupt", Patience), u.Kill())
 	}
 	if status := u.Cmd.ProcessState.ExitCode(); status != 0 {
 		return fmt.Errorf("up ended with status %d\n%s", status, u.Stderr)
@@ -166,7 +166,7 @@ func ConnectStream(tb testing.TB, url string) jetstream.JetStream {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(20*time.Second))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (b *bench) publishSketched(ctx context.Context, side corpus.Side, dir strin
 		return err
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(time.Minute))
 	if err != nil {
 		return err
 	}
