@@ -1,6 +1,7 @@
 package health
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -79,39 +80,48 @@ func countsAreThoseOfTheStores(t *testing.T, u *program.Up, root string) {
 		t.Fatal(err)
 	}
 	messages := strconv.FormatUint(stream.CachedInfo().State.Msgs, 10)
-	rows := u.Query(t, "SELECT count() FROM tap_store.tensor")[0][0]
-	err = await("the counts", func() bool {
-		n := numbers(t, root)
-		return n[`tensortap_delivery_stored_messages_total{consumer="clickhouse"}`] == messages && n[`tensortap_consumer_lag_messages{consumer="parquet"}`] == "0"
+	wanted := map[string]string{
+		`tensortap_stream_messages{stream="TAP"}`:                         messages,
+		`tensortap_stream_published_messages_total{stream="TAP"}`:         messages,
+		`tensortap_stream_messages{stream="TAP_DEAD"}`:                    "0",
+		`tensortap_stream_limit_bytes{stream="TAP"}`:                      "3e+08",
+		`tensortap_tables_messages_total`:                                 messages,
+		`tensortap_delivery_stored_messages_total{consumer="parquet"}`:    messages,
+		`tensortap_table_rows{table="tensor"}`:                            u.Query(t, "SELECT count() FROM tap_store.tensor")[0][0],
+		`tensortap_consumer_lag_seconds{consumer="clickhouse"}`:           "0",
+		`tensortap_delivery_dead_letters_total{consumer="clickhouse"}`:    "0",
+		`tensortap_delivery_held_bytes{consumer="clickhouse"}`:            "0",
+		`tensortap_server_up{server="database"}`:                          "1",
+		`tensortap_agent_processes`:                                       "0",
+		`tensortap_judge_comparisons`:                                     "0",
+		`tensortap_delivery_stored_messages_total{consumer="clickhouse"}`: messages,
+		`tensortap_consumer_lag_messages{consumer="parquet"}`:             "0",
+	}
+	var n map[string]string
+	var wrong []string
+	err = await("the counts", func() bool { // each is made at a moment of its own
+		n = numbers(t, root)
+		wanted[`tensortap_store_write_seconds_bucket{consumer="clickhouse",le="+Inf"}`] = n[`tensortap_delivery_writes_total{consumer="clickhouse"}`]
+		wrong = unlike(n, wanted)
+		return len(wrong) == 0
 	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	n := numbers(t, root)
-	for name, want := range map[string]string{
-		`tensortap_stream_messages{stream="TAP"}`:                               messages,
-		`tensortap_stream_published_messages_total{stream="TAP"}`:               messages,
-		`tensortap_stream_messages{stream="TAP_DEAD"}`:                          "0",
-		`tensortap_stream_limit_bytes{stream="TAP"}`:                            "3e+08",
-		`tensortap_tables_messages_total`:                                       messages,
-		`tensortap_delivery_stored_messages_total{consumer="parquet"}`:          messages,
-		`tensortap_table_rows{table="tensor"}`:                                  rows,
-		`tensortap_consumer_lag_seconds{consumer="clickhouse"}`:                 "0",
-		`tensortap_delivery_dead_letters_total{consumer="clickhouse"}`:          "0",
-		`tensortap_delivery_held_bytes{consumer="clickhouse"}`:                  "0",
-		`tensortap_server_up{server="database"}`:                                "1",
-		`tensortap_agent_processes`:                                             "0",
-		`tensortap_judge_comparisons`:                                           "0",
-		`tensortap_store_write_seconds_bucket{consumer="clickhouse",le="+Inf"}`: n[`tensortap_delivery_writes_total{consumer="clickhouse"}`],
-	} {
-		if n[name] != want {
-			t.Errorf("%s is %q, want %q", name, n[name], want)
-		}
+		t.Fatalf("%v: %s", err, strings.Join(wrong, "; "))
 	}
 	const most = 1500
 	if len(n) > most {
 		t.Errorf("%d series, want at most %d: labels are bounded", len(n), most)
 	}
+}
+
+// unlike is which numbers are not as they are wanted.
+func unlike(have, want map[string]string) (wrong []string) {
+	for name, number := range want {
+		if have[name] != number {
+			wrong = append(wrong, fmt.Sprintf("%s is %q, want %q", name, have[name], number))
+		}
+	}
+	return wrong
 }
 
 func promtoolFindsNoFault(t *testing.T, root string) {
