@@ -15,7 +15,7 @@ import (
 // Served waits until an agent has published everything below the root and removed it.
 func Served(tb testing.TB, root string) {
 	tb.Helper()
-	if err := Await(60*time.Second, "an agent to publish all below "+root, func() bool { return Published(root) }); err != nil {
+	if err := Await(Patience, "an agent to publish all below "+root, func() bool { return Published(root) }); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -26,15 +26,18 @@ func Published(root string) bool {
 	return err == nil && len(folders) == 0
 }
 
-// Await polls until holds.
+// Await polls until holds: rarely where that takes long, as the question is then a command, and others need the processors too.
 func Await(patience time.Duration, what string, holds func() bool) error {
-	for deadline := time.Now().Add(patience); !holds(); {
+	for deadline := time.Now().Add(patience); ; {
+		asked := time.Now()
+		if holds() {
+			return nil
+		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("waited %v for %s", patience, what)
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(min(max(3*time.Since(asked), 5*time.Millisecond), time.Second))
 	}
-	return nil
 }
 
 // ChildrenOf lists the processes that the process has started and that run, least number first.
