@@ -16,7 +16,7 @@ import (
 //nolint:gochecknoglobals // flags are
 var (
 	oneSeed = flag.Uint64("seed", 0, "the only seed to run")
-	seeds   = flag.Int("seeds", 4_000, "how many seeds to run, from 1 on")
+	seeds   = flag.Int("seeds", 1_500, "how many seeds to run, from 1 on")
 )
 
 //nolint:paralleltest // only one world may be at work at a time, see simulated.Forget
