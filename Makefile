@@ -20,6 +20,8 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 DUPL          := $(TOOLS)/dupl-v1.1.0
 
 export TENSORTAP_PYTHON := $(PYTHON)
+# Hundreds of processes import PyTorch: Python keeps what it compiled.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help
 help: ## print the targets

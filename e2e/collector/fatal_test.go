@@ -12,7 +12,7 @@ import (
 func TestWhatFaulthandlerWritesIsTheEndOfTheRank(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "PYTHONFAULTHANDLER=1"}}
+	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "OMP_NUM_THREADS=1", "PYTHONFAULTHANDLER=1"}}
 	out := program.Run(t, s, "run", "--run", "fatal", "--", python, "testdata/segfault.py")
 	for _, want := range []string{
 		"run: crash: run fatal: rank 0 was the first to go: it died of a fatal error in step 1, op Module.1.Reads.forward.0 of module 1",

@@ -12,7 +12,7 @@ import (
 func TestRecordsOfLoggingHaveTheirFieldsStepAndRequest(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
 	seen := program.Run(t, s, "run", "--run", "speaks", "--", python, "testdata/logs.py")
 	if seen.Status != 0 || strings.Count(seen.Stderr, "INFO serving: serving it") != 3 {
 		t.Fatalf("the program logs as ever: %v", seen)

@@ -106,7 +106,7 @@ func near(a, b string, tolerance float64) bool {
 // TestRunRefusesWhatNoProcessCouldKeep ends before the program begins.
 func TestRunRefusesWhatNoProcessCouldKeep(t *testing.T) {
 	t.Parallel()
-	s := program.Setting{Data: t.TempDir(), Env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	s := program.Setting{Data: t.TempDir()}
 	file := program.TextFile(t, "")
 	nowhere := s
 	nowhere.Env = append([]string{"TENSORTAP_PAYLOAD_FOLDER=" + filepath.Join(file, "below")}, s.Env...)

@@ -14,7 +14,7 @@ import (
 func TestRunRecordsAProgramAsItIs(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
+	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "OMP_NUM_THREADS=1"}}
 	wrong := s
 	wrong.Env = append([]string{"WRONG=1"}, s.Env...)
 	listed := s
@@ -78,7 +78,7 @@ FROM tap.tensors WHERE run IN ('configured', 'driven', 'tokens') GROUP BY run OR
 // TestProgramsThatOverlapShareASystem launches two programs and asks a question at once, where nothing runs.
 func TestProgramsThatOverlapShareASystem(t *testing.T) {
 	t.Parallel()
-	s := program.Setting{Data: t.TempDir(), Env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	s := program.Setting{Data: t.TempDir()}
 	commands := [][]string{
 		{"run", "--run", "short", "--", "sleep", "0.2"},
 		{"run", "--run", "long", "--", "sleep", "2"},

@@ -53,7 +53,7 @@ func trainTruth(t *testing.T, msprobe, root string, args ...string) {
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(msprobe), "python"), append([]string{"-m", "tests.truth"}, args...)...) //nolint:gosec // named by who runs the test
 	cmd.Dir = collector
-	cmd.Env = append(os.Environ(), "PYTHONPATH=src", "TENSORTAP_SPOOL="+root, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=src", "TENSORTAP_SPOOL="+root, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("train %q: %v\n%s", args, err, said)
 	}

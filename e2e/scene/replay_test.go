@@ -88,7 +88,7 @@ type resent struct {
 func TestTheSameRequestsTellAFaultyServerFromAFixedOne(t *testing.T) {
 	t.Parallel()
 	u := program.StartUp(t, t.TempDir())
-	u.Env = append(u.Env, "TENSORTAP_SPOOL="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(), "OMP_NUM_THREADS=1")
+	u.Env = append(u.Env, "TENSORTAP_SPOOL="+t.TempDir(), "OMP_NUM_THREADS=1")
 	faulty := []string{"FAULTY=1"}
 	bad := begin(t, u.Setting, "bad", []string{"--keep-prompts"}, faulty)
 	bad.ask(t)

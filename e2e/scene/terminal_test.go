@@ -30,7 +30,7 @@ func atTerminal(t *testing.T, flags []string, script ...string) *typist {
 	t.Helper()
 	keys, terminal := pseudoTerminal(t)
 	s := program.Setting{Data: t.TempDir(), Env: []string{
-		"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "FOLDER=" + t.TempDir(), "TERM=dumb",
+		"TENSORTAP_SPOOL=" + t.TempDir(), "OMP_NUM_THREADS=1", "FOLDER=" + t.TempDir(), "TERM=dumb",
 	}}
 	args := append(append([]string{"run", "--run", "stops"}, flags...), "--", torch.Python(t))
 	p := &typist{t: t, keys: keys, cmd: program.Command(t, s, append(args, script...)...)}
@@ -160,7 +160,7 @@ func TestAnOpThatRaisedIsLookedAt(t *testing.T) {
 func TestWithoutATerminalNobodyStops(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "FOLDER=" + folder}}
+	s := program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "OMP_NUM_THREADS=1", "FOLDER=" + folder}}
 	cmd := program.Command(t, s, "run", "--", torch.Python(t), "testdata/stops.py", "stop", "1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	text, err := cmd.CombinedOutput()

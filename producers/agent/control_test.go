@@ -182,7 +182,7 @@ func TestTheCollectorReadsWhatTheAgentAsksAndTheAgentWhatItAnswers(t *testing.T)
 	}
 	root, run := t.TempDir(), "asked in Go ☃"
 	cmd := exec.CommandContext(t.Context(), python, "testdata/answer_request.py", root, run)
-	cmd.Env = append(cmd.Environ(), "PYTHONPATH=../torch/src", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(cmd.Environ(), "PYTHONPATH=../torch/src", "PYTHONDONTWRITEBYTECODE=")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	end, err := cmd.StdinPipe()

@@ -25,7 +25,7 @@ func inPython(tb testing.TB, script string, arguments ...string) {
 		testbed.Needed(tb, "no python3")
 	}
 	cmd := exec.CommandContext(tb.Context(), python, append([]string{script}, arguments...)...)
-	cmd.Env = append(os.Environ(), "PYTHONPATH=../torch/src", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=../torch/src", "PYTHONDONTWRITEBYTECODE=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("write a spool: %v\n%s", err, out)
 	}

@@ -39,7 +39,7 @@ func Collecting(tb testing.TB, root string, args ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), Python(tb), args...) //nolint:gosec // named by who runs the test
 	cmd.Dir = filepath.Join("..", "..", "producers", "torch")
-	cmd.Env = append(os.Environ(), "PYTHONPATH=src", "TENSORTAP_SPOOL="+root, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=src", "TENSORTAP_SPOOL="+root, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd
