@@ -162,7 +162,7 @@ func TestRebuildIsRefusedWhenTheStreamCanNotFillTheTables(t *testing.T) {
 // purge removes the messages before that place.
 func purge(tb testing.TB, js jetstream.JetStream, before uint64) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), program.Patience)
 	defer cancel()
 	stream, err := js.Stream(ctx, pipelines.StreamName)
 	if err == nil {

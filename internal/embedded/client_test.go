@@ -49,7 +49,7 @@ func TestClickHouseGoWorksThroughTheGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeOrFail(t, reader)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var rows uint64
 	if err := reader.QueryRow(ctx, "SELECT count() FROM tap_test.float").Scan(&rows); err != nil || rows != 5 {

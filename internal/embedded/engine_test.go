@@ -230,7 +230,7 @@ func TestEngineGoesWithKilledParentAndFolderIsFreeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = parent.Wait()
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for alive(child) && time.Now().Before(deadline) {
 			time.Sleep(time.Millisecond)
 		}

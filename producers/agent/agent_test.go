@@ -115,10 +115,10 @@ func runUntil(tb testing.TB, a *agent.Agent, done func() bool) {
 	ctx, cancel := context.WithCancel(tb.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !done() {
 		if time.Now().After(deadline) {
-			tb.Error("the agent is not done within 20 s")
+			tb.Error("the agent is not done within two minutes")
 			break
 		}
 		time.Sleep(2 * time.Millisecond)

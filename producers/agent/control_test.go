@@ -36,7 +36,7 @@ func serving(tb testing.TB, cfg agent.Config) *agent.Agent {
 func asked(tb testing.TB, a *agent.Agent, r agent.Request, state string) agent.Answer {
 	tb.Helper()
 	var answers []agent.Answer
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if answers = a.Ask(&r); len(answers) == 1 && answers[0].State == state {
 			return answers[0]
 		}
