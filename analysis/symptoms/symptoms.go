@@ -58,8 +58,9 @@ type Door interface {
 	Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error)
 }
 
-// patience is the time that each report may take: a program's end is no time to wait for long.
-const patience = 20 * time.Second
+// patience is the time that each report may take: as long as what the program left is waited for, since a machine that is busy with other
+// programs is no reason to keep silent about a crash. A signal ends it.
+const patience = 2 * time.Minute
 
 // Look asks for each symptom of which the run shows a sign.
 func Look(ctx context.Context, door Door, run Run) ([]Found, error) {
