@@ -37,7 +37,8 @@ func (s *said) String() string {
 // was told, or leaves out a reduction: then the others wait until they are stopped.
 func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 	t.Parallel()
-	python := torch.Python(t)
+	python, data := torch.Python(t), t.TempDir()
+	up := program.StartUp(t, data)
 	for _, c := range []struct {
 		name, switched string
 		line           string // while it waits
@@ -50,11 +51,10 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			told := filepath.Join(t.TempDir(), "told")
-			s := program.Setting{Data: t.TempDir(), Env: []string{
-				"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "TOLD=" + told, c.switched,
+			s := program.Setting{Data: data, Env: []string{ // each collector's spool is read by its own run
+				"TENSORTAP_SPOOL=" + t.TempDir(), "OMP_NUM_THREADS=1", "TOLD=" + told, c.switched,
 			}}
-			up := program.StartUp(t, s.Data, "--spool", t.TempDir()) // each collector's spool is read by its own run
-			cmd := program.Command(t, s, "run", "--run", "job", "--", python, "testdata/hangs.py")
+			cmd := program.Command(t, s, "run", "--run", c.name, "--", python, "testdata/hangs.py")
 			var stderr said
 			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {
@@ -63,7 +63,7 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 			if err := program.Await(4*time.Minute, "a line about the hang", func() bool { return strings.Contains(stderr.String(), c.line) }); err != nil {
 				t.Errorf("%v: %s", err, stderr.String())
 			}
-			if err := program.Await(time.Minute, "a line in the log of up", func() bool { return strings.Contains(up.Stderr.String(), c.line) }); err != nil {
+			if err := program.Await(4*time.Minute, "a line in the log of up", func() bool { return strings.Contains(up.Stderr.String(), c.line) }); err != nil {
 				t.Errorf("%v: %s", err, up.Stderr.String())
 			}
 			if err := os.WriteFile(told, nil, 0o600); err != nil {
@@ -76,13 +76,13 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 			if n := strings.Count(up.Stderr.String(), c.line); n != 1 {
 				t.Errorf("up says it %d times: %s", n, up.Stderr.String())
 			}
-			out := program.Run(t, s, "report", "hang", "--run", "job", "--output", "csv")
+			out := program.Run(t, s, "report", "hang", "--run", c.name, "--output", "csv")
 			var rows []string
 			for _, row := range program.ParseCSV(t, out.Stdout)[1:] {
 				rows = append(rows, strings.Join(row, "|"))
 			}
 			if c.slow != "" {
-				wantSlow(t, s, c.slow, "5")
+				wantSlow(t, s, c.name, c.slow, "5")
 			}
 			if got := strings.Join(rows, "\n"); !strings.HasPrefix(got, c.rows) || c.rows == "" && got != "" {
 				t.Errorf("report hang: %q, want %q: %s", got, c.rows, stderr.String())
@@ -92,9 +92,9 @@ func TestACollectiveThatWaitsIsToldWithTheRankThatHoldsItUp(t *testing.T) {
 }
 
 // wantSlow wants that rank and step first, and that most of the time of that step is the rank's own, and waiting for the others.
-func wantSlow(t *testing.T, s program.Setting, rank, step string) {
+func wantSlow(t *testing.T, s program.Setting, run, rank, step string) {
 	t.Helper()
-	phases := []string{"report", "phases", "--run", "job", "--output", "csv"}
+	phases := []string{"report", "phases", "--run", run, "--output", "csv"}
 	out := program.Run(t, s, append(phases, "--columns", "rank,step")...)
 	if !strings.HasPrefix(out.Stdout, "rank,step\n"+rank+","+step+"\n") {
 		t.Fatalf("want rank %s in step %s first: %v", rank, step, out)

@@ -14,9 +14,7 @@ import (
 func TestALeakIsNamedByRankModuleAndComponent(t *testing.T) {
 	t.Parallel()
 	python := torch.Python(t)
-	s := program.Setting{Data: t.TempDir(), Env: []string{
-		"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1", "TENSORTAP_MEMORY=1", "STEPS=120",
-	}}
+	s := launching(t, "TENSORTAP_MEMORY=1", "STEPS=120")
 	leaking := s
 	leaking.Env = append([]string{"LEAK=1"}, s.Env...)
 	job := []string{"--level", "L0", "--", python, "testdata/leaks.py"}

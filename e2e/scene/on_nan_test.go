@@ -80,10 +80,10 @@ func TestThePoisonedRequestIsNamedBesideWhatIsKept(t *testing.T) {
 	t.Parallel()
 	j := newTraining(t)
 	s := &server{Setting: j.Setting, logs: t.TempDir()}
-	out := s.serve(t, "served", sixRequests(), "--on-nan", "keep")
-	requireSaid(t, out, 0, "run: not finite: run served: step 0, rank 1, op Module.embed.Embedding.forward.0 of module embed: NaN in output 0, 1 of ",
+	out := s.serve(t, "kept", sixRequests(), "--on-nan", "keep")
+	requireSaid(t, out, 0, "run: not finite: run kept: step 0, rank 1, op Module.embed.Embedding.forward.0 of module embed: NaN in output 0, 1 of ",
 		"; of request r3; its parameter weight is not finite already; ")
-	if strings.Contains(out.Stderr, "not finite: run served: step 0, rank 0") {
+	if strings.Contains(out.Stderr, "not finite: run kept: step 0, rank 0") {
 		t.Errorf("a request of the other worker is blamed: %v", out)
 	}
 	requireRepeats(t, j, out, "again: output 0: 1 of ")

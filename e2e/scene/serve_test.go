@@ -91,10 +91,7 @@ type poisoned struct {
 // TestTheRequestThatBringsANaNIsNamed has one of six requests, served at once by two workers, bring a token whose embedding is NaN.
 func TestTheRequestThatBringsANaNIsNamed(t *testing.T) {
 	t.Parallel()
-	s := &server{
-		Setting: program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}},
-		logs:    t.TempDir(),
-	}
+	s := &server{Setting: launching(t), logs: t.TempDir()}
 	out := s.serve(t, "served", sixRequests())
 	const where = "Module.embed.Embedding.forward.0"
 	requireSaid(t, out, 0, "that are recorded: 2",
@@ -178,8 +175,6 @@ func commandsOf(t *testing.T, document string) (commands [][]string) {
 func (s *server) requireLife(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(s.logs, "request_log.json.log")
-	u := program.StartUp(t, s.Data)
-	s.Setting = u.Setting
 	requireSaid(t, program.Run(t, s.Setting, "publish", "requests", path, "--run", "served"), 0, "published 12 rows")
 	requireSaid(t, program.Run(t, s.Setting, "publish", "requests", path, "--run", "served"), 0, "published before, nothing changes")
 	hostile := program.TextFile(t, "\x80\x04cos\nsystem\n\x8c\x02id\x85R.")

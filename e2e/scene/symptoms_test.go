@@ -24,9 +24,8 @@ func filesOfSymptoms() map[string]string {
 }
 
 // requireSymptomsShown runs the commands of docs/symptoms.md, those that publish first, on a store with a good and a bad run.
-func requireSymptomsShown(t *testing.T, data string) {
+func requireSymptomsShown(t *testing.T, u *program.Up) {
 	t.Helper()
-	u := program.StartUp(t, data)
 	u.Dir = t.TempDir()
 	for name, from := range filesOfSymptoms() {
 		if err := copyAny(from, filepath.Join(u.Dir, name)); err != nil {

@@ -18,11 +18,7 @@ type training struct {
 
 func newTraining(t *testing.T) training {
 	t.Helper()
-	python := torch.Python(t)
-	return training{
-		Setting: program.Setting{Data: t.TempDir(), Env: []string{"TENSORTAP_SPOOL=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir(), "OMP_NUM_THREADS=1"}},
-		python:  python,
-	}
+	return training{python: torch.Python(t), Setting: launching(t)}
 }
 
 func (j training) run(t *testing.T, name, fault string) program.Outcome {
@@ -66,7 +62,9 @@ func report[R any](t *testing.T, s program.Setting, args ...string) []R {
 // docs/symptoms.md shows on the two.
 func TestACorruptedWeightOfOneRankIsNamed(t *testing.T) {
 	t.Parallel()
-	j := newTraining(t)
+	u := program.StartUp(t, t.TempDir())
+	u.Env = []string{"TENSORTAP_SPOOL=" + t.TempDir()}
+	j := training{python: torch.Python(t), Setting: u.Setting}
 	good := j.run(t, "good", "")
 	requireSaid(t, good, 0, "that are recorded: 4")
 	for _, alarm := range []string{"crash", "replicas", "overflow", "more of that"} {
@@ -90,7 +88,7 @@ func TestACorruptedWeightOfOneRankIsNamed(t *testing.T) {
 	}
 	compared := program.Run(t, j.Setting, "compare", "bad", "good")
 	requireSaid(t, compared, program.ExitDiffers, "began at     step 0, rank 2, op Functional.linear.4.forward", "in module layers.1.up", "parameter weight")
-	requireSymptomsShown(t, j.Data)
+	requireSymptomsShown(t, u)
 }
 
 // gone is a row of report crash.

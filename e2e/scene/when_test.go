@@ -28,13 +28,13 @@ func stepsOf(t *testing.T, s program.Setting, run string) string {
 
 func newSetting(t *testing.T, env ...string) program.Setting {
 	t.Helper()
-	return program.Setting{Data: t.TempDir(), Env: append(env, "TENSORTAP_SPOOL="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(), "OMP_NUM_THREADS=1")}
+	return program.Setting{Data: t.TempDir(), Env: append(env, "TENSORTAP_SPOOL="+t.TempDir(), "OMP_NUM_THREADS=1")}
 }
 
 // TestOnlyStepsOfOneRequestAreRecorded serves six requests by two workers, with a condition on one of them, and with one on a request that never comes.
 func TestOnlyStepsOfOneRequestAreRecorded(t *testing.T) {
 	t.Parallel()
-	s := &server{Setting: newSetting(t), logs: t.TempDir()}
+	s := &server{Setting: launching(t), logs: t.TempDir()}
 	var bodies []string
 	for i := range 6 {
 		bodies = append(bodies, fmt.Sprintf(`{"rid": "r%d", "text": "hello", "most": %d}`, i, 2+2*i))
@@ -50,7 +50,7 @@ func TestOnlyStepsOfOneRequestAreRecorded(t *testing.T) {
 // TestConditionsOutliveAKill trains until it is killed, and again, with steps that are recorded on the rank whose loss grows.
 func TestConditionsOutliveAKill(t *testing.T) {
 	t.Parallel()
-	s := newSetting(t)
+	s := launching(t)
 	job := []string{"run", "--run", "grows", "--when", "loss>10 or step=1", "--", torch.Python(t), "testdata/when.py"}
 	killed := s
 	killed.Env = append([]string{"KILL=6"}, s.Env...)
@@ -71,6 +71,7 @@ func TestConditionsOutliveAKill(t *testing.T) {
 func TestTheFirstDifferenceIsRecordedInDetail(t *testing.T) {
 	t.Parallel()
 	s := newSetting(t, "WORLD=1")
+	u := program.StartUp(t, s.Data)
 	job := []string{torch.Python(t), "testdata/when.py"}
 	requireSaid(t, program.Run(t, s, append([]string{"run", "--run", "good", "--"}, job...)...), 0)
 	requireSaid(t, program.Run(t, s, append([]string{"run", "--run", "some", "--when", "step=2-3", "--"}, job...)...), 0)
@@ -82,6 +83,9 @@ func TestTheFirstDifferenceIsRecordedInDetail(t *testing.T) {
 		"run: difference: rank 0, process ", "tensortap: rank 0: 2 steps are recorded at level mix of 2 from step ", ", raw tensors below ")
 	if kept := program.Run(t, s, "query", "--output", "csv", "SELECT DISTINCT step FROM tap.payloads WHERE run = 'bad'"); len(program.ParseCSV(t, kept.Stdout)) < 2 {
 		t.Errorf("no raw tensors are kept: %v", kept)
+	}
+	if err := u.Stop(); err != nil {
+		t.Error(err)
 	}
 	requireConditionsShown(t, s)
 }
