@@ -1,6 +1,8 @@
 package retention
 
 import (
+	"slices"
+
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -9,21 +11,19 @@ const (
 	Whole    = ""
 	Payloads = "payloads" // raw tensors and traces
 	Logs     = "logs"
-	Details  = "details" // all that was measured, but for aggregates and verdicts; the other parts, too
+	Details  = "details" // tensors and all else of which there is much, but for aggregates and verdicts; the other parts, too
 )
 
-// kept are kinds of measurements that stay when details go: there are few of them, or others rest on them.
-func kept(kind string) bool {
-	switch kind {
-	case schemas.Step().Kind(), schemas.Heartbeat().Kind(), schemas.Metric().Kind(), schemas.Failure().Kind(), schemas.Unseen().Kind():
-		return true
+// details are the kinds of which there are many rows, and that no verdict or list of runs rests on.
+func details() []string {
+	return []string{
+		schemas.Tensor().Kind(), schemas.Payload().Kind(), schemas.Log().Kind(), schemas.Call().Kind(), schemas.Collective().Kind(), schemas.Memory().Kind(),
+		schemas.Allocation().Kind(), schemas.Request().Kind(), schemas.RequestEvent().Kind(),
 	}
-	return false
 }
 
 // Goes says whether events of a kind go with a part of their run.
 func Goes(part, kind string) bool {
-	table, known := schemas.TableByKind(kind)
 	switch part {
 	case Whole:
 		return schemas.OfRun(kind)
@@ -32,7 +32,7 @@ func Goes(part, kind string) bool {
 	case Logs:
 		return kind == schemas.Log().Kind()
 	case Details:
-		return known && table.Class == schemas.Measurement && !table.Judged && !kept(kind)
+		return slices.Contains(details(), kind)
 	}
 	return false // of a later version
 }
