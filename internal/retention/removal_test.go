@@ -216,6 +216,57 @@ func TestADeletionGoesOnWhereverItWasKilled(t *testing.T) {
 	p.kill(t)
 }
 
+func TestOfARunItsDetailsGoWhereverThatIsKilled(t *testing.T) {
+	t.Parallel()
+	s := startStores(t)
+	p := s.begin(t)
+	fates, err := pipelines.OpenFates(t.Context(), s.js)
+	must(t, err)
+	p.store(t, "reduced", 1)
+	before := s.room(t, "reduced")
+	decided, err := fates.RemovePart(t.Context(), "reduced", retention.Details, time.Unix(5, 0))
+	if err != nil || !decided {
+		t.Fatalf("RemovePart = %v, %v", decided, err)
+	}
+	if again, err := fates.RemovePart(t.Context(), "reduced", retention.Details, time.Unix(6, 0)); err != nil || again {
+		t.Errorf("RemovePart again = %v, %v", again, err)
+	}
+	id := schemas.RunID("reduced")
+	fate, err := fates.Of(t.Context(), id)
+	must(t, err)
+	for _, step := range []string{"stream", "tables", "archive", "folders", "none"} {
+		p.removal.Step = func(name string) error {
+			if name == step {
+				return errKilled
+			}
+			return nil
+		}
+		if err := p.removal.Carry(t.Context(), id, retention.Details, &fate); !errors.Is(err, errKilled) && step != "none" {
+			t.Errorf("%s: Carry = %v", step, err)
+		}
+		p.kill(t)
+		p = s.begin(t)
+	}
+	after := s.room(t, "reduced")
+	for _, place := range []string{retention.InLogs, retention.InPayloads, retention.InTraces} {
+		if after[place].Bytes > 0 {
+			t.Errorf("of %s, %d bytes are left", place, after[place].Bytes)
+		}
+	}
+	for _, place := range []string{retention.InStream, retention.InArchive} {
+		if gone := before[place].Rows - after[place].Rows; gone != 20 || after[place].Rows == 0 {
+			t.Errorf("from %s %d of %d rows are gone, want the 20 of tensor", place, gone, before[place].Rows)
+		}
+	}
+	if lost := s.lost(t); lost > 0 {
+		t.Errorf("%d messages are gone without a reason", lost)
+	}
+	if epochs, err := pipelines.StartEpochs(t.Context(), s.js, schemas.FormatID(id)); err != nil || len(epochs) == 0 {
+		t.Errorf("what was published of it is forgotten: %v, %v", epochs, err)
+	}
+	p.kill(t)
+}
+
 // comesLate publishes an event of a deleted run.
 func (s *stores) comesLate(t *testing.T, p *process, run string) {
 	t.Helper()
