@@ -152,7 +152,7 @@ func tableColumns(t *testing.T) map[string][]string {
 			columns["tap_store."+table.Kind()] = append(columns["tap_store."+table.Kind()], c.Name)
 		}
 	}
-	for table, file := range map[string]string{"tap_store.trend": "tables/018_trend.sql", "tap_store.removal": "tables/043_removal.sql"} {
+	for table, file := range map[string]string{"tap_store.trend": "tables/018_trend.sql", "tap_store.removal": "tables/044_removal.sql"} {
 		text, err := sql.Files.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
