@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,7 +25,10 @@ type Share struct {
 }
 
 // Shares are those of all runs, by the manifest of the archive in a folder. Where there is no archive there are none.
-func Shares(dir string) ([]Share, error) {
+func Shares(dir string) ([]Share, error) { return SharesUntil(dir, math.MaxInt64) }
+
+// SharesUntil counts the files that so many bytes at the beginning of the manifest list.
+func SharesUntil(dir string, end int64) ([]Share, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "manifest"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -32,19 +36,18 @@ func Shares(dir string) ([]Share, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what the archive holds: %w", err)
 	}
-	lines, _ := parseLines(text)
 	var shares []Share
 	places := map[Share]int{}
-	for _, e := range oldestFirst(current(lines).files) {
-		of := Share{RunID: uint64(e.Run), Kind: e.Kind}
+	for _, f := range ReadListing(text[:min(end, int64(len(text)))]).Files {
+		of := Share{RunID: f.RunID, Kind: f.Kind}
 		place, known := places[of]
 		if !known {
 			place = len(shares)
 			places[of], shares = place, append(shares, of)
 		}
 		shares[place].Files++
-		shares[place].Rows += uint64(e.Rows)  //nolint:gosec // a count
-		shares[place].Bytes += uint64(e.Size) //nolint:gosec // a size
+		shares[place].Rows += f.Rows
+		shares[place].Bytes += uint64(f.Bytes) //nolint:gosec // a size
 	}
 	return shares, nil
 }
