@@ -25,6 +25,7 @@ func newConsume(a *app) *cobra.Command {
 		rules   string
 		request system.ConsumeRequest
 		cfg     system.Config
+		copied  archiveTo
 	)
 	cmd := &cobra.Command{
 		Use:   "consume",
@@ -64,6 +65,9 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
 			if servers.Rules, err = readRules(rules); err != nil {
 				return err
 			}
+			if servers.ArchiveTo, err = copied.named(a.getenv); err != nil {
+				return err
+			}
 			request.Ready = func() error { return a.announceConsume(servers, request) }
 			return system.Consume(cmd.Context(), servers, request)
 		},
@@ -74,6 +78,7 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
 	f.Int64Var(&cfg.StreamBytes, "stream-bytes", 0, "greatest size of the stream; 0 leaves it as it is, 10 GiB for a new one")
 	f.DurationVar(&cfg.ArchiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
 	retentionFlag(cmd, &rules)
+	copied.flags(f)
 	return cmd
 }
 

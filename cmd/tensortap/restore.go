@@ -11,32 +11,50 @@ import (
 )
 
 func newRestore(a *app) *cobra.Command {
-	var from string
+	var from archiveTo
 	cmd := &cobra.Command{
 		Use:   "restore",
 		Short: "Make stream and tables again from the Parquet files",
 		Long: `Make stream and tables again from the Parquet files of an archive: the one in the data folder,
-or with --from a copy of another. What is there already stays as it is, so this only fills gaps,
-and the archive is only read. Files that are damaged are named and left out; the status is then 2.
+or with --from a copy of another, in a folder or in a bucket of S3-compatible storage
+(docs/archive.md). What is there already stays as it is, so this only fills gaps, and the archive
+is only read. Files that are damaged or missing are named and left out; the status is then 2.
 The system must not be running: stop ` + "`tensortap up`" + ` first.`,
 		Example: `  tensortap restore
-  tensortap restore --from /backup/archive --data new`,
+  tensortap restore --from /backup/archive --data new
+  tensortap restore --from s3://backup/tensortap --archive-endpoint https://minio.local:9000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !isBucket(from.address) && from.endpoint != "" {
+				return errors.New("--archive-endpoint: it goes with --from s3://BUCKET/PREFIX")
+			}
 			// The stream may have what the tables lost.
 			return a.replaying(cmd.Context(), system.ReplayMissing, func(ctx context.Context, client *system.Client) error {
-				return a.restore(ctx, client, from)
+				return a.restore(ctx, client, &from)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "folder of the archive, by default that of the data folder")
+	cmd.Flags().StringVar(&from.address, "from", "", "folder of the archive, by default that of the data folder; or a bucket, as s3://BUCKET/PREFIX")
+	from.endpointFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) restore(ctx context.Context, client *system.Client, from string) error {
+// readArchive publishes what an archive has and stream and tables lack.
+func (a *app) readArchive(ctx context.Context, client *system.Client, from *archiveTo) (system.Restored, error) {
 	progress := a.progressIn("restore", false)
-	restored, err := client.Restore(ctx, from, progress.set, a.waiting())
-	progress.finish()
+	defer progress.finish()
+	if !isBucket(from.address) {
+		return client.Restore(ctx, from.address, progress.set, a.waiting())
+	}
+	place, err := from.place(a.getenv)
+	if err != nil {
+		return system.Restored{}, fmt.Errorf("--from: %w", err)
+	}
+	return client.RestoreBucket(ctx, place, progress.set, a.waiting())
+}
+
+func (a *app) restore(ctx context.Context, client *system.Client, from *archiveTo) error {
+	restored, err := a.readArchive(ctx, client, from)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ func newUp(a *app) *cobra.Command {
 		spool       string
 		alertFile   string
 		rules       string
+		copied      archiveTo
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -49,6 +50,9 @@ machine only and keep their data in the data folder.`,
 				return err
 			}
 			cfg.CheckEvery, cfg.Health, cfg.Version = checkEvery, a.own, version
+			if cfg.ArchiveTo, err = copied.named(a.getenv); err != nil {
+				return err
+			}
 			if cfg.Rules, err = readRules(rules); err != nil {
 				return err
 			}
@@ -80,6 +84,7 @@ machine only and keep their data in the data folder.`,
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	cmd.Flags().StringVar(&alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
 	retentionFlag(cmd, &rules)
+	copied.flags(cmd.Flags())
 	return cmd
 }
 

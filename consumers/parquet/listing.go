@@ -22,18 +22,29 @@ type File struct {
 
 // Listing is what lines of a manifest come to.
 type Listing struct {
-	Files   []File          // oldest first
-	Deleted map[uint64]bool // runs
-	Damaged int             // lines
+	Files   []File // oldest first
+	Deleted map[Deletion]bool
+	Damaged int // lines
+}
+
+// Deletion is of a run, or of one kind of its events.
+type Deletion struct {
+	RunID uint64
+	Kind  string // empty for all
+}
+
+// Gone says whether a file is of what was deleted.
+func (l *Listing) Gone(f File) bool {
+	return schemas.OfRun(f.Kind) && (l.Deleted[Deletion{RunID: f.RunID}] || l.Deleted[Deletion{f.RunID, f.Kind}])
 }
 
 // ReadListing reads lines of one manifest, or of several after each other.
 func ReadListing(lines []byte) Listing {
 	entries, damaged := parseLines(lines)
 	now := current(entries)
-	listing := Listing{Deleted: map[uint64]bool{}, Damaged: damaged}
-	for run := range now.deleted {
-		listing.Deleted[uint64(run)] = true
+	listing := Listing{Deleted: map[Deletion]bool{}, Damaged: damaged}
+	for of := range now.deleted {
+		listing.Deleted[Deletion{uint64(of.run), of.kind}] = true
 	}
 	for _, e := range oldestFirst(now.files) {
 		listing.Files = append(listing.Files, File{

@@ -54,6 +54,7 @@ func Examine(ctx context.Context, in Installation) []Finding {
 	e.folder()
 	e.disk()
 	e.spills()
+	e.copied()
 	e.spools()
 	e.system(ctx)
 	e.processes(ctx)

@@ -26,6 +26,9 @@ type Removal struct {
 	Deleted  *Deleted
 	// Agreed, unless it is nil, is an error until no other process stores anything of what goes in the tables.
 	Agreed func(ctx context.Context, going *pipelines.Going) error
+	// Copied, unless it is nil, removes kinds of a run's events, all if none is named, from the copy of the archive, once the
+	// archive no longer has them.
+	Copied func(ctx context.Context, runID uint64, kinds ...string) error
 	// Step, unless it is nil, is told before each step, and refuses it with its error.
 	Step func(name string) error
 }
@@ -74,6 +77,9 @@ func (r *Removal) steps(ctx context.Context, runID uint64, part string, fate *pi
 	}
 	if r.Archive != nil {
 		steps = append(steps, step{"archive", func() error { return r.fromArchive(runID, part) }})
+	}
+	if r.Copied != nil {
+		steps = append(steps, step{"copy", func() error { return r.Copied(ctx, runID, kindsOf(part)...) }})
 	}
 	steps = append(steps, step{"folders", func() error { return r.Local.Remove(runID, part, fate.Epochs) }})
 	if r.Stream != nil && part == Whole {

@@ -90,7 +90,8 @@ func (s *stores) begin(t *testing.T) *process {
 	return &process{s, &retention.Removal{
 		Stream:   &retention.Stream{JetStream: s.js, Note: s.purged().Add},
 		Database: s.tables.Conn, Tables: tables, Archive: archive, Deleted: &retention.Deleted{},
-		Local: retention.Local{Logs: filepath.Join(s.data, "logs"), Payloads: filepath.Join(s.data, "payloads")},
+		Copied: func(context.Context, uint64, ...string) error { return nil },
+		Local:  retention.Local{Logs: filepath.Join(s.data, "logs"), Payloads: filepath.Join(s.data, "payloads")},
 	}}
 }
 
@@ -182,7 +183,7 @@ func TestADeletionGoesOnWhereverItWasKilled(t *testing.T) {
 	if len(kept) != 6 {
 		t.Fatalf("the run takes room in %v, want it in six places", kept)
 	}
-	for i, step := range []string{"inserts", "stream", "tables", "archive", "folders", "sources", "none"} {
+	for i, step := range []string{"inserts", "stream", "tables", "archive", "copy", "folders", "sources", "none"} {
 		run := fmt.Sprint("killed before ", step)
 		p.store(t, run, uint64(i)+2)
 		fate, err := fates.Delete(t.Context(), run, time.Unix(5, 0), false)

@@ -25,6 +25,7 @@ const (
 	InStream   = "stream"
 	InTables   = "tables"
 	InArchive  = "archive"
+	InBucket   = "bucket"
 	InLogs     = "logs"
 	InPayloads = "payloads"
 	InTraces   = "traces"
@@ -36,7 +37,7 @@ type Use struct {
 	RunID uint64
 	Store string
 	Kind  string // of events; empty where kinds are added up
-	Rows  uint64 // of the first three places
+	Rows  uint64 // of the first four places
 	Bytes uint64 // in tables by the share of the rows
 }
 
@@ -45,13 +46,14 @@ type Stores struct {
 	Stream   jetstream.JetStream
 	Database driver.Conn
 	Archive  string // folder
+	Copied   int64  // bytes of the archive's manifest: the files of these lines lie in a bucket, too
 	Local    Local
 }
 
 // Uses measures everything: the largest of each run first, and the largest run first.
 func (s *Stores) Uses(ctx context.Context) ([]Use, error) {
 	var all tally
-	err := errors.Join(s.addStream(ctx, &all), s.addTables(ctx, &all), s.addArchive(&all), s.addLocal(ctx, &all))
+	err := errors.Join(s.addStream(ctx, &all), s.addTables(ctx, &all), s.addArchive(&all), s.addBucket(&all), s.addLocal(ctx, &all))
 	return all.sorted(), err
 }
 
@@ -118,10 +120,23 @@ func (s *Stores) addTables(ctx context.Context, to *tally) error {
 
 func (s *Stores) addArchive(to *tally) error {
 	shares, err := parquet.Shares(s.Archive)
-	for _, share := range shares {
-		to.add(Use{RunID: runOf(share.Kind, share.RunID), Store: InArchive, Kind: share.Kind, Rows: share.Rows, Bytes: share.Bytes})
-	}
+	addFiles(to, InArchive, shares)
 	return err
+}
+
+func (s *Stores) addBucket(to *tally) error {
+	if s.Copied == 0 {
+		return nil
+	}
+	shares, err := parquet.SharesUntil(s.Archive, s.Copied)
+	addFiles(to, InBucket, shares)
+	return err
+}
+
+func addFiles(to *tally, store string, shares []parquet.Share) {
+	for _, share := range shares {
+		to.add(Use{RunID: runOf(share.Kind, share.RunID), Store: store, Rows: share.Rows, Bytes: share.Bytes})
+	}
 }
 
 func (s *Stores) addLocal(ctx context.Context, to *tally) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/tensortap/tensortap/consumers/alerts"
+	"github.com/tensortap/tensortap/internal/bucket"
 	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
@@ -37,6 +38,7 @@ type Config struct {
 	Version     string                // of the program, told to those who look for the system
 	Health      *health.Health        // is handed all parts; nil where nobody asks
 	Rules       retention.Rules       // how long runs stay; without any all do
+	ArchiveTo   bucket.Place          // where the archive is copied to; nowhere when it names no bucket
 	Serve       ServeRequest          // which processes of this host are published; none when it names no spool
 	Alerts      *alerts.Config        // who is told of what; nil for no alerts
 	Log         zerolog.Logger

@@ -249,8 +249,7 @@ func (c *consumption) fillArchive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.patiently(ctx, func(ctx context.Context) error { return c.deliverArchive(ctx, store) })
-	return errors.Join(err, store.close())
+	return errors.Join(c.deliverAndCopy(ctx, store), store.close())
 }
 
 func (c *consumption) deliverArchive(ctx context.Context, store *archive) error {

@@ -69,7 +69,7 @@ func (s *System) deletions(ctx context.Context, client *Client, store *archive, 
 		return nil, nil //nolint:nilnil // a system that is thrown away deletes nothing
 	}
 	removal := &retention.Removal{
-		Database: client.database, Tables: tables, Archive: store.writer, Local: s.cfg.Folder.local(s.cfg.Serve.Spool), Deleted: s.deleted,
+		Database: client.database, Tables: tables, Archive: store.writer, Copied: store.removeCopied(), Local: s.cfg.Folder.local(s.cfg.Serve.Spool), Deleted: s.deleted,
 	}
 	if s.cfg.Serve.Payloads != "" {
 		removal.Local.Payloads = s.cfg.Serve.Payloads

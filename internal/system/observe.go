@@ -24,6 +24,7 @@ func (s *System) observe(client *Client, store *archive, tables *clickhouse.Writ
 	h.Disk(string(s.cfg.Folder))
 	if store != nil {
 		h.Archive(func() health.Archived { return health.Archived(store.writer.Stats()) })
+		h.Copied(store.copying)
 	}
 	for _, d := range deliveries {
 		h.Delivery(d.consumer, d.Metrics())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,11 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 	if _, err := os.Stat(from); err != nil {
 		return Restored{}, fmt.Errorf("restore archive: %w", err)
 	}
+	return c.restore(ctx, from, archived(ctx, from), progress, waiting)
+}
+
+// restore publishes those messages of an archive, named so for people, that are nowhere else.
+func (c *Client) restore(ctx context.Context, from string, messages iter.Seq2[schemas.Message, error], progress func(done, all int64), waiting func(error)) (Restored, error) {
 	a := newAccount()
 	err := c.readWhole(ctx, a)
 	if errors.Is(err, pipelines.ErrUnreadable) {
@@ -60,10 +66,10 @@ func (c *Client) Restore(ctx context.Context, from string, progress func(done, a
 		return Restored{}, err
 	}
 	r := Restored{stored: []*schemas.Ledger{a.stream, tables}, deleted: deleted}
-	for message, err := range archived(ctx, from) {
+	for message, err := range messages {
 		if err == nil {
 			err = r.publish(ctx, publisher, message)
-		} else if ctx.Err() == nil {
+		} else if ctx.Err() == nil && !isUnread(err) {
 			r.note(err)
 			continue
 		}

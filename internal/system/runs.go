@@ -25,7 +25,8 @@ type Deletion struct {
 // stores are those that are measured; the spool is that of this host's collectors.
 func (c *Client) stores(ctx context.Context, spool string) (retention.Stores, error) {
 	archive, _, err := c.archiveHere(ctx)
-	return retention.Stores{Stream: c.stream, Database: c.database, Archive: archive, Local: c.Endpoint.Folder.local(spool)}, err
+	copied, _, _ := c.Endpoint.Folder.Copied() // the doctor says what is wrong with it
+	return retention.Stores{Stream: c.stream, Database: c.database, Archive: archive, Copied: copied.NotedBytes, Local: c.Endpoint.Folder.local(spool)}, err
 }
 
 // Room measures what takes room, by run and place.

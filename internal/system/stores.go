@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	driver "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/rs/zerolog"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/consumers/parquet"
+	"github.com/tensortap/tensortap/consumers/parquet/mirror"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 	"github.com/tensortap/tensortap/sql"
@@ -29,7 +31,9 @@ const (
 // archive is the Parquet store; nil in a temporary system.
 type archive struct {
 	writer  *parquet.Writer
-	damaged bool // some of what it held is gone
+	damaged bool           // some of what it held is gone
+	mirror  *mirror.Mirror // copies it to a bucket; nil where none is named
+	now     func() time.Time
 }
 
 func (a *archive) close() error {
@@ -156,7 +160,11 @@ func openArchive(ctx context.Context, cfg Config) (*archive, error) {
 		cfg.Log.Error().Int("quarantined", recovery.Quarantined).Int("lost", recovery.Lost).Int("damaged_lines", recovery.DamagedLines).
 			Bool("manifest_lost", recovery.Anew).Msg("the archive is damaged, events that it lost are fetched from stream and tables again")
 	}
-	return &archive{writer: writer, damaged: recovery.Damaged()}, nil
+	store := &archive{writer: writer, damaged: recovery.Damaged()}
+	if err := store.copyTo(cfg); err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	return store, nil
 }
 
 // isInUse says whether another process writes the archive.

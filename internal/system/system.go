@@ -208,6 +208,7 @@ func (s *System) consume(ctx, serving context.Context, ready func(Endpoint) erro
 	}
 	group.Go(func() error { return s.watch(deliverCtx, deliveries) })
 	group.Go(func() error { return serve(deliverCtx) })
+	archive.copy(deliverCtx, group)
 	if !s.cfg.Temporary {
 		s.tend(deliverCtx, group, client, rounds)
 	}

@@ -48,12 +48,12 @@ func OpenCopied(ctx context.Context, b *bucket.Bucket) (*Copied, error) {
 			continue
 		}
 		there[o.Name] = true
-		if !gone(listing.Deleted, f) {
+		if !listing.Gone(f) {
 			c.files = append(c.files, f)
 		}
 	}
 	for _, f := range listing.Files {
-		if name := objectName(f); !there[name] && !gone(listing.Deleted, f) {
+		if name := objectName(f); !there[name] && !listing.Gone(f) {
 			c.faults = append(c.faults, fmt.Errorf("%s: %w", name, bucket.ErrMissing))
 		}
 	}
@@ -66,13 +66,9 @@ func OpenCopied(ctx context.Context, b *bucket.Bucket) (*Copied, error) {
 	return c, nil
 }
 
-func gone(deleted map[uint64]bool, f parquet.File) bool {
-	return deleted[f.RunID] && schemas.OfRun(f.Kind)
-}
-
 // readLines is what the manifests of all archives in the bucket come to.
 func (c *Copied) readLines(ctx context.Context) (parquet.Listing, error) {
-	all := parquet.Listing{Deleted: map[uint64]bool{}}
+	all := parquet.Listing{Deleted: map[parquet.Deletion]bool{}}
 	pieces, err := c.pieces(ctx)
 	if err != nil {
 		return all, err

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (m *Mirror) begin(ctx context.Context) error {
 		return err
 	}
 	listing := parquet.ReadListing(all)
-	if err := m.look(ctx, listing.Deleted); err != nil {
+	if err := m.look(ctx, &listing); err != nil {
 		return err
 	}
 	if err := m.findEnd(ctx, all); err != nil {
@@ -139,14 +140,14 @@ func (m *Mirror) begin(ctx context.Context) error {
 }
 
 // look lists the files in the bucket.
-func (m *Mirror) look(ctx context.Context, deleted map[uint64]bool) error {
+func (m *Mirror) look(ctx context.Context, archive *parquet.Listing) error {
 	var gone []string
 	for o, err := range m.bucket.List(ctx, filesBegin) {
 		if err != nil {
 			return err
 		}
 		f, ok := fileOf(o)
-		if ok && deleted[f.RunID] && schemas.OfRun(f.Kind) {
+		if ok && archive.Gone(f) {
 			gone = append(gone, o.Name)
 		}
 		if ok {
@@ -224,16 +225,17 @@ func (m *Mirror) note(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// RemoveRun removes a run that the archive no longer has. It may be repeated.
-func (m *Mirror) RemoveRun(ctx context.Context, runID uint64) error {
+// Remove removes kinds of a run's events that the archive no longer has, all if none is named. It may be repeated.
+func (m *Mirror) Remove(ctx context.Context, runID uint64, kinds ...string) error {
 	m.objects.Lock()
 	defer m.objects.Unlock()
 	var gone []string
 	for _, table := range schemas.Tables() {
-		if !schemas.OfRun(table.Kind()) {
+		kind := table.Kind()
+		if !schemas.OfRun(kind) || len(kinds) > 0 && !slices.Contains(kinds, kind) {
 			continue
 		}
-		for o, err := range m.bucket.List(ctx, filesBegin+table.Kind()+"/run="+schemas.FormatID(runID)+"/") {
+		for o, err := range m.bucket.List(ctx, filesBegin+kind+"/run="+schemas.FormatID(runID)+"/") {
 			if err != nil {
 				return fmt.Errorf("remove a run from the copy of the archive: %w", err)
 			}

@@ -291,8 +291,8 @@ func TestADeletedRunGoesFromTheBucket(t *testing.T) {
 	w.caughtUp(t, c)
 	gone, later := consumertest.Producer(0).RunID, consumertest.Producer(1).RunID
 	must(t, w.archive.RemoveRun(gone))
-	must(t, c.RemoveRun(t.Context(), gone))
-	must(t, c.RemoveRun(t.Context(), gone))
+	must(t, c.Remove(t.Context(), gone))
+	must(t, c.Remove(t.Context(), gone))
 	w.caughtUp(t, c)
 	c.stop()
 	w.requireNone(t, gone)
