@@ -117,6 +117,18 @@ soak-crashes: build ## a kill and a loss of power at every single operation on t
 soak-damage: build engine ## every kind of file damaged in every way, while up is stopped and while it runs, where make test takes a sample: docs/damage.md
 	TENSORTAP_ALL_DAMAGE=1 go test -count=1 -timeout 60m -v -run 'TestEveryDamageIsNamedAndMended' ./e2e/delivery/
 
+VERSITYGW := $(TOOLS)/versitygw-v1.8.0
+
+.PHONY: test-s3
+test-s3: build engine $(VERSITYGW) ## the archive's copy in a bucket, against a real S3-compatible server: docs/archive.md
+	TENSORTAP_S3_SERVER=$(VERSITYGW) go test -count=1 -timeout 20m -v ./consumers/parquet/mirror/
+	TENSORTAP_S3_SERVER=$(VERSITYGW) go test -count=1 -timeout 20m -v -run 'TestTheBucketAlone|TestEveryReportIsTheSame' ./e2e/delivery/
+
+$(VERSITYGW):
+	@mkdir -p $(TOOLS)
+	GOFLAGS= GOBIN=$(TOOLS)/versitygw go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+	@mv $(TOOLS)/versitygw/versitygw $@ && rmdir $(TOOLS)/versitygw
+
 ROLES_MINUTES ?= 15
 
 .PHONY: soak-roles
