@@ -52,7 +52,7 @@ func pairsOf() map[string][2]string {
 // runsOf are the runs of reports that the followed one has nothing for, or little.
 func runsOf() map[string]string {
 	return map[string]string{
-		"hang": "stuck", "memory_growth": "leaks", "shapes": "shapes", "failing_op": "calls", "overflow": nanRun, "overflow_summary": nanRun,
+		"hang": "stuck", "memory_growth": "leaks", "memory_components": "leaks", "shapes": "shapes", "failing_op": "calls", "overflow": nanRun, "overflow_summary": nanRun,
 		"logs": badRun, "metrics": badRun, "request": badRun, "parts": badRun, "trend": badRun,
 	}
 }
