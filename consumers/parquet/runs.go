@@ -27,7 +27,7 @@ type Share struct {
 // Shares are those of all runs, by the manifest of the archive in a folder. Where there is no archive there are none.
 func Shares(dir string) ([]Share, error) { return SharesUntil(dir, math.MaxInt64) }
 
-// SharesUntil counts the files that so many bytes at the beginning of the manifest list.
+// SharesUntil counts those of the archive's files that so many bytes at the beginning of the manifest list.
 func SharesUntil(dir string, end int64) ([]Share, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "manifest"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,14 @@ func SharesUntil(dir string, end int64) ([]Share, error) {
 	}
 	var shares []Share
 	places := map[Share]int{}
+	listed := map[string]bool{}
 	for _, f := range ReadListing(text[:min(end, int64(len(text)))]).Files {
+		listed[f.Name] = true
+	}
+	for _, f := range ReadListing(text).Files {
+		if !listed[f.Name] {
+			continue
+		}
 		of := Share{RunID: f.RunID, Kind: f.Kind}
 		place, known := places[of]
 		if !known {

@@ -152,3 +152,28 @@ func TestAFileAfterADeletionIsAdopted(t *testing.T) {
 	}
 	requireRun(t, dir, gone, "baseline", "tensor")
 }
+
+func TestWhatOfTheBeginningOfTheManifestIsLeftIsCounted(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "archive")
+	w, _ := openMortal(t, dir)
+	gone, kept := writeTwoRuns(t, w)
+	text, err := w.ManifestFrom(0)
+	must(t, err)
+	must(t, w.Write(t.Context(), consumertest.Messages(consumertest.Batches(t, "memory", consumertest.Producer(2), 1, 20))))
+	must(t, w.RemoveRun(gone))
+	shares, err := SharesUntil(dir, int64(len(text)))
+	must(t, err)
+	var found []string
+	for _, s := range shares {
+		if s.RunID == kept || s.Kind != "baseline" {
+			found = append(found, s.Kind)
+		}
+		if s.RunID == gone && s.Kind != "baseline" && schemas.OfRun(s.Kind) {
+			t.Errorf("of the deleted run it counts %s", s.Kind)
+		}
+	}
+	if slices.Contains(found, "memory") || !slices.Contains(found, "tensor") {
+		t.Errorf("it counts %v, want what the beginning lists and is left", found)
+	}
+}

@@ -30,7 +30,8 @@ func (s *stall) between(next http.Handler) http.Handler {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "event=") && s.stalled.CompareAndSwap(false, true) {
 			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2)
 			close(s.reached)
-			<-r.Context().Done() // the other side is killed
+			_, _ = io.Copy(io.Discard, r.Body) // else nobody sees that the other side is killed
+			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		}
 		next.ServeHTTP(w, r)
