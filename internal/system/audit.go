@@ -93,7 +93,7 @@ func systemUser() string {
 }
 
 // natsUser is who logs in; empty where a token does.
-func (e *Endpoint) natsUser() string {
+func (e Endpoint) natsUser() string {
 	if text, err := os.ReadFile(e.Login.Creds); err == nil {
 		public, _ := publicKey(text) // of who could log in
 		return public

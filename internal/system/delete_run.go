@@ -26,7 +26,7 @@ const (
 
 // DeleteRun decides durably that a run goes, and returns once nothing is left of it, with what is measured then. An error
 // after the decision says why that takes long: the processes that fill the stores go on, and so do the next.
-func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) (left []retention.Use, err error) { //nolint:revive // flag-parameter: two ways to decide
+func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) (left []retention.Use, err error) {
 	err = c.Audited(ctx, deletionOf(d.Run, evenPinned), func() error {
 		left, err = c.deleteRun(ctx, d, evenPinned)
 		return err
@@ -34,7 +34,7 @@ func (c *Client) DeleteRun(ctx context.Context, d *Deletion, evenPinned bool) (l
 	return left, err
 }
 
-func deletionOf(run string, evenPinned bool) audit.Deed { //nolint:revive // flag-parameter: two ways to decide
+func deletionOf(run string, evenPinned bool) audit.Deed {
 	return audit.Deed{Name: "delete", Run: run, Details: map[string]string{"force": strconv.FormatBool(evenPinned)}}
 }
 
@@ -43,7 +43,7 @@ func (c *Client) KeepRun(ctx context.Context, run string, why error) error {
 	return c.Audited(ctx, deletionOf(run, false), func() error { return audit.Refuse(why) })
 }
 
-func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([]retention.Use, error) { //nolint:revive // flag-parameter: two ways to decide
+func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([]retention.Use, error) {
 	fates, err := pipelines.OpenFates(ctx, c.stream)
 	if err != nil {
 		return nil, err

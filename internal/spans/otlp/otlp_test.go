@@ -13,10 +13,9 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/trace"
+	pb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
-
-	pb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/tensortap/tensortap/internal/spans"
 	"github.com/tensortap/tensortap/internal/spans/otlp"
@@ -92,7 +91,7 @@ func message(batch uint64) *schemas.Message {
 }
 
 // TestACollectorThatHangsHoldsNobodyUp has far more spans end than the queue takes while the collector does not answer.
-func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) {
+func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) { //nolint:paralleltest // the library reads the environment of the process
 	r := receive(t)
 	traces := telling(t, r, io.Discard, "OTEL_TRACES_SAMPLER", "always_on", "OTEL_BSP_SCHEDULE_DELAY", "1")
 	const ended = 10_000
@@ -110,7 +109,7 @@ func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-func TestWhatACollectorRefusesIsCountedAndToldOnce(t *testing.T) {
+func TestWhatACollectorRefusesIsCountedAndToldOnce(t *testing.T) { //nolint:paralleltest // the library reads the environment of the process
 	r := receive(t)
 	close(r.let)
 	r.fault.Store(true)
@@ -125,7 +124,7 @@ func TestWhatACollectorRefusesIsCountedAndToldOnce(t *testing.T) {
 	}
 }
 
-func TestFewBatchesAreFollowedAndEachCommand(t *testing.T) {
+func TestFewBatchesAreFollowedAndEachCommand(t *testing.T) { //nolint:paralleltest // the library reads the environment of the process
 	r := receive(t)
 	close(r.let)
 	traces := telling(t, r, io.Discard)
@@ -172,7 +171,7 @@ func TestAnEnvironmentThatNamesNoCollectorTellsNothing(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf": "on",
 	} {
 		environment := map[string]string{}
-		for _, set := range strings.Fields(line) {
+		for set := range strings.FieldsSeq(line) {
 			name, value, _ := strings.Cut(set, "=")
 			environment[name] = value
 		}
@@ -266,7 +265,7 @@ func TestTheStandardsVariablesAreHeeded(t *testing.T) {
 		"ENDPOINT=http://c CLIENT_CERTIFICATE=/no/such/file": "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE",
 	} {
 		environment = map[string]string{}
-		for _, set := range strings.Fields(line) {
+		for set := range strings.FieldsSeq(line) {
 			name, value, _ := strings.Cut(set, "=")
 			environment["OTEL_EXPORTER_OTLP_"+name] = value
 		}
