@@ -188,7 +188,6 @@ func (s *stores) inStream(run uint64) (messages uint64) {
 func (s *stores) requireNothingTwice() {
 	s.t.Helper()
 	for what, query := range map[string]string{
-		"alerts that changed twice":   "SELECT count() - uniqExact(fingerprint, ordinal) FROM tap_store.alert",
 		"batches judged twice":        "SELECT count() - uniqExact(run_id, rank, epoch, batch) FROM tap_store.judged_step",
 		"messages that were put away": "SELECT count() FROM tap_store.dead_letter",
 	} {
