@@ -162,7 +162,7 @@ func rightsToJudge() Rights {
 func rightsToAlert() Rights {
 	return Rights{Publish: slices.Concat(
 		toRead(), toShare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, ">"),
-		[]string{"tap." + schemas.Alert().Kind() + ".*.*", api("STREAM.MSG.GET", pipelines.StreamName), api("CONSUMER.LIST", pipelines.StreamName)},
+		[]string{"tap." + schemas.Alert().Kind() + ".*.*", api("STREAM.MSG.GET", pipelines.StreamName), toCount},
 	)}
 }
 
