@@ -74,9 +74,6 @@ func TestEngineAnswersAndIsPrivate(t *testing.T) {
 	if got := must(t, engine, "SELECT count() FROM system.tables WHERE database = 'system' AND name LIKE '%\\_log'"); got != "0" {
 		t.Errorf("log tables: got %s, want none", got)
 	}
-	if got := must(t, engine, "SELECT groupArray(name) FROM system.settings WHERE name IN ('compile_expressions', 'compile_aggregate_expressions', 'compile_sort_description') AND value != '0'"); got != "[]" {
-		t.Errorf("what is compiled: got %s, want nothing", got)
-	}
 	if got := must(t, engine, "SELECT timezone()"); got != "UTC" {
 		t.Errorf("time zone: got %s, want UTC", got)
 	}

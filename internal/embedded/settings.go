@@ -17,26 +17,19 @@ import (
 // is to open the port; requests need the key of configText besides. Passwords are digests, since SQL can read this file.
 // Reader's profile declares few settings changeable: those that clients send unasked, and those for the format and the
 // time limit of a result. Looking for chains of comparisons, or for common parts of an OR, costs a large query half a
-// second or a tenth of its plan, and finds none in ours. Compiling expressions to machine code costs a tenth of a second for each
-// report, and more for each table that is written to; it would save a tenth of the time of a report over millions of rows.
+// second or a tenth of its plan, and finds none in ours.
 const usersText = `<clickhouse>
   <profiles>
     <default>
       <async_insert>0</async_insert>
       <optimize_and_compare_chain>0</optimize_and_compare_chain>
       <optimize_extract_common_expressions>0</optimize_extract_common_expressions>
-      <compile_expressions>0</compile_expressions>
-      <compile_aggregate_expressions>0</compile_aggregate_expressions>
-      <compile_sort_description>0</compile_sort_description>
     </default>
     <reader>
       <readonly>1</readonly>
       <async_insert>0</async_insert>
       <optimize_and_compare_chain>0</optimize_and_compare_chain>
       <optimize_extract_common_expressions>0</optimize_extract_common_expressions>
-      <compile_expressions>0</compile_expressions>
-      <compile_aggregate_expressions>0</compile_aggregate_expressions>
-      <compile_sort_description>0</compile_sort_description>
       <max_execution_time>60</max_execution_time>
       <constraints>%s</constraints>
     </reader>
