@@ -56,7 +56,7 @@ func checkPrefix(prefix string) error {
 	case !utf8.ValidString(prefix) || strings.ContainsFunc(prefix, unicode.IsControl):
 		return errors.New("prefix holds what is no text")
 	case path.Clean(prefix) != prefix || strings.HasPrefix(prefix, "/") || strings.HasPrefix(prefix+"/", "../"):
-		return errors.New("prefix holds an empty part, . or ..")
+		return errors.New("prefix holds an empty part, or the part . or .. alone")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 	for {
 		err := m.round(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was stopped
 		}
 		pause = m.after(err, pause)
 		select {
@@ -184,7 +184,7 @@ func (m *Mirror) findEnd(ctx context.Context, all []byte) error {
 func (m *Mirror) copy(ctx context.Context, f parquet.File) error {
 	name := objectName(f)
 	if m.there[place(name, f.Bytes)] {
-		m.status.copied(f, false)
+		m.status.arrived(f)
 		return nil
 	}
 	m.objects.Lock()
@@ -208,7 +208,7 @@ func (m *Mirror) copy(ctx context.Context, f parquet.File) error {
 		return err
 	}
 	m.there[place(name, f.Bytes)] = true
-	m.status.copied(f, true)
+	m.status.copied(f)
 	return nil
 }
 

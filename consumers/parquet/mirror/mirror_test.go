@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	for _, variable := range objectstore.Environment() {
 		name, value, _ := strings.Cut(variable, "=")
-		_ = os.Setenv(name, value) //nolint:usetesting // before any test
+		_ = os.Setenv(name, value)
 	}
 	os.Exit(m.Run())
 }

@@ -84,20 +84,25 @@ func (b *book) waiting(now time.Time, files []parquet.File) {
 	})
 }
 
-// copied takes a file off those that wait.
-func (b *book) copied(f parquet.File, byUs bool) {
+// arrived takes a file off those that wait.
+func (b *book) arrived(f parquet.File) {
 	b.change(func(s *Status) {
 		s.WaitingFiles--
 		s.WaitingBytes -= uint64(f.Bytes) //nolint:gosec // a size
-		if byUs {
-			s.Files++
-			s.Bytes += uint64(f.Bytes) //nolint:gosec // a size
-		}
+	})
+}
+
+// copied does so for a file that this process has copied.
+func (b *book) copied(f parquet.File) {
+	b.arrived(f)
+	b.change(func(s *Status) {
+		s.Files++
+		s.Bytes += uint64(f.Bytes) //nolint:gosec // a size
 	})
 }
 
 func (b *book) skipped(f parquet.File) {
-	b.copied(f, false)
+	b.arrived(f)
 	b.change(func(s *Status) { s.Skipped++ })
 }
 
