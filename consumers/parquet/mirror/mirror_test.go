@@ -71,7 +71,7 @@ func (w *world) between(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		if w.refuses.Load() {
 			to.WriteHeader(http.StatusForbidden)
-			fmt.Fprint(to, "<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
+			_, _ = fmt.Fprint(to, "<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
 			return
 		}
 		if w.left.Add(-1) >= 0 {
