@@ -62,10 +62,7 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
 			servers := system.DefaultConfig(system.Folder(folder), time.Now)
 			servers.NATS, servers.ClickHouse, servers.Login, servers.Log = a.nats, a.clickhouse, a.login, a.logger()
 			servers.ArchiveAge, servers.StreamBytes, servers.Health = cfg.ArchiveAge, cfg.StreamBytes, a.own
-			if servers.Rules, err = readRules(rules); err != nil {
-				return err
-			}
-			if servers.ArchiveTo, err = copied.named(a.getenv); err != nil {
+			if err := a.keep(&servers, &copied, rules); err != nil {
 				return err
 			}
 			request.Ready = func() error { return a.announceConsume(servers, request) }

@@ -45,15 +45,11 @@ machine only and keep their data in the data folder.`,
 				return err
 			}
 			cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = port, streamBytes, archiveAge
-			cfg.CheckEvery = checkEvery
+			cfg.CheckEvery, cfg.Health, cfg.Version = checkEvery, a.own, version
 			if cfg.Alerts, err = a.alertsOf(alertFile); err != nil {
 				return err
 			}
-			cfg.CheckEvery, cfg.Health, cfg.Version = checkEvery, a.own, version
-			if cfg.ArchiveTo, err = copied.named(a.getenv); err != nil {
-				return err
-			}
-			if cfg.Rules, err = readRules(rules); err != nil {
+			if err := a.keep(&cfg, &copied, rules); err != nil {
 				return err
 			}
 			cfg.Serve = a.serving(spool)
@@ -99,6 +95,15 @@ func readRules(file string) (retention.Rules, error) {
 		return nil, nil
 	}
 	return retention.ReadRules(file)
+}
+
+// keep says where a copy of the archive lies, and how long runs stay.
+func (a *app) keep(cfg *system.Config, copied *archiveTo, rules string) (err error) {
+	if cfg.ArchiveTo, err = copied.named(a.getenv); err != nil {
+		return err
+	}
+	cfg.Rules, err = readRules(rules)
+	return err
 }
 
 // announce says where everything listens.

@@ -110,7 +110,7 @@ type deleted struct {
 func (l *listing) deletes(name string) bool {
 	kind, run, ok := placeOf(name)
 	last := max(l.deleted[deleted{id(run), ""}], l.deleted[deleted{id(run), kind}])
-	return ok && schemas.OfRun(kind) && number(name) <= last
+	return ok && schemas.OfRun(kind) && last > 0 && number(name) <= last
 }
 
 // current is what holds after all lines.

@@ -150,7 +150,7 @@ func (h *heard) commanded() (all []tiding) {
 	return all
 }
 
-var ( //nolint:gochecknoglobals // compiled once
+var (
 	titleOf = regexp.MustCompile(`^\[(?:FIRING|RESOLVED)\] \S+ (\S+)`)
 	lineOf  = regexp.MustCompile(`(?m)^(fired|resolved) ([-0-9: ]+ UTC)(?:, fired ([-0-9: ]+ UTC))?: (.*)$`)
 	nameOf  = regexp.MustCompile(`\btrain-\d+\b`)
@@ -162,7 +162,7 @@ func tidingsOf(letter receivers.Letter) (all []tiding, err error) {
 	if err != nil {
 		return nil, err
 	}
-	body := io.Reader(message.Body)
+	body := message.Body
 	if message.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
 		body = quotedprintable.NewReader(body)
 	}

@@ -79,7 +79,7 @@ func TestWhatARankHasWritten(t *testing.T) {
 func TestEachFlawIsPlantedAndTold(t *testing.T) {
 	t.Parallel()
 	m := &month{days: int(flaws)}
-	for f := flawless; f < flaws; f++ {
+	for f := range flaws {
 		if got := len(alertsOf(f)); (f == flawless) != (got == 0) {
 			t.Errorf("flaw %d is told by %d rules", f, got)
 		}

@@ -100,7 +100,7 @@ func (r *ranksOfFleet) work(run string, f flaw, rest time.Duration) error {
 	ranks := r.start(owner, run)
 	for step := range uint32(monthSteps) {
 		for rank, s := range ranks {
-			if !(f == fallsSilent && rank == flawedRank && step >= flawedSince) {
+			if f != fallsSilent || rank != flawedRank || step < flawedSince {
 				r.step(s, w, step, rank == flawedRank, f)
 			}
 		}
@@ -136,7 +136,7 @@ func (r *ranksOfFleet) start(owner *testbed.Keeper, run string) []*testbed.Spool
 }
 
 // step is one step of one rank, with a sign of life.
-func (*ranksOfFleet) step(s *testbed.Spool, w *written, step uint32, flawed bool, f flaw) { //nolint:revive // flag-parameter: whose step it is
+func (*ranksOfFleet) step(s *testbed.Spool, w *written, step uint32, flawed bool, f flaw) {
 	flawed = flawed && step >= flawedSince
 	by, memory := 0.0, uint64(1<<30)
 	s.Clock = time.Now().UnixNano()

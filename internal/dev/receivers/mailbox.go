@@ -95,8 +95,10 @@ type session struct {
 	letter Letter
 }
 
+// AuthMechanisms implements smtp.AuthSession.
 func (*session) AuthMechanisms() []string { return []string{sasl.Plain} }
 
+// Auth implements smtp.AuthSession.
 func (s *session) Auth(string) (sasl.Server, error) { //nolint:ireturn // as go-smtp has it
 	return sasl.NewPlainServer(func(_, user, password string) error {
 		if password != Password {
@@ -107,16 +109,19 @@ func (s *session) Auth(string) (sasl.Server, error) { //nolint:ireturn // as go-
 	}), nil
 }
 
+// Mail implements smtp.Session.
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.letter.From = from
 	return nil
 }
 
+// Rcpt implements smtp.Session.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.letter.To = append(s.letter.To, to)
 	return nil
 }
 
+// Data implements smtp.Session.
 func (s *session) Data(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	s.letter.Text, s.letter.Came = string(text), time.Now()
@@ -124,5 +129,8 @@ func (s *session) Data(r io.Reader) error {
 	return err
 }
 
-func (*session) Reset()        {}
+// Reset implements smtp.Session.
+func (*session) Reset() {}
+
+// Logout implements smtp.Session.
 func (*session) Logout() error { return nil }
