@@ -268,7 +268,7 @@ func (c *consumption) deliverArchive(ctx context.Context, store *archive) error 
 			return err
 		}
 	}
-	deletions, err := c.client.newDeleting(ctx, &retention.Removal{Archive: store.writer, Deleted: &retention.Deleted{}}, c.cfg.Log, consumer)
+	deletions, err := c.client.newDeleting(ctx, &retention.Removal{Archive: store.writer, Copied: store.removeCopied(), Deleted: &retention.Deleted{}}, c.cfg.Log, consumer)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func Published(root string) bool {
 	return err == nil && len(folders) == 0
 }
 
-// Await polls until holds: rarely where that takes long, as the question is then a command, and others need the processors too.
+// Await polls until holds, with a pause where the question is a command, since others need the processors too.
 func Await(patience time.Duration, what string, holds func() bool) error {
 	for deadline := time.Now().Add(patience); ; {
 		asked := time.Now()
@@ -36,7 +36,7 @@ func Await(patience time.Duration, what string, holds func() bool) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("waited %v for %s", patience, what)
 		}
-		time.Sleep(min(max(3*time.Since(asked), 5*time.Millisecond), time.Second))
+		time.Sleep(min(max(time.Since(asked), 2*time.Millisecond), 20*time.Millisecond))
 	}
 }
 
