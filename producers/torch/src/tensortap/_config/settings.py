@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from tensortap._config import api_list, budgets, debug_switches, shape_switches, values
+from tensortap._config import api_list, budget_text, debug_switches, shape_switches, values
 from tensortap._config.conditions import When, standing
 from tensortap._config.spool_root import spool_root
 from tensortap._config.step_ranges import Steps, parse_steps
@@ -143,7 +143,7 @@ def changed(base: Settings, **given: object) -> Settings:
 def _budgets(asked: Mapping[str, object]) -> dict[str, object]:
     """What a budget says of the time, and of raw tensors."""
     given = asked.get("budget")
-    if not isinstance(given, budgets.Budgets):
+    if not isinstance(given, budget_text.Budgets):
         return {}
     return {"budget": given.share, "payload_bytes": given.payload_bytes, "payload_host_bytes": given.payload_host_bytes}
 
@@ -216,7 +216,7 @@ SETTINGS: Final[Mapping[str, Callable[[object], object]]] = {
     "run": values.text,
     "level": values.text,
     "calls": values.text,
-    "budget": budgets.parse,
+    "budget": budget_text.parse,
     "payload_folder": values.path,
     "file_format": values.text,
     "steps": parse_steps,

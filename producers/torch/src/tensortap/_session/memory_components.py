@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tensortap._health.memory import Component, Memory
 from tensortap._health.pace import Pace
 from tensortap._health.storages import Storages
-from tensortap._hooks.stepping import Stepping
+from tensortap._hooks.stepped_optimizers import SteppedOptimizers
 from tensortap._hooks.weight_updates import weights_of
 from tensortap._record.guard import Guard, unintercepted
 
@@ -33,7 +33,7 @@ class MemoryComponents:
 
     def __init__(self, models: Iterable[nn.Module], guard: Guard) -> None:
         self._models = models
-        self._stepping = Stepping(guard, self._optimizer_steps)
+        self._stepped = SteppedOptimizers(guard, self._optimizer_steps)
         self._pace = Pace()
         self._looks = False  # in the step under way
         self._before: Bytes | None = None  # gradients as the first optimizer was about to step
@@ -43,7 +43,7 @@ class MemoryComponents:
         """A step begins that is recorded."""
         self._looks = self._pace.is_due()
         self._before, self._cost_ns = None, 0
-        self._stepping.install()
+        self._stepped.install()
 
     def end_step(self, readings: Sequence[Memory], read_kv: ReadKv) -> list[Component]:
         """What is known as it ends, where that is looked at."""
@@ -57,7 +57,7 @@ class MemoryComponents:
 
     def rest(self) -> None:
         """Hear of no optimizer until a step begins."""
-        self._stepping.remove()
+        self._stepped.remove()
 
     def _optimizer_steps(self) -> None:
         if self._looks and self._before is None:
@@ -88,11 +88,11 @@ class MemoryComponents:
     def _trained(self) -> Iterator[Tensor]:
         for model in self._models:
             yield from model.parameters()
-        for optimizer in list(self._stepping.optimizers):
+        for optimizer in list(self._stepped.optimizers):
             yield from weights_of(optimizer)
 
     def _states(self) -> Iterator[object]:
-        for optimizer in list(self._stepping.optimizers):
+        for optimizer in list(self._stepped.optimizers):
             yield from optimizer.state.values()
             yield from weights_of(optimizer)
 

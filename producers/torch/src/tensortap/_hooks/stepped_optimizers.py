@@ -12,7 +12,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from tensortap._record.guard import Guard
 
 
-class Stepping:
+class SteppedOptimizers:
     """Hears of each optimizer just before it steps, between install and remove."""
 
     def __init__(self, guard: Guard, heard: Callable[[], None]) -> None:
