@@ -27,8 +27,9 @@ func Lags(ctx context.Context, js jetstream.JetStream, now func() time.Time) ([]
 	}
 	consumers, err := durableConsumers(ctx, stream)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("look at the consumers of the stream: %w", err)
 	}
+	consumers = consumers[:min(mostConsumers, len(consumers))]
 	lags := make([]Lag, len(consumers))
 	for i, info := range consumers {
 		lags[i] = Lag{Consumer: info.Name, Progress: progressOf(info)}
@@ -43,17 +44,15 @@ func Lags(ctx context.Context, js jetstream.JetStream, now func() time.Time) ([]
 	return lags, nil
 }
 
+// durableConsumers are those that outlive their processes.
 func durableConsumers(ctx context.Context, stream jetstream.Stream) (found []*jetstream.ConsumerInfo, err error) {
 	list := stream.ListConsumers(ctx)
 	for info := range list.Info() {
-		if info.Config.Durable != "" && len(found) < mostConsumers {
+		if info.Config.Durable != "" {
 			found = append(found, info)
 		}
 	}
-	if err := list.Err(); err != nil {
-		return nil, fmt.Errorf("look at the consumers of the stream: %w", err)
-	}
-	return found, nil
+	return found, list.Err()
 }
 
 // oldestOf is when the first message that a consumer has not stored came into the stream; the zero time where there is none.

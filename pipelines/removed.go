@@ -161,16 +161,14 @@ func Storers(ctx context.Context, js jetstream.JetStream) ([]Storer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list who stores the stream: %w", err)
 	}
-	var all []Storer
-	list := stream.ListConsumers(ctx)
-	for info := range list.Info() {
-		if info.Config.Durable != "" {
-			all = append(all, Storer{Name: info.Name, Served: info.NumWaiting > 0})
-		}
-	}
-	slices.SortFunc(all, func(a, b Storer) int { return strings.Compare(a.Name, b.Name) })
-	if err := list.Err(); err != nil {
+	consumers, err := durableConsumers(ctx, stream)
+	if err != nil {
 		return nil, fmt.Errorf("list who stores the stream: %w", err)
 	}
+	all := make([]Storer, len(consumers))
+	for i, info := range consumers {
+		all[i] = Storer{Name: info.Name, Served: info.NumWaiting > 0}
+	}
+	slices.SortFunc(all, func(a, b Storer) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
