@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/marked"
 )
 
 const (
@@ -62,7 +63,7 @@ func TestEngineOverhead(t *testing.T) { //nolint:paralleltest // it measures
 	table := "| engine | collector | tokens a second | time, relative to the engine alone |\n|---|---|---|---|\n" + rows.String()
 	t.Log("\n" + table)
 	if path := newOutcomes(t, "overhead").path; path != "" {
-		if err := replaceBlock(path, "overhead", table); err != nil {
+		if err := marked.Write(path, "overhead", table); err != nil {
 			t.Error(err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/tensortap/tensortap/internal/dev/marked"
 )
 
 // outcomes is what was found out about engines, for docs/ENGINES.md.
@@ -23,7 +25,7 @@ func newOutcomes(tb testing.TB, block string) *outcomes {
 			return
 		}
 		table := "| engine | ranks | test | result | figure |\n|---|---|---|---|---|\n" + strings.Join(o.rows, "")
-		if err := replaceBlock(o.path, o.block, table); err != nil {
+		if err := marked.Write(o.path, o.block, table); err != nil {
 			tb.Error(err)
 		}
 	})
@@ -38,19 +40,4 @@ func (o *outcomes) add(engine string, tp int, what, figure string, err error) {
 	row := fmt.Sprintf("| %s | %d | %s | %s | %s |\n", engine, tp, what, result, figure)
 	o.rows = append(o.rows, row)
 	fmt.Fprint(os.Stderr, row)
-}
-
-// replaceBlock puts text between the two remarks of that name in a document.
-func replaceBlock(path, name, text string) error {
-	old, err := os.ReadFile(path) //nolint:gosec // the document that the caller names
-	if err != nil {
-		return err
-	}
-	begin, end := "<!-- "+name+": written by a test -->\n", "<!-- end of "+name+" -->"
-	head, rest, hasBegin := strings.Cut(string(old), begin)
-	_, tail, hasEnd := strings.Cut(rest, end)
-	if !hasBegin || !hasEnd {
-		return fmt.Errorf("%s has no block %q", path, name)
-	}
-	return os.WriteFile(path, []byte(head+begin+text+end+tail), 0o600)
 }

@@ -145,6 +145,14 @@ func (c *copying) await(t *testing.T, what string, holds func(mirror.Status) boo
 	}
 }
 
+// copyAll copies until the bucket has all.
+func (w *world) copyAll(t *testing.T, prefix string) {
+	t.Helper()
+	c := w.copy(t, prefix)
+	w.caughtUp(t, c)
+	c.stop()
+}
+
 func (w *world) caughtUp(t *testing.T, c *copying) {
 	t.Helper()
 	all, err := w.archive.ManifestFrom(0)
@@ -207,9 +215,7 @@ func TestWhateverRequestIsTheLastTheNextMirrorCopiesTheRestOnce(t *testing.T) {
 			c.stop()
 			ended = ended && c.Status().Failures == 0
 			w.left.Store(math.MaxInt64)
-			c = w.copy(t, prefix)
-			w.caughtUp(t, c)
-			c.stop()
+			w.copyAll(t, prefix)
 			w.requireWhole(t, prefix)
 		}
 		if ended {
@@ -223,9 +229,7 @@ func TestWhatTheBucketLostIsNamedAndCopiedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 0)
-	c := w.copy(t, "p")
-	w.caughtUp(t, c)
-	c.stop()
+	w.copyAll(t, "p")
 	lost, damaged := "", ""
 	for name, size := range w.server.Names(t) {
 		if strings.Contains(name, "event=tensor") && lost == "" {
@@ -252,9 +256,7 @@ func TestWhatTheBucketLostIsNamedAndCopiedAgain(t *testing.T) {
 	}
 	must(t, w.server.Client.RemoveObject(t.Context(), objectstore.Bucket, damaged, minio.RemoveObjectOptions{}))
 	must(t, w.server.Client.RemoveObject(t.Context(), objectstore.Bucket, "p/event=step/of others", minio.RemoveObjectOptions{}))
-	c = w.copy(t, "p")
-	w.caughtUp(t, c)
-	c.stop()
+	w.copyAll(t, "p")
 	w.requireWhole(t, "p")
 }
 
@@ -300,9 +302,7 @@ func TestADeletedRunGoesFromTheBucket(t *testing.T) {
 	if _, faults := w.inBucket(t, "p"); len(faults) > 0 {
 		t.Errorf("faults after a deletion: %q", faults)
 	}
-	c = w.copy(t, "p")
-	w.caughtUp(t, c)
-	c.stop()
+	w.copyAll(t, "p")
 	w.requireNone(t, later)
 	w.requireWhole(t, "p")
 }
@@ -329,18 +329,14 @@ func TestTwoArchivesShareABucket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 0)
-	c := w.copy(t, "p")
-	w.caughtUp(t, c)
-	c.stop()
+	w.copyAll(t, "p")
 	first := w.archived(t)
 	must(t, w.archive.Close())
 	must(t, os.RemoveAll(w.dir))
 	_, err := w.archive.Open(t.Context())
 	must(t, err)
 	w.write(t, 1)
-	c = w.copy(t, "p")
-	w.caughtUp(t, c)
-	c.stop()
+	w.copyAll(t, "p")
 	want := append(first, w.archived(t)...)
 	slices.Sort(want)
 	if got, faults := w.inBucket(t, "p"); !slices.Equal(got, want) || len(faults) > 0 {
