@@ -40,19 +40,30 @@ func replicate(ctx context.Context, js jetstream.JetStream, name string, replica
 	return tooFew(replicas, err)
 }
 
-// ErrTooFewServers is the refusal to keep replicas, which waiting does not change.
+// ErrTooFewServers is the refusal to keep replicas.
 var ErrTooFewServers = errors.New("NATS servers in one cluster that have JetStream and room")
 
-// electing is the code of a cluster that has no leader yet.
-const electing = 10008
+// Codes of a cluster's refusals, which NATS has no names for.
+const (
+	noPeers  = 10005
+	electing = 10008
+)
 
 // tooFew says what the server's refusal to keep replicas means.
 func tooFew(replicas int, err error) error {
-	var refused jetstream.JetStreamError
-	if err == nil || replicas <= 1 || !errors.As(err, &refused) || refused.APIError() != nil && refused.APIError().ErrorCode == electing {
+	if replicas <= 1 || !errors.As(err, new(jetstream.JetStreamError)) || hasCode(err, electing) {
 		return err
 	}
 	return fmt.Errorf("%d replicas need %[1]d %w: %w", replicas, ErrTooFewServers, err)
+}
+
+// MayForm says whether the refusal may be of a cluster that starts: a leader places nothing on servers that it has not heard
+// of yet, and says no more than where they never come.
+func MayForm(err error) bool { return errors.Is(err, ErrTooFewServers) && hasCode(err, noPeers) }
+
+func hasCode(err error, code jetstream.ErrorCode) bool {
+	var refused jetstream.JetStreamError
+	return errors.As(err, &refused) && refused.APIError() != nil && refused.APIError().ErrorCode == code
 }
 
 // openBucket makes the bucket if it is not there. Settings of one that is there (replicas, placement …) are its

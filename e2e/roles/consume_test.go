@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/natscluster"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/pipelines"
 )
@@ -42,6 +43,15 @@ func TestConsumersShareTheStreamAndTakeOver(t *testing.T) {
 	if err := third.Stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestAConsumerWaitsForAClusterToForm(t *testing.T) {
+	t.Parallel()
+	c := natscluster.StartWithoutLast(t)
+	role := start(t, t.TempDir(), "asking again", "consume", "--store", "archive", "--replicas", "3", "--nats", strings.Join(c.URL[:], ","))
+	await(t, "the reason", func() bool { return strings.Contains(role.Stderr.String(), "3 replicas need 3 NATS servers") })
+	c.Nodes[natscluster.Nodes-1].Start(t)
+	await(t, "the third server", func() bool { return strings.Contains(role.Stdout.String(), "stores events") })
 }
 
 // TestAnArchiveIsWholeWhoeverIsKilled has an archive beside that of a system, which another process goes on with.

@@ -16,13 +16,18 @@ import (
 // claimAgain is how long to wait before the stream is asked again.
 const claimAgain = 200 * time.Millisecond
 
+// formsWithin is how long a cluster may lack servers that it is to have.
+const formsWithin = time.Minute
+
 // patiently does what the stream may not be able to do just now, as often as it takes, and tells why it waits, and nil when
 // that is over. The publisher waits in the same way with its messages.
 func patiently(ctx context.Context, waiting func(error), do func() error) error {
 	told := false
+	forming := time.Now().Add(formsWithin)
 	for {
 		err := do()
-		if !away(err) || ctx.Err() != nil {
+		passing := away(err) || pipelines.MayForm(err) && time.Now().Before(forming)
+		if !passing || ctx.Err() != nil {
 			if told {
 				waiting(nil)
 			}

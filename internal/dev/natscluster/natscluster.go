@@ -34,9 +34,17 @@ func StartOne(tb testing.TB) *Node {
 // URL is where clients reach the node.
 func (n *Node) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", n.Port) }
 
-// Start starts the servers one after the other. Each has as many routes as the others are, though those of the first lead
-// nowhere: by their number a server knows how large the cluster will be.
+// Start starts the servers one after the other.
 func Start(tb testing.TB) *Cluster {
+	tb.Helper()
+	c := StartWithoutLast(tb)
+	c.Nodes[Nodes-1].Start(tb)
+	return c
+}
+
+// StartWithoutLast starts a cluster that its last server has yet to join. Each has as many routes as the others are, though
+// those of the first lead nowhere: by their number a server knows how large the cluster will be.
+func StartWithoutLast(tb testing.TB) *Cluster {
 	tb.Helper()
 	c := &Cluster{}
 	var err error
@@ -52,7 +60,9 @@ func Start(tb testing.TB) *Cluster {
 		addresses[0] = c.First.Address()
 		copy(n.Routes, addresses[:i])
 		c.Nodes[i], c.URL[i] = n, n.URL()
-		n.Start(tb)
+		if i < Nodes-1 {
+			n.Start(tb)
+		}
 	}
 	tb.Cleanup(func() {
 		for _, n := range c.Nodes {

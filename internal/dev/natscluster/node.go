@@ -116,9 +116,12 @@ func (n *Node) Signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// End has the signal end the process.
+// End has the signal end the process, if the node was started.
 func (n *Node) End(tb testing.TB, by os.Signal) {
 	tb.Helper()
+	if n.process == nil {
+		return
+	}
 	n.Signal(tb, by)
 	_ = n.process.Wait() // ended by a signal, which is an error
 }
