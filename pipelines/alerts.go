@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/tensortap/tensortap/schemas"
 )
 
 // AlertBucket holds the silences of alerts, and what each receiver was told.
@@ -22,20 +20,30 @@ func OpenAlertBucket(ctx context.Context, js jetstream.JetStream) (jetstream.Key
 
 // LastOf is the place in the stream of the last message of a kind; 0 where it has none.
 func LastOf(ctx context.Context, js jetstream.JetStream, kind string) (last uint64, err error) {
+	m, err := LastUnder(ctx, js, kind+".>")
+	if m == nil || err != nil {
+		return 0, err
+	}
+	return m.Sequence, nil
+}
+
+// LastUnder is the last message that was published under such subjects, but for tap. before them; nil where there is none.
+func LastUnder(ctx context.Context, js jetstream.JetStream, rest string) (last *jetstream.RawStreamMsg, err error) {
 	stream, err := js.Stream(ctx, StreamName)
 	if err != nil {
-		return 0, fmt.Errorf("look for the last %s: %w", kind, err)
+		return nil, fmt.Errorf("look for the last message under %s: %w", rest, err)
 	}
-	// Before the stream was shared out, and since.
-	for _, subject := range []string{schemas.SubjectsOf(kind), shardPrefix + "*." + kind + ".>"} {
+	for _, subject := range InAnyShard(rest) {
 		m, err := stream.GetLastMsgForSubject(ctx, subject)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue
 		}
 		if err != nil {
-			return 0, fmt.Errorf("look for the last %s: %w", kind, err)
+			return nil, fmt.Errorf("look for the last message under %s: %w", subject, err)
 		}
-		last = max(last, m.Sequence)
+		if last == nil || m.Sequence > last.Sequence {
+			last = m
+		}
 	}
 	return last, nil
 }

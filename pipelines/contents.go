@@ -115,7 +115,7 @@ func (r *keptReader) take(ctx context.Context, message jetstream.Msg) error {
 // give hands on the message at that place.
 func (r *keptReader) give(subject string, header map[string][]string, data []byte, place uint64) error {
 	r.next = place + 1
-	message, err := schemas.ParseMessage(published(subject), header, data, place)
+	message, err := schemas.ParseMessage(Published(subject), header, data, place)
 	if bad := (*schemas.MalformedError)(nil); errors.As(err, &bad) {
 		return nil
 	}

@@ -24,7 +24,7 @@ type Shareholder struct {
 // StreamShares is what the stream holds, by run and kind. It reads the headers of all messages.
 func StreamShares(ctx context.Context, js jetstream.JetStream) (map[Shareholder]StreamShare, error) {
 	shares := map[Shareholder]StreamShare{}
-	err := eachHead(ctx, js, inAnyShard(">"), func(m jetstream.Msg, _ uint64) {
+	err := eachHead(ctx, js, InAnyShard(">"), func(m jetstream.Msg, _ uint64) {
 		kind, run := kindAndRun(m.Subject())
 		s := shares[Shareholder{run, kind}]
 		rows, _ := strconv.ParseUint(m.Headers().Get("Tap-Rows"), 10, 64)
@@ -51,13 +51,8 @@ func sizeOf(m jetstream.Msg) uint64 {
 	return size + uint64(len(m.Subject()))
 }
 
-// inAnyShard is where messages lie that were published under such subjects, whether the stream was shared out then or not.
-func inAnyShard(rest string) []string {
-	return []string{publishedPrefix + rest, shardPrefix + "*." + rest}
-}
-
 func kindAndRun(subject string) (kind string, run uint64) {
-	parts := strings.Split(published(subject), ".")
+	parts := strings.Split(Published(subject), ".")
 	if len(parts) != 4 {
 		return "", 0
 	}
@@ -106,7 +101,7 @@ func eachHead(ctx context.Context, js jetstream.JetStream, subjects []string, vi
 // Places are those of the messages of a run in the stream now, of the kinds that go.
 func Places(ctx context.Context, js jetstream.JetStream, runID uint64, goes func(kind string) bool) (places schemas.BatchSet, kinds []string, err error) {
 	seen := map[string]bool{}
-	err = eachHead(ctx, js, inAnyShard("*."+schemas.FormatID(runID)+".*"), func(m jetstream.Msg, place uint64) {
+	err = eachHead(ctx, js, InAnyShard("*."+schemas.FormatID(runID)+".*"), func(m jetstream.Msg, place uint64) {
 		kind, _ := kindAndRun(m.Subject())
 		if !goes(kind) {
 			return
@@ -130,7 +125,7 @@ func PurgeRun(ctx context.Context, js jetstream.JetStream, runID uint64, kinds [
 		return fmt.Errorf("purge run %s: %w", schemas.FormatID(runID), err)
 	}
 	for _, kind := range kinds {
-		for _, subject := range inAnyShard(kind + "." + schemas.FormatID(runID) + ".*") {
+		for _, subject := range InAnyShard(kind + "." + schemas.FormatID(runID) + ".*") {
 			if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(last+1)); err != nil {
 				return fmt.Errorf("purge %s: %w", subject, err)
 			}

@@ -210,7 +210,7 @@ func (d *Delivery) take(ctx context.Context, sub *subscription, msg jetstream.Ms
 // read: decoding twice took a sixth of all processor time.
 func (d *Delivery) check(msg jetstream.Msg, meta *jetstream.MsgMetadata) *held {
 	h := &held{
-		subject: published(msg.Subject()), header: msg.Headers(), reply: msg.Reply(), life: d.life.Load(),
+		subject: Published(msg.Subject()), header: msg.Headers(), reply: msg.Reply(), life: d.life.Load(),
 		sequence: meta.Sequence.Stream, timeNs: meta.Timestamp.UnixNano(), since: d.now(),
 		size: len(msg.Data()) + heldOverhead,
 	}

@@ -35,8 +35,14 @@ func ShardSubjects(shard int) []string {
 	return of
 }
 
-// published is where a message was published that lies under the subject.
-func published(subject string) string {
+// InAnyShard is where messages lie that were published under such subjects, but for tap. before them, whether the stream was
+// shared out then or not.
+func InAnyShard(rest string) []string {
+	return []string{publishedPrefix + rest, shardPrefix + "*." + rest}
+}
+
+// Published is where a message was published that lies under the subject.
+func Published(subject string) string {
 	rest, sharded := strings.CutPrefix(subject, shardPrefix)
 	if !sharded {
 		return subject

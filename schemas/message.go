@@ -55,9 +55,6 @@ func Subject(kind string, runID uint64, rank uint32) string {
 	return subjectPrefix + "." + kind + "." + FormatID(runID) + "." + strconv.FormatUint(uint64(rank), 10)
 }
 
-// SubjectsOf has every message of a kind: tap.<kind>.>.
-func SubjectsOf(kind string) string { return subjectPrefix + "." + kind + ".>" }
-
 // ID names the message for ever; the stream drops a second one of the same id.
 func (m Message) ID() string {
 	id := m.Header.Identity

@@ -52,10 +52,16 @@ func apart(skew time.Duration) string {
 	return fmt.Sprintf("%v before", skew.Round(time.Millisecond))
 }
 
+// rankOfRun is a rank, and whose it is.
+type rankOfRun struct {
+	run  string // its id
+	rank uint32
+}
+
 // sign is the last sign of life of a rank.
 type sign struct {
-	run   string // its id
-	rank  uint32
+	rankOfRun
+
 	given time.Time // by the clock of the rank, or of its agent
 	came  time.Time // by the clock of the stream's server
 }
@@ -122,7 +128,7 @@ func (e *examination) silent(ctx context.Context, js jetstream.JetStream, ranks 
 // lastSigns are the last signs of life of all ranks that the stream has one of.
 func lastSigns(ctx context.Context, js jetstream.JetStream) ([]sign, error) {
 	consumer, err := js.CreateConsumer(ctx, pipelines.StreamName, jetstream.ConsumerConfig{
-		FilterSubject: "tap." + schemas.Heartbeat().Kind() + ".>", DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
+		FilterSubjects: pipelines.InAnyShard(schemas.Heartbeat().Kind() + ".>"), DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
 		AckPolicy: jetstream.AckNonePolicy, HeadersOnly: true, MemoryStorage: true, InactiveThreshold: patience,
 	})
 	if err != nil {
@@ -137,20 +143,20 @@ func lastSigns(ctx context.Context, js jetstream.JetStream) ([]sign, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []sign
+	last := map[rankOfRun]sign{} // a rank has one before the stream was shared out, and one since
 	for m := range batch.Messages() {
-		if s, err := signOf(m); err == nil {
-			found = append(found, s)
+		if s, err := signOf(m); err == nil && !s.came.Before(last[s.rankOfRun].came) {
+			last[s.rankOfRun] = s
 		}
 	}
-	return found, batch.Error()
+	return slices.Collect(maps.Values(last)), batch.Error()
 }
 
 var errNoSign = errors.New("no sign of life of a rank")
 
-// signOf reads a sign of life: its subject is tap.heartbeat.RUN.RANK, a header has the times of its first and last event.
+// signOf reads a sign of life: it was published under tap.heartbeat.RUN.RANK, a header has the times of its first and last event.
 func signOf(m jetstream.Msg) (sign, error) {
-	words := strings.Split(m.Subject(), ".")
+	words := strings.Split(pipelines.Published(m.Subject()), ".")
 	const wanted = 4
 	if len(words) != wanted {
 		return sign{}, errNoSign
@@ -167,20 +173,16 @@ func signOf(m jetstream.Msg) (sign, error) {
 	if n, err := fmt.Sscan(m.Headers().Get("Tap-Event-Time-Ns"), &first, &last); err != nil || n != 2 || last == 0 {
 		return sign{}, errNoSign
 	}
-	return sign{run: words[2], rank: uint32(rank), given: time.Unix(0, last), came: meta.Timestamp}, nil
+	return sign{rankOfRun: rankOfRun{words[2], uint32(rank)}, given: time.Unix(0, last), came: meta.Timestamp}, nil
 }
 
 // nameOf is the name of a run, or its id where the stream no longer has the name.
 func nameOf(ctx context.Context, js jetstream.JetStream, run string) string {
-	events, err := js.Stream(ctx, pipelines.StreamName)
-	if err != nil {
+	last, err := pipelines.LastUnder(ctx, js, schemas.Run().Kind()+"."+run+".*")
+	if last == nil || err != nil {
 		return run
 	}
-	last, err := events.GetLastMsgForSubject(ctx, "tap."+schemas.Run().Kind()+"."+run+".*")
-	if err != nil {
-		return run
-	}
-	m, err := schemas.ParseMessage(last.Subject, last.Header, last.Data, last.Sequence)
+	m, err := schemas.ParseMessage(pipelines.Published(last.Subject), last.Header, last.Data, last.Sequence)
 	if err != nil {
 		return run
 	}

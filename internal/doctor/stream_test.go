@@ -44,16 +44,23 @@ func stream(t *testing.T) (jetstream.JetStream, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := pipelines.DefaultConfig()
-	cfg.Stream.MaxBytes, cfg.Stream.DeadMaxBytes, cfg.Publish.SpillDir = 64<<20, 16<<20, t.TempDir()
-	if err := pipelines.Prepare(t.Context(), js, cfg); err != nil {
-		t.Fatal(err)
-	}
+	prepare(t, js, false)
 	if _, err := pipelines.Admit(t.Context(), js, pipelines.StartRequest{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, js, 0, &schemas.RunRow{RunID: schemas.RunID("bad"), Name: "bad"})
 	return js, server.URL()
+}
+
+// prepare makes the streams, or has the one of events be shared out from then on.
+func prepare(t *testing.T, js jetstream.JetStream, sharded bool) {
+	t.Helper()
+	cfg := pipelines.DefaultConfig()
+	cfg.Stream.MaxBytes, cfg.Stream.DeadMaxBytes, cfg.Publish.SpillDir = 64<<20, 16<<20, t.TempDir()
+	cfg.Stream.Sharded = sharded
+	if err := pipelines.Prepare(t.Context(), js, cfg); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // put publishes a row of rank 3 of run bad.
@@ -78,24 +85,14 @@ func TestWhatIsWrongWithStreamRanksAndClocksIsNamed(t *testing.T) {
 	js, url := stream(t)
 	in := installation(t)
 	in.Find = func() (system.Endpoint, error) { return system.Endpoint{NATS: url}, nil }
-	expect := func(name string, want map[string]string) {
-		t.Helper()
-		var wrong []string
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // the server counts a moment later
-			if wrong = unlike(doctor.Examine(t.Context(), in), want); len(wrong) == 0 {
-				return
-			}
-		}
-		t.Errorf("%s: %s", name, strings.Join(wrong, "; "))
-	}
 	put(t, js, 0, &schemas.HeartbeatRow{EventTimeNs: time.Now().UnixNano(), State: "running"})
-	expect("well", map[string]string{
+	expect(t, in, "well", map[string]string{
 		"stream": "well: it holds 2 messages", "clocks": "well: of 1 ranks", "dead letters": "well: ", "consumer clickhouse": "well: it is 2 messages behind", "system": "well: its servers are asked",
 	})
 	put(t, js, 1, &schemas.HeartbeatRow{EventTimeNs: time.Now().Add(time.Hour).UnixNano(), State: "running"})
-	expect("a clock that is off", map[string]string{"clocks": "wrong: the clocks of 1 ranks of run bad are off: that of one is "})
+	expect(t, in, "a clock that is off", map[string]string{"clocks": "wrong: the clocks of 1 ranks of run bad are off: that of one is "})
 	in.Now = func() time.Time { return time.Now().Add(150 * time.Second) }
-	expect("two minutes later", map[string]string{
+	expect(t, in, "two minutes later", map[string]string{
 		"agents": "wrong: 1 ranks of run bad have not ended", "consumer parquet": "wrong: it is 2m", "clocks": "wrong: the clock of this host is 2m",
 	})
 	if err := pipelines.FinishStart(t.Context(), js, pipelines.StartRequest{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1}, true); err != nil {
@@ -104,6 +101,33 @@ func TestWhatIsWrongWithStreamRanksAndClocksIsNamed(t *testing.T) {
 	if got := of(doctor.Examine(t.Context(), in), "agents"); got != "" {
 		t.Errorf("of a rank that has ended the doctor says %q", got)
 	}
+}
+
+// TestRanksAreHeardInAStreamThatIsSharedOut has a rank give a sign of life before its stream is shared out, and the next one since.
+func TestRanksAreHeardInAStreamThatIsSharedOut(t *testing.T) {
+	t.Parallel()
+	js, url := stream(t)
+	in := installation(t)
+	in.Find = func() (system.Endpoint, error) { return system.Endpoint{NATS: url}, nil }
+	put(t, js, 0, &schemas.HeartbeatRow{EventTimeNs: time.Now().UnixNano(), State: "running"})
+	prepare(t, js, true)
+	put(t, js, 1, &schemas.RunRow{RunID: schemas.RunID("bad"), Name: "bad"})
+	put(t, js, 1, &schemas.HeartbeatRow{EventTimeNs: time.Now().Add(time.Hour).UnixNano(), State: "running"})
+	expect(t, in, "an hour ahead", map[string]string{"clocks": "wrong: the clocks of 1 ranks of run bad are off"})
+	in.Now = func() time.Time { return time.Now().Add(150 * time.Second) }
+	expect(t, in, "silent", map[string]string{"agents": "wrong: 1 ranks of run bad have not ended"})
+}
+
+// expect waits until parts' findings say these texts.
+func expect(t *testing.T, in doctor.Installation, name string, want map[string]string) {
+	t.Helper()
+	var wrong []string
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // the server counts a moment later
+		if wrong = unlike(doctor.Examine(t.Context(), in), want); len(wrong) == 0 {
+			return
+		}
+	}
+	t.Errorf("%s: %s", name, strings.Join(wrong, "; "))
 }
 
 // unlike is which parts' findings do not say the text that is wanted of them.
