@@ -33,7 +33,8 @@ type Role struct {
 	Now    func() time.Time
 	Log    zerolog.Logger
 
-	book    *book // nil while another role is at work
+	book    *book     // nil while another role is at work
+	looked  time.Time // up to when the tables knew all at the last look; zero before the first
 	fired   map[uint64]time.Time
 	tellers []*teller
 	said    map[question]string // what is wrong, so that it is said once
@@ -90,6 +91,11 @@ func (r *Role) look(ctx context.Context) error {
 	if err := r.change(ctx, r.book.step(r.Now(), found)); err != nil {
 		return err
 	}
+	if !found.missed {
+		if err := r.noteLook(ctx, found.knownUpTo); err != nil {
+			return err
+		}
+	}
 	return r.tell(ctx)
 }
 
@@ -98,6 +104,9 @@ func (r *Role) load(ctx context.Context) error {
 	rows, err := r.History(ctx)
 	if err != nil {
 		return fmt.Errorf("read stored alerts: %w", err)
+	}
+	if r.looked, err = lastLook(ctx, r.Bucket); err != nil {
+		return err
 	}
 	b := newBook(r.Config.Keep, rows)
 	r.fired, r.tellers = map[uint64]time.Time{}, nil
@@ -139,9 +148,17 @@ func (r *Role) ask(ctx context.Context) (answers, error) {
 		r.say("more runs go on than rules are asked about one by one", question{run: "*"}, fmt.Errorf("%d runs: the first %d", len(current), mostRuns))
 		current = current[:mostRuns]
 	}
-	a := asking{source: r.Source, current: current, common: measured.parameters(r.Now(), current), told: r.say}
+	known := r.Now().Add(-measured.Behind)
+	a := asking{source: r.Source, current: current, common: measured.parameters(known, r.looked, current), behind: measured.Behind, told: r.say}
 	found := a.all(ctx, &r.Config)
+	found.knownUpTo = known
 	maps.DeleteFunc(r.said, func(q question, _ string) bool { return a.answered[q] })
+	// Asked last: of a run that goes since the rules were asked, rows may have been missing.
+	deleted, err := r.Source.deleted(ctx, append(found.runs(), r.book.runs()...))
+	if err != nil {
+		return answers{}, err
+	}
+	found.drop(deleted)
 	return found, ctx.Err()
 }
 

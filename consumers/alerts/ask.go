@@ -34,6 +34,23 @@ type Source struct {
 	Current func(ctx context.Context) ([]string, error)
 	// Measured is what no table knows.
 	Measured func(ctx context.Context) (Measured, error)
+	// Deleted says whether it was decided that a run goes.
+	Deleted func(ctx context.Context, run string) (bool, error)
+}
+
+// deleted are those of the runs that go.
+func (s *Source) deleted(ctx context.Context, runs []string) (map[string]bool, error) {
+	known := map[string]bool{"": false} // what is about no run stays
+	for _, run := range runs {
+		if _, asked := known[run]; asked {
+			continue
+		}
+		var err error
+		if known[run], err = s.Deleted(ctx, run); err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
 }
 
 // Measured is what no table knows: how far stores are behind the stream, and the room that is left.
@@ -61,14 +78,16 @@ type asking struct {
 	source  Source
 	current []string
 	common  map[string]string // parameters that all rules may take
+	behind  time.Duration     // how far the tables are
 	found   answers
 	told    func(message string, about question, err error)
 
 	answered map[question]bool
 }
 
-// parameters are what rules are given at a time by the clock of the role.
-func (m *Measured) parameters(now time.Time, current []string) map[string]string {
+// parameters are what rules are given that know all up to a time, and did so up to another at the last look; the zero time where
+// there was none.
+func (m *Measured) parameters(known, looked time.Time, current []string) map[string]string {
 	consumers, disks := make([]string, len(m.Consumers)), make([]string, len(m.Disks))
 	for i, c := range m.Consumers {
 		consumers[i] = fmt.Sprintf("(%s,%d,%s)", literal(c.Name), c.Messages, strconv.FormatFloat(c.Behind.Seconds(), 'f', 3, 64))
@@ -80,11 +99,17 @@ func (m *Measured) parameters(now time.Time, current []string) map[string]string
 	for i, name := range current {
 		names[i] = literal(name)
 	}
-	return map[string]string{
-		"consumers": list(consumers), "disks": list(disks), "current": list(names),
-		"now_ns": strconv.FormatInt(now.Add(-m.Behind).UnixNano(), 10),
+	values := map[string]string{
+		"consumers": list(consumers), "disks": list(disks), "current": list(names), "now_ns": strconv.FormatInt(known.UnixNano(), 10),
 	}
+	if !looked.IsZero() {
+		values[sinceLook] = strconv.FormatInt(looked.UnixNano(), 10)
+	}
+	return values
 }
+
+// sinceLook is the parameter of rules that tell of what was over since the last look, too.
+const sinceLook = "looked_ns"
 
 // literal is a text within a list that is a parameter. The driver escapes backslashes.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
@@ -110,6 +135,7 @@ func (a *asking) one(ctx context.Context, cfg *Config, rule *Rule, q question) {
 	rows, err := a.source.Rows(ctx, rule.Query, a.parameters(rule, q.run), mostRows+1)
 	if err != nil {
 		a.found.failed[q] = true
+		a.found.missed = a.found.missed || rule.Takes(sinceLook)
 		a.told("alert rule gave no answer, try again", q, err)
 		return
 	}
@@ -121,6 +147,9 @@ func (a *asking) one(ctx context.Context, cfg *Config, rule *Rule, q question) {
 	seen := map[uint64]bool{}
 	for _, row := range rows {
 		c := conditionOf(cfg, rule, row)
+		if !rule.measured() {
+			c.behind = a.behind
+		}
 		if !seen[c.fingerprint] {
 			seen[c.fingerprint] = true
 			a.found.conditions = append(a.found.conditions, c)
@@ -224,10 +253,16 @@ func Now(ctx context.Context, source Source, cfg *Config, rule *Rule, now time.T
 	only := *cfg
 	only.Rules = []Rule{*rule}
 	var failed error
-	a := asking{source: source, current: current, common: measured.parameters(now, current), told: func(message string, about question, err error) {
+	known := now.Add(-measured.Behind)
+	a := asking{source: source, current: current, common: measured.parameters(known, time.Time{}, current), told: func(message string, about question, err error) {
 		failed = errors.Join(failed, fmt.Errorf("%s: rule %s, run %q: %w", message, about.rule, about.run, err))
 	}}
 	found := a.all(ctx, &only)
+	deleted, err := source.deleted(ctx, found.runs())
+	if err != nil {
+		return nil, err
+	}
+	found.drop(deleted)
 	alerts := make([]receiver.Alert, len(found.conditions))
 	for i := range found.conditions {
 		alerts[i] = firing(&found.conditions[i], now)

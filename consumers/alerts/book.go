@@ -18,16 +18,35 @@ type condition struct {
 	labels           map[string]string
 	summary, command string
 	wait             time.Duration // it has to hold for so long
+	behind           time.Duration // how far what the rule asks is behind: that time does not count
 }
 
 // answers are what all rules answered at one look.
 type answers struct {
 	conditions []condition
 	failed     map[question]bool // nothing is known of these
+	deleted    map[string]bool   // runs: nothing of them fires any more
+	knownUpTo  time.Time         // the tables knew all that came before
+	missed     bool              // a rule that tells of what was over since the last look gave no answer
 }
 
 // question is a rule, and the run that it is asked about; none where it is asked about all.
 type question struct{ rule, run string }
+
+// runs are those that conditions are about.
+func (a *answers) runs() []string {
+	var runs []string
+	for i := range a.conditions {
+		runs = append(runs, a.conditions[i].run)
+	}
+	return runs
+}
+
+// drop has nothing fire of runs that are deleted: what is left of them in the tables is half of the truth.
+func (a *answers) drop(deleted map[string]bool) {
+	a.deleted = deleted
+	a.conditions = slices.DeleteFunc(a.conditions, func(c condition) bool { return deleted[c.run] })
+}
 
 // unknown says whether the rule of an alert gave no answer.
 func (a *answers) unknown(row *schemas.AlertRow) bool {
@@ -44,6 +63,7 @@ type tracked struct {
 	last    schemas.AlertRow // Ordinal 0 before the first
 	came    []time.Time      // when it fired, or its condition came back before it was resolved, within the last dampedFor
 	since   time.Time        // when the condition was first seen; zero while it does not hold
+	known   time.Time        // up to when all was known then
 	without time.Time        // when it was first not seen of an alert that fires; zero while it holds
 }
 
@@ -97,10 +117,13 @@ func (b *book) step(now time.Time, a answers) []schemas.AlertRow {
 		}
 	}
 	for _, fingerprint := range slices.Sorted(maps.Keys(b.alerts)) {
-		if t := b.alerts[fingerprint]; !holds[fingerprint] && !a.unknown(&t.last) {
-			if row, resolved := b.gone(now, t); resolved {
-				changes = append(changes, row)
-			}
+		t := b.alerts[fingerprint]
+		over := a.deleted[t.last.RunName]
+		if holds[fingerprint] || !over && a.unknown(&t.last) {
+			continue
+		}
+		if row, resolved := b.gone(now, t, over); resolved {
+			changes = append(changes, row)
 		}
 	}
 	slices.SortFunc(changes, func(x, y schemas.AlertRow) int { return cmp.Compare(x.Fingerprint, y.Fingerprint) })
@@ -114,10 +137,11 @@ func (b *book) held(now time.Time, c *condition) (row schemas.AlertRow, fires bo
 		t.came = append(t.came, now)
 	}
 	t.without = time.Time{}
+	known := now.Add(-c.behind)
 	if t.since.IsZero() {
-		t.since = now
+		t.since, t.known = now, known
 	}
-	if t.firing() || now.Sub(t.since) < c.wait {
+	if t.firing() || known.Sub(t.known) < c.wait {
 		return row, false
 	}
 	return schemas.AlertRow{
@@ -126,8 +150,8 @@ func (b *book) held(now time.Time, c *condition) (row schemas.AlertRow, fires bo
 	}, true
 }
 
-// gone says whether an alert is resolved whose condition holds no more.
-func (b *book) gone(now time.Time, t *tracked) (row schemas.AlertRow, resolved bool) {
+// gone says whether an alert is resolved whose condition holds no more: at once where it cannot come back.
+func (b *book) gone(now time.Time, t *tracked, forGood bool) (row schemas.AlertRow, resolved bool) {
 	t.since = time.Time{}
 	if !t.firing() {
 		return row, false
@@ -135,7 +159,7 @@ func (b *book) gone(now time.Time, t *tracked) (row schemas.AlertRow, resolved b
 	if t.without.IsZero() {
 		t.without = now
 	}
-	if now.Sub(t.without) < b.damped(now, t) {
+	if !forGood && now.Sub(t.without) < b.damped(now, t) {
 		return row, false
 	}
 	row = t.last
@@ -161,6 +185,17 @@ func (b *book) forget(before time.Time) {
 	maps.DeleteFunc(b.alerts, func(_ uint64, t *tracked) bool {
 		return t.since.IsZero() && !t.firing() && t.last.ChangedTimeNs < before.UnixNano()
 	})
+}
+
+// runs are those that alerts which fire are about.
+func (b *book) runs() []string {
+	var runs []string
+	for _, t := range b.alerts {
+		if t.firing() {
+			runs = append(runs, t.last.RunName)
+		}
+	}
+	return runs
 }
 
 // latest are the stored changes that receivers have to know, in a fixed order.

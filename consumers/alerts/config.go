@@ -189,7 +189,10 @@ func severity(n strictyaml.Node) (string, error) {
 }
 
 // given are the parameters that the role itself sets.
-func given() []string { return []string{"run", "current", "now_ns", "consumers", "disks"} }
+func given() []string { return []string{"run", "current", "now_ns", sinceLook, "consumers", "disks"} }
+
+// measured says whether the rule is about what the role measures, and not about what the tables know.
+func (r *Rule) measured() bool { return r.Takes("consumers") || r.Takes("disks") }
 
 func (r *Rule) parameters(n strictyaml.Node) (map[string]string, error) {
 	var known []string

@@ -67,7 +67,7 @@ func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 func writeParameters(b *strings.Builder, r *sql.Rule) {
 	first := true
 	for _, p := range r.Parameters {
-		if p.Name == "run" || p.Name == "now_ns" || strings.HasPrefix(p.Type, "Array") {
+		if p.Name == "run" || p.Name == "now_ns" || p.Name == sinceLook || strings.HasPrefix(p.Type, "Array") {
 			continue // the role gives it
 		}
 		if first {

@@ -26,6 +26,9 @@ type world struct {
 	now    time.Time
 	holds  []map[string]string // rows of the rule
 	broken error               // of the rule
+	behind time.Duration       // of the tables
+	looked string              // up to when the tables knew all at the last look, as the rule was asked
+	gone   map[string]bool     // runs that are deleted
 	mutex  sync.Mutex
 	stored map[string]schemas.AlertRow // by message id, as the stream keeps one of each
 	sent   int                         // messages that were published, the same ones again counted
@@ -95,11 +98,13 @@ func (w *world) role(t *testing.T) *Role {
 	r := &Role{
 		Config: cfg, Bucket: w.bucket, Now: func() time.Time { return w.now }, Log: zerolog.New(w.log),
 		Source: Source{
-			Rows: func(context.Context, string, map[string]string, int) ([]map[string]string, error) {
+			Rows: func(_ context.Context, _ string, parameters map[string]string, _ int) ([]map[string]string, error) {
+				w.looked = parameters["looked_ns"]
 				return w.holds, w.broken
 			},
 			Current:  func(context.Context) ([]string, error) { return []string{"nightly"}, nil },
-			Measured: func(context.Context) (Measured, error) { return Measured{}, nil },
+			Measured: func(context.Context) (Measured, error) { return Measured{Behind: w.behind}, nil },
+			Deleted:  func(_ context.Context, run string) (bool, error) { return w.gone[run], nil },
 		},
 		History: func(context.Context) ([]schemas.AlertRow, error) { return slices.Collect(maps.Values(w.stored)), nil },
 		Publish: func(_ context.Context, messages ...schemas.Message) error { return w.publish(messages) },

@@ -122,7 +122,15 @@ func (c *Client) RemoveSilence(ctx context.Context, id string) error {
 }
 
 func (c *Client) alertSource() alerts.Source {
-	return alerts.Source{Rows: c.textRows, Current: c.currentRuns, Measured: c.measured}
+	return alerts.Source{Rows: c.textRows, Current: c.currentRuns, Measured: c.measured, Deleted: c.runDeleted}
+}
+
+func (c *Client) runDeleted(ctx context.Context, run string) (bool, error) {
+	err := pipelines.RefuseDeleted(ctx, c.stream, schemas.RunID(run))
+	if errors.Is(err, pipelines.ErrRunDeleted) {
+		return true, nil
+	}
+	return false, err
 }
 
 // textRows are the rows of an answer as text, by column.
