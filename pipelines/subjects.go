@@ -6,4 +6,6 @@ const (
 	ControlSubjects = "tensortap.control."
 	// HealSubject is where a running system is asked to mend its stores.
 	HealSubject = "tensortap.heal"
+	// MeasureSubject is where processes that store the stream are asked what it holds.
+	MeasureSubject = "tensortap.measure"
 )

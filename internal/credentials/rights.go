@@ -141,7 +141,7 @@ func rightsToStore() Rights {
 			publish = append(publish, api(verb, stream, "*"))
 		}
 	}
-	return Rights{Publish: publish, Hear: []string{pipelines.HealSubject}, Answers: true}
+	return Rights{Publish: publish, Hear: []string{pipelines.HealSubject, pipelines.MeasureSubject}, Answers: true}
 }
 
 // toRemove is how who stores the stream removes deleted runs, and notes how far that is.
@@ -162,6 +162,7 @@ func rightsToJudge() Rights {
 func rightsToAlert() Rights {
 	return Rights{Publish: slices.Concat(
 		toRead(), toShare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, ">"),
+		fateOf("*"),
 		[]string{"tap." + schemas.Alert().Kind() + ".*.*", api("STREAM.MSG.GET", pipelines.StreamName), toCount},
 	)}
 }
@@ -175,10 +176,11 @@ func toList(name string) []string {
 // toAccount is how who does something writes it down.
 func toAccount() string { return schemas.Subject(schemas.Audit().Kind(), 0, schemas.NoRank) }
 
-// rightsToOperate are those of who asks living processes, sets baselines and compares stored runs.
+// rightsToOperate are those of who asks living processes, sets baselines, compares stored runs, and measures and deletes them. What the
+// stream holds it asks: who may make a consumer of events can have them delivered under any subject.
 func rightsToOperate() Rights {
 	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
-		toAccount(), toCount, pipelines.ControlSubjects + "*", pipelines.HealSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
+		toAccount(), toCount, pipelines.ControlSubjects + "*", pipelines.HealSubject, pipelines.MeasureSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
 	})
 	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
 		publish = append(publish, "tap."+kind+".*.*")

@@ -3,6 +3,7 @@ package credentials_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,6 +155,7 @@ func publishing() map[string][]string {
 		"dead.clickhouse":                                         {"consume"},
 		"tensortap.control.OWN":                                   {"operator"},
 		"tensortap.heal":                                          {"operator"},
+		"tensortap.measure":                                       {"operator"},
 		"$KV.tap_sources.OWN.0":                                   {"consume", "agent", "producer"},
 		"$KV.tap_sources.beside.OWN.0.1":                          {"consume", "agent", "producer"},
 		"$KV.tap_sources.0123456789abcdef.0":                      writers,
@@ -173,19 +175,20 @@ func publishing() map[string][]string {
 		"$JS.API.STREAM.MSG.GET.KV_tap_sources":                   nil,
 		"$JS.API.DIRECT.GET.KV_tap_sources.$KV.tap_sources.OWN.0": {"consume", "agent", "producer", "operator"},
 		"$JS.API.DIRECT.GET.KV_tap_sources.$KV.tap_sources.0123456789abcdef.0": {"consume", "agent", "operator"},
-		"$JS.API.STREAM.CREATE.TAP":        {"consume"},
-		"$JS.API.STREAM.UPDATE.TAP":        {"consume"},
-		"$JS.API.STREAM.CREATE.ANOTHER":    nil,
-		"$JS.API.STREAM.DELETE.TAP":        nil,
-		"$JS.API.STREAM.PURGE.TAP":         {"consume"},
-		"$JS.API.STREAM.PURGE.KV_tap_runs": nil,
-		"$JS.API.CONSUMER.LIST.TAP":        {"consume", "alert", "operator"},
-		"$KV.tap_runs.OWN":                 {"consume", "operator"},
-		"$JS.API.STREAM.MSG.DELETE.TAP":    nil,
-		"$JS.API.STREAM.SNAPSHOT.TAP":      nil,
-		"$JS.ACK.TAP.clickhouse.1.1.1.1.0": {"consume"},
-		"_INBOX.somebody.1":                nil,
-		"anything":                         nil,
+		"$JS.API.STREAM.CREATE.TAP":                       {"consume"},
+		"$JS.API.STREAM.UPDATE.TAP":                       {"consume"},
+		"$JS.API.STREAM.CREATE.ANOTHER":                   nil,
+		"$JS.API.STREAM.DELETE.TAP":                       nil,
+		"$JS.API.STREAM.PURGE.TAP":                        {"consume"},
+		"$JS.API.STREAM.PURGE.KV_tap_runs":                nil,
+		"$JS.API.CONSUMER.LIST.TAP":                       {"consume", "alert", "operator"},
+		"$KV.tap_runs.OWN":                                {"consume", "operator"},
+		"$JS.API.DIRECT.GET.KV_tap_runs.$KV.tap_runs.OWN": {"consume", "alert", "agent", "producer", "operator"},
+		"$JS.API.STREAM.MSG.DELETE.TAP":                   nil,
+		"$JS.API.STREAM.SNAPSHOT.TAP":                     nil,
+		"$JS.ACK.TAP.clickhouse.1.1.1.1.0":                {"consume"},
+		"_INBOX.somebody.1":                               nil,
+		"anything":                                        nil,
 	}
 }
 
@@ -196,6 +199,7 @@ func hearing() map[string][]string {
 		own:                   nil,
 		"tensortap.control.*": {"agent", "producer"},
 		"tensortap.heal":      {"consume"},
+		"tensortap.measure":   {"consume"},
 		"tensortap.>":         nil,
 	}
 }
@@ -429,6 +433,7 @@ func removeRun(tb testing.TB, operator, consume *person) {
 			tb.Errorf("%v store the stream, want 2; %v", all, err)
 		}
 	}
+	measure(tb, operator, consume)
 	fates, err := pipelines.OpenFates(tb.Context(), consume.js)
 	must(tb, err)
 	places, kinds, err := pipelines.Places(tb.Context(), consume.js, id, schemas.OfRun)
@@ -439,6 +444,32 @@ func removeRun(tb testing.TB, operator, consume *person) {
 	must(tb, fates.Rid(tb.Context(), id, "", []string{"a"}, []string{"a"}, time.Unix(2, 0)))
 	if fate, err := decided.Of(tb.Context(), id); err != nil || fate.GoneNs == 0 || places.Count() != 1 {
 		tb.Errorf("the run's fate is %+v, it was in %d places, want it gone from one; %v", fate, places.Count(), err)
+	}
+}
+
+// measure has an operator measure what it may not read: who stores the stream answers.
+func measure(tb testing.TB, operator, consume *person) {
+	tb.Helper()
+	answering, stop := context.WithCancel(tb.Context())
+	var group errgroup.Group
+	group.Go(func() error { return pipelines.AnswerMeasures(answering, consume.js) })
+	defer func() {
+		stop()
+		must(tb, group.Wait())
+	}()
+	eventually(tb, "somebody answers", func() bool {
+		_, err := operator.Request(pipelines.MeasureSubject, nil, time.Minute)
+		return err == nil
+	})
+	own, err := pipelines.StreamShares(tb.Context(), consume.js)
+	must(tb, err)
+	asked, err := pipelines.AskShares(tb.Context(), operator.js)
+	if err != nil || len(asked) != 2 || !maps.Equal(asked, own) {
+		tb.Errorf("the stream holds %v, and the operator is told %v, %v", own, asked, err)
+	}
+	starts, err := pipelines.StartEpochs(tb.Context(), operator.js, "*") // whose spools lie here
+	if len(starts) != 1 || err != nil {
+		tb.Errorf("the operator finds the starts %v, want one; %v", starts, err)
 	}
 }
 

@@ -103,7 +103,7 @@ func runOf(kind string, runID uint64) uint64 {
 }
 
 func (s *Stores) addStream(ctx context.Context, to *tally) error {
-	shares, err := pipelines.StreamShares(ctx, s.Stream)
+	shares, err := pipelines.AskShares(ctx, s.Stream)
 	for of, share := range shares {
 		to.add(Use{RunID: runOf(of.Kind, of.RunID), Store: InStream, Rows: share.Rows, Bytes: share.Bytes})
 	}

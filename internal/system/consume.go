@@ -73,6 +73,7 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 	if r.Archive {
 		group.Go(func() error { return c.fillArchive(consuming) })
 	}
+	group.Go(func() error { return pipelines.AnswerMeasures(consuming, c.client.stream) })
 	group.Go(r.Ready)
 	return group.Wait()
 }
