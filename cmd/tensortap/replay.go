@@ -28,23 +28,29 @@ both for as long as it runs. The system must not be running: stop ` + "`tensorta
 			if rebuild {
 				how = system.ReplayRebuild
 			}
-			return a.replaying(cmd.Context(), how, a.waitReplayed)
+			return a.replaying(cmd.Context(), replayed{how: how}, a.waitReplayed)
 		},
 	}
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the tables of the database anew")
 	return cmd
 }
 
+// replayed is what a system stores again as it starts.
+type replayed struct {
+	how       system.Replay
+	restoring bool // the job restores an archive
+}
+
 // replaying runs job on a system that stores the stream again.
-func (a *app) replaying(ctx context.Context, how system.Replay, job func(context.Context, *system.Client) error) error {
+func (a *app) replaying(ctx context.Context, r replayed, job func(context.Context, *system.Client) error) error {
 	cfg, err := a.config(a.data)
 	if err != nil {
 		return err
 	}
-	cfg.Replay = how
+	cfg.Replay, cfg.Restoring = r.how, r.restoring
 	cfg.ArchiveAge = time.Second // the command waits for it
 	bar := &progress{}
-	if how == system.ReplayRebuild {
+	if r.how == system.ReplayRebuild {
 		bar = a.progressIn("rebuild", false)
 	}
 	cfg.Rebuilding = bar.set

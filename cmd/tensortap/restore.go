@@ -29,7 +29,7 @@ The system must not be running: stop ` + "`tensortap up`" + ` first.`,
 				return errors.New("--archive-endpoint: it goes with --from s3://BUCKET/PREFIX")
 			}
 			// The stream may have what the tables lost.
-			return a.replaying(cmd.Context(), system.ReplayMissing, func(ctx context.Context, client *system.Client) error {
+			return a.replaying(cmd.Context(), replayed{how: system.ReplayMissing, restoring: true}, func(ctx context.Context, client *system.Client) error {
 				return a.restore(ctx, client, &from)
 			})
 		},

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +94,22 @@ func TestReplayIntoEmptyTablesGivesTheSameRows(t *testing.T) {
 		requireSums(t, u, want)
 		mustStop(t, u)
 	}
-	requireEqual(t, program.StartUp(t, data), sources)
+	u = program.StartUp(t, data)
+	requireEqual(t, u, sources)
+	requireDeeds(t, u, "replay  done", "replay new tables done")
+}
+
+// requireDeeds says what the report of audit has of replays and restores, the first first.
+func requireDeeds(tb testing.TB, u *program.Up, want ...string) {
+	tb.Helper()
+	awaitStored(tb, program.ConnectStream(tb, u.Endpoint.NATS), "clickhouse")
+	var got []string
+	for _, row := range u.Query(tb, "SELECT deed, target, result FROM tap.audits WHERE deed IN ('replay', 'restore') ORDER BY began_time_ns") {
+		got = append(got, strings.Join(row, " "))
+	}
+	if !slices.Equal(got, want) {
+		tb.Errorf("written down: %q, want %q", got, want)
+	}
 }
 
 func TestReplayThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
@@ -159,6 +175,7 @@ func TestRebuildIsRefusedWhenTheStreamCanNotFillTheTables(t *testing.T) {
 	}
 	u = program.StartUp(t, data)
 	requireSums(t, u, want)
+	requireDeeds(t, u, "replay new tables refused", "replay  done")
 	mustStop(t, u)
 }
 

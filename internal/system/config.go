@@ -33,6 +33,7 @@ type Config struct {
 	AckWait     time.Duration         // how long the stream waits for a sign of life of a store before it sends events again
 	CheckEvery  time.Duration         // how often the stores are held against each other and mended, one day's rounds read all checksums; 0 for never
 	Replay      Replay                // what to store again at the start
+	Restoring   bool                  // an archive is restored once that is done, and written down by itself
 	Rebuilding  func(done, all int64) // is told how many messages a rebuild has stored; nil where nobody asks
 	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
 	Version     string                // of the program, told to those who look for the system

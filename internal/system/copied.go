@@ -84,15 +84,17 @@ const bucketTries = 10
 
 // RestoreBucket is Restore from the copy of an archive in a bucket.
 func (c *Client) RestoreBucket(ctx context.Context, place bucket.Place, progress func(done, all int64), waiting func(error)) (Restored, error) {
-	from, err := bucket.Open(place, bucketTries)
-	if err != nil {
-		return Restored{}, err
-	}
-	opened, err := mirror.OpenCopied(ctx, from)
-	if err != nil {
-		return Restored{}, err
-	}
-	return c.restore(ctx, place.String(), opened.Messages(ctx), progress, waiting)
+	return c.restoring(ctx, place.String(), func() (Restored, error) {
+		from, err := bucket.Open(place, bucketTries)
+		if err != nil {
+			return Restored{}, err
+		}
+		opened, err := mirror.OpenCopied(ctx, from)
+		if err != nil {
+			return Restored{}, err
+		}
+		return c.restore(ctx, place.String(), opened.Messages(ctx), progress, waiting)
+	})
 }
 
 // isUnread says whether what is restored could not be read on, and not one file of it alone.

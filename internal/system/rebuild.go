@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -28,12 +29,17 @@ func (s *System) finishRebuild(ctx context.Context, client *Client) error {
 	return nil
 }
 
-// rebuild fills new tables from the stream, holds them against the old ones, and puts them in their place.
-func (s *System) rebuild(ctx context.Context, client *Client, store *archive) error {
-	next, err := s.refill(ctx, client, store)
-	if err != nil {
-		return fmt.Errorf("rebuild the tables: %w; nothing was changed; replay without --rebuild, or restore, to fill what the tables lack", err)
+// refuseRebuild says that the tables stay as they are, and what to do.
+func refuseRebuild(why error) error {
+	err := fmt.Errorf("rebuild the tables: %w; nothing was changed; replay without --rebuild, or restore, to fill what the tables lack", why)
+	if errors.Is(why, ErrStreamCut) || errors.Is(why, ErrStreamDamaged) {
+		return audit.Refuse(err)
 	}
+	return err
+}
+
+// exchange puts new tables in the place of the old ones.
+func (s *System) exchange(ctx context.Context, client *Client, next *clickhouse.Rebuild) error {
 	if err := next.Exchange(ctx); err != nil {
 		return fmt.Errorf("rebuild the tables: %w; the next start ends it", err)
 	}
@@ -43,7 +49,7 @@ func (s *System) rebuild(ctx context.Context, client *Client, store *archive) er
 // dropPatience bounds the removal of new tables that are of no use. What it leaves, the next start removes.
 const dropPatience = 30 * time.Second
 
-// refill returns new tables that lack nothing that the old ones have.
+// refill fills new tables from the stream, and returns them once they lack nothing that the old ones have.
 func (s *System) refill(ctx context.Context, client *Client, store *archive) (*clickhouse.Rebuild, error) {
 	if err := s.holdsAll(ctx, client, store); err != nil {
 		return nil, err

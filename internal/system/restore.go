@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -33,13 +35,30 @@ const mostDamaged = 5
 // Restore publishes what an archive has and neither the stream nor the tables have. From is the archive's folder; empty for
 // the system's own. It changes nothing there. Stores that have the events leave them as they are.
 func (c *Client) Restore(ctx context.Context, from string, progress func(done, all int64), waiting func(error)) (Restored, error) {
-	if from == "" {
-		from = c.Endpoint.Archive
+	from = cmp.Or(from, c.Endpoint.Archive)
+	return c.restoring(ctx, from, func() (Restored, error) {
+		if _, err := os.Stat(from); err != nil {
+			return Restored{}, fmt.Errorf("restore archive: %w", err)
+		}
+		return c.restore(ctx, from, archived(ctx, from), progress, waiting)
+	})
+}
+
+// restoring writes down that an archive is restored, and what came of it.
+func (c *Client) restoring(ctx context.Context, from string, restore func() (Restored, error)) (r Restored, err error) {
+	err = c.audited(ctx, audit.Deed{Name: "restore", Target: from}, func() (audit.Outcome, error) {
+		r, err = restore()
+		return r.outcome(err), err
+	})
+	return r, err
+}
+
+// outcome is what came of it, with the error that ended it.
+func (r *Restored) outcome(err error) audit.Outcome {
+	if err == nil && r.Damaged > 0 {
+		return audit.Outcome{Result: audit.Partly, Reason: fmt.Sprintf("%d files of the archive are damaged and were left out", r.Damaged)}
 	}
-	if _, err := os.Stat(from); err != nil {
-		return Restored{}, fmt.Errorf("restore archive: %w", err)
-	}
-	return c.restore(ctx, from, archived(ctx, from), progress, waiting)
+	return audit.Of(err)
 }
 
 // restore publishes those messages of an archive, named so for people, that are nowhere else.
