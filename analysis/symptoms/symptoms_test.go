@@ -126,8 +126,42 @@ func TestWhereTheFirstOpThatWasNotFiniteIsKeptIsTold(t *testing.T) {
 	t.Parallel()
 	failures := row("type", "KeyError", "step", "1", "rank", "0", "op", "f", "module", "", "message", "x")
 	failures.Rows = append(failures.Rows, row("type", "not finite", "step", "5", "rank", "1", "op", "Torch.log.0.forward", "module", "rare", "message", "NaN in output 0").Rows[0])
-	got := told(look(t, answers{"failures": failures}, Run{Name: "bad"}))
-	want := []string{"not finite: run bad: step 5, rank 1, op Torch.log.0.forward of module rare: NaN in output 0", "report failures --run bad"}
+	door := counting{answers{"failures": failures}, map[string]int{}}
+	got := told(look(t, door, Run{Name: "bad"}))
+	want := []string{
+		"not finite: run bad: step 5, rank 1, op Torch.log.0.forward of module rare: NaN in output 0", "report failures --run bad",
+		"raised: run bad rank 0: step 1, in op f: KeyError: x", "report failures --run bad",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if door.asked["failures"] != 1 {
+		t.Errorf("the report of failures is asked %d times, want once", door.asked["failures"])
+	}
+}
+
+// counting counts how often each report is asked.
+type counting struct {
+	Door
+	asked map[string]int
+}
+
+func (c counting) Report(ctx context.Context, name string, parameters map[string]string) (report.Table, error) {
+	c.asked[name]++
+	return c.Door.Report(ctx, name, parameters)
+}
+
+func TestOfEachRankThatRaisedAndWentOnTheLastIsTold(t *testing.T) {
+	t.Parallel()
+	failure := func(rank float64, step string) report.Table {
+		return with(row("type", "KeyError", "step", step, "op", "f", "module", "", "message", "x"), map[string]float64{"rank": rank})
+	}
+	all := failure(3, "0") // the earliest first
+	for _, later := range []report.Table{failure(0, "1"), failure(3, "2"), failure(0, "4")} {
+		all.Rows = append(all.Rows, later.Rows[0])
+	}
+	got := told(look(t, answers{"failures": all}, Run{Name: "bad"}))
+	want := []string{"raised: run bad rank 0: step 4, in op f: KeyError: x", "raised: run bad rank 3: step 2, in op f: KeyError: x", "report failures --run bad"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/symptoms"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -15,15 +13,12 @@ func (a *app) tellSymptoms(ctx context.Context, client *system.Client, run sympt
 	if client.Endpoint.Reader == "" {
 		return
 	}
-	found, raised, err := symptomsOf(ctx, client, run)
+	found, err := symptomsOf(ctx, client, run)
 	if err != nil {
 		a.tellLaunch("what went wrong in the run is not known: " + printable(err))
 	}
 	for _, f := range found {
 		a.tellMore(f.Lines, f.More)
-	}
-	if len(found) == 0 || found[0].Name != "crash" {
-		a.tellMore(raised, "report failures --run "+report.Argument(run.Name))
 	}
 }
 
@@ -36,20 +31,15 @@ func (a *app) tellMore(lines []string, command string) {
 	}
 }
 
-// symptomsOf are the symptoms of a run, and the ranks that raised.
-func symptomsOf(ctx context.Context, client *system.Client, run symptoms.Run) (found []symptoms.Found, raised []string, err error) {
+// symptomsOf are the symptoms of a run.
+func symptomsOf(ctx context.Context, client *system.Client, run symptoms.Run) ([]symptoms.Found, error) {
 	if err := client.WaitCurrent(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	reader, err := system.OpenReader(ctx, client.Endpoint)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer reader.Close() //nolint:errcheck // only read
-	failures, err := reader.Failures(ctx, run.Name)
-	for _, line := range report.FailureLines(failures) {
-		raised = append(raised, "raised: "+line)
-	}
-	found, lookErr := symptoms.Look(ctx, reader, run)
-	return found, raised, errors.Join(err, lookErr)
+	return symptoms.Look(ctx, reader, run)
 }
