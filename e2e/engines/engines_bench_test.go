@@ -12,6 +12,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/marked"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 const (
@@ -79,7 +80,7 @@ func onOneThread(environment func(folder string, tp int) []string) func(folder s
 // startAlone starts the engine without tensortap.
 func (e engineTrial) startAlone(model string) *modelServer {
 	e.Helper()
-	port := freePort(e)
+	port := testbed.FreePorts(e, 1)
 	words := e.engine.words(e.folder, model, e.tp, port)
 	cmd := exec.CommandContext(e.Context(), words[0], words[1:]...) //nolint:gosec // the engine that was installed
 	cmd.Env = append(program.Setting{}.Environment(e), append(e.engine.environment(e.folder, e.tp), e.quiet()...)...)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -262,19 +261,4 @@ func checkpoints(tb testing.TB, folder string, layers, hidden int) models {
 		tb.Fatalf("write the models: %v\n%s", err, out)
 	}
 	return m
-}
-
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // was only asked for a number
-	_, port, _ := strings.Cut(listener.Addr().String(), ":")
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return number
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
 // What is asked of every server. The prompts share no beginning, so that nothing of one is cached for another.
@@ -101,7 +102,7 @@ func (e engineTrial) serveBadly(model string) {
 // start launches the engine as its users do, below `tensortap run`.
 func (e engineTrial) start(run, model string, flags ...string) *modelServer {
 	e.Helper()
-	port := freePort(e)
+	port := testbed.FreePorts(e, 1)
 	at := program.Setting{Data: e.up.Data, Env: append(e.engine.environment(e.folder, e.tp), e.quiet()...)}
 	args := append([]string{"run", "--run", run}, flags...)
 	args = append(append(args, "--"), e.engine.words(e.folder, model, e.tp, port)...)

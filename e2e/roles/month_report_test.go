@@ -9,6 +9,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/measured"
 	"github.com/tensortap/tensortap/internal/dev/marked"
+	"github.com/tensortap/tensortap/internal/dev/processes"
 )
 
 const megabyte = 1 << 20
@@ -54,7 +55,7 @@ func (m *month) sample() {
 		m.add(place+", MB", float64(size)/megabyte)
 	}
 	for name, pid := range m.staff.running() {
-		m.add("memory of "+name+", MB", measured.Process(pid)["memory MB"])
+		m.add("memory of "+name+", MB", processes.Figures(pid)["memory MB"])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/measured"
+	"github.com/tensortap/tensortap/internal/dev/processes"
 )
 
 // measure records what the parts take, each ten seconds.
@@ -46,8 +47,8 @@ func (m *measure) run(over <-chan struct{}, p *parts) error {
 
 func (m *measure) sample(p *parts) error {
 	for name, pid := range p.running() {
-		figures := measured.Process(pid)
-		if len(figures) < 2 {
+		figures := processes.Figures(pid)
+		if len(figures) == 0 {
 			continue // just killed
 		}
 		for figure, value := range figures {

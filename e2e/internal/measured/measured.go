@@ -1,4 +1,4 @@
-// Package measured has the figures of long tests: what processes and folders take, how that goes, and the documents that show it.
+// Package measured has the figures of long tests: how they go, and what folders take.
 package measured
 
 import (
@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -91,29 +90,6 @@ func (s *Samples) Growths(spans func(samples int) (early, late Span)) []Growth {
 func median(samples []float64) float64 {
 	sorted := slices.Sorted(slices.Values(samples))
 	return sorted[len(sorted)/2]
-}
-
-// Process is what a process takes: "memory MB", "threads", "descriptors". It is empty where there is no such process.
-func Process(pid int) map[string]float64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	found := map[string]float64{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		n, _ := strconv.ParseFloat(fields[1], 64)
-		switch fields[0] {
-		case "VmRSS:":
-			found["memory MB"] = n / 1024
-		case "Threads:":
-			found["threads"] = n
-		}
-	}
-	if descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); err == nil && len(descriptors) > 0 && len(found) > 0 {
-		found["descriptors"] = float64(len(descriptors))
-	}
-	return found
 }
 
 // Folder is what all files of a folder take, in bytes; some vanish meanwhile.

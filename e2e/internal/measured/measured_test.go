@@ -36,14 +36,8 @@ func TestAGrowthIsOfTheMediansOfItsSpans(t *testing.T) {
 	}
 }
 
-func TestAProcessAndAFolderAreMeasured(t *testing.T) {
+func TestAFolderIsMeasured(t *testing.T) {
 	t.Parallel()
-	if own := Process(os.Getpid()); own["memory MB"] < 1 || own["threads"] < 1 || own["descriptors"] < 1 {
-		t.Errorf("this process takes %v", own)
-	}
-	if none := Process(1 << 30); len(none) > 0 {
-		t.Errorf("no process takes %v", none)
-	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), make([]byte, 1000), 0o600); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +36,12 @@ func line(path, name string) string {
 func kilobytes(text string) int64 {
 	var n int64
 	_, _ = fmt.Sscanf(text, "%d kB", &n) // 0 when it is none
+	return n
+}
+
+// number is 0 for what is none.
+func number(text string) float64 {
+	n, _ := strconv.ParseFloat(text, 64)
 	return n
 }
 

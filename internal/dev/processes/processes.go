@@ -32,6 +32,17 @@ func MemoryOf(pid int) Memory {
 	return m
 }
 
+// Figures are what a process takes by itself, by name: "memory MB", "threads", "descriptors". It has none once it ended.
+func Figures(pid int) map[string]float64 {
+	status := filepath.Join("/proc", strconv.Itoa(pid), "status")
+	resident, threads := kilobytes(line(status, "VmRSS")), number(line(status, "Threads"))
+	descriptors, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+	if resident == 0 || err != nil {
+		return nil
+	}
+	return map[string]float64{"memory MB": float64(resident) / 1024, "threads": threads, "descriptors": float64(len(descriptors))}
+}
+
 // Tree is a process and its descendants.
 func Tree(pid int) []int {
 	all := []int{pid}
