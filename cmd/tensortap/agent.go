@@ -19,6 +19,7 @@ func newAgent(a *app) *cobra.Command {
 	var (
 		spool  string
 		resume bool
+		rules  string
 		files  system.Following
 	)
 	cmd := &cobra.Command{
@@ -33,13 +34,20 @@ tensortap up has an agent inside. On other hosts run one with --nats.
 
 A rank that died may be started again under the name of its run; steps that it repeats
 replace the old ones. A rank that ended by itself may be started again only with
---resume, or if the run itself allows it.`,
+--resume, or if the run itself allows it.
+
+With --retention it lets spools go that nobody serves, after the time of delete_spools_after, and
+leaves the other rules of that file to tensortap consume.`,
 		Example: `  tensortap agent --nats nats://nats:4222
   tensortap agent --spool /local/disk/spool
   tensortap agent --follow '/var/log/sglang/*.log' --run serving`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := embedded.CloseToOthers(); err != nil {
+				return err
+			}
+			read, err := readRules(rules)
+			if err != nil {
 				return err
 			}
 			client, err := a.connectStream()
@@ -49,6 +57,7 @@ replace the old ones. A rank that ended by itself may be started again only with
 			defer client.Close()
 			request := a.serving(spool)
 			request.Resume, request.Follow = resume, files
+			request.Rules = read
 			if request.Follow.Run == "" {
 				request.Follow.Run = a.getenv("TENSORTAP_RUN")
 			}
@@ -57,6 +66,7 @@ replace the old ones. A rank that ended by itself may be started again only with
 		},
 	}
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
+	retentionFlag(cmd, &rules)
 	cmd.Flags().BoolVar(&resume, "resume", false, "let ranks that have ended go on under the same run")
 	cmd.Flags().StringArrayVar(&files.Patterns, "follow", nil, "publish also the lines of files that match this `PATTERN`, as they are written; may be given again")
 	cmd.Flags().StringVar(&files.Run, "run", "", "run of the files that are followed (also TENSORTAP_RUN)")

@@ -23,7 +23,8 @@ func newDisk(a *app) *cobra.Command {
 tensors, traces and spools. What a run takes of a table is measured by its share of the rows. What
 several runs share, as definitions are, and what is of no run has an empty name.
 
-With --retention it says instead when each run, or a part of it, goes by the rules of that file.`,
+With --retention it says instead when each run, a part of it, or a spool on this host goes by the
+rules of that file. A spool goes only if nobody serves it until then.`,
 		Example: `  tensortap disk
   tensortap disk --output json
   tensortap disk --output csv
@@ -59,5 +60,5 @@ func (a *app) room(ctx context.Context, client *system.Client, file string) (arr
 	if err != nil {
 		return nil, err
 	}
-	return client.LifetimeTable(ctx, rules)
+	return client.LifetimeTable(ctx, rules, a.spoolRoot())
 }

@@ -53,7 +53,7 @@ machine only and keep their data in the data folder.`,
 				return err
 			}
 			cfg.Serve = a.serving(spool)
-			cfg.Serve.Patient = true
+			cfg.Serve.Patient, cfg.Serve.Rules = true, cfg.Rules
 			s, err := system.New(cfg)
 			if err != nil {
 				return err

@@ -79,6 +79,7 @@ func (e *examination) spools() {
 		return
 	}
 	var waiting, bytes int64
+	oldest := e.in.Now()
 	dropped, runs := map[string]uint64{}, map[string]bool{}
 	for i := range found {
 		s := &found[i]
@@ -88,12 +89,15 @@ func (e *examination) spools() {
 		if e.in.Now().Sub(s.Looked) > unread {
 			waiting++
 			bytes += s.Bytes
+			if !s.Touched.IsZero() && s.Touched.Before(oldest) {
+				oldest = s.Touched
+			}
 			runs[s.Run] = true
 		}
 	}
 	if waiting > 0 {
-		e.wrong("agent", "tensortap up, or tensortap agent with --nats, on this host and as this user; programs drop events once their spool is full",
-			"%d processes of run %s wrote into %s, and no agent reads it; %s wait there", waiting, names(runs), e.in.Spool, inWords(bytes))
+		e.wrong("agent", "tensortap up, or tensortap agent with --nats, on this host and as this user; programs drop events once their spool is full. What nobody will publish goes by delete_spools_after of --retention",
+			"%d processes of run %s wrote into %s, and no agent reads it; %s wait there, some since %s", waiting, names(runs), e.in.Spool, inWords(bytes), oldest.UTC().Format(time.DateTime))
 	}
 	for _, run := range slices.Sorted(maps.Keys(dropped)) {
 		e.wrong("agent", "see whether the agent keeps up, give the programs a larger spool, or record less", "processes of run %s dropped %d records, as their spool was full", run, dropped[run])

@@ -19,6 +19,8 @@ func agentNumbers() []number[agent.Counts] {
 		counter("agent_skipped_records", "Records that processes had reserved and never wrote: lost.", func(c *agent.Counts) float64 { return float64(c.Skipped.Load()) }),
 		counter("agent_damaged_records", "Definitions and records that could not be read: lost.", func(c *agent.Counts) float64 { return float64(c.Damaged.Load()) }),
 		counter("agent_failures", "Times that the folder of a process could not be served; it is tried again.", func(c *agent.Counts) float64 { return float64(c.Failures.Load()) }),
+		counter("agent_let_go_spools", "Folders of processes that nobody served and that went by the rules of retention, with the events in them: lost.", func(c *agent.Counts) float64 { return float64(c.LetGo.Load()) }),
+		counter("agent_let_go_bytes", "Bytes on the disk of folders of processes that went by the rules of retention: lost.", func(c *agent.Counts) float64 { return float64(c.LetGoBytes.Load()) }),
 	}
 }
 

@@ -16,6 +16,9 @@ func (r Rules) LookEvery() time.Duration {
 		for _, after := range rule.After {
 			every = min(every, after/within)
 		}
+		if rule.Spools > 0 {
+			every = min(every, rule.Spools/within)
+		}
 	}
 	return max(every, oftenest)
 }

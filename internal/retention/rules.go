@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ type Rule struct {
 	Runs  string                   // as path.Match takes it
 	After map[string]time.Duration // since the last event of the run: when each part of it goes; what is not here stays
 	Line  int                      // in the file
+
+	Spools time.Duration // since anybody wrote there: when what nobody published goes from its host; 0 for never
 }
 
 // ages are the keys of a rule, and which part of a run goes then: in the order of what stays the shortest.
@@ -27,6 +30,9 @@ func ages() []struct{ key, part string } {
 		{"delete_payloads_after", Payloads}, {"delete_logs_after", Logs}, {"keep_only_verdicts_after", Details}, {"delete_after", Whole},
 	}
 }
+
+// spoolsAge is the key of the age of spools. They lie on their hosts, and go without a decision about their run.
+const spoolsAge = "delete_spools_after"
 
 // mostRules bounds a file of rules.
 const mostRules = 1000
@@ -72,7 +78,7 @@ func ParseRules(name string, text []byte) (Rules, error) {
 
 func parseRule(node strictyaml.Node) (Rule, error) {
 	rule := Rule{Line: node.Line(), After: map[string]time.Duration{}}
-	names := []string{"runs"}
+	names := []string{"runs", spoolsAge}
 	for _, age := range ages() {
 		names = append(names, age.key)
 	}
@@ -97,7 +103,10 @@ func parseRule(node strictyaml.Node) (Rule, error) {
 		}
 		rule.After[age.part], longest = after, max(longest, after)
 	}
-	return rule, nil
+	if node := keys[spoolsAge]; !node.IsZero() {
+		rule.Spools, err = parseAge(node)
+	}
+	return rule, err
 }
 
 func parsePattern(rule, runs strictyaml.Node) (string, error) {
@@ -152,4 +161,18 @@ func (r Rules) Going(run string, last time.Time) map[string]time.Time {
 		}
 	}
 	return goes
+}
+
+// SpoolGoes is when a spool of a run goes that was last written to then, if nobody serves it; false where it stays.
+func (r Rules) SpoolGoes(run string, touched time.Time) (at time.Time, goes bool) {
+	rule := r.Of(run)
+	if rule == nil || rule.Spools == 0 {
+		return at, false
+	}
+	return touched.Add(rule.Spools), true
+}
+
+// Spools says whether a rule is about spools.
+func (r Rules) Spools() bool {
+	return slices.ContainsFunc(r, func(rule Rule) bool { return rule.Spools > 0 })
 }

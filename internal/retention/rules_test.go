@@ -44,6 +44,30 @@ func TestPartsOfARunGoBeforeIt(t *testing.T) {
 	}
 }
 
+func TestSpoolsGoByTheRuleOfTheirRun(t *testing.T) {
+	t.Parallel()
+	rules, err := retention.ParseRules("r.yaml", []byte("rules:\n  - {runs: a, delete_after: 1d}\n  - {runs: '*', delete_spools_after: 100m}\n"))
+	must(t, err)
+	touched := time.Unix(1_000_000, 0)
+	if at, goes := rules.SpoolGoes("a", touched); goes {
+		t.Errorf("a spool goes at %v by a rule that is about its run alone", at)
+	}
+	for _, run := range []string{"b", ""} {
+		if at, goes := rules.SpoolGoes(run, touched); !goes || !at.Equal(touched.Add(100*time.Minute)) {
+			t.Errorf("a spool of run %q goes %v, at %v", run, goes, at)
+		}
+	}
+	if goes := rules.Going("b", touched); len(goes) > 0 || !rules.Spools() || rules[:1].Spools() {
+		t.Errorf("with its spools a run goes: %v", goes)
+	}
+	if every := rules.LookEvery(); every != 10*time.Minute {
+		t.Errorf("looked each %v", every)
+	}
+	if _, err := retention.ParseRules("r.yaml", []byte("rules:\n  - {runs: a, delete_spools_after: 3w}\n")); err == nil || !strings.Contains(err.Error(), `"3w" is no age`) {
+		t.Errorf("an age that is none: %v", err)
+	}
+}
+
 func TestWhatIsWrongInAFileOfRulesIsSaid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

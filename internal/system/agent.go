@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
 )
@@ -21,6 +22,7 @@ type ServeRequest struct {
 	Resume   bool              // ranks that have ended may be started again under the same run
 	Patient  bool              // while agents of another system have the spools, they are left alone; else that is an error
 	Follow   Following         // files of lines
+	Rules    retention.Rules   // which spools go that nobody serves
 	Tell     func(text string) // told in a line what is served; calls may overlap
 	// Waiting is as in PublishRequest.
 	Waiting func(error)
@@ -91,6 +93,7 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 	group.Go(func() error { return c.followLaunches(following, r) })
 	group.Go(func() error { return c.followRecords(following, r) })
 	group.Go(func() error { return c.followFiles(following, r) })
+	group.Go(func() error { return c.letSpoolsGo(following, r, serving) })
 	err = group.Wait()
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {
 		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions and records could not be read",

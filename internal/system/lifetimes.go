@@ -83,12 +83,18 @@ func livesOf(rules retention.Rules, run string, last time.Time, fate *pipelines.
 	return lives
 }
 
-// LifetimeTable is when each run and each part goes, as a table.
-func (c *Client) LifetimeTable(ctx context.Context, rules retention.Rules) (arrow.RecordBatch, error) {
+// LifetimeTable is when each run and each part goes, and each spool below a root on this host, as a table.
+func (c *Client) LifetimeTable(ctx context.Context, rules retention.Rules, spool string) (arrow.RecordBatch, error) {
 	lives, err := c.Lifetimes(ctx, rules)
 	if err != nil {
 		return nil, err
 	}
+	spools, err := spoolLifetimes(rules, spool)
+	if err != nil {
+		return nil, err
+	}
+	lives = append(lives, spools...)
+	slices.SortStableFunc(lives, func(a, b Lifetime) int { return a.Goes.Compare(b.Goes) })
 	text := arrow.BinaryTypes.String
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{
 		{Name: "run", Type: text}, {Name: "part", Type: text}, {Name: "goes", Type: text}, {Name: "bytes", Type: arrow.PrimitiveTypes.Uint64}, {Name: "stays_because", Type: text},

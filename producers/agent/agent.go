@@ -97,6 +97,8 @@ type Counts struct {
 	Damaged   atomic.Uint64 // definitions and records that could not be read
 	Failures  atomic.Uint64 // times that a folder could not be served
 	Dropped   atomic.Uint64 // records that processes could not keep, be it before this agent served them
+
+	LetGo, LetGoBytes atomic.Uint64 // folders that nobody served, and that went by the rules of retention
 }
 
 // Agent serves the processes of a host. Run it once.

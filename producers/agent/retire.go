@@ -23,14 +23,7 @@ func (s *served) retire(ctx context.Context) error {
 	}
 	s.tell(text)
 	s.agent.countLast(s.name, head.DroppedCount)
-	// Renamed first: half removed, it would look like the folder of a process that has just begun.
-	if err := s.root.Rename(s.name, s.name+retiredSuffix); err != nil {
-		return err
-	}
-	if err := syncNames(s.root); err != nil { // a loss of power must not leave it half removed under its old name
-		return err
-	}
-	return s.root.RemoveAll(s.name + retiredSuffix)
+	return discardWhole(s.root, s.name)
 }
 
 // release removes the segments that will not be read again.

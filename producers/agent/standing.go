@@ -19,6 +19,7 @@ type Spool struct {
 	Looked  time.Time // when an agent last showed that it is there; zero when none ever did
 	Beat    time.Time // when the process last showed that it lives, by its clock
 	Ended   bool      // the process has ended by itself
+	Touched time.Time // when the process, or an agent that publishes it, last wrote anything there
 }
 
 // Spools lists the folders below the root that are not published whole. A root that is not there has none.
@@ -30,7 +31,8 @@ func Spools(root string) ([]Spool, error) {
 
 // spoolOf is what can be read of a folder while its process and its agent are at work.
 func spoolOf(folders *os.Root, root, name string) Spool {
-	s := Spool{Name: name, Run: runOf(folders, name), Bytes: onDisk(filepath.Join(root, name))}
+	s := Spool{Name: name, Run: runOf(folders, name)}
+	s.Bytes, s.Touched = onDisk(filepath.Join(root, name))
 	page := make([]byte, schemas.SpoolHeaderBytes)
 	file, err := folders.Open(filepath.Join(name, headerFile))
 	if err != nil {
@@ -44,6 +46,11 @@ func spoolOf(folders *os.Root, root, name string) Spool {
 	head := h.load()
 	s.PID, s.Dropped, s.Ended = head.PID, head.DroppedCount, head.State == stateEnded
 	s.Beat, s.Looked = timeOf(head.HeartbeatNs), timeOf(h.looked())
+	for _, at := range []time.Time{s.Looked, s.Beat} { // memory that is mapped tells of its changes a while later
+		if at.After(s.Touched) {
+			s.Touched = at
+		}
+	}
 	return s
 }
 
@@ -55,12 +62,12 @@ func timeOf(ns int64) time.Time {
 	return time.Unix(0, ns)
 }
 
-// onDisk is what the files of a folder take; files that vanish meanwhile take nothing.
-func onDisk(folder string) (bytes int64) {
+// onDisk is what the files of a folder take, and when one but the lock was last written; files that vanish meanwhile take nothing.
+func onDisk(folder string) (bytes int64, touched time.Time) {
 	const block = 512
 	files, err := os.ReadDir(folder)
 	if err != nil {
-		return 0
+		return 0, touched
 	}
 	for _, file := range files {
 		info, err := file.Info()
@@ -70,8 +77,11 @@ func onDisk(folder string) (bytes int64) {
 		if status, ok := info.Sys().(*syscall.Stat_t); ok {
 			bytes += status.Blocks * block
 		}
+		if file.Name() != lockFile && info.ModTime().After(touched) {
+			touched = info.ModTime()
+		}
 	}
-	return bytes
+	return bytes, touched
 }
 
 // Waiting is for how long the oldest record that was seen waits to be acknowledged by the stream; 0 when none does.
@@ -95,7 +105,8 @@ func (a *Agent) Kept() (folders int, bytes int64) {
 	for _, entry := range entries {
 		if folderName.MatchString(entry.Name()) {
 			folders++
-			bytes += onDisk(filepath.Join(a.cfg.Root, entry.Name()))
+			size, _ := onDisk(filepath.Join(a.cfg.Root, entry.Name()))
+			bytes += size
 		}
 	}
 	return folders, bytes
