@@ -45,5 +45,5 @@ func (t *archiveTo) place(getenv func(string) string) (bucket.Place, error) {
 	return bucket.ParsePlace(t.address, endpoint, cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION")))
 }
 
-// isBucket says whether an archive's address is that of a bucket, and not of a folder.
-func isBucket(address string) bool { return strings.HasPrefix(address, bucket.Scheme) }
+// namesBucket says whether an archive's address names a bucket, and no folder.
+func namesBucket(address string) bool { return strings.HasPrefix(address, bucket.Scheme) }

@@ -25,7 +25,7 @@ The system must not be running: stop ` + "`tensortap up`" + ` first.`,
   tensortap restore --from s3://backup/tensortap --archive-endpoint https://minio.local:9000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !isBucket(from.address) && from.endpoint != "" {
+			if !namesBucket(from.address) && from.endpoint != "" {
 				return errors.New("--archive-endpoint: it goes with --from s3://BUCKET/PREFIX")
 			}
 			// The stream may have what the tables lost.
@@ -43,7 +43,7 @@ The system must not be running: stop ` + "`tensortap up`" + ` first.`,
 func (a *app) readArchive(ctx context.Context, client *system.Client, from *archiveTo) (system.Restored, error) {
 	progress := a.progressIn("restore", false)
 	defer progress.finish()
-	if !isBucket(from.address) {
+	if !namesBucket(from.address) {
 		return client.Restore(ctx, from.address, progress.set, a.waiting())
 	}
 	place, err := from.place(a.getenv)

@@ -75,7 +75,7 @@ func addSteps(ctx context.Context, conn driver.Conn, run string, steps []stepToA
 			if err := removeRows(ctx, conn, derivedTable, condition); err != nil {
 				return err
 			}
-		} else if err := conn.Exec(ctx, addSQL(run, first, last)); err != nil {
+		} else if err := conn.Exec(ctx, trendInsert(run, first, last)); err != nil {
 			return err
 		}
 		steps = steps[n:]
@@ -83,8 +83,8 @@ func addSteps(ctx context.Context, conn driver.Conn, run string, steps []stepToA
 	return nil
 }
 
-// addSQL adds up those steps of which nothing is there, as 018_trend.sql does for steps of several ranks that have ended.
-func addSQL(run string, first, last uint32) string {
+// trendInsert is the statement that adds up those steps of which nothing is there, as 018_trend.sql does for steps of several ranks that have ended.
+func trendInsert(run string, first, last uint32) string {
 	return fmt.Sprintf(`INSERT INTO tap_store.trend SETTINGS async_insert = 0
 WITH contents AS (
     SELECT step, sum(cityHash64(rank, epoch, stored_count, seq_sum)) AS content

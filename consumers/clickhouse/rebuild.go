@@ -54,7 +54,7 @@ func BeginRebuild(ctx context.Context, conn driver.Conn) (*Rebuild, error) {
 // keepAggregates copies what is added up of tensors that were removed since: nothing makes it again.
 func (r *Rebuild) keepAggregates(ctx context.Context) error {
 	err := r.conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s SETTINGS async_insert = 0 SELECT * FROM %s.%[2]s WHERE run_id IN (SELECT run_id FROM %[3]s.%s)",
-		nextDatabase, derivedTable, storeDatabase, removalTable))
+		nextDatabase, derivedTable, storeDatabase, removedPartsTable))
 	if err != nil {
 		return fmt.Errorf("copy what is added up of removed tensors: %w", err)
 	}

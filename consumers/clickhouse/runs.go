@@ -126,7 +126,7 @@ func RemoveRun(ctx context.Context, conn driver.Conn, runID uint64) error {
 		}
 	}
 	_ = conn.Exec(ctx, "SYSTEM WAIT VIEW "+storeDatabase+"."+derivingView)
-	for _, table := range []string{derivedTable, removalTable} {
+	for _, table := range []string{derivedTable, removedPartsTable} {
 		if err := removeRows(ctx, conn, table, fmt.Sprintf("run_id = %d", runID)); err != nil {
 			return err
 		}
@@ -144,8 +144,8 @@ func RemoveKinds(ctx context.Context, conn driver.Conn, runID uint64, kinds ...s
 	return nil
 }
 
-// removalTable has which parts of which runs were removed.
-const removalTable = "removal"
+// removedPartsTable has which parts of which runs retention removed while the runs stayed.
+const removedPartsTable = "removal"
 
 // NoteRemoval notes that a part of a run is about to be removed, as was decided then: views tell it from what was lost. It may
 // be repeated.
@@ -155,7 +155,7 @@ func NoteRemoval(ctx context.Context, conn driver.Conn, runID uint64, part strin
 		return err
 	}
 	err = conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (run_id, part, decided_time_ns) SETTINGS async_insert = 0 VALUES (%d, %s, %d)",
-		storeDatabase, removalTable, runID, quote(part), decidedNs))
+		storeDatabase, removedPartsTable, runID, quote(part), decidedNs))
 	if err != nil {
 		return fmt.Errorf("note what is removed of run %s: %w", schemas.FormatID(runID), err)
 	}
@@ -165,7 +165,7 @@ func NoteRemoval(ctx context.Context, conn driver.Conn, runID uint64, part strin
 // Removed says whether it is noted that a part of a run was removed.
 func Removed(ctx context.Context, conn driver.Conn, runID uint64, part string) (bool, error) {
 	var count uint64
-	sql := fmt.Sprintf("SELECT count() FROM %s.%s WHERE run_id = %d AND part = %s", storeDatabase, removalTable, runID, quote(part))
+	sql := fmt.Sprintf("SELECT count() FROM %s.%s WHERE run_id = %d AND part = %s", storeDatabase, removedPartsTable, runID, quote(part))
 	if err := conn.QueryRow(ctx, sql).Scan(&count); err != nil {
 		return false, fmt.Errorf("look what was removed of run %s: %w", schemas.FormatID(runID), err)
 	}

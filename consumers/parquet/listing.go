@@ -33,8 +33,8 @@ type Deletion struct {
 	Kind  string // empty for all
 }
 
-// Gone says whether a file is of what was deleted.
-func (l *Listing) Gone(f File) bool {
+// OfDeleted says whether a file is of a run that was deleted, or of a kind of its events that was.
+func (l *Listing) OfDeleted(f File) bool {
 	return schemas.OfRun(f.Kind) && (l.Deleted[Deletion{RunID: f.RunID}] || l.Deleted[Deletion{f.RunID, f.Kind}])
 }
 

@@ -18,7 +18,7 @@ type account struct {
 	stream, tables, archive *schemas.Ledger
 	archiveIn               string // folder; empty where no archive of this stream is on this host
 	archiveConsumer         string
-	before                  *schemas.Ledger            // what the tables had before the archive was looked at
+	tablesBefore            *schemas.Ledger            // what the tables had before the archive was looked at
 	refused                 map[string]*schemas.Ledger // by consumer of `up`, what became dead letters
 	keys                    map[schemas.Batches][]uint64
 	definitions             bool                 // all of the archive's and of what was read of the stream
@@ -51,7 +51,7 @@ func (c *Client) take(ctx context.Context, every time.Duration, stream, archive 
 		return nil, err
 	}
 	var err error
-	if a.before, err = c.heldTables(ctx, every, a.partsDamaged...); err != nil {
+	if a.tablesBefore, err = c.heldTables(ctx, every, a.partsDamaged...); err != nil {
 		return nil, err
 	}
 	if err := c.takeArchive(ctx, a, every, archive); err != nil {
@@ -186,7 +186,7 @@ func (a *account) onlyInTables() *schemas.Ledger {
 	if a.archiveIn == "" {
 		return schemas.NewLedger()
 	}
-	return schemas.NewLedger().With(a.archive.LacksOf(a.before)...).Without(a.refused[archiveConsumer]).Without(a.stream)
+	return schemas.NewLedger().With(a.archive.LacksOf(a.tablesBefore)...).Without(a.refused[archiveConsumer]).Without(a.stream)
 }
 
 // readStream notes what the stream has.

@@ -28,7 +28,7 @@ func (a *archive) copyTo(cfg Config) error {
 		return err
 	}
 	mirroring := mirror.DefaultConfig()
-	if mirroring.Archive, err = cfg.Folder.archiveID(); err != nil {
+	if mirroring.ArchiveID, err = cfg.Folder.archiveID(); err != nil {
 		return err
 	}
 	mirroring.State, mirroring.Log, mirroring.Now = cfg.Folder.copied(), cfg.Log, cfg.Now

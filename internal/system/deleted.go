@@ -18,7 +18,7 @@ func (a *account) leaveOut(deleted retention.DeletedParts) {
 		return
 	}
 	goes := func(b schemas.Batches) bool { return deleted.Has(b.RunID, b.Kind) }
-	for _, ledger := range []*schemas.Ledger{a.stream, a.tables, a.archive, a.before} {
+	for _, ledger := range []*schemas.Ledger{a.stream, a.tables, a.archive, a.tablesBefore} {
 		for _, b := range ledger.All() {
 			if goes(b) {
 				ledger.Remove(b)

@@ -61,7 +61,7 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 	// The census takes longest, so it is asked first.
 	group.Go(func() (err error) { a.census, err = s.census(ctx, id); return err })
 	group.Go(func() (err error) { a.batches, err = s.batches(ctx, id); return err })
-	group.Go(func() error { return s.refuseRemoved(ctx, id) })
+	group.Go(func() error { return s.refuseWithoutDetails(ctx, id) })
 	ask(ctx, s, a, &a.steps, ofRun)
 	askPrograms(ctx, s, a, fmt.Sprintf("(SELECT program_id FROM tap_store.step WHERE run_id = %d)", id))
 	askStacks(ctx, s, a, id)
@@ -76,8 +76,8 @@ func (s *Source) askAll(ctx context.Context, id uint64) (*asked, error) {
 	return a, group.Wait()
 }
 
-// refuseRemoved is an error for a run of which nothing is left to compare, though steps are there.
-func (s *Source) refuseRemoved(ctx context.Context, id uint64) error {
+// refuseWithoutDetails is an error for a run whose details retention removed: its steps are there, and nothing to compare in them.
+func (s *Source) refuseWithoutDetails(ctx context.Context, id uint64) error {
 	return s.each(ctx, fmt.Sprintf("SELECT max(decided_time_ns) FROM tap_store.removal WHERE run_id = %d AND part = 'details' HAVING count() > 0", id),
 		func(record arrow.RecordBatch) error {
 			if record.NumRows() == 0 {

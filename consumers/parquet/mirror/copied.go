@@ -48,12 +48,12 @@ func OpenCopied(ctx context.Context, b *bucket.Bucket) (*Copied, error) {
 			continue
 		}
 		there[o.Name] = true
-		if !listing.Gone(f) {
+		if !listing.OfDeleted(f) {
 			c.files = append(c.files, f)
 		}
 	}
 	for _, f := range listing.Files {
-		if name := objectName(f); !there[name] && !listing.Gone(f) {
+		if name := objectName(f); !there[name] && !listing.OfDeleted(f) {
 			c.faults = append(c.faults, fmt.Errorf("%s: %w", name, bucket.ErrMissing))
 		}
 	}
@@ -69,7 +69,7 @@ func OpenCopied(ctx context.Context, b *bucket.Bucket) (*Copied, error) {
 // readLines is what the manifests of all archives in the bucket come to.
 func (c *Copied) readLines(ctx context.Context) (parquet.Listing, error) {
 	all := parquet.Listing{Deleted: map[parquet.Deletion]bool{}}
-	pieces, err := c.pieces(ctx)
+	pieces, err := c.manifestPieces(ctx)
 	if err != nil {
 		return all, err
 	}
@@ -90,8 +90,8 @@ func (c *Copied) readLines(ctx context.Context) (parquet.Listing, error) {
 	return all, nil
 }
 
-// pieces are those of all manifests, in order.
-func (c *Copied) pieces(ctx context.Context) ([]lines, error) {
+// manifestPieces are the objects of all manifests, each manifest's in the order of its lines.
+func (c *Copied) manifestPieces(ctx context.Context) ([]lines, error) {
 	var pieces []lines
 	for o, err := range c.bucket.List(ctx, linesBegin) {
 		if err != nil {

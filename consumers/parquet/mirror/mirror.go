@@ -28,12 +28,12 @@ import (
 
 // Config says what is copied how.
 type Config struct {
-	Archive string        // id of the archive, which tells its lines from those of others
-	State   string        // file that says how far the copy is
-	Look    time.Duration // how often the archive is asked for new files
-	Longest time.Duration // longest pause before what failed is tried again
-	Log     zerolog.Logger
-	Now     func() time.Time
+	ArchiveID string        // id of the archive, which tells its lines from those of others
+	State     string        // file that says how far the copy is
+	Look      time.Duration // how often the archive is asked for new files
+	Longest   time.Duration // longest pause before what failed is tried again
+	Log       zerolog.Logger
+	Now       func() time.Time
 }
 
 // DefaultConfig looks each second.
@@ -48,7 +48,7 @@ type Mirror struct {
 	objects sync.Mutex      // held while objects change: no upload meets a removal
 	known   bool            // what the bucket had at the start was looked at
 	there   map[string]bool // objects that the bucket has, until the lines of all are there, too
-	before  []parquet.File  // those of the start, until the bucket has them all
+	backlog []parquet.File  // of the archive as it was at the start, until the bucket has them all
 	number  uint64          // of the last object of lines
 	noted   int64           // place in the manifest up to which lines and files are in the bucket
 
@@ -100,10 +100,10 @@ func (m *Mirror) round(ctx context.Context) error {
 		return err
 	}
 	text, err := m.archive.ManifestFrom(m.noted)
-	if err != nil || len(text) == 0 && m.before == nil {
+	if err != nil || len(text) == 0 && m.backlog == nil {
 		return err
 	}
-	files := append(m.before, parquet.ReadListing(text).Files...)
+	files := append(m.backlog, parquet.ReadListing(text).Files...)
 	m.status.waiting(m.cfg.Now(), files)
 	for _, f := range files {
 		if err := m.copy(ctx, f); err != nil {
@@ -113,7 +113,7 @@ func (m *Mirror) round(ctx context.Context) error {
 	if err := m.note(ctx, text); err != nil {
 		return err
 	}
-	m.before, m.there = nil, map[string]bool{} // what comes is new
+	m.backlog, m.there = nil, map[string]bool{} // what comes is new
 	m.status.noted(m.noted)
 	return nil
 }
@@ -135,7 +135,7 @@ func (m *Mirror) begin(ctx context.Context) error {
 	if err := m.findEnd(ctx, all); err != nil {
 		return err
 	}
-	m.before, m.known = append([]parquet.File{}, listing.Files...), true
+	m.backlog, m.known = append([]parquet.File{}, listing.Files...), true
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (m *Mirror) look(ctx context.Context, archive *parquet.Listing) error {
 			return err
 		}
 		f, ok := fileOf(o)
-		if ok && archive.Gone(f) {
+		if ok && archive.OfDeleted(f) {
 			gone = append(gone, o.Name)
 		}
 		if ok {
@@ -164,7 +164,7 @@ func place(name string, size int64) string { return fmt.Sprint(name, " ", size) 
 // the archive was lost and made anew, all lines follow once more.
 func (m *Mirror) findEnd(ctx context.Context, all []byte) error {
 	var last lines
-	for o, err := range m.bucket.List(ctx, linesBegin+m.cfg.Archive+"/") {
+	for o, err := range m.bucket.List(ctx, linesBegin+m.cfg.ArchiveID+"/") {
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (m *Mirror) note(ctx context.Context, text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	l := linesOf(m.cfg.Archive, m.number+1, m.noted, text)
+	l := linesOf(m.cfg.ArchiveID, m.number+1, m.noted, text)
 	if err := m.bucket.Put(ctx, l.name(), bytes.NewReader(text), int64(len(text))); err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ type copying struct {
 func (w *world) copy(t *testing.T, prefix string) *copying {
 	t.Helper()
 	cfg := mirror.DefaultConfig()
-	cfg.Archive, cfg.State = "one", filepath.Join(w.dir, "..", "state "+strings.ReplaceAll(prefix, "/", " "))
+	cfg.ArchiveID, cfg.State = "one", filepath.Join(w.dir, "..", "state "+strings.ReplaceAll(prefix, "/", " "))
 	cfg.Look, cfg.Longest, cfg.Log, cfg.Now = 2*time.Millisecond, 4*time.Millisecond, zerolog.Nop(), time.Now
 	c := &copying{Mirror: mirror.New(cfg, w.open(t, prefix), w.archive)}
 	ctx, cancel := context.WithCancel(t.Context())
