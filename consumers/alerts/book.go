@@ -122,7 +122,11 @@ func (b *book) step(now time.Time, a answers) []schemas.AlertRow {
 		if holds[fingerprint] || !over && a.unknown(&t.last) {
 			continue
 		}
-		if row, resolved := b.gone(now, t, over); resolved {
+		stays := b.damped(now, t)
+		if over { // it cannot come back
+			stays = 0
+		}
+		if row, resolved := b.gone(now, t, stays); resolved {
 			changes = append(changes, row)
 		}
 	}
@@ -150,8 +154,8 @@ func (b *book) held(now time.Time, c *condition) (row schemas.AlertRow, fires bo
 	}, true
 }
 
-// gone says whether an alert is resolved whose condition holds no more: at once where it cannot come back.
-func (b *book) gone(now time.Time, t *tracked, forGood bool) (row schemas.AlertRow, resolved bool) {
+// gone says whether an alert is resolved whose condition holds no more, and that stays for a while.
+func (b *book) gone(now time.Time, t *tracked, stays time.Duration) (row schemas.AlertRow, resolved bool) {
 	t.since = time.Time{}
 	if !t.firing() {
 		return row, false
@@ -159,7 +163,7 @@ func (b *book) gone(now time.Time, t *tracked, forGood bool) (row schemas.AlertR
 	if t.without.IsZero() {
 		t.without = now
 	}
-	if !forGood && now.Sub(t.without) < b.damped(now, t) {
+	if now.Sub(t.without) < stays {
 		return row, false
 	}
 	row = t.last

@@ -59,8 +59,8 @@ func retireUnserved(root *os.Root, name string, still func() bool) (gone bool, e
 	if err != nil {
 		return false, err
 	}
-	defer durable.Unlock(lock)                                                             //nolint:errcheck // nothing is written through it
-	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !still() { //nolint:gosec // a descriptor
+	defer durable.Unlock(lock) //nolint:errcheck // nothing is written through it
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !still() {
 		return false, nil
 	}
 	return true, discardWhole(root, name)
