@@ -25,6 +25,9 @@ const (
 	Parquet Format = "parquet"
 )
 
+// ArrowStream is Arrow that can be read as it comes. The HTTP API has it in the place of Arrow's file.
+const ArrowStream Format = "arrow-stream"
+
 // Formats lists all formats, the default first.
 func Formats() []string {
 	return []string{string(Text), string(JSON), string(CSV), string(Arrow), string(Parquet)}
@@ -67,8 +70,7 @@ func (f Format) ClickHouse() string {
 		return "Parquet"
 	case Arrow:
 		return "Arrow"
-	case Text, JSON, CSV:
-		return "ArrowStream"
+	case Text, JSON, CSV, ArrowStream:
 	}
 	return "ArrowStream"
 }
@@ -76,7 +78,7 @@ func (f Format) ClickHouse() string {
 // Write renders the answer of a query that was asked for in s.Format.ClickHouse(). Arrow and Parquet have all columns.
 func Write(to io.Writer, s Style, answer io.Reader) error {
 	switch s.Format {
-	case Arrow, Parquet:
+	case Arrow, ArrowStream, Parquet:
 		_, err := io.Copy(to, answer)
 		return err
 	case JSON, CSV, Text:
@@ -100,6 +102,7 @@ func WriteRecords(to io.Writer, s Style, batches func(visit func(arrow.RecordBat
 		return writeParquet(to, answer)
 	case JSON, CSV, Text:
 		return writeRecords(to, s, answer)
+	case ArrowStream: // of the database alone
 	}
 	return fmt.Errorf("output %q is not known", s.Format)
 }
@@ -111,7 +114,7 @@ func writeRecords(to io.Writer, s Style, answer records) error {
 		return writeJSON(to, answer)
 	case CSV:
 		return writeCSV(to, answer)
-	case Text, Arrow, Parquet:
+	case Text, Arrow, ArrowStream, Parquet:
 	}
 	return writeText(to, s, answer)
 }

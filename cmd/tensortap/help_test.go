@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
 )
 
@@ -115,7 +116,7 @@ func TestReportsTakeTheirFlagsFromTheirSQL(t *testing.T) {
 			if takesSteps(r) && (p.Name == firstStep || p.Name == lastStep) {
 				continue // --steps stands for both
 			}
-			if p.Name == unstored || p.Name == measured {
+			if system.KnownHere(p.Name) {
 				continue // the stream knows it
 			}
 			f := c.Flags().Lookup(strings.ReplaceAll(p.Name, "_", "-"))

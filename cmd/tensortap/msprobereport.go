@@ -70,12 +70,12 @@ func (a *app) msprobeReport(cmd *cobra.Command, m *msprobeReport) error {
 		return err
 	}
 	r := m.request
-	parameters := map[string]string{"problem": r.Problem, "bench": r.Bench, "op": r.Op, "rank": strconv.FormatInt(r.Rank, 10)}
+	given := map[string]string{"problem": r.Problem, "bench": r.Bench, "op": r.Op}
+	if cmd.Flags().Changed("rank") {
+		given["rank"] = strconv.FormatInt(r.Rank, 10)
+	}
 	return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
-		if err := a.checkRuns(ctx, client, parameters); err != nil {
-			return err
-		}
-		if err := checkPlace(ctx, cmd, client, parameters); err != nil {
+		if err := client.CheckPlaces(ctx, system.ReportRequest{Given: given}); err != nil {
 			return err
 		}
 		if err := a.warnIncomplete(ctx, client, r.Problem, r.Bench); err != nil {

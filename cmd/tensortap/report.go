@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
@@ -58,7 +57,9 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parameters := map[string]string{}
 			for name, value := range values {
-				parameters[name] = value.Value.String()
+				if value.Changed || name == "limit" {
+					parameters[name] = value.Value.String()
+				}
 			}
 			if ranged {
 				if err := system.CheckRange(wanted); err != nil {
@@ -80,14 +81,14 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		},
 	}
 	for _, p := range r.Parameters {
-		if p.Name == unstored || p.Name == measured || ranged && (p.Name == firstStep || p.Name == lastStep) {
+		if system.KnownHere(p.Name) || ranged && (p.Name == firstStep || p.Name == lastStep) {
 			continue
 		}
 		if p.Name == "limit" {
 			p.Doc = strings.TrimSuffix(p.Doc, ".") + "; 0 for all."
 		}
 		values[p.Name] = parameterFlag(cmd.Flags(), p)
-		if slices.Contains(runParameters(), p.Name) {
+		if slices.Contains(system.RunParameters(), p.Name) {
 			a.completeRunFlags(cmd, p.Name)
 		}
 		if p.Required {
@@ -162,74 +163,37 @@ func (w *judgedWords) flags(f *pflag.FlagSet) {
 	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
 }
 
-// judged has the runs of a report judged where they are not yet, and names the comparison.
-func (a *app) judged(ctx context.Context, client *system.Client, words *judgedWords, parameters map[string]string) error {
-	if parameters["comparison"] != "" {
-		return nil
-	}
+// judging is how runs are judged whose verdicts a report reads.
+func (w *judgedWords) judging() (system.CompareRequest, error) {
 	request := system.DefaultCompareRequest()
-	request.Problem, request.Benches = parameters["problem"], append([]string{parameters["bench"]}, words.benches...)
-	if err := words.apply(&request); err != nil {
-		return err
-	}
-	if words.mapping != "" {
-		var err error
-		if request.Map, err = mapping.Read(words.mapping); err != nil {
-			return err
-		}
+	request.Benches = w.benches
+	if err := w.apply(&request); err != nil || w.mapping == "" {
+		return request, err
 	}
 	var err error
-	parameters["comparison"], err = client.Judged(ctx, request)
-	return err
+	request.Map, err = mapping.Read(w.mapping)
+	return request, err
 }
 
-func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, parameters map[string]string, style report.Style) error {
+func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, given map[string]string, style report.Style) error {
+	judging, err := words.judging()
+	if err != nil {
+		return err
+	}
 	return a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
-		if err := a.checkRuns(ctx, client, parameters); err != nil {
-			return err
-		}
-		if err := checkPlace(ctx, cmd, client, parameters); err != nil {
-			return err
-		}
-		if err := a.prepareReport(ctx, client, words, r, parameters); err != nil {
+		ready, err := client.PrepareReport(ctx, system.ReportRequest{Report: r, Given: given, Judging: judging})
+		a.tellGaps(ready.Gaps)
+		if err != nil {
 			return err
 		}
 		if r.Name == "shape_diff" && style.Format == report.Text {
-			return a.shapeDiff(ctx, client, parameters, style)
+			return a.shapeDiff(ctx, client, ready.Parameters, style)
 		}
 		if r.Name == "crash" && style.Format == report.Text && !style.Vertical && !cmd.Flags().Changed("columns") {
-			return a.crash(ctx, client, parameters, style)
+			return a.crash(ctx, client, ready.Parameters, style)
 		}
-		return client.Write(ctx, a.stdout, style, r.Query, parameters)
+		return client.Write(ctx, a.stdout, style, ready.Query, ready.Parameters)
 	})
-}
-
-// unstored is a parameter that the stream knows, and no flag.
-const unstored = "unstored"
-
-// prepareReport finds the gaps of the answer, while missing verdicts are judged.
-func (a *app) prepareReport(ctx context.Context, client *system.Client, words *judgedWords, r sql.Report, parameters map[string]string) error {
-	if slices.ContainsFunc(r.Parameters, func(p sql.Parameter) bool { return p.Name == unstored }) {
-		var err error
-		if parameters[unstored], err = client.Unstored(ctx, named(parameters)...); err != nil {
-			return err
-		}
-	}
-	if slices.ContainsFunc(r.Parameters, func(p sql.Parameter) bool { return p.Name == measured }) {
-		parameters[measured] = a.measure(ctx, client.Endpoint)
-	}
-	var gaps []string
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		gaps, err = client.Gaps(ctx, named(parameters)...)
-		return err
-	})
-	if r.Judged() {
-		group.Go(func() error { return a.judged(ctx, client, words, parameters) })
-	}
-	err := group.Wait()
-	a.tellGaps(gaps)
-	return err
 }
 
 // warnIncomplete prints the gaps of the answer first.
@@ -243,17 +207,6 @@ func (a *app) tellGaps(gaps []string) {
 	for _, gap := range slices.Compact(gaps) {
 		fmt.Fprintln(a.stderr, "INCOMPLETE:", gap)
 	}
-}
-
-// named are the runs that the parameters name.
-func named(parameters map[string]string) []string {
-	var runs []string
-	for _, name := range runParameters() {
-		if run := parameters[name]; run != "" && !slices.Contains(runs, run) {
-			runs = append(runs, run)
-		}
-	}
-	return runs
 }
 
 // shapeDiff adds a summary for people: a table without rows would leave its basis in doubt.

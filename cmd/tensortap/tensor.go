@@ -148,7 +148,7 @@ func (a *app) writeTensor(format report.Format, said answer) error {
 	switch format {
 	case report.JSON:
 		return unlessClosed(report.WriteObject(a.stdout, said))
-	case report.CSV, report.Arrow, report.Parquet:
+	case report.CSV, report.Arrow, report.ArrowStream, report.Parquet:
 		return unlessClosed(report.WriteRecord(a.stdout, report.Style{Format: format}, said.Record()))
 	case report.Text:
 	}

@@ -22,15 +22,16 @@ func newUp(a *app) *cobra.Command {
 		spool       string
 		alertFile   string
 		rules       string
+		listen      string
 		copied      archiveTo
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the whole system on this machine until Ctrl-C",
 		Long: `Run the whole system on this machine until Ctrl-C: a NATS server, the ClickHouse
-engine, the consumers that store events in it and in Parquet files, a judge, and the
-agent that publishes the events of this machine's collectors. All listen on this
-machine only and keep their data in the data folder.`,
+engine, the consumers that store events in it and in Parquet files, a judge, the agent
+that publishes the events of this machine's collectors, and the page with the HTTP API.
+All listen on this machine only and keep their data in the data folder.`,
 		Example: `  tensortap up
   tensortap up --data /big/disk/tap --stream-bytes 200000000000
   tensortap up --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
@@ -58,9 +59,15 @@ machine only and keep their data in the data folder.`,
 			if err != nil {
 				return err
 			}
+			page, err := a.listenUp(cmd.Context(), listen)
+			if err != nil {
+				return err
+			}
+			defer page.close()
 			watching, stop := context.WithCancel(cmd.Context())
 			defer stop()
 			return s.Run(cmd.Context(), func(e system.Endpoint) error {
+				page.begin(watching, e)
 				if e.Reader != "" {
 					hangs := upHangs{endpoint: e, log: a.logger(), told: map[string]bool{}}
 					go hangs.watch(watching)
@@ -69,7 +76,7 @@ machine only and keep their data in the data folder.`,
 				if !s.ReadsSpool() {
 					spool += ", not read: see above"
 				}
-				return a.announce(e, s.Budget(), spool, time.Since(begin))
+				return a.announce(e, s.Budget(), spool, page.server.URL(), time.Since(begin))
 			})
 		},
 	}
@@ -79,6 +86,7 @@ machine only and keep their data in the data folder.`,
 	cmd.Flags().DurationVar(&checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	cmd.Flags().StringVar(&alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
+	cmd.Flags().StringVar(&listen, "listen", "", "`HOST:PORT` of the page and the API; by default "+defaultListen+", or a free port where that one is taken")
 	retentionFlag(cmd, &rules)
 	copied.flags(cmd.Flags())
 	return cmd
@@ -107,16 +115,17 @@ func (a *app) keep(cfg *system.Config, copied *archiveTo, rules string) (err err
 }
 
 // announce says where everything listens.
-func (a *app) announce(e system.Endpoint, b system.Budget, spool string, took time.Duration) error {
+func (a *app) announce(e system.Endpoint, b system.Budget, spool, page string, took time.Duration) error {
 	_, err := fmt.Fprintf(a.stdout, `tensortap %s is up after %.2f s, until Ctrl-C
   data        %s
   stream      %s, at most %.1f GB of events, %.1f GB of disk are free
   clickhouse  %s%s
   archive     %s
   spool       %s
+  page        %s
 Publish with: tensortap publish msprobe DIR --run NAME, or record with: tensortap run --run NAME -- COMMAND
 `, version, took.Seconds(), e.Folder, withoutSecret(e.NATS), float64(b.StreamBytes)/1e9, float64(b.FreeBytes)/1e9,
-		withoutSecret(e.ClickHouse), reader(e), e.Archive, spool)
+		withoutSecret(e.ClickHouse), reader(e), e.Archive, spool, page)
 	return err
 }
 

@@ -25,6 +25,7 @@ type Client struct {
 	database driver.Conn
 	now      func() time.Time
 	health   *health.Health // of the process; nil where nobody asks
+	borrowed bool           // the stream is another client's to close
 }
 
 // Connect reaches the system at the endpoint. The caller closes it.
@@ -126,7 +127,7 @@ func redacted(address string) string {
 
 // Close lets go of the connections.
 func (c *Client) Close() {
-	if c.stream != nil {
+	if c.stream != nil && !c.borrowed {
 		c.stream.Conn().Close()
 	}
 	if c.database != nil {

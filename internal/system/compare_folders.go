@@ -95,7 +95,7 @@ func WriteAnswer(to io.Writer, style report.Style, comparison *report.Comparison
 		return comparison.WriteNote(to, style)
 	case report.JSON:
 		return report.WriteObject(to, comparison.Object(style))
-	case report.CSV, report.Arrow, report.Parquet:
+	case report.CSV, report.Arrow, report.ArrowStream, report.Parquet:
 	}
 	record, _ := answer.Table("divergence")
 	return report.WriteRecord(to, style, record.NewSlice(0, int64(len(comparison.Divergence.Rows))))

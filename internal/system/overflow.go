@@ -90,7 +90,7 @@ func WriteOverflow(to io.Writer, style report.Style, said *report.Overflow, answ
 		return said.WriteNote(to, style)
 	case report.JSON:
 		return report.WriteObject(to, said.Object())
-	case report.CSV, report.Arrow, report.Parquet:
+	case report.CSV, report.Arrow, report.ArrowStream, report.Parquet:
 	}
 	return report.WriteRecord(to, style, answer.OriginTable())
 }

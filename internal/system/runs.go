@@ -158,6 +158,11 @@ func Measured(ctx context.Context, e Endpoint, now func() time.Time) (string, er
 		return "[]", err
 	}
 	defer c.Close()
+	return c.MeasuredRuns(ctx)
+}
+
+// MeasuredRuns is Measured by a client that is connected.
+func (c *Client) MeasuredRuns(ctx context.Context) (string, error) {
 	uses, err := c.durable(ctx)
 	if err != nil {
 		return "[]", err

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/api"
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// upPage is the page and the API of `up`.
+type upPage struct {
+	answers *api.API
+	server  *api.Server
+	log     zerolog.Logger
+	work    errgroup.Group
+	stop    context.CancelFunc // nil before it began
+}
+
+// listenUp opens the port: the usual one or, where that is taken and none was asked for, a free one.
+func (a *app) listenUp(ctx context.Context, listen string) (*upPage, error) {
+	answers, err := a.newAPI()
+	if err != nil {
+		return nil, err
+	}
+	p := &upPage{answers: answers, log: a.logger()}
+	if listen != "" {
+		p.server, err = answers.Listen(ctx, listen)
+		return p, err
+	}
+	p.server, err = answers.Listen(ctx, defaultListen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		p.server, err = answers.Listen(ctx, "127.0.0.1:0")
+	}
+	return p, err
+}
+
+// begin has requests answered by the system that is up.
+func (p *upPage) begin(ctx context.Context, e system.Endpoint) {
+	ctx, p.stop = context.WithCancel(ctx)
+	p.work.Go(func() error { return p.server.Run(ctx) })
+	p.work.Go(func() error {
+		err := p.answer(ctx, e)
+		if err != nil && ctx.Err() == nil {
+			p.log.Error().Err(err).Msg("the page cannot ask the system")
+		}
+		return nil
+	})
+}
+
+func (p *upPage) answer(ctx context.Context, e system.Endpoint) error {
+	client, err := system.Connect(ctx, e, time.Now)
+	if err != nil {
+		return fmt.Errorf("connect the page: %w", err)
+	}
+	defer client.Close()
+	return answerBy(ctx, client, p.answers, func() {}, untilDone)
+}
+
+// close ends what began.
+func (p *upPage) close() {
+	if p.stop == nil {
+		_ = p.server.Close() // nothing came of it
+		return
+	}
+	p.stop()
+	if err := p.work.Wait(); err != nil {
+		p.log.Error().Err(err).Msg("the page ended")
+	}
+}

@@ -1,0 +1,79 @@
+// Package api answers over HTTP what the command line answers: reports, comparisons and explanations of stored runs, below
+// /api/v1, and the page beside it. It asks by the same doors, and has no SQL of its own.
+package api
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/tensortap/tensortap/internal/system"
+)
+
+// Config says what is served.
+type Config struct {
+	Version string // of the program
+	Page    fs.FS  // index.html and what it loads; nil, or without index.html, where it was not built
+	Log     zerolog.Logger
+}
+
+// API is the handler of all requests. Until Use it answers that the system is still starting.
+type API struct {
+	cfg    Config
+	client atomic.Pointer[system.Client]
+	mux    *http.ServeMux
+}
+
+// New makes an API that knows no system yet.
+func New(cfg Config) (*API, error) {
+	a := &API{cfg: cfg, mux: http.NewServeMux()}
+	routes := a.routes()
+	document, err := openAPI(cfg.Version, routes)
+	if err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
+	for path, methods := range byPath(append(routes, describing(document))) {
+		a.mux.Handle(path, methods)
+	}
+	a.mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		a.fail(w, r, notFound("nothing is at %s: GET %s lists what there is", shortened(r.URL.Path), root+"/openapi.json"))
+	})
+	a.mux.Handle("/", a.page())
+	return a, nil
+}
+
+// Use has the API ask that client from now on. It stays its caller's to close.
+func (a *API) Use(client *system.Client) { a.client.Store(client) }
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+// root is the path of this version of the API.
+const root = "/api/v1"
+
+// answering is what answers a request, or says why it does not.
+type answering func(w http.ResponseWriter, r *http.Request) error
+
+// asking is the same with a system to ask.
+type asking func(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request) error
+
+// longest is how long an answer may take.
+const longest = 5 * time.Minute
+
+// ask answers a request of the system, in bounded time.
+func (a *API) ask(do asking) answering {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		client := a.client.Load()
+		if client == nil {
+			return &problem{Status: http.StatusServiceUnavailable, Sentence: "the system is still starting: try again"}
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), longest)
+		defer cancel()
+		return do(ctx, client, w, r)
+	}
+}

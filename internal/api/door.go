@@ -1,0 +1,70 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// contentPolicy lets the page load its own files and ask its own API alone. No script stands within a page.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; " +
+	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// closed lets nobody in who is no page of its own, and tells browsers what its pages may do.
+type closed struct {
+	next     http.Handler
+	loopback bool // who asks another name than an address of this machine or localhost was sent here by a name that was pointed here
+	secure   bool // by TLS
+}
+
+// ServeHTTP implements http.Handler.
+func (c *closed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", contentPolicy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if c.loopback && !ownName(r.Host) {
+		writeProblem(w, &problem{Status: http.StatusForbidden, Sentence: "ask by the address of this machine or as localhost: another name is not answered here"})
+		return
+	}
+	if !c.ownPage(r) {
+		writeProblem(w, &problem{Status: http.StatusForbidden, Sentence: "a page of another site is not answered here"})
+		return
+	}
+	c.next.ServeHTTP(w, r)
+}
+
+// ownName says whether the host, with or without a port, is an address or localhost.
+func ownName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	} else if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
+		host = host[1 : len(host)-1]
+	}
+	_, err := netip.ParseAddr(host)
+	return err == nil || host == "localhost"
+}
+
+// ownPage says whether no page, or one that came from here, makes the request; or a person follows a link to the page.
+func (c *closed) ownPage(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+	default:
+		return followsLink(r)
+	}
+	scheme := "http://"
+	if c.secure {
+		scheme = "https://"
+	}
+	origins := r.Header.Values("Origin")
+	return len(origins) == 0 || len(origins) == 1 && origins[0] == scheme+r.Host
+}
+
+// followsLink says whether a person's browser goes from another site's page to the page here, which shows nothing by itself.
+func followsLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
+		!strings.HasPrefix(r.URL.Path, "/api/") && len(r.Header.Values("Origin")) == 0
+}
