@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // AlertBucket holds the silences of alerts, and what each receiver was told.
@@ -21,6 +23,15 @@ func OpenAlertBucket(ctx context.Context, js jetstream.JetStream) (jetstream.Key
 // LastOf is the place in the stream of the last message of a kind; 0 where it has none.
 func LastOf(ctx context.Context, js jetstream.JetStream, kind string) (last uint64, err error) {
 	m, err := LastUnder(ctx, js, kind+".>")
+	if m == nil || err != nil {
+		return 0, err
+	}
+	return m.Sequence, nil
+}
+
+// LastOfRun is the place in the stream of the last message of a run; 0 where it has none.
+func LastOfRun(ctx context.Context, js jetstream.JetStream, runID uint64) (uint64, error) {
+	m, err := LastUnder(ctx, js, "*."+schemas.FormatID(runID)+".*")
 	if m == nil || err != nil {
 		return 0, err
 	}

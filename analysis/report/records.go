@@ -38,7 +38,7 @@ func (answer records) first(limit uint64) records {
 	}
 	return func(visit func(arrow.RecordBatch) error) (schema *arrow.Schema, err error) {
 		left := int64(min(limit, 1<<62)) //nolint:gosec // it fits
-		_, err = answer(func(record arrow.RecordBatch) error {
+		whole, err := answer(func(record arrow.RecordBatch) error {
 			some := record.NewSlice(0, min(left, record.NumRows()))
 			defer some.Release()
 			schema, left = record.Schema(), left-some.NumRows()
@@ -53,8 +53,29 @@ func (answer records) first(limit uint64) records {
 		if errors.Is(err, errEnough) {
 			err = nil
 		}
+		if schema == nil { // no batch
+			schema = whole
+		}
 		return schema, err
 	}
+}
+
+// writeStream writes an answer that may have no batch at all.
+func writeStream(to io.Writer, answer records) error {
+	var w *ipc.Writer
+	schema, err := answer(func(record arrow.RecordBatch) error {
+		if w == nil {
+			w = ipc.NewWriter(to, ipc.WithSchema(record.Schema()))
+		}
+		return w.Write(record)
+	})
+	if err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	if w == nil {
+		w = ipc.NewWriter(to, ipc.WithSchema(schema))
+	}
+	return w.Close()
 }
 
 func writeArrow(to io.Writer, answer records) error {

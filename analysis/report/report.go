@@ -87,6 +87,15 @@ func Write(to io.Writer, s Style, answer io.Reader) error {
 	return fmt.Errorf("output %q is not known", s.Format)
 }
 
+// WriteFirst is Write of an Arrow stream for the first rows alone, as many as s.Limit says. It knows no Parquet.
+func WriteFirst(to io.Writer, s Style, answer io.Reader) error {
+	rows := streamed(answer).first(s.Limit)
+	if s.Format == ArrowStream {
+		return writeStream(to, rows)
+	}
+	return writeRecords(to, s, rows)
+}
+
 // WriteRecord renders an answer that is in memory.
 func WriteRecord(to io.Writer, s Style, record arrow.RecordBatch) error {
 	return WriteRecords(to, s, func(visit func(arrow.RecordBatch) error) error { return visit(record) })

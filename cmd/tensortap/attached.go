@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/internal/steps"
+	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/producers/torch"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -39,7 +40,7 @@ func (l *launching) check() error {
 	if err := schemas.CheckRunName(l.run); err != nil {
 		return fmt.Errorf("--run %s: %w", strconv.Quote(l.run), err)
 	}
-	if level := *l.settings["level"]; level != "" && !slices.Contains(levels(), level) {
+	if level := *l.settings["level"]; level != "" && !slices.Contains(agent.Levels(), level) {
 		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
 	}
 	if err := errors.Join(l.checkOnNan(), l.repeat.check(), checkApis(l.settings["apis"])); err != nil {

@@ -77,18 +77,15 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	return cmd
 }
 
-// levels are those that record a model without a change of its code.
-func levels() []string { return []string{"L0", "L1", "mix", "aten"} }
-
 func completeLevels(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(agent.Levels(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // checkCapture refuses requests that every process would refuse.
 func checkCapture(r *agent.Request, most int64) error {
 	switch {
-	case !slices.Contains(levels(), r.Level):
-		return fmt.Errorf("--level %s: want %s", strconv.Quote(r.Level), strings.Join(levels(), ", "))
+	case !slices.Contains(agent.Levels(), r.Level):
+		return fmt.Errorf("--level %s: want %s", strconv.Quote(r.Level), strings.Join(agent.Levels(), ", "))
 	case r.Steps < 1:
 		return fmt.Errorf("--steps %d: want 1 or more", r.Steps)
 	case most < 1:

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tensortap/tensortap/producers/agent"
 )
 
 // TestWhatAFlagMayBeIsWhatTheCollectorTakes holds the choices of run against those that settings.py declares.
@@ -26,7 +28,7 @@ func TestWhatAFlagMayBeIsWhatTheCollectorTakes(t *testing.T) {
 	}{
 		"task":        {tasks(), `"task": `},
 		"file-format": {fileFormats(), `"file_format": `},
-		"level":       {append(levels(), "debug"), `"level": `}, // which is for whoever taps the model in code
+		"level":       {append(agent.Levels(), "debug"), `"level": `}, // which is for whoever taps the model in code
 		"on-nan":      {whatOnNan(), `ON_NAN: Final = `},
 	} {
 		if there := choices(string(text), known.declared); !slices.Equal(known.here, there) {

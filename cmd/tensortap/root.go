@@ -77,7 +77,7 @@ func (a *app) groups(root *cobra.Command) {
 		{"Ask:", []*cobra.Command{newReport(a), newRuns(a), newQuery(a), newLogs(a), newTensor(a), newExport(a)}},
 		{"Operate:", []*cobra.Command{
 			a.observed(newUp(a)), a.observed(newConsume(a)), a.observed(newAgent(a)), a.observed(newJudge(a)), a.observed(newAlert(a)), a.observed(newServe(a)),
-			newDoctor(a), newDisk(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newEngine(a), newVersion(a),
+			newDoctor(a), newDisk(a), newReplay(a), newRestore(a), newVerify(a), newCredentials(a), newToken(a), newEngine(a), newVersion(a),
 		}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

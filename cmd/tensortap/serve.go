@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -13,27 +12,24 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// defaultListen is where the page and the API are, unless it is said otherwise.
-const defaultListen = "127.0.0.1:7070"
-
 func newServe(a *app) *cobra.Command {
-	var listen string
+	var l listening
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the page and the HTTP API, until Ctrl-C",
 		Long: `Serve the page and the HTTP API, until Ctrl-C. The API answers below /api/v1 what the
 command line answers: reports, comparisons, explanations, as JSON, Arrow, CSV and Parquet;
 /api/v1/openapi.json describes it (docs/api.md). tensortap up has the same inside. Any
-number of them may run beside the same servers, each started and stopped at any time.`,
+number of them may run beside the same servers, each started and stopped at any time.
+
+Without --tokens the user who started it is answered, on this machine alone. With --tokens
+everyone needs a token, and it may listen for other machines.`,
 		Example: `  tensortap serve
-  tensortap serve --listen 127.0.0.1:8080 --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
+  tensortap serve --listen 0.0.0.0:7070 --tokens tokens --listen-cert page.pem --listen-key page-key.pem
+  tensortap serve --nats nats://nats:4222 --clickhouse http://reader:password@db:8123`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			answers, err := a.newAPI()
-			if err != nil {
-				return err
-			}
-			server, err := answers.Listen(cmd.Context(), listen)
+			answers, server, err := l.open(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -43,15 +39,9 @@ number of them may run beside the same servers, each started and stopped at any 
 			return a.serve(cmd.Context(), answers, server, tell)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "`HOST:PORT` of the page and the API; port 0 takes a free one")
+	l.flags(cmd, defaultListen)
+	cmd.Flags().BoolVar(&l.control, "control", false, "let operators capture, poke and stop live runs, which needs a NATS user who may")
 	return cmd
-}
-
-// page is the page that is built into the program; nil where it was not built.
-func page() fs.FS { return nil }
-
-func (a *app) newAPI() (*api.API, error) {
-	return api.New(api.Config{Version: version, Page: page(), Log: a.logger()})
 }
 
 // serve answers requests by the running system, and by the next one where that of the folder was started anew.

@@ -22,7 +22,7 @@ func newUp(a *app) *cobra.Command {
 		spool       string
 		alertFile   string
 		rules       string
-		listen      string
+		listen      listening
 		copied      archiveTo
 	)
 	cmd := &cobra.Command{
@@ -86,7 +86,7 @@ All listen on this machine only and keep their data in the data folder.`,
 	cmd.Flags().DurationVar(&checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
 	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
 	cmd.Flags().StringVar(&alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
-	cmd.Flags().StringVar(&listen, "listen", "", "`HOST:PORT` of the page and the API; by default "+defaultListen+", or a free port where that one is taken")
+	listen.flags(cmd, "")
 	retentionFlag(cmd, &rules)
 	copied.flags(cmd.Flags())
 	return cmd

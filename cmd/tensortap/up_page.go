@@ -24,19 +24,21 @@ type upPage struct {
 }
 
 // listenUp opens the port: the usual one or, where that is taken and none was asked for, a free one.
-func (a *app) listenUp(ctx context.Context, listen string) (*upPage, error) {
-	answers, err := a.newAPI()
+func (a *app) listenUp(ctx context.Context, l listening) (*upPage, error) {
+	l.control = true
+	answers, err := l.answers(a)
 	if err != nil {
 		return nil, err
 	}
 	p := &upPage{answers: answers, log: a.logger()}
-	if listen != "" {
-		p.server, err = answers.Listen(ctx, listen)
+	if l.place.Address != "" {
+		p.server, err = answers.Listen(ctx, l.place)
 		return p, err
 	}
-	p.server, err = answers.Listen(ctx, defaultListen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		p.server, err = answers.Listen(ctx, "127.0.0.1:0")
+	for _, l.place.Address = range []string{defaultListen, "127.0.0.1:0"} {
+		if p.server, err = answers.Listen(ctx, l.place); !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
 	}
 	return p, err
 }

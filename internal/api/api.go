@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +20,10 @@ import (
 type Config struct {
 	Version string // of the program
 	Page    fs.FS  // index.html and what it loads; nil, or without index.html, where it was not built
+	Access  Access
+	Control bool // operators may have living processes do something
 	Log     zerolog.Logger
+	Now     func() time.Time
 }
 
 // API is the handler of all requests. Until Use it answers that the system is still starting.
@@ -27,22 +31,26 @@ type API struct {
 	cfg    Config
 	client atomic.Pointer[system.Client]
 	mux    *http.ServeMux
+	crowd  crowd
+	over   chan struct{} // closed once no more is to be said to who listens
+	end    func()
 }
 
 // New makes an API that knows no system yet.
 func New(cfg Config) (*API, error) {
-	a := &API{cfg: cfg, mux: http.NewServeMux()}
+	a := &API{cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{})}
+	a.end = sync.OnceFunc(func() { close(a.over) })
 	routes := a.routes()
 	document, err := openAPI(cfg.Version, routes)
 	if err != nil {
 		return nil, fmt.Errorf("describe the API: %w", err)
 	}
-	for path, methods := range byPath(append(routes, describing(document))) {
+	for path, methods := range a.byPath(append(routes, describing(document))) {
 		a.mux.Handle(path, methods)
 	}
-	a.mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		a.fail(w, r, notFound("nothing is at %s: GET %s lists what there is", shortened(r.URL.Path), root+"/openapi.json"))
-	})
+	a.mux.Handle("/api/", a.known(a.handle(func(_ http.ResponseWriter, r *http.Request) error {
+		return notFound("nothing is at %s: GET %s/openapi.json lists what there is", shortened(r.URL.Path), root)
+	})))
 	a.mux.Handle("/", a.page())
 	return a, nil
 }
@@ -74,6 +82,9 @@ func (a *API) ask(do asking) answering {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), longest)
 		defer cancel()
+		limits := http.NewResponseController(w)
+		_ = limits.SetWriteDeadline(a.cfg.Now().Add(longest)) // where that is not known, ctx ends the answer
+		defer limits.SetWriteDeadline(time.Time{})            //nolint:errcheck // likewise
 		return do(ctx, client, w, r)
 	}
 }

@@ -39,7 +39,12 @@ func (a *API) compare(ctx context.Context, client *system.Client, w http.Respons
 	if err != nil {
 		return err
 	}
+	on := resting{runs: append([]string{request.Problem}, request.Benches...), judged: true}
+	if has, err := a.tag(ctx, client, w, r, on); has || err != nil {
+		return err
+	}
 	told := current(ctx, client)
+	untagged(w, told)
 	if err := checkSides(ctx, client, &request); err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; " +
 	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// closed lets nobody in who is no page of its own, and tells browsers what its pages may do.
+// closed answers to addresses and to localhost, unless tokens are wanted: another name may have been pointed at this machine
+// after its page was loaded. It lets nobody in who is no page of its own, and tells browsers what its pages may do.
 type closed struct {
-	next     http.Handler
-	loopback bool // who asks another name than an address of this machine or localhost was sent here by a name that was pointed here
-	secure   bool // by TLS
+	next  http.Handler
+	names bool // any name is answered: without a token nobody learns a thing by it
 }
 
 // ServeHTTP implements http.Handler.
@@ -26,11 +26,11 @@ func (c *closed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	if c.loopback && !ownName(r.Host) {
-		writeProblem(w, &problem{Status: http.StatusForbidden, Sentence: "ask by the address of this machine or as localhost: another name is not answered here"})
+	if !c.names && !ownName(r.Host) {
+		writeProblem(w, &problem{Status: http.StatusForbidden, Sentence: "ask by the address of this machine or as localhost: without tokens no other name is answered"})
 		return
 	}
-	if !c.ownPage(r) {
+	if !ownPage(r) {
 		writeProblem(w, &problem{Status: http.StatusForbidden, Sentence: "a page of another site is not answered here"})
 		return
 	}
@@ -49,18 +49,14 @@ func ownName(host string) bool {
 }
 
 // ownPage says whether no page, or one that came from here, makes the request; or a person follows a link to the page.
-func (c *closed) ownPage(r *http.Request) bool {
+func ownPage(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 	default:
 		return followsLink(r)
 	}
-	scheme := "http://"
-	if c.secure {
-		scheme = "https://"
-	}
 	origins := r.Header.Values("Origin")
-	return len(origins) == 0 || len(origins) == 1 && origins[0] == scheme+r.Host
+	return len(origins) == 0 || len(origins) == 1 && (origins[0] == "http://"+r.Host || origins[0] == "https://"+r.Host) // TLS may end before this server
 }
 
 // followsLink says whether a person's browser goes from another site's page to the page here, which shows nothing by itself.

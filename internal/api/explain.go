@@ -33,7 +33,12 @@ func (a *API) explain(ctx context.Context, client *system.Client, w http.Respons
 	if err != nil {
 		return err
 	}
+	on := resting{runs: append([]string{request.Compare.Problem}, request.Compare.Benches...), judged: true}
+	if has, err := a.tag(ctx, client, w, r, on); has || err != nil {
+		return err
+	}
 	told := current(ctx, client)
+	untagged(w, told)
 	if err := checkSides(ctx, client, &request.Compare); err != nil {
 		return err
 	}

@@ -42,9 +42,11 @@ func openAPI(version string, routes []route) ([]byte, error) {
 			"description": "What tensortap answers on the command line, over HTTP. NaN and infinity are the texts NaN, Infinity and -Infinity; null is what was not measured; ids are 16 hex digits. " +
 				"The header Tensortap-Incomplete, a JSON list, says what is missing of an answer.",
 		},
-		"paths": paths,
+		"paths":    paths,
+		"security": []object{{"token": []string{}}, {}},
 		"components": object{
-			"schemas": object{"Problem": problemSchema()},
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
+			"schemas":         object{"Problem": problemSchema()},
 			"responses": object{"Problem": object{
 				"description": "Why there is no answer.", "content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}},
 			}},
@@ -76,6 +78,12 @@ func (r *route) operation() object {
 			"default": object{"$ref": "#/components/responses/Problem"},
 		},
 	}
+	if r.body != nil {
+		operation["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": r.body}}}
+	}
+	if r.unknown {
+		operation["security"] = []object{}
+	}
 	return operation
 }
 
@@ -86,6 +94,9 @@ func operationID(r *route) string {
 }
 
 func (r *route) contents() object {
+	if r.media != "" {
+		return object{r.media: object{"schema": object{"type": "string"}}}
+	}
 	if len(r.formats) == 0 {
 		return object{"application/json": object{"schema": object{"type": "object"}}}
 	}

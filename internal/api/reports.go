@@ -92,7 +92,7 @@ func (g given) judging() (system.CompareRequest, error) {
 
 // reporting answers one report.
 func (a *API) reporting(r sql.Report) asking {
-	known := reportParameters(r)
+	known, tagged := reportParameters(r), steady(r)
 	return func(ctx context.Context, client *system.Client, w http.ResponseWriter, request *http.Request) error {
 		values, err := readQuery(request, known)
 		if err != nil {
@@ -111,7 +111,14 @@ func (a *API) reporting(r sql.Report) asking {
 		if err != nil {
 			return err
 		}
+		if tagged {
+			on := resting{runs: asked.Runs(), judged: r.Judged(), format: string(style.Format)}
+			if has, err := a.tag(ctx, client, w, request, on); has || err != nil {
+				return err
+			}
+		}
 		told := current(ctx, client)
+		untagged(w, told)
 		ready, err := client.PrepareReport(ctx, asked)
 		if err != nil {
 			return err

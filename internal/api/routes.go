@@ -13,6 +13,9 @@ type route struct {
 	doc          string
 	parameters   []parameter
 	formats      []string // of the answer, the first by default; JSON alone where there are none
+	media        string   // of the answer, where it is neither JSON nor a table
+	body         object   // schema of what is sent; nil where nothing is
+	unknown      bool     // who asks needs no token
 	answer       http.HandlerFunc
 }
 
@@ -32,11 +35,36 @@ func (a *API) routes() []route {
 			doc: "The answer of `tensortap explain --output json`.",
 		},
 	}
-	return append(all, a.reportRoutes()...)
+	return slices.Concat(all, a.reportRoutes(), a.bearerRoutes(), a.controlRoutes(), []route{{
+		method: http.MethodGet, path: root + "/live", title: "Changes as they come, as server-sent events", answer: a.handle(a.live), media: "text/event-stream",
+		doc: "An event `change` each second at most, with data {\"changed\": [of runs, verdicts, progress, alerts], \"sequence\": how far the stream is}; \"away\": true while the stream does not answer. What is not taken in time becomes one event.",
+	}, {
+		method: http.MethodPost, path: root + "/sql", title: "A question in SQL, by a user who only reads", answer: a.handle(a.ask(a.sql)), body: sqlSchema(), formats: formats(),
+		doc: "The tables are in database tap_store, the views for people in tap.",
+	}})
+}
+
+// bearerRoutes are about who asks.
+func (a *API) bearerRoutes() []route {
+	return []route{
+		{
+			method: http.MethodGet, path: root + "/who", title: "Who asks, and what for they may", answer: a.handle(a.who),
+			doc: "Name and role are those of the token. Where no token is wanted (`token` is false), the user who started the server is an operator without a name.",
+		},
+		{
+			method: http.MethodPost, path: root + "/login", title: "Show a token once, and have a cookie", answer: a.handle(a.login), unknown: true,
+			doc: "For browsers: the answer sets a cookie that no script reads. Programs send the header Authorization: Bearer TOKEN.", body: object{
+				"type": "object", "required": []string{"token"}, "properties": object{"token": object{"type": "string"}},
+			},
+		},
+		{
+			method: http.MethodPost, path: root + "/logout", title: "Have the cookie removed", answer: a.handle(a.logout), unknown: true, body: object{"type": "object"},
+		},
+	}
 }
 
 // byPath are the handlers of each path, which refuse other methods.
-func byPath(routes []route) map[string]http.Handler {
+func (a *API) byPath(routes []route) map[string]http.Handler {
 	handlers := map[string]methods{}
 	for i := range routes {
 		r := &routes[i]
@@ -44,6 +72,9 @@ func byPath(routes []route) map[string]http.Handler {
 			handlers[r.path] = methods{}
 		}
 		handlers[r.path][r.method] = r.answer
+		if !r.unknown {
+			handlers[r.path][r.method] = a.known(r.answer)
+		}
 	}
 	paths := make(map[string]http.Handler, len(handlers))
 	for path, m := range handlers {
@@ -53,7 +84,7 @@ func byPath(routes []route) map[string]http.Handler {
 }
 
 // methods are those of one path.
-type methods map[string]http.HandlerFunc
+type methods map[string]http.Handler
 
 // ServeHTTP implements http.Handler.
 func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +93,7 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		method = http.MethodGet
 	}
 	if answer, known := m[method]; known {
-		answer(w, r)
+		answer.ServeHTTP(w, r)
 		return
 	}
 	var allowed []string

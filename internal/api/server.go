@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -23,26 +24,56 @@ const (
 type Server struct {
 	listener net.Listener
 	server   *http.Server
+	crowd    *crowd
+}
+
+// Place is where to listen.
+type Place struct {
+	Address   string // HOST:PORT
+	Cert, Key string // files of TLS, PEM; none where both are empty
 }
 
 // Listen opens the port, so that one that is taken is told before any work begins. Requests wait until Run.
-func (a *API) Listen(ctx context.Context, address string) (*Server, error) {
-	host, _, err := net.SplitHostPort(address)
+func (a *API) Listen(ctx context.Context, p Place) (*Server, error) {
+	host, _, err := net.SplitHostPort(p.Address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %q: %w; want HOST:PORT, as 127.0.0.1:7070", address, err)
+		return nil, fmt.Errorf("--listen %q: %w; want HOST:PORT, as 127.0.0.1:7070", p.Address, err)
 	}
-	if !isLoopback(host) {
-		return nil, fmt.Errorf("--listen %q: beyond this machine a token is required", address)
+	if a.cfg.Access.Tokens == nil && !isLoopback(host) {
+		return nil, fmt.Errorf("--listen %q: beyond this machine only who has a token may ask: make one with tensortap token new, and give --tokens FILE", p.Address)
+	}
+	encryption, err := p.encryption()
+	if err != nil {
+		return nil, err
 	}
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
+	listener, err := config.Listen(ctx, "tcp", p.Address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %q: %w", address, err)
+		return nil, fmt.Errorf("--listen %q: %w", p.Address, err)
 	}
-	return &Server{listener: listener, server: &http.Server{
-		Handler: &closed{next: a, loopback: true}, ReadHeaderTimeout: headerFor, IdleTimeout: idleFor, MaxHeaderBytes: headerBytes,
+	s := &Server{listener: listener, server: &http.Server{
+		Handler: &closed{next: a, names: a.cfg.Access.Tokens != nil}, ConnContext: withPeer, TLSConfig: encryption,
+		ReadHeaderTimeout: headerFor, IdleTimeout: idleFor, MaxHeaderBytes: headerBytes,
 		ErrorLog: log.New(io.Discard, "", 0), // hostile clients must not fill the log
-	}}, nil
+	}}
+	s.server.RegisterOnShutdown(a.end)
+	s.crowd = &a.crowd
+	return s, nil
+}
+
+// encryption is nil where none is asked for.
+func (p Place) encryption() (*tls.Config, error) {
+	if p.Cert == "" && p.Key == "" {
+		return nil, nil //nolint:nilnil // none is asked for
+	}
+	if p.Cert == "" || p.Key == "" {
+		return nil, errors.New("--listen-cert and --listen-key go together")
+	}
+	pair, err := tls.LoadX509KeyPair(p.Cert, p.Key)
+	if err != nil {
+		return nil, fmt.Errorf("read --listen-cert and --listen-key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // isLoopback says whether nobody on another machine reaches the host.
@@ -52,17 +83,30 @@ func isLoopback(host string) bool {
 }
 
 // URL is the address of the page.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
+func (s *Server) URL() string {
+	scheme := "http://"
+	if s.server.TLSConfig != nil {
+		scheme = "https://"
+	}
+	return scheme + s.listener.Addr().String() + "/"
+}
 
 // Run answers until ctx ends, and then lets requests under way finish.
 func (s *Server) Run(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	release := context.AfterFunc(ctx, func() { stopped <- s.stop(context.WithoutCancel(ctx)) })
-	err := s.server.Serve(s.listener)
+	err := s.serve()
 	if release() { // ctx has not ended: the listener failed
 		return fmt.Errorf("answer at %s: %w", s.listener.Addr(), err)
 	}
 	return <-stopped
+}
+
+func (s *Server) serve() error {
+	if s.server.TLSConfig != nil {
+		return s.server.ServeTLS(s.listener, "", "") // the certificate is in the configuration
+	}
+	return s.server.Serve(s.listener)
 }
 
 // Close gives the port back where Run was not called.
@@ -74,5 +118,7 @@ func (s *Server) stop(ctx context.Context) error {
 	if err := s.server.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return s.server.Close()
+	err := s.server.Close()
+	s.crowd.looking.Wait() // nobody listens any more
+	return err
 }

@@ -73,7 +73,16 @@ func (c *Client) listen(serving *agent.Agent, tell func(string)) (*nats.Subscrip
 
 // Ask asks the processes of a run, and waits until each has answered or patience ends, which is no error.
 func (c *Client) Ask(ctx context.Context, run string, r agent.Request, patience time.Duration) (asked Asked, err error) {
-	err = c.audited(ctx, deedOf(run, &r), func() (audit.Outcome, error) {
+	return c.AskFor(ctx, "", run, r, patience)
+}
+
+// AskFor is Ask for somebody whose token has that name, which the lines of audit say; nobody where it is empty.
+func (c *Client) AskFor(ctx context.Context, token, run string, r agent.Request, patience time.Duration) (asked Asked, err error) {
+	deed := deedOf(run, &r)
+	if token != "" {
+		deed.Details["token"] = token
+	}
+	err = c.audited(ctx, deed, func() (audit.Outcome, error) {
 		asked, err = c.askUnheard(ctx, run, r, patience)
 		return outcomeOf(&asked, err), err
 	})

@@ -115,6 +115,9 @@ func (c *Client) checkRankText(ctx context.Context, run, text string) error {
 	return c.CheckRank(ctx, run, rank)
 }
 
+// Runs are those that the request names.
+func (r *ReportRequest) Runs() []string { return namedRuns(r.Given) }
+
 // fillReport finds what no table knows, and the gaps of the answer, while missing verdicts are judged.
 func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyReport) (err error) {
 	values, runs := ready.Parameters, namedRuns(ready.Parameters)
