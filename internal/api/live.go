@@ -73,7 +73,7 @@ func (l *listener) take() change {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	taken := l.last
-	taken.Changed = slices.Sorted(maps.Keys(l.pending))
+	taken.Changed = append([]string{}, slices.Sorted(maps.Keys(l.pending))...)
 	clear(l.pending)
 	return taken
 }
