@@ -76,6 +76,11 @@ func tryPort(address string) []string {
 			}
 		}
 	}
+	for _, path := range []string{"/api/v1/who", "/api/v1/reports", "/api/v1/runs", "/api/v1/live"} {
+		if status := asked(http.MethodGet, "http://"+address+path, ""); status == http.StatusOK {
+			worked = append(worked, path+" of the page")
+		}
+	}
 	for _, connect := range []string{`{}`, `{"auth_token":""}`, `{"auth_token":"tensortap"}`, `{"user":"default","pass":""}`} {
 		if said := speakNATS(address, connect); strings.Contains(said, "PONG") {
 			worked = append(worked, "the stream with "+connect)
@@ -88,7 +93,11 @@ func tryPort(address string) []string {
 const patience = time.Minute
 
 func ask(address, user, sql string) int {
-	request, err := http.NewRequest(http.MethodPost, "http://"+address+"/?query="+url.QueryEscape(sql), http.NoBody) //nolint:noctx // the client has a limit
+	return asked(http.MethodPost, "http://"+address+"/?query="+url.QueryEscape(sql), user)
+}
+
+func asked(method, at, user string) int {
+	request, err := http.NewRequest(method, at, http.NoBody) //nolint:noctx // the client has a limit
 	if err != nil {
 		return 0
 	}

@@ -29,6 +29,7 @@ type fleet struct {
 	tb         testing.TB
 	project    *types.Project
 	secrets    string
+	token      string // of a reader of the page
 	nats       string // address
 	clickhouse string // address
 	said       []*testbed.Buffer
@@ -40,6 +41,10 @@ func startFleet(tb testing.TB) *fleet {
 	made := program.Run(tb, program.Setting{}, "credentials", f.secrets, "--database", f.clickhouse)
 	if made.Status != 0 {
 		tb.Fatal(made)
+	}
+	token := program.Run(tb, program.Setting{}, "token", "new", "--tokens", filepath.Join(f.secrets, "page.tokens"), "--role", "reader", "--name", "demo")
+	if f.token = strings.TrimSpace(token.Stdout); token.Status != 0 {
+		tb.Fatal(token)
 	}
 	f.project = load(tb, []string{"TENSORTAP_SECRETS=" + f.secrets}, "docker-compose.yml")
 	f.startNATS()
@@ -243,7 +248,7 @@ func (f *fleet) command(s *types.ServiceConfig, args ...string) *exec.Cmd {
 	}
 	cmd := program.Command(f.tb, program.Setting{Data: c.folder}, args...)
 	for name, value := range s.Environment {
-		there := strings.NewReplacer("nats:4222", f.nats, "0.0.0.0:9464", "127.0.0.1:0", "clickhouse:8123", f.clickhouse).Replace(*value)
+		there := strings.NewReplacer("nats:4222", f.nats, "0.0.0.0:9464", "127.0.0.1:0", "0.0.0.0:7070", "127.0.0.1:0", "clickhouse:8123", f.clickhouse).Replace(*value)
 		cmd.Env = append(cmd.Env, name+"="+c.here(there))
 	}
 	return cmd
@@ -290,7 +295,7 @@ func (f *fleet) as(key, address string, args ...string) string {
 // secretTexts are the passwords and seeds that nobody may show.
 func (f *fleet) secretTexts() [][]byte {
 	f.tb.Helper()
-	var all [][]byte
+	all := [][]byte{[]byte(f.token)}
 	for _, pattern := range []string{"*.password", "*.nk"} {
 		files, err := filepath.Glob(filepath.Join(f.secrets, pattern))
 		f.must(err)

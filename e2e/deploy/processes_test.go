@@ -2,10 +2,13 @@ package deploy
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,8 +78,40 @@ func TestTheDemoRunsAsTheComposeFileSays(t *testing.T) {
 	if _, version := f.query("reader", "SELECT version()"); !strings.HasPrefix(version, versions(t)["CLICKHOUSE_VERSION"]+".") {
 		t.Errorf("deploy/versions.env runs ClickHouse %s, the tests %s", versions(t)["CLICKHOUSE_VERSION"], version)
 	}
+	f.requirePage(t, roles["serve"])
 	f.requireDiscreet(t, roles)
 	f.requireRights(t)
+}
+
+// requirePage has the role of the page compare the runs for who has a token, and for nobody else.
+func (f *fleet) requirePage(t *testing.T, role *program.Up) {
+	t.Helper()
+	var page string
+	err := program.Await(program.Patience, "the page", func() bool {
+		found := regexp.MustCompile(`serves the page at (http://\S+/),`).FindStringSubmatch(role.Stdout.String())
+		if found != nil {
+			page = found[1]
+		}
+		return found != nil
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, role.Stderr)
+	}
+	compare := page + "api/v1/compare?problem=demo-bad&bench=demo-good"
+	for token, want := range map[string]int{f.token: http.StatusOK, "": http.StatusUnauthorized, f.token + "x": http.StatusUnauthorized} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, compare, http.NoBody)
+		f.must(err)
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		f.must(err)
+		text, err := io.ReadAll(answer.Body)
+		f.must(errors.Join(err, answer.Body.Close()))
+		if answer.StatusCode != want || (want == http.StatusOK) != strings.Contains(string(text), `"verdict": "differs"`) {
+			t.Errorf("with a token of %d characters: status %d, want %d: %.500s", len(token), answer.StatusCode, want, text)
+		}
+	}
 }
 
 // query asks ClickHouse as one of its users.

@@ -22,7 +22,7 @@ func TestUnitsAreWhatSystemdTakes(t *testing.T) {
 	}
 	folder := t.TempDir()
 	var units []string
-	for unit, instances := range map[string][]string{"tensortap@": {"consume", "judge", "alert"}, "tensortap-agent@": {"trainer"}} {
+	for unit, instances := range map[string][]string{"tensortap@": {"consume", "judge", "alert", "serve"}, "tensortap-agent@": {"trainer"}} {
 		text, err := os.ReadFile(filepath.Join(root, "deploy", "systemd", unit+".service"))
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -73,6 +74,8 @@ type asking func(ctx context.Context, client *system.Client, w http.ResponseWrit
 // longest is how long an answer may take.
 const longest = 5 * time.Minute
 
+var errTooSlow = &problem{Status: http.StatusServiceUnavailable, Sentence: fmt.Sprintf("the answer took longer than %v, the limit", longest)}
+
 // ask answers a request of the system, in bounded time.
 func (a *API) ask(do asking) answering {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -80,11 +83,16 @@ func (a *API) ask(do asking) answering {
 		if client == nil {
 			return &problem{Status: http.StatusServiceUnavailable, Sentence: "the system is still starting: try again"}
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), longest)
-		defer cancel()
+		ctx, cancel := context.WithCancelCause(r.Context()) // a deadline would become a setting of the database, whose user may be kept to less
+		defer cancel(nil)
+		defer time.AfterFunc(longest, func() { cancel(errTooSlow) }).Stop()
 		limits := http.NewResponseController(w)
 		_ = limits.SetWriteDeadline(a.cfg.Now().Add(longest)) // where that is not known, ctx ends the answer
 		defer limits.SetWriteDeadline(time.Time{})            //nolint:errcheck // likewise
-		return do(ctx, client, w, r)
+		err := do(ctx, client, w, r)
+		if err != nil && errors.Is(context.Cause(ctx), errTooSlow) {
+			return errTooSlow
+		}
+		return err
 	}
 }

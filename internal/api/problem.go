@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -134,7 +136,7 @@ func problemOf(err error) *problem {
 func away(err error) bool {
 	for _, passing := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrConnectionClosed,
-		jetstream.ErrNoStreamResponse,
+		jetstream.ErrNoStreamResponse, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF,
 	} {
 		if errors.Is(err, passing) {
 			return true

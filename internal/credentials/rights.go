@@ -16,6 +16,7 @@ const (
 	Consume  = "consume"
 	Judge    = "judge"
 	Alert    = "alert"
+	Serve    = "serve" // answers questions
 	Agent    = "agent" // publishes any run
 	Reader   = "reader"
 	Operator = "operator"
@@ -24,7 +25,7 @@ const (
 )
 
 // Roles are those of whom there is one user each. One more line adds a role; its rights go into rightsOf.
-func Roles() []string { return []string{Consume, Judge, Alert, Agent, Reader, Operator, Admin} }
+func Roles() []string { return []string{Consume, Judge, Alert, Serve, Agent, Reader, Operator, Admin} }
 
 // Rights are what a user of NATS may publish and hear, beside answers to what it asked.
 type Rights struct {
@@ -59,6 +60,8 @@ func rightsOf(role, run string) Rights {
 		return rightsToJudge()
 	case Alert:
 		return rightsToAlert()
+	case Serve:
+		return rightsToServe()
 	case Agent:
 		return rightsToProduce("*")
 	case producer:
@@ -167,6 +170,22 @@ func rightsToAlert() Rights {
 	)}
 }
 
+// rightsToServe are those of who compares runs for others, and tells them what is new.
+func rightsToServe() Rights {
+	r := rightsToCompare()
+	r.Deny = []string{"tap." + schemas.Baseline().Kind() + ".>"}
+	return r
+}
+
+// rightsToCompare are those of who asks everything, and publishes what came of comparisons.
+func rightsToCompare() Rights {
+	publish := slices.Concat(toRead(), toCompare(), toReject(), []string{toCount, api("STREAM.MSG.GET", pipelines.StreamName)})
+	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
+		publish = append(publish, "tap."+kind+".*.*")
+	}
+	return Rights{Publish: publish}
+}
+
 // toList is how a bucket is made, and its keys are listed.
 func toList(name string) []string {
 	stream := "KV_" + name
@@ -176,16 +195,14 @@ func toList(name string) []string {
 // toAccount is how who does something writes it down.
 func toAccount() string { return schemas.Subject(schemas.Audit().Kind(), 0, schemas.NoRank) }
 
-// rightsToOperate are those of who asks living processes, sets baselines, compares stored runs, and measures and deletes them. What the
-// stream holds it asks: who may make a consumer of events can have them delivered under any subject.
+// rightsToOperate are those of who asks living processes, sets baselines, compares stored runs, and measures and deletes them. It asks
+// what the stream holds: who may make a consumer of events can have them delivered under any subject.
 func rightsToOperate() Rights {
-	publish := slices.Concat(toRead(), toCompare(), toReject(), toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
-		toAccount(), toCount, pipelines.ControlSubjects + "*", pipelines.HealSubject, pipelines.MeasureSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
+	r := rightsToCompare()
+	r.Publish = slices.Concat(r.Publish, toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
+		toAccount(), pipelines.ControlSubjects + "*", pipelines.HealSubject, pipelines.MeasureSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
 	})
-	for _, kind := range append(judged(), schemas.Layout().Kind(), schemas.DeclaredComparison().Kind()) {
-		publish = append(publish, "tap."+kind+".*.*")
-	}
-	return Rights{Publish: publish}
+	return r
 }
 
 // bucket is how keys of that form are read and written.

@@ -139,19 +139,19 @@ const (
 
 // publishing is each thing that a role could say, and which roles may.
 func publishing() map[string][]string {
-	all := []string{"consume", "judge", "alert", "agent", "producer", "reader", "operator"}
+	all := everybody()
 	writers := []string{"consume", "agent"}
 	return map[string][]string{
 		own:                                                       {"consume", "agent", "producer"},
 		other:                                                     writers,
 		"tap.op.0123456789abcdef.3":                               writers,
-		"tap.verdict.OWN.0":                                       {"consume", "judge", "operator"},
+		"tap.verdict.OWN.0":                                       {"consume", "judge", "serve", "operator"},
 		"tap.baseline.0123456789abcdef.0":                         {"consume", "operator"},
 		"tap.alert.0000000000000000.0":                            {"consume", "alert", "agent"},
 		"tap.audit.0000000000000000.4294967295":                   {"consume", "operator"},
 		"tap.audit.OWN.0":                                         {"consume"},
-		"tap.dead_letter.0000000000000000.0":                      {"consume", "judge", "alert", "agent", "producer", "operator"},
-		"dead.publisher":                                          {"consume", "judge", "alert", "agent", "producer", "operator"},
+		"tap.dead_letter.0000000000000000.0":                      {"consume", "judge", "alert", "serve", "agent", "producer", "operator"},
+		"dead.publisher":                                          {"consume", "judge", "alert", "serve", "agent", "producer", "operator"},
 		"dead.clickhouse":                                         {"consume"},
 		"tensortap.control.OWN":                                   {"operator"},
 		"tensortap.heal":                                          {"operator"},
@@ -164,13 +164,13 @@ func publishing() map[string][]string {
 		"$JS.API.STREAM.PURGE.KV_tap_leases":                      {"consume", "judge", "alert"},
 		"$KV.tap_alerts.told.1":                                   {"alert"},
 		"$JS.API.STREAM.INFO.TAP":                                 all,
-		"$JS.API.CONSUMER.INFO.TAP.clickhouse":                    {"consume", "judge", "alert", "reader", "operator"},
+		"$JS.API.CONSUMER.INFO.TAP.clickhouse":                    {"consume", "judge", "alert", "serve", "reader", "operator"},
 		"$JS.API.CONSUMER.MSG.NEXT.TAP.clickhouse":                {"consume"},
 		"$JS.API.CONSUMER.CREATE.TAP.mine":                        {"consume"},
-		"$JS.API.CONSUMER.CREATE.KV_tap_sources.mine":             {"consume", "judge", "reader", "operator"},
+		"$JS.API.CONSUMER.CREATE.KV_tap_sources.mine":             {"consume", "judge", "serve", "reader", "operator"},
 		"$JS.API.CONSUMER.DELETE.TAP.nobody":                      {"consume"},
 		"$JS.API.CONSUMER.RESET.TAP.nobody":                       {"consume"},
-		"$JS.API.STREAM.MSG.GET.TAP":                              {"consume", "alert"},
+		"$JS.API.STREAM.MSG.GET.TAP":                              {"consume", "alert", "serve", "operator"},
 		"$JS.API.STREAM.CREATE.KV_tap_alerts":                     {"alert", "operator"},
 		"$JS.API.STREAM.MSG.GET.KV_tap_sources":                   nil,
 		"$JS.API.DIRECT.GET.KV_tap_sources.$KV.tap_sources.OWN.0": {"consume", "agent", "producer", "operator"},
@@ -181,7 +181,7 @@ func publishing() map[string][]string {
 		"$JS.API.STREAM.DELETE.TAP":                       nil,
 		"$JS.API.STREAM.PURGE.TAP":                        {"consume"},
 		"$JS.API.STREAM.PURGE.KV_tap_runs":                nil,
-		"$JS.API.CONSUMER.LIST.TAP":                       {"consume", "alert", "operator"},
+		"$JS.API.CONSUMER.LIST.TAP":                       {"consume", "alert", "serve", "operator"},
 		"$KV.tap_runs.OWN":                                {"consume", "operator"},
 		"$JS.API.DIRECT.GET.KV_tap_runs.$KV.tap_runs.OWN": {"consume", "alert", "agent", "producer", "operator"},
 		"$JS.API.STREAM.MSG.DELETE.TAP":                   nil,
@@ -209,7 +209,7 @@ func ofOwnRun(subject string) string {
 }
 
 func everybody() []string {
-	return []string{"consume", "judge", "alert", "agent", "producer", "reader", "operator"}
+	return []string{"consume", "judge", "alert", "serve", "agent", "producer", "reader", "operator"}
 }
 
 func TestEachRoleMayDoWhatItNeedsAndNothingElse(t *testing.T) {
@@ -318,10 +318,15 @@ func TestEachRoleDoesItsWork(t *testing.T) {
 		eventually(t, "run "+run+" is stored", func() bool { return store.has(run) })
 	}
 	must(t, pipelines.Replay(t.Context(), people["consume"].js, cfg, "parquet"))
-	for _, role := range []string{"consume", "judge", "alert", "reader", "operator"} {
+	for _, role := range []string{"consume", "judge", "alert", "serve", "reader", "operator"} {
 		must(t, pipelines.WaitStored(t.Context(), people[role].js, 0, time.Millisecond, "clickhouse"))
 	}
-	for _, role := range []string{"consume", "judge", "reader", "operator"} { // which compare
+	for _, role := range []string{"serve", "operator"} { // which tell of what is new
+		if last, err := pipelines.LastOfRun(t.Context(), people[role].js, schemas.RunID(ownRun)); last == 0 || err != nil {
+			t.Errorf("%s finds the last message of the run at %d, %v", role, last, err)
+		}
+	}
+	for _, role := range []string{"consume", "judge", "serve", "reader", "operator"} { // which compare
 		if finished, err := pipelines.Finished(t.Context(), people[role].js, "*"); len(finished) != 2 || err != nil {
 			t.Errorf("%s finds %v finished, want 2; %v", role, finished, err)
 		}

@@ -37,6 +37,9 @@ type Bearer struct {
 	Name string
 }
 
+// mode lets containers read the file, as users of their own: no token can be told from its digest.
+const mode = 0o444
+
 // prefix makes a token known as one, to people and to programs that look for secrets in texts.
 const prefix = "tensortap_"
 
@@ -67,7 +70,11 @@ func New(path string, b Bearer, now time.Time) (token string, err error) {
 		text = append(text, '\n')
 	}
 	text = fmt.Appendf(text, "%s %s %s %s\n", b.Role, b.Name, now.UTC().Format(time.RFC3339), hex.EncodeToString(digest[:]))
-	if err := durable.WriteFile(path, bytes.NewReader(text)); err != nil {
+	err = durable.WriteFile(path, bytes.NewReader(text))
+	if err == nil {
+		err = os.Chmod(path, mode)
+	}
+	if err != nil {
 		return "", fmt.Errorf("write the tokens: %w", err)
 	}
 	return token, nil

@@ -34,7 +34,7 @@ func TestATokenIsKnownByItsDigestAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
+	if err != nil || info.Mode().Perm() != 0o444 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	for _, token := range []string{reader, operator} {

@@ -1,0 +1,88 @@
+package answers
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
+)
+
+// startServe runs `tensortap serve` beside a system, and returns the address of its API.
+func startServe(t *testing.T, u *program.Up, args ...string) string {
+	t.Helper()
+	serve := program.NewUp(u.Data, program.Command(t, program.Setting{Data: u.Data}, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
+	if err := serve.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := serve.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	var found []string
+	err := program.Await(program.Patience, "the page", func() bool {
+		found = regexp.MustCompile(`serves the page at (http://\S+/),`).FindStringSubmatch(serve.Stdout.String())
+		return found != nil
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, serve.Stdout, serve.Stderr)
+	}
+	return found[1] + "api/v1"
+}
+
+// TestTheAPISaysThatItsServersAreAway asks a live rank by an operator's token, kills the system, and starts it again.
+func TestTheAPISaysThatItsServersAreAway(t *testing.T) {
+	t.Parallel()
+	data, spool, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "tokens")
+	u := program.StartUp(t, data, "--spool", spool)
+	made := program.Run(t, u.Setting, "token", "new", "--tokens", file, "--role", "operator", "--name", "anna")
+	bearer := "Authorization: Bearer " + strings.TrimSpace(made.Stdout)
+	if made.Status != 0 {
+		t.Fatal(made)
+	}
+	api := startServe(t, u, "--tokens", file, "--control")
+	live := testbed.NewSpool(t, spool, testbed.SpoolOptions{Run: "live", Epoch: 1})
+	live.Step(0, 2)
+	err := program.Await(program.Patience, "the live run", func() bool {
+		return strings.Contains(get(t, api+"/runs", bearer).body, `"live"`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poked := exchange(t, http.MethodPost, api+"/control/poke", `{"run":"live","timeout_seconds":1}`, bearer)
+	var answer struct {
+		Answers  []struct{ Rank int }
+		Complete *bool
+	}
+	if err := json.Unmarshal([]byte(poked.body), &answer); err != nil || poked.status != http.StatusOK || len(answer.Answers) != 1 || answer.Complete == nil {
+		t.Errorf("status %d: %s", poked.status, poked.body)
+	}
+	if audit := get(t, api+"/reports/audit?run=live", bearer); !strings.Contains(audit.body, `"token":"anna"`) || !strings.Contains(audit.body, `"deed":"poke"`) {
+		t.Errorf("status %d: %s", audit.status, audit.body)
+	}
+	live.Close()
+	if err := u.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	away := get(t, api+"/runs", bearer)
+	if sentence, _ := problemOf(t, away); away.status != http.StatusServiceUnavailable || away.header.Get("Retry-After") == "" {
+		t.Errorf("status %d, %v: %s", away.status, away.header, sentence)
+	}
+	again := program.NewUp(data, program.Command(t, program.Setting{Data: data}, "up", "--spool", spool))
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Kill() })
+	err = program.Await(program.Patience, "an answer by the next system", func() bool {
+		got := get(t, api+"/runs", bearer)
+		return got.status == http.StatusOK && strings.Contains(got.body, `"live"`)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,85 @@
+package answers
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+)
+
+// TestAnAnswerIsTaggedByWhatItRestsOn publishes into one of the runs of an answer, and into another.
+func TestAnAnswerIsTaggedByWhatItRestsOn(t *testing.T) {
+	t.Parallel()
+	u := program.PublishOnce(t, "B00_golden_mix")
+	api := apiOf(t, u)
+	dump := recorded.Unpack(t, "D_tp_golden")
+	u.Publish(t, dump, "tagged")
+	for _, path := range []string{"/reports/overflow?run=tagged", "/reports/divergence?problem=tagged&bench=B00_golden_mix", "/compare?problem=tagged&bench=B00_golden_mix"} {
+		get(t, api+path) // after which verdicts are stored
+		first := get(t, api+path)
+		tag := first.header.Get("ETag")
+		u.Publish(t, dump, "another")
+		again := get(t, api+path, "If-None-Match: \"x\", "+tag)
+		if tag == "" || again.status != http.StatusNotModified || again.body != "" || again.header.Get("ETag") != tag {
+			t.Errorf("%s: status %d, tags %q and %q: %.300s", path, again.status, tag, again.header.Get("ETag"), again.body)
+		}
+		if other := get(t, api+path+"&format=csv", "If-None-Match: "+tag); other.status == http.StatusNotModified {
+			t.Errorf("%s: a form of it has its tag", path)
+		}
+		u.Publish(t, program.Altered(t, dump, "step0/rank0"), "tagged", "--replace")
+		if changed := get(t, api+path, "If-None-Match: "+tag); changed.status != http.StatusOK {
+			t.Errorf("%s: status %d once its run has changed", path, changed.status)
+		}
+		u.Publish(t, dump, "tagged", "--replace")
+	}
+	if runs := get(t, api+"/runs"); runs.header.Get("ETag") != "" {
+		t.Error("an answer that changes with the time has a tag")
+	}
+}
+
+func TestWhoListensIsToldOfChanges(t *testing.T) {
+	t.Parallel()
+	u := program.Shared(t)
+	api := apiOf(t, u)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, api+"/live", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it is cut off
+	if media := response.Header.Get("Content-Type"); media != "text/event-stream" {
+		t.Fatalf("status %d, %s", response.StatusCode, media)
+	}
+	told := map[string]bool{}
+	lines, published := bufio.NewScanner(response.Body), false
+	for !told["runs"] || !told["progress"] {
+		if !lines.Scan() {
+			t.Fatalf("the lines end: %v, told of %v", lines.Err(), told)
+		}
+		data, is := strings.CutPrefix(lines.Text(), "data: ")
+		if !is {
+			continue
+		}
+		var change struct{ Changed []string }
+		if err := json.Unmarshal([]byte(data), &change); err != nil {
+			t.Fatalf("%v in %q", err, data)
+		}
+		for _, topic := range change.Changed {
+			told[topic] = true
+		}
+		if !published {
+			published = true
+			u.Publish(t, recorded.Unpack(t, "D_tp_golden"), "heard of")
+		}
+	}
+}
