@@ -5,7 +5,6 @@ package explain
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -79,7 +78,7 @@ func (a *Answer) choose(problem *rows.Run, r Request) (rows.Place, error) {
 		}
 		ranks, numbers = append(ranks, s.Rank), append(numbers, s.Step)
 	}
-	return rows.Place{}, fmt.Errorf("op %s has no tensor or other argument at rank %s, step %s of %s; ranks that have it: %s; steps: %s",
+	return rows.Place{}, unnamed("op %s has no tensor or other argument at rank %s, step %s of %s; ranks that have it: %s; steps: %s",
 		a.Op, orAny(r.Rank), orAny(r.Step), problem.Name, spans(ranks), spans(numbers))
 }
 

@@ -43,11 +43,21 @@ type found struct {
 	otherCount int
 }
 
+// NameError says that a name means no op, or more than one; who asked is to give another.
+type NameError struct{ text string }
+
+// Error implements error.
+func (e *NameError) Error() string { return e.text }
+
+func unnamed(format string, values ...any) *NameError {
+	return &NameError{fmt.Sprintf(format, values...)}
+}
+
 // findOp finds which op of two runs is meant by a name. Its error lists those that may be.
 func findOp(problem, bench *rows.Run, definitions *rows.Definitions, name string) (found, error) {
 	best, modules := alike(matches(problem, bench, definitions, name))
 	if len(best) == 0 {
-		return found{}, fmt.Errorf("neither %s nor %s has an op", problem.Name, bench.Name)
+		return found{}, unnamed("neither %s nor %s has an op", problem.Name, bench.Name)
 	}
 	var shown []string
 	for _, one := range best[:min(len(best), candidates)] {
@@ -55,10 +65,10 @@ func findOp(problem, bench *rows.Run, definitions *rows.Definitions, name string
 	}
 	switch by := best[0].by; {
 	case by == byNearness:
-		return found{}, fmt.Errorf("neither %s nor %s has an op or a module with %q in its name; the nearest are:\n  %s",
+		return found{}, unnamed("neither %s nor %s has an op or a module with %q in its name; the nearest are:\n  %s",
 			problem.Name, bench.Name, name, strings.Join(shown[:min(len(shown), nearest)], "\n  "))
 	case by == byPart && len(best) > 1, by == byModule && modules > 1:
-		return found{}, fmt.Errorf("%d ops have %q in the name of them or of their module, give one of:\n  %s%s",
+		return found{}, unnamed("%d ops have %q in the name of them or of their module, give one of:\n  %s%s",
 			len(best), name, strings.Join(shown, "\n  "), andMore(len(best)-len(shown)))
 	case by == byModule:
 		return found{shown[0], shown[1:min(len(shown), 1+otherNames)], len(best) - 1}, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/internal/api"
+	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/internal/tokens"
 )
 
@@ -62,5 +63,9 @@ func (l *listening) answers(a *app) (*api.API, error) {
 	if address := a.getenv("TENSORTAP_LISTEN"); address != "" && (l.place.Address == "" || l.place.Address == defaultListen) {
 		l.place.Address = address
 	}
-	return api.New(cfg)
+	answers, err := api.New(cfg)
+	if err == nil {
+		a.own.Answers(func() health.Answers { return health.Answers(answers.Counts()) })
+	}
+	return answers, err
 }

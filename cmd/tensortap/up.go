@@ -67,7 +67,9 @@ All listen on this machine only and keep their data in the data folder.`,
 			watching, stop := context.WithCancel(cmd.Context())
 			defer stop()
 			return s.Run(cmd.Context(), func(e system.Endpoint) error {
-				page.begin(watching, e)
+				if err := page.begin(watching, e); err != nil {
+					return err
+				}
 				if e.Reader != "" {
 					hangs := upHangs{endpoint: e, log: a.logger(), told: map[string]bool{}}
 					go hangs.watch(watching)

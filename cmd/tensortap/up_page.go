@@ -43,26 +43,25 @@ func (a *app) listenUp(ctx context.Context, l listening) (*upPage, error) {
 	return p, err
 }
 
-// begin has requests answered by the system that is up.
-func (p *upPage) begin(ctx context.Context, e system.Endpoint) {
-	ctx, p.stop = context.WithCancel(ctx)
-	p.work.Go(func() error { return p.server.Run(ctx) })
-	p.work.Go(func() error {
-		err := p.answer(ctx, e)
-		if err != nil && ctx.Err() == nil {
-			p.log.Error().Err(err).Msg("the page cannot ask the system")
-		}
-		return nil
-	})
-}
-
-func (p *upPage) answer(ctx context.Context, e system.Endpoint) error {
+// begin has requests answered by the system that is up, and returns when they are.
+func (p *upPage) begin(ctx context.Context, e system.Endpoint) error {
 	client, err := system.Connect(ctx, e, time.Now)
 	if err != nil {
 		return fmt.Errorf("connect the page: %w", err)
 	}
-	defer client.Close()
-	return answerBy(ctx, client, p.answers, func() {}, untilDone)
+	ctx, p.stop = context.WithCancel(ctx)
+	p.work.Go(func() error { return p.server.Run(ctx) })
+	ready := make(chan struct{})
+	p.work.Go(func() error {
+		defer client.Close()
+		defer p.stop()
+		return answerBy(ctx, client, p.answers, func() { close(ready) }, untilDone)
+	})
+	select {
+	case <-ready:
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // close ends what began.

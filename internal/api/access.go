@@ -58,7 +58,7 @@ func (c *Access) bearer(token string) (tokens.Bearer, error) {
 	case errors.Is(err, tokens.ErrUnknown):
 		return bearer, unauthorized("this token is not known here, or not any more")
 	case err != nil:
-		return bearer, &problem{Status: http.StatusServiceUnavailable, Sentence: "who may ask is not known just now: " + err.Error()}
+		return bearer, &problemError{Status: http.StatusServiceUnavailable, Sentence: "who may ask is not known just now: " + err.Error()}
 	}
 	return bearer, nil
 }
@@ -67,16 +67,16 @@ func (c *Access) bearer(token string) (tokens.Bearer, error) {
 func peerOf(r *http.Request) error {
 	ofPeer, known := r.Context().Value(peerKey).(func() error)
 	if !known {
-		return &problem{Status: http.StatusForbidden, Sentence: "it is not known who asks"}
+		return &problemError{Status: http.StatusForbidden, Sentence: "it is not known who asks"}
 	}
 	if err := ofPeer(); err != nil {
-		return &problem{Status: http.StatusForbidden, Sentence: err.Error()}
+		return &problemError{Status: http.StatusForbidden, Sentence: err.Error()}
 	}
 	return nil
 }
 
-func unauthorized(sentence string) *problem {
-	return &problem{Status: http.StatusUnauthorized, Sentence: sentence}
+func unauthorized(sentence string) *problemError {
+	return &problemError{Status: http.StatusUnauthorized, Sentence: sentence}
 }
 
 // tokenOf is the token that a request shows, by its header or by the page's cookie.
@@ -154,7 +154,7 @@ const (
 // readBody reads a request of JSON. A page of another site cannot send that type without being asked for leave.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	if media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/json" {
-		return &problem{Status: http.StatusUnsupportedMediaType, Sentence: "send JSON, with Content-Type: application/json"}
+		return &problemError{Status: http.StatusUnsupportedMediaType, Sentence: "send JSON, with Content-Type: application/json"}
 	}
 	limits := http.NewResponseController(w)
 	_ = limits.SetReadDeadline(a.cfg.Now().Add(bodyFor)) // a connection that has none is a test's
@@ -163,7 +163,7 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		if long := (*http.MaxBytesError)(nil); errors.As(err, &long) {
-			return &problem{Status: http.StatusRequestEntityTooLarge, Sentence: "the request has more than 1 MiB, the limit"}
+			return &problemError{Status: http.StatusRequestEntityTooLarge, Sentence: "the request has more than 1 MiB, the limit"}
 		}
 		return wrong("", "read the request: %v", err)
 	}

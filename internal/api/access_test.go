@@ -173,13 +173,13 @@ func TestBeyondThisMachineTokensAreWanted(t *testing.T) {
 	answers, err := api.New(api.Config{Now: time.Now})
 	must(t, err)
 	for want, place := range map[string]api.Place{
-		"only who has a token":  {Address: "0.0.0.0:0"},
-		"who has a token may":   {Address: ":0"},
-		"tensortap token new":   {Address: "[::]:0"},
-		"want HOST:PORT":        {Address: "7070"},
-		"go together":           {Address: "127.0.0.1:0", Cert: a.Path("page.pem")},
-		"no such file":          {Address: "127.0.0.1:0", Cert: a.Path("none.pem"), Key: a.Path("page-key.pem")},
-		"failed to find any PE": {Address: "127.0.0.1:0", Cert: a.Path("page-key.pem"), Key: a.Path("page-key.pem")},
+		"only who has a token": {Address: "0.0.0.0:0"},
+		"who has a token may":  {Address: ":0"},
+		"tensortap token new":  {Address: "[::]:0"},
+		"want HOST:PORT":       {Address: "7070"},
+		"go together":          {Address: "127.0.0.1:0", Cert: a.Path("page.pem")},
+		"no such file":         {Address: "127.0.0.1:0", Cert: a.Path("none.pem"), Key: a.Path("page-key.pem")},
+		"find certificate PEM": {Address: "127.0.0.1:0", Cert: a.Path("page-key.pem"), Key: a.Path("page-key.pem")},
 	} {
 		if server, err := answers.Listen(t.Context(), place); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", place, err, want)
@@ -202,7 +202,7 @@ func TestBeyondThisMachineTokensAreWanted(t *testing.T) {
 func TestThePageIsServed(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{
-		"index.html": {Data: []byte("<!doctype html><title>page</title>")}, "assets/page-1.js": {Data: []byte("start()")}, ".gitkeep": {},
+		"index.html": {Data: []byte("<!doctype html><title>page</title>")}, "assets/page-1.js": {Data: []byte("start()")}, ".gitkeep": {}, "assets/big.js": {Data: []byte(strings.Repeat("start();", 5000))},
 	}
 	url := serving(t, api.Config{Page: files}, api.Place{})
 	for path, want := range map[string]struct {
@@ -215,6 +215,10 @@ func TestThePageIsServed(t *testing.T) {
 		if got := exchange(t, client(), http.MethodGet, url+path, ""); got.status != want.status || !strings.HasPrefix(got.body, want.begins) {
 			t.Errorf("%s: status %d: %.200s", path, got.status, got.body)
 		}
+	}
+	packed := exchange(t, client(), http.MethodGet, url+"assets/big.js", "", "Accept-Encoding: gzip")
+	if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 2000 || !strings.Contains(packed.header.Get("Cache-Control"), "immutable") {
+		t.Errorf("status %d, %d bytes, %v", packed.status, len(packed.body), packed.header)
 	}
 	if got := exchange(t, client(), http.MethodGet, serving(t, api.Config{}, api.Place{}), ""); got.status != http.StatusNotFound || !strings.Contains(got.body, "make web") {
 		t.Errorf("without a page: status %d: %s", got.status, got.body)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/rs/zerolog"
 
 	"github.com/tensortap/tensortap/internal/system"
@@ -29,17 +30,20 @@ type Config struct {
 
 // API is the handler of all requests. Until Use it answers that the system is still starting.
 type API struct {
-	cfg    Config
-	client atomic.Pointer[system.Client]
-	mux    *http.ServeMux
-	crowd  crowd
-	over   chan struct{} // closed once no more is to be said to who listens
-	end    func()
+	cfg      Config
+	client   atomic.Pointer[system.Client]
+	mux      *http.ServeMux
+	packed   http.Handler  // the same, with answers compressed for who takes that
+	places   chan struct{} // of answers at a time
+	crowd    crowd
+	counters counters
+	over     chan struct{} // closed once no more is to be said to who listens
+	end      func()
 }
 
 // New makes an API that knows no system yet.
 func New(cfg Config) (*API, error) {
-	a := &API{cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{})}
+	a := &API{cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), places: make(chan struct{}, atOnce)}
 	a.end = sync.OnceFunc(func() { close(a.over) })
 	routes := a.routes()
 	document, err := openAPI(cfg.Version, routes)
@@ -53,6 +57,11 @@ func New(cfg Config) (*API, error) {
 		return notFound("nothing is at %s: GET %s/openapi.json lists what there is", shortened(r.URL.Path), root)
 	})))
 	a.mux.Handle("/", a.page())
+	pack, err := gzhttp.NewWrapper()
+	if err != nil {
+		return nil, err
+	}
+	a.packed = pack(a.mux)
 	return a, nil
 }
 
@@ -60,7 +69,15 @@ func New(cfg Config) (*API, error) {
 func (a *API) Use(client *system.Client) { a.client.Store(client) }
 
 // ServeHTTP implements http.Handler.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	noted := &noting{ResponseWriter: w, status: http.StatusOK}
+	defer func() { a.counters.seen(noted.status) }()
+	if r.URL.Path == livePath { // of which each line is to go at once
+		a.mux.ServeHTTP(noted, r)
+		return
+	}
+	a.packed.ServeHTTP(noted, r)
+}
 
 // root is the path of this version of the API.
 const root = "/api/v1"
@@ -71,17 +88,20 @@ type answering func(w http.ResponseWriter, r *http.Request) error
 // asking is the same with a system to ask.
 type asking func(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request) error
 
-// longest is how long an answer may take.
-const longest = 5 * time.Minute
+// Limits of answers that ask the system. One that finds no place waits.
+const (
+	longest = 5 * time.Minute
+	atOnce  = 16
+)
 
-var errTooSlow = &problem{Status: http.StatusServiceUnavailable, Sentence: fmt.Sprintf("the answer took longer than %v, the limit", longest)}
+var errTooSlow = &problemError{Status: http.StatusServiceUnavailable, Sentence: fmt.Sprintf("the answer took longer than %v, the limit", longest)}
 
 // ask answers a request of the system, in bounded time.
 func (a *API) ask(do asking) answering {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		client := a.client.Load()
 		if client == nil {
-			return &problem{Status: http.StatusServiceUnavailable, Sentence: "the system is still starting: try again"}
+			return &problemError{Status: http.StatusServiceUnavailable, Sentence: "the system is still starting: try again"}
 		}
 		ctx, cancel := context.WithCancelCause(r.Context()) // a deadline would become a setting of the database, whose user may be kept to less
 		defer cancel(nil)
@@ -89,10 +109,21 @@ func (a *API) ask(do asking) answering {
 		limits := http.NewResponseController(w)
 		_ = limits.SetWriteDeadline(a.cfg.Now().Add(longest)) // where that is not known, ctx ends the answer
 		defer limits.SetWriteDeadline(time.Time{})            //nolint:errcheck // likewise
-		err := do(ctx, client, w, r)
+		err := a.inPlace(ctx, func() error { return do(ctx, client, w, r) })
 		if err != nil && errors.Is(context.Cause(ctx), errTooSlow) {
 			return errTooSlow
 		}
 		return err
+	}
+}
+
+// inPlace waits for a place.
+func (a *API) inPlace(ctx context.Context, do func() error) error {
+	select {
+	case a.places <- struct{}{}:
+		defer func() { <-a.places }()
+		return do()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -40,11 +40,10 @@ func (a *API) compare(ctx context.Context, client *system.Client, w http.Respons
 		return err
 	}
 	on := resting{runs: append([]string{request.Problem}, request.Benches...), judged: true}
-	if has, err := a.tag(ctx, client, w, r, on); has || err != nil {
+	told, known, err := a.begin(ctx, client, w, r, on)
+	if known || err != nil {
 		return err
 	}
-	told := current(ctx, client)
-	untagged(w, told)
 	if err := checkSides(ctx, client, &request); err != nil {
 		return err
 	}

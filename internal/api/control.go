@@ -49,7 +49,7 @@ func (a *API) controlRoutes() []route {
 		{agent.DoResume, "Record again as the run's settings say"},
 	} {
 		all = append(all, route{
-			method: http.MethodPost, path: root + "/control/" + c.do, title: c.title, answer: a.handle(a.ask(a.controlling(c.do))), body: deedSchema(c.do),
+			method: http.MethodPost, path: root + "/control/" + c.do, title: c.title, answer: a.handle(a.ofOperators(a.ask(a.controlling(c.do)))), body: deedSchema(c.do),
 			doc: "For operators. The answer has what each rank says, `silent` the ranks of which no agent said a word, `complete` whether all do as asked.",
 		})
 	}
@@ -75,10 +75,6 @@ func deedSchema(do string) object {
 // controlling asks the processes of a run.
 func (a *API) controlling(do string) asking {
 	return func(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request) error {
-		bearer := bearerOf(r)
-		if err := a.mayControl(bearer); err != nil {
-			return err
-		}
 		d := deed{Level: "mix", Steps: 2, PayloadBytes: payloadBytes, TimeoutSeconds: answersWithin.Seconds()}
 		if err := a.readBody(w, r, &d); err != nil {
 			return err
@@ -87,7 +83,7 @@ func (a *API) controlling(do string) asking {
 		if err != nil {
 			return err
 		}
-		asked, err := client.AskFor(ctx, bearer.Name, d.Run, request, time.Duration(d.TimeoutSeconds*float64(time.Second)))
+		asked, err := client.AskFor(ctx, bearerOf(r).Name, d.Run, request, time.Duration(d.TimeoutSeconds*float64(time.Second)))
 		if err != nil {
 			return controlProblem(err)
 		}
@@ -95,14 +91,17 @@ func (a *API) controlling(do string) asking {
 	}
 }
 
-func (a *API) mayControl(bearer tokens.Bearer) error {
-	switch {
-	case !a.cfg.Control:
-		return &problem{Status: http.StatusForbidden, Sentence: "this server asks and changes nothing: it was started without --control"}
-	case bearer.Role != tokens.Operator:
-		return &problem{Status: http.StatusForbidden, Sentence: "this is for operators: the token is a reader's"}
+// ofOperators answers operators alone.
+func (a *API) ofOperators(next answering) answering {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		switch {
+		case !a.cfg.Control:
+			return &problemError{Status: http.StatusForbidden, Sentence: "this server asks and changes nothing: it was started without --control"}
+		case bearerOf(r).Role != tokens.Operator:
+			return &problemError{Status: http.StatusForbidden, Sentence: "this is for operators: the token is a reader's"}
+		}
+		return next(w, r)
 	}
-	return nil
 }
 
 // isComplete says whether all ranks do as they were asked.
@@ -162,9 +161,9 @@ func controlProblem(err error) error {
 	}
 	switch {
 	case errors.Is(err, system.ErrNobodyAsked):
-		return &problem{Status: http.StatusNotFound, Sentence: err.Error(), Parameter: "run"}
+		return &problemError{Status: http.StatusNotFound, Sentence: err.Error(), Parameter: "run"}
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return &problem{Status: http.StatusForbidden, Sentence: fmt.Sprintf("the NATS user of this server may not ask ranks: %v", err)}
+		return &problemError{Status: http.StatusForbidden, Sentence: fmt.Sprintf("the NATS user of this server may not ask ranks: %v", err)}
 	}
 	return err
 }

@@ -27,11 +27,11 @@ func (c *closed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	if !c.names && !ownName(r.Host) {
-		writeProblem(w, &problem{Status: http.StatusForbidden, Sentence: "ask by the address of this machine or as localhost: without tokens no other name is answered"})
+		writeProblem(w, &problemError{Status: http.StatusForbidden, Sentence: "ask by the address of this machine or as localhost: without tokens no other name is answered"})
 		return
 	}
 	if !ownPage(r) {
-		writeProblem(w, &problem{Status: http.StatusForbidden, Sentence: "a page of another site is not answered here"})
+		writeProblem(w, &problemError{Status: http.StatusForbidden, Sentence: "a page of another site is not answered here"})
 		return
 	}
 	c.next.ServeHTTP(w, r)

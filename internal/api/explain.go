@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 
+	"github.com/tensortap/tensortap/analysis/explain"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
@@ -34,15 +36,17 @@ func (a *API) explain(ctx context.Context, client *system.Client, w http.Respons
 		return err
 	}
 	on := resting{runs: append([]string{request.Compare.Problem}, request.Compare.Benches...), judged: true}
-	if has, err := a.tag(ctx, client, w, r, on); has || err != nil {
+	told, known, err := a.begin(ctx, client, w, r, on)
+	if known || err != nil {
 		return err
 	}
-	told := current(ctx, client)
-	untagged(w, told)
 	if err := checkSides(ctx, client, &request.Compare); err != nil {
 		return err
 	}
 	explanation, err := client.Explain(ctx, request)
+	if unnamed := (*explain.NameError)(nil); errors.As(err, &unnamed) {
+		return &problemError{Status: http.StatusNotFound, Sentence: err.Error(), Parameter: "op"}
+	}
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func formatOf(r *http.Request, values given) (report.Format, error) {
 			}
 		}
 	}
-	return "", &problem{Status: http.StatusNotAcceptable, Sentence: "there is no answer of the types in the header Accept: want one of " + strings.Join(acceptable(), ", ")}
+	return "", &problemError{Status: http.StatusNotAcceptable, Sentence: "there is no answer of the types in the header Accept: want one of " + strings.Join(acceptable(), ", ")}
 }
 
 func acceptable() []string {
@@ -71,7 +71,7 @@ func acceptable() []string {
 func describe(w http.ResponseWriter, format report.Format) {
 	header := w.Header()
 	header.Set("Content-Type", mediaTypes()[format])
-	header.Set("Vary", "Accept")
+	header.Add("Vary", "Accept")
 	if format == report.CSV || format == report.Parquet {
 		header.Set("Content-Disposition", `attachment; filename="answer.`+string(format)+`"`)
 	}

@@ -23,6 +23,8 @@ const (
 	mostListeners = 64
 )
 
+const livePath = root + "/live"
+
 // topics are what listeners are told of, with the kinds of events by which it changes.
 func topics() map[string][]string {
 	return map[string][]string{
@@ -40,12 +42,10 @@ type change struct {
 	Away     bool     `json:"away,omitempty"` // the stream does not answer
 }
 
-// crowd are those who listen. While nobody does, nothing is looked at.
+// crowd are those who listen.
 type crowd struct {
 	mutex     sync.Mutex
 	listeners map[*listener]bool
-	stop      context.CancelFunc // of the looks
-	looking   sync.WaitGroup
 }
 
 // listener is one connection. What it has not taken yet becomes one line.
@@ -78,31 +78,30 @@ func (l *listener) take() change {
 	return taken
 }
 
-// join begins the looks with the first who listens; leave ends them with the last.
-func (c *crowd) join(look func(context.Context)) (*listener, func(), error) {
+func (c *crowd) join() (*listener, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if len(c.listeners) >= mostListeners {
-		return nil, nil, &problem{Status: http.StatusServiceUnavailable, Sentence: fmt.Sprintf("%d listen already, the limit", mostListeners)}
+		return nil, &problemError{Status: http.StatusServiceUnavailable, Sentence: fmt.Sprintf("%d listen already, the limit", mostListeners)}
 	}
 	l := &listener{pending: map[string]bool{}, woken: make(chan struct{}, 1)}
 	if c.listeners == nil {
 		c.listeners = map[*listener]bool{}
 	}
-	if c.listeners[l] = true; len(c.listeners) == 1 {
-		var ctx context.Context
-		ctx, c.stop = context.WithCancel(context.Background()) //nolint:forbidigo // outlives the request that began it
-		c.looking.Go(func() { look(ctx) })
-	}
-	return l, func() { c.leave(l) }, nil
+	c.listeners[l] = true
+	return l, nil
 }
 
 func (c *crowd) leave(l *listener) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if delete(c.listeners, l); len(c.listeners) == 0 {
-		c.stop()
-	}
+	delete(c.listeners, l)
+}
+
+func (c *crowd) count() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return len(c.listeners)
 }
 
 func (c *crowd) tell(news change) {
@@ -113,19 +112,23 @@ func (c *crowd) tell(news change) {
 	}
 }
 
-// look tells of changes until nobody listens.
+// look tells of changes until ctx ends. While nobody listens the stream is not looked at.
 func (a *API) look(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var seen sight
 	for {
-		if news, some := seen.look(ctx, a.client.Load()); some && ctx.Err() == nil {
-			a.crowd.tell(news)
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if a.crowd.count() == 0 {
+			seen = sight{}
+			continue
+		}
+		if news, some := seen.look(ctx, a.client.Load()); some && ctx.Err() == nil {
+			a.crowd.tell(news)
 		}
 	}
 }
@@ -191,11 +194,11 @@ func changed(before, now map[string]uint64) []string {
 
 // live sends a line for each change, as server-sent events, until who listens is gone.
 func (a *API) live(w http.ResponseWriter, r *http.Request) error {
-	l, leave, err := a.crowd.join(a.look)
+	l, err := a.crowd.join()
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer a.crowd.leave(l)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")

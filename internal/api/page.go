@@ -19,8 +19,8 @@ const notBuilt = "This program was built without its page: `make web` builds the
 func (a *API) page() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET")
-			writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Sentence: "the page is read alone: GET it"})
+			w.Header().Set("Allow", http.MethodGet)
+			writeProblem(w, &problemError{Status: http.StatusMethodNotAllowed, Sentence: "the page is read alone: GET it"})
 			return
 		}
 		name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -98,13 +99,13 @@ func (p *parameter) value(text string) (string, error) {
 	case len(text) > longestValue:
 		return "", fmt.Errorf("it has %d bytes, the limit is %d", len(text), longestValue)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", fmt.Errorf("want text in UTF-8 without a zero byte")
+		return "", errors.New("want text in UTF-8 without a zero byte")
 	case len(p.Values) > 0 && !slices.Contains(p.Values, text):
 		return "", fmt.Errorf("want one of %s", strings.Join(p.Values, ", "))
 	case strings.HasPrefix(p.Type, "Float"):
 		number, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(number) {
-			return "", fmt.Errorf("want a number")
+			return "", errors.New("want a number")
 		}
 		return strconv.FormatFloat(number, 'g', -1, 64), nil
 	case strings.HasPrefix(p.Type, "UInt"), strings.HasPrefix(p.Type, "Int"):
@@ -116,7 +117,7 @@ func (p *parameter) value(text string) (string, error) {
 	case p.Type == boolean:
 		is, err := strconv.ParseBool(text)
 		if err != nil {
-			return "", fmt.Errorf("want true or false")
+			return "", errors.New("want true or false")
 		}
 		return strconv.FormatBool(is), nil
 	}

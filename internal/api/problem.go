@@ -20,23 +20,23 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
-// problem is an answer that says why there is no other. It is an error.
-type problem struct {
+// problemError is an answer that says why there is no other.
+type problemError struct {
 	Status    int    `json:"status"`
 	Sentence  string `json:"error"`
 	Parameter string `json:"parameter,omitempty"` // that is at fault
 }
 
 // Error implements error.
-func (p *problem) Error() string { return p.Sentence }
+func (p *problemError) Error() string { return p.Sentence }
 
 // wrong says what is wrong with a parameter.
-func wrong(parameter, format string, values ...any) *problem {
-	return &problem{Status: http.StatusBadRequest, Sentence: fmt.Sprintf(format, values...), Parameter: parameter}
+func wrong(parameter, format string, values ...any) *problemError {
+	return &problemError{Status: http.StatusBadRequest, Sentence: fmt.Sprintf(format, values...), Parameter: parameter}
 }
 
-func notFound(format string, values ...any) *problem {
-	return &problem{Status: http.StatusNotFound, Sentence: fmt.Sprintf(format, values...)}
+func notFound(format string, values ...any) *problemError {
+	return &problemError{Status: http.StatusNotFound, Sentence: fmt.Sprintf(format, values...)}
 }
 
 // longestEcho bounds what an error repeats of a request.
@@ -95,7 +95,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeProblem(w, p)
 }
 
-func writeProblem(w http.ResponseWriter, p *problem) {
+func writeProblem(w http.ResponseWriter, p *problemError) {
 	header := w.Header()
 	for _, name := range []string{"ETag", "Content-Disposition", "Content-Encoding"} {
 		header.Del(name)
@@ -110,26 +110,26 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 }
 
 // problemOf says what an error is to who asked.
-func problemOf(err error) *problem {
-	if p := (*problem)(nil); errors.As(err, &p) {
+func problemOf(err error) *problemError {
+	if p := (*problemError)(nil); errors.As(err, &p) {
 		return p
 	}
 	if p := (*system.ParameterError)(nil); errors.As(err, &p) {
 		if away(p.Cause) {
-			return &problem{Status: http.StatusServiceUnavailable, Sentence: awaySentence(p.Cause)}
+			return &problemError{Status: http.StatusServiceUnavailable, Sentence: awaySentence(p.Cause)}
 		}
-		return &problem{Status: http.StatusNotFound, Sentence: p.Cause.Error(), Parameter: p.Parameter}
+		return &problemError{Status: http.StatusNotFound, Sentence: p.Cause.Error(), Parameter: p.Parameter}
 	}
 	if away(err) {
-		return &problem{Status: http.StatusServiceUnavailable, Sentence: awaySentence(err)}
+		return &problemError{Status: http.StatusServiceUnavailable, Sentence: awaySentence(err)}
 	}
 	if exception := (*clickhouse.Exception)(nil); errors.As(err, &exception) {
-		return &problem{Status: http.StatusBadRequest, Sentence: err.Error()}
+		return &problemError{Status: http.StatusBadRequest, Sentence: err.Error()}
 	}
 	if malformed := (*ask.MalformedExceptionError)(nil); errors.As(err, &malformed) {
-		return &problem{Status: http.StatusInternalServerError, Sentence: err.Error()}
+		return &problemError{Status: http.StatusInternalServerError, Sentence: err.Error()}
 	}
-	return &problem{Status: http.StatusInternalServerError, Sentence: err.Error()}
+	return &problemError{Status: http.StatusInternalServerError, Sentence: err.Error()}
 }
 
 // away says whether the database or the stream does not answer just now.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,7 +93,7 @@ func (g given) judging() (system.CompareRequest, error) {
 
 // reporting answers one report.
 func (a *API) reporting(r sql.Report) asking {
-	known, tagged := reportParameters(r), steady(r)
+	known, steady := reportParameters(r), isSteady(r)
 	return func(ctx context.Context, client *system.Client, w http.ResponseWriter, request *http.Request) error {
 		values, err := readQuery(request, known)
 		if err != nil {
@@ -107,18 +108,15 @@ func (a *API) reporting(r sql.Report) asking {
 		if asked.Judging, err = values.judging(); err != nil {
 			return err
 		}
-		style, err := styleOf(request, values)
+		style, err := styleOf(request, values, r.Columns())
 		if err != nil {
 			return err
 		}
-		if tagged {
-			on := resting{runs: asked.Runs(), judged: r.Judged(), format: string(style.Format)}
-			if has, err := a.tag(ctx, client, w, request, on); has || err != nil {
-				return err
-			}
+		on := resting{runs: asked.Runs(), judged: r.Judged(), format: string(style.Format), untagged: !steady}
+		told, has, err := a.begin(ctx, client, w, request, on)
+		if has || err != nil {
+			return err
 		}
-		told := current(ctx, client)
-		untagged(w, told)
 		ready, err := client.PrepareReport(ctx, asked)
 		if err != nil {
 			return err
@@ -133,7 +131,7 @@ func (a *API) reporting(r sql.Report) asking {
 }
 
 // styleOf is how the answer is to look.
-func styleOf(request *http.Request, values given) (report.Style, error) {
+func styleOf(request *http.Request, values given, known []string) (report.Style, error) {
 	format, err := formatOf(request, values)
 	style := report.Style{Format: format}
 	if columns := values.one(columnsParameter()); columns != "" && err == nil {
@@ -141,6 +139,11 @@ func styleOf(request *http.Request, values given) (report.Style, error) {
 			return style, wrong("columns", "an answer in %s has all columns", format)
 		}
 		style.Columns = strings.Split(columns, ",")
+		for _, name := range style.Columns {
+			if !slices.Contains(known, name) {
+				return style, wrong("columns", "no column is named %s; there are: %s", shortened(name), strings.Join(known, ", "))
+			}
+		}
 	}
 	return style, err
 }

@@ -36,7 +36,7 @@ func (a *API) routes() []route {
 		},
 	}
 	return slices.Concat(all, a.reportRoutes(), a.bearerRoutes(), a.controlRoutes(), []route{{
-		method: http.MethodGet, path: root + "/live", title: "Changes as they come, as server-sent events", answer: a.handle(a.live), media: "text/event-stream",
+		method: http.MethodGet, path: livePath, title: "Changes as they come, as server-sent events", answer: a.handle(a.live), media: "text/event-stream",
 		doc: "An event `change` each second at most, with data {\"changed\": [of runs, verdicts, progress, alerts], \"sequence\": how far the stream is}; \"away\": true while the stream does not answer. What is not taken in time becomes one event.",
 	}, {
 		method: http.MethodPost, path: root + "/sql", title: "A question in SQL, by a user who only reads", answer: a.handle(a.ask(a.sql)), body: sqlSchema(), formats: formats(),
@@ -102,5 +102,5 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.Sort(allowed)
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Sentence: "this path takes " + strings.Join(allowed, " and ") + " alone"})
+	writeProblem(w, &problemError{Status: http.StatusMethodNotAllowed, Sentence: "this path takes " + strings.Join(allowed, " and ") + " alone"})
 }

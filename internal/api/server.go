@@ -9,6 +9,7 @@ import (
 	"log" //nolint:depguard // net/http takes its logger in this form only
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -24,7 +25,8 @@ const (
 type Server struct {
 	listener net.Listener
 	server   *http.Server
-	crowd    *crowd
+	look     func(context.Context)
+	secure   bool // by TLS
 }
 
 // Place is where to listen.
@@ -57,7 +59,7 @@ func (a *API) Listen(ctx context.Context, p Place) (*Server, error) {
 		ErrorLog: log.New(io.Discard, "", 0), // hostile clients must not fill the log
 	}}
 	s.server.RegisterOnShutdown(a.end)
-	s.crowd = &a.crowd
+	s.look, s.secure = a.look, encryption != nil
 	return s, nil
 }
 
@@ -85,7 +87,7 @@ func isLoopback(host string) bool {
 // URL is the address of the page.
 func (s *Server) URL() string {
 	scheme := "http://"
-	if s.server.TLSConfig != nil {
+	if s.secure {
 		scheme = "https://"
 	}
 	return scheme + s.listener.Addr().String() + "/"
@@ -93,6 +95,11 @@ func (s *Server) URL() string {
 
 // Run answers until ctx ends, and then lets requests under way finish.
 func (s *Server) Run(ctx context.Context) error {
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	seeing, stopLooking := context.WithCancel(ctx)
+	defer stopLooking()
+	looking.Go(func() { s.look(seeing) })
 	stopped := make(chan error, 1)
 	release := context.AfterFunc(ctx, func() { stopped <- s.stop(context.WithoutCancel(ctx)) })
 	err := s.serve()
@@ -103,7 +110,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) serve() error {
-	if s.server.TLSConfig != nil {
+	if s.secure {
 		return s.server.ServeTLS(s.listener, "", "") // the certificate is in the configuration
 	}
 	return s.server.Serve(s.listener)
@@ -118,7 +125,5 @@ func (s *Server) stop(ctx context.Context) error {
 	if err := s.server.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	err := s.server.Close()
-	s.crowd.looking.Wait() // nobody listens any more
-	return err
+	return s.server.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/report"
@@ -63,6 +64,9 @@ func (q *question) style(r *http.Request) (report.Style, error) {
 	if strings.TrimSpace(q.Query) == "" {
 		return report.Style{}, wrong("query", "the query is empty: want one SELECT")
 	}
+	if !asks(q.Query) {
+		return report.Style{}, wrong("query", "the query does not begin as one that asks: want %s", strings.Join(askingWords(), ", "))
+	}
 	if q.Limit > sqlRows {
 		return report.Style{}, wrong("limit", "limit %d: the greatest number of rows is %d", q.Limit, sqlRows)
 	}
@@ -81,11 +85,35 @@ func (q *question) style(r *http.Request) (report.Style, error) {
 	return report.Style{Format: format, Limit: rows}, err
 }
 
+// askingWords begin statements that ask. Others a reader may give, too: KILL ends what readers ask beside.
+func askingWords() []string {
+	return []string{"SELECT", "WITH", "FROM", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "EXISTS"}
+}
+
+// asks says whether a statement begins with one of these words, behind comments and brackets.
+func asks(query string) bool {
+	for {
+		query = strings.TrimLeft(query, " \t\r\n\f\v(")
+		switch {
+		case strings.HasPrefix(query, "--"), strings.HasPrefix(query, "#"):
+			_, query, _ = strings.Cut(query, "\n")
+		case strings.HasPrefix(query, "/*"):
+			_, query, _ = strings.Cut(query, "*/")
+		default:
+			end := strings.IndexFunc(query, func(r rune) bool { return !unicode.IsLetter(r) })
+			if end < 0 {
+				end = len(query)
+			}
+			return slices.Contains(askingWords(), strings.ToUpper(query[:end]))
+		}
+	}
+}
+
 // onlyReads refuses where the server asks the database as a user who may do more than read.
 func onlyReads(ctx context.Context, client *system.Client) error {
 	is, err := client.ReadsOnly(ctx)
 	if err == nil && !is {
-		return &problem{Status: http.StatusForbidden, Sentence: "SQL is not taken here: the ClickHouse user of this server may do more than read. Give it one with readonly = 1"}
+		return &problemError{Status: http.StatusForbidden, Sentence: "SQL is not taken here: the ClickHouse user of this server may do more than read. Give it one with readonly = 1"}
 	}
 	return err
 }

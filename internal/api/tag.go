@@ -24,10 +24,16 @@ type resting struct {
 	runs   []string // all where there are none
 	judged bool     // also on what is known of how to judge
 	format string
+
+	untagged bool // on more than that
 }
 
 // tag gives the answer a tag by what it rests on, and says whether who asks has that answer already.
 func (a *API) tag(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (known bool, err error) {
+	if on.untagged {
+		w.Header().Set("Cache-Control", "no-store")
+		return false, nil
+	}
 	basis, err := client.Basis(ctx, on.runs...)
 	if err != nil {
 		return false, err
@@ -62,16 +68,21 @@ func tagsOf(r *http.Request) []string {
 	return tags
 }
 
-// untagged is for answers that lack what was published before: the next one may have it, with no further event.
-func untagged(w http.ResponseWriter, gaps []string) {
-	if len(gaps) > 0 {
+// begin tags an answer and has the database catch up with what it is to rest on. It returns what it lacks all the same, and
+// whether who asks has the answer already.
+func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (gaps []string, known bool, err error) {
+	if known, err := a.tag(ctx, client, w, r, on); known || err != nil {
+		return nil, known, err
+	}
+	if gaps = current(ctx, client); len(gaps) > 0 { // the next answer may have it, with no further event
 		w.Header().Del("ETag")
 	}
+	return gaps, false, nil
 }
 
-// steady says whether the answers of a report follow from stored events alone, and not from the time or from what the
+// isSteady says whether the answers of a report follow from stored events alone, and not from the time or from what the
 // system knows otherwise.
-func steady(r sql.Report) bool {
+func isSteady(r sql.Report) bool {
 	if slices.ContainsFunc(r.Parameters, func(p sql.Parameter) bool { return system.KnownHere(p.Name) }) {
 		return false
 	}
