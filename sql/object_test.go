@@ -104,9 +104,6 @@ func (e *example) check(t *testing.T, database *database) {
 		parameters = database.judge(t, e.object, parameters)
 	}
 	got := database.ask(t, e.object, parameters)
-	if header, _, _ := strings.Cut(got, "\n"); e.object.Layer == sql.LayerReport && header != strings.Join(e.object.Columns(), "\t") {
-		t.Errorf("report %s has columns %q, its file %q", e.object.Name, header, e.object.Columns())
-	}
 	if *update {
 		e.write(t, got)
 		return
