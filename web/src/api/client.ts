@@ -1,0 +1,76 @@
+// Asks the program that served the page, and nobody else: addresses are relative to the page.
+
+/** An answer that is none, in the words of the program. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, sentence: string) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+export type Parameters = Record<string, string | number | string[] | null>;
+
+/** An answer, with what the program says is missing of it. */
+export interface Answer<T> {
+  value: T;
+  gaps: string[];
+}
+
+export function addressOf(path: string, parameters: Parameters): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === null || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one));
+  }
+  const text = query.toString();
+  return `api/v1/${path}${text ? `?${text}` : ""}`;
+}
+
+export async function ask(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
+  return answered(fetch(addressOf(path, parameters), { signal: signal ?? null }));
+}
+
+export async function askJSON<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Answer<T>> {
+  const response = await ask(path, parameters, signal);
+  return { value: (await response.json()) as T, gaps: gapsOf(response) };
+}
+
+export async function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  const headers = { "Content-Type": "application/json" };
+  return answered(fetch(`api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body), signal: signal ?? null }));
+}
+
+async function answered(asked: Promise<Response>): Promise<Response> {
+  let response: Response;
+  try {
+    response = await asked;
+  } catch (problem) {
+    if (problem instanceof DOMException && problem.name === "AbortError") throw problem;
+    throw new Refused(0, "The program that served this page does not answer. Is tensortap still running?");
+  }
+  if (!response.ok) throw new Refused(response.status, await sentenceOf(response));
+  return response;
+}
+
+async function sentenceOf(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    if (typeof error === "string") return error;
+  } catch {
+    // A proxy on the way answers in its own words.
+  }
+  return text.trim() || `${String(response.status)} ${response.statusText}`;
+}
+
+export function gapsOf(response: Response): string[] {
+  const told = response.headers.get("Tensortap-Incomplete");
+  if (!told) return [];
+  try {
+    return JSON.parse(told) as string[];
+  } catch {
+    return [told];
+  }
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { elsewhere, formatAddress, nowhere, parseAddress, type Address } from "./address";
+
+const hostile = `<script>alert("x")</script>&problem=other#?%00 \u202e\u{1f600} ${"long ".repeat(2000)}`;
+
+test("an address reads back as it was written, whatever runs are called", () => {
+  const whole: Address = {
+    view: "diff",
+    problem: hostile,
+    benches: [hostile, "b"],
+    rank: 0,
+    step: 12,
+    op: "a&b=c",
+    find: "layers.1 + x",
+    verdicts: ["diverged", "unknown"],
+    module: "m",
+    dtype: "torch.float32",
+    group: "team",
+    query: "SELECT 1 -- 'é'",
+  };
+  expect(parseAddress(formatAddress(whole))).toEqual(whole);
+  expect(parseAddress(formatAddress(nowhere))).toEqual(nowhere);
+});
+
+test("what an address cannot mean is left out", () => {
+  const read = parseAddress("?view=nonsense&rank=-3&step=1e9&problem=p");
+  expect(read).toEqual({ ...nowhere, problem: "p" });
+});
+
+test("another view keeps the runs and the place, and drops what was searched for", () => {
+  const here: Address = { ...nowhere, view: "runs", problem: "p", benches: ["b"], step: 3, find: "x", verdicts: ["diverged"] };
+  expect(elsewhere(here, "diff", { op: "o" })).toEqual({ ...nowhere, view: "diff", problem: "p", benches: ["b"], step: 3, op: "o" });
+});

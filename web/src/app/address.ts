@@ -1,0 +1,77 @@
+// Everything that a person chose is in the address: a link shows a colleague the same thing.
+
+export const views = ["runs", "verdict", "diff", "overflow"] as const;
+export type View = (typeof views)[number];
+
+export interface Address {
+  view: View;
+  problem: string;
+  benches: string[];
+  rank: number | null; // null for the first that differs
+  step: number | null;
+  op: string; // under the cursor
+  find: string;
+  verdicts: string[]; // that are shown; empty for all
+  module: string;
+  dtype: string;
+  group: string; // label by which runs are grouped
+  query: string; // of the database
+}
+
+export const nowhere: Address = {
+  view: "runs",
+  problem: "",
+  benches: [],
+  rank: null,
+  step: null,
+  op: "",
+  find: "",
+  verdicts: [],
+  module: "",
+  dtype: "",
+  group: "",
+  query: "",
+};
+
+export function parseAddress(search: string): Address {
+  const given = new URLSearchParams(search);
+  const text = (name: string) => given.get(name) ?? "";
+  return {
+    view: views.find((v) => v === given.get("view")) ?? "runs",
+    problem: text("problem"),
+    benches: given.getAll("bench"),
+    rank: ordinal(given.get("rank")),
+    step: ordinal(given.get("step")),
+    op: text("op"),
+    find: text("find"),
+    verdicts: given.getAll("verdict"),
+    module: text("module"),
+    dtype: text("dtype"),
+    group: text("group"),
+    query: text("query"),
+  };
+}
+
+function ordinal(text: string | null): number | null {
+  return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : null;
+}
+
+/** Leaves out what is as it is anyway, so that links stay short. */
+export function formatAddress(a: Address): string {
+  const to = new URLSearchParams();
+  if (a.view !== "runs") to.set("view", a.view);
+  if (a.problem) to.set("problem", a.problem);
+  for (const bench of a.benches) to.append("bench", bench);
+  if (a.rank !== null) to.set("rank", String(a.rank));
+  if (a.step !== null) to.set("step", String(a.step));
+  for (const name of ["op", "find"] as const) if (a[name]) to.set(name, a[name]);
+  for (const verdict of a.verdicts) to.append("verdict", verdict);
+  for (const name of ["module", "dtype", "group", "query"] as const) if (a[name]) to.set(name, a[name]);
+  const text = to.toString();
+  return text ? `?${text}` : "?";
+}
+
+/** The address of another view of the same runs: what was searched for in one view means nothing in the next. */
+export function elsewhere(a: Address, view: View, changes: Partial<Address> = {}): Address {
+  return { ...nowhere, problem: a.problem, benches: a.benches, rank: a.rank, step: a.step, view, ...changes };
+}

@@ -1,0 +1,59 @@
+import { untrack } from "svelte";
+import { live } from "../app/live.svelte";
+
+/** Questions of the same name are the same question. */
+export interface Question<T> {
+  name: string;
+  ask: (signal: AbortSignal) => Promise<T>;
+}
+
+/**
+ * The answer to a question that is asked again when it becomes another, and when runs go on. An answer to the same
+ * question stays until the next one is there. A question that is no longer wanted is cancelled.
+ */
+export class Asked<T> {
+  value: T | undefined = $state.raw();
+  error: string = $state("");
+  busy: boolean = $state(false);
+  #name: string | undefined;
+  #beat = -1;
+  #stop = new AbortController();
+
+  /** Where the question is null, there is nothing to ask. To be made while a component is. */
+  constructor(question: () => Question<T> | null) {
+    $effect(() => {
+      const [beat, asked] = [live.beat, question()];
+      untrack(() => {
+        this.#turn(asked, beat);
+      });
+    });
+    $effect(() => () => {
+      this.#stop.abort();
+    });
+  }
+
+  #turn(question: Question<T> | null, beat: number): void {
+    if (question?.name === this.#name && beat === this.#beat) return;
+    this.#stop.abort();
+    this.#stop = new AbortController();
+    if (question?.name !== this.#name) {
+      this.value = undefined;
+      this.error = "";
+    }
+    [this.#name, this.#beat] = [question?.name, beat];
+    if (question !== null) void this.#ask(question, this.#stop.signal);
+  }
+
+  async #ask(question: Question<T>, signal: AbortSignal): Promise<void> {
+    this.busy = true;
+    try {
+      const value = await question.ask(signal);
+      if (signal.aborted) return;
+      [this.value, this.error] = [value, ""];
+    } catch (problem) {
+      if (signal.aborted) return;
+      [this.value, this.error] = [undefined, problem instanceof Error ? problem.message : String(problem)];
+    }
+    this.busy = false;
+  }
+}

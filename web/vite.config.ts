@@ -1,0 +1,11 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vite";
+
+// The server's policy allows neither inline scripts nor inline styles, so nothing is inlined, and addresses are relative:
+// the page works below any path of a proxy.
+export default defineConfig({
+  base: "./",
+  plugins: [svelte()],
+  build: { outDir: "dist/page", target: "es2023", assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false, manifest: true },
+  server: { proxy: { "/api": { target: process.env["TENSORTAP_PAGE"] ?? "http://127.0.0.1:8790" } } },
+});
