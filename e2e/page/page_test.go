@@ -1,0 +1,99 @@
+// Package page holds the tests of the page: a browser opens it, of a real system that holds real dumps.
+package page
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/testbed"
+)
+
+// web is the folder of the page's sources, as this package sees it.
+const web = "../../web"
+
+// hostileText is what nobody's page may take for anything but text.
+const hostileText = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"> \u202edrow 🔥 "
+
+func TestThePageInABrowser(t *testing.T) {
+	t.Parallel()
+	browser, vitest := needed(t)
+	u := program.StartUp(t, t.TempDir())
+	publish(t, u)
+	cmd := exec.CommandContext(t.Context(), vitest, "run", "--config", "browser/vitest.config.ts")
+	cmd.Dir = web
+	cmd.Env = append(os.Environ(), "TENSORTAP_PAGE="+address(t, u), "TENSORTAP_BROWSER="+browser, "TENSORTAP_HOSTILE="+hostileText)
+	program.EndWithTests(cmd)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	} else if testing.Verbose() {
+		t.Logf("%s", said)
+	}
+}
+
+// needed are the browser, and what runs its tests.
+func needed(t *testing.T) (browser, vitest string) {
+	t.Helper()
+	testbed.Library(t)
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		testbed.Needed(t, "no Chromium: install the package chromium")
+	}
+	if vitest, err = filepath.Abs(filepath.Join(web, "node_modules", ".bin", "vitest")); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{vitest, filepath.Join(web, "dist", "page", "index.html")} {
+		if _, err := os.Stat(file); err != nil {
+			testbed.Needed(t, "the page was not built: make web")
+		}
+	}
+	return browser, vitest
+}
+
+// publish stores the runs that the stories are about.
+func publish(t *testing.T, u *program.Up) {
+	t.Helper()
+	good := recorded.Unpack(t, "B00_golden_mix")
+	u.Publish(t, recorded.Unpack(t, "B02_weight_mix"), "nightly-42", "--label", "team=vision", "--label", "branch=main")
+	u.Publish(t, good, "golden", "--label", "team=vision")
+	u.Publish(t, recorded.Unpack(t, "B14_nan_l2_mlp_step1_mix"), "with-nan", "--label", "team=speech")
+	u.Publish(t, recorded.Unpack(t, "B05_extra_op_mix"), "extra-op")
+	for side, value := range []float64{2.5, 1.5} {
+		u.Publish(t, hostileDump(t, value), fmt.Sprint(hostileText, side), "--label", "l="+hostileText)
+	}
+	u.Settle(t)
+}
+
+// hostileDump is a dump whose ops have names that nobody should give, one of them 10 kB long.
+func hostileDump(t *testing.T, value float64) string {
+	t.Helper()
+	data := map[string]any{}
+	for _, name := range []string{hostileText, strings.Repeat("long", 2500)} {
+		tensor := map[string]any{"type": "torch.Tensor", "dtype": "torch.float32", "shape": []int{2}, "Max": value, "Min": 0, "Mean": 1, "Norm": value, "requires_grad": false}
+		data["Functional."+name+".0.forward"] = map[string]any{"input_args": []any{tensor}, "input_kwargs": map[string]any{}, "output": []any{tensor}}
+	}
+	dir := filepath.Join(t.TempDir(), "step0", "rank0")
+	text, err := json.Marshal(map[string]any{"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": nil, "data": data})
+	if err := errors.Join(err, os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "dump.json"), text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(filepath.Dir(dir))
+}
+
+// address is that of the page, as the program says.
+func address(t *testing.T, u *program.Up) string {
+	t.Helper()
+	found := regexp.MustCompile(`page\s+(http://\S+)`).FindStringSubmatch(u.Stdout.String())
+	if found == nil {
+		t.Fatalf("up does not say where its page is: %s", u.Stdout)
+	}
+	return found[1]
+}
