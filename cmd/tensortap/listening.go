@@ -11,6 +11,7 @@ import (
 	"github.com/tensortap/tensortap/internal/api"
 	"github.com/tensortap/tensortap/internal/health"
 	"github.com/tensortap/tensortap/internal/tokens"
+	"github.com/tensortap/tensortap/web"
 )
 
 // defaultListen is where the page and the API are, unless it is said otherwise.
@@ -38,8 +39,8 @@ func (l *listening) flags(cmd *cobra.Command, address string) {
 	}
 }
 
-// page is the page that is built into the program; nil where it was not built.
-func page() fs.FS { return nil }
+// page is the page that is built into the program; empty where it was not built.
+func page() fs.FS { return web.Files() }
 
 // open makes the API and opens its port.
 func (l *listening) open(ctx context.Context, a *app) (*api.API, *api.Server, error) {

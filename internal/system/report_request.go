@@ -146,8 +146,15 @@ func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyR
 			return err
 		})
 	}
+	var unaligned []string
+	if slices.Contains(r.Report.Reads, alignmentsView) {
+		group.Go(func() (err error) {
+			unaligned, err = c.storeAlignments(fillCtx, r)
+			return err
+		})
+	}
 	err = group.Wait()
-	ready.Gaps = append(unknown, ready.Gaps...)
+	ready.Gaps = slices.Concat(unknown, ready.Gaps, unaligned)
 	return err
 }
 

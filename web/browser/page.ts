@@ -20,7 +20,13 @@ export async function open(theme: "light" | "dark" = "light"): Promise<Open> {
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"],
     timeout: patience,
   });
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: theme, reducedMotion: "reduce", timezoneId: "Asia/Tokyo", locale: "en-GB" });
+  const page = await browser.newPage({
+    viewport: { width: 1280, height: 800 },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    timezoneId: "Asia/Tokyo",
+    locale: "en-GB",
+  });
   page.setDefaultTimeout(patience);
   page.setDefaultNavigationTimeout(patience);
   const faults: string[] = [];

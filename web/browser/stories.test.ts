@@ -148,7 +148,8 @@ describe("the page", () => {
     for (const view of ["runs", "verdict", "diff", "overflow"]) {
       await page.goto(at({ view, problem: `${hostile}0`, bench: `${hostile}1` }));
       await page.getByText("<script>").first().waitFor();
-      if (view !== "runs") await expect.poll(() => page.locator("main").textContent(), { timeout: 240_000 }).not.toMatch(/^\s*(Asking|Loading|Comparing)/);
+      if (view !== "runs")
+        await expect.poll(() => page.locator("main").textContent(), { timeout: 240_000 }).not.toMatch(/^\s*(Asking|Loading|Comparing)/);
       expect(await page.evaluate(() => document.querySelectorAll("img[src='x']").length)).toBe(0);
       expect(await page.title()).not.toBe("taken");
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);

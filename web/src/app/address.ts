@@ -1,6 +1,6 @@
 // Everything that a person chose is in the address: a link shows a colleague the same thing.
 
-export const views = ["runs", "verdict", "diff", "overflow"] as const;
+export const views = ["runs", "verdict", "diff", "overflow", "sql"] as const;
 export type View = (typeof views)[number];
 
 export interface Address {

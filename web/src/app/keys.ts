@@ -18,4 +18,5 @@ export const titles: Record<View, string> = {
   verdict: "Verdict",
   diff: "Diff",
   overflow: "Overflow",
+  sql: "SQL",
 };

@@ -2,6 +2,11 @@
 
 const rest = 2_000; // milliseconds between two beats at least, however fast runs go on
 
+interface Change {
+  changed: string[]; // topics, as runs and verdicts
+  away?: boolean; // the stream does not answer
+}
+
 class Live {
   beat = $state(0);
   connected = $state(false);
@@ -16,11 +21,11 @@ class Live {
     source.addEventListener("error", () => {
       this.connected = false;
     });
-    for (const kind of ["message", "change"]) {
-      source.addEventListener(kind, () => {
-        this.#changed();
-      });
-    }
+    source.addEventListener("change", (event: MessageEvent<string>) => {
+      const news = JSON.parse(event.data) as Change;
+      this.connected = news.away !== true;
+      if (news.changed.length > 0) this.#changed();
+    });
   }
 
   #changed(): void {

@@ -54,8 +54,22 @@ function keys(): Command[] {
 
 function sides(here: Address, run: string, doing: Doing): Command[] {
   const list: Command[] = [];
-  if (here.problem !== run) list.push({ title: `Problem: ${run}`, hint: "run", run: () => { doing.refine({ problem: run, rank: null, step: null, op: "" }); } });
-  if (!here.benches.includes(run)) list.push({ title: `Bench: ${run}`, hint: "run", run: () => { doing.refine({ benches: [run], rank: null, step: null, op: "" }); } });
+  if (here.problem !== run)
+    list.push({
+      title: `Problem: ${run}`,
+      hint: "run",
+      run: () => {
+        doing.refine({ problem: run, rank: null, step: null, op: "" });
+      },
+    });
+  if (!here.benches.includes(run))
+    list.push({
+      title: `Bench: ${run}`,
+      hint: "run",
+      run: () => {
+        doing.refine({ benches: [run], rank: null, step: null, op: "" });
+      },
+    });
   return list;
 }
 

@@ -27,6 +27,12 @@ test("what was not measured is no zero", () => {
 });
 
 test("bytes have units, and counts their thousands", () => {
-  expect([bytes(0), bytes(1023), bytes(1024), bytes(5.5 * 1024 ** 3), bytes(-2048)]).toEqual(["0 B", "1023 B", "1 KiB", "5.5 GiB", "−2 KiB"]);
+  expect([bytes(0), bytes(1023), bytes(1024), bytes(5.5 * 1024 ** 3), bytes(-2048)]).toEqual([
+    "0 B",
+    "1023 B",
+    "1 KiB",
+    "5.5 GiB",
+    "−2 KiB",
+  ]);
   expect([count(1815), plural(1, "rank"), plural(0, "rank"), plural(2000, "op")]).toEqual(["1,815", "1 rank", "0 ranks", "2,000 ops"]);
 });

@@ -40,5 +40,9 @@ export async function askPlaces(sides: Sides, signal: AbortSignal): Promise<Judg
 }
 
 export function askExplanation(sides: Sides, place: Place, op: string, signal: AbortSignal): Promise<Answer<Explanation>> {
-  return askJSON<Explanation>("explain", { problem: sides.problem, bench: [sides.bench, ...sides.benches], op, before: 3, ...place }, signal);
+  return askJSON<Explanation>(
+    "explain",
+    { problem: sides.problem, bench: [sides.bench, ...sides.benches], op, before: 3, ...place },
+    signal,
+  );
 }

@@ -4,7 +4,13 @@ import { countsOf, dtypesOf, inModule, nextDiffering, rowsOf, Sequence, worstByP
 
 const ops = [
   { problem_op: "embed.0", bench_op: "embed.0", module: "model.embed", verdict: "same", dtype: "torch.int64" },
-  { problem_op: "linear.0", bench_op: "linear.0", module: "model.layers.1.mlp", verdict: "diverged", dtype: "torch.float32 torch.bfloat16" },
+  {
+    problem_op: "linear.0",
+    bench_op: "linear.0",
+    module: "model.layers.1.mlp",
+    verdict: "diverged",
+    dtype: "torch.float32 torch.bfloat16",
+  },
   { problem_op: "silu.0", bench_op: "", module: "model.layers.1.mlp", verdict: "only_problem", dtype: "torch.float32" },
   { problem_op: "", bench_op: "gelu.0", module: "model.layers.10.mlp", verdict: "only_bench", dtype: "" },
   { problem_op: "linear.1", bench_op: "linear.1", module: "model.layers.10.mlp", verdict: "not_finite", dtype: "torch.float32" },

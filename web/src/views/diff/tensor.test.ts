@@ -24,11 +24,18 @@ test("a tensor is its dtype and shape, an argument its value", () => {
 test("an error is said with its bound, its interval and its evidence", () => {
   expect(errorOf(tensor)).toBe("error at least 0.25, tolerated 1e−6, by statistics");
   expect(errorOf({ ...tensor, evidence: "sketch", error_high: 0.3 })).toBe("error 0.25, between 0.2 and 0.3, tolerated 1e−6, by sketch");
-  expect(errorOf({ ...tensor, error: null, tolerance: null, evidence: "none", reason: "recorded in more detail" })).toBe("recorded in more detail");
+  expect(errorOf({ ...tensor, error: null, tolerance: null, evidence: "none", reason: "recorded in more detail" })).toBe(
+    "recorded in more detail",
+  );
 });
 
 test("frames of the user's own code come first", () => {
-  const frames = ["File /x/site-packages/torch/nn.py", "File /home/u/train.py, line 3", "File /usr/lib/python3.11/runpy.py", "File /home/u/main.py"];
+  const frames = [
+    "File /x/site-packages/torch/nn.py",
+    "File /home/u/train.py, line 3",
+    "File /usr/lib/python3.11/runpy.py",
+    "File /home/u/main.py",
+  ];
   expect(userFirst(frames).map((f) => [f.own, f.frame.split(",")[0]])).toEqual([
     [true, "File /home/u/train.py"],
     [true, "File /home/u/main.py"],

@@ -2,7 +2,18 @@ import { expect, test } from "vitest";
 import { faults, kindOf, kinds, lanesOf, reach, sentenceOf, spreadOf, whatOf, type Bad } from "./lanes";
 
 function bad(more: Partial<Bad>): Bad {
-  return { rank: 0, step: 1, position: 5, op: "mul.0", module: "", role: "output", path: "0", verdict: "passed on", nan_count: 3, ...more } as Bad;
+  return {
+    rank: 0,
+    step: 1,
+    position: 5,
+    op: "mul.0",
+    module: "",
+    role: "output",
+    path: "0",
+    verdict: "passed on",
+    nan_count: 3,
+    ...more,
+  } as Bad;
 }
 
 test("the sentence names the origin, though others come before it in the list", () => {

@@ -25,13 +25,31 @@ export interface Lane {
 }
 
 export const kinds: Record<string, Kind> = {
-  origin: { name: "origin", mark: "★", word: "began here", colour: "not-finite", meaning: "its inputs are finite, and what it gave is not" },
+  origin: {
+    name: "origin",
+    mark: "★",
+    word: "began here",
+    colour: "not-finite",
+    meaning: "its inputs are finite, and what it gave is not",
+  },
   parameter: { name: "parameter", mark: "◆", word: "parameter", colour: "diverged", meaning: "a weight is not finite" },
   gradient: { name: "gradient", mark: "▽", word: "gradient", colour: "structure", meaning: "a gradient is not finite" },
   argument: { name: "argument", mark: "◇", word: "argument", colour: "alone", meaning: "an argument that is no tensor" },
   "passed on": { name: "passed on", mark: "→", word: "passed on", colour: "same", meaning: "it was given NaN or infinity, and gave it on" },
-  "input only": { name: "input only", mark: "⊣", word: "ended here", colour: "good", meaning: "it was given NaN or infinity, and gave none on" },
-  "known exception": { name: "known exception", mark: "~", word: "known exception", colour: "same", meaning: "meant to be so, as masks are" },
+  "input only": {
+    name: "input only",
+    mark: "⊣",
+    word: "ended here",
+    colour: "good",
+    meaning: "it was given NaN or infinity, and gave none on",
+  },
+  "known exception": {
+    name: "known exception",
+    mark: "~",
+    word: "known exception",
+    colour: "same",
+    meaning: "meant to be so, as masks are",
+  },
   unknown: { name: "unknown", mark: "?", word: "unknown", colour: "unknown", meaning: "its op is not known" },
 };
 

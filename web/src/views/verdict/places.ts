@@ -18,7 +18,8 @@ export function nextPlaces(c: Comparison): NextPlace[] {
 function origins(c: Comparison): NextPlace[] {
   return c.origins.slice(0, 2).map((o, i) => ({
     title: o.op,
-    why: i === 0 ? "where it began, among the ops around it" : `nothing precedes it, either: step ${String(o.step)}, rank ${String(o.rank)}`,
+    why:
+      i === 0 ? "where it began, among the ops around it" : `nothing precedes it, either: step ${String(o.step)}, rank ${String(o.rank)}`,
     view: "diff",
     changes: { rank: o.rank, step: o.step, op: o.op },
   }));
@@ -36,7 +37,14 @@ function jumps(c: Comparison): NextPlace[] {
 function notFinite(c: Comparison): NextPlace[] {
   const bad = (c.counts["not_finite"] ?? 0) + (c.counts["same_not_finite"] ?? 0);
   if (bad === 0) return [];
-  return [{ title: "NaN and infinity", why: `${plural(bad, "tensor")} of both runs are not finite: where that began in the problem`, view: "overflow", changes: {} }];
+  return [
+    {
+      title: "NaN and infinity",
+      why: `${plural(bad, "tensor")} of both runs are not finite: where that began in the problem`,
+      view: "overflow",
+      changes: {},
+    },
+  ];
 }
 
 function alone(c: Comparison): NextPlace[] {
@@ -44,12 +52,21 @@ function alone(c: Comparison): NextPlace[] {
   const first = c.unpaired[0];
   if (n === 0 || first === undefined) return [];
   const changes = { rank: first.rank, step: first.step, op: first.op, verdicts: ["only_problem", "only_bench", "unpaired"] };
-  return [{ title: "Ops of one run only", why: `${plural(n, "tensor")} without a partner, the first at ${first.op}`, view: "diff", changes }];
+  return [
+    { title: "Ops of one run only", why: `${plural(n, "tensor")} without a partner, the first at ${first.op}`, view: "diff", changes },
+  ];
 }
 
 /** Of runs that differ nowhere, the ops are still there to be read. */
 function unjudged(c: Comparison): NextPlace[] {
   const place = c.summary.find((s) => s.differing_count > 0) ?? c.summary[0];
   if (place === undefined) return [];
-  return [{ title: "All ops, side by side", why: `step ${String(place.step)}, rank ${String(place.rank)}`, view: "diff", changes: { rank: place.rank, step: place.step } }];
+  return [
+    {
+      title: "All ops, side by side",
+      why: `step ${String(place.step)}, rank ${String(place.rank)}`,
+      view: "diff",
+      changes: { rank: place.rank, step: place.step },
+    },
+  ];
 }

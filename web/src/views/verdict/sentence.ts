@@ -48,7 +48,8 @@ export function evidenceOf(d: Difference): string {
   const parts: string[] = [];
   if (d.structure) parts.push(`another ${d.structure}`);
   const side = d.not_finite_side ?? d.side ?? "";
-  if (d.verdict === "not_finite" && side !== "" && side !== "none") parts.push(`NaN or infinity in ${side === "both" ? "both runs" : `the ${side}`}`);
+  if (d.verdict === "not_finite" && side !== "" && side !== "none")
+    parts.push(`NaN or infinity in ${side === "both" ? "both runs" : `the ${side}`}`);
   else if (d.reason) parts.push(d.reason);
   else if (numberOf(d.error) !== null) parts.push(errorOf(d));
   const by = d.evidence && d.evidence !== "none" ? ` (by ${d.evidence})` : "";

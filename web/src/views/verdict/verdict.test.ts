@@ -50,7 +50,9 @@ test("one sentence says where it began and how", () => {
 test("evidence is said as strongly as it is, and no stronger", () => {
   expect(evidenceOf(origin)).toBe("relative error at least 7.5e−4, tolerated 1.65e−6 (by statistics)");
   expect(evidenceOf({ ...origin, evidence: "payload" })).toBe("relative error 7.5e−4, tolerated 1.65e−6 (by payload)");
-  expect(evidenceOf({ ...origin, verdict: "not_finite", not_finite_side: "problem" })).toBe("NaN or infinity in the problem (by statistics)");
+  expect(evidenceOf({ ...origin, verdict: "not_finite", not_finite_side: "problem" })).toBe(
+    "NaN or infinity in the problem (by statistics)",
+  );
   expect(evidenceOf({ ...origin, structure: "dtype", error: null, evidence: "none" })).toBe("another dtype");
 });
 
