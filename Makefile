@@ -7,6 +7,8 @@ BIN     := $(CURDIR)/bin/tensortap
 LIB     := internal/embedded/libchdb
 ENGINE  := $(LIB)/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so
 PYTHON  := $(TOOLS)/venv/bin/python
+WEB     := web
+PAGE    := $(WEB)/dist/page/index.html
 KERNEL  := producers/torch/src/tensortap/_stats/statistics.so
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Packages in which things happen at once: their tests run under the race detector, and only so but for ON_SLOW_DISKS. internal/dev/corpus is left out, whose cases ask the engine for minutes.
@@ -28,8 +30,30 @@ help: ## print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
 .PHONY: build
-build: $(KERNEL) ## build bin/tensortap, with the collector in it
+build: $(KERNEL) $(PAGE) ## build bin/tensortap, with the collector and the page in it
 	go build -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/tensortap
+
+.PHONY: web
+web: $(PAGE) ## build the page that the program serves: docs/page.md
+$(PAGE): $(WEB)/node_modules/done $(shell git ls-files -co --exclude-standard $(WEB) | grep -vE '/dist/|/browser/|\.test\.ts$$|\.go$$')
+	cd $(WEB) && npm run --silent build
+	@touch $@
+$(WEB)/node_modules/done: $(WEB)/package-lock.json
+	npm ci --ignore-scripts --no-audit --no-fund --prefix $(WEB)
+	@touch $@
+
+.PHONY: test-web
+test-web: $(WEB)/node_modules/done ## types of the page, and what decides in it; e2e/page opens it in a browser
+	cd $(WEB) && npm run --silent check && npm test --silent
+
+.PHONY: lint-web
+lint-web: $(WEB)/node_modules/done
+	cd $(WEB) && npm run --silent lint
+
+.PHONY: screenshots
+screenshots: build engine ## pictures of the page's views, of real dumps: docs/pictures/page
+	@mkdir -p docs/pictures/page
+	TENSORTAP_PICTURES=$(CURDIR)/docs/pictures/page go test -count=1 -run TestThePageInABrowser ./e2e/page/
 
 .PHONY: engine
 engine: $(ENGINE) ## fetch the ClickHouse engine, pinned by its hash
@@ -69,17 +93,17 @@ SIDE_BY_SIDE := -p $(shell echo $$(($$(nproc) + 1)))
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
 	$(GO_TEST) $(SIDE_BY_SIDE) -timeout 40m $(LONGEST) $$(go list ./... | grep -vxF "$$(go list $(RACED) $(LONGEST))")
 	$(GO_TEST) -timeout 40m -run '$(ON_SLOW_DISKS)' $(SLOW_DISKS)
-	$(MAKE) -j2 --output-sync=target test-race test-torch
+	$(MAKE) -j2 --output-sync=target test-race test-torch test-web
 
 .PHONY: fetch
-fetch: engine venv venv-torch wheels neighbours ## all that tests need of the registries
+fetch: engine venv venv-torch wheels neighbours $(WEB)/node_modules/done ## all that tests need of the registries
 
 .PHONY: test-race
 test-race: engine kernel ## where things happen at once, under the race detector
 	$(GO_TEST) -race -timeout 30m -skip '$(ON_SLOW_DISKS)' $(RACED)
 
 .PHONY: lint
-lint: $(GOLANGCI_LINT) $(DUPL) ## linters, and code that stands twice in the whole tree
+lint: $(GOLANGCI_LINT) $(DUPL) lint-web ## linters, and code that stands twice in the whole tree
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run ./...
 	$(GOLANGCI_LINT) fmt --diff ./...
@@ -362,4 +386,4 @@ $(DUPL):
 
 .PHONY: clean
 clean: ## remove what was built and fetched
-	rm -rf bin $(TOOLS) $(LIB)/node_modules
+	rm -rf bin $(TOOLS) $(LIB)/node_modules $(WEB)/node_modules $(WEB)/dist/page

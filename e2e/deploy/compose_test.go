@@ -161,7 +161,7 @@ func TestEachVersionStandsOnce(t *testing.T) {
 func TestEachFileThatIsMountedIsThere(t *testing.T) {
 	t.Parallel()
 	secrets := []string{"TENSORTAP_TLS=" + t.TempDir()}
-	for _, v := range []string{"TENSORTAP_VERSION", "GO_VERSION", "DEBIAN_VERSION", "DISTROLESS_VERSION", "NATS_VERSION", "CLICKHOUSE_VERSION", "GRAFANA_VERSION", "GRAFANA_CLICKHOUSE_VERSION", "PROMETHEUS_VERSION", "ALERTMANAGER_VERSION"} {
+	for _, v := range []string{"TENSORTAP_VERSION", "GO_VERSION", "NODE_VERSION", "DEBIAN_VERSION", "DISTROLESS_VERSION", "NATS_VERSION", "CLICKHOUSE_VERSION", "GRAFANA_VERSION", "GRAFANA_CLICKHOUSE_VERSION", "PROMETHEUS_VERSION", "ALERTMANAGER_VERSION"} {
 		secrets = append(secrets, v+"="+versions(t)[v])
 	}
 	for _, project := range []*types.Project{load(t, nil, "docker-compose.yml"), load(t, secrets, "deploy/compose.yml", "deploy/tls.yml")} {

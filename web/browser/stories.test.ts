@@ -57,7 +57,7 @@ describe("a person with a diverged run", () => {
     await page.getByRole("button", { name: "Compare" }).click();
     const sentence = page.getByRole("heading", { level: 1 });
     await expect.poll(() => sentence.textContent(), { timeout: 240_000 }).toContain(`in ${began}, in module model.layers.2.mlp.down_proj`);
-    expect(await sentence.textContent()).toContain("its parameter weight is another");
+    expect(await sentence.textContent()).toContain("its parameter weight already differs");
     expect(await page.getByRole("region", { name: "evidence" }).textContent()).toContain("tolerated");
     expect(await page.getByRole("region", { name: "error by layer" }).getByRole("row").count()).toBeGreaterThan(4);
     await accessible("verdict");
@@ -97,7 +97,7 @@ describe("a person with a diverged run", () => {
   test("sees where NaN began and how it spread", async () => {
     const { page } = opened;
     await page.goto(at({ view: "overflow", problem: "with-nan" }));
-    await page.getByText("NaN or infinity began at step 1, rank 0").waitFor();
+    await page.getByText("NaN or infinity is first seen at step 1, rank 0").waitFor();
     await page.getByRole("img", { name: /tensors that are not finite at step 1/ }).waitFor();
     await accessible("NaN and infinity");
     await picture(page, "overflow");

@@ -34,6 +34,9 @@ build() {
 	"$uv" build --quiet --no-build-isolation --python "$python" "$@"
 }
 
+# The programs carry the page.
+(cd "$tree/web" && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent build)
+
 sdist=tensortap-$numbered
 build --sdist -o "$work/built" "$tree/producers/torch"
 tar xzf "$work/built/$sdist.tar.gz" -C "$work"

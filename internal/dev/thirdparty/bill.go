@@ -53,7 +53,11 @@ func (r release) writeBill(ctx context.Context, to io.Writer) error {
 		Timestamp: r.made.UTC().Format(time.RFC3339),
 		Component: &cdx.Component{Type: cdx.ComponentTypeApplication, BOMRef: "tensortap", Name: "tensortap", Version: r.version, Licenses: licences("Apache-2.0")},
 	}
-	components = append(components, others...)
+	page, err := inBill()
+	if err != nil {
+		return err
+	}
+	components = append(append(components, others...), page...)
 	bom.Components = &components
 	return cdx.NewBOMEncoder(to, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
@@ -192,5 +196,5 @@ func writeNotices(ctx context.Context, to io.Writer) error {
 			fmt.Fprintf(to, "\n%s\n%s %s, %s\n\n%s", strings.Repeat("=", 80), m.Path, m.Version, f.name, f.text)
 		}
 	}
-	return nil
+	return pageNotices(to)
 }

@@ -1,5 +1,5 @@
 // Command thirdparty prints THIRD_PARTY.md: every module that the binary is
-// linked from, the engine's library, and the packages that tests fetch, with
+// linked from, the engine's library, the packages of the page, and those that tests fetch, with
 // their licences. It reads the licence files that came with the modules and
 // stops at one it does not know.
 //
@@ -22,6 +22,9 @@ import (
 	"strings"
 	"time"
 )
+
+// thirdParty is the page that this program prints.
+const thirdParty = "THIRD_PARTY.md"
 
 type module struct {
 	Path    string
@@ -62,8 +65,11 @@ func run(ctx context.Context, to io.Writer) error {
 		fmt.Fprintf(to, "| %s | %s | %s |\n", m.Path, m.Version, licence)
 	}
 	fmt.Fprint(to, "\nNot linked, fetched by `make engine`: the npm package @chdb/lib-linux-x64-gnu (ClickHouse as a library), Apache-2.0.\n")
-	page, err := os.ReadFile("THIRD_PARTY.md")
+	page, err := os.ReadFile(thirdParty)
 	if err != nil {
+		return err
+	}
+	if err := pagePackages(to, string(page)); err != nil {
 		return err
 	}
 	return pythonPackages(to, string(page))

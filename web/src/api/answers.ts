@@ -13,7 +13,7 @@ export interface RunOverview {
   model: string;
   framework: string;
   dtype: string;
-  world_size: number;
+  world_size: number | null;
   rank_count: number;
   step_count: number;
   last_event_time_ns: number;

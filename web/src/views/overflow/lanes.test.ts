@@ -46,5 +46,7 @@ test("lanes are steps and ranks in order, over one reach", () => {
 test("marks tell verdicts apart, and what was not counted is said", () => {
   expect(new Set(Object.values(kinds).map((k) => k.mark)).size).toBe(Object.keys(kinds).length);
   expect(kindOf("brand new").word).toBe("brand new");
-  expect(whatOf(bad({ nan_count: null }))).toBe("not counted");
+  expect(whatOf(bad({ nan_count: null, value_min: 1, value_max: "NaN", value_mean: "-Infinity" }))).toBe("NaN, −∞");
+  expect(whatOf(bad({ nan_count: null }))).toBe("");
+  expect(sentenceOf("r", [bad({ nan_count: null, verdict: "argument" })])).toMatch(/of mul\.0\.$/);
 });

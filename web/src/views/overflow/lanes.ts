@@ -1,5 +1,5 @@
 // How NaN and infinity spread: a lane for each step and rank, and in it a point for each op, in order of execution.
-import { numberOf, plural, type Answered } from "../../words/numbers";
+import { count, digits, numberOf, plural, type Answered } from "../../words/numbers";
 import type { Kind } from "../../words/verdicts";
 
 export interface Bad {
@@ -16,6 +16,9 @@ export interface Bad {
   nan_count: Answered;
   positive_infinity_count: Answered;
   negative_infinity_count: Answered;
+  value_min: Answered;
+  value_max: Answered;
+  value_mean: Answered;
 }
 
 export interface Lane {
@@ -86,18 +89,22 @@ export function sentenceOf(run: string, rows: Bad[]): string {
   const began = rows.find((r) => r.verdict === "origin") ?? rows.find((r) => r.verdict === "parameter") ?? rows[0];
   if (began === undefined) return "";
   const word = began.verdict === "origin" ? "began" : "is first seen";
+  const what = whatOf(began);
   const module = began.module ? `, in module ${began.module}` : "";
-  return `NaN or infinity ${word} at step ${String(began.step)}, rank ${String(began.rank)}, in ${began.role} ${began.path} of ${began.op}${module}: ${whatOf(began)}.`;
+  return `NaN or infinity ${word} at step ${String(began.step)}, rank ${String(began.rank)}, in ${began.role} ${began.path} of ${began.op}${module}${what ? `: ${what}` : ""}.`;
 }
 
+/** What of a tensor is not finite: counts where there are any, else what its statistics show. */
 export function whatOf(bad: Bad): string {
-  const parts = [
+  const counts = [
     [numberOf(bad.nan_count), "NaN"],
     [numberOf(bad.positive_infinity_count), "+∞"],
     [numberOf(bad.negative_infinity_count), "−∞"],
   ] as const;
-  const said = parts.filter(([n]) => n !== null && n > 0).map(([n, what]) => `${String(n)} × ${what}`);
-  return said.length > 0 ? said.join(", ") : "not counted";
+  const counted = counts.filter(([n]) => n !== null && n > 0).map(([n, what]) => `${count(n ?? 0)} × ${what}`);
+  const values = [bad.value_min, bad.value_max, bad.value_mean];
+  const seen = [...new Set(values.filter((v) => !Number.isFinite(numberOf(v) ?? 0)).map(digits))];
+  return (counted.length > 0 ? counted : seen).join(", ");
 }
 
 export function spreadOf(lanes: Lane[], rows: Bad[]): string {

@@ -43,7 +43,7 @@ export function directionsOf(layers: Layer[]): string[] {
 /** The powers of ten under the picture. */
 export function ticks(): { share: number; power: number }[] {
   const all = [];
-  for (let power = scale.least; power <= scale.most; power += 2)
+  for (let power = scale.least; power <= scale.most; power += 3)
     all.push({ power, share: (power - scale.least) / (scale.most - scale.least) });
   return all;
 }

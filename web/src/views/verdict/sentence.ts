@@ -27,7 +27,7 @@ function whatBegan(o: Origin): string {
   const site = `${o.role} ${o.path}`;
   switch (o.kind) {
     case "parameter":
-      return `its parameter ${o.parameter || o.path} is another`;
+      return `its parameter ${o.parameter || o.path} already differs`;
     case "argument":
       return `its argument ${site} is ${o.problem_literal || "nothing"}, and ${o.bench_literal || "nothing"} in the bench`;
     case "data":

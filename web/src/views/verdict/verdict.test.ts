@@ -37,7 +37,7 @@ function comparison(more: Partial<Comparison>): Comparison {
 
 test("one sentence says where it began and how", () => {
   expect(sentenceOf(comparison({}))).toBe(
-    "They began to differ at step 3, rank 0, in Functional.linear.20.forward, in module model.layers.2.mlp: its parameter weight is another.",
+    "They began to differ at step 3, rank 0, in Functional.linear.20.forward, in module model.layers.2.mlp: its parameter weight already differs.",
   );
   expect(sentenceOf(comparison({ origins: [{ ...origin, kind: "computed", module: "", role: "output", path: "0" }, origin] }))).toBe(
     "They began to differ at step 3, rank 0, in Functional.linear.20.forward: its inputs agree and its output 0 does not. Nothing precedes 1 other place, either.",
