@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tensortap/tensortap/producers"
 	"github.com/tensortap/tensortap/producers/logfiles"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -222,71 +221,6 @@ func TestHeadsAreUnderstood(t *testing.T) {
 	}
 }
 
-const crash = `[2026-01-02 03:04:05 TP1] Scheduler hit an exception: Traceback (most recent call last):
-  File "a.py", line 1, in f
-    g()
-[2026-01-02 03:04:05 TP0] something else
-ValueError: bad
-
-During handling of the above exception, another exception occurred:
-
-Traceback (most recent call last):
-  File "b.py", line 2, in h
-RuntimeError: worse
-printed later
-[rank2]: Traceback (most recent call last):
-[rank2]:   File "c.py", line 3, in k
-[rank3]: Traceback (most recent call last):
-[rank2]: torch.OutOfMemoryError: CUDA out of memory
-[rank3]:   File "d.py", line 3
-Fatal Python error: Segmentation fault
-
-Current thread 0x00007f (most recent call first):
-  File "x.py", line 1 in f
-`
-
-func TestATracebackIsOneRow(t *testing.T) {
-	t.Parallel()
-	got := read(t, write(t, "x.log", crash))
-	traces := map[uint32]schemas.LogRow{}
-	for _, row := range got.lines {
-		if row.Kind == "traceback" {
-			traces[row.Rank] = row
-		}
-	}
-	if x := traces[1]; !strings.Contains(x.Text, "Scheduler hit") || !strings.Contains(x.Exception, "ValueError: bad\nDuring handling") || !strings.HasSuffix(x.Exception, "RuntimeError: worse") {
-		t.Errorf("%+v", x)
-	}
-	if x := traces[2]; x.Text != "torch.OutOfMemoryError: CUDA out of memory" || !strings.Contains(x.Exception, "c.py") || strings.Contains(x.Exception, "d.py") || x.Level != "error" {
-		t.Errorf("%+v", x)
-	}
-	if x := traces[3]; !strings.Contains(x.Exception, "d.py") {
-		t.Errorf("%+v", x)
-	}
-	if x := traces[schemas.NoRank]; !strings.Contains(x.Text, "Segmentation fault") || !strings.Contains(x.Exception, "x.py") {
-		t.Errorf("%+v", x)
-	}
-	if plain := got.of(t, "printed later"); plain.Kind != "" {
-		t.Errorf("%+v", plain)
-	}
-}
-
-// What lines of other ranks stand within is kept while they are read.
-func TestATracebackStaysWhatItWasOverManyLines(t *testing.T) {
-	t.Parallel()
-	others := strings.Repeat("[rank1]:(Other pid=9, ip=10.0.0.9) WARNING:another:something else is said\n", 5_000)
-	got := read(t, write(t, "x.log", "[rank0]:(Actor pid=8, ip=10.0.0.8) ERROR:mine:it failed: Traceback (most recent call last):\n"+others+
-		"[rank0]:(Actor pid=8, ip=10.0.0.8)   File \"a.py\", line 1, in f\n"+others+"[rank0]:(Actor pid=8, ip=10.0.0.8) ValueError: bad\n"+others))
-	row := got.of(t, "it failed")
-	if row.Kind != "traceback" || row.Role != "Actor" || row.Host != "10.0.0.8" || row.Logger != "mine" || !strings.HasSuffix(row.Exception, "line 1, in f\nValueError: bad") {
-		t.Errorf("got %+v", row)
-	}
-	untitled := read(t, write(t, "y.log", "[rank0]: Traceback (most recent call last):\n"+others+"[rank0]: ValueError: bad\n"+others))
-	if row := untitled.of(t, "ValueError"); row.Text != "ValueError: bad" {
-		t.Errorf("got %+v", row)
-	}
-}
-
 func TestRanksComeFromNamesElseFromTheOrderOfFiles(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]uint32{"x_rank3.log": {3}, "x.log": {0}} {
@@ -315,98 +249,5 @@ func TestLinesOfALogThatGrowsKeepTheirPlaces(t *testing.T) {
 		if short[i].Seq != long[i].Seq || short[i].EventTimeNs != long[i].EventTimeNs || short[i].Epoch == long[i].Epoch {
 			t.Errorf("%+v and %+v", short[i], long[i])
 		}
-	}
-}
-
-// BenchmarkLogs finds a log and parses its lines into rows: it is read twice.
-func BenchmarkLogs(b *testing.B) {
-	path, size := batches(b)
-	b.SetBytes(size)
-	for b.Loop() {
-		rows := 0
-		found, err := logfiles.Tool(time.UTC).Find(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		reader := found.Reader("r", producers.Rows{Log: func(*schemas.LogRow) { rows++ }, Metric: func(*schemas.MetricRow) { rows++ }})
-		for i := range found.Dumps {
-			if _, err := reader(b.Context(), i, nil); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if rows == 0 {
-			b.Fatal("no rows")
-		}
-	}
-}
-
-// BenchmarkMessages makes messages of them, as publish does.
-func BenchmarkMessages(b *testing.B) {
-	path, size := batches(b)
-	b.SetBytes(size)
-	for b.Loop() {
-		read := 0
-		found, err := logfiles.Tool(time.UTC).Find(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, dump := range found.Dumps {
-			source, err := dump.Open("r", nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, err := range source.Content.Batches(b.Context()) {
-				if err != nil {
-					b.Fatal(err)
-				}
-				read++
-			}
-		}
-		if read == 0 {
-			b.Fatal("no messages")
-		}
-	}
-}
-
-// batches is a log of lines of batches and of text.
-func batches(b *testing.B) (path string, size int64) {
-	b.Helper()
-	content, err := os.ReadFile("testdata/sglang_batches.txt")
-	if err != nil {
-		b.Fatal(err)
-	}
-	whole := strings.Repeat(string(content)+"INFO 01-02 03:04:05 [loggers.py:1] a line of text that says what goes on in this program\n", 20_000)
-	return write(b, "x.log", whole), int64(len(whole))
-}
-
-func TestWhatFaulthandlerAndPySpySayIsOneRowEach(t *testing.T) {
-	t.Parallel()
-	fatal := read(t, "testdata/faulthandler.log")
-	if len(fatal.lines) != 1 {
-		t.Fatalf("%d rows of what faulthandler wrote: got %+v", len(fatal.lines), fatal.lines)
-	}
-	if x := fatal.lines[0]; x.Text != "Fatal Python error: Segmentation fault" || x.Kind != "traceback" || x.Level != "error" || !strings.HasSuffix(x.Exception, "line 9 in <module>") {
-		t.Errorf("got %+v", x)
-	}
-	spied := read(t, "testdata/py_spy.log")
-	var dumps, others []schemas.LogRow
-	for _, row := range spied.lines {
-		if row.Kind == "py-spy dump" {
-			dumps = append(dumps, row)
-		} else {
-			others = append(others, row)
-		}
-	}
-	if len(dumps) != 2 || len(others) != 3 {
-		t.Fatalf("got %d dumps and %d other lines: %+v", len(dumps), len(others), spied.lines)
-	}
-	if x := dumps[0]; x.Rank != 1 || *x.PID != 22253 || x.EventTimeNs != ns("2026-01-02 03:04:05") || !strings.Contains(x.Exception, "hangs (spied.py:6)") || !strings.HasSuffix(strings.TrimSpace(x.Exception), "0x7f8d8c7278ec (libc.so.6)") {
-		t.Errorf("SGLang's watchdog: got %+v", x)
-	}
-	if x := dumps[1]; *x.PID != 22254 || x.Level != "" || !strings.HasPrefix(x.Text, "Python v3.11.7") || !strings.Contains(x.Exception, "            n: [1, 2]\n") {
-		t.Errorf("by itself: got %+v", x)
-	}
-	if others[0].Kind != "watchdog timeout" || others[2].Text != "done" {
-		t.Errorf("other lines: got %+v", others)
 	}
 }
