@@ -37,6 +37,7 @@ type Request struct {
 	Payloads   map[PayloadPlace]judge.Payload // raw tensors that were compared, element by element
 	Merge      bool                           // make one rank of each tensor-parallel group where the runs have groups of other sizes
 	Map        *mapping.Map                   // pairs of modules of problem and bench; nil if modules pair by name
+	ChooseMap  bool                           // without a map, take the one that ships for what the runs say they are
 }
 
 // DefaultRequest compares everything.
@@ -55,6 +56,7 @@ type Answer struct {
 	StepOffset  int64          // number added to a step of the problem to get the step of the bench
 	Merges      []merged.Merge // runs whose ranks were merged before they were judged
 	Parts       []report.Part  // if the problem's were, whose part each origin is
+	Mapped      *report.Mapped // what was compared under a map of two implementations; nil without one
 }
 
 // Run compares the runs of a source.
@@ -89,12 +91,14 @@ func (j *Job) Run(ctx context.Context, recalled Recalled, each func(at pair.Step
 		Differences: Differences(j.recorded[0], j.recorded[1]), Warnings: j.warnings, StepOffset: j.request.StepOffset,
 		LeftOut: j.leftOut,
 	}
+	answer.Mapped = j.census.mapped(j.rules)
 	answer.Parts, err = j.parts(ctx, answer.Origins)
 	return answer, err
 }
 
 func (j *Job) collect(ctx context.Context, collected *result.Collector, steps []pair.Step, each func(at pair.Step, placed *result.Placed) error) error {
 	return j.Judge(ctx, steps, func(at pair.Step, judged []judge.Judged) error {
+		j.census.count(judged)
 		placed := collected.Count(at, judged)
 		collected.Add(placed)
 		if each == nil {
@@ -137,6 +141,7 @@ type Job struct {
 	planner  *pair.Planner
 	warnings []string
 	tooMany  error
+	census   *census // of pairs under a map of two implementations; nil without one
 }
 
 // Open reads the facts about the runs, pairs their ranks, steps and programs, and prepares the rules.
@@ -150,6 +155,9 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 		j.source = j.mapped
 	}
 	if err := j.readRuns(ctx); err != nil {
+		return nil, err
+	}
+	if err := j.chooseMap(ctx); err != nil {
 		return nil, err
 	}
 	if err := j.problem.CheckRank(r.Rank); err != nil {
@@ -169,7 +177,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	if r.Judge.Spread, err = Spread(ctx, j.source, j.benches); err != nil {
 		return nil, err
 	}
-	if j.rules, err = judge.New(r.Judge, j.problem, j.bench(), j.source.Definitions()); err != nil {
+	if j.rules, err = judge.New(j.judgedBy(), j.problem, j.bench(), j.source.Definitions()); err != nil {
 		return nil, err
 	}
 	return j, j.alignPrograms(ctx)

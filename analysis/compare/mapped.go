@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/mapping"
+	"github.com/tensortap/tensortap/analysis/mapping/families"
+	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
@@ -14,16 +17,55 @@ func (j *Job) followMap() {
 	if j.mapped == nil {
 		return
 	}
-	j.planner.Rename(j.mapped.Moved)
+	j.planner.Rename(j.rename())
+	if j.request.Map.Name != "" { // it knows more modules than a model has
+		return
+	}
 	for _, line := range j.mapped.Unmatched() {
 		j.warnings = append(j.warnings, fmt.Sprintf("line %d of %s made no pair: %s", line.Number, j.request.Map.File, line.Text))
 	}
 }
 
+// rename has the map's last word on the pairs of sites; nil without one.
+func (j *Job) rename() pair.Rename {
+	if j.mapped == nil {
+		return nil
+	}
+	return j.mapped.Moved
+}
+
+// chooseMap takes the map that ships for two implementations of one model, where none was given.
+func (j *Job) chooseMap(ctx context.Context) error {
+	if j.request.Map != nil || !j.request.ChooseMap {
+		return nil
+	}
+	chosen, err := families.Choose(j.problem, j.bench(), j.source.Definitions())
+	if err != nil || chosen == nil {
+		return err
+	}
+	j.request.Map = chosen
+	j.mapped = mapping.NewSource(j.source, chosen, j.request.Problem, j.request.Benches)
+	j.source = j.mapped
+	return j.readRuns(ctx)
+}
+
+// Map is the map by which the runs are compared, given or chosen; nil if modules pair by name.
+func (j *Job) Map() *mapping.Map { return j.request.Map }
+
+// judgedBy are the request's rules, with what a map of two implementations excuses.
+func (j *Job) judgedBy() judge.Config {
+	config := j.request.Judge
+	if j.mapped != nil && j.request.Map.Implementations {
+		config.Implementations = &judge.Implementations{Apart: j.mapped.Apart()}
+		j.census = newCensus(j.mapped)
+	}
+	return config
+}
+
 // SuggestMap writes a mapping file from the weights of the first step of both runs that the request asks for. It is empty
 // where no module has a partner of another name.
 func SuggestMap(ctx context.Context, source rows.Source, r Request) (string, error) {
-	r.Benches, r.Map = r.Benches[:min(len(r.Benches), 1)], nil
+	r.Benches, r.Map, r.ChooseMap = r.Benches[:min(len(r.Benches), 1)], nil, false
 	job, err := Open(ctx, source, r)
 	if err != nil {
 		return "", err

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/tensortap/tensortap/analysis/merged"
@@ -18,12 +17,9 @@ func (j *Job) merge(ctx context.Context) error {
 	if !j.request.Merge {
 		return nil
 	}
-	source, err := merged.Open(ctx, j.source, j.problem, j.benches, j.request.StepOffset)
+	source, err := merged.Open(ctx, j.source, j.problem, j.benches, j.request.StepOffset, j.rename())
 	if err != nil || len(source.Merges()) == 0 {
 		return err
-	}
-	if j.mapped != nil {
-		return errors.New("the ranks of the runs hold parts of different sizes, which are merged by the names of ops alone: --map does not go with that")
 	}
 	j.merged, j.source = source, source
 	j.request.Rank = source.Rank(j.request.Rank)

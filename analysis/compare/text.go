@@ -28,6 +28,7 @@ func (a *Answer) Fill(c *report.Comparison) {
 	}
 	c.Warnings = append(c.Warnings, a.Warnings...)
 	c.WarningCount += len(a.Warnings)
+	c.Mapped = a.Mapped
 	a.fillMerges(c)
 }
 

@@ -57,6 +57,9 @@ func (r *Rules) pairLayouts(ids layoutIDs, problem, bench *schemas.LayoutRow) la
 // (strides, device, placement), nor does a dtype that differs over the whole run, which is reported once, as a
 // difference of the runs.
 func (r *Rules) alike(problem, bench *schemas.LayoutRow) bool {
+	if r.config.Implementations != nil && problem.Kind == kindTensor && bench.Kind == kindTensor {
+		return r.alikeInTwo(problem, bench)
+	}
 	return problem.Kind == bench.Kind && slices.Equal(problem.Shape, bench.Shape) &&
 		(problem.Dtype == bench.Dtype || r.areMainDtypes(problem.Dtype, bench.Dtype)) &&
 		r.sameLiteral(problem, bench) && sameGrad(problem.RequiresGrad, bench.RequiresGrad)

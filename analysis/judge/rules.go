@@ -12,6 +12,8 @@ type Config struct {
 	Rules      []ToleranceRule // go before Tolerance; the first that fits counts
 	Exceptions []Exception     // the user's own, after those built in
 	Spread     map[uint64]Band // by site of the bench: how far three benches or more lie apart
+	// Implementations has what does not count where the runs are two implementations of one model; nil where they are one.
+	Implementations *Implementations
 }
 
 // DefaultConfig tolerates errors by dtype and depth.
@@ -62,8 +64,16 @@ func (r *Rules) dtypesDiffer() bool {
 
 // Judge judges a pair by the recorded evidence; payload is nil where raw tensors were not compared.
 func (r *Rules) Judge(p *Pair, at Setting, payload *Payload) Verdict {
+	if r.config.Implementations != nil {
+		if reason := r.notComparable(p); reason != "" {
+			return leftApart(p, reason)
+		}
+	}
 	if !p.Paired() {
 		return judgeAlone(p, at)
+	}
+	if r.config.Implementations != nil {
+		p = r.levelled(p)
 	}
 	c := r.compare(p, payload)
 	numeric := c.numeric()

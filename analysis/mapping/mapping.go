@@ -35,13 +35,18 @@ type Map struct {
 	Digest  string // of that
 	Kind    Kind
 	Lines   []Line
-	Flatten bool // all dimensions of a tensor but the last are one
+	Flatten bool   // all dimensions of a tensor but the last are one
+	Name    string // of a map that ships, as `llama: vllm ↔ transformers`; else empty
+	// Implementations says that the runs are two implementations of a model: what tells only these apart is no difference.
+	Implementations bool
 
 	modules []moduleRule // of Own; the others are of the kinds after them
 	cells   []cellRule
 	layers  map[string][]layerRule // by class
 	apis    []apiRule
 	exact   []exactRule // ops and tensors, by their full names
+	values  []valueRule // values of modules
+	apart   []apartRule // values that the other run has no counterpart of
 }
 
 // Line is a line of a mapping file.
@@ -97,10 +102,15 @@ const (
 	sectionOps     = "ops"
 	sectionTensors = "tensors"
 	sectionFlatten = "flatten"
+	sectionName    = "name"
+	sectionValues  = "values"
+	sectionStreams = "streams"
+	sectionApart   = "apart"
+	sectionTwo     = "implementations"
 )
 
 func sections() []string {
-	return []string{sectionModules, sectionOps, sectionTensors, sectionFlatten}
+	return []string{sectionModules, sectionOps, sectionTensors, sectionFlatten, sectionName, sectionValues, sectionStreams, sectionApart, sectionTwo}
 }
 
 // kindOf tells the kinds of files apart by their keys and values. A section that is misspelt is one of ours.
@@ -147,7 +157,10 @@ func (m *Map) readOwn(root strictyaml.Node) error {
 	for _, section := range []struct {
 		name string
 		read func(strictyaml.Field) error
-	}{{sectionModules, m.readModule}, {sectionOps, m.readOp}, {sectionTensors, m.readTensor}} {
+	}{
+		{sectionModules, m.readModule}, {sectionOps, m.readOp}, {sectionTensors, m.readTensor},
+		{sectionValues, m.readValue}, {sectionStreams, m.readStream}, {sectionApart, m.readApart},
+	} {
 		node, ok := keys[section.name]
 		if !ok {
 			continue
@@ -162,8 +175,20 @@ func (m *Map) readOwn(root strictyaml.Node) error {
 			}
 		}
 	}
-	if node, ok := keys[sectionFlatten]; ok {
-		m.Flatten, err = node.Bool()
+	return m.readWhole(keys)
+}
+
+// readWhole reads what holds for the whole map.
+func (m *Map) readWhole(keys map[string]strictyaml.Node) (err error) {
+	for name, into := range map[string]*bool{sectionFlatten: &m.Flatten, sectionTwo: &m.Implementations} {
+		if node, ok := keys[name]; ok {
+			if *into, err = node.Bool(); err != nil {
+				return err
+			}
+		}
+	}
+	if node, ok := keys[sectionName]; ok {
+		m.Name, err = node.Text()
 	}
 	return err
 }

@@ -15,6 +15,9 @@ type named struct {
 	partners  map[uint64]bool    // those partners
 	benchOps  map[uint64]bool    // of which no other tensors pair
 	arguments map[uint64]apiRule // by op of the problem
+	streams   map[uint64]bool    // sites of the problem that are residual streams
+	apart     [2]map[uint64]string
+	lines     map[int]int // pairs that lines of values made
 }
 
 // Moved adds the pairs of the map to the pairs of sites with different names. The partner of a site is a site of the
@@ -61,7 +64,13 @@ func (s *Source) partner(id, name uint64) uint64 {
 
 // name finds the names of the map in the programs of both runs.
 func (v *view) named(problem, bench names, renamed map[uint64]uint64) named {
-	n := named{sites: map[uint64]uint64{}, partners: map[uint64]bool{}, benchOps: map[uint64]bool{}, arguments: map[uint64]apiRule{}}
+	n := named{
+		sites: map[uint64]uint64{}, partners: map[uint64]bool{}, benchOps: map[uint64]bool{}, arguments: map[uint64]apiRule{},
+		streams: map[uint64]bool{}, apart: [2]map[uint64]string{{}, {}}, lines: map[int]int{},
+	}
+	v.setApart(n.apart[0], problem, false, renamed)
+	v.setApart(n.apart[1], bench, true, nil)
+	v.nameValues(&n, problem, bench, renamed)
 	for id := range problem.ops {
 		op := v.recorded.Ops[id]
 		if op == nil {

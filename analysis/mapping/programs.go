@@ -117,7 +117,7 @@ func (d *draft) join(g *group, members []int, common string, top bool) {
 	whole.ModulePath = common
 	whole.Name = joinedName(first, d.opsOf(members), g.name)
 	whole.OpID = schemas.OpID(whole.Name)
-	d.definitions.Ops[whole.OpID], d.lines[whole.OpID] = &whole, g.line
+	d.definitions.Ops[whole.OpID], d.lines[whole.OpID], d.wholes[whole.OpID] = &whole, g.line, true
 	for part, at := range members {
 		d.replaced[d.list[at].OpID] = whole.OpID
 		d.dropped[at] = at != slices.Min(members)

@@ -26,6 +26,7 @@ type Source struct {
 	uses        []Use
 	named       named
 	lines       map[uint64]int
+	wholes      map[uint64]bool // ops that were joined of several
 }
 
 // NewSource looks at the problem and its benches through a map. It reads nothing yet.
@@ -61,10 +62,12 @@ func (s *Source) Run(ctx context.Context, name string) (*rows.Run, error) {
 // Tensors are those of the other source, joined.
 func (s *Source) Tensors(ctx context.Context, run *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
 	one := s.sides[run.Name]
-	if one == nil || one.run != run {
+	if one == nil {
 		return s.of.Tensors(ctx, run, places)
 	}
-	found, err := s.of.Tensors(ctx, one.recorded, places)
+	recorded := *one.recorded
+	recorded.AllStatistics = run.AllStatistics
+	found, err := s.of.Tensors(ctx, &recorded, places)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +132,10 @@ func (s *Source) open(ctx context.Context) error {
 	}
 	s.definitions, s.sides, s.uses, s.lines = v.definitions, sides, v.counted(recorded), v.lines
 	s.named = v.named(v.namesOf(recorded[0]), v.namesOf(recorded[1]), sides[s.problem].renamed)
+	s.wholes = v.wholes
+	for line, pairs := range s.named.lines {
+		s.uses[line].Pairs += pairs
+	}
 	return nil
 }
 

@@ -14,25 +14,60 @@ import (
 
 // Suggest writes a mapping file for two runs from a step of each. Modules whose parameters have the same shapes and
 // the same statistics are partners, in the order of execution. So are a module and several modules whose parameters,
-// put behind each other, are its own. Modules that hold partners are partners. The file is empty where all names are
-// equal. Read it before you use it: equal statistics are evidence, no proof.
+// put behind each other, are its own. Modules without partner that hold no others are partners by what they returned, as
+// near as their dtype allows, or by what several returned together. Modules that hold partners are partners. Each line says
+// its evidence, and the file ends with what stayed alone. It is empty where all names are equal. Read it before you use it:
+// equal statistics are evidence, no proof.
 func Suggest(problem, bench *rows.Tensors, definitions *rows.Definitions) string {
-	s := suggestion{problem: modulesOf(problem, definitions), bench: modulesOf(bench, definitions), pairs: map[string]string{}, taken: map[string]bool{}}
+	s := suggestion{
+		problem: modulesOf(problem, definitions), bench: modulesOf(bench, definitions), pairs: map[string]string{},
+		taken: map[string]bool{}, because: map[string]evidence{},
+	}
 	s.pairEqual()
-	s.join(s.problem, s.bench, func(parts, whole string) { s.pairs[parts] = whole })
-	s.join(s.bench, s.problem, func(parts, whole string) { s.pairs[whole] = parts })
+	s.joinBoth(makeUp, byWeights)
+	s.joinBoth(returnTogether, byValues)
+	s.pairByValues()
 	s.pairParents()
 	return s.written()
 }
 
-// module is a module with the parameters of one of its calls.
+func (s *suggestion) joinBoth(fits func(parts []module, whole module) bool, because string) {
+	s.join("p", weighted(s.problem), "b", s.bench, fits, func(parts, whole string) { s.pair(parts, whole, evidence{because, 1}) })
+	s.join("b", weighted(s.bench), "p", s.problem, fits, func(parts, whole string) { s.pair(whole, parts, evidence{because, 1}) })
+}
+
+// weighted are the modules with parameters: what is joined has some, what stands between its parts need not.
+func weighted(list []module) []module {
+	return slices.DeleteFunc(slices.Clone(list), func(m module) bool { return len(m.parameters) == 0 })
+}
+
+// evidence is why two modules are partners, and how sure that is: 1 less the ratio of their distance and that of the next
+// best partner.
+type evidence struct {
+	because string
+	sure    float64
+}
+
+const (
+	byWeights = "weights"
+	byValues  = "values"
+	byParts   = "what they hold"
+)
+
+func (s *suggestion) pair(problem, bench string, because evidence) {
+	s.pairs[problem], s.because[problem] = bench, because
+}
+
+// module is a module with the parameters and the result of one of its calls.
 type module struct {
 	path       string
 	parameters map[string]parameter
+	returned   *parameter // the first tensor of its result; nil where it holds other modules, or returned none
 }
 
 type parameter struct {
 	shape []int64
+	dtype string
 	rows.Observation
 }
 
@@ -41,9 +76,10 @@ type suggestion struct {
 	problem, bench []module
 	pairs          map[string]string
 	taken          map[string]bool // of either run, by side and path
+	because        map[string]evidence
 }
 
-// modulesOf are the modules that have parameters, in order of execution.
+// modulesOf are the modules that have parameters, or hold no others and returned a tensor, in order of execution.
 func modulesOf(t *rows.Tensors, definitions *rows.Definitions) []module {
 	var list []module
 	at := map[string]int{}
@@ -51,7 +87,7 @@ func modulesOf(t *rows.Tensors, definitions *rows.Definitions) []module {
 		o := t.At(i)
 		site := definitions.Sites[o.SiteID]
 		op, layout := definitions.Ops[site.OpID], definitions.Layouts[o.LayoutID]
-		if site.Role != roleParameter || op == nil || layout == nil || op.Level != schemas.LevelModule || op.Phase != schemas.PhaseForward || o.ElementCount == 0 {
+		if site.Role != roleParameter && site.Role != roleOutput || layout == nil || !isForward(op) || o.ElementCount == 0 {
 			continue
 		}
 		n, seen := at[op.ModulePath]
@@ -60,11 +96,38 @@ func modulesOf(t *rows.Tensors, definitions *rows.Definitions) []module {
 			at[op.ModulePath] = n
 			list = append(list, module{path: op.ModulePath, parameters: map[string]parameter{}})
 		}
-		if _, again := list[n].parameters[site.Path]; !again {
-			list[n].parameters[site.Path] = parameter{shape: layout.Shape, Observation: o}
+		list[n].take(site, parameter{shape: layout.Shape, dtype: layout.Dtype, Observation: o})
+	}
+	return known(list)
+}
+
+// take keeps a tensor of the first call.
+func (m *module) take(site schemas.SiteRow, p parameter) {
+	if site.Role == roleOutput {
+		if m.returned == nil && site.Path == "0" && !strings.Contains(p.dtype, "int") {
+			m.returned = &p
+		}
+		return
+	}
+	if _, again := m.parameters[site.Path]; !again {
+		m.parameters[site.Path] = p
+	}
+}
+
+// known are the modules of which something is known: of those that hold others, parameters alone.
+func known(list []module) []module {
+	holds := map[string]bool{}
+	for i := range list {
+		for above, _ := cutLast(list[i].path); above != ""; above, _ = cutLast(above) {
+			holds[above] = true
 		}
 	}
-	return list
+	for i := range list {
+		if holds[list[i].path] {
+			list[i].returned = nil
+		}
+	}
+	return slices.DeleteFunc(list, func(m module) bool { return len(m.parameters) == 0 && m.returned == nil })
 }
 
 // pairEqual pairs modules whose parameters are the same; of several that are, the first with the first.
@@ -75,15 +138,25 @@ func (s *suggestion) pairEqual() {
 				if s.taken["p"+p.path] || s.taken["b"+b.path] || sameName && p.path != b.path || !p.equal(b) {
 					continue
 				}
-				s.pairs[p.path] = b.path
+				s.pair(p.path, b.path, evidence{byWeights, 1 / float64(s.equals(p))})
 				s.taken["p"+p.path], s.taken["b"+b.path] = true, true
 			}
 		}
 	}
 }
 
+// equals counts the modules of the bench that a module is the same as.
+func (s *suggestion) equals(p module) (n int) {
+	for _, b := range s.bench {
+		if p.equal(b) {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
 func (m module) equal(other module) bool {
-	return maps.EqualFunc(m.parameters, other.parameters, func(a, b parameter) bool {
+	return len(m.parameters) > 0 && maps.EqualFunc(m.parameters, other.parameters, func(a, b parameter) bool {
 		return slices.Equal(a.shape, b.shape) && sameStatistics(&a.Observation, &b.Observation)
 	})
 }
@@ -105,14 +178,10 @@ func sameStatistics(a, b *rows.Observation) bool {
 const mostParts = 4
 
 // join pairs modules of one run that follow each other in one parent with a module of the other that is all of them.
-func (s *suggestion) join(split, whole []module, pair func(parts, whole string)) {
-	side, other := "p", "b"
-	if len(split) > 0 && len(s.problem) > 0 && &split[0] != &s.problem[0] {
-		side, other = other, side
-	}
+func (s *suggestion) join(side string, split []module, other string, whole []module, fits func([]module, module) bool, pair func(parts, whole string)) {
 	for _, w := range whole {
 		for first := range split {
-			if parts := s.partsOf(w, split[first:], side); parts != nil && !s.taken[other+w.path] {
+			if parts := s.partsOf(w, split[first:], side, fits); parts != nil && !s.taken[other+w.path] {
 				s.taken[other+w.path] = true
 				pair(s.listed(parts, side), w.path)
 			}
@@ -122,7 +191,7 @@ func (s *suggestion) join(split, whole []module, pair func(parts, whole string))
 
 // partsOf are the first modules of a list that make up a whole; nil where they do not. Modules between them that have
 // partners of their own do not count.
-func (s *suggestion) partsOf(whole module, list []module, side string) []module {
+func (s *suggestion) partsOf(whole module, list []module, side string, fits func([]module, module) bool) []module {
 	parent, _ := cutLast(list[0].path)
 	var parts []module
 	for _, m := range list {
@@ -136,7 +205,7 @@ func (s *suggestion) partsOf(whole module, list []module, side string) []module 
 			continue
 		}
 		parts = append(parts, m)
-		if len(parts) > 1 && makeUp(parts, whole) {
+		if len(parts) > 1 && fits(parts, whole) {
 			return parts
 		}
 	}
@@ -144,6 +213,9 @@ func (s *suggestion) partsOf(whole module, list []module, side string) []module 
 }
 
 func makeUp(parts []module, whole module) bool {
+	if len(whole.parameters) == 0 {
+		return false
+	}
 	for name, w := range whole.parameters {
 		shapes, observed := make([][]int64, len(parts)), make([]rows.Observation, len(parts))
 		for i, part := range parts {
@@ -196,7 +268,9 @@ func (s *suggestion) pairParents() {
 				}
 			}
 		}
-		maps.Copy(s.pairs, level)
+		for above, beside := range level {
+			s.pair(above, beside, evidence{byParts, 1})
+		}
 	}
 }
 
@@ -212,31 +286,85 @@ func parentOf(path string) string {
 
 // written is a file with a line for each pair whose names differ, unless another line says it already.
 func (s *suggestion) written() string {
-	lines := map[string]string{}
-	for p, b := range s.pairs {
-		key, value := general(p, b)
-		if old, ok := lines[key]; ok && old != value {
-			key, value = p, b // not the same in all layers
-		}
-		lines[key] = value
-	}
+	lines := s.lines()
 	keys := slices.SortedFunc(maps.Keys(lines), func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.Count(a, "."), strings.Count(b, ".")), strings.Compare(a, b))
 	})
 	made := &Map{Kind: Own}
 	var page strings.Builder
 	for _, key := range keys {
-		p, b, err := pairPatterns(key, lines[key])
+		l := lines[key]
+		p, b, err := pairPatterns(key, l.bench)
 		if err != nil || made.says(p, b) {
 			continue
 		}
 		made.modules = append(made.modules, moduleRule{problem: p, bench: b})
-		fmt.Fprintf(&page, "  %s: %s\n", written(key), written(lines[key]))
+		fmt.Fprintf(&page, "  %s: %s # %s\n", written(key), written(l.bench), l.words())
 	}
 	if page.Len() == 0 {
 		return ""
 	}
-	return sectionModules + ":\n" + page.String()
+	return sectionModules + ":\n" + page.String() + s.alone()
+}
+
+// suggestedLine is a line with how many pairs it stands for, and the least sure of them.
+type suggestedLine struct {
+	bench string
+	evidence
+	pairs int
+}
+
+func (l suggestedLine) words() string {
+	if l.because == byParts {
+		return l.because
+	}
+	return fmt.Sprintf("%s, %d %% sure, %s", l.because, int(100*l.sure), places(l.pairs))
+}
+
+func places(n int) string {
+	if n == 1 {
+		return "1 place"
+	}
+	return fmt.Sprintf("%d places", n)
+}
+
+// lines are the lines by their keys. A pair that is not the same in all layers has its own.
+func (s *suggestion) lines() map[string]suggestedLine {
+	lines := map[string]suggestedLine{}
+	for _, p := range slices.Sorted(maps.Keys(s.pairs)) {
+		b := s.pairs[p]
+		key, value := general(p, b)
+		old, ok := lines[key]
+		if ok && old.bench != value {
+			key, value, old = p, b, suggestedLine{}
+		}
+		l := suggestedLine{bench: value, evidence: s.because[p], pairs: old.pairs + 1}
+		if old.pairs > 0 && old.sure < l.sure {
+			l.evidence = old.evidence
+		}
+		lines[key] = l
+	}
+	return lines
+}
+
+// alone are comments with the modules of both runs that found no partner.
+func (s *suggestion) alone() string {
+	var page strings.Builder
+	for _, side := range []struct {
+		mark, run string
+		modules   []module
+	}{{"p", "problem", s.problem}, {"b", "bench", s.bench}} {
+		var names []string
+		for _, m := range side.modules {
+			if name, _ := general(m.path, m.path); !s.taken[side.mark+m.path] && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(&page, "# without partner in the %s: %s\n", side.run, strings.Join(names, ", "))
+		}
+	}
+	return page.String()
 }
 
 // says whether the lines so far make a module the partner of another.

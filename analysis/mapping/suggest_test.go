@@ -1,6 +1,8 @@
 package mapping_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/tensortap/tensortap/analysis/judge"
@@ -34,13 +36,33 @@ func TestAMapIsSuggestedFromWeights(t *testing.T) {
 	t.Parallel()
 	source := twice(t, "separate", "fused", "swapped")
 	for _, bench := range []string{"fused", "swapped"} {
-		if got := suggest(t, source, "separate", bench); got != suggested {
+		if got := withoutEvidence(suggest(t, source, "separate", bench)); got != suggested {
 			t.Errorf("beside %s got\n%s\nwant\n%s", bench, got, suggested)
 		}
 	}
 	if got := suggest(t, source, "fused", "fused"); got != "" {
 		t.Errorf("of one program with itself: %s", got)
 	}
+}
+
+func TestEachSuggestedLineSaysItsEvidence(t *testing.T) {
+	t.Parallel()
+	text := suggest(t, twice(t, "separate", "fused"), "separate", "fused")
+	for _, want := range []string{"lm_head: head # weights, 100 % sure, 1 place\n", "feed.gate_up_proj # weights, 100 % sure, 3 places\n", "layers: blocks # what they hold\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+}
+
+// withoutEvidence is a suggestion without its comments.
+func withoutEvidence(text string) string { return regexp.MustCompile(`(?m) *#.*$\n?`).ReplaceAllStringFunc(text, keepEnd) }
+
+func keepEnd(comment string) string {
+	if strings.HasPrefix(comment, "#") {
+		return ""
+	}
+	return "\n"
 }
 
 func TestNothingDiffersWithTheSuggestedMap(t *testing.T) {

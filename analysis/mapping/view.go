@@ -20,10 +20,11 @@ type view struct {
 	definitions *rows.Definitions
 	layouts     *layouts
 	lines       map[uint64]int // by which an op got its name, or its parts were joined
+	wholes      map[uint64]bool
 }
 
 func newView(rules *Map, recorded *rows.Definitions) *view {
-	v := &view{rules: rules, recorded: recorded, sites: map[uint64][]uint64{}, definitions: cloned(recorded), lines: map[uint64]int{}}
+	v := &view{rules: rules, recorded: recorded, sites: map[uint64][]uint64{}, definitions: cloned(recorded), lines: map[uint64]int{}, wholes: map[uint64]bool{}}
 	v.layouts = newLayouts(v.definitions)
 	if rules.Flatten {
 		v.layouts.flatten()

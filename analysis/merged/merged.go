@@ -33,6 +33,7 @@ type Source struct {
 	definitions *rows.Definitions
 	sides       map[*rows.Run]*side // by merged run
 	merges      []Merge
+	rename      pair.Rename
 }
 
 // OtherGroupsError says that some benches have the groups of the problem and others have not.
@@ -45,9 +46,10 @@ func (e *OtherGroupsError) Error() string {
 
 // Open finds out whether the ranks of the problem and its benches hold parts of different sizes. If so, the source
 // has merged runs: Judged gives the runs to compare. The runs are those of the source below. The offset is added to a
-// step of the problem to get the step of a bench. An error is an OtherGroupsError, or the source's.
-func Open(ctx context.Context, base rows.Source, problem *rows.Run, benches []*rows.Run, offset int64) (*Source, error) {
-	s := &Source{base: base, definitions: base.Definitions(), sides: map[*rows.Run]*side{}}
+// step of the problem to get the step of a bench. Rename has the last word on the pairs of sites; nil where names have.
+// An error is an OtherGroupsError, or the source's.
+func Open(ctx context.Context, base rows.Source, problem *rows.Run, benches []*rows.Run, offset int64, rename pair.Rename) (*Source, error) {
+	s := &Source{base: base, definitions: base.Definitions(), sides: map[*rows.Run]*side{}, rename: rename}
 	mergedFor := map[bool]string{} // whether the problem was merged, and for which bench
 	for i, bench := range benches {
 		both := newComparison(problem, bench, offset, s)

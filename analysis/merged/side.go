@@ -104,7 +104,9 @@ func (c *comparison) planner(ctx context.Context) (*pair.Planner, error) {
 	if err := c.source.see(ctx, c.bench, bench, aligner.SeeBench); err != nil {
 		return nil, err
 	}
-	return pair.NewPlanner(aligner), nil
+	planner := pair.NewPlanner(aligner)
+	planner.Rename(c.source.rename)
+	return planner, nil
 }
 
 func (s *Source) see(ctx context.Context, run *rows.Run, places []rows.Place, tell func(rows.Place, *rows.Tensors)) error {

@@ -66,7 +66,7 @@ func (a *advice) compareAs(asked Asked, flags string) {
 func (a *advice) explain() {
 	origins := (&note{Comparison: a.Comparison}).origins()
 	switch {
-	case a.Asked.Map != "":
+	case a.Asked.Map != "" || a.Mapped != nil:
 		a.compare(" --limit 100 --output csv")
 	case !a.Stored:
 		if len(a.Merges) == 0 {

@@ -86,8 +86,20 @@ func (n *note) verdict() {
 	switch {
 	case n.Verdict == Unknown:
 		n.line("", "%s", n.unknown())
-	case n.Verdict == Same && n.byStatisticsAlone():
+	case n.Verdict == Same && n.byStatisticsAlone() && n.Mapped == nil:
 		n.line("", "as far as statistics can tell: they prove differences, not equality")
+	}
+	n.mapped()
+}
+
+// mapped names the map of two implementations.
+func (n *note) mapped() {
+	switch {
+	case n.Mapped == nil:
+	case n.Verdict == Same && n.byStatisticsAlone():
+		n.line("", "as far as statistics can tell, under the map %s", Printable(n.Mapped.Name))
+	default:
+		n.line("", "under the map %s", Printable(n.Mapped.Name))
 	}
 }
 
@@ -144,7 +156,15 @@ func (n *note) counts() {
 			ranks[n.Summary.Get(i, "rank").Exact], steps[n.Summary.Get(i, "step").Exact] = true, true
 		}
 	}
-	n.line("compared", "%s tensors and other arguments, %s, %s, tolerance %s:", thousands(n.Summary.Sum("paired_count")),
+	label := "compared"
+	if n.Mapped != nil {
+		n.line(label, "%s", n.Mapped.words())
+		label = ""
+		if n.Mapped.Noise != nil {
+			n.line(label, "%s", n.Mapped.Noise.words())
+		}
+	}
+	n.line(label, "%s tensors and other arguments, %s, %s, tolerance %s:", thousands(n.Summary.Sum("paired_count")),
 		plural(len(ranks), "rank"), plural(len(steps), "step"), Printable(n.Tolerance))
 	n.line("", "%s", n.judged())
 	if n.Raw.Compared > 0 {

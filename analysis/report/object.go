@@ -28,6 +28,7 @@ type Object struct {
 	Observed       string           `json:"observed"` // what the runs' levels see and do not see; empty where it is not known
 	RawTensors     RawTensors       `json:"raw_tensors"`
 	Merged         []Merge          `json:"merged"` // runs whose ranks were merged before they were judged
+	Mapped         *Mapped          `json:"mapped"` // what was compared under a map of two implementations; null without one
 	Completeness   Rows             `json:"completeness"`
 	Failures       Rows             `json:"failures"` // ops of the runs that raised
 	Next           []string         `json:"next"`     // what to do now, the most useful first; empty where all is proved
@@ -42,7 +43,7 @@ func (c *Comparison) Object(style Style) Object {
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict, StepOffset: c.StepOffset,
 		LeftOut: c.LeftOut, Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
-		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Completeness: Rows{c.Completeness},
+		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Mapped: c.Mapped, Completeness: Rows{c.Completeness},
 		Failures: Rows{c.Failures}, Next: append([]string{}, c.Next(style)...),
 	}
 	if c.Verdict == Unknown {

@@ -105,7 +105,7 @@ func (s *StepSummary) addClass(j *judge.Judged) {
 
 func (s *StepSummary) addUnknown(j *judge.Judged) {
 	s.UnknownCount++
-	if !j.Paired() && j.Reason != judge.ReasonMoreDetail { // which takes nothing from what is in both
+	if !j.Paired() && j.Reason != judge.ReasonMoreDetail && !j.NotComparable() { // which take nothing from what is in both
 		s.AloneUnknownCount++
 	}
 	if j.Reason == "" {

@@ -49,7 +49,9 @@ With --jobs, a file names many pairs. They are compared side by side. A pair tha
 does not stop the others. The worst pair sets the exit status (docs/jobs.md).
 
 With --map, a file pairs modules of the problem with modules of the bench, where the runs
-name or fuse them differently; --suggest-map writes a first one (docs/mapping.md).
+name or fuse them differently; --suggest-map writes a first one (docs/mapping.md). Runs of
+one model in Transformers, vLLM, SGLang and Megatron are paired by maps that ship
+(docs/cross.md), unless a file is given, or none.
 
 Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to
 decide.`,
@@ -96,8 +98,8 @@ func (c *comparing) flags(cmd *cobra.Command) {
 	f.Uint64Var(&c.request.Limit, "limit", c.request.Limit, "greatest number of differing tensors to list, 0 for all; text shows at most 4")
 	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs in this `FILE`")
 	f.BoolVar(&c.onlyNew, onlyNewFlag, false, "with --jobs: leave out pairs of stored runs that were judged before and have not changed")
-	f.StringVar(&c.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
-	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of the weights")
+	f.StringVar(&c.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
+	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of weights and values")
 	_ = cmd.MarkFlagFilename(jobsFlag, "yaml", "yml")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
 	values := append(report.Formats(), msprobeCSV, "junit", "markdown")

@@ -20,7 +20,18 @@ func (c *comparing) readMap(request *system.CompareRequest) (err error) {
 	case c.output == msprobeCSV:
 		return errors.New("--output msprobe-csv does not go with --map: msProbe's compare pairs by the names of ops")
 	}
-	request.Map, err = mapping.Read(c.mapping)
+	return mapped(request, c.mapping)
+}
+
+// noMap is the word for --map that pairs by names, whatever the runs are.
+const noMap = "none"
+
+// mapped has runs compared by a mapping file, or by names alone.
+func mapped(request *system.CompareRequest, file string) (err error) {
+	if request.ByName = file == noMap; request.ByName {
+		return nil
+	}
+	request.Map, err = mapping.Read(file)
 	return err
 }
 
@@ -46,8 +57,8 @@ func (a *app) suggestMap(ctx context.Context, request system.CompareRequest) err
 		return err
 	}
 	if suggested == "" {
-		return errors.New("no map to suggest: no module with weights has a partner of another name; both runs must have recorded modules with their parameters (level L0 or mix)")
+		return errors.New("no map to suggest: no module has a partner of another name, by weights or by values; both runs must have recorded modules (level L0 or mix)")
 	}
-	_, err := io.WriteString(a.stdout, fmt.Sprintf("# Suggested from shapes and statistics of weights: read it before you use it.\n%s", suggested))
+	_, err := io.WriteString(a.stdout, fmt.Sprintf("# Suggested from shapes and statistics of weights and values: read it before you use it.\n%s", suggested))
 	return err
 }

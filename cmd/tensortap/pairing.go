@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/compare"
-	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
@@ -48,7 +47,7 @@ Empty when the runs have no step in common, or every op is paired and --unpaired
 	f.Int64Var(&p.words.offset, "step-offset", 0, "number to add to a step of the problem to get the step of the bench")
 	f.BoolVar(&p.unpaired, "unpaired", false, "only ops without partner")
 	p.looks.limitFlag(cmd, 1000)
-	f.StringVar(&p.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
+	f.StringVar(&p.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
 	p.looks.flags(cmd)
 	return cmd
@@ -64,7 +63,7 @@ func (a *app) pairing(ctx context.Context, p *pairingReport) error {
 		return err
 	}
 	if p.mapping != "" {
-		if request.Map, err = mapping.Read(p.mapping); err != nil {
+		if err := mapped(&request, p.mapping); err != nil {
 			return err
 		}
 	}

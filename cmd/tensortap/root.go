@@ -73,7 +73,7 @@ func (a *app) groups(root *cobra.Command) {
 		commands []*cobra.Command
 	}{
 		{"Record:", []*cobra.Command{newRun(a), newPublish(a), newCapture(a), newPoke(a), newTrace(a), newDebug(a), newStop(a), newReplayRequests(a)}},
-		{"Compare:", []*cobra.Command{newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newBaseline(a)}},
+		{"Compare:", []*cobra.Command{newCompare(a), newExplain(a), newOverflow(a), newWatch(a), newBaseline(a), newMapping(a)}},
 		{"Ask:", []*cobra.Command{newReport(a), newRuns(a), newQuery(a), newLogs(a), newTensor(a), newExport(a)}},
 		{"Operate:", []*cobra.Command{
 			a.observed(newUp(a)), a.observed(newConsume(a)), a.observed(newAgent(a)), a.observed(newJudge(a)), a.observed(newAlert(a)), a.observed(newServe(a)),

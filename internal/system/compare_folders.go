@@ -36,7 +36,7 @@ func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, a
 	}
 	c.said.Warnings, c.said.WarningCount = source.Problems()
 	c.said.Damage = c.said.Warnings
-	job, err := compare.Open(ctx, source, r.analysis(names))
+	job, err := compare.Open(ctx, source, r.choosing(names))
 	if err != nil {
 		return c, nil, err
 	}
@@ -82,6 +82,14 @@ func (r CompareRequest) analysis(names []string) compare.Request {
 	request.Keep.Texts, request.Keep.Strict = r.Texts, r.Strict
 	request.Keep.Limit = int(r.Limit) //nolint:gosec // a number of rows
 	request.Keep.UnpairedLimit = unpairedShown
+	return request
+}
+
+// choosing is the request for runs of these names, where two implementations of a model are compared by the map that ships
+// for them. Raw tensors are compared by names alone.
+func (r CompareRequest) choosing(names []string) compare.Request {
+	request := r.analysis(names)
+	request.ChooseMap = !r.ByName && !r.Payload
 	return request
 }
 

@@ -17,7 +17,7 @@ import (
 
 // judgeStored judges runs of the database, and stores the result.
 func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
-	declared := judging.Comparison{Request: r.analysis(comparison.Runs()), Strict: r.Strict}
+	declared := judging.Comparison{Request: r.choosing(comparison.Runs()), Strict: r.Strict}
 	declared.Request.Keep.Limit = max(declared.Request.Keep.Limit, rememberedRows)
 	source := c.source()
 	job, err := c.openStored(ctx, source, &declared.Request)
@@ -32,7 +32,8 @@ func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *
 			return nil, err
 		}
 	}
-	if len(job.Merges()) == 0 && r.Map == nil { // else other programs were aligned
+	declared.Request.Map = job.Map()
+	if len(job.Merges()) == 0 && job.Map() == nil { // else other programs were aligned
 		if err := c.publishAlignments(ctx, job); err != nil {
 			return nil, fmt.Errorf("store how %s is aligned with %s: %w", comparison.Problem, comparison.Bench(), err)
 		}

@@ -17,11 +17,11 @@ func (c *Client) Pairing(ctx context.Context, r CompareRequest) ([]compare.Paire
 			return nil, err
 		}
 	}
-	job, err := compare.Open(ctx, c.source(), r.analysis(r.sides()))
+	job, err := compare.Open(ctx, c.source(), r.choosing(r.sides()))
 	if err != nil {
 		return nil, fmt.Errorf("pair the ops of %s with those of %s: %w", r.Problem, r.Bench(), err)
 	}
-	if r.Map == nil && len(job.Merges()) == 0 {
+	if job.Map() == nil && len(job.Merges()) == 0 {
 		if err := c.publishAlignments(ctx, job); err != nil {
 			return nil, fmt.Errorf("store how %s is aligned with %s: %w", r.Problem, r.Bench(), err)
 		}

@@ -28,6 +28,7 @@ type CompareRequest struct {
 	Limit       uint64       // of differing tensors that are listed
 	Texts       bool         // list arguments that are text, such as ids of requests, beside all others
 	Map         *mapping.Map // which module of the problem is which of the bench; nil for those of the same name
+	ByName      bool         // no map that ships is chosen, whatever the runs are
 }
 
 // DefaultCompareRequest compares everything.

@@ -1,0 +1,157 @@
+package families_test
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// cross gives runs of testdata/cross, where each line is a tensor of a step: of a small Llama by Transformers (hf), by vLLM
+// with the same weights (vl), and by vLLM with rows of one weight scaled (vlbad).
+type cross struct {
+	definitions *rows.Definitions
+	runs        map[string]*rows.Run
+	tensors     map[string]map[rows.Place]*rows.Tensors
+}
+
+func newCross(tb testing.TB, names ...string) *cross {
+	tb.Helper()
+	c := &cross{definitions: rows.NewDefinitions(), runs: map[string]*rows.Run{}, tensors: map[string]map[rows.Place]*rows.Tensors{}}
+	for _, name := range names {
+		c.add(name, readLines(tb, "testdata/cross/"+name+".csv.gz"))
+	}
+	return c
+}
+
+func (c *cross) Definitions() *rows.Definitions { return c.definitions }
+
+func (c *cross) Run(_ context.Context, name string) (*rows.Run, error) { return c.runs[name], nil }
+
+func (c *cross) Tensors(_ context.Context, run *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
+	found := map[rows.Place]*rows.Tensors{}
+	for _, at := range places {
+		if t := c.tensors[run.Name][at]; t != nil {
+			found[at] = t
+		}
+	}
+	return found, nil
+}
+
+// readLines are the lines of a file, by the names of the columns.
+func readLines(tb testing.TB, path string) []map[string]string {
+	tb.Helper()
+	file, err := os.Open(path) //nolint:gosec // of this repository
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer file.Close()
+	content, err := gzip.NewReader(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all, err := csv.NewReader(content).ReadAll()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	lines := make([]map[string]string, len(all)-1)
+	for i, values := range all[1:] {
+		lines[i] = map[string]string{}
+		for column, value := range values {
+			lines[i][all[0][column]] = value
+		}
+	}
+	return lines
+}
+
+func (c *cross) add(name string, lines []map[string]string) {
+	run := &rows.Run{
+		Name: name, ID: schemas.RunID(name), MainDtype: "torch.bfloat16", Ranks: []schemas.RankRow{{}}, Missing: []rows.Completeness{{Complete: true}},
+		Described: schemas.RunRow{Source: schemas.SourceCollector, Level: "L0"},
+	}
+	c.runs[name], c.tensors[name] = run, map[rows.Place]*rows.Tensors{}
+	for _, line := range lines {
+		at := rows.Place{Step: uint32(whole(line["step"]))} //nolint:gosec // few steps
+		if c.tensors[name][at] == nil {
+			c.tensors[name][at] = &rows.Tensors{}
+		}
+		c.tensors[name][at].Append(c.row(line))
+	}
+	for step := range uint32(len(c.tensors[name])) { //nolint:gosec // few steps
+		tensors := c.tensors[name][rows.Place{Step: step}]
+		run.Steps = append(run.Steps, schemas.StepRow{
+			RunID: run.ID, Step: step, ProgramID: c.program(tensors), TensorCount: uint64(tensors.Len()), Complete: 1, //nolint:gosec // a length
+		})
+	}
+}
+
+// row is a line with its definitions.
+func (c *cross) row(line map[string]string) *schemas.TensorRow {
+	op := schemas.ParseOpName(line["op"])
+	c.definitions.Ops[op.OpID] = &op
+	site := schemas.SiteRow{SiteID: schemas.SiteID(op.OpID, line["role"], line["path"]), OpID: op.OpID, Role: line["role"], Path: line["path"]}
+	c.definitions.Sites[site.SiteID] = site
+	layout := schemas.LayoutRow{Kind: line["kind"], Dtype: line["dtype"], Literal: line["literal"]}
+	_ = json.Unmarshal([]byte(line["shape"]), &layout.Shape)
+	layout.LayoutID = schemas.LayoutID(&layout)
+	c.definitions.Layouts[layout.LayoutID] = &layout
+	row := &schemas.TensorRow{Seq: whole(line["seq"]), SiteID: site.SiteID, LayoutID: layout.LayoutID, ElementCount: whole(line["element_count"]), NaNCount: whole(line["nan_count"])}
+	for column, into := range map[string]struct {
+		value *float64
+		bit   uint32
+	}{
+		"value_min": {&row.ValueMin, schemas.MeasuredMin}, "value_max": {&row.ValueMax, schemas.MeasuredMax},
+		"value_mean": {&row.ValueMean, schemas.MeasuredMean}, "value_m2": {&row.ValueM2, schemas.MeasuredM2}, "value_l2": {&row.ValueL2, schemas.MeasuredL2},
+	} {
+		if line[column] != "" {
+			*into.value, _ = strconv.ParseFloat(line[column], 64)
+			row.Measured |= into.bit
+		}
+	}
+	return row
+}
+
+func whole(text string) uint64 {
+	n, _ := strconv.ParseUint(text, 10, 64)
+	return n
+}
+
+// program defines the ops of a step in their order, each below the module whose path is the longest that holds its own.
+func (c *cross) program(tensors *rows.Tensors) uint64 {
+	var list []schemas.ProgramRow
+	var hasher schemas.ProgramHasher
+	above := map[string]uint64{}
+	seen := map[uint64]bool{}
+	for _, id := range tensors.SiteID {
+		op := c.definitions.Ops[c.definitions.Sites[id].OpID]
+		if seen[op.OpID] {
+			continue
+		}
+		seen[op.OpID] = true
+		row := schemas.ProgramRow{OpID: op.OpID, ParentOpID: parent(above, op.ModulePath), Position: uint32(len(list))} //nolint:gosec // few ops
+		above[op.ModulePath] = op.OpID
+		hasher.Add(row.OpID, row.ParentOpID)
+		list = append(list, row)
+	}
+	for i := range list {
+		list[i].ProgramID = hasher.ID()
+	}
+	c.definitions.Programs[hasher.ID()] = list
+	return hasher.ID()
+}
+
+func parent(above map[string]uint64, path string) uint64 {
+	for at := strings.LastIndexByte(path, '.'); at > 0; at = strings.LastIndexByte(path[:at], '.') {
+		if op := above[path[:at]]; op != 0 {
+			return op
+		}
+	}
+	return 0
+}

@@ -1,0 +1,125 @@
+package families_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/mapping/families"
+	"github.com/tensortap/tensortap/analysis/report"
+)
+
+// told compares two runs of a source by the map that is chosen, and gives the answer and its text.
+func told(tb testing.TB, source *cross, problem, bench string) (*compare.Answer, string) {
+	tb.Helper()
+	request := compare.DefaultRequest()
+	request.Problem, request.Benches, request.ChooseMap = problem, []string{bench}, true
+	answer, err := compare.Run(tb.Context(), source, request)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	said := report.Comparison{Problem: problem, Benches: []string{bench}, Tolerance: "by dtype and depth", ProblemArgument: problem, BenchArgument: bench, Stored: true}
+	answer.Fill(&said)
+	said.Verdict = said.Judge()
+	var page bytes.Buffer
+	if err := said.WriteNote(&page, report.Style{}); err != nil {
+		tb.Fatal(err)
+	}
+	return answer, page.String()
+}
+
+func TestTheSameWeightsInTwoImplementationsAreTheSame(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "hf", "vl")
+	for _, sides := range [][2]string{{"vl", "hf"}, {"hf", "vl"}} {
+		answer, page := told(t, source, sides[0], sides[1])
+		if !strings.HasPrefix(page, "SAME ") {
+			t.Errorf("%v: %s", sides, page)
+		}
+		m := answer.Mapped
+		if m == nil || m.Joined != 4*2*4 || m.Streams != 4*4 || m.ByName < 4*30 {
+			t.Errorf("%v: %+v", sides, m)
+		}
+	}
+}
+
+func TestTheAnswerSaysWhatWasComparedAndWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	_, page := told(t, newCross(t, "hf", "vl"), "vl", "hf")
+	for _, want := range []string{
+		`(?m)^SAME +problem vl against bench hf$`,
+		`(?m)^ +as far as statistics can tell, under the map llama: vllm ↔ transformers$`,
+		`(?m)^compared +\d+ tensors by name, 32 joined \(q, k, v; gate, up\), 16 residual streams; not comparable: 88 rotary tables, .*\b32 packed weights`,
+	} {
+		if !regexp.MustCompile(want).MatchString(page) {
+			t.Errorf("want %s in\n%s", want, page)
+		}
+	}
+}
+
+func TestScaledRowsOfAWeightAreNamedByTheirModule(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "hf", "vlbad")
+	for _, sides := range [][2]string{{"vlbad", "hf"}, {"hf", "vlbad"}} {
+		answer, page := told(t, source, sides[0], sides[1])
+		if len(answer.Origins) != 1 || !strings.HasPrefix(page, "DIFFERS ") {
+			t.Fatalf("%v: %s", sides, page)
+		}
+		o := answer.Origins[0]
+		if names := o.Op + " " + o.BenchOp + " " + o.Module; o.Step != 0 || !strings.Contains(names, "layers.1.mlp.") || !strings.Contains(names, "gate") {
+			t.Errorf("%v: %s, %s\n%s", sides, o.Op, o.Module, page)
+		}
+	}
+}
+
+func TestEveryMapThatShipsCanBeRead(t *testing.T) {
+	t.Parallel()
+	all, err := families.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		for _, problem := range families.Implementations() {
+			for _, bench := range families.Implementations() {
+				if problem == bench {
+					continue
+				}
+				if _, err := all[i].Between(problem, bench); err != nil {
+					t.Errorf("%v in\n%s", err, all[i].Text(problem, bench))
+				}
+			}
+		}
+	}
+}
+
+func TestOneImplementationNeedsNoMap(t *testing.T) {
+	t.Parallel()
+	answer, page := told(t, newCross(t, "vl", "vlbad"), "vlbad", "vl")
+	if answer.Mapped != nil || strings.Contains(page, "under the map") {
+		t.Errorf("%+v\n%s", answer.Mapped, page)
+	}
+}
+
+// TestAMapIsSuggestedFromNothing: of two runs of which one has packed its weights away, values tell what is which.
+func TestAMapIsSuggestedFromNothing(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "hf", "vl")
+	request := compare.DefaultRequest()
+	request.Problem, request.Benches = "hf", []string{"vl"}
+	text, err := compare.SuggestMap(t.Context(), source, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"model.layers.<n>.self_attn.[q_proj, k_proj, v_proj]: model.layers.<n>.self_attn.qkv_proj # values",
+		"model.layers.<n>.mlp.[gate_proj, up_proj]: model.layers.<n>.mlp.gate_up_proj # values",
+		"lm_head: logits_processor # values", "# without partner in the bench: ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+	t.Log(text)
+}
