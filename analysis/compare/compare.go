@@ -268,6 +268,7 @@ func wanted(all []pair.Step, r Request) []pair.Step {
 // keep are the request's options with facts from the rules.
 func (j *Job) keep() result.Options {
 	keep := j.request.Keep
+	keep.Implementations = j.census != nil
 	keep.Excused = func(site uint64) bool { return len(j.rules.Excused(site)) > 0 }
 	return keep
 }

@@ -56,7 +56,9 @@ func TestEachSuggestedLineSaysItsEvidence(t *testing.T) {
 }
 
 // withoutEvidence is a suggestion without its comments.
-func withoutEvidence(text string) string { return regexp.MustCompile(`(?m) *#.*$\n?`).ReplaceAllStringFunc(text, keepEnd) }
+func withoutEvidence(text string) string {
+	return regexp.MustCompile(`(?m) *#.*$\n?`).ReplaceAllStringFunc(text, keepEnd)
+}
 
 func keepEnd(comment string) string {
 	if strings.HasPrefix(comment, "#") {

@@ -93,6 +93,7 @@ func (c *Collector) origin(first *rankFirst, with Finishing) Origin {
 	switch {
 	case !shown.Differs:
 		o.Operation = op.Name + " only in " + sideOf(shown)
+	case c.options.Implementations:
 	case op.ClassOrAPI != benchOp.ClassOrAPI && len(standing) == 0:
 		o.Operation = op.Name + " in problem, " + benchOp.Name + " in bench"
 	default:

@@ -15,6 +15,8 @@ type Options struct {
 	UnpairedLimit int  // ops of one run only, or with an unknown verdict
 	Strict        bool // an op of one run only is where the runs begin to differ
 	Texts         bool // arguments that are text, such as ids of requests, are among the rows that differ
+	// Implementations says that the runs are two implementations of a model, so that ops of one run only are no reason.
+	Implementations bool
 	// Excused says of a site whether NaN or infinity is known to be no fault there; nil where none is.
 	Excused func(site uint64) bool
 }

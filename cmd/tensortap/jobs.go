@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tensortap/tensortap/analysis/jobs"
-	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -172,7 +171,7 @@ func requestOf(job jobs.Job) (system.CompareRequest, error) {
 		}
 	}
 	if job.Map != "" {
-		if request.Map, err = mapping.Read(job.Map); err != nil {
+		if err = mapped(&request, job.Map); err != nil {
 			return request, err
 		}
 	}

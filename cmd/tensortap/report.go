@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/internal/system"
@@ -170,9 +169,7 @@ func (w *judgedWords) judging() (system.CompareRequest, error) {
 	if err := w.apply(&request); err != nil || w.mapping == "" {
 		return request, err
 	}
-	var err error
-	request.Map, err = mapping.Read(w.mapping)
-	return request, err
+	return request, mapped(&request, w.mapping)
 }
 
 func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, given map[string]string, style report.Style) error {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -32,7 +31,7 @@ func (w *judgingWords) flags(cmd *cobra.Command) {
 func (w *judgingWords) apply(request *system.CompareRequest) (err error) {
 	request.Strict = w.strict
 	if w.mapping != "" {
-		if request.Map, err = mapping.Read(w.mapping); err != nil {
+		if err = mapped(request, w.mapping); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -41,7 +42,7 @@ func (c *Client) JudgedBefore(ctx context.Context, r CompareRequest) (bool, erro
 		}
 	}
 	declared, err := c.declaration(ctx, r, r.sides())
-	if err != nil {
+	if err != nil || declared.Request.Map != nil {
 		return false, err
 	}
 	keeper, err := c.keeper()
@@ -76,8 +77,11 @@ func (c *Client) openJob(ctx context.Context, r compare.Request) (*compare.Job, 
 
 // declaration is the comparison that is asked for, of runs by these names, with what the database knows about it.
 func (c *Client) declaration(ctx context.Context, r CompareRequest, names []string) (judging.Comparison, error) {
-	declared := judging.Comparison{Request: r.analysis(names), Strict: r.Strict}
-	return declared, c.refine(ctx, &declared.Request)
+	declared := judging.Comparison{Request: r.choosing(names), Strict: r.Strict}
+	if err := c.refine(ctx, &declared.Request); err != nil {
+		return declared, err
+	}
+	return declared, c.chooseMap(ctx, &declared.Request)
 }
 
 // refine adds what the database knows of how to judge two runs.
@@ -92,4 +96,33 @@ func (c *Client) refine(ctx context.Context, request *compare.Request) error {
 		return err
 	})
 	return group.Wait()
+}
+
+// chooseMap takes the map that ships for the runs, where they are of different engines and none was given: what is declared
+// names it.
+func (c *Client) chooseMap(ctx context.Context, r *compare.Request) error {
+	choose := r.ChooseMap && r.Map == nil
+	r.ChooseMap = false
+	if !choose {
+		return nil
+	}
+	engines := map[string]string{}
+	described, err := ask.Rows[schemas.RunRow](ctx, c.Door, fmt.Sprintf("run_id IN (%d, %d)", schemas.RunID(r.Problem), schemas.RunID(r.Benches[0])))
+	if err != nil {
+		return fmt.Errorf("read which engines the runs are of: %w", err)
+	}
+	for i := range described {
+		engines[described[i].Name] = described[i].Engine
+	}
+	if engines[r.Problem] == engines[r.Benches[0]] {
+		return nil
+	}
+	choosing := *r
+	choosing.ChooseMap = true
+	job, err := c.openJob(ctx, choosing)
+	if err != nil {
+		return err
+	}
+	r.Map = job.Map()
+	return nil
 }

@@ -43,12 +43,15 @@ const (
 	endOfBlocks     = "Block"
 )
 
+// mostPrograms is the number of programs of a run that are looked at: each has the layers.
+const mostPrograms = 16
+
 func lookAt(run *rows.Run, definitions *rows.Definitions) sight {
 	s := sight{classes: map[string]bool{}}
 	seen := map[uint64]bool{}
 	for i := range run.Steps {
 		id := run.Steps[i].ProgramID
-		if seen[id] {
+		if seen[id] || len(seen) == mostPrograms {
 			continue
 		}
 		seen[id] = true

@@ -118,6 +118,18 @@ func (c *cross) row(line map[string]string) *schemas.TensorRow {
 	return row
 }
 
+// scale multiplies a tensor of all steps of a run.
+func (c *cross) scale(run, op, role, path string, by float64) {
+	id := schemas.SiteID(schemas.OpID(op), role, path)
+	for _, t := range c.tensors[run] {
+		for i, site := range t.SiteID {
+			if site == id {
+				t.Min[i], t.Max[i], t.Mean[i], t.L2[i] = by*t.Min[i], by*t.Max[i], by*t.Mean[i], by*t.L2[i]
+			}
+		}
+	}
+}
+
 func whole(text string) uint64 {
 	n, _ := strconv.ParseUint(text, 10, 64)
 	return n

@@ -2,6 +2,7 @@ package families_test
 
 import (
 	"bytes"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/mapping/families"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/dev/marked"
 )
 
 // told compares two runs of a source by the map that is chosen, and gives the answer and its text.
@@ -122,4 +124,37 @@ func TestAMapIsSuggestedFromNothing(t *testing.T) {
 		}
 	}
 	t.Log(text)
+}
+
+// TestThePageShowsTheAnswers holds docs/cross.md against the answers, and writes them there with -update.
+func TestThePageShowsTheAnswers(t *testing.T) {
+	t.Parallel()
+	const page = "../../../docs/cross.md"
+	source := newCross(t, "hf", "vl", "vlbad")
+	for block, problem := range map[string]string{"same": "vl", "scaled": "vlbad"} {
+		_, text := told(t, source, problem, "hf")
+		want := "```\n" + text + "```\n"
+		if *update {
+			if err := marked.Write(page, block, want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := marked.Part(string(content), block); err != nil || got != want {
+			t.Errorf("%v: %s shows under %s\n%s\nwant\n%s", err, page, block, got, want)
+		}
+	}
+}
+
+func TestAResidualStreamThatIsOffIsNamed(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "hf", "vl")
+	source.scale("vl", "Module.model.layers.1.post_attention_layernorm.RMSNorm.forward.0", "output", "1", 1.2)
+	answer, page := told(t, source, "vl", "hf")
+	if len(answer.Origins) != 1 || !strings.Contains(answer.Origins[0].Op, "layers.1.post_attention_layernorm") || answer.Origins[0].Role != "output" {
+		t.Error(page)
+	}
 }
