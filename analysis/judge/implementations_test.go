@@ -16,7 +16,7 @@ const (
 )
 
 // fewOnes is a tensor of a layout with the statistics of so many ones.
-func fewOnes(site, layout uint64, elements, ones uint64) rows.Observation {
+func fewOnes(site, layout, elements, ones uint64) rows.Observation {
 	return rows.Observation{
 		SiteID: site, LayoutID: layout, ElementCount: elements, Measured: schemas.MeasuredMin | schemas.MeasuredMax | schemas.MeasuredMean | schemas.MeasuredL2,
 		Max: 1, Mean: float64(ones) / float64(elements), L2: math.Sqrt(float64(ones)),

@@ -158,8 +158,12 @@ func (m *Map) readOwn(root strictyaml.Node) error {
 		name string
 		read func(strictyaml.Field) error
 	}{
-		{sectionModules, m.readModule}, {sectionOps, m.readOp}, {sectionTensors, m.readTensor},
-		{sectionValues, m.readValue}, {sectionStreams, m.readStream}, {sectionApart, m.readApart},
+		{sectionModules, m.readModule},
+		{sectionOps, m.readOp},
+		{sectionTensors, m.readTensor},
+		{sectionValues, m.readValue},
+		{sectionStreams, m.readStream},
+		{sectionApart, m.readApart},
 	} {
 		node, ok := keys[section.name]
 		if !ok {

@@ -68,8 +68,8 @@ func (v *view) named(problem, bench names, renamed map[uint64]uint64) named {
 		sites: map[uint64]uint64{}, partners: map[uint64]bool{}, benchOps: map[uint64]bool{}, arguments: map[uint64]apiRule{},
 		streams: map[uint64]bool{}, apart: [2]map[uint64]string{{}, {}}, lines: map[int]int{},
 	}
-	v.setApart(n.apart[0], problem, false, renamed)
-	v.setApart(n.apart[1], bench, true, nil)
+	v.setApart(n.apart[0], v.rules.apartOf(sideProblem), problem, renamed)
+	v.setApart(n.apart[1], v.rules.apartOf(sideBench), bench, nil)
 	v.nameValues(&n, problem, bench, renamed)
 	for id := range problem.ops {
 		op := v.recorded.Ops[id]

@@ -135,10 +135,10 @@ func (s *suggestion) pairEqual() {
 	for _, sameName := range []bool{true, false} {
 		for _, p := range s.problem {
 			for _, b := range s.bench {
-				if s.taken["p"+p.path] || s.taken["b"+b.path] || sameName && p.path != b.path || !p.equal(b) {
+				if s.taken["p"+p.path] || s.taken["b"+b.path] || sameName && p.path != b.path || !p.equal(&b) {
 					continue
 				}
-				s.pair(p.path, b.path, evidence{byWeights, 1 / float64(s.equals(p))})
+				s.pair(p.path, b.path, evidence{byWeights, 1 / float64(s.equals(&p))})
 				s.taken["p"+p.path], s.taken["b"+b.path] = true, true
 			}
 		}
@@ -146,16 +146,16 @@ func (s *suggestion) pairEqual() {
 }
 
 // equals counts the modules of the bench that a module is the same as.
-func (s *suggestion) equals(p module) (n int) {
+func (s *suggestion) equals(p *module) (n int) {
 	for _, b := range s.bench {
-		if p.equal(b) {
+		if p.equal(&b) {
 			n++
 		}
 	}
 	return max(n, 1)
 }
 
-func (m module) equal(other module) bool {
+func (m *module) equal(other *module) bool {
 	return len(m.parameters) > 0 && maps.EqualFunc(m.parameters, other.parameters, func(a, b parameter) bool {
 		return slices.Equal(a.shape, b.shape) && sameStatistics(&a.Observation, &b.Observation)
 	})

@@ -39,10 +39,7 @@ func (m *Map) readPlaces(f strictyaml.Field, stream bool) error {
 		}
 		paths[i] = path
 	}
-	if r.problem, r.bench, err = pairPatterns(paths[0], paths[1]); err == nil && (r.problem.joins() || r.bench.joins()) {
-		err = errors.New("a value is of one module, not of joined ones")
-	}
-	if err != nil {
+	if r.problem, r.bench, err = pairPatterns(paths[0], paths[1]); err != nil {
 		return f.Key.Errorf("%v", err)
 	}
 	r.line = m.line(f)
@@ -152,13 +149,19 @@ func (v *view) leaveParts(apart map[uint64]string, stream tensorPlace, recorded,
 	}
 }
 
+// The sides of a comparison, as keys of reasons.
+const (
+	sideProblem = "problem"
+	sideBench   = "bench"
+)
+
 // apartRule is a line that sets values of one run apart that the other has no counterpart of.
 type apartRule struct {
 	pattern *pattern
 	class   string // of the module; empty for any
 	place   tensorPlace
 	reason  string
-	bench   bool // of the bench, else of the problem
+	side    string
 }
 
 // readApart reads reasons, with a list for each run: a module, then, where only some are meant, `as CLASS` and the place.
@@ -167,7 +170,7 @@ func (m *Map) readApart(f strictyaml.Field) error {
 	if err != nil {
 		return err
 	}
-	sides, err := f.Value.Keys("problem", "bench")
+	sides, err := f.Value.Keys(sideProblem, sideBench)
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (m *Map) readApart(f strictyaml.Field) error {
 			if err != nil {
 				return node.Errorf("%v", err)
 			}
-			r.reason, r.bench = reason, side == "bench"
+			r.reason, r.side = reason, side
 			m.apart = append(m.apart, r)
 		}
 	}
@@ -222,14 +225,19 @@ func (r *apartRule) fits(op *schemas.OpRow, role, path string) bool {
 	return ok && found.rest == ""
 }
 
-// setApart finds the values that lines set apart, of either run.
-func (v *view) setApart(apart map[uint64]string, of names, bench bool, renamed map[uint64]uint64) {
+// apartOf are the lines that set values of one side apart.
+func (m *Map) apartOf(side string) []*apartRule {
 	var rules []*apartRule
-	for i := range v.rules.apart {
-		if r := &v.rules.apart[i]; r.bench == bench {
+	for i := range m.apart {
+		if r := &m.apart[i]; r.side == side {
 			rules = append(rules, r)
 		}
 	}
+	return rules
+}
+
+// setApart finds the values of a run that lines set apart.
+func (v *view) setApart(apart map[uint64]string, rules []*apartRule, of names, renamed map[uint64]uint64) {
 	if len(rules) == 0 {
 		return
 	}

@@ -164,9 +164,9 @@ func filesOf(family string) []string {
 }
 
 var (
-	assigned = regexp.MustCompile(`(?m)^\s+(self\.\w+(?:, self\.\w+)*)(?:: [^=\n]+)? = [\w.]*\(`)                      //nolint:gochecknoglobals // compiled once
-	name     = regexp.MustCompile(`self\.(\w+)`)                                                                       //nolint:gochecknoglobals // compiled once
-	imported = regexp.MustCompile(`(?m)^from (?:\.|vllm\.model_executor\.models\.|sglang\.srt\.models\.)(\w+) import`) //nolint:gochecknoglobals // compiled once
+	assigned = regexp.MustCompile(`(?m)^\s+(self\.\w+(?:, self\.\w+)*)(?:: [^=\n]+)? = [\w.]*\(`)
+	name     = regexp.MustCompile(`self\.(\w+)`)
+	imported = regexp.MustCompile(`(?m)^from (?:\.|vllm\.model_executor\.models\.|sglang\.srt\.models\.)(\w+) import`)
 )
 
 // readAttributes reads a file and those beside it that it imports.

@@ -52,7 +52,7 @@ func readLines(tb testing.TB, path string) []map[string]string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	content, err := gzip.NewReader(file)
 	if err != nil {
 		tb.Fatal(err)

@@ -16,7 +16,7 @@ import (
 )
 
 //go:embed shipped/*.yaml
-var shipped embed.FS //nolint:gochecknoglobals // the files
+var shipped embed.FS
 
 // Implementation is a program that models are written for.
 type Implementation string
