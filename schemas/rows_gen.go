@@ -2459,3 +2459,132 @@ func (r *AuditRow) load(c []arrow.Array, i int) {
 	r.Result = loadString(c[11], i)
 	r.Reason = loadString(c[12], i)
 }
+
+// TokenRow is a row of token. One row per token that a program sampled or scored, and told the collector of: its log-probability under the model, and under which settings.
+type TokenRow struct {
+	RunID            uint64   `parquet:"run_id"`                      // Run, as the hash of its name.
+	Rank             uint32   `parquet:"rank"`                        // Global rank of the process within the run.
+	Epoch            uint64   `parquet:"epoch"`                       // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch            uint64   `parquet:"batch"`                       // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs      int64    `parquet:"event_time_ns"`               // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step             uint32   `parquet:"step"`                        // Step of the rank that was under way or, between two, the one before.
+	Seq              uint64   `parquet:"seq"`                         // Order of the rows within the epoch.
+	GlobalStep       uint64   `parquet:"global_step"`                 // The trainer's step that the token is for, as the program says; step where it says none. Two runs pair by it.
+	PromptHash       uint64   `parquet:"prompt_hash"`                 // Hash of the ids of the prompt's tokens, as in request, or of the name that the program has for it.
+	Sample           uint32   `parquet:"sample"`                      // Which answer to the prompt, from 0.
+	Position         uint32   `parquet:"position"`                    // Position in the sequence, prompt and answer, from 0.
+	TokenID          uint32   `parquet:"token_id"`                    // The token's id in the vocabulary.
+	LogProbability   float64  `parquet:"log_probability"`             // Natural logarithm of the token's probability given those before it, as a float32.
+	Entropy          *float64 `parquet:"entropy,optional"`            // Entropy in nats of the distribution that it is of; null when not told.
+	Phase            string   `parquet:"phase"`                       // prefill, decode, train and so on, as the program says; empty when it does not.
+	WeightsVersion   *uint64  `parquet:"weights_version,optional"`    // The trainer's update that the weights were of, as the program says; null when it does not. Their checksums are in weight.
+	Temperature      *float64 `parquet:"temperature,optional"`        // Temperature that the logits were divided by; null when not told.
+	CachedTokenCount *uint32  `parquet:"cached_token_count,optional"` // Tokens at the beginning of the sequence that came from a cache of prefixes; null when not told.
+}
+
+// Table returns the declaration of token.
+func (*TokenRow) Table() Table { return Token() }
+
+func (r *TokenRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.Seq)
+	c[7].uint64(r.GlobalStep)
+	c[8].uint64(r.PromptHash)
+	c[9].uint32(r.Sample)
+	c[10].uint32(r.Position)
+	c[11].uint32(r.TokenID)
+	c[12].float64(r.LogProbability)
+	if r.Entropy == nil {
+		c[13].null()
+	} else {
+		c[13].float64(*r.Entropy)
+	}
+	c[14].string(r.Phase)
+	if r.WeightsVersion == nil {
+		c[15].null()
+	} else {
+		c[15].uint64(*r.WeightsVersion)
+	}
+	if r.Temperature == nil {
+		c[16].null()
+	} else {
+		c[16].float64(*r.Temperature)
+	}
+	if r.CachedTokenCount == nil {
+		c[17].null()
+	} else {
+		c[17].uint32(*r.CachedTokenCount)
+	}
+}
+
+func (r *TokenRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Seq = loadUint64(c[6], i)
+	r.GlobalStep = loadUint64(c[7], i)
+	r.PromptHash = loadUint64(c[8], i)
+	r.Sample = loadUint32(c[9], i)
+	r.Position = loadUint32(c[10], i)
+	r.TokenID = loadUint32(c[11], i)
+	r.LogProbability = loadFloat64(c[12], i)
+	r.Entropy = loadNullable(c[13], i, loadFloat64)
+	r.Phase = loadString(c[14], i)
+	r.WeightsVersion = loadNullable(c[15], i, loadUint64)
+	r.Temperature = loadNullable(c[16], i, loadFloat64)
+	r.CachedTokenCount = loadNullable(c[17], i, loadUint32)
+}
+
+// WeightRow is a row of weight. One row per parameter, or saved buffer, and moment at which a program said that the weights are those of an update: its checksum.
+type WeightRow struct {
+	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
+	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        uint32 `parquet:"step"`          // Step of the rank that was under way or, between two, the one before.
+	Seq         uint64 `parquet:"seq"`           // Order of the rows within the epoch.
+	Version     uint64 `parquet:"version"`       // The trainer's update, as the program says.
+	Name        string `parquet:"name"`          // Path of the parameter in the model.
+	Checksum    uint64 `parquet:"checksum"`      // Hash of the elements' bytes, as in rank.parameters.
+	Description string `parquet:"description"`   // Its dtype and shape, and how many of its elements were read where not all were. Checksums of different ones say nothing.
+}
+
+// Table returns the declaration of weight.
+func (*WeightRow) Table() Table { return Weight() }
+
+func (r *WeightRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.Seq)
+	c[7].uint64(r.Version)
+	c[8].string(r.Name)
+	c[9].uint64(r.Checksum)
+	c[10].string(r.Description)
+}
+
+func (r *WeightRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.Seq = loadUint64(c[6], i)
+	r.Version = loadUint64(c[7], i)
+	r.Name = loadString(c[8], i)
+	r.Checksum = loadUint64(c[9], i)
+	r.Description = loadString(c[10], i)
+}

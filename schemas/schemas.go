@@ -124,6 +124,8 @@ func Tables() []Table {
 		Alert(),
 		// What people did.
 		Audit(),
+		// What models say token by token.
+		Token(), Weight(),
 	}
 }
 

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -79,6 +80,15 @@ const (
 	SpoolCompleted uint32 = 4
 )
 
+// Flags of the spool's records of sequences: which of their numbers are known.
+const (
+	SpoolEntropies   uint32 = 1 // of the tokens that follow
+	SpoolTemperature uint32 = 2
+)
+
+// SpoolTokensOfRecord is how many tokens a record of them holds.
+const SpoolTokensOfRecord = 4
+
 // SpoolType is the type of a field of a record.
 type SpoolType uint8
 
@@ -132,7 +142,7 @@ func (r SpoolRecord) Offset(field int) int {
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
 		spoolOp(), spoolTensor(), spoolNumber(), spoolCounts(), spoolSketch(), spoolDigest(),
-		spoolStep(), spoolMemory(), spoolComponent(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolCollective(), spoolPad(),
+		spoolStep(), spoolMemory(), spoolComponent(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolCollective(), spoolSequence(), spoolTokens(), spoolWeight(), spoolPad(),
 	}
 }
 
@@ -299,6 +309,49 @@ func spoolCollective() SpoolRecord {
 		{"stack", SpoolU32, "The call stack's definition."},
 		{"state", SpoolU32, "1 called, 2 scheduled (it has returned, and is not known to be done), 3 failed, 4 completed."},
 		{"is_message", SpoolU32, "1 for a send or receive."},
+	}}
+}
+
+func spoolSequence() SpoolRecord {
+	return SpoolRecord{Name: "sequence", Kind: 18, Doc: "What the records of tokens that follow, up to the next of these, have in common.", Fields: []SpoolField{
+		{"prompt_hash", SpoolU64, "As token.prompt_hash."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"number", SpoolU32, "Of the sequence in the process, from 1."},
+		{"sample", SpoolU32, "As token.sample."},
+		{"phase", SpoolU32, "Text: prefill, decode, train and so on."},
+		{"step", SpoolU32, "Step of the rank."},
+		{"global_step", SpoolU32, "The trainer's step, plus one; 0 when not told."},
+		{"weights_version", SpoolU32, "As token.weights_version, plus one; 0 when not told."},
+		{"cached_token_count", SpoolU32, "As token.cached_token_count, plus one; 0 when not told."},
+		{"temperature", SpoolF32, "As token.temperature."},
+		{"flags", SpoolU32, "1 entropies are known, 2 the temperature is."},
+	}}
+}
+
+func spoolTokens() SpoolRecord {
+	fields := []SpoolField{
+		{"sequence", SpoolU32, "Number of the sequence."},
+		{"position", SpoolU32, "Of the first; those of the others follow it."},
+		{"token_count", SpoolU32, "How many tokens, 1 to 4."},
+	}
+	for _, of := range []SpoolField{
+		{"token", SpoolU32, "Its id."}, {"log_probability", SpoolF32, "As token.log_probability."}, {"entropy", SpoolF32, "As token.entropy."},
+	} {
+		for i := range SpoolTokensOfRecord {
+			fields = append(fields, SpoolField{fmt.Sprintf("%s_%d", of.Name, i), of.Type, of.Doc})
+		}
+	}
+	return SpoolRecord{Name: "tokens", Kind: 19, Doc: "Up to four tokens of the last sequence, at neighbouring positions.", Fields: fields}
+}
+
+func spoolWeight() SpoolRecord {
+	return SpoolRecord{Name: "weight", Kind: 20, Doc: "A parameter, as the program says that the weights are those of an update.", Fields: []SpoolField{
+		{"name", SpoolU32, "Text: path of the parameter."},
+		{"description", SpoolU32, "Text: dtype and shape."},
+		{"checksum", SpoolU64, "Hash of its elements' bytes."},
+		{"time_ns", SpoolI64, "UTC, by the process's clock."},
+		{"version", SpoolU32, "The update."},
+		{"step", SpoolU32, "Step of the rank."},
 	}}
 }
 

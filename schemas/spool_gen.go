@@ -24,6 +24,9 @@ const (
 	SpoolPayloadKind    uint32 = 12
 	SpoolRequestKind    uint32 = 13
 	SpoolCollectiveKind uint32 = 16
+	SpoolSequenceKind   uint32 = 18
+	SpoolTokensKind     uint32 = 19
+	SpoolWeightKind     uint32 = 20
 	SpoolPadKind        uint32 = 15
 )
 
@@ -506,6 +509,138 @@ func (r *SpoolCollective) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[40:], r.Stack)
 	binary.LittleEndian.PutUint32(b[44:], r.State)
 	binary.LittleEndian.PutUint32(b[48:], r.IsMessage)
+}
+
+// SpoolSequence is a record of the spool. What the records of tokens that follow, up to the next of these, have in common.
+type SpoolSequence struct {
+	PromptHash       uint64  // As token.prompt_hash.
+	TimeNs           int64   // UTC, by the process's clock.
+	Number           uint32  // Of the sequence in the process, from 1.
+	Sample           uint32  // As token.sample.
+	Phase            uint32  // Text: prefill, decode, train and so on.
+	Step             uint32  // Step of the rank.
+	GlobalStep       uint32  // The trainer's step, plus one; 0 when not told.
+	WeightsVersion   uint32  // As token.weights_version, plus one; 0 when not told.
+	CachedTokenCount uint32  // As token.cached_token_count, plus one; 0 when not told.
+	Temperature      float32 // As token.temperature.
+	Flags            uint32  // 1 entropies are known, 2 the temperature is.
+}
+
+// Load reads the record's fields.
+func (r *SpoolSequence) Load(b []byte) {
+	r.PromptHash = binary.LittleEndian.Uint64(b[0:])
+	r.TimeNs = int64(binary.LittleEndian.Uint64(b[8:]))
+	r.Number = binary.LittleEndian.Uint32(b[16:])
+	r.Sample = binary.LittleEndian.Uint32(b[20:])
+	r.Phase = binary.LittleEndian.Uint32(b[24:])
+	r.Step = binary.LittleEndian.Uint32(b[28:])
+	r.GlobalStep = binary.LittleEndian.Uint32(b[32:])
+	r.WeightsVersion = binary.LittleEndian.Uint32(b[36:])
+	r.CachedTokenCount = binary.LittleEndian.Uint32(b[40:])
+	r.Temperature = math.Float32frombits(binary.LittleEndian.Uint32(b[44:]))
+	r.Flags = binary.LittleEndian.Uint32(b[48:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolSequence) Store(b []byte) {
+	binary.LittleEndian.PutUint64(b[0:], r.PromptHash)
+	binary.LittleEndian.PutUint64(b[8:], uint64(r.TimeNs))
+	binary.LittleEndian.PutUint32(b[16:], r.Number)
+	binary.LittleEndian.PutUint32(b[20:], r.Sample)
+	binary.LittleEndian.PutUint32(b[24:], r.Phase)
+	binary.LittleEndian.PutUint32(b[28:], r.Step)
+	binary.LittleEndian.PutUint32(b[32:], r.GlobalStep)
+	binary.LittleEndian.PutUint32(b[36:], r.WeightsVersion)
+	binary.LittleEndian.PutUint32(b[40:], r.CachedTokenCount)
+	binary.LittleEndian.PutUint32(b[44:], math.Float32bits(r.Temperature))
+	binary.LittleEndian.PutUint32(b[48:], r.Flags)
+}
+
+// SpoolTokens is a record of the spool. Up to four tokens of the last sequence, at neighbouring positions.
+type SpoolTokens struct {
+	Sequence        uint32  // Number of the sequence.
+	Position        uint32  // Of the first; those of the others follow it.
+	TokenCount      uint32  // How many tokens, 1 to 4.
+	Token0          uint32  // Its id.
+	Token1          uint32  // Its id.
+	Token2          uint32  // Its id.
+	Token3          uint32  // Its id.
+	LogProbability0 float32 // As token.log_probability.
+	LogProbability1 float32 // As token.log_probability.
+	LogProbability2 float32 // As token.log_probability.
+	LogProbability3 float32 // As token.log_probability.
+	Entropy0        float32 // As token.entropy.
+	Entropy1        float32 // As token.entropy.
+	Entropy2        float32 // As token.entropy.
+	Entropy3        float32 // As token.entropy.
+}
+
+// Load reads the record's fields.
+func (r *SpoolTokens) Load(b []byte) {
+	r.Sequence = binary.LittleEndian.Uint32(b[0:])
+	r.Position = binary.LittleEndian.Uint32(b[4:])
+	r.TokenCount = binary.LittleEndian.Uint32(b[8:])
+	r.Token0 = binary.LittleEndian.Uint32(b[12:])
+	r.Token1 = binary.LittleEndian.Uint32(b[16:])
+	r.Token2 = binary.LittleEndian.Uint32(b[20:])
+	r.Token3 = binary.LittleEndian.Uint32(b[24:])
+	r.LogProbability0 = math.Float32frombits(binary.LittleEndian.Uint32(b[28:]))
+	r.LogProbability1 = math.Float32frombits(binary.LittleEndian.Uint32(b[32:]))
+	r.LogProbability2 = math.Float32frombits(binary.LittleEndian.Uint32(b[36:]))
+	r.LogProbability3 = math.Float32frombits(binary.LittleEndian.Uint32(b[40:]))
+	r.Entropy0 = math.Float32frombits(binary.LittleEndian.Uint32(b[44:]))
+	r.Entropy1 = math.Float32frombits(binary.LittleEndian.Uint32(b[48:]))
+	r.Entropy2 = math.Float32frombits(binary.LittleEndian.Uint32(b[52:]))
+	r.Entropy3 = math.Float32frombits(binary.LittleEndian.Uint32(b[56:]))
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolTokens) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Sequence)
+	binary.LittleEndian.PutUint32(b[4:], r.Position)
+	binary.LittleEndian.PutUint32(b[8:], r.TokenCount)
+	binary.LittleEndian.PutUint32(b[12:], r.Token0)
+	binary.LittleEndian.PutUint32(b[16:], r.Token1)
+	binary.LittleEndian.PutUint32(b[20:], r.Token2)
+	binary.LittleEndian.PutUint32(b[24:], r.Token3)
+	binary.LittleEndian.PutUint32(b[28:], math.Float32bits(r.LogProbability0))
+	binary.LittleEndian.PutUint32(b[32:], math.Float32bits(r.LogProbability1))
+	binary.LittleEndian.PutUint32(b[36:], math.Float32bits(r.LogProbability2))
+	binary.LittleEndian.PutUint32(b[40:], math.Float32bits(r.LogProbability3))
+	binary.LittleEndian.PutUint32(b[44:], math.Float32bits(r.Entropy0))
+	binary.LittleEndian.PutUint32(b[48:], math.Float32bits(r.Entropy1))
+	binary.LittleEndian.PutUint32(b[52:], math.Float32bits(r.Entropy2))
+	binary.LittleEndian.PutUint32(b[56:], math.Float32bits(r.Entropy3))
+}
+
+// SpoolWeight is a record of the spool. A parameter, as the program says that the weights are those of an update.
+type SpoolWeight struct {
+	Name        uint32 // Text: path of the parameter.
+	Description uint32 // Text: dtype and shape.
+	Checksum    uint64 // Hash of its elements' bytes.
+	TimeNs      int64  // UTC, by the process's clock.
+	Version     uint32 // The update.
+	Step        uint32 // Step of the rank.
+}
+
+// Load reads the record's fields.
+func (r *SpoolWeight) Load(b []byte) {
+	r.Name = binary.LittleEndian.Uint32(b[0:])
+	r.Description = binary.LittleEndian.Uint32(b[4:])
+	r.Checksum = binary.LittleEndian.Uint64(b[8:])
+	r.TimeNs = int64(binary.LittleEndian.Uint64(b[16:]))
+	r.Version = binary.LittleEndian.Uint32(b[24:])
+	r.Step = binary.LittleEndian.Uint32(b[28:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolWeight) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Name)
+	binary.LittleEndian.PutUint32(b[4:], r.Description)
+	binary.LittleEndian.PutUint64(b[8:], r.Checksum)
+	binary.LittleEndian.PutUint64(b[16:], uint64(r.TimeNs))
+	binary.LittleEndian.PutUint32(b[24:], r.Version)
+	binary.LittleEndian.PutUint32(b[28:], r.Step)
 }
 
 // SpoolHead is a record of the spool.

@@ -93,6 +93,8 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.BaselineRow])
 	add(all, randomBatch[schemas.AlertRow])
 	add(all, randomBatch[schemas.AuditRow])
+	add(all, randomBatch[schemas.TokenRow])
+	add(all, randomBatch[schemas.WeightRow])
 	return all
 }
 

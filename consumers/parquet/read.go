@@ -174,6 +174,8 @@ func readers() map[string]reader {
 		schemas.Baseline().Kind():           readMessages[schemas.BaselineRow],
 		schemas.Alert().Kind():              readMessages[schemas.AlertRow],
 		schemas.Audit().Kind():              readMessages[schemas.AuditRow],
+		schemas.Token().Kind():              readMessages[schemas.TokenRow],
+		schemas.Weight().Kind():             readMessages[schemas.WeightRow],
 	}
 }
 

@@ -20,6 +20,7 @@ type state struct {
 	Damaged     bool              `json:"damaged,omitempty"`   // the record before the position is
 	Adrift      bool              `json:"adrift"`              // records belong to a step without a known beginning
 	AdriftCount uint64            `json:"adrift_count"`        // of those
+	Sequence    []byte            `json:"sequence,omitempty"`  // the record of the last one
 	Closed      bool              `json:"closed"`              // the process's end is reported
 	Tensors     uint64            `json:"tensors_total"`       // rows of tensor so far
 }

@@ -64,6 +64,12 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		return 1, t.request(position, memory)
 	case schemas.SpoolCollectiveKind:
 		return 1, t.collective(position, memory)
+	case schemas.SpoolSequenceKind:
+		t.sequence(memory)
+	case schemas.SpoolTokensKind:
+		return 1, t.tokens(position, memory)
+	case schemas.SpoolWeightKind:
+		return 1, t.weight(position, memory)
 	case schemas.SpoolTallyKind:
 		t.tallied(memory)
 	case schemas.SpoolPayloadKind:

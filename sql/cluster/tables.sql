@@ -896,3 +896,50 @@ ORDER BY (deed_id, ordinal)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 CREATE TABLE IF NOT EXISTS tap_store.audit ON CLUSTER '{cluster}' AS tap_store.audit_local
 ENGINE = Distributed('{cluster}', 'tap_store', 'audit_local', cityHash64(deed_id, ordinal));
+CREATE TABLE IF NOT EXISTS tap_store.token_local ON CLUSTER '{cluster}'
+(
+    `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),
+    `rank` UInt32 COMMENT 'Global rank of the process within the run.' CODEC(Delta, ZSTD(1)),
+    `epoch` UInt64 COMMENT 'Start of the producer, or hash of the content, step and generation of the file that the row was read from.' CODEC(ZSTD(1)),
+    `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
+    `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
+    `step` UInt32 COMMENT 'Step of the rank that was under way or, between two, the one before.' CODEC(Delta, ZSTD(1)),
+    `seq` UInt64 COMMENT 'Order of the rows within the epoch.' CODEC(Delta, ZSTD(1)),
+    `global_step` UInt64 COMMENT 'The trainer''s step that the token is for, as the program says; step where it says none. Two runs pair by it.' CODEC(Delta, ZSTD(1)),
+    `prompt_hash` UInt64 COMMENT 'Hash of the ids of the prompt''s tokens, as in request, or of the name that the program has for it.' CODEC(ZSTD(1)),
+    `sample` UInt32 COMMENT 'Which answer to the prompt, from 0.' CODEC(Delta, ZSTD(1)),
+    `position` UInt32 COMMENT 'Position in the sequence, prompt and answer, from 0.' CODEC(Delta, ZSTD(1)),
+    `token_id` UInt32 COMMENT 'The token''s id in the vocabulary.' CODEC(ZSTD(1)),
+    `log_probability` Float64 COMMENT 'Natural logarithm of the token''s probability given those before it, as a float32.' CODEC(ZSTD(1)),
+    `entropy` Nullable(Float64) COMMENT 'Entropy in nats of the distribution that it is of; null when not told.' CODEC(ZSTD(1)),
+    `phase` String COMMENT 'prefill, decode, train and so on, as the program says; empty when it does not.' CODEC(ZSTD(1)),
+    `weights_version` Nullable(UInt64) COMMENT 'The trainer''s update that the weights were of, as the program says; null when it does not. Their checksums are in weight.' CODEC(ZSTD(1)),
+    `temperature` Nullable(Float64) COMMENT 'Temperature that the logits were divided by; null when not told.' CODEC(ZSTD(1)),
+    `cached_token_count` Nullable(UInt32) COMMENT 'Tokens at the beginning of the sequence that came from a cache of prefixes; null when not told.' CODEC(ZSTD(1)),
+    PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (run_id, global_step, prompt_hash, sample, position)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
+CREATE TABLE IF NOT EXISTS tap_store.token ON CLUSTER '{cluster}' AS tap_store.token_local
+ENGINE = Distributed('{cluster}', 'tap_store', 'token_local', cityHash64(run_id, rank));
+CREATE TABLE IF NOT EXISTS tap_store.weight_local ON CLUSTER '{cluster}'
+(
+    `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),
+    `rank` UInt32 COMMENT 'Global rank of the process within the run.' CODEC(Delta, ZSTD(1)),
+    `epoch` UInt64 COMMENT 'Start of the producer, or hash of the content, step and generation of the file that the row was read from.' CODEC(ZSTD(1)),
+    `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
+    `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
+    `step` UInt32 COMMENT 'Step of the rank that was under way or, between two, the one before.' CODEC(Delta, ZSTD(1)),
+    `seq` UInt64 COMMENT 'Order of the rows within the epoch.' CODEC(Delta, ZSTD(1)),
+    `version` UInt64 COMMENT 'The trainer''s update, as the program says.' CODEC(Delta, ZSTD(1)),
+    `name` String COMMENT 'Path of the parameter in the model.' CODEC(ZSTD(1)),
+    `checksum` UInt64 COMMENT 'Hash of the elements'' bytes, as in rank.parameters.' CODEC(ZSTD(1)),
+    `description` String COMMENT 'Its dtype and shape, and how many of its elements were read where not all were. Checksums of different ones say nothing.' CODEC(ZSTD(1)),
+    PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (run_id, version, name, rank)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
+CREATE TABLE IF NOT EXISTS tap_store.weight ON CLUSTER '{cluster}' AS tap_store.weight_local
+ENGINE = Distributed('{cluster}', 'tap_store', 'weight_local', cityHash64(run_id, rank));

@@ -33,6 +33,9 @@
 #define TAP_COLLECTIVE_COMPLETED 4u
 #define TAP_STEP_BEGINS 1u
 #define TAP_STEP_ENDS 2u
+#define TAP_ENTROPIES 1u
+#define TAP_TEMPERATURE 2u
+#define TAP_TOKENS_OF_RECORD 4u
 #define TAP_MEASURED_MIN 1u
 #define TAP_MEASURED_MAX 2u
 #define TAP_MEASURED_MEAN 4u
@@ -63,6 +66,9 @@
 #define TAP_PAYLOAD_KIND 12u
 #define TAP_REQUEST_KIND 13u
 #define TAP_COLLECTIVE_KIND 16u
+#define TAP_SEQUENCE_KIND 18u
+#define TAP_TOKENS_KIND 19u
+#define TAP_WEIGHT_KIND 20u
 #define TAP_PAD_KIND 15u
 
 /* An op begins, written before it runs; or, with flag ends, it is complete. */
@@ -250,6 +256,55 @@ typedef struct {
   uint8_t reserved[8];
   uint32_t commit; /* written last, with release order */
 } tap_collective;
+
+/* What the records of tokens that follow, up to the next of these, have in common. */
+typedef struct {
+  uint64_t prompt_hash; /* As token.prompt_hash. */
+  int64_t time_ns; /* UTC, by the process's clock. */
+  uint32_t number; /* Of the sequence in the process, from 1. */
+  uint32_t sample; /* As token.sample. */
+  uint32_t phase; /* Text: prefill, decode, train and so on. */
+  uint32_t step; /* Step of the rank. */
+  uint32_t global_step; /* The trainer's step, plus one; 0 when not told. */
+  uint32_t weights_version; /* As token.weights_version, plus one; 0 when not told. */
+  uint32_t cached_token_count; /* As token.cached_token_count, plus one; 0 when not told. */
+  float temperature; /* As token.temperature. */
+  uint32_t flags; /* 1 entropies are known, 2 the temperature is. */
+  uint8_t reserved[8];
+  uint32_t commit; /* written last, with release order */
+} tap_sequence;
+
+/* Up to four tokens of the last sequence, at neighbouring positions. */
+typedef struct {
+  uint32_t sequence; /* Number of the sequence. */
+  uint32_t position; /* Of the first; those of the others follow it. */
+  uint32_t token_count; /* How many tokens, 1 to 4. */
+  uint32_t token_0; /* Its id. */
+  uint32_t token_1; /* Its id. */
+  uint32_t token_2; /* Its id. */
+  uint32_t token_3; /* Its id. */
+  float log_probability_0; /* As token.log_probability. */
+  float log_probability_1; /* As token.log_probability. */
+  float log_probability_2; /* As token.log_probability. */
+  float log_probability_3; /* As token.log_probability. */
+  float entropy_0; /* As token.entropy. */
+  float entropy_1; /* As token.entropy. */
+  float entropy_2; /* As token.entropy. */
+  float entropy_3; /* As token.entropy. */
+  uint32_t commit; /* written last, with release order */
+} tap_tokens;
+
+/* A parameter, as the program says that the weights are those of an update. */
+typedef struct {
+  uint32_t name; /* Text: path of the parameter. */
+  uint32_t description; /* Text: dtype and shape. */
+  uint64_t checksum; /* Hash of its elements' bytes. */
+  int64_t time_ns; /* UTC, by the process's clock. */
+  uint32_t version; /* The update. */
+  uint32_t step; /* Step of the rank. */
+  uint8_t reserved[28];
+  uint32_t commit; /* written last, with release order */
+} tap_weight;
 
 /* Nothing; fills a segment whose rest is too short for a tensor with its extensions. */
 typedef struct {

@@ -59,7 +59,7 @@ func run(root string) error {
 // to files written by hand.
 func migration(table int) int {
 	number := table + 1
-	for _, byHand := range []int{18, 33, 39, 40, 41} {
+	for _, byHand := range []int{18, 33, 39, 40, 41, 44} {
 		if number >= byHand {
 			number++
 		}

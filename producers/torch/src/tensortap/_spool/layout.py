@@ -36,6 +36,9 @@ COLLECTIVE_FAILED: Final = 3
 COLLECTIVE_COMPLETED: Final = 4
 STEP_BEGINS: Final = 1
 STEP_ENDS: Final = 2
+ENTROPIES: Final = 1
+TEMPERATURE: Final = 2
+TOKENS_OF_RECORD: Final = 4
 MEASURED_MIN: Final = 1
 MEASURED_MAX: Final = 2
 MEASURED_MEAN: Final = 4
@@ -210,6 +213,50 @@ COLLECTIVE_OUTPUTS: Final = 36  # Text: of what is received.
 COLLECTIVE_STACK: Final = 40  # The call stack's definition.
 COLLECTIVE_STATE: Final = 44  # 1 called, 2 scheduled (it has returned, and is not known to be done), 3 failed, 4 completed.
 COLLECTIVE_IS_MESSAGE: Final = 48  # 1 for a send or receive.
+
+# What the records of tokens that follow, up to the next of these, have in common.
+SEQUENCE_KIND: Final = 18
+SEQUENCE: Final = struct.Struct("<QqIIIIIIIfI")
+SEQUENCE_PROMPT_HASH: Final = 0  # As token.prompt_hash.
+SEQUENCE_TIME_NS: Final = 8  # UTC, by the process's clock.
+SEQUENCE_NUMBER: Final = 16  # Of the sequence in the process, from 1.
+SEQUENCE_SAMPLE: Final = 20  # As token.sample.
+SEQUENCE_PHASE: Final = 24  # Text: prefill, decode, train and so on.
+SEQUENCE_STEP: Final = 28  # Step of the rank.
+SEQUENCE_GLOBAL_STEP: Final = 32  # The trainer's step, plus one; 0 when not told.
+SEQUENCE_WEIGHTS_VERSION: Final = 36  # As token.weights_version, plus one; 0 when not told.
+SEQUENCE_CACHED_TOKEN_COUNT: Final = 40  # As token.cached_token_count, plus one; 0 when not told.
+SEQUENCE_TEMPERATURE: Final = 44  # As token.temperature.
+SEQUENCE_FLAGS: Final = 48  # 1 entropies are known, 2 the temperature is.
+
+# Up to four tokens of the last sequence, at neighbouring positions.
+TOKENS_KIND: Final = 19
+TOKENS: Final = struct.Struct("<IIIIIIIffffffff")
+TOKENS_SEQUENCE: Final = 0  # Number of the sequence.
+TOKENS_POSITION: Final = 4  # Of the first; those of the others follow it.
+TOKENS_TOKEN_COUNT: Final = 8  # How many tokens, 1 to 4.
+TOKENS_TOKEN_0: Final = 12  # Its id.
+TOKENS_TOKEN_1: Final = 16  # Its id.
+TOKENS_TOKEN_2: Final = 20  # Its id.
+TOKENS_TOKEN_3: Final = 24  # Its id.
+TOKENS_LOG_PROBABILITY_0: Final = 28  # As token.log_probability.
+TOKENS_LOG_PROBABILITY_1: Final = 32  # As token.log_probability.
+TOKENS_LOG_PROBABILITY_2: Final = 36  # As token.log_probability.
+TOKENS_LOG_PROBABILITY_3: Final = 40  # As token.log_probability.
+TOKENS_ENTROPY_0: Final = 44  # As token.entropy.
+TOKENS_ENTROPY_1: Final = 48  # As token.entropy.
+TOKENS_ENTROPY_2: Final = 52  # As token.entropy.
+TOKENS_ENTROPY_3: Final = 56  # As token.entropy.
+
+# A parameter, as the program says that the weights are those of an update.
+WEIGHT_KIND: Final = 20
+WEIGHT: Final = struct.Struct("<IIQqII")
+WEIGHT_NAME: Final = 0  # Text: path of the parameter.
+WEIGHT_DESCRIPTION: Final = 4  # Text: dtype and shape.
+WEIGHT_CHECKSUM: Final = 8  # Hash of its elements' bytes.
+WEIGHT_TIME_NS: Final = 16  # UTC, by the process's clock.
+WEIGHT_VERSION: Final = 24  # The update.
+WEIGHT_STEP: Final = 28  # Step of the rank.
 
 # Nothing; fills a segment whose rest is too short for a tensor with its extensions.
 PAD_KIND: Final = 15
