@@ -29,6 +29,9 @@ KINDS = {
     layout.TALLY_KIND: ("tally", layout.TALLY),
     layout.REQUEST_KIND: ("request", layout.REQUEST),
     layout.COLLECTIVE_KIND: ("collective", layout.COLLECTIVE),
+    layout.SEQUENCE_KIND: ("sequence", layout.SEQUENCE),
+    layout.TOKENS_KIND: ("tokens", layout.TOKENS),
+    layout.WEIGHT_KIND: ("weight", layout.WEIGHT),
     layout.PAYLOAD_KIND: ("payload", layout.PAYLOAD),
 }
 

@@ -9,13 +9,14 @@ from tensortap.api import __version__, note, save, tap, timer
 if TYPE_CHECKING:
     from tensortap import huggingface as huggingface
     from tensortap import lightning as lightning
-    from tensortap.api import NotFinite, PrecisionDebugger, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
+    from tensortap.api import NotFinite, PrecisionDebugger, SampledTokens, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
 else:
     from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
 
 __all__ = [
     "NotFinite",
     "PrecisionDebugger",
+    "SampledTokens",
     "Session",
     "Settings",
     "SettingsError",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tensortap._config.tap_settings import TapSettings
     from tensortap._record.model_roots import Models
     from tensortap._record.not_finite import NotFinite
+    from tensortap._record.sampled_tokens import SampledTokens
     from tensortap._session.session import Session
     from tensortap._spool.folder import SpoolError
     from tensortap.integrations.msprobe import PrecisionDebugger
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NotFinite",
     "PrecisionDebugger",
+    "SampledTokens",
     "Session",
     "Settings",
     "SettingsError",
@@ -56,6 +58,7 @@ if not TYPE_CHECKING:
     _PLACES: Final = {
         "NotFinite": "tensortap._record.not_finite",
         "PrecisionDebugger": "tensortap.integrations.msprobe",
+        "SampledTokens": "tensortap._record.sampled_tokens",
         "Session": "tensortap._session.session",
         "Settings": "tensortap._config.settings",
         "SettingsError": "tensortap._config.settings",

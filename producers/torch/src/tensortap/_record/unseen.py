@@ -29,6 +29,7 @@ NOT_KEPT: Final = "payload not kept"
 UNDEFINED: Final = "definitions beyond the limit"
 ODD_STEP: Final = "step looks wrong"
 OUTSIDE_STEP: Final = "saved outside of a step"
+TOKENS: Final = "tokens not recorded"
 OTHER_REASONS: Final = "reasons beyond the limit"
 
 REASONS: Final[tuple[str, ...]] = (
@@ -56,6 +57,7 @@ REASONS: Final[tuple[str, ...]] = (
     UNDEFINED,
     ODD_STEP,
     OUTSIDE_STEP,
+    TOKENS,
     OTHER_REASONS,
 )
 MOST_PAIRS: Final = 4096

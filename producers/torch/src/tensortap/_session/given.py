@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tensortap._record import unseen
 from tensortap._record.guard import unintercepted
+from tensortap._record.sampled_tokens import SampledTokens, count_of
 from tensortap._record.served_requests import Request
 from tensortap._session.recording import Process
 from tensortap._session.stepping import Stepping
@@ -45,6 +46,31 @@ class Given:
         if process and self._steps.is_under_way:
             with process.recorder.lock:
                 process.serving.write(served)
+
+    def tokens(self, said: SampledTokens) -> None:
+        """Tokens of the step under way or, between two, the one before; of a step that is not recorded they are counted."""
+        process, step = self._beside()
+        if process is None:
+            self._unseen.count(unseen.TOKENS, "of a step that is not recorded", count_of(said))
+            return
+        with unintercepted(), process.recorder.lock:
+            process.tokens.take(said, step)
+
+    def weights(self, version: int) -> None:
+        """The weights are those of the trainer's update of that number."""
+        process, step = self._beside()
+        if process is not None:
+            sums = process.checksums()
+            with process.recorder.lock:
+                process.tokens.updated(version, sums, step)
+
+    def _beside(self) -> tuple[Process | None, int]:
+        """What records that which may also come between steps, and the step that it is of; None where that one is not recorded."""
+        steps = self._steps
+        process = None if steps.is_over else steps.recording()
+        if not steps.is_under_way:
+            return process, max(steps.number - 1, 0)
+        return self._recording(), steps.number
 
     def pad(self, rows: int, tokens: int) -> None:
         """In the step under way, tensors of so many rows hold so many tokens, and then padding."""

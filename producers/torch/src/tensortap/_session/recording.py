@@ -24,6 +24,7 @@ from tensortap._record.model_roots import Roots
 from tensortap._record.noted import body
 from tensortap._record.own_time import Clock
 from tensortap._record.recorder import Recorder
+from tensortap._record.sampled_tokens import TokenLog
 from tensortap._record.served_requests import Serving
 from tensortap._record.user_events import Event
 from tensortap._session import loaded_parameters, run_info
@@ -41,6 +42,7 @@ from tensortap._session.step_boundaries import Facts
 from tensortap._session.step_records import StepRecords
 from tensortap._session.unserved import Unserved
 from tensortap._spool.spool import Spool
+from tensortap._stats.streams import ask_beside_captures
 
 if TYPE_CHECKING:
     from tensortap._session.nan_watch import NanWatch
@@ -67,6 +69,7 @@ class Process:
         self.recorder = Recorder(settings, wanted, counts, spool, clock)
         self.saver = Saver(self.recorder)
         self.serving = Serving(spool, self.recorder.observer, counts)
+        self.tokens = TokenLog(spool, counts)
         self.calls = CallLog(spool, self.recorder.lock, Stacks(spool, settings.stacks))
         self._memory = MemoryRows(spool, roots, self.recorder.guard)
         self._measures = Measures(roots, self.recorder.guard)
@@ -109,6 +112,10 @@ class Process:
         self.demands.begin()  # which may wait for minutes
         if settings.logging:
             self._logged.install()
+
+    def checksums(self) -> dict[str, str]:
+        """Those of the parameters as they are now, by name."""
+        return loaded_parameters.checksums(self._roots, self.unseen)
 
     @property
     def is_in_step(self) -> bool:
@@ -153,6 +160,7 @@ class Process:
         with self.recorder.lock, ExitStack() as ending:  # the last first, each though others raised
             ending.callback(self._records.end, facts)
             ending.callback(self._memory.end_step, facts.read_kv)
+            ending.callback(self.tokens.poll)
             if self._hooks.aten:
                 ending.callback(self._hooks.aten.end_step)
             ending.callback(self._spool.keep_what_matters)
@@ -177,7 +185,15 @@ class Process:
         self.demands.beat(self._records.step)
         self.calls.late()
         self.recorder.read_late_rows()
+        self._read_late_tokens()
         self._raw.poll_late()
+
+    def _read_late_tokens(self) -> None:
+        if self.tokens.is_waiting and ask_beside_captures() and self.recorder.lock.acquire(blocking=False):
+            try:
+                self.tokens.poll()
+            finally:
+                self.recorder.lock.release()
 
     def install(self) -> None:
         """Put the hooks in place, on the thread that calls."""
@@ -223,11 +239,13 @@ class Process:
             ending.callback(self._records.write_unseen)
             ending.callback(self._raw.close)
             ending.callback(self.recorder.complete_rows)
+            ending.callback(self.tokens.poll, wait=True)
 
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
         self._raw.forget()
+        self.tokens.forget()
         self._logged.leave()
         self.demands.leave()
         if self.left_out:

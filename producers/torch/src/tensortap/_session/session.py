@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
@@ -15,6 +15,7 @@ from tensortap._hooks.collective_calls import CollectiveCalls
 from tensortap._record import unseen
 from tensortap._record.guard import Guard
 from tensortap._record.model_roots import FoundRoots, Models, Roots
+from tensortap._record.sampled_tokens import SampledTokens
 from tensortap._record.served_requests import Request
 from tensortap._session import forks
 from tensortap._session.armed import Handle
@@ -29,6 +30,9 @@ from tensortap._session.step_boundaries import Boundaries, Facts
 from tensortap._session.stepping import Stepping
 from tensortap._session.thinning import Thinning
 from tensortap._spool.folder import make_root
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Session:
@@ -138,6 +142,14 @@ class Session:
     def serve(self, served: Sequence[Request]) -> None:
         """The step under way serves parts of these requests."""
         self._guard.do("serve", self._given.serve, served)
+
+    def tokens(self, **said: Unpack[SampledTokens]) -> None:
+        """Record tokens of a sequence with their log-probabilities. Waits for no device. `tensortap.SampledTokens` documents what it takes."""
+        self._guard.do("tokens", self._given.tokens, said)
+
+    def weights(self, version: int) -> None:
+        """The weights are those of the trainer's update of that number: each parameter's checksum is recorded. Reads them all, up to a limit."""
+        self._guard.do("weights", self._given.weights, version)
 
     def pad(self, rows: int, tokens: int) -> None:
         """In the step under way, tensors of so many rows hold so many tokens, and then padding."""

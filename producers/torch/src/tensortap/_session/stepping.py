@@ -44,7 +44,7 @@ class Stepping:
 
     def begin(self) -> None:
         """A step begins."""
-        process = self._process()
+        process = self.recording()
         if process is None:
             return
         self.is_under_way, self._of_trainer = True, self.global_step
@@ -98,7 +98,8 @@ class Stepping:
         if process:
             process.abandon()
 
-    def _process(self) -> Process | None:
+    def recording(self) -> Process | None:
+        """That of this process, made where there is none yet; None where there is none to come."""
         if self.process is None and not self.is_over:
             self.is_over = True  # unless all goes well: what fails now would fail at each forward
             self.process = self._make()
