@@ -169,7 +169,8 @@ func (w *judgedWords) judging() (system.CompareRequest, error) {
 	if err := w.apply(&request); err != nil || w.mapping == "" {
 		return request, err
 	}
-	return request, mapped(&request, w.mapping)
+	err := mapped(&request, w.mapping)
+	return request, err
 }
 
 func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, given map[string]string, style report.Style) error {

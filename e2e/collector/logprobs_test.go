@@ -1,0 +1,71 @@
+package collector
+
+import (
+	"encoding/csv"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/torch"
+)
+
+// TestDriftOfLogProbabilitiesIsNamedByStepAndCause runs a loop of reinforcement learning with a rollout of its own, right and with
+// each of four faults, and the commands that docs/logprobs.md shows.
+func TestDriftOfLogProbabilitiesIsNamedByStepAndCause(t *testing.T) {
+	t.Parallel()
+	torch.Python(t)
+	u := program.StartUp(t, t.TempDir())
+	root := filepath.Join(u.Data, "spool")
+	// What each step says: verdict, cause, place.
+	wants := map[string][]string{
+		"right":          {"flat||", "flat||", "flat||", "flat||"},
+		"unsynchronised": {"flat||", "flat||", "drifts|weights|blocks.0.attention.joined.bias", "flat||"},
+		"positions":      {"drifts|prefix cache|", "drifts|prefix cache|", "drifts|prefix cache|", "drifts|prefix cache|"},
+		"temperature":    {"drifts|temperature|", "drifts|temperature|", "drifts|temperature|", "drifts|temperature|"},
+		"router":         {"drifts|precision|blocks.0.router", "drifts|precision|blocks.0.router", "drifts|precision|blocks.0.router", "drifts|precision|blocks.0.router"},
+	}
+	loop := append([]string{filepath.Join("..", "..", "e2e", "collector", "testdata", "rl_loop.py")}, keysOf(wants)...)
+	if out, err := torch.Collecting(t, root, loop...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	program.Served(t, root)
+	u.Settle(t)
+	for fault, want := range wants {
+		if got := judgedSteps(t, u, "rollout-"+fault, "trainer-"+fault); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", fault, got, want)
+		}
+	}
+	for _, command := range shownCommands(t, "logprobs.md", "## What drifts, and why\n") {
+		requireSaid(t, u.Setting, command)
+	}
+}
+
+func keysOf(wants map[string][]string) []string {
+	var keys []string
+	for key := range wants {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// judgedSteps are verdict, cause and the first place of each step. Each has all tokens of both runs.
+func judgedSteps(t *testing.T, u *program.Up, problem, bench string) (steps []string) {
+	t.Helper()
+	out := program.Run(t, u.Setting, "report", "logprobs", "--problem", problem, "--bench", bench, "--output", "csv")
+	rows, err := csv.NewReader(strings.NewReader(out.Stdout)).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatalf("%s: %v", out, err)
+	}
+	column := func(row []string, name string) string { return row[slices.Index(rows[0], name)] }
+	for _, row := range rows[1:] {
+		if column(row, "paired_count") != "64" || column(row, "alone_count") != "0" {
+			t.Errorf("%s: %q pairs %s tokens, and not %s; want 64 and 0", problem, row, column(row, "paired_count"), column(row, "alone_count"))
+		}
+		place, _, _ := strings.Cut(column(row, "place"), ", ")
+		steps = append(steps, strings.Join([]string{column(row, "verdict"), column(row, "cause"), place}, "|"))
+	}
+	return steps
+}
