@@ -65,6 +65,7 @@ func checkExample(t *testing.T, line string) {
 	t.Helper()
 	line, _, _ = strings.Cut(line, "   ") // an explanation
 	line, _, _ = strings.Cut(line, " | ") // the reader of the answer
+	line, _, _ = strings.Cut(line, " > ") // the file for it
 	words := shellWords(line)
 	if len(words) < 2 || words[0] != "tensortap" {
 		t.Errorf("example %q is no command line", line)
