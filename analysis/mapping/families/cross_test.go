@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,7 +75,7 @@ func readLines(tb testing.TB, path string) []map[string]string {
 
 func (c *cross) add(name string, lines []map[string]string) {
 	run := &rows.Run{
-		Name: name, ID: schemas.RunID(name), MainDtype: "torch.bfloat16", Ranks: []schemas.RankRow{{}}, Missing: []rows.Completeness{{Complete: true}},
+		Name: name, ID: schemas.RunID(name), MainDtype: "torch.bfloat16", Ranks: []schemas.RankRow{{TPSize: 1, PPSize: 1, DPSize: 1, CPSize: 1, EPSize: 1}}, Missing: []rows.Completeness{{Complete: true}},
 		Described: schemas.RunRow{Source: schemas.SourceCollector, Level: "L0"},
 	}
 	c.runs[name], c.tensors[name] = run, map[rows.Place]*rows.Tensors{}
@@ -128,6 +130,71 @@ func (c *cross) scale(run, op, role, path string, by float64) {
 			}
 		}
 	}
+}
+
+// split adds a run that has another one's tensors on two ranks, whose group the last halves of layers are split over; the
+// second rank's half of a site is scaled.
+func (c *cross) split(run, as, scaled string, by float64) {
+	of := c.runs[run]
+	two := *of
+	two.Name, two.ID, two.Steps, two.Ranks = as, schemas.RunID(as), nil, nil
+	two.Missing = []rows.Completeness{{Complete: true}, {Rank: 1, Complete: true}}
+	c.tensors[as] = map[rows.Place]*rows.Tensors{}
+	for rank := range uint32(2) {
+		two.Ranks = append(two.Ranks, schemas.RankRow{Rank: rank, TP: int16(rank), TPSize: 2, PPSize: 1, DPSize: 1, CPSize: 1, EPSize: 1}) //nolint:gosec // few ranks
+		for _, step := range of.Steps {
+			step.Rank = rank
+			two.Steps = append(two.Steps, step)
+			at := rows.Place{Rank: rank, Step: step.Step}
+			c.tensors[as][at] = c.half(c.tensors[run][rows.Place{Step: step.Step}], rank, scaled, by)
+		}
+	}
+	c.runs[as] = &two
+}
+
+// half is what one of two ranks holds of tensors.
+func (c *cross) half(of *rows.Tensors, rank uint32, scaled string, by float64) *rows.Tensors {
+	half := &rows.Tensors{}
+	for i := range of.Len() {
+		o := of.At(i)
+		site := c.definitions.Sites[o.SiteID]
+		name := c.definitions.Ops[site.OpID].ModulePath + " " + site.Role + "." + site.Path
+		if isSplit(name) && o.ElementCount > 0 {
+			c.halve(&o, strings.HasSuffix(name, " parameter.weight"))
+			if rank == 1 && name == scaled {
+				o.Min, o.Max, o.Mean, o.M2, o.L2 = by*o.Min, by*o.Max, by*o.Mean, by*by*o.M2, by*o.L2
+			}
+		}
+		half.Append(&schemas.TensorRow{
+			Seq: o.Seq, SiteID: o.SiteID, LayoutID: o.LayoutID, ElementCount: o.ElementCount, Measured: o.Measured,
+			ValueMin: o.Min, ValueMax: o.Max, ValueMean: o.Mean, ValueM2: o.M2, ValueL2: o.L2,
+		})
+	}
+	return half
+}
+
+// isSplit says whether tensor-parallel ranks hold parts of a value, in a Llama by vLLM.
+func isSplit(name string) bool {
+	for _, end := range []string{"embed_tokens parameter.weight", "qkv_proj output.0", "o_proj input.0", "gate_up_proj output.0", "act_fn input.0", "act_fn output.0", "down_proj input.0"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// halve leaves half of the elements, with the same mean: of the first dimension, or of the last.
+func (c *cross) halve(o *rows.Observation, first bool) {
+	layout := *c.definitions.Layouts[o.LayoutID]
+	layout.Shape = slices.Clone(layout.Shape)
+	at := len(layout.Shape) - 1
+	if first {
+		at = 0
+	}
+	layout.Shape[at] /= 2
+	layout.LayoutID = schemas.LayoutID(&layout)
+	c.definitions.Layouts[layout.LayoutID] = &layout
+	o.LayoutID, o.ElementCount, o.M2, o.L2 = layout.LayoutID, o.ElementCount/2, o.M2/2, o.L2/math.Sqrt2
 }
 
 func whole(text string) uint64 {

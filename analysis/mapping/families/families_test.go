@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 func told(tb testing.TB, source *cross, problem, bench string) (*compare.Answer, string) {
 	tb.Helper()
 	request := compare.DefaultRequest()
-	request.Problem, request.Benches, request.ChooseMap = problem, []string{bench}, true
+	request.Problem, request.Benches, request.ChooseMap, request.Merge = problem, []string{bench}, true, true
 	answer, err := compare.Run(tb.Context(), source, request)
 	if err != nil {
 		tb.Fatal(err)
@@ -156,5 +157,20 @@ func TestAResidualStreamThatIsOffIsNamed(t *testing.T) {
 	answer, page := told(t, source, "vl", "hf")
 	if len(answer.Origins) != 1 || !strings.Contains(answer.Origins[0].Op, "layers.1.post_attention_layernorm") || answer.Origins[0].Role != "output" {
 		t.Error(page)
+	}
+}
+
+func TestTensorParallelPartsAreMergedBehindTheMap(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "hf", "vl")
+	source.split("vl", "halves", "", 1)
+	source.split("vl", "off", "model.layers.1.mlp.gate_up_proj output.0", 3)
+	answer, page := told(t, source, "halves", "hf")
+	if !strings.HasPrefix(page, "SAME ") || len(answer.Merges) != 1 || answer.Mapped.Joined != 4*2*4 || answer.Mapped.Streams != 4*4 {
+		t.Errorf("%+v\n%s", answer.Mapped, page)
+	}
+	answer, page = told(t, source, "off", "hf")
+	if len(answer.Origins) != 1 || !strings.Contains(answer.Origins[0].Op, "layers.1.mlp.gate_up_proj") || !slices.Equal(answer.Parts[0].Ranks, []uint32{1}) {
+		t.Errorf("%+v\n%s", answer.Parts, page)
 	}
 }
