@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -81,7 +83,7 @@ func (m *measurement) pack(err error) []byte {
 func AskShares(ctx context.Context, js jetstream.JetStream) (map[Shareholder]StreamShare, error) {
 	asking, cancel := context.WithTimeout(ctx, measurePatience)
 	defer cancel()
-	m, err := js.Conn().RequestWithContext(asking, MeasureSubject, nil)
+	m, err := askMeasure(asking, js.Conn())
 	if errors.Is(err, nats.ErrNoResponders) {
 		shares, err := StreamShares(ctx, js)
 		if err != nil {
@@ -93,6 +95,25 @@ func AskShares(ctx context.Context, js jetstream.JetStream) (map[Shareholder]Str
 		return nil, fmt.Errorf("ask who stores the stream what it holds, for %v: %w", measurePatience, err)
 	}
 	return unpackShares(m.Data)
+}
+
+// askMeasure is an error at once for who may not ask: the server does not answer it.
+func askMeasure(ctx context.Context, conn *nats.Conn) (*nats.Msg, error) {
+	answers, err := conn.SubscribeSync(conn.NewInbox())
+	if err != nil {
+		return nil, err
+	}
+	defer answers.Unsubscribe() //nolint:errcheck // it ends with the connection, too
+	if err := conn.PublishRequest(MeasureSubject, answers.Subject, nil); err != nil {
+		return nil, err
+	}
+	if err := conn.FlushWithContext(ctx); err != nil {
+		return nil, err
+	}
+	if err := conn.LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), strconv.Quote(MeasureSubject)) {
+		return nil, fmt.Errorf("this user of NATS may not ask it, the user operator may: %w", nats.ErrPermissionViolation)
+	}
+	return answers.NextMsgWithContext(ctx)
 }
 
 func unpackShares(data []byte) (map[Shareholder]StreamShare, error) {

@@ -2,6 +2,7 @@ package credentials_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"sync"
@@ -101,7 +102,7 @@ func TestEachRoleDoesItsWork(t *testing.T) {
 	}
 	consumerLooksAtSources(t, people["consume"])
 	keepAlerts(t, people["alert"], people["operator"])
-	removeRun(t, people["operator"], people["consume"])
+	removeRun(t, people["operator"], people["consume"], f.as(t, "reader"))
 	for role, p := range people {
 		if len(p.refused) > 0 {
 			t.Errorf("%s was refused what it needs: %q", role, p.refused)
@@ -191,7 +192,7 @@ func keepAlerts(tb testing.TB, alert, operator *person) {
 }
 
 // removeRun has an operator decide that a run goes, and who stores the stream remove it.
-func removeRun(tb testing.TB, operator, consume *person) {
+func removeRun(tb testing.TB, operator, consume, reader *person) {
 	tb.Helper()
 	id := schemas.RunID("any")
 	decided, err := pipelines.OpenFates(tb.Context(), operator.js)
@@ -203,7 +204,7 @@ func removeRun(tb testing.TB, operator, consume *person) {
 			tb.Errorf("%v store the stream, want 2; %v", all, err)
 		}
 	}
-	measure(tb, operator, consume)
+	measure(tb, operator, consume, reader)
 	fates, err := pipelines.OpenFates(tb.Context(), consume.js)
 	must(tb, err)
 	places, kinds, err := pipelines.Places(tb.Context(), consume.js, id, schemas.OfRun)
@@ -217,8 +218,8 @@ func removeRun(tb testing.TB, operator, consume *person) {
 	}
 }
 
-// measure has an operator measure what it may not read: who stores the stream answers.
-func measure(tb testing.TB, operator, consume *person) {
+// measure has an operator measure what it may not read: who stores the stream answers. A reader is refused at once.
+func measure(tb testing.TB, operator, consume, reader *person) {
 	tb.Helper()
 	answering, stop := context.WithCancel(tb.Context())
 	var group errgroup.Group
@@ -236,6 +237,9 @@ func measure(tb testing.TB, operator, consume *person) {
 	asked, err := pipelines.AskShares(tb.Context(), operator.js)
 	if err != nil || len(asked) != 2 || !maps.Equal(asked, own) {
 		tb.Errorf("the stream holds %v, and the operator is told %v, %v", own, asked, err)
+	}
+	if _, err := pipelines.AskShares(tb.Context(), reader.js); !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), "the user operator may") {
+		tb.Errorf("a reader measures the stream: %v", err)
 	}
 	starts, err := pipelines.StartEpochs(tb.Context(), operator.js, "*") // whose spools lie here
 	if len(starts) != 1 || err != nil {

@@ -13,7 +13,7 @@
 -- Parameter silent_seconds = 30: a rank that gave no sign of life for so long is silent.
 -- Parameter now_ns = -1: time up to which the tables know all, as UTC nanoseconds; -1 for the clock of the database.
 -- Parameter looked_ns = -1: time up to which they did at the last look: of what was over since then it is told, too; -1 for none.
--- Signs of a rank stand in the order of tap.heartbeats.
+-- Signs of a rank stand in the order of tap.heartbeats. What was over after the last look, and lasted for long then, was told by that one.
 WITH
     if({now_ns:Int64} = -1, toUnixTimestamp64Nano(now64(9)), {now_ns:Int64}) AS now,
     if({looked_ns:Int64} = -1, now, {looked_ns:Int64}) AS looked,
@@ -52,6 +52,7 @@ WITH
             tupleElement(latest, 5) AS last_state,
             arrayLast(
                 pair -> tupleElement(tupleElement(pair, 2), 1) <= now
+                    AND looked - tupleElement(tupleElement(pair, 1), 1) <= longest
                     AND (tupleElement(tupleElement(pair, 1), 5) = 'died'
                         OR (tupleElement(tupleElement(pair, 1), 5) = 'running' AND tupleElement(tupleElement(pair, 2), 1) - tupleElement(tupleElement(pair, 1), 1) > longest)),
                 arrayZip(arrayPopBack(ordered), arrayPopFront(ordered))) AS around,
