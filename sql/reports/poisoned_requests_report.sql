@@ -81,7 +81,8 @@ WITH
             first_nan_count,
             in_first,
             is_finite,
-            max(in_first) OVER (PARTITION BY request) = 1 AND max(is_finite) OVER (PARTITION BY request) = 0 AS is_suspect
+            max(in_first) OVER (PARTITION BY request) = 1 AND max(is_finite) OVER (PARTITION BY request) = 0 AS is_suspect,
+            prompt_hash != 0 AND max(in_first) OVER (PARTITION BY prompt_hash) = 1 AS of_first_prompt
         FROM parts
     ),
     beside AS (
@@ -99,6 +100,7 @@ WITH
             first_nan_count,
             in_first,
             is_finite,
+            of_first_prompt,
             max(is_suspect) OVER (PARTITION BY rank, step) AS with_suspect
         FROM judged
     ),
@@ -111,6 +113,7 @@ WITH
             countIf(is_finite) AS finite_count,
             argMinIf((rank, step, op_id, phase, row_offset, token_count, first_nan_count), (step, rank), is_bad) AS met,
             max(prompt_hash) AS hash,
+            argMax(of_first_prompt, prompt_hash) AS has_first_prompt,
             max(prompt_token_count) AS prompt_tokens
         FROM beside
         GROUP BY request
@@ -120,11 +123,7 @@ SELECT
     multiIf(
         was_in_first AND finite_count = 0, 'suspect',
         was_in_first OR (bad_count > 0 AND alone_count = 0 AND finite_count > 0), 'shared',
-        hash IN (
-            SELECT prompt_hash
-            FROM parts
-            WHERE in_first AND prompt_hash != 0
-        ), 'same prompt',
+        has_first_prompt = 1, 'same prompt',
         'later') AS how,
     if(bad_count > 0, toNullable(met.2), NULL) AS first_step,
     if(bad_count > 0, toNullable(met.1), NULL) AS rank,
