@@ -153,6 +153,9 @@ func (s *sight) look(ctx context.Context, client *system.Client) (news change, s
 		return change{}, false
 	}
 	news = change{Changed: changed(s.places, places), Sequence: end}
+	if s.away && s.places == nil { // nobody knows what there was before
+		news.Changed = slices.Sorted(maps.Keys(topics()))
+	}
 	some = s.away || s.places == nil || len(news.Changed) > 0
 	s.sequence, s.away = end, false
 	if places != nil {

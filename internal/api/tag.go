@@ -28,33 +28,47 @@ type resting struct {
 	untagged bool // on more than that
 }
 
-// tag gives the answer a tag by what it rests on, and says whether who asks has that answer already.
-func (a *API) tag(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (known bool, err error) {
+// begin has the database catch up with what an answer is to rest on, and tags it by that. It returns what the answer lacks all
+// the same, and whether who asks has it already.
+func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (gaps []string, known bool, err error) {
 	if on.untagged {
 		w.Header().Set("Cache-Control", "no-store")
-		return false, nil
+		return current(ctx, client), false, nil
 	}
 	basis, err := client.Basis(ctx, on.runs...)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
+	tag, err := a.tag(ctx, client, r, on, basis)
+	if err != nil {
+		return nil, false, err
+	}
+	header := w.Header()
+	header.Set("Cache-Control", "private, no-cache")
+	if slices.Contains(tagsOf(r), tag) {
+		header.Set("ETag", tag)
+		w.WriteHeader(http.StatusNotModified)
+		return nil, true, nil
+	}
+	if err := client.WaitFor(ctx, basis.Last); err != nil { // the next answer may have it, with no further event: no tag
+		return []string{err.Error()}, false, nil
+	}
+	header.Set("ETag", tag)
+	return nil, false, nil
+}
+
+// tag is that of an answer.
+func (a *API) tag(ctx context.Context, client *system.Client, r *http.Request, on resting, basis system.Basis) (string, error) {
 	exceptions := ""
 	if on.judged {
+		var err error
 		if exceptions, err = client.Exceptions(ctx); err != nil {
-			return false, err
+			return "", err
 		}
 	}
 	hour := a.cfg.Now().UnixNano() / renewed.Nanoseconds()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q %d", a.cfg.Version, r.URL.Path, r.URL.Query().Encode(), on.format, basis, exceptions, hour))
-	tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
-	header := w.Header()
-	header.Set("ETag", tag)
-	header.Set("Cache-Control", "private, no-cache")
-	if !slices.Contains(tagsOf(r), tag) {
-		return false, nil
-	}
-	w.WriteHeader(http.StatusNotModified)
-	return true, nil
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q %d", a.cfg.Version, r.URL.Path, r.URL.Query().Encode(), on.format, basis.Text, exceptions, hour))
+	return `W/"` + hex.EncodeToString(sum[:12]) + `"`, nil
 }
 
 // tagsOf are those of the answers that who asks has.
@@ -66,18 +80,6 @@ func tagsOf(r *http.Request) []string {
 		}
 	}
 	return tags
-}
-
-// begin tags an answer and has the database catch up with what it is to rest on. It returns what it lacks all the same, and
-// whether who asks has the answer already.
-func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (gaps []string, known bool, err error) {
-	if known, err := a.tag(ctx, client, w, r, on); known || err != nil {
-		return nil, known, err
-	}
-	if gaps = current(ctx, client); len(gaps) > 0 { // the next answer may have it, with no further event
-		w.Header().Del("ETag")
-	}
-	return gaps, false, nil
 }
 
 // isSteady says whether the answers of a report follow from stored events alone, and not from the time or from what the

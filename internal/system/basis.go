@@ -3,33 +3,38 @@ package system
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/tensortap/tensortap/analysis/judging"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Basis is a text that is another once an event of one of the runs has come, or of any run where none is named. An answer
-// that is made once the database holds what the stream held before rests on that at least.
-func (c *Client) Basis(ctx context.Context, runs ...string) (string, error) {
+// Basis is what answers about runs rest on.
+type Basis struct {
+	Text string // another once an event of one of the runs has come, or of any run where none was named
+	Last uint64 // place in the stream of the last of these
+}
+
+// Basis looks what an answer about these runs would rest on, once the database holds the stream up to its last event.
+func (c *Client) Basis(ctx context.Context, runs ...string) (b Basis, err error) {
 	stream, err := c.streamInfo(ctx)
 	if err != nil {
-		return "", err
+		return b, err
 	}
-	var basis strings.Builder
-	fmt.Fprintf(&basis, "%d", stream.Created.UnixNano()) // another stream counts anew
+	b.Text = fmt.Sprint(stream.Created.UnixNano()) // another stream counts anew
 	if len(runs) == 0 {
-		fmt.Fprintf(&basis, " %d", stream.State.LastSeq)
+		b.Last = stream.State.LastSeq
+		b.Text += fmt.Sprint(" ", b.Last)
 	}
 	for _, run := range runs {
 		last, err := pipelines.LastOfRun(ctx, c.stream, schemas.RunID(run))
 		if err != nil {
-			return "", err
+			return b, err
 		}
-		fmt.Fprintf(&basis, " %d", last)
+		b.Last = max(b.Last, last)
+		b.Text += fmt.Sprint(" ", last)
 	}
-	return basis.String(), nil
+	return b, nil
 }
 
 // Exceptions is a text that is another once somebody has written into the table of known exceptions, by which runs are judged.

@@ -41,7 +41,11 @@ func (c *Client) WaitCurrent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last := stream.State.LastSeq
+	return c.WaitFor(ctx, stream.State.LastSeq)
+}
+
+// WaitFor is WaitCurrent for what the stream holds up to that place.
+func (c *Client) WaitFor(ctx context.Context, last uint64) error {
 	if last == 0 {
 		return nil
 	}
