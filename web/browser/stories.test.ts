@@ -106,6 +106,27 @@ describe("a person with a diverged run", () => {
   });
 });
 
+describe("the database", () => {
+  test("is asked in SQL, and the answer is drawn", async () => {
+    const { page } = opened;
+    const query = "SELECT\n    seq,\n    error,\n    tolerance\nFROM tap.divergences\nWHERE verdict = 'diverged'\nORDER BY seq";
+    await page.goto(at({ view: "sql", query }));
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.getByRole("img", { name: "the answer as a chart" }).waitFor();
+    await page.getByText("tap.divergences", { exact: true }).waitFor();
+    await accessible("SQL");
+    await picture(page, "sql");
+  });
+
+  test("is changed by no query", async () => {
+    const { page } = opened;
+    await page.goto(at({ view: "sql", query: "INSERT INTO tap_store.run (name) VALUES ('planted')" }));
+    await page.getByRole("alert").waitFor();
+    expect(opened.faults.every((f) => f.includes("400"))).toBe(true);
+    opened.faults.length = 0;
+  });
+});
+
 describe("the page", () => {
   test("says what it does not find, and what to do", async () => {
     const { page } = opened;
@@ -135,7 +156,7 @@ describe("the page", () => {
     await accessible("diff in the dark");
     await page.keyboard.press("Control+k");
     await page.getByPlaceholder("a view, a run, a command").fill("with-nan");
-    await page.getByRole("option").first().waitFor();
+    await page.getByRole("dialog").getByRole("option").first().waitFor();
     await accessible("commands");
     await page.keyboard.press("Escape");
     await page.evaluate(() => {
