@@ -98,13 +98,15 @@ def test_tokens_of_steps_that_are_not_recorded_are_counted(tmp_path: Path) -> No
     model = nn.Linear(1, 1)
     with tensortap.tap(model, run="rollout", spool=tmp_path, steps="1") as tap:
         tap.start()
-        for _ in range(2):
+        for step in range(2):
             model(torch.ones(1, 1))
+            if not step:
+                tap.weights(7)
             tap.tokens(prompt=1, ids=[1, 2], logprobs=[-1, -2], positions=0)
             tap.step()
         tap.tokens(prompt=1, ids=[3], logprobs=[-1], positions=2)
     spooled = reading.only(tmp_path)
-    assert [(token[3], token[9]) for token in _tokens(spooled)] == [(1, 1), (1, 2), (1, 3)]
+    assert [(token[3], token[5], token[9]) for token in _tokens(spooled)] == [(1, 7 + 1, 1), (1, 7 + 1, 2), (1, 7 + 1, 3)]
     assert spooled.steps[0].unseen[unseen.TOKENS, "of a step that is not recorded"] == 2
 
 

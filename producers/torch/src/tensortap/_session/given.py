@@ -57,20 +57,24 @@ class Given:
             process.tokens.take(said, step)
 
     def weights(self, version: int) -> None:
-        """The weights are those of the trainer's update of that number."""
-        process, step = self._beside()
+        """The weights are those of the trainer's update of that number, whether the step under way is recorded or not."""
+        process = self._made()
         if process is not None:
             sums = process.checksums()
             with process.recorder.lock:
-                process.tokens.updated(version, sums, step)
+                process.tokens.updated(version, sums, self._step())
 
     def _beside(self) -> tuple[Process | None, int]:
         """What records that which may also come between steps, and the step that it is of; None where that one is not recorded."""
-        steps = self._steps
-        process = None if steps.is_over else steps.recording()
-        if not steps.is_under_way:
-            return process, max(steps.number - 1, 0)
-        return self._recording(), steps.number
+        return self._recording() if self._steps.is_under_way else self._made(), self._step()
+
+    def _made(self) -> Process | None:
+        """The recording of this process, whatever step is under way."""
+        return None if self._steps.is_over else self._steps.recording()
+
+    def _step(self) -> int:
+        """The step under way or, between two, the one before."""
+        return self._steps.number if self._steps.is_under_way else max(self._steps.number - 1, 0)
 
     def pad(self, rows: int, tokens: int) -> None:
         """In the step under way, tensors of so many rows hold so many tokens, and then padding."""
