@@ -2,7 +2,6 @@ package grafana_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/tensortap/tensortap/internal/dev/grafana"
+	"github.com/tensortap/tensortap/internal/dev/grafana/asked"
 )
 
 const folder = "../../../deploy/grafana"
@@ -39,55 +39,12 @@ func TestFilesAreThoseThatAreDeclared(t *testing.T) {
 	}
 }
 
-// model is what Grafana reads of a dashboard, as far as the tests need it.
-type model struct {
-	UID        string `json:"uid"`
-	Templating struct {
-		List []struct {
-			Name  string `json:"name"`
-			Type  string `json:"type"`
-			Query string `json:"query"`
-		} `json:"list"`
-	} `json:"templating"`
-	Panels []panel `json:"panels"`
-}
-
-type panel struct {
-	Title      string `json:"title"`
-	Type       string `json:"type"`
-	Datasource struct {
-		UID string `json:"uid"`
-	} `json:"datasource"`
-	GridPos     struct{ X, Y, W, H int } `json:"gridPos"`
-	FieldConfig struct {
-		Defaults struct {
-			Custom struct {
-				ScaleDistribution struct {
-					Type string `json:"type"`
-				} `json:"scaleDistribution"`
-			} `json:"custom"`
-		} `json:"defaults"`
-	} `json:"fieldConfig"`
-	Targets []struct {
-		RawSQL string `json:"rawSql"`
-		Format int    `json:"format"`
-	} `json:"targets"`
-}
-
 // dashboards are those on the disk, by name.
-func dashboards(tb testing.TB) map[string]model {
+func dashboards(tb testing.TB) map[string]asked.Dashboard {
 	tb.Helper()
-	found := map[string]model{}
-	for _, b := range grafana.Boards() {
-		text, err := os.ReadFile(filepath.Join(folder, "dashboards", b.Name+".json"))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		var m model
-		if err := json.Unmarshal(text, &m); err != nil {
-			tb.Fatalf("dashboard %s: %v", b.Name, err)
-		}
-		found[b.Name] = m
+	found, err := asked.Dashboards(filepath.Join(folder, "dashboards"))
+	if err != nil {
+		tb.Fatal(err)
 	}
 	return found
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"strconv"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/tensortap/tensortap/internal/dev/grafana/plugin"
 )
 
 // PluginVersion is the version of the data source whose reading of queries these files rest on.
@@ -61,7 +64,7 @@ func dataSources() object {
 			"name": "tensortap", "uid": databaseUID, "type": databaseType, "access": "proxy", "editable": false, "isDefault": true,
 			"jsonData": object{
 				"host": "$TENSORTAP_CLICKHOUSE_HOST", "port": "$TENSORTAP_CLICKHOUSE_PORT", "protocol": "http",
-				"username": "reader", "defaultDatabase": "tap", "queryTimeout": "60", "dialTimeout": "10", "validateSql": false,
+				"username": "reader", "defaultDatabase": "tap", "queryTimeout": strconv.Itoa(int(plugin.QueryTimeout.Seconds())), "dialTimeout": "10", "validateSql": false,
 			},
 			"secureJsonData": object{"password": "$__file{/run/secrets/clickhouse-reader.password}"},
 		},

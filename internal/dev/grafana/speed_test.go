@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tensortap/tensortap/internal/dev/grafana/asked"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
@@ -21,26 +22,34 @@ const (
 	mark       = 300 * time.Millisecond
 )
 
-// TestDashboardsOverTenMillionTensors asks every panel and variable of two runs of 4 ranks, 250 steps and 5,000 tensors a
-// step, which were judged, and writes how long each took into the file that TENSORTAP_BENCH_DASHBOARDS names.
-func TestDashboardsOverTenMillionTensors(t *testing.T) {
+// TestDashboardsOverMillionsOfTensors asks every panel and variable of two runs of 4 ranks and 5,000 tensors a step, which were
+// judged, and writes how long each took into the file that TENSORTAP_BENCH_DASHBOARDS names.
+func TestDashboardsOverMillionsOfTensors(t *testing.T) {
 	t.Parallel()
 	report := os.Getenv("TENSORTAP_BENCH_DASHBOARDS")
 	if report == "" {
 		t.Skip("SKIPPED: make bench-dashboards measures this, in minutes")
 	}
+	rows := testbed.RowsOfRun
+	if given := os.Getenv("TENSORTAP_BENCH_ROWS"); given != "" {
+		rows, _ = strconv.Atoi(given)
+	}
+	const rowsOfStep = 20_000
+	if rows < rowsOfStep || rows%rowsOfStep != 0 {
+		t.Fatalf("TENSORTAP_BENCH_ROWS=%s: want a multiple of %d", os.Getenv("TENSORTAP_BENCH_ROWS"), rowsOfStep)
+	}
 	d := testbed.StartDatabase(t)
-	_ = testbed.FillTwoRuns(testbed.RowsOfRun, func(statement string, parameters map[string]string) error {
+	_ = testbed.FillTwoRuns(rows, func(statement string, parameters map[string]string) error {
 		d.Query(t, statement, "", parameters) // ends the test if it cannot
 		return nil
 	})
 	for _, statement := range judgedRows() {
-		d.Query(t, statement, "", map[string]string{"run": "problem"})
+		d.Query(t, statement, "", map[string]string{"run": "problem", "steps": strconv.Itoa(rows / rowsOfStep)})
 	}
 	d.Query(t, "SYSTEM REFRESH VIEW tap_store.trend_fill", "", nil)
 	d.Query(t, "SYSTEM WAIT VIEW tap_store.trend_fill", "", nil)
 	took := timeEverything(t, openAsGrafana(t, d))
-	if err := os.WriteFile(report, []byte(asPage(took)), 0o600); err != nil {
+	if err := os.WriteFile(report, []byte(asPage(took, rows)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -51,11 +60,11 @@ func judgedRows() []string {
 	return []string{
 		`INSERT INTO tap_store.declared_comparison (comparison_id, declared_time_ns, problem, benches, tolerance) VALUES (9, 1760000000000000000, 'problem', ['bench'], 1e-6)`,
 		`INSERT INTO tap_store.judged_step (run_id, rank, epoch, batch, event_time_ns, comparison_id, step, problem_epoch, bench_epoch, paired_count, diverged_count, agrees_count, differing_count, greatest_error, first_site_id) ` + id +
-			`SELECT id, number % 4, 90, intDiv(number, 4), 1760000000000000000, 9, intDiv(number, 4) AS step, 7, 7, 5000, (step >= 3) * 50 AS d, 5000 - d, d, 0.1, cityHash64(0) FROM numbers(1000)`,
+			`SELECT id, number % 4, 90, intDiv(number, 4), 1760000000000000000, 9, intDiv(number, 4) AS step, 7, 7, 5000, (step >= 3) * 50 AS d, 5000 - d, d, 0.1, cityHash64(0) FROM numbers(4 * {steps:UInt64})`,
 		`INSERT INTO tap_store.layer_error (run_id, rank, epoch, batch, event_time_ns, comparison_id, step, direction, layer_index, path, paired_count, greatest_error, greatest_site_id) ` + id +
-			`SELECT id, number % 4, 90, intDiv(number, 384), 1760000000000000000, 9, intDiv(number, 384), ['forward', 'backward'][intDiv(number, 4) % 2 + 1], intDiv(number, 8) % 48 AS layer, concat('layers.', toString(layer)), 50, 0.1, cityHash64(0) FROM numbers(96000)`,
+			`SELECT id, number % 4, 90, intDiv(number, 384), 1760000000000000000, 9, intDiv(number, 384), ['forward', 'backward'][intDiv(number, 4) % 2 + 1], intDiv(number, 8) % 48 AS layer, concat('layers.', toString(layer)), 50, 0.1, cityHash64(0) FROM numbers(384 * {steps:UInt64})`,
 		`INSERT INTO tap_store.verdict (run_id, rank, epoch, batch, event_time_ns, comparison_id, step, seq, site_id, bench_site_id, problem_present, bench_present, verdict, differs, error) ` + id +
-			`SELECT id, number % 4, 90, intDiv(number, 200), 1760000000000000000, 9, 3 + intDiv(number, 200), intDiv(number, 4) % 50, cityHash64(number % 5000), cityHash64(number % 5000), 1, 1, 'diverged', 1, 0.1 FROM numbers(49400)`,
+			`SELECT id, number % 4, 90, intDiv(number, 200), 1760000000000000000, 9, 3 + intDiv(number, 200), intDiv(number, 4) % 50, cityHash64(number % 5000), cityHash64(number % 5000), 1, 1, 'diverged', 1, 0.1 FROM numbers(200 * greatest({steps:UInt64}, 3) - 600)`,
 	}
 }
 
@@ -66,9 +75,9 @@ type timed struct {
 
 func timeEverything(t *testing.T, db *sql.DB) []timed {
 	t.Helper()
-	chosen := choices("problem", "bench")
+	chosen := choices(t, "problem", "bench")
 	chosen["comparison"] = []string{"0000000000000009"}
-	r := request(chosen, [2]time.Time{time.Unix(1760000000-3600, 0), time.Unix(1760000000+3600, 0)})
+	r := asked.Request(chosen, [2]time.Time{time.Unix(1760000000-3600, 0), time.Unix(1760000000+3600, 0)})
 	var all []timed
 	for board := range dashboards(t) {
 		for name, raw := range texts(t, board) {
@@ -92,7 +101,7 @@ func fastest(t *testing.T, db *sql.DB, query string) (took, cpu time.Duration) {
 	took, cpu = time.Hour, time.Hour
 	for range timesAsked {
 		begin, before := time.Now(), engineCPU(t)
-		if _, err := ask(t.Context(), db, query); err != nil {
+		if _, err := asked.Query(t.Context(), db, query); err != nil {
 			t.Errorf("%v\n%s", err, query)
 			return took, cpu
 		}
@@ -127,7 +136,7 @@ func engineCPU(t *testing.T) time.Duration {
 	return time.Duration(ticks) * tick
 }
 
-func asPage(all []timed) string {
+func asPage(all []timed, rows int) string {
 	var page strings.Builder
 	slow := 0
 	for _, one := range all {
@@ -135,8 +144,8 @@ func asPage(all []timed) string {
 			slow++
 		}
 	}
-	fmt.Fprintf(&page, "<!-- Written by make bench-dashboards. -->\n# How long dashboards take\n\nOver two runs of 5 million tensors each, judged; the fastest of %d times, one query at a time.\n%d of %d queries take more than %d ms.\n\n| query | ms | of processors, ms |\n|---|---|---|\n",
-		timesAsked, slow, len(all), mark.Milliseconds())
+	fmt.Fprintf(&page, "<!-- Written by make bench-dashboards. -->\n# How long dashboards take\n\nOver two runs of %d tensors each, judged; the fastest of %d times, one query at a time.\n%d of %d queries take more than %d ms.\n\n| query | ms | of processors, ms |\n|---|---|---|\n",
+		rows, timesAsked, slow, len(all), mark.Milliseconds())
 	for _, one := range all {
 		fmt.Fprintf(&page, "| %s | %d | %d |\n", one.name, one.took.Milliseconds(), one.cpu.Milliseconds())
 	}

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// QueryTimeout is the data source's. Its driver lets the database take five seconds more, and the user reader has a minute at most.
+const QueryTimeout = 50 * time.Second
+
 // Request is what surrounds a query: the time that is shown, and the choices at the head of the dashboard.
 type Request struct {
 	From, To  time.Time
