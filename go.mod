@@ -2,6 +2,9 @@ module github.com/tensortap/tensortap
 
 go 1.26.0
 
+// npm packages may hold Go files.
+ignore ./web/node_modules
+
 require (
 	github.com/AfterShip/clickhouse-sql-parser v0.5.6
 	github.com/ClickHouse/clickhouse-go/v2 v2.50.0

@@ -70,10 +70,7 @@ All listen on this machine only and keep their data in the data folder.`,
 				if err := page.begin(watching, e); err != nil {
 					return err
 				}
-				if e.Reader != "" {
-					hangs := upHangs{endpoint: e, log: a.logger(), told: map[string]bool{}}
-					go hangs.watch(watching)
-				}
+				a.watchHangsOf(watching, e)
 				spool := cfg.Serve.Spool
 				if !s.ReadsSpool() {
 					spool += ", not read: see above"

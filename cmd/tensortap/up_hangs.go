@@ -25,6 +25,15 @@ type upHangs struct {
 	told     map[string]bool
 }
 
+// watchHangsOf watches a system whose tables it may read.
+func (a *app) watchHangsOf(ctx context.Context, e system.Endpoint) {
+	if e.Reader == "" {
+		return
+	}
+	hangs := upHangs{endpoint: e, log: a.logger(), told: map[string]bool{}}
+	go hangs.watch(ctx)
+}
+
 func (u *upHangs) watch(ctx context.Context) {
 	again(ctx, upHangsShare, func() {
 		if err := u.look(ctx); err != nil && ctx.Err() == nil { // the database may be away for a while

@@ -35,7 +35,7 @@ func TestTheDocumentedRequestsAreAnswered(t *testing.T) {
 	}
 	for _, l := range lines {
 		path := strings.NewReplacer("=bad", "=B04_eps_mix", "=good", "=B00_golden_mix").Replace(l[4])
-		got := answered{}
+		var got answered
 		if l[2] == "" {
 			got = get(t, home+path)
 		} else {

@@ -116,8 +116,14 @@ func TestWhoHasNoTokenGetsNothing(t *testing.T) {
 	url, byRole := guarded(t)
 	for path, body := range everyPath() {
 		for _, headers := range [][]string{
-			nil, {"Authorization: Bearer "}, {"Authorization: Bearer x"}, {"Authorization: Basic " + byRole[tokens.Reader]}, {"Authorization: " + byRole[tokens.Reader]},
-			{"Cookie: tensortap_token=x"}, {"Cookie: other=" + byRole[tokens.Reader]}, {"X-Forwarded-For: 127.0.0.1"},
+			nil,
+			{"Authorization: Bearer "},
+			{"Authorization: Bearer x"},
+			{"Authorization: Basic " + byRole[tokens.Reader]},
+			{"Authorization: " + byRole[tokens.Reader]},
+			{"Cookie: tensortap_token=x"},
+			{"Cookie: other=" + byRole[tokens.Reader]},
+			{"X-Forwarded-For: 127.0.0.1"},
 		} {
 			got := exchange(t, client(), methodOf(body), url+"api/v1/"+path, body, headers...)
 			if got.status != http.StatusUnauthorized || strings.Contains(got.body, "divergence") {

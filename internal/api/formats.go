@@ -41,8 +41,7 @@ func formatOf(r *http.Request, values given) (report.Format, error) {
 		}
 		return report.Format(texts[0]), nil
 	}
-	accepted := strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",")
-	for _, media := range accepted {
+	for media := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		media, _, _ = strings.Cut(strings.TrimSpace(media), ";")
 		if media == "" || strings.HasSuffix(media, "/*") {
 			return report.JSON, nil

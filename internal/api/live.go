@@ -211,7 +211,7 @@ func (a *API) live(w http.ResponseWriter, r *http.Request) error {
 	line := ": changes of runs, verdicts, progress and alerts\n\n"
 	for {
 		if err := a.sayLine(w, line); err != nil {
-			return nil //nolint:nilerr // who listened is gone, or too slow
+			return nil // who listened is gone, or too slow
 		}
 		select {
 		case <-r.Context().Done():

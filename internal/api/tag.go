@@ -51,7 +51,7 @@ func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseW
 		return nil, true, nil
 	}
 	if err := client.WaitFor(ctx, basis.Last); err != nil { // the next answer may have it, with no further event: no tag
-		return []string{err.Error()}, false, nil
+		return []string{err.Error()}, false, nil //nolint:nilerr // said beside the answer
 	}
 	header.Set("ETag", tag)
 	return nil, false, nil

@@ -23,10 +23,11 @@ const formsWithin = time.Minute
 // that is over. The publisher waits in the same way with its messages.
 func patiently(ctx context.Context, waiting func(error), do func() error) error {
 	told := false
-	forming := time.Now().Add(formsWithin)
+	forming, over := context.WithTimeout(ctx, formsWithin)
+	defer over()
 	for {
 		err := do()
-		passing := away(err) || pipelines.MayForm(err) && time.Now().Before(forming)
+		passing := away(err) || pipelines.MayForm(err) && forming.Err() == nil
 		if !passing || ctx.Err() != nil {
 			if told {
 				waiting(nil)

@@ -88,10 +88,10 @@ func (b Bearer) check() error {
 	if !slices.Contains(Roles(), string(b.Role)) {
 		return fmt.Errorf("role %q: want %s", b.Role, strings.Join(Roles(), " or "))
 	}
-	odd := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.@", r))
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.@", r)
 	}
-	if b.Name == "" || len(b.Name) > longestName || strings.ContainsFunc(b.Name, odd) {
+	if b.Name == "" || len(b.Name) > longestName || strings.TrimFunc(b.Name, plain) != "" {
 		return fmt.Errorf("name %.100q: want 1 to %d letters, digits or any of -_.@", b.Name, longestName)
 	}
 	return nil

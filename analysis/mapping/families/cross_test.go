@@ -160,7 +160,11 @@ func (c *cross) half(of *rows.Tensors, rank uint32, scaled string, by float64) *
 		site := c.definitions.Sites[o.SiteID]
 		name := c.definitions.Ops[site.OpID].ModulePath + " " + site.Role + "." + site.Path
 		if isSplit(name) && o.ElementCount > 0 {
-			c.halve(&o, strings.HasSuffix(name, " parameter.weight"))
+			dimension := len(c.definitions.Layouts[o.LayoutID].Shape) - 1
+			if strings.HasSuffix(name, " parameter.weight") {
+				dimension = 0
+			}
+			c.halve(&o, dimension)
 			if rank == 1 && name == scaled {
 				o.Min, o.Max, o.Mean, o.M2, o.L2 = by*o.Min, by*o.Max, by*o.Mean, by*by*o.M2, by*o.L2
 			}
@@ -183,15 +187,11 @@ func isSplit(name string) bool {
 	return false
 }
 
-// halve leaves half of the elements, with the same mean: of the first dimension, or of the last.
-func (c *cross) halve(o *rows.Observation, first bool) {
+// halve leaves half of the elements, with the same mean: of one dimension.
+func (c *cross) halve(o *rows.Observation, dimension int) {
 	layout := *c.definitions.Layouts[o.LayoutID]
 	layout.Shape = slices.Clone(layout.Shape)
-	at := len(layout.Shape) - 1
-	if first {
-		at = 0
-	}
-	layout.Shape[at] /= 2
+	layout.Shape[dimension] /= 2
 	layout.LayoutID = schemas.LayoutID(&layout)
 	c.definitions.Layouts[layout.LayoutID] = &layout
 	o.LayoutID, o.ElementCount, o.M2, o.L2 = layout.LayoutID, o.ElementCount/2, o.M2/2, o.L2/math.Sqrt2

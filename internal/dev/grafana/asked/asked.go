@@ -42,21 +42,21 @@ func Query(ctx context.Context, db *sql.DB, text string) (_ Frame, err error) {
 		f.Columns, f.Types = append(f.Columns, t.Name()), append(f.Types, t.DatabaseTypeName())
 	}
 	for rows.Next() {
-		if err := f.scan(rows); err != nil {
+		row, err := scan(rows, len(types))
+		if err != nil {
 			return f, err
 		}
+		f.Rows = append(f.Rows, row)
 	}
 	return f, rows.Err()
 }
 
-func (f *Frame) scan(rows *sql.Rows) error {
-	row := make([]any, len(f.Columns))
-	into := make([]any, len(row))
+func scan(rows *sql.Rows, columns int) ([]any, error) {
+	row, into := make([]any, columns), make([]any, columns)
 	for i := range row {
 		into[i] = &row[i]
 	}
-	f.Rows = append(f.Rows, row)
-	return rows.Scan(into...)
+	return row, rows.Scan(into...)
 }
 
 // Text is a value as a person reads it.

@@ -24,6 +24,12 @@ func bare(databaseType string) string {
 	return name
 }
 
+// asTime is a value of a column whose type isTime.
+func asTime(value any) time.Time {
+	t, _ := value.(time.Time)
+	return t
+}
+
 func isNumber(databaseType string) bool {
 	name := bare(databaseType)
 	return strings.HasPrefix(name, "Int") || strings.HasPrefix(name, "UInt") || strings.HasPrefix(name, "Float")
@@ -48,7 +54,7 @@ func (f Frame) Series() error {
 			return fmt.Errorf("column %s of %s: want a text, which names the line", f.Columns[i], f.Types[i])
 		}
 	}
-	return f.ordered(0, last, func(a, b any) bool { return a.(time.Time).After(b.(time.Time)) })
+	return f.ordered(0, last, func(a, b any) bool { return asTime(a).After(asTime(b)) })
 }
 
 // Lines checks an answer that becomes lines over steps.
@@ -98,7 +104,7 @@ func (f Frame) Logs() error {
 		return fmt.Errorf("columns %v of %v: want timestamp, body, level", f.Columns, f.Types)
 	}
 	for i := 1; i < len(f.Rows); i++ {
-		if f.Rows[i][0].(time.Time).After(f.Rows[i-1][0].(time.Time)) {
+		if asTime(f.Rows[i][0]).After(asTime(f.Rows[i-1][0])) {
 			return fmt.Errorf("row %d is later than the row before it", i)
 		}
 	}
