@@ -95,8 +95,8 @@ func TestReplayIntoEmptyTablesGivesTheSameRows(t *testing.T) {
 		mustStop(t, u)
 	}
 	u = program.StartUp(t, data)
-	requireEqual(t, u, sources)
 	requireDeeds(t, u, "replay  done", "replay new tables done")
+	requireEqual(t, u, sources)
 }
 
 // requireDeeds says what the report of audit has of replays and restores, the first first.
