@@ -17,7 +17,7 @@ func newMapping(a *app) *cobra.Command {
 		Long: `Show the maps that ship: for each family of models how Transformers, vLLM, SGLang and
 Megatron name and join its modules. compare takes them by itself (docs/cross.md).`,
 		Example: `  tensortap mapping list
-  tensortap mapping show llama vllm transformers > map.yaml`,
+  tensortap mapping show llama vllm transformers`,
 	}, "command", newMappingList(a), newMappingShow(a))
 }
 
@@ -50,7 +50,7 @@ func newMappingShow(a *app) *cobra.Command {
 		Short: "Write the map of a family between two implementations",
 		Long: `Write the map of a family between two implementations, the problem's first, as a file that
 compare --map reads.`,
-		Example: `  tensortap mapping show llama vllm transformers > map.yaml
+		Example: `  tensortap mapping show llama vllm transformers
   tensortap compare vllm hf --map map.yaml`,
 		Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
