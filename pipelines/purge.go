@@ -24,7 +24,7 @@ type Shareholder struct {
 // StreamShares is what the stream holds, by run and kind. It reads the headers of all messages.
 func StreamShares(ctx context.Context, js jetstream.JetStream) (map[Shareholder]StreamShare, error) {
 	shares := map[Shareholder]StreamShare{}
-	err := eachHead(ctx, js, InAnyShard(">"), func(m jetstream.Msg, _ uint64) {
+	err := eachHead(ctx, js, ">", func(m jetstream.Msg, _ uint64) {
 		kind, run := kindAndRun(m.Subject())
 		s := shares[Shareholder{run, kind}]
 		rows, _ := strconv.ParseUint(m.Headers().Get("Tap-Rows"), 10, 64)
@@ -63,37 +63,55 @@ func kindAndRun(subject string) (kind string, run uint64) {
 	return parts[1], run
 }
 
-// eachHead calls visit with the headers of each message under one of the subjects, and its place.
-func eachHead(ctx context.Context, js jetstream.JetStream, subjects []string, visit func(m jetstream.Msg, place uint64)) error {
-	consumer, err := js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverAllPolicy, FilterSubjects: subjects, HeadersOnly: true,
-	})
-	if err != nil {
+// eachHead calls visit with the headers of each message under such subjects, and its place.
+func eachHead(ctx context.Context, js jetstream.JetStream, rest string, visit func(m jetstream.Msg, place uint64)) error {
+	last, err := LastUnder(ctx, js, rest)
+	if err != nil || last == nil {
 		return err
 	}
-	if consumer.CachedInfo().NumPending == 0 {
-		return nil
+	for after := uint64(0); after < last.Sequence; {
+		seen, err := headsAfter(ctx, js, rest, after, visit)
+		if err != nil {
+			return err
+		}
+		if seen == after { // the rest was purged meanwhile, or the server cannot give it
+			return nil
+		}
+		after = seen
+	}
+	return nil
+}
+
+// headsAfter visits what comes after a place, and returns the last place that it visited. A server that dies meanwhile falls
+// silent, as one does that has no more.
+func headsAfter(ctx context.Context, js jetstream.JetStream, rest string, after uint64, visit func(m jetstream.Msg, place uint64)) (uint64, error) {
+	consumer, err := js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1, FilterSubjects: InAnyShard(rest), HeadersOnly: true,
+	})
+	if err != nil || consumer.CachedInfo().NumPending == 0 {
+		return after, err
 	}
 	messages, err := consumer.Messages()
 	if err != nil {
-		return err
+		return after, err
 	}
 	defer messages.Stop()
 	for {
 		m, err := next(ctx, messages, readPatience)
 		if errors.Is(err, errSilent) {
-			return nil // the rest was purged meanwhile, or the server cannot give it
+			return after, nil
 		}
 		if err != nil {
-			return err
+			return after, err
 		}
 		meta, err := m.Metadata()
 		if err != nil {
-			return err
+			return after, err
 		}
-		visit(m, meta.Sequence.Stream)
+		after = meta.Sequence.Stream
+		visit(m, after)
 		if meta.NumPending == 0 {
-			return nil
+			return after, nil
 		}
 	}
 }
@@ -101,7 +119,7 @@ func eachHead(ctx context.Context, js jetstream.JetStream, subjects []string, vi
 // Places are those of the messages of a run in the stream now, of the kinds that go.
 func Places(ctx context.Context, js jetstream.JetStream, runID uint64, goes func(kind string) bool) (places schemas.BatchSet, kinds []string, err error) {
 	seen := map[string]bool{}
-	err = eachHead(ctx, js, InAnyShard("*."+schemas.FormatID(runID)+".*"), func(m jetstream.Msg, place uint64) {
+	err = eachHead(ctx, js, "*."+schemas.FormatID(runID)+".*", func(m jetstream.Msg, place uint64) {
 		kind, _ := kindAndRun(m.Subject())
 		if !goes(kind) {
 			return
