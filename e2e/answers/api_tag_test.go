@@ -35,7 +35,7 @@ func TestAnAnswerIsTaggedByWhatItRestsOn(t *testing.T) {
 	dump := recorded.Unpack(t, "D_tp_golden")
 	u.Publish(t, dump, "tagged")
 	tags := map[string]string{}
-	for _, path := range []string{"/reports/overflow?run=tagged", "/reports/divergence?problem=tagged&bench=B00_golden_mix", "/compare?problem=tagged&bench=B00_golden_mix"} {
+	for _, path := range []string{"/reports/divergence?problem=tagged&bench=B00_golden_mix", "/compare?problem=tagged&bench=B00_golden_mix"} {
 		tags[path] = tagOf(t, api+path)
 	}
 	u.Publish(t, dump, "another")
