@@ -13,18 +13,21 @@ import (
 	"github.com/tensortap/tensortap/internal/system"
 )
 
+// upWords are the flags of up.
+type upWords struct {
+	port        int
+	streamBytes int64
+	archiveAge  time.Duration
+	checkEvery  time.Duration
+	spool       string
+	alertFile   string
+	rules       string
+	listen      listening
+	copied      archiveTo
+}
+
 func newUp(a *app) *cobra.Command {
-	var (
-		port        int
-		streamBytes int64
-		archiveAge  time.Duration
-		checkEvery  time.Duration
-		spool       string
-		alertFile   string
-		rules       string
-		listen      listening
-		copied      archiveTo
-	)
+	var w upWords
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the whole system on this machine until Ctrl-C",
@@ -36,59 +39,61 @@ All listen on this machine only and keep their data in the data folder.`,
   tensortap up --data /big/disk/tap --stream-bytes 200000000000
   tensortap up --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := embedded.CloseToOthers(); err != nil {
-				return err
-			}
-			begin := time.Now()
-			cfg, err := a.config(a.data)
-			if err != nil {
-				return err
-			}
-			cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = port, streamBytes, archiveAge
-			cfg.CheckEvery, cfg.Health, cfg.Version = checkEvery, a.own, version
-			if cfg.Alerts, err = a.alertsOf(alertFile); err != nil {
-				return err
-			}
-			if err := a.keep(&cfg, &copied, rules); err != nil {
-				return err
-			}
-			cfg.Serve = a.serving(spool)
-			cfg.Serve.Patient, cfg.Serve.Rules = true, cfg.Rules
-			s, err := system.New(cfg)
-			if err != nil {
-				return err
-			}
-			page, err := a.listenUp(cmd.Context(), listen)
-			if err != nil {
-				return err
-			}
-			defer page.close()
-			watching, stop := context.WithCancel(cmd.Context())
-			defer stop()
-			return s.Run(cmd.Context(), func(e system.Endpoint) error {
-				if err := page.begin(watching, e); err != nil {
-					return err
-				}
-				a.watchHangsOf(watching, e)
-				spool := cfg.Serve.Spool
-				if !s.ReadsSpool() {
-					spool += ", not read: see above"
-				}
-				return a.announce(e, s.Budget(), spool, page.server.URL(), time.Since(begin))
-			})
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.up(cmd.Context(), &w) },
 	}
-	cmd.Flags().IntVar(&port, "clickhouse-port", 0, "port for ClickHouse clients such as Grafana; 0 takes a free one")
-	cmd.Flags().Int64Var(&streamBytes, "stream-bytes", 0, "greatest size of the stream; 0 for a tenth of the disk, 50 GB at most")
-	cmd.Flags().DurationVar(&archiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
-	cmd.Flags().DurationVar(&checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
-	cmd.Flags().StringVar(&spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
-	cmd.Flags().StringVar(&alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
-	listen.flags(cmd, "")
-	retentionFlag(cmd, &rules)
-	copied.flags(cmd.Flags())
+	cmd.Flags().IntVar(&w.port, "clickhouse-port", 0, "port for ClickHouse clients such as Grafana; 0 takes a free one")
+	cmd.Flags().Int64Var(&w.streamBytes, "stream-bytes", 0, "greatest size of the stream; 0 for a tenth of the disk, 50 GB at most")
+	cmd.Flags().DurationVar(&w.archiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
+	cmd.Flags().DurationVar(&w.checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
+	cmd.Flags().StringVar(&w.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")
+	cmd.Flags().StringVar(&w.alertFile, "alerts", "", "file that says who is told of what, as that of tensortap alert (also "+alertsVariable+"); without one nobody asks the alert rules")
+	w.listen.flags(cmd, "")
+	retentionFlag(cmd, &w.rules)
+	w.copied.flags(cmd.Flags())
 	return cmd
+}
+
+func (a *app) up(ctx context.Context, w *upWords) error {
+	if err := embedded.CloseToOthers(); err != nil {
+		return err
+	}
+	begin := time.Now()
+	cfg, err := a.config(a.data)
+	if err != nil {
+		return err
+	}
+	cfg.GuardPort, cfg.StreamBytes, cfg.ArchiveAge = w.port, w.streamBytes, w.archiveAge
+	cfg.CheckEvery, cfg.Health, cfg.Version = w.checkEvery, a.own, version
+	if cfg.Alerts, err = a.alertsOf(w.alertFile); err != nil {
+		return err
+	}
+	if err := a.keep(&cfg, &w.copied, w.rules); err != nil {
+		return err
+	}
+	cfg.Serve = a.serving(w.spool)
+	cfg.Serve.Patient, cfg.Serve.Rules = true, cfg.Rules
+	s, err := system.New(cfg)
+	if err != nil {
+		return err
+	}
+	page, err := a.listenUp(ctx, w.listen)
+	if err != nil {
+		return err
+	}
+	defer page.close()
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	return s.Run(ctx, func(e system.Endpoint) error {
+		if err := page.begin(watching, e); err != nil {
+			return err
+		}
+		a.watchHangsOf(watching, e)
+		spool := cfg.Serve.Spool
+		if !s.ReadsSpool() {
+			spool += ", not read: see above"
+		}
+		return a.announce(e, s.Budget(), spool, page.server.URL(), time.Since(begin))
+	})
 }
 
 func retentionFlag(cmd *cobra.Command, file *string) {

@@ -110,7 +110,7 @@ func patiently(t *testing.T, q asked.Question, db *sql.DB, r *plugin.Request) as
 	t.Helper()
 	const tries = 10
 	var f asked.Frame
-	var err error = context.DeadlineExceeded
+	err := context.DeadlineExceeded
 	for i := 0; i < tries && errors.Is(err, context.DeadlineExceeded); i++ {
 		f, err = q.Ask(t.Context(), db, r)
 	}
