@@ -154,8 +154,10 @@ func TestTheAPISaysWhatIsWrong(t *testing.T) {
 		"/reports/..%2f..%2fetc%2fpasswd":                   {404, ""},
 		"/reports/divergence?problem=B04_eps_mix":           {400, "bench"},
 		"/reports/divergence?problem=&bench=B00_golden_mix": {400, "problem"},
+
 		"/reports/divergence?problem=B04_eps_mix&bench=%3Cscript%3E": {404, "bench"},
 		"/reports/divergence?problem=%E2%80%AE&bench=B00_golden_mix": {404, "problem"},
+
 		divergence + "&rank=x":                                                 {400, "rank"},
 		divergence + "&rank=-2":                                                {400, "rank"},
 		divergence + "&rank=7":                                                 {404, "rank"},
