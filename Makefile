@@ -299,8 +299,8 @@ test-torch-versions: kernel wheels neighbours | $(UV) ## the collector's tests o
 	done
 
 .PHONY: wheel
-wheel: venv-torch ## the collector as a wheel, in bin
-	$(UV) build --quiet --wheel --no-build-isolation --python $(TORCH) -o bin producers/torch
+wheel: $(TOOLS)/release/done ## the collector as a wheel, in bin
+	$(UV) build --quiet --wheel --no-build-isolation --python $(TOOLS)/release/bin/python -o bin producers/torch
 
 RELEASE := $(CURDIR)/bin/release
 

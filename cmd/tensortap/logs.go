@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -37,7 +38,9 @@ func (a *app) keptLines(ctx context.Context, run string, rank int64) error {
 		return err
 	}
 	var ranks map[int]int64
+	var unnamed error
 	err = a.ask(ctx, func(ctx context.Context, client *system.Client) (err error) {
+		unnamed = client.CheckRun(ctx, run)
 		ranks, err = client.RanksOfProcesses(ctx, run, host)
 		return err
 	})
@@ -51,7 +54,7 @@ func (a *app) keptLines(ctx context.Context, run string, rank int64) error {
 	if err != nil {
 		return err
 	}
-	return logs.Read(folder, func(line logs.Line) error {
+	err = logs.Read(folder, func(line logs.Line) error {
 		of, known := ranks[line.PID]
 		if rank != anyRank && (!known || of != rank) {
 			return nil
@@ -59,6 +62,10 @@ func (a *app) keptLines(ctx context.Context, run string, rank int64) error {
 		_, err := fmt.Fprintln(a.stdout, logPrefix(line, of, known)+report.Printable(line.Text))
 		return err
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(unnamed, err)
+	}
+	return err
 }
 
 func logPrefix(line logs.Line, rank int64, known bool) string { //nolint:revive // flag-parameter: whether there is a rank

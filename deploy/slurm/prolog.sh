@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A task prolog of Slurm (TaskProlog=/etc/slurm/tensortap-prolog.sh): each task of a job that sets TENSORTAP_RUN is recorded,
+# A task prolog of Slurm (TaskProlog=/etc/slurm/prolog.sh): each task of a job that sets TENSORTAP_RUN is recorded,
 # and the first task of a node starts the node's agent, which ends with the job's step. What is printed as "export NAME=VALUE"
 # is the task's environment. A prolog that fails fails the job: this one says what is wrong and lets the job go on.
 set -u
@@ -12,6 +12,7 @@ tap=${TENSORTAP_BINARY:-/usr/local/bin/tensortap}
 
 echo "export TENSORTAP_SPOOL=$spool"
 echo "export TENSORTAP_RUN=$TENSORTAP_RUN"
+echo "export TENSORTAP_ATTACH=1" # the installed package attaches by that
 [ "${SLURM_LOCALID:-0}" = 0 ] || exit 0
 if [ ! -x "$tap" ]; then
 	echo "print tensortap: $tap is not there, nothing is published from this node"

@@ -63,6 +63,9 @@ func TestWhatEachProcessPrintsIsKept(t *testing.T) {
 	if out := program.Run(t, s, "logs", "--run", "off"); off.Stdout != "as ever\n" || out.Status != 2 || !strings.Contains(out.Stderr, "nothing is kept") {
 		t.Errorf("with --logs=off: %v, %v", off, out)
 	}
+	if out := program.Run(t, s, "logs", "--run", "tallk"); out.Status != 2 || !strings.Contains(out.Stderr, `no run is named "tallk"; the nearest: "talk"`) {
+		t.Errorf("of a run that is none: %v", out)
+	}
 }
 
 func TestAProgramRunsThoughWhatItPrintsCannotBeKept(t *testing.T) {

@@ -65,7 +65,7 @@ func TestTheSlurmPrologStartsOneAgentOfANode(t *testing.T) {
 	if said := run(); said != "" {
 		t.Errorf("a job that is not recorded: %s", said)
 	}
-	if said := run("TENSORTAP_RUN=nightly", "SLURM_LOCALID=1"); !strings.Contains(said, "export TENSORTAP_RUN=nightly\n") || strings.Contains(said, "print") {
+	if said := run("TENSORTAP_RUN=nightly", "SLURM_LOCALID=1"); !strings.Contains(said, "export TENSORTAP_RUN=nightly\nexport TENSORTAP_ATTACH=1\n") || strings.Contains(said, "print") {
 		t.Errorf("the second task of a node: %s", said)
 	}
 	if said := run("TENSORTAP_RUN=nightly", "TENSORTAP_BINARY=/nowhere"); !strings.Contains(said, "print tensortap: /nowhere is not there") {
