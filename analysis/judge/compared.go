@@ -10,6 +10,7 @@ type compared struct {
 	marked         bool   // of merged ranks, and neither a copy nor a shard: there is a mean without a norm, if anything
 	structure      bool
 	sameLiteral    bool // the same value by its layout alone, or no elements
+	unreported     uint32
 	finiteness     finiteness
 	statistics     statistics
 	sketch         sketch
@@ -29,6 +30,7 @@ func (r *Rules) compare(p *Pair, payload *Payload) compared {
 		sort:        r.sortHere(site.sort),
 		structure:   !layouts.alike && site.sort != SortIdentifier,
 		sameLiteral: layouts.sameLiteral,
+		unreported:  layouts.unreported,
 		finiteness:  finitenessOf(&p.Problem, &p.Bench, site.sort),
 		sketch:      sketchOf(p.Problem.Sketch, p.Bench.Sketch, scale),
 		digest:      digestOf(&p.Problem, &p.Bench),
@@ -47,9 +49,9 @@ func (r *Rules) sortHere(sort string) string {
 	return sort
 }
 
-// oneSided says whether one run measured a statistic that the other did not.
+// oneSided says whether one run measured a statistic that the other could have measured, and did not.
 func (c *compared) oneSided() bool {
-	return c.problem.Measured&boundingStatistics != c.bench.Measured&boundingStatistics
+	return (c.problem.Measured^c.bench.Measured)&boundingStatistics&^c.unreported != 0
 }
 
 // bySketch says whether the sketch decides: a proof by statistics is stronger than an estimate that does not see it.

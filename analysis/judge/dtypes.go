@@ -45,6 +45,22 @@ func roundoff(dtype string) float64 {
 	}
 }
 
+// unreported are the statistics of a tensor that msProbe 26.2 leaves out because of its dtype: the other side may have them.
+func unreported(source string, l *schemas.LayoutRow) uint32 {
+	if source != schemas.SourceMsprobe || l == nil || l.Kind != kindTensor {
+		return 0
+	}
+	switch of := roundoff(l.Dtype); {
+	case strings.Contains(l.Dtype, "float8"):
+		return boundingStatistics
+	case strings.Contains(l.Dtype, "complex"):
+		return schemas.MeasuredL2
+	case of == 0 || of == roundoffFloat64:
+		return schemas.MeasuredMean | schemas.MeasuredL2
+	}
+	return 0
+}
+
 // sumRoundoff is the unit round-off with which a source sums the statistics of a tensor, from the tensor's own.
 // msProbe sums in the tensor's dtype. Our collector converts to float32 or better: it sums blocks in float32, and
 // these in float64. SGLang's dumps are summed in float64. For any other source the tensor's dtype counts.

@@ -314,6 +314,35 @@ func TestRoundingOfStatisticsIsThatOfTheirSource(t *testing.T) {
 	}
 }
 
+func TestStatisticsThatMsprobeNeverReportsAreNotMissed(t *testing.T) {
+	t.Parallel()
+	const extremes = schemas.MeasuredMin | schemas.MeasuredMax
+	for name, c := range map[string]struct {
+		bench    string
+		layout   uint64
+		measured uint32
+		most     float64
+		differs  bool
+		want     Class
+	}{
+		"whole numbers":          {schemas.SourceMsprobe, int64Layout, extremes, 1, false, Agrees},
+		"other whole numbers":    {schemas.SourceMsprobe, int64Layout, extremes, 3, true, Diverged},
+		"nothing of them":        {schemas.SourceMsprobe, int64Layout, 0, 1, true, Unknown},
+		"not in its form":        {schemas.SourceCollector, int64Layout, extremes, 1, true, Unknown},
+		"of a dtype that it can": {schemas.SourceMsprobe, float32Layout, extremes, 1, true, Unknown},
+	} {
+		rules := rulesOf(t, DefaultConfig(), func(_ *rows.Definitions, problem, bench *rows.Run) {
+			problem.Described.Source, bench.Described.Source = schemas.SourceCollector, c.bench
+		})
+		got := rules.Judge(paired(tensor(c.layout, nil), tensor(c.layout, func(o *rows.Observation) {
+			o.Measured, o.Max = c.measured, c.most
+		})), Setting{}, nil)
+		if got.Class != c.want || got.Differs != c.differs {
+			t.Errorf("%s: %+v, want %s, differs %v", name, got, c.want, c.differs)
+		}
+	}
+}
+
 func TestSumsRoundInThePrecisionOfTheirSource(t *testing.T) {
 	t.Parallel()
 	const half, single, double = 0x1p-8, 0x1p-24, 0x1p-53

@@ -22,6 +22,7 @@ type layoutPair struct {
 	roundoff    float64 // of the coarser dtype
 	sumRoundoff float64 // of the sums in the statistics of the coarser side
 	benchDtype  string  // of a tensor; else empty
+	unreported  uint32  // statistics that a side leaves out because of the dtype
 }
 
 // layoutPair remembers pairs of known layouts.
@@ -42,6 +43,7 @@ func (r *Rules) pairLayouts(ids layoutIDs, problem, bench *schemas.LayoutRow) la
 	pair := layoutPair{
 		alike:       ids.problem == ids.bench || (problem != nil && bench != nil && r.alike(problem, bench)),
 		roundoff:    max(layoutRoundoff(problem), layoutRoundoff(bench)),
+		unreported:  unreported(r.sources[0], problem) | unreported(r.sources[1], bench),
 		sumRoundoff: max(sumRoundoff(r.sources[0], layoutRoundoff(problem)), sumRoundoff(r.sources[1], layoutRoundoff(bench))),
 	}
 	if ids.problem == ids.bench && problem != nil {
