@@ -177,7 +177,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	if r.Judge.Spread, err = Spread(ctx, j.source, j.benches); err != nil {
 		return nil, err
 	}
-	if j.rules, err = judge.New(j.judgedBy(), j.problem, j.bench(), j.source.Definitions()); err != nil {
+	if j.rules, err = judge.New(j.judgedBy(r.Judge), j.problem, j.bench(), j.source.Definitions()); err != nil {
 		return nil, err
 	}
 	return j, j.alignPrograms(ctx)

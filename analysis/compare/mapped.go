@@ -52,9 +52,8 @@ func (j *Job) chooseMap(ctx context.Context) error {
 // Map is the map by which the runs are compared, given or chosen; nil if modules pair by name.
 func (j *Job) Map() *mapping.Map { return j.request.Map }
 
-// judgedBy are the request's rules, with what a map of two implementations excuses.
-func (j *Job) judgedBy() judge.Config {
-	config := j.request.Judge
+// judgedBy are rules with what a map of two implementations excuses.
+func (j *Job) judgedBy(config judge.Config) judge.Config {
 	if j.mapped != nil && j.request.Map.Implementations {
 		config.Implementations = &judge.Implementations{Apart: j.mapped.Apart()}
 		j.census = newCensus(j.mapped)

@@ -30,12 +30,13 @@ func tagOf(t *testing.T, address string) (tag string) {
 // TestAnAnswerIsTaggedByWhatItRestsOn publishes into another run than those of an answer, and into one of them.
 func TestAnAnswerIsTaggedByWhatItRestsOn(t *testing.T) {
 	t.Parallel()
-	u := program.PublishOnce(t, "B00_golden_mix")
+	u := program.Shared(t)
 	api := apiOf(t, u)
 	dump := recorded.Unpack(t, "D_tp_golden")
 	u.Publish(t, dump, "tagged")
+	u.Publish(t, recorded.Unpack(t, "B00_golden_mix"), "tagged-bench") // other tests have what is shared judged
 	tags := map[string]string{}
-	for _, path := range []string{"/reports/divergence?problem=tagged&bench=B00_golden_mix", "/compare?problem=tagged&bench=B00_golden_mix"} {
+	for _, path := range []string{"/reports/divergence?problem=tagged&bench=tagged-bench", "/compare?problem=tagged&bench=tagged-bench"} {
 		tags[path] = tagOf(t, api+path)
 	}
 	u.Publish(t, dump, "another")

@@ -214,7 +214,7 @@ func requireAnswers(t *testing.T, answers map[string]string) {
 }
 
 // silent are the reports that have nothing to tell of this fleet.
-func silent() []string { return []string{"trend_check"} }
+func silent() []string { return []string{"trend_check", "logprobs"} }
 
 // listRuns asks as a person does, with what tables cannot know alone.
 func listRuns(t *testing.T, u *program.Up) [][]string {

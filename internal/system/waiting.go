@@ -16,19 +16,25 @@ import (
 // claimAgain is how long to wait before the stream is asked again.
 const claimAgain = 200 * time.Millisecond
 
-// formsWithin is how long a cluster may lack servers that it is to have.
-const formsWithin = time.Minute
+const (
+	// mostRefusals is how often a cluster may lack servers that it is to have: for a minute, or longer if it answers slowly.
+	mostRefusals = 300
+	// mostReasons bounds what is logged of one wait.
+	mostReasons = 10
+)
 
 // patiently does what the stream may not be able to do just now, as often as it takes, and tells why it waits, and nil when
 // that is over. The publisher waits in the same way with its messages.
 func patiently(ctx context.Context, waiting func(error), do func() error) error {
 	told := false
-	forming, over := context.WithTimeout(ctx, formsWithin)
-	defer over()
+	refusals := 0
 	for {
 		err := do()
-		passing := away(err) || pipelines.MayForm(err) && forming.Err() == nil
-		if !passing || ctx.Err() != nil {
+		forming := pipelines.MayForm(err) && refusals < mostRefusals
+		if forming {
+			refusals++
+		}
+		if !forming && !away(err) || ctx.Err() != nil {
 			if told {
 				waiting(nil)
 			}
@@ -47,14 +53,18 @@ func (p *publishing) patiently(ctx context.Context, do func() error) error {
 	return patiently(ctx, p.waiting, do)
 }
 
-// logWaiting is for a role that goes on until it is stopped. It logs the first reason of each wait.
+// logWaiting is for a role that goes on until it is stopped. It logs each reason of a wait once.
 func logWaiting(log zerolog.Logger) func(error) {
-	told := false
+	told := map[string]bool{}
 	return func(err error) {
-		if err != nil && !told {
+		if err == nil {
+			clear(told)
+			return
+		}
+		if reason := err.Error(); !told[reason] && len(told) < mostReasons {
+			told[reason] = true
 			log.Warn().Err(err).Msg("a server does not answer as it should, asking again")
 		}
-		told = err != nil
 	}
 }
 
