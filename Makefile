@@ -86,12 +86,10 @@ LONGEST := ./e2e/delivery ./e2e/collector ./e2e/scene ./e2e/answers ./sql ./e2e/
 # Vet is one of the linters.
 GO_TEST := go test -vet=off
 
-# Tests wait for servers and for the disk: one package more than there are cores keeps these busy.
-SIDE_BY_SIDE := -p $(shell echo $$(($$(nproc) + 1)))
 
 .PHONY: test
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
-	$(GO_TEST) $(SIDE_BY_SIDE) -timeout 40m $(LONGEST) $$(go list ./... | grep -vxF "$$(go list $(RACED) $(LONGEST))")
+	$(GO_TEST) -timeout 40m $(LONGEST) $$(go list ./... | grep -vxF "$$(go list $(RACED) $(LONGEST))")
 	$(GO_TEST) -timeout 40m -run '$(ON_SLOW_DISKS)' $(SLOW_DISKS)
 	$(MAKE) -j2 --output-sync=target test-race test-torch test-web
 
