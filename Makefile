@@ -50,10 +50,14 @@ test-web: $(WEB)/node_modules/done ## types of the page, and what decides in it;
 lint-web: $(WEB)/node_modules/done
 	cd $(WEB) && npm run --silent lint
 
+.PHONY: test-page
+test-page: build engine ## stories of the page in a browser: not all pass yet, docs/page.md says which
+	TENSORTAP_STORIES=1 go test -count=1 -timeout 20m -v -run TestThePageInABrowser ./e2e/page/
+
 .PHONY: screenshots
 screenshots: build engine ## pictures of the page's views, of real dumps: docs/pictures/page
 	@mkdir -p docs/pictures/page
-	TENSORTAP_PICTURES=$(CURDIR)/docs/pictures/page go test -count=1 -run TestThePageInABrowser ./e2e/page/
+	TENSORTAP_STORIES=1 TENSORTAP_PICTURES=$(CURDIR)/docs/pictures/page go test -count=1 -run TestThePageInABrowser ./e2e/page/
 
 .PHONY: engine
 engine: $(ENGINE) ## fetch the ClickHouse engine, pinned by its hash
@@ -85,7 +89,6 @@ LONGEST := ./e2e/delivery ./e2e/collector ./e2e/scene ./e2e/answers ./sql ./e2e/
 
 # Vet is one of the linters.
 GO_TEST := go test -vet=off
-
 
 .PHONY: test
 test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
