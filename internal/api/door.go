@@ -1,10 +1,10 @@
 package api
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/embedded/guard"
 )
 
 // contentPolicy lets the page load its own files and ask its own API alone. No script stands within a page.
@@ -26,7 +26,7 @@ func (c *closed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	if !c.names && !ownName(r.Host) {
+	if !c.names && !guard.OwnName(r.Host) {
 		writeProblem(w, &problemError{Status: http.StatusForbidden, Sentence: "ask by the address of this machine or as localhost: without tokens no other name is answered"})
 		return
 	}
@@ -35,17 +35,6 @@ func (c *closed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.next.ServeHTTP(w, r)
-}
-
-// ownName says whether the host, with or without a port, is an address or localhost.
-func ownName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	} else if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
-		host = host[1 : len(host)-1]
-	}
-	_, err := netip.ParseAddr(host)
-	return err == nil || host == "localhost"
 }
 
 // ownPage says whether no page, or one that came from here, makes the request; or a person follows a link to the page.

@@ -11,7 +11,7 @@ import (
 // was loaded (DNS rebinding) is its browser's own site, so only the name betrays it: an address cannot be pointed elsewhere.
 func fromOwnPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !ownName(r.Host) || !ownPage(r) {
+		if !OwnName(r.Host) || !ownPage(r) {
 			http.Error(w, "tensortap: a page of another site, or another name than localhost or an address, is not answered here.",
 				http.StatusForbidden)
 			return
@@ -20,8 +20,8 @@ func fromOwnPages(next http.Handler) http.Handler {
 	})
 }
 
-// ownName says whether the host, with or without a port, is an address or localhost.
-func ownName(host string) bool {
+// OwnName says whether the host, with or without a port, is an address or localhost.
+func OwnName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	} else if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
