@@ -22,16 +22,16 @@ func OpenAlertBucket(ctx context.Context, js jetstream.JetStream) (jetstream.Key
 
 // LastOf is the place in the stream of the last message of a kind; 0 where it has none.
 func LastOf(ctx context.Context, js jetstream.JetStream, kind string) (last uint64, err error) {
-	m, err := LastUnder(ctx, js, kind+".>")
-	if m == nil || err != nil {
-		return 0, err
-	}
-	return m.Sequence, nil
+	return placeOfLast(ctx, js, kind+".>")
 }
 
 // LastOfRun is the place in the stream of the last message of a run; 0 where it has none.
 func LastOfRun(ctx context.Context, js jetstream.JetStream, runID uint64) (uint64, error) {
-	m, err := LastUnder(ctx, js, "*."+schemas.FormatID(runID)+".*")
+	return placeOfLast(ctx, js, "*."+schemas.FormatID(runID)+".*")
+}
+
+func placeOfLast(ctx context.Context, js jetstream.JetStream, rest string) (uint64, error) {
+	m, err := LastUnder(ctx, js, rest)
 	if m == nil || err != nil {
 		return 0, err
 	}

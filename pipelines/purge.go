@@ -65,11 +65,11 @@ func kindAndRun(subject string) (kind string, run uint64) {
 
 // eachHead calls visit with the headers of each message under such subjects, and its place.
 func eachHead(ctx context.Context, js jetstream.JetStream, rest string, visit func(m jetstream.Msg, place uint64)) error {
-	last, err := LastUnder(ctx, js, rest)
-	if err != nil || last == nil {
+	last, err := placeOfLast(ctx, js, rest)
+	if err != nil {
 		return err
 	}
-	for after := uint64(0); after < last.Sequence; {
+	for after := uint64(0); after < last; {
 		seen, err := headsAfter(ctx, js, rest, after, visit)
 		if err != nil {
 			return err
