@@ -97,7 +97,7 @@ func parseLine(line []byte) (entry, error) {
 	return e, nil
 }
 
-// manifest lists the files of the archive. Lines are only ever added.
+// manifest lists the files of the archive. Lines are only ever added; as an archive opens, those without effect go (compact).
 type manifest struct {
 	mu   sync.Mutex
 	file *durable.File

@@ -34,7 +34,8 @@ func (r Recovery) Damaged() bool { return r.Quarantined+r.Lost+r.DamagedLines > 
 // Open makes the archive ready for writing: it takes the lock, and compares every file's size and
 // end with the manifest (Verify reads all of them). A file that does not match is quarantined, and
 // its batches are Missing until they are written again. A file that the manifest does not name is
-// read and adopted. No file of the archive is ever removed.
+// read and adopted. No file of the archive is ever removed. The manifest is written anew where most of it is about files that are
+// gone.
 func (w *Writer) Open(ctx context.Context) (r Recovery, err error) {
 	if err := w.cfg.Disk.MakeFolder(w.cfg.Dir); err != nil {
 		return r, fmt.Errorf("open archive: %w", err)
@@ -62,10 +63,10 @@ func (w *Writer) recover(ctx context.Context) (Recovery, error) {
 	w.manifest = m
 	r, err := w.reconcile(ctx)
 	if err != nil {
+		err = errors.Join(err, w.manifest.close())
 		w.manifest = nil
-		return r, errors.Join(err, m.close())
 	}
-	return r, nil
+	return r, err
 }
 
 // reconcile compares the manifest with the files.
@@ -77,6 +78,9 @@ func (w *Writer) reconcile(ctx context.Context) (r Recovery, err error) {
 	r.DamagedLines = damaged
 	w.ledger = schemas.NewLedger() // an earlier Open may have ended half-way
 	now := current(entries)
+	if err := w.compact(now); err != nil {
+		return r, err
+	}
 	w.lost = now.lost
 	for _, e := range entries {
 		w.next.Store(max(w.next.Load(), number(e.File), e.Deleted))
