@@ -77,6 +77,7 @@ demo: build engine ## from nothing to a report: publish two real dumps, say wher
 	@rm -rf $(TOOLS)/demo && mkdir -p $(TOOLS)/demo
 	@for c in B02_weight_mix B00_golden_mix; do tar xzf $(DUMPS)/$$c.tar.gz -C $(TOOLS)/demo; done
 	@bin/tensortap compare .tools/demo/B02_weight_mix/dump/step0 .tools/demo/B00_golden_mix/dump/step0; test $$? -eq 1
+	@echo; echo "On its page, http://127.0.0.1:7070/ unless it says otherwise, until Ctrl-C: bin/tensortap up --demo"
 
 PREFIX ?= $(HOME)/.local
 .PHONY: install

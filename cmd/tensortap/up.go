@@ -24,6 +24,7 @@ type upWords struct {
 	rules       string
 	listen      listening
 	copied      archiveTo
+	demo        bool
 }
 
 func newUp(a *app) *cobra.Command {
@@ -36,6 +37,7 @@ engine, the consumers that store events in it and in Parquet files, a judge, the
 that publishes the events of this machine's collectors, and the page with the HTTP API.
 All listen on this machine only and keep their data in the data folder.`,
 		Example: `  tensortap up
+  tensortap up --demo
   tensortap up --data /big/disk/tap --stream-bytes 200000000000
   tensortap up --nats nats://nats:4222 --clickhouse http://user:password@db:8123`,
 		Args: cobra.NoArgs,
@@ -50,6 +52,7 @@ All listen on this machine only and keep their data in the data folder.`,
 	w.listen.flags(cmd, "")
 	retentionFlag(cmd, &w.rules)
 	w.copied.flags(cmd.Flags())
+	cmd.Flags().BoolVar(&w.demo, "demo", false, "store three recorded runs to look at, of which two are wrong")
 	return cmd
 }
 
@@ -92,7 +95,11 @@ func (a *app) up(ctx context.Context, w *upWords) error {
 		if !s.ReadsSpool() {
 			spool += ", not read: see above"
 		}
-		return a.announce(e, s.Budget(), spool, page.server.URL(), time.Since(begin))
+		err := a.announce(e, s.Budget(), spool, page.server.URL(), time.Since(begin))
+		if err != nil || !w.demo {
+			return err
+		}
+		return a.showDemo(ctx, e, page.server.URL())
 	})
 }
 

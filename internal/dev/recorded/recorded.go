@@ -2,13 +2,12 @@
 package recorded
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/tensortap/tensortap/internal/untar"
 )
 
 // Dumps is the folder of recorded dumps.
@@ -44,34 +43,5 @@ func Extract(archive, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		return err
-	}
-	for members := tar.NewReader(plain); ; {
-		member, err := members.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := write(filepath.Join(dir, filepath.FromSlash(member.Name)), member, members); err != nil { //nolint:gosec // our own archives
-			return err
-		}
-	}
-}
-
-func write(path string, member *tar.Header, content io.Reader) error {
-	if member.Typeflag == tar.TypeDir {
-		return os.MkdirAll(path, 0o700)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	text, err := io.ReadAll(content)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o600)
+	return untar.Extract(file, dir)
 }
