@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/schemas"
@@ -14,6 +16,9 @@ import (
 
 // FateBucket has what was decided of whole runs.
 const FateBucket = "tap_runs"
+
+// fateKeys is what the bucket's subjects begin with.
+const fateKeys = "$KV." + FateBucket + "."
 
 // ErrRunDeleted says that a run of that name was deleted. Its caller needs another name.
 var ErrRunDeleted = errors.New("was deleted")
@@ -81,8 +86,12 @@ func (f *Fates) All(ctx context.Context) (map[uint64]Fate, error) {
 }
 
 func fateOf(entry jetstream.KeyValueEntry) (id uint64, fate Fate, ok bool) {
-	id, err := schemas.ParseID(entry.Key())
-	if err != nil || json.Unmarshal(entry.Value(), &fate) != nil {
+	return decodeFate(entry.Key(), entry.Value())
+}
+
+func decodeFate(key string, value []byte) (id uint64, fate Fate, ok bool) {
+	id, err := schemas.ParseID(key)
+	if err != nil || json.Unmarshal(value, &fate) != nil {
 		return 0, Fate{}, false
 	}
 	return id, fate, true
@@ -110,6 +119,43 @@ func (f *Fates) Follow(ctx context.Context, told func(runID uint64, fate Fate)) 
 			return watcher.Stop()
 		}
 	}
+}
+
+// FatesSince calls told with each fate that was decided or changed since that place of the bucket, 0 for all of them, and returns
+// the place of the last. It makes no consumer: who may can have messages delivered under any subject.
+func FatesSince(ctx context.Context, js jetstream.JetStream, place uint64, told func(runID uint64, fate Fate)) (last uint64, err error) {
+	stream, err := js.Stream(ctx, "KV_"+FateBucket)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil // nothing was ever decided
+	}
+	if err != nil {
+		return place, fmt.Errorf("look what was decided of runs: %w", err)
+	}
+	if stream.CachedInfo().State.LastSeq < place { // the bucket is a new one
+		place = 0
+	}
+	for {
+		m, err := nextFate(ctx, js, stream, place)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return place, nil
+		}
+		if err != nil {
+			return place, fmt.Errorf("look what was decided of runs: %w", err)
+		}
+		place = m.Sequence
+		if id, fate, ok := decodeFate(strings.TrimPrefix(m.Subject, fateKeys), m.Data); ok {
+			told(id, fate)
+		}
+	}
+}
+
+// nextFate is an ErrPermissionViolation for who may not look: the server does not answer it.
+func nextFate(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream, after uint64) (*jetstream.RawStreamMsg, error) {
+	m, err := stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(fateKeys+">"))
+	if refused := js.Conn().LastError(); err != nil && errors.Is(refused, nats.ErrPermissionViolation) && strings.Contains(refused.Error(), `"$JS.API.DIRECT.GET.KV_`+FateBucket+`"`) {
+		return nil, nats.ErrPermissionViolation
+	}
+	return m, err
 }
 
 // change applies a change to the fate of a run, again where somebody else was faster.

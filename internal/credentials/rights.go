@@ -63,7 +63,7 @@ func rightsOf(role, run string) Rights {
 	case Serve:
 		return rightsToServe()
 	case Agent:
-		return rightsToProduce("*")
+		return rightsToServeHost()
 	case producer:
 		return rightsToProduce(schemas.FormatID(schemas.RunID(run)))
 	case Operator:
@@ -119,6 +119,13 @@ func rightsToProduce(run string) Rights {
 	for _, kind := range append(judged(), schemas.Audit().Kind()) {
 		r.Deny = append(r.Deny, "tap."+kind+".>")
 	}
+	return r
+}
+
+// rightsToServeHost are those of who publishes what any run records on a host, and removes what the host keeps of deleted runs.
+func rightsToServeHost() Rights {
+	r := rightsToProduce("*")
+	r.Publish = append(r.Publish, api("DIRECT.GET", fates))
 	return r
 }
 

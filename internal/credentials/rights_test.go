@@ -69,6 +69,8 @@ func publishing() map[string][]string {
 		"$JS.API.DIRECT.GET.KV_tap_runs.$KV.tap_runs.OWN": {"consume", "alert", "agent", "producer", "operator"},
 		"$JS.API.STREAM.MSG.DELETE.TAP":                   nil,
 		"$JS.API.STREAM.SNAPSHOT.TAP":                     nil,
+		"$JS.API.DIRECT.GET.KV_tap_runs":                  {"agent"},
+		"$JS.API.CONSUMER.CREATE.KV_tap_runs.mine":        {"judge", "alert", "serve", "reader", "consume", "operator"},
 		"$JS.ACK.TAP.clickhouse.1.1.1.1.0":                {"consume"},
 		"_INBOX.somebody.1":                               nil,
 		"anything":                                        nil,

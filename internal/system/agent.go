@@ -37,31 +37,12 @@ func (c *Client) Serve(ctx context.Context, r ServeRequest) error {
 	serving, stop := context.WithCancel(ctx)
 	var removing errgroup.Group
 	removing.Go(func() error {
-		c.removeFolders(serving, r)
+		c.newHostFiles(r).removeDeleted(serving)
 		return nil
 	})
 	err = c.serve(ctx, r, published)
 	stop()
 	return errors.Join(err, removing.Wait())
-}
-
-// removeFolders removes what this host keeps of deleted runs, until ctx ends.
-func (c *Client) removeFolders(ctx context.Context, r ServeRequest) { //nolint:gocritic // as Serve has it
-	here := c.Endpoint.Folder.local(r.Spool)
-	here.Payloads = r.Payloads
-	fates, err := pipelines.OpenFates(ctx, c.stream)
-	if err == nil {
-		err = fates.Follow(ctx, func(id uint64, fate pipelines.Fate) {
-			for _, part := range fate.Removals() {
-				if err := here.Remove(id, part, fate.Epochs); err != nil {
-					r.Tell(fmt.Sprintf("files of deleted run %s stay on this host: %v", fate.Name, err))
-				}
-			}
-		})
-	}
-	if err != nil && ctx.Err() == nil {
-		r.Tell(fmt.Sprintf("files of deleted runs stay on this host: %v", err))
-	}
 }
 
 // newAgent has taken the root of the spools, or nothing need be served.
