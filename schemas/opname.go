@@ -25,6 +25,14 @@ const (
 	PhaseNone      = "none"
 )
 
+// OptimizerName is the name of the op within which the calls of an optimizer stand.
+const OptimizerName = "optimizer"
+
+// OfOptimizer says whether an op is an optimizer's.
+func OfOptimizer(op *OpRow) bool {
+	return op.Level == LevelOptimizer || op.Phase == PhaseOptimizer || op.Name == OptimizerName
+}
+
 const gradientWord = "parameters_grad"
 
 // lossPrefix begins the name of an op that holds the tensors from which a backward pass begins, as Loss.0.debug. msProbe

@@ -241,11 +241,8 @@ func (d *draft) rename() {
 // where parameters are joined, the calls of both runs have no order in common.
 func (d *draft) updatesParameters(row schemas.ProgramRow) bool {
 	parent := d.recorded.Ops[row.ParentOpID]
-	return d.rules.joins() && parent != nil && (parent.Level == schemas.LevelOptimizer || parent.Name == optimizerName)
+	return d.rules.joins() && parent != nil && schemas.OfOptimizer(parent)
 }
-
-// optimizerName is the parent's name of an optimizer's calls.
-const optimizerName = "optimizer"
 
 // apart is the op under a name that none of the bench has, so that it pairs with nothing.
 func (w *writer) apart(id uint64) uint64 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // layers draws the greatest error of each layer as a bar, by powers of ten.
@@ -22,11 +24,14 @@ func (n *note) layers() {
 		if i%max(every, 1) != 0 {
 			continue
 		}
-		layer := n.Layers.Get(i, "layer").Text()
-		if layer == "" || layer == "-" {
+		direction, layer := n.Layers.Get(i, "direction").Text(), n.Layers.Get(i, "layer").Text()
+		switch layer {
+		case schemas.OptimizerName:
+			direction = "" // it is after both
+		case "", "-":
 			layer = "(no layer)"
 		}
-		n.line(label, "%-8s %-24s %-10s %s", n.Layers.Get(i, "direction").Text(), layer, n.layerBar(i), n.layerWords(i))
+		n.line(label, "%-8s %-24s %-10s %s", direction, layer, n.layerBar(i), n.layerWords(i))
 		label = ""
 	}
 	if every > 1 {

@@ -159,6 +159,21 @@ func TestLayersAreOfTheFirstStepThatDiffers(t *testing.T) {
 	}
 }
 
+// TestWhatAnOptimizerDoesStandsAfterAllLayers has an optimizer call an API whose name is that of a forward pass.
+func TestWhatAnOptimizerDoesStandsAfterAllLayers(t *testing.T) {
+	t.Parallel()
+	m := newModel()
+	m.ops("layer", "layers.0", "")
+	m.ops("optimizer", "", "")
+	m.ops("Torch.mul.0.forward", "", "optimizer")
+	m.definitions.Ops[schemas.OpID("layer")].LayerIndex = 0
+	layers := m.finish([]judge.Judged{m.both("layer", "output", "0", 2, 0), m.both("Torch.mul.0.forward", "output", "0", 2, 0.5)}).Layers
+	want := result.Layer{Direction: "backward", Index: -1, Name: "optimizer", PairedCount: 1, DifferingCount: 1, GreatestError: 0.5}
+	if len(layers) != 2 || layers[0].Name != "layers.0" || layers[1] != want {
+		t.Errorf("layers %+v, want layers.0 and then %+v", layers, want)
+	}
+}
+
 func TestALayerOfNotFiniteValuesHasNoErrorOfZero(t *testing.T) {
 	t.Parallel()
 	m := newModel()

@@ -172,18 +172,20 @@ func (l *layerSight) add(row int, j *judge.Judged) {
 	l.sum.add(j)
 }
 
-// layer is the layer of an op, or of the module that it ran in.
+// layer is the layer of an op, or of the module that it ran in. What an optimizer does is after all layers.
 func (n *names) layer(id uint64) layerKey {
 	op, known := n.definitions.Ops[id]
 	if !known {
 		return layerKey{direction: "forward", index: -1}
 	}
+	parent := n.definitions.Ops[n.parents()[id]]
+	if schemas.OfOptimizer(op) || parent != nil && schemas.OfOptimizer(parent) {
+		return layerKey{direction: "backward", index: -1, path: schemas.OptimizerName}
+	}
 	key := layerKey{direction: direction(op.Phase), index: op.LayerIndex}
 	module := op
-	if op.LayerIndex < 0 {
-		if parent := n.definitions.Ops[n.parents()[id]]; parent != nil {
-			key.index, module = parent.LayerIndex, parent
-		}
+	if op.LayerIndex < 0 && parent != nil {
+		key.index, module = parent.LayerIndex, parent
 	}
 	if key.index >= 0 {
 		key.path = layerPath(module)
@@ -192,7 +194,7 @@ func (n *names) layer(id uint64) layerKey {
 }
 
 func direction(phase string) string {
-	if phase == "backward" || phase == "gradient" || phase == "optimizer" {
+	if phase == "backward" || phase == "gradient" {
 		return "backward"
 	}
 	return "forward"

@@ -1,5 +1,5 @@
 -- Question: how far do the runs lie apart, layer by layer, at the first step that differs?
--- Grain: one row per direction, layer of the model; what is outside of layers comes first, with an empty layer
+-- Grain: one row per direction, layer of the model; what is outside of layers comes first in the forward pass and last in the backward pass, with an empty layer, and optimizer after all
 -- Reads: tap.wanted_comparison, tap.judged_steps, tap.kept_judgings, tap_store.layer_error
 -- Empty when: nothing was measured on both sides, or nothing was judged
 -- Parameter problem: name of the run under suspicion.
@@ -19,7 +19,7 @@ SELECT
     b.step AS step,
     direction,
     layer_index,
-    multiIf(layer_index < 0, '', path != '', path, length(known_paths) = 1, known_paths[1], concat('layers.', toString(layer_index))) AS layer,
+    multiIf(path != '', path, layer_index < 0, '', length(known_paths) = 1, known_paths[1], concat('layers.', toString(layer_index))) AS layer,
     sum(b.paired_sum) AS paired_count,
     sum(b.differing_sum) AS differing_count,
     sum(b.not_finite_sum) AS not_finite_count,
