@@ -5,17 +5,20 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Crash has what is known of the end of a run's ranks: the answer of report crash.
 type Crash struct {
-	Run   string
-	Ranks Table // in the order in which they went
+	Run       string
+	Ranks     Table // in the order in which they went
+	StoppedNs int64 // when its user stopped it, as who ran it knows; 0 for not known
 }
 
 // What a rank did last, as the column how has it.
 const (
 	howRaised   = "raised"
+	howStopped  = "stopped"
 	howDied     = "died"
 	howWaiting  = "waiting"
 	howPeerGone = "peer gone"
@@ -23,6 +26,19 @@ const (
 
 // Any says whether a rank raised in its last step, or died.
 func (c *Crash) Any() bool { return len(c.Ranks.Rows) > 0 && fell(c.how(0)) }
+
+// signOfLife is how long before its end a rank may have given its last sign of life.
+const signOfLife = 3 * time.Second
+
+// Stopped says whether the user ended the run, and no rank had gone before.
+func (c *Crash) Stopped() bool {
+	if len(c.Ranks.Rows) == 0 {
+		return false
+	}
+	last := c.Ranks.Get(0, "last_time_ns")
+	asked := c.StoppedNs != 0 && fell(c.how(0)) && !last.Null && int64(last.Number) >= c.StoppedNs-int64(signOfLife)
+	return asked || c.how(0) == howStopped
+}
 
 // Died says whether a rank ended without a word.
 func (c *Crash) Died() bool {
@@ -51,8 +67,11 @@ func (c *Crash) text(i int, column string) string {
 	return ""
 }
 
-// Headline says what died first.
+// Headline says what died first, or that nothing did.
 func (c *Crash) Headline() string {
+	if c.Stopped() {
+		return fmt.Sprintf("run %s was stopped by its user: rank %s was %s, at %s UTC", Printable(c.Run), c.text(0, "rank"), c.place(0), c.text(0, "last_time_ns"))
+	}
 	if !c.Any() {
 		return fmt.Sprintf("run %s: no rank died or raised", Printable(c.Run))
 	}
@@ -65,6 +84,8 @@ func (c *Crash) ending(i int) string {
 	switch how := c.how(i); {
 	case how == howRaised:
 		return "raised"
+	case how == howStopped:
+		return "was stopped"
 	case how == howPeerGone:
 		return "raised as another was gone"
 	case fell(how) && signal != "":

@@ -54,6 +54,31 @@ func TestTheFirstDeathIsToldBeforeTheOthers(t *testing.T) {
 	}
 }
 
+func TestARunThatItsUserEndedWasStopped(t *testing.T) {
+	t.Parallel()
+	const asked = 100e9 // ns
+	for name, c := range map[string]struct {
+		row       map[string]string
+		stoppedNs int64
+		want      bool
+	}{
+		"interrupted, by who ran it elsewhere": {map[string]string{"how": "stopped", "type": "KeyboardInterrupt", "last_time_ns": "100000000000"}, 0, true},
+		"died of it":                           {map[string]string{"how": "died", "last_time_ns": "99000000000"}, asked, true},
+		"raised on its way out":                {map[string]string{"how": "raised", "last_time_ns": "101000000000"}, asked, true},
+		"died before":                          {map[string]string{"how": "died", "last_time_ns": "40000000000"}, asked, false},
+		"died, and nobody asked":               {map[string]string{"how": "died", "last_time_ns": "100000000000"}, 0, false},
+		"ended":                                {map[string]string{"how": "ended", "last_time_ns": "100000000000"}, asked, false},
+	} {
+		c.row["rank"], c.row["step"] = "0", "3"
+		crash := crashOf(c.row, map[string]string{"rank": "1", "how": "waiting", "step": "3"})
+		crash.StoppedNs = c.stoppedNs
+		told := strings.HasPrefix(crash.Headline(), "run bad was stopped by its user: rank 0 was in step 3, at 1970-01-01 00:01:")
+		if crash.Stopped() != c.want || told != c.want {
+			t.Errorf("%s: stopped %v, want %v; %s", name, crash.Stopped(), c.want, crash.Headline())
+		}
+	}
+}
+
 func TestARunOfWhichAllEndedHasNoCrash(t *testing.T) {
 	t.Parallel()
 	c := crashOf(map[string]string{"rank": "0", "how": "ended", "step": "3"})

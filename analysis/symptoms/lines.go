@@ -10,9 +10,12 @@ import (
 // linesShown is how many lines each symptom has at most, beside its first.
 const linesShown = 6
 
-// crash tells which rank died first. A program that ends well may have raised and gone on.
+// crash tells which rank died first, or that the user ended the program. A program that ends well may have raised and gone on.
 func crash(run Run, answer report.Table) []string {
-	c := report.Crash{Run: run.Name, Ranks: answer}
+	c := report.Crash{Run: run.Name, Ranks: answer, StoppedNs: run.StoppedNs}
+	if run.Failed && c.Stopped() {
+		return []string{"stopped: " + c.Headline()}
+	}
 	if !c.Any() || !run.Failed && !c.Died() {
 		return nil
 	}

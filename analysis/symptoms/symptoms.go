@@ -47,8 +47,9 @@ func list() []symptom {
 
 // Run is a run that is over.
 type Run struct {
-	Name   string
-	Failed bool // its program ended with another status than 0
+	Name      string
+	Failed    bool  // its program ended with another status than 0
+	StoppedNs int64 // when its user asked it to end; 0 if nobody did
 }
 
 // Found is a symptom that the run shows.

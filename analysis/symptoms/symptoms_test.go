@@ -88,6 +88,15 @@ func TestAnOpThatRaisedIsACrashOnlyIfTheProgramFailed(t *testing.T) {
 	}
 }
 
+func TestARunThatItsUserStoppedIsNoCrash(t *testing.T) {
+	t.Parallel()
+	door := answers{"crash": row("rank", "0", "how", "stopped", "step", "3", "op", "f", "type", "KeyboardInterrupt")}
+	lines := told(look(t, door, Run{Name: "bad", Failed: true}))
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "stopped: run bad was stopped by its user: rank 0 was in step 3, op f") || lines[1] != "report crash --run bad" {
+		t.Errorf("%q", lines)
+	}
+}
+
 func TestTheFirstLineOfEachReportIsTold(t *testing.T) {
 	t.Parallel()
 	got := told(look(t, answers{

@@ -91,7 +91,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 	}
 	defer people.leave()
 	environment = append(environment, people.environment...)
-	status := 0
+	status, stoppedNs := 0, int64(0)
 	observed := func(ctx context.Context, client *system.Client) error {
 		if err := refuseRecorded(ctx, client, l); err != nil {
 			return err
@@ -112,6 +112,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 			err := a.duringHangs(ctx, client, l.run, a.awaitingDifference(ctx, client, &l, func() (err error) {
 				status, err = launch.Run(launch.Program{
 					Args: l.program, Environment: append(environment, kept.environment...), Stdout: a.stdout, Stderr: a.stderr,
+					Stopped: func() { stoppedNs = time.Now().UnixNano() },
 				})
 				return err
 			}))
@@ -119,7 +120,7 @@ func (a *app) launch(ctx context.Context, l launching) error {
 				l.requests.remove()
 				return err
 			}
-			return a.tellRecorded(ctx, client, l, status)
+			return a.tellRecorded(ctx, client, l, symptoms.Run{Name: l.run, Failed: status != 0, StoppedNs: stoppedNs})
 		})
 		if err != nil {
 			return err
@@ -147,7 +148,7 @@ func refuseRecorded(ctx context.Context, client *system.Client, l launching) err
 }
 
 // tellRecorded waits until all is published, and prints the counts.
-func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching, status int) error {
+func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching, ended symptoms.Run) error {
 	// The program is over: a signal now means that the user has waited enough.
 	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -163,7 +164,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
 		return nil
 	}
-	a.tellSymptoms(patient, client, symptoms.Run{Name: l.run, Failed: status != 0})
+	a.tellSymptoms(patient, client, ended)
 	a.tellRaw(patient, client, l.run)
 	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d%s", report.Printable(l.run), ranks, l.next(a.program())))
 	a.writeDump(patient, client, l)

@@ -18,6 +18,7 @@ type Program struct {
 	Args           []string // the program, then its arguments
 	Environment    []string
 	Stdout, Stderr io.Writer
+	Stopped        func() // called as this process gets a signal by which people end programs; may be nil
 }
 
 // Statuses of a program that did not end by itself, as shells give them.
@@ -46,11 +47,18 @@ func Run(p Program) (int, error) {
 	for {
 		select {
 		case s := <-signals:
+			if p.Stopped != nil && ends(s) {
+				p.Stopped()
+			}
 			pass(cmd.Process, s)
 		case err := <-ended:
 			return status(err)
 		}
 	}
+}
+
+func ends(s os.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
 // listen gets the signals that are handed on. An ignored signal, as by nohup, stays ignored: the program inherits

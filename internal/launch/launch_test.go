@@ -28,11 +28,16 @@ func TestAProgramRunsAsIfByHand(t *testing.T) {
 		{"signalled", []string{"sh", "-c", `trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.01; done`}, 9, "", false},
 	} {
 		var stdout bytes.Buffer
+		stopped := false
 		status, err := launch.Run(launch.Program{
-			Args: c.args, Environment: append(os.Environ(), "GIVEN=given"), Stdout: &stdout, Stderr: os.Stderr,
+			Stopped: func() { stopped = true },
+			Args:    c.args, Environment: append(os.Environ(), "GIVEN=given"), Stdout: &stdout, Stderr: os.Stderr,
 		})
 		if status != c.status || stdout.String() != c.stdout || (err != nil) != c.failed {
 			t.Errorf("%s: status %d, want %d; stdout %q; error %v", c.name, status, c.status, stdout.String(), err)
+		}
+		if stopped != (c.name == "signalled") {
+			t.Errorf("%s: stopped %v", c.name, stopped)
 		}
 	}
 }

@@ -7,7 +7,7 @@
 -- Parameter lines = 5: how many of each rank's last log lines.
 -- Parameter silent_seconds = 10: a rank that gave no sign of life for so long is silent.
 -- Parameter now_ns = -1: what to take for now, as UTC nanoseconds; -1 for the clock of the database.
--- How: raised in its last step; died without a word, by a signal where a log names that; waiting, if that was in a
+-- How: raised in its last step; stopped, if that was KeyboardInterrupt, as by Ctrl-C; died without a word, by a signal where a log names that; waiting, if that was in a
 -- collective or by SIGTERM, as launchers end those that are left; peer gone, if it raised in a collective, or says so.
 -- The last two follow from another's death and come after it. What died without a word was doing its last op at the time.
 -- Requests are those of its last step, or else of the last one before it of which they are known, with that step's number.
@@ -214,13 +214,14 @@ WITH
                 op.name) AS op_name,
             op.module_path AS op_module,
             multiIf(
+                met.raised AND met.last_state != 'running' AND met.type = 'KeyboardInterrupt', 'stopped',
                 met.raised AND met.last_state != 'running' AND (op.level = 'collective' OR match(met.message, 'Connection (closed|reset) by peer|[Rr]emote (peer|process|worker)|NCCL communicator was aborted|Broken pipe')), 'peer gone',
                 met.raised AND met.last_state IN ('died', 'ended', 'cut short', 'no step yet', 'never heard of'), 'raised',
                 met.last_state = 'died' AND fatal.message = '' AND (op.level = 'collective' AND signal_number = 0 OR signal_number = 15), 'waiting',
                 met.last_state) AS how,
             if(met.last_state = 'died', fatal.message, '') AS fatal_message,
             fatal.frames AS fatal_frames,
-            indexOf(['died', 'waiting', 'silent', 'cut short', 'peer gone', 'never heard of', 'no step yet', 'running', 'ended'], if(how = 'raised', 'died', how)) AS fall
+            indexOf(['died', 'stopped', 'waiting', 'silent', 'cut short', 'peer gone', 'never heard of', 'no step yet', 'running', 'ended'], if(how = 'raised', 'died', how)) AS fall
         FROM met
         LEFT ANY JOIN tap.ops AS op ON op.op_id = met.last_op_id
         LEFT ANY JOIN fatal ON fatal.rank = met.rank
