@@ -97,6 +97,12 @@ func (c *Comparison) unpaired() uint64 {
 	return c.Summary.Sum("only_problem_count") + c.Summary.Sum("only_bench_count")
 }
 
+// Unlisted is how many rows differ that Divergence does not have.
+func (c *Comparison) Unlisted() uint64 {
+	all, listed := c.Summary.Sum("differing_count"), uint64(len(c.Divergence.Rows))
+	return all - min(all, listed)
+}
+
 // unknown is the reason of the verdict unknown.
 func (c *Comparison) unknown() string {
 	switch d := c.doubt(); d {

@@ -158,6 +158,10 @@ func oneLine(text string) string { return Printable(strings.Join(strings.Fields(
 
 // judgement says in one line how the op was judged.
 func (x *explanation) judgement() {
+	if side := x.onlySide(); side != "" {
+		x.line("judged", "only the %s has it: there is nothing to hold it against", side)
+		return
+	}
 	differs, in, out := 0, math.NaN(), math.NaN()
 	for i := range x.Rows.Rows {
 		if x.Rows.Get(i, "differs").True() {
@@ -178,6 +182,15 @@ func (x *explanation) judgement() {
 		word = fmt.Sprintf("%d of %d differ", differs, len(x.Rows.Rows))
 	}
 	x.line("judged", "%s; greatest error in %s, out %s%s", word, shortNumber(in), shortNumber(out), growth(in, out))
+}
+
+// onlySide is the run that alone has the op; empty where both have it.
+func (x *explanation) onlySide() string {
+	side, _ := strings.CutPrefix(x.Rows.Get(0, "paired_by").Exact, "only_")
+	if side == x.Rows.Get(0, "paired_by").Exact {
+		return ""
+	}
+	return side
 }
 
 func growth(in, out float64) string {

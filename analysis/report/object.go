@@ -13,17 +13,18 @@ type Object struct {
 	Benches        []string         `json:"benches"` // all bench runs
 	Tolerance      string           `json:"tolerance"`
 	Strict         bool             `json:"strict"`
-	StepOffset     int64            `json:"step_offset"`     // added to a step of the problem for that of the bench
-	LeftOut        LeftOut          `json:"left_out"`        // steps that a run left out for its budget or conditions
-	Counts         map[string]int64 `json:"counts"`          // of tensors and other arguments, by class and by verdict
-	Incomplete     string           `json:"incomplete"`      // empty when nothing is missing
-	UnknownBecause string           `json:"unknown_because"` // why nothing can be said; empty with other verdicts
-	Origins        Rows             `json:"origins"`         // where it began, in order
-	Divergence     Rows             `json:"divergence"`      // what differs, in execution order
-	Unpaired       Rows             `json:"unpaired"`        // the first ops of one run only
-	Layers         Rows             `json:"layers"`          // errors by layer, in the first step that differs
-	Jumps          Rows             `json:"jumps"`           // where errors grow by orders of magnitude
-	Summary        Rows             `json:"summary"`         // per rank and step
+	StepOffset     int64            `json:"step_offset"`         // added to a step of the problem for that of the bench
+	LeftOut        LeftOut          `json:"left_out"`            // steps that a run left out for its budget or conditions
+	Counts         map[string]int64 `json:"counts"`              // of tensors and other arguments, by class and by verdict
+	Incomplete     string           `json:"incomplete"`          // empty when nothing is missing
+	UnknownBecause string           `json:"unknown_because"`     // why nothing can be said; empty with other verdicts
+	Origins        Rows             `json:"origins"`             // where it began, in order
+	Divergence     Rows             `json:"divergence"`          // what differs, in execution order
+	Unlisted       uint64           `json:"divergence_unlisted"` // how many more differ
+	Unpaired       Rows             `json:"unpaired"`            // the first ops of one run only
+	Layers         Rows             `json:"layers"`              // errors by layer, in the first step that differs
+	Jumps          Rows             `json:"jumps"`               // where errors grow by orders of magnitude
+	Summary        Rows             `json:"summary"`             // per rank and step
 	RunDifferences Rows             `json:"run_differences"`
 	Observed       string           `json:"observed"` // what the runs' levels see and do not see; empty where it is not known
 	RawTensors     RawTensors       `json:"raw_tensors"`
@@ -42,7 +43,7 @@ func (c *Comparison) Object(style Style) Object {
 	object := Object{
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict, StepOffset: c.StepOffset,
 		LeftOut: c.LeftOut, Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
-		Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
+		Unlisted: c.Unlisted(), Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
 		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Mapped: c.Mapped, Completeness: Rows{c.Completeness},
 		Failures: Rows{c.Failures}, Next: append([]string{}, c.Next(style)...),
 	}

@@ -198,6 +198,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 			return err
 		}
 		a.warn(comparison.Warnings, comparison.WarningCount)
+		a.tellUnlisted(&comparison, request.Limit, format)
 		return unlessClosed(system.WriteAnswer(a.stdout, style, &comparison, answer))
 	}
 	if err := a.inRunning(ctx, whyRunning(request), ask); err != nil {
@@ -213,10 +214,20 @@ func (a *app) compareFolders(ctx context.Context, request system.CompareRequest,
 		return err
 	}
 	a.warn(comparison.Warnings, comparison.WarningCount)
+	a.tellUnlisted(&comparison, request.Limit, style.Format)
 	if err := unlessClosed(system.WriteAnswer(a.stdout, style, &comparison, answer)); err != nil {
 		return err
 	}
 	return judged(comparison.Verdict)
+}
+
+// tellUnlisted says on standard error what the limit left out of a table, where that cannot say so itself.
+func (a *app) tellUnlisted(c *report.Comparison, limit uint64, format report.Format) {
+	listed := uint64(len(c.Divergence.Rows))
+	if format == report.Text || format == report.JSON || listed < limit || c.Unlisted() == 0 {
+		return
+	}
+	fmt.Fprintf(a.stderr, "note: %d of %d rows that differ are listed; --limit 0 lists all\n", listed, listed+c.Unlisted())
 }
 
 // judged is the exit status of a verdict.

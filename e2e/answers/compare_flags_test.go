@@ -235,3 +235,24 @@ func compareFoldersJSON(tb testing.TB, args ...string) (program.Outcome, answer)
 	out := program.Run(tb, program.Setting{}, append([]string{"compare", "--output", "json"}, args...)...)
 	return out, parseAnswer(tb, out)
 }
+
+// TestWhatATableLeavesOutIsCounted asks folders, and so starts nothing.
+func TestWhatATableLeavesOutIsCounted(t *testing.T) {
+	t.Parallel()
+	runs := []string{"compare", recorded.Unpack(t, "B02_weight_mix"), recorded.Unpack(t, "B00_golden_mix")}
+	const note = "note: 20 of 782 rows that differ are listed; --limit 0 lists all"
+	for _, c := range []struct {
+		args         []string
+		errs, stdout string
+	}{
+		{[]string{"--output", "csv"}, note, "rank,"},
+		{[]string{"--output", "csv", "--limit", "0"}, "", "rank,"},
+		{[]string{"--output", "json"}, "", `"divergence_unlisted": 762,`},
+		{[]string{"--output", "json", "--limit", "0"}, "", `"divergence_unlisted": 0,`},
+	} {
+		out := program.Run(t, nothingStarts(t), append(runs, c.args...)...)
+		if out.Status != 1 || strings.Contains(out.Stderr, "note: ") != (c.errs != "") || !strings.Contains(out.Stderr, c.errs) || !strings.Contains(out.Stdout, c.stdout) {
+			t.Errorf("%q: status %d, stderr %q, want %q and %q in %.200q", c.args, out.Status, out.Stderr, c.errs, c.stdout, out.Stdout)
+		}
+	}
+}
