@@ -44,7 +44,7 @@ All listen on this machine only and keep their data in the data folder.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.up(cmd.Context(), &w) },
 	}
 	cmd.Flags().IntVar(&w.port, "clickhouse-port", 0, "port for ClickHouse clients such as Grafana; 0 takes a free one")
-	cmd.Flags().Int64Var(&w.streamBytes, "stream-bytes", 0, "greatest size of the stream; 0 for a tenth of the disk, 50 GB at most")
+	cmd.Flags().Int64Var(&w.streamBytes, "stream-bytes", 0, "greatest size of the stream; 0 for a tenth of the disk or half of what is free there, whichever is less, 50 GB at most")
 	cmd.Flags().DurationVar(&w.archiveAge, "archive-age", 30*time.Second, "longest time until an event is in the Parquet archive")
 	cmd.Flags().DurationVar(&w.checkEvery, "check-every", time.Hour, "how often tables and archive are held against each other and mended, with 1/24 of all checksums read; 0 for never")
 	cmd.Flags().StringVar(&w.spool, "spool", "", "root of the spools (also TENSORTAP_SPOOL); by default that of this user's collectors")

@@ -180,7 +180,7 @@ func addFolder(to *tally, store, folder string, run func(name string) uint64) er
 	}
 	names, err := namesIn(folder)
 	for _, name := range names {
-		if bytes := bytesBelow(filepath.Join(folder, name)); bytes > 0 {
+		if bytes := BytesBelow(filepath.Join(folder, name)); bytes > 0 {
 			to.add(Use{RunID: run(name), Store: store, Bytes: bytes})
 		}
 	}
@@ -199,8 +199,8 @@ func namesIn(folder string) ([]string, error) {
 	return names, err
 }
 
-// bytesBelow is the size of the files below a path; what goes away meanwhile counts nothing.
-func bytesBelow(path string) uint64 {
+// BytesBelow is the size of the files below a path; what goes away meanwhile counts nothing.
+func BytesBelow(path string) uint64 {
 	total := uint64(0)
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

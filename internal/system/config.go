@@ -35,7 +35,7 @@ type Config struct {
 	Replay      Replay                // what to store again at the start
 	Restoring   bool                  // an archive is restored once that is done, and written down by itself
 	Rebuilding  func(done, all int64) // is told how many messages a rebuild has stored; nil where nobody asks
-	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk, 50 GB at most
+	StreamBytes int64                 // most that the stream keeps; 0 for a tenth of the disk or half of what is free, 50 GB at most
 	Version     string                // of the program, told to those who look for the system
 	Health      *health.Health        // is handed all parts; nil where nobody asks
 	Rules       retention.Rules       // how long runs stay; without any all do

@@ -41,7 +41,11 @@ type deleting struct {
 // newDeleting heeds all deletions until now: from then on nothing more is stored of these runs. With note it is known of
 // messages that they were removed from the stream.
 func (c *Client) newDeleting(ctx context.Context, r *retention.Removal, log zerolog.Logger, stores ...string) (*deleting, error) {
-	fates, err := pipelines.OpenFates(ctx, c.stream)
+	var fates *pipelines.Fates
+	err := unhurried(ctx, logWaiting(log), func() (err error) {
+		fates, err = pipelines.OpenFates(ctx, c.stream)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

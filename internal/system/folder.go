@@ -14,6 +14,7 @@ import (
 
 	"github.com/tensortap/tensortap/consumers/parquet"
 	"github.com/tensortap/tensortap/internal/durable"
+	"github.com/tensortap/tensortap/internal/retention"
 )
 
 // Folder is where a system keeps everything, private to its user.
@@ -190,16 +191,27 @@ type Budget struct {
 	FreeBytes   int64
 }
 
-// budget is what was asked for; when nothing was (0), a tenth of the disk, 50 GB at most.
+// Limits of what the stream may use if nothing was asked for; a tenth of the disk goes before the least.
+const (
+	mostStream  = 50_000_000_000
+	leastStream = 256 << 20
+)
+
+// streamShare is a tenth of a disk, or half of what is free and what the stream has there, if that is less. What it has stays within.
+func streamShare(size, free, has int64) int64 {
+	return min(mostStream, size/10, max(leastStream, has, (has+free)/2))
+}
+
+// budget is what was asked for; when nothing was (0), the stream's share of the disk.
 func (f Folder) budget(asked int64) (Budget, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(string(f), &disk); err != nil {
 		return Budget{}, fmt.Errorf("measure disk of %s: %w", f, err)
 	}
-	const most = 50_000_000_000
 	b := Budget{StreamBytes: asked, FreeBytes: int64(disk.Bavail) * int64(disk.Bsize)} //nolint:gosec,unconvert // no disk is that large; types differ between systems
 	if asked == 0 {
-		b.StreamBytes = min(most, int64(disk.Blocks)*int64(disk.Bsize)/10) //nolint:gosec,unconvert // likewise
+		size := int64(disk.Blocks) * int64(disk.Bsize)                                        //nolint:gosec,unconvert // likewise
+		b.StreamBytes = streamShare(size, b.FreeBytes, int64(retention.BytesBelow(f.nats()))) //nolint:gosec // likewise
 	}
 	return b, nil
 }

@@ -50,7 +50,9 @@ func (s *System) setUp(ctx context.Context, client *Client) (*archive, error) {
 	}
 	var store *archive
 	group, setUpCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })
+	group.Go(func() error {
+		return unhurried(setUpCtx, logWaiting(s.cfg.Log), func() error { return pipelines.Prepare(setUpCtx, client.stream, s.pipelines()) })
+	})
 	group.Go(func() error {
 		if err := s.finishRebuild(setUpCtx, client); err != nil {
 			return err

@@ -49,6 +49,24 @@ func patiently(ctx context.Context, waiting func(error), do func() error) error 
 	}
 }
 
+// unhurried does again what a server had no time to answer, as where other programs have the processors. It tells why it waits, and nil
+// when that is over.
+func unhurried(ctx context.Context, waiting func(error), do func() error) error {
+	for {
+		err := do()
+		slow := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+		if !slow || ctx.Err() != nil {
+			waiting(nil)
+			return err
+		}
+		waiting(err)
+		select {
+		case <-time.After(claimAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
 func (p *publishing) patiently(ctx context.Context, do func() error) error {
 	return patiently(ctx, p.waiting, do)
 }
