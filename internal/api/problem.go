@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -145,7 +146,7 @@ func away(err error) bool {
 	if dialed := (*net.OpError)(nil); errors.As(err, &dialed) {
 		return true
 	}
-	return strings.Contains(err.Error(), "engine is restarting")
+	return guard.Restarting(err)
 }
 
 func awaySentence(err error) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -104,7 +105,12 @@ func (e *examination) system(ctx context.Context) {
 func (e *examination) reach(ctx context.Context, server string, look func(context.Context) error) {
 	looking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := look(looking); err != nil {
+	err := look(looking)
+	switch {
+	case err == nil:
+	case guard.Restarting(err):
+		e.wrong(server, "wait some seconds and ask again; if it restarts again and again, the log of tensortap up says why, as that its memory did not suffice", "the engine restarts just now: events wait in the stream, and nothing is lost")
+	default:
 		e.wrong(server, "look whether it runs, can be reached from this host, and takes this login", "%v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/doctor"
+	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -132,6 +136,36 @@ func write(t *testing.T, path string, mode os.FileMode) {
 	}
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWhileTheEngineRestartsTheDoctorSaysSo has the database answer as the guard does without an engine.
+func TestWhileTheEngineRestartsTheDoctorSaysSo(t *testing.T) {
+	t.Parallel()
+	cfg := guard.DefaultConfig()
+	cfg.OwnerPassword, cfg.ReaderPassword = "a", "b"
+	without, err := guard.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := without.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var serving errgroup.Group
+	serving.Go(func() error { return without.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		if err := serving.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	in := installation(t)
+	in.Find = func() (system.Endpoint, error) { return system.Endpoint{ClickHouse: "http://owner:a@" + address}, nil }
+	findings := doctor.Examine(t.Context(), in)
+	if got := of(findings, "database"); !strings.HasPrefix(got, "wrong: the engine restarts just now: events wait in the stream") || !strings.Contains(got, "[wait some seconds") {
+		t.Errorf("%q", got)
 	}
 }
 

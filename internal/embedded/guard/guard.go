@@ -14,6 +14,7 @@ import (
 	"log" //nolint:depguard // net/http takes its logger in this form only
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -146,5 +147,10 @@ func refuse(w http.ResponseWriter) {
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	w.Header().Set("Retry-After", "1")
-	http.Error(w, "tensortap: the ClickHouse engine is restarting. Nothing was sent to it; try again.", http.StatusServiceUnavailable)
+	http.Error(w, "tensortap: "+restarting+". Nothing was sent to it; try again.", http.StatusServiceUnavailable)
 }
+
+const restarting = "the ClickHouse engine is restarting"
+
+// Restarting says whether a client's error is the guard's answer while there is no engine: the caller tries again, or says so.
+func Restarting(err error) bool { return err != nil && strings.Contains(err.Error(), restarting) }
