@@ -69,6 +69,21 @@ func render(t *testing.T, f Format, stream []byte) string {
 	return out.String()
 }
 
+func TestATableWithoutRowsSaysWhy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		format Format
+		rows   int
+		says   bool
+	}{{Text, 0, true}, {Text, 1, false}, {CSV, 0, false}, {JSON, 0, false}} {
+		var text strings.Builder
+		err := Write(&text, Style{Format: c.format, Empty: "nobody measured it"}, bytes.NewReader(answer(t, c.rows)))
+		if said := strings.Contains(text.String(), "no rows: nobody measured it\n"); err != nil || said != c.says {
+			t.Errorf("%s of %d rows: %v, %q", c.format, c.rows, err, text.String())
+		}
+	}
+}
+
 func TestJSONKeepsEveryValue(t *testing.T) {
 	t.Parallel()
 	text := render(t, JSON, answer(t, 6))

@@ -84,6 +84,10 @@ func (w *textWriter) end() error {
 			return err
 		}
 	}
+	if w.count == 0 && w.style.Empty != "" {
+		_, err := fmt.Fprintf(w.to, "no rows: %s\n", w.style.Empty)
+		return err
+	}
 	if w.style.Limit == 0 || w.count <= w.style.Limit {
 		return nil
 	}

@@ -70,6 +70,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			style.Empty = r.EmptyWhen
 			if limit := parameters["limit"]; limit != "" {
 				if style.Limit, err = strconv.ParseUint(limit, 10, 64); err != nil {
 					return fmt.Errorf("--limit: %w", err)

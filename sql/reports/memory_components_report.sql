@@ -1,7 +1,7 @@
 -- Question: what is the memory of a device for: weights, activations, KV cache, graphs, communication?
 -- Grain: one row per rank, step, device, moment, component; the greatest of each moment comes first
 -- Reads: tap.allocations
--- Empty when: the run has no snapshot of its allocator
+-- Empty when: the run has no snapshot of its allocator: `tensortap publish memory-snapshot` stores one
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.

@@ -1,7 +1,7 @@
 -- Question: how does the memory of two runs differ, step by step, and from which step on?
 -- Grain: one row per rank, device, component, counter, step; counters that part come first, then each in its steps
 -- Reads: tap.memory_counters
--- Empty when: neither run measured its memory at the end of a step
+-- Empty when: neither run measured its memory at the end of a step: dumps hold none, `tensortap run` records it
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
 -- Parameter rank = -1: only this rank; -1 for all.

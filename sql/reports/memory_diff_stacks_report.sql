@@ -1,7 +1,7 @@
 -- Question: which call stacks hold more memory in one run's snapshots than in another's?
 -- Grain: one row per rank, device, call stack; the greatest difference comes first
 -- Reads: tap.allocations, tap.stacks
--- Empty when: neither run has a snapshot of its allocator
+-- Empty when: neither run has a snapshot of its allocator: `tensortap publish memory-snapshot` stores one
 -- Shown: rank, device, problem_bytes, bench_bytes, difference_bytes, difference_blocks, component, user_frame, stack_id
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against; it may be the same.

@@ -1,7 +1,7 @@
 -- Question: whose memory grows without end, by how much a step, and which component, module or call stack does it belong to?
 -- Grain: one row per rank, device, component, counter that grows; those that differ from their peers come first, of these all of a device
 -- Reads: tap.memory_slopes, tap.memory_module_changes, tap.allocation_changes, tap.allocations
--- Empty when: nothing grows, or no rank of the run measured its memory
+-- Empty when: nothing grows, or no rank of the run measured its memory: report memory shows which did
 -- Shown: rank, device, component, counter, growth_bytes_per_step, growth_low, growth_high, peers_bytes_per_step, differs, op, op_bytes_per_step, user_frame, step_count, last_step
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all. Its peers are all other ranks in any case.

@@ -1,7 +1,7 @@
 -- Question: after which modules does a rank hold more memory than before?
 -- Grain: one row per rank, device, op of a module; what adds most comes first
 -- Reads: tap.memories
--- Empty when: no live rank of the run measured its memory after modules (level L0)
+-- Empty when: no live rank of the run measured its memory after modules: `TENSORTAP_MEMORY=1 tensortap run --level L0` does
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.

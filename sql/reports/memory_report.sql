@@ -1,7 +1,7 @@
 -- Question: does the memory of any rank grow from step to step, and by how much?
 -- Grain: one row per rank, device, component, counter; what grows comes first, fastest first
 -- Reads: tap.memory_slopes, tap.memories
--- Empty when: no live rank of the run measured its memory at the end of a step
+-- Empty when: no live rank of the run measured its memory at the end of a step: dumps hold none, `tensortap run` records it
 -- Shown: rank, device, component, counter, verdict, growth_bytes_per_step, first_bytes, last_bytes, greatest_bytes, peak_op, oom_count
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.

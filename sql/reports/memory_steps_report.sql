@@ -1,7 +1,7 @@
 -- Question: how much memory did each rank use at the end of each step, or one component of it?
 -- Grain: one row per rank, device, step
 -- Reads: tap.memories
--- Empty when: no live rank of the run measured its memory at the end of a step
+-- Empty when: no live rank of the run measured its memory at the end of a step: dumps hold none, `tensortap run` records it
 -- Parameter run: name of the run.
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.
