@@ -9,7 +9,7 @@ func LayerError() Table {
 		Columns: judgement(
 			Column{Name: "direction", Type: String, Unit: None, Doc: "forward or backward."},
 			Column{Name: "layer_index", Type: Int32, Unit: None, Doc: "Index of the layer; -1 outside of the layers."},
-			Column{Name: "path", Type: String, Unit: None, Doc: "Path of the module that is the layer; optimizer for what an optimizer does; empty where no path says it."},
+			Column{Name: "path", Type: String, Unit: None, Doc: "Path of the module that is the layer; empty where no path says it."},
 			Column{Name: "paired_count", Type: Uint64, Unit: Count, Doc: "Pairs that were measured."},
 			Column{Name: "differing_count", Type: Uint64, Unit: Count, Doc: "Those that make the runs differ."},
 			Column{Name: "not_finite_count", Type: Uint64, Unit: Count, Doc: "Those that do so by NaN or infinity."},
