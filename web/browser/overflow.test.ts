@@ -1,0 +1,15 @@
+import { test } from "vitest";
+import { accessible, picture, visitor } from "./page";
+
+const visit = visitor();
+
+test("where NaN began, and how it spread", async () => {
+  const { page } = visit;
+  await visit.go({ view: "overflow", problem: "with-nan" });
+  await page.getByText("NaN or infinity is first seen at step 1, rank 0").waitFor();
+  await page.getByRole("img", { name: /tensors that are not finite at step 1/ }).waitFor();
+  await accessible(page, "NaN and infinity");
+  await picture(page, "overflow");
+  await visit.go({ view: "overflow", problem: "golden" });
+  await page.getByText("Nothing that golden recorded is NaN or infinite").waitFor();
+});

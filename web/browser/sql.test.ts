@@ -1,0 +1,22 @@
+import { test } from "vitest";
+import { accessible, picture, visitor } from "./page";
+
+const visit = visitor();
+
+test("the database is asked in SQL, and the answer is drawn", async () => {
+  const { page } = visit;
+  const query = "SELECT\n    seq,\n    error,\n    tolerance\nFROM tap.divergences\nWHERE verdict = 'diverged'\nORDER BY seq";
+  await visit.go({ view: "sql", query });
+  await page.getByRole("button", { name: "Chart" }).click();
+  await page.getByRole("img", { name: "the answer as a chart" }).waitFor();
+  await page.getByText("tap.divergences", { exact: true }).waitFor();
+  await accessible(page, "SQL");
+  await picture(page, "sql");
+});
+
+test("no query changes the database", async () => {
+  const { page } = visit;
+  await visit.go({ view: "sql", query: "INSERT INTO tap_store.run (name) VALUES ('planted')" });
+  await page.getByRole("alert").waitFor();
+  visit.expectFaults("400");
+});
