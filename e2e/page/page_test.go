@@ -23,12 +23,9 @@ const web = "../../web"
 // hostileText is what nobody's page may take for anything but text.
 const hostileText = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"> \u202edrow 🔥 "
 
-// TestThePageInABrowser is left out of make test until all stories pass whatever else the machine does.
+// TestThePageInABrowser goes through what a person does: web/browser.
 func TestThePageInABrowser(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("TENSORTAP_STORIES") == "" {
-		t.Skip("make test-page goes through the stories: docs/page.md")
-	}
 	browser, vitest := needed(t)
 	u := program.StartUp(t, t.TempDir())
 	publish(t, u)

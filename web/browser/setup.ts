@@ -10,7 +10,7 @@ declare module "vitest" {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await chromium.launchServer({
-    executablePath: process.env["TENSORTAP_BROWSER"] ?? "chromium",
+    executablePath: process.env["TENSORTAP_BROWSER"] ?? "/usr/bin/chromium",
     host: "127.0.0.1",
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"],
     timeout: 240_000,

@@ -14,6 +14,16 @@ test("the database is asked in SQL, and the answer is drawn", async () => {
   await picture(page, "sql");
 });
 
+test("what is typed into the editor is a query, and no command of the page", async () => {
+  const { page } = visit;
+  await visit.go({ view: "sql" });
+  await page.getByLabel("query in SQL").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("SELECT 12 AS dozen");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("columnheader", { name: "dozen" }).waitFor();
+});
+
 test("no query changes the database", async () => {
   const { page } = visit;
   await visit.go({ view: "sql", query: "INSERT INTO tap_store.run (name) VALUES ('planted')" });

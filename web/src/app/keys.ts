@@ -2,7 +2,7 @@ import { views, type View } from "./address";
 
 /** Keys of a person who writes are no commands. */
 export function isTyping(event: KeyboardEvent): boolean {
-  const at = event.target;
+  const at = event.composedPath()[0]; // the target may be the host of an editor's root
   if (!(at instanceof HTMLElement)) return false;
   return at.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(at.tagName) || at.closest('[role="dialog"]') !== null;
 }
