@@ -112,6 +112,33 @@ lint: $(GOLANGCI_LINT) $(DUPL) lint-web ## linters, and code that stands twice i
 	git ls-files '*.go' | grep -v -E '_test\.go$$|_gen\.go$$|^schemas/[a-z_]+\.go$$|^internal/health/' | $(DUPL) -files -t 100 -plumbing | tee $(TOOLS)/duplicates
 	@test ! -s $(TOOLS)/duplicates
 
+HELM        := $(TOOLS)/helm-v4.3.1
+KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
+KUBERNETES  := $(TOOLS)/kubernetes-1.37.0
+
+.PHONY: lint-deploy
+lint-deploy: $(HELM) $(KUBECONFORM) $(KUBERNETES)/done ## the Helm chart, by helm, and what it becomes of several values, by the schemas of Kubernetes; building helm takes minutes
+	e2e/deploy/testdata/lint.sh $(HELM) $(KUBECONFORM) $(KUBERNETES)
+
+$(HELM):
+	GOFLAGS= GOBIN=$(TOOLS)/helm go install helm.sh/helm/v4/cmd/helm@v4.3.1
+	@mv $(TOOLS)/helm/helm $@ && rmdir $(TOOLS)/helm
+
+$(KUBECONFORM):
+	GOFLAGS= GOBIN=$(TOOLS)/kubeconform go install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
+	@mv $(TOOLS)/kubeconform/kubeconform $@ && rmdir $(TOOLS)/kubeconform
+
+# The schemas are those of a package of Python. Its own program finds their definitions by an address, kubeconform beside them.
+$(KUBERNETES)/done:
+	@rm -rf $(KUBERNETES) && mkdir -p $(KUBERNETES)
+	python3 -m pip download --quiet --disable-pip-version-check --no-deps -d $(KUBERNETES) kubernetes-validate==1.37.0
+	python3 -m zipfile -e $(KUBERNETES)/*.whl $(KUBERNETES)/unpacked
+	set -e; for version in v1.29.0 v1.37.0; do \
+		mv $(KUBERNETES)/unpacked/kubernetes_validate/kubernetes-json-schema/$$version-local-strict $(KUBERNETES)/$$version; \
+		sed -i -e 's#"/api/_definitions.json#"_definitions.json#' -e 's#^  "\$$id": #  "$$comment": #' $(KUBERNETES)/$$version/*.json; \
+	done
+	@rm -rf $(KUBERNETES)/unpacked $(KUBERNETES)/*.whl && touch $@
+
 .PHONY: generate
 generate: ## write what is derived: rows, tables, the reference, licences
 	@mkdir -p $(TOOLS)
