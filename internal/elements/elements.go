@@ -70,11 +70,15 @@ func textOf(d torchfile.Dtype, raw []byte) string {
 
 // number has the digits that tell a value of the type from its neighbours.
 func number(d torchfile.Dtype, value float64) string {
-	bits := 32
+	return strconv.FormatFloat(value, 'g', -1, bitsOf(d))
+}
+
+// bitsOf is the precision in which a number of the type is whole.
+func bitsOf(d torchfile.Dtype) int {
 	if d == torchfile.Float64 || d == torchfile.Complex128 || roundoff(d) == 0 {
-		bits = 64
+		return 64
 	}
-	return strconv.FormatFloat(value, 'g', -1, bits)
+	return 32
 }
 
 // roundoff is the unit round-off of a type, 0 of whole numbers.

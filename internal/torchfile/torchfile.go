@@ -131,3 +131,15 @@ func (t *Tensor) Permuted(order []int) *Tensor {
 	}
 	return &permuted
 }
+
+// Part is the elements with indices from, and before to, of each dimension. The caller keeps both within the shape.
+func (t *Tensor) Part(from, to []int64) *Tensor {
+	part := *t
+	part.Shape, part.Count = make([]int64, len(t.Shape)), 1
+	for i := range t.Shape {
+		part.Shape[i] = to[i] - from[i]
+		part.Offset += from[i] * t.Stride[i]
+		part.Count *= part.Shape[i]
+	}
+	return &part
+}
