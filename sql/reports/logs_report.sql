@@ -11,6 +11,7 @@
 -- Parameter from_time_ns = 0: first time, UTC.
 -- Parameter to_time_ns = 0: time before which lines are; 0 for all.
 -- Parameter step = -1: lines of that step; -1 for all.
+-- Parameter limit = 0: greatest number of lines, the first ones.
 SELECT
     event_time_ns,
     time_basis,
@@ -44,3 +45,4 @@ ORDER BY
     stream,
     seq,
     text
+LIMIT if({limit:UInt64} = 0, 9223372036854775807, {limit:UInt64})
