@@ -53,7 +53,7 @@ func (l *listening) open(ctx context.Context, a *app) (*api.API, *api.Server, er
 }
 
 func (l *listening) answers(a *app) (*api.API, error) {
-	cfg := api.Config{Version: version, Page: page(), Control: l.control, Log: a.logger(), Now: time.Now}
+	cfg := api.Config{Version: version, Page: page(), Control: l.control, RawTensors: a.rawTensors, Log: a.logger(), Now: time.Now}
 	cfg.Access.Secure = l.place.Cert != ""
 	if file := cmp.Or(l.tokens, a.getenv("TENSORTAP_TOKENS")); file != "" {
 		var err error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,9 @@ func (a *app) keptHere() string {
 	}
 	return ""
 }
+
+// rawTensors is that folder, or where it would be.
+func (a *app) rawTensors() string { return cmp.Or(a.keptHere(), a.payloadFolder()) }
 
 // tellRaw says what raw tensors a run has left on this host, and of how many it has not.
 func (a *app) tellRaw(ctx context.Context, client *system.Client, run string) {

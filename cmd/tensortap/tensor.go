@@ -120,7 +120,7 @@ func ofFile(path, name string) place {
 
 // ofKept is below the folder that a flag named, or this host's.
 func (a *app) ofKept(dir, run string, kept system.KeptTensor) place {
-	dir = cmp.Or(dir, a.keptHere(), a.payloadFolder())
+	dir = cmp.Or(dir, a.rawTensors())
 	return place{report.Printable(run) + ": " + kept.String(), func() (*os.File, *torchfile.Tensor, error) { return system.OpenKept(dir, kept) }}
 }
 

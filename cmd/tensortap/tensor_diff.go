@@ -148,22 +148,14 @@ func ofFiles(args []string) [2]place {
 }
 
 func (a *app) keptSides(ctx context.Context, d *differing) (sides [2]place, err error) {
-	var kept [2][]system.KeptTensor
+	var both [2]system.KeptTensor
 	err = a.inRunning(ctx, "to compare tensors of stored runs", func(ctx context.Context, client *system.Client) (err error) {
-		for i, request := range d.requests() {
-			if kept[i], err = client.KeptTensors(ctx, request); err != nil {
-				return err
-			}
-		}
-		return nil
+		problem, bench := d.requests()
+		both, err = client.KeptPair(ctx, problem, bench, d.offset)
+		return err
 	})
 	if err != nil {
 		return sides, err
-	}
-	both, found := system.BothKept(kept[0], kept[1], d.offset)
-	if !found {
-		return sides, fmt.Errorf("no raw tensor of %s is kept by both runs at the same place: %s has %s, and %s has %s; capture the same steps of both, or give --step and --step-offset",
-			d.words.request.Op, d.runs[0], kept[0][0], d.runs[1], kept[1][0])
 	}
 	for i := range sides {
 		sides[i] = a.ofKept(d.dirs[i], d.runs[i], both[i])
@@ -172,16 +164,11 @@ func (a *app) keptSides(ctx context.Context, d *differing) (sides [2]place, err 
 }
 
 // requests are for the problem's and the bench's.
-func (d *differing) requests() [2]system.TensorRequest {
-	problem := d.words.request
-	problem.Run = d.runs[0]
-	bench := problem
-	bench.Run = d.runs[1]
+func (d *differing) requests() (problem, bench system.TensorRequest) {
+	problem, bench = d.words.request, d.words.request
+	problem.Run, bench.Run = d.runs[0], d.runs[1]
 	if d.benchOp != "" {
 		bench.Op = d.benchOp
 	}
-	if bench.Step >= 0 {
-		bench.Step += d.offset
-	}
-	return [2]system.TensorRequest{problem, bench}
+	return problem, bench
 }

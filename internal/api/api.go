@@ -24,8 +24,10 @@ type Config struct {
 	Page    fs.FS  // index.html and what it loads; nil, or without index.html, where it was not built
 	Access  Access
 	Control bool // operators may have living processes do something
-	Log     zerolog.Logger
-	Now     func() time.Time
+	// RawTensors is the folder of those that runs kept on this host.
+	RawTensors func() string
+	Log        zerolog.Logger
+	Now        func() time.Time
 }
 
 // API is the handler of all requests. Until Use it answers that the system is still starting.
@@ -33,8 +35,9 @@ type API struct {
 	cfg      Config
 	client   atomic.Pointer[system.Client]
 	mux      *http.ServeMux
-	packed   http.Handler  // the same, with answers compressed for who takes that
-	places   chan struct{} // of answers at a time
+	packed   http.Handler // the same, with answers compressed for who takes that
+	places   places       // of answers at a time
+	tensors  places       // of those that read raw tensors
 	crowd    crowd
 	counters counters
 	over     chan struct{} // closed once no more is to be said to who listens
@@ -43,7 +46,7 @@ type API struct {
 
 // New makes an API that knows no system yet.
 func New(cfg Config) (*API, error) {
-	a := &API{cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), places: make(chan struct{}, atOnce)}
+	a := &API{cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), places: make(places, atOnce), tensors: make(places, tensorsAtOnce)}
 	a.end = sync.OnceFunc(func() { close(a.over) })
 	routes := a.routes()
 	document, err := openAPI(cfg.Version, routes)
@@ -109,7 +112,7 @@ func (a *API) ask(do asking) answering {
 		limits := http.NewResponseController(w)
 		_ = limits.SetWriteDeadline(a.cfg.Now().Add(longest)) // where that is not known, ctx ends the answer
 		defer limits.SetWriteDeadline(time.Time{})            //nolint:errcheck // likewise
-		err := a.inPlace(ctx, func() error { return do(ctx, client, w, r) })
+		err := a.places.during(ctx, func() error { return do(ctx, client, w, r) })
 		if err != nil && errors.Is(context.Cause(ctx), errTooSlow) {
 			return errTooSlow
 		}
@@ -117,11 +120,14 @@ func (a *API) ask(do asking) answering {
 	}
 }
 
-// inPlace waits for a place.
-func (a *API) inPlace(ctx context.Context, do func() error) error {
+// places are those of who asks at a time.
+type places chan struct{}
+
+// during waits for a place, and has it until the work is done.
+func (p places) during(ctx context.Context, do func() error) error {
 	select {
-	case a.places <- struct{}{}:
-		defer func() { <-a.places }()
+	case p <- struct{}{}:
+		defer func() { <-p }()
 		return do()
 	case <-ctx.Done():
 		return context.Cause(ctx)

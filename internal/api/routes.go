@@ -35,7 +35,7 @@ func (a *API) routes() []route {
 			doc: "The answer of `tensortap explain --output json`.",
 		},
 	}
-	return slices.Concat(all, a.reportRoutes(), a.bearerRoutes(), a.controlRoutes(), []route{{
+	return slices.Concat(all, a.tensorRoutes(), a.reportRoutes(), a.bearerRoutes(), a.controlRoutes(), []route{{
 		method: http.MethodGet, path: livePath, title: "Changes as they come, as server-sent events", answer: a.handle(a.live), media: "text/event-stream",
 		doc: "An event `change` each second at most, with data {\"changed\": [of runs, verdicts, progress, alerts], \"sequence\": how far the stream is}; \"away\": true while the stream does not answer. What is not taken in time becomes one event.",
 	}, {

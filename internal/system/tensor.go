@@ -83,14 +83,39 @@ func (c *Client) noneKept(ctx context.Context, r TensorRequest) error {
 		return err
 	}
 	if len(others) == 0 {
-		return fmt.Errorf("run %s has no raw tensor of %s: record them with tensortap run --task tensor, run --on-nan keep, save(keep=True) in the program or tensortap capture --payload, or publish a dump that has them (task tensor); tensortap query \"SELECT op, role, path, rank, step FROM tap.payloads WHERE run = '%s'\" lists those of other ops",
-			r.Run, r.Op, r.Run)
+		return &NotKeptError{fmt.Sprintf("run %s has no raw tensor of %s: record them with tensortap run --task tensor, run --on-nan keep, save(keep=True) in the program or tensortap capture --payload, or publish a dump that has them (task tensor); tensortap report raw-tensors --run %s lists those of other ops",
+			r.Run, r.Op, report.Argument(r.Run))}
 	}
-	return fmt.Errorf("run %s has no such raw tensor of %s; it has:%s", r.Run, r.Op, listed(others, KeptTensor.String))
+	return &NotKeptError{fmt.Sprintf("run %s has no such raw tensor of %s; it has:%s", r.Run, r.Op, listed(others, KeptTensor.String))}
 }
 
-// BothKept is the first raw tensor of the problem with its partner: the bench's of the same role, path, rank and step.
-func BothKept(problem, bench []KeptTensor, offset int64) (pair [2]KeptTensor, found bool) {
+// NotKeptError says that a raw tensor was not kept, and how to have it.
+type NotKeptError struct{ Sentence string }
+
+// Error implements error.
+func (e *NotKeptError) Error() string { return e.Sentence }
+
+// KeptPair is the first raw tensor that fits and that both runs kept at the same place.
+func (c *Client) KeptPair(ctx context.Context, problem, bench TensorRequest, offset int64) (pair [2]KeptTensor, err error) {
+	if bench.Step >= 0 {
+		bench.Step += offset
+	}
+	var kept [2][]KeptTensor
+	for i, request := range []TensorRequest{problem, bench} {
+		if kept[i], err = c.KeptTensors(ctx, request); err != nil {
+			return pair, err
+		}
+	}
+	pair, found := bothKept(kept[0], kept[1], offset)
+	if !found {
+		return pair, &NotKeptError{fmt.Sprintf("no raw tensor of %s is kept by both runs at the same place: %s has %s, and %s has %s; capture the same steps of both, or give --step and --step-offset",
+			problem.Op, problem.Run, kept[0][0], bench.Run, kept[1][0])}
+	}
+	return pair, nil
+}
+
+// bothKept is the first raw tensor of the problem with its partner: the bench's of the same role, path, rank and step.
+func bothKept(problem, bench []KeptTensor, offset int64) (pair [2]KeptTensor, found bool) {
 	for _, p := range problem {
 		at := slices.IndexFunc(bench, func(b KeptTensor) bool {
 			return b.Role == p.Role && b.Path == p.Path && b.Rank == p.Rank && int64(b.Step) == int64(p.Step)+offset
