@@ -4,6 +4,8 @@ package web
 
 import (
 	"embed"
+	"errors"
+	"fmt"
 	"io/fs"
 )
 
@@ -19,4 +21,16 @@ func Files() fs.FS {
 		return dist
 	}
 	return files
+}
+
+// Shared is the page of a comparison that is shared as a file: HTML that loads nothing, with a place for its answers.
+func Shared() ([]byte, error) {
+	page, err := dist.ReadFile("dist/shared/shared.html")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("this program was built without its page: `make web` builds the page, and `make build` the program with it")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	return page, nil
 }

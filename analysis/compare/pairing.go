@@ -102,13 +102,17 @@ func (j *Job) calledOp(program, op uint64, position *uint32) (name, module strin
 		return "", ""
 	}
 	definitions := j.source.Definitions()
-	call := schemas.ProgramRow{OpID: op}
-	calls := definitions.Programs[program]
+	return cmp.Or(definitions.Op(op).Name, schemas.FormatID(op)), definitions.Module(j.call(program, op, *position))
+}
+
+// call is the row of an op in a program; without caller where the program does not have it there.
+func (j *Job) call(program, op uint64, position uint32) schemas.ProgramRow {
+	calls := j.source.Definitions().Programs[program]
 	byPosition := func(c schemas.ProgramRow, position uint32) int { return cmp.Compare(c.Position, position) }
-	if at, found := slices.BinarySearchFunc(calls, *position, byPosition); found && calls[at].OpID == op {
-		call = calls[at]
+	if at, found := slices.BinarySearchFunc(calls, position, byPosition); found && calls[at].OpID == op {
+		return calls[at]
 	}
-	return cmp.Or(definitions.Op(op).Name, schemas.FormatID(op)), definitions.Module(call)
+	return schemas.ProgramRow{OpID: op}
 }
 
 // lineOf is the line of the map by which one of two partners got the other, as FILE:NUMBER: text.

@@ -110,15 +110,28 @@ func (a *Answer) look(ctx context.Context, job *compare.Job, chosen rows.Place, 
 	}
 	// What only the bench has may stand beside the place of the problem.
 	slices.SortStableFunc(here, func(a, b pair.Step) int { return first(a.InProblem, b.InProblem) })
-	a.At = here[0]
-	a.Tensors = result.ExplainOp(a.Op, all, job.Alignment(a.At), job.Definitions())
-	a.Before = result.OpContext(a.Op, all, before+1, job.Definitions()) // the op itself is the first
+	a.tell(job, here[0], all, before)
+	a.Parts, err = partsOf(ctx, job, chosen, a.Op)
+	return err
+}
+
+// tell says of the op at a place what its pairs, and those of ops before it, say.
+func (a *Answer) tell(job *compare.Job, at pair.Step, judged []judge.Judged, before int) {
+	a.At = at
+	a.Tensors = result.ExplainOp(a.Op, judged, job.Alignment(at), job.Definitions())
+	a.Before = result.OpContext(a.Op, judged, before+1, job.Definitions()) // the op itself is the first
 	problem, bench := job.Runs()
+	chosen := rows.Place{Rank: at.Rank, Step: at.Step}
 	if a.Place = placeOf(problem, job.Definitions(), a.Op, chosen); a.Place == nil {
 		a.Place = placeOf(bench, job.Definitions(), a.Op, chosen)
 	}
-	a.Parts, err = partsOf(ctx, job, chosen, a.Op)
-	return err
+}
+
+// Told is the answer about an op at a place whose pairs are known: its own, and those of the ops before it.
+func Told(job *compare.Job, op string, at pair.Step, judged []judge.Judged, before int) *Answer {
+	a := &Answer{Op: op}
+	a.tell(job, at, judged, before)
+	return a
 }
 
 // first puts what holds before what does not.

@@ -59,6 +59,7 @@ decide.`,
   tensortap compare bad good --rank 3 --steps 10-20 --tolerance 1e-3
   tensortap compare bad good1 good2 good3
   tensortap compare bad good --output json
+  tensortap compare bad good --output html > bad.html
   tensortap compare bad good --output msprobe-csv --output-dir results
   tensortap compare --jobs nightly.yaml --output junit
   tensortap compare engine/dump reference/dump --suggest-map
@@ -102,8 +103,8 @@ func (c *comparing) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of weights and values")
 	_ = cmd.MarkFlagFilename(jobsFlag, "yaml", "yml")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
-	values := append(report.Formats(), msprobeCSV, "junit", "markdown")
-	f.StringVarP(&c.output, "output", "o", string(report.Text), strings.Join(report.Formats(), ", ")+", "+msprobeCSV+
+	values := append(report.Formats(), htmlFile, msprobeCSV, "junit", "markdown")
+	f.StringVarP(&c.output, "output", "o", string(report.Text), strings.Join(report.Formats(), ", ")+", "+htmlFile+" (one file that a browser opens, with its page), "+msprobeCSV+
 		" (what msProbe's own compare writes); with --jobs "+strings.Join(jobsOutputs(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -128,6 +129,8 @@ func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error 
 	switch {
 	case c.suggestMap:
 		return a.suggestMap(cmd.Context(), request)
+	case c.output == htmlFile:
+		return a.compareAsFile(cmd.Context(), request)
 	case c.output == msprobeCSV:
 		return a.compareAsMsprobe(cmd.Context(), request, c.outputDir)
 	}

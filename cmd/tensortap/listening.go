@@ -42,6 +42,15 @@ func (l *listening) flags(cmd *cobra.Command, address string) {
 // page is the page that is built into the program; empty where it was not built.
 func page() fs.FS { return web.Files() }
 
+// shared is the page of a comparison that is shared as a file; nil where it was not built.
+func shared() []byte {
+	page, err := web.Shared()
+	if err != nil {
+		return nil // who asks for the file is told
+	}
+	return page
+}
+
 // open makes the API and opens its port.
 func (l *listening) open(ctx context.Context, a *app) (*api.API, *api.Server, error) {
 	answers, err := l.answers(a)
@@ -53,7 +62,9 @@ func (l *listening) open(ctx context.Context, a *app) (*api.API, *api.Server, er
 }
 
 func (l *listening) answers(a *app) (*api.API, error) {
-	cfg := api.Config{Version: version, Page: page(), Control: l.control, RawTensors: a.rawTensors, Log: a.logger(), Now: time.Now}
+	cfg := api.Config{
+		Version: version, Page: page(), Shared: shared(), Control: l.control, RawTensors: a.rawTensors, Log: a.logger(), Now: time.Now,
+	}
 	cfg.Access.Secure = l.place.Cert != ""
 	if file := cmp.Or(l.tokens, a.getenv("TENSORTAP_TOKENS")); file != "" {
 		var err error

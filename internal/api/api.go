@@ -22,6 +22,7 @@ import (
 type Config struct {
 	Version string // of the program
 	Page    fs.FS  // index.html and what it loads; nil, or without index.html, where it was not built
+	Shared  []byte // the page of a comparison that is shared as a file; nil where it was not built
 	Access  Access
 	Control bool // operators may have living processes do something
 	// RawTensors is the folder of those that runs kept on this host.

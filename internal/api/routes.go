@@ -31,6 +31,10 @@ func (a *API) routes() []route {
 			doc: "The answer of `tensortap compare PROBLEM BENCH --output json`. The comparison is stored, as by the command.",
 		},
 		{
+			method: http.MethodGet, path: root + "/share", title: "A comparison as one file of HTML, with its page", parameters: compareParameters(), answer: a.handle(a.ask(a.share)), media: "text/html",
+			doc: "The answer of `tensortap compare PROBLEM BENCH --output html`: a browser opens it without a server.",
+		},
+		{
 			method: http.MethodGet, path: root + "/explain", title: "One op of two runs: inputs, outputs and verdicts", parameters: explainParameters(), answer: a.handle(a.ask(a.explain)),
 			doc: "The answer of `tensortap explain --output json`.",
 		},

@@ -22,6 +22,7 @@ type comparedFolders struct {
 	said   report.Comparison
 	source *folders.Source
 	raw    *rawTensors // nil where they were not asked for
+	job    *compare.Job
 }
 
 func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, answer *compare.Answer, err error) {
@@ -40,6 +41,7 @@ func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, a
 	if err != nil {
 		return c, nil, err
 	}
+	c.job = job
 	if r.Payload {
 		if c.raw, err = compareRaw(ctx, [2]string{r.Problem, r.Bench()}, source, job, &c.said); err != nil {
 			return c, nil, err

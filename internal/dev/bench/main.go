@@ -55,12 +55,12 @@ type bench struct {
 	name    string
 	title   string
 	measure func(ctx context.Context, e *env) (section, error)
-	torch   bool // needs PyTorch, and so is made only when named
+	apart   bool // made only when named
 }
 
 func benches() []bench {
 	return []bench{
-		{name: "collector", title: "Bytes per tensor that the collector observed", measure: measureCollector, torch: true},
+		{name: "collector", title: "Bytes per tensor that the collector observed", measure: measureCollector, apart: true},
 		{name: "throughput", title: "Published to durable in ClickHouse and Parquet", measure: measureThroughput},
 		{name: "latency", title: "Published to queryable", measure: measureLatency},
 		{name: "size", title: "Bytes per event", measure: measureSizes},
@@ -74,6 +74,7 @@ func benches() []bench {
 		{name: "snapshot", title: "A snapshot of PyTorch's allocator, read", measure: measureSnapshot},
 		{name: "text", title: "Logs and shapes, read", measure: measureTextFiles},
 		{name: "watch", title: "A divergence stored, and said by watch", measure: measureWatch},
+		{name: "page", title: "The page in a browser", measure: measurePage, apart: true},
 		{name: "trend", title: "Trends over a hundred million aggregates", measure: measureTrend},
 	}
 }
@@ -199,7 +200,7 @@ func names() []string {
 
 func choose(only string) ([]bench, error) {
 	if only == "" {
-		return slices.DeleteFunc(benches(), func(b bench) bool { return b.torch }), nil
+		return slices.DeleteFunc(benches(), func(b bench) bool { return b.apart }), nil
 	}
 	var chosen []bench
 	for name := range strings.SplitSeq(only, ",") {

@@ -1,4 +1,5 @@
-// Asks the program that served the page, and nobody else: addresses are relative to the page.
+// Asks the program that served the page, and nobody else: addresses are relative to the page. In a file that was shared,
+// the file answers.
 
 /** An answer that is none, in the words of the program. */
 export class Refused extends Error {
@@ -8,6 +9,20 @@ export class Refused extends Error {
     super(sentence);
     this.status = status;
   }
+}
+
+type Answering = (address: string, options: RequestInit) => Promise<Response>;
+
+const byProgram: Answering = (address, options) => fetch(address, options);
+let answering = byProgram;
+
+/** Has all questions of the page answered by something else than the program. */
+export function answerBy(other: Answering): void {
+  answering = other;
+}
+
+export function isAnsweredByProgram(): boolean {
+  return answering === byProgram;
 }
 
 export type Parameters = Record<string, string | number | string[] | null>;
@@ -29,7 +44,7 @@ export function addressOf(path: string, parameters: Parameters): string {
 }
 
 export async function ask(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
-  return answered(fetch(addressOf(path, parameters), { signal: signal ?? null }));
+  return answered(answering(addressOf(path, parameters), { signal: signal ?? null }));
 }
 
 export async function askJSON<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Answer<T>> {
@@ -39,7 +54,7 @@ export async function askJSON<T>(path: string, parameters: Parameters, signal?: 
 
 export async function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   const headers = { "Content-Type": "application/json" };
-  return answered(fetch(`api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body), signal: signal ?? null }));
+  return answered(answering(`api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body), signal: signal ?? null }));
 }
 
 async function answered(asked: Promise<Response>): Promise<Response> {

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/producers/msprobe"
+)
+
+// opsOfPage is how many ops each side of the comparison has that a browser opens.
+const opsOfPage = 100_000
+
+// pageFigure is a figure that web/browser/bench.ts measured.
+type pageFigure struct {
+	What    string  `json:"what"`
+	Form    string  `json:"form"` // of pageForms
+	Values  rounds  `json:"values"`
+	Share   float64 `json:"share"` // of the values that do not exceed the figure; 0 for the median
+	Mark    float64 `json:"mark"`  // 0 for none
+	AtLeast bool    `json:"at_least"`
+}
+
+// measurePage has a browser open two stored runs, and the file that a comparison is shared as.
+func measurePage(ctx context.Context, e *env) (section, error) {
+	var s section
+	ops := e.pick(opsOfPage, opsOfPage/10)
+	problem, bench, err := e.largeDumps(comparison{ops: ops, ranks: 1, steps: 1})
+	if err != nil {
+		return s, err
+	}
+	folder := filepath.Join(e.folder, "page")
+	err = e.upWithPage(ctx, folder, func(address string) error {
+		if err := e.publishBoth(ctx, folder, problem, bench); err != nil {
+			return err
+		}
+		file := filepath.Join(e.folder, "shared.html")
+		if err := e.shareAsFile(ctx, problem, bench, file, &s); err != nil {
+			return err
+		}
+		return e.browse(ctx, address, file, &s)
+	})
+	s.note("Two stored runs of %d ops each, of the recorded dumps B02_weight_mix and B00_golden_mix with their ops repeated under new names, in the system of `tensortap up` on this machine, with Debian's Chromium, headless, 1280 × 800.", ops)
+	return s, err
+}
+
+// upWithPage runs the program on a folder while job asks its page.
+func (e *env) upWithPage(ctx context.Context, folder string, job func(address string) error) error {
+	command := exec.CommandContext(ctx, e.binary, "up", "--data", folder, "--spool", filepath.Join(folder, "spool"), "--engine", e.library, "--listen", "127.0.0.1:0") //nolint:gosec // our own
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	address, err := pageAddress(bufio.NewScanner(output))
+	if err == nil {
+		err = job(address)
+	}
+	return errors.Join(err, command.Process.Signal(os.Interrupt), command.Wait())
+}
+
+// pageAddress is what the program says of where its page is.
+func pageAddress(said *bufio.Scanner) (string, error) {
+	page := regexp.MustCompile(`page\s+(http://\S+)`)
+	for said.Scan() {
+		if found := page.FindStringSubmatch(said.Text()); found != nil {
+			return found[1], nil
+		}
+	}
+	return "", errors.Join(errors.New("up did not say where its page is"), said.Err())
+}
+
+// publishBoth stores the two runs in the system that runs on the folder.
+func (e *env) publishBoth(ctx context.Context, folder, problem, bench string) error {
+	endpoint, err := system.Folder(folder).Find()
+	if err != nil {
+		return err
+	}
+	client, err := system.Connect(ctx, endpoint, time.Now)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for name, path := range map[string]string{"problem": problem, "bench": bench} {
+		if _, err := client.Publish(ctx, msprobe.Tool(), system.PublishRequest{Path: path, Run: name}, func(int64, int64) {}); err != nil {
+			return err
+		}
+	}
+	return client.WaitStored(ctx)
+}
+
+// shareAsFile writes the comparison of two folders as one file.
+func (e *env) shareAsFile(ctx context.Context, problem, bench, file string, s *section) error {
+	var took rounds
+	var answer string
+	for range e.rounds {
+		err := take(&took, func() (err error) {
+			answer, _, err = e.runs(ctx, nil, e.binary, "compare", problem, bench, "--output", "html")
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.add(took.atMost("`compare DIR DIR --output html`", 0, seconds))
+	const most = 10e6
+	s.add(rounds{float64(len(answer))}.atMost("its file", most, megabytes))
+	return os.WriteFile(file, []byte(answer), 0o600)
+}
+
+// browse has the browser measure.
+func (e *env) browse(ctx context.Context, address, file string, s *section) error {
+	figures := filepath.Join(e.folder, "page.json")
+	command := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "vitest"), "run", "--config", "browser/bench.config.ts") //nolint:gosec // our own
+	command.Dir = "web"
+	command.Env = append(os.Environ(), "TENSORTAP_PAGE="+address, "TENSORTAP_SHARED="+file, "TENSORTAP_FIGURES="+figures, fmt.Sprint("TENSORTAP_ROUNDS=", e.rounds))
+	if said, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("measure in the browser: %w\n%s", err, said)
+	}
+	text, err := os.ReadFile(figures) //nolint:gosec // our own
+	if err != nil {
+		return err
+	}
+	var measured []pageFigure
+	if err := json.Unmarshal(text, &measured); err != nil {
+		return fmt.Errorf("figures of the browser: %w", err)
+	}
+	for i := range measured {
+		f, err := measured[i].figure()
+		if err != nil {
+			return err
+		}
+		s.add(f)
+	}
+	return nil
+}
+
+// figure is the line of the document.
+func (p *pageFigure) figure() (figure, error) {
+	forms := map[string]func(float64) string{"ms": milliseconds, "s": seconds, "MB": megabytes, "frames": framesPerSecond}
+	form, known := forms[p.Form]
+	if !known || len(p.Values) == 0 {
+		return figure{}, fmt.Errorf("figure %q has form %q and %d values", p.What, p.Form, len(p.Values))
+	}
+	shown := p.Values
+	if p.Share > 0 {
+		shown = rounds{p.Values.quantile(p.Share)}
+	}
+	f := shown.atMost(p.What, p.Mark, form)
+	if p.AtLeast {
+		f = shown.atLeast(p.What, p.Mark, form)
+	}
+	if p.Share > 0 {
+		f.detail = fmt.Sprintf("median %s, greatest %s of %d", form(p.Values.median()), form(p.Values.greatest()), len(p.Values))
+	}
+	return f, nil
+}
+
+func framesPerSecond(v float64) string { return fmt.Sprintf("%.0f frames/s", v) }
