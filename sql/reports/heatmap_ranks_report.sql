@@ -1,0 +1,185 @@
+-- Question: how does one statistic of a run move over ranks and steps, as a picture of so many rows and columns?
+-- Grain: one row per row, column of the picture that has tensors; ranks in the order asked for, then by step
+-- Reads: tap_store.tensor, tap_store.step, tap_store.site, tap_store.op, tap.ranks, tap.superseded_steps
+-- Empty when: the run has no tensors of that role and phase at those ranks and steps
+-- Parameter run: name of the run.
+-- Parameter statistic = l2: l2, rms, mean, min, max, nan_count, infinity_count or not_finite_count.
+-- Parameter order = rank: ranks by number (rank), or by their coordinate in groups first: tp, pp or dp.
+-- Parameter role = all: input, kwarg, output, parameter, parameter_gradient, or all.
+-- Parameter phase = all: forward, backward, recompute, gradient, optimizer, none, or all.
+-- Parameter first_step = 0: first step.
+-- Parameter last_step = -1: last step; -1 for all.
+-- Parameter first_place = 0: first rank, as its place in the order.
+-- Parameter last_place = -1: last rank, likewise; -1 for all.
+-- Parameter width = 1000: greatest number of columns.
+-- Parameter height = 500: greatest number of rows.
+-- A row stands for rank_count ranks from the place on, of which rank is the first, and a column for step_count steps from
+-- the step on. The value is over all tensors there: min and max are extremes, counts are sums (not_finite_count of
+-- tensors, the others of elements), and l2 is the root of the mean square of what one rank has at one step, so that it
+-- does not grow with what a row and a column stand for. Tensors that are not finite are left out of it and counted; it is
+-- nan where no other was measured, and null where none was. Over all roles and phases the projection steps of tensor
+-- answers: expressions and keys must stay those of its definition.
+WITH
+    (
+        SELECT throwIf(
+            {statistic:String} NOT IN ('l2', 'rms', 'mean', 'min', 'max', 'nan_count', 'infinity_count', 'not_finite_count'),
+            'there is no such statistic; there are: l2, rms, mean, min, max, nan_count, infinity_count, not_finite_count')
+    ) + (
+        SELECT throwIf({order:String} NOT IN ('rank', 'tp', 'pp', 'dp'), 'there is no such order of ranks; there are: rank, tp, pp, dp')
+    ) + (
+        SELECT throwIf({width:UInt64} = 0 OR {height:UInt64} = 0, 'a picture has a width and a height of 1 at least')
+    ) AS fault_count,
+    (
+        SELECT arraySlice(
+            arrayMap(coordinates -> tupleElement(coordinates, 5), arraySort(groupArray((
+                if({order:String} = 'rank', 0, if({order:String} = 'tp', tp, if({order:String} = 'pp', pp, dp))),
+                if({order:String} = 'rank', 0, if({order:String} = 'pp', dp, pp)),
+                if({order:String} = 'rank', 0, if({order:String} = 'tp', dp, tp)),
+                if({order:String} = 'rank', 0, cp),
+                rank)))),
+            {first_place:Int64} + 1,
+            if({last_place:Int64} = -1, 4294967295, greatest(0, {last_place:Int64} - {first_place:Int64} + 1)))
+        FROM tap.ranks
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ) AS ordered,
+    (
+        SELECT (min(step), max(step))
+        FROM (
+            SELECT step
+            FROM tap_store.tensor
+            WHERE run_id = xxh3(concat({run:String}, char(31)))
+                AND step >= {first_step:Int64}
+                AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            GROUP BY
+                run_id,
+                step
+        )
+    ) AS reach,
+    toUInt32(greatest(1, intDiv(length(ordered) + {height:UInt64} - 1, {height:UInt64}))) AS ranks_of_row,
+    toUInt32(greatest(1, intDiv(reach.2 - reach.1 + {width:UInt64}, {width:UInt64}))) AS steps_of_column,
+    -- Whether any rank was started twice, or its steps were read from several files: else nothing can have been replaced.
+    (
+        SELECT count()
+        FROM (
+            SELECT rank
+            FROM (
+                SELECT
+                    rank,
+                    epoch
+                FROM tap_store.step
+                WHERE run_id = xxh3(concat({run:String}, char(31)))
+                GROUP BY
+                    run_id,
+                    rank,
+                    epoch
+                UNION ALL
+                SELECT
+                    rank,
+                    epoch
+                FROM tap_store.tensor
+                WHERE run_id = xxh3(concat({run:String}, char(31)))
+                GROUP BY
+                    run_id,
+                    rank,
+                    epoch
+            )
+            GROUP BY rank
+            HAVING uniqExact(epoch) > 1
+        )
+    ) AS restarted_count,
+    -- How many steps of ranks lie below a row and column; one that has not ended counts alone.
+    cells AS (
+        SELECT
+            intDiv(transform(rank, ordered, range(length(ordered)), 4294967295), ranks_of_row) AS row_index,
+            intDiv(step - reach.1, steps_of_column) AS column_index,
+            count() AS cell_count
+        FROM tap_store.step
+        WHERE {statistic:String} = 'l2'
+            AND run_id = xxh3(concat({run:String}, char(31)))
+            AND step >= {first_step:Int64}
+            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            AND (restarted_count = 0 OR (rank, step, epoch) NOT IN (
+                SELECT
+                    rank,
+                    step,
+                    epoch
+                FROM tap.superseded_steps
+                WHERE run_id = xxh3(concat({run:String}, char(31)))
+            ))
+        GROUP BY
+            row_index,
+            column_index
+    ),
+    pixels AS (
+        SELECT
+            intDiv(transform(rank, ordered, range(length(ordered)), 4294967295), ranks_of_row) AS row_index,
+            intDiv(step - reach.1, steps_of_column) AS column_index,
+            count() AS row_count,
+            countIf(NOT isFinite(tap_store.tensor.value_min) OR NOT isFinite(tap_store.tensor.value_max) OR NOT isFinite(value_mean) OR NOT isFinite(value_l2)
+                OR tap_store.tensor.nan_count + positive_infinity_count + negative_infinity_count > 0) AS not_finite_row_count,
+            ifNull(
+                minOrNullIf(tap_store.tensor.value_min, bitTest(measured, 0) AND NOT isNaN(tap_store.tensor.value_min)),
+                if(countIf(bitTest(measured, 0)) > 0, nan, NULL)) AS value_min,
+            ifNull(
+                maxOrNullIf(tap_store.tensor.value_max, bitTest(measured, 1) AND NOT isNaN(tap_store.tensor.value_max)),
+                if(countIf(bitTest(measured, 1)) > 0, nan, NULL)) AS value_max,
+            ifNull(
+                sumOrNullIf(value_l2 * value_l2, bitTest(measured, 4) AND isFinite(value_l2)),
+                if(countIf(bitTest(measured, 4)) > 0, nan, NULL)) AS square_sum,
+            sumIf(tap_store.tensor.element_count, bitTest(measured, 4) AND isFinite(value_l2)) AS square_element_count,
+            ifNull(
+                sumOrNullIf(value_mean * tap_store.tensor.element_count, bitTest(measured, 2) AND isFinite(value_mean)),
+                if(countIf(bitTest(measured, 2)) > 0, nan, NULL)) AS value_sum,
+            sumIf(tap_store.tensor.element_count, bitTest(measured, 2) AND isFinite(value_mean)) AS value_element_count,
+            sumOrNullIf(tap_store.tensor.nan_count, bitTest(measured, 6)) AS nan_count,
+            sumOrNullIf(positive_infinity_count + negative_infinity_count, bitTest(measured, 7) OR bitTest(measured, 8)) AS infinity_count
+        FROM tap_store.tensor
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+            AND step >= {first_step:Int64}
+            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            AND (({role:String} = 'all' AND {phase:String} = 'all') OR site_id IN (
+                SELECT site_id
+                FROM tap_store.site
+                WHERE ({role:String} = 'all' OR role = {role:String})
+                    AND ({phase:String} = 'all' OR op_id IN (
+                        SELECT op_id
+                        FROM tap_store.op
+                        WHERE phase = {phase:String}
+                    ))
+            ))
+            AND (restarted_count = 0 OR (rank, step, epoch) NOT IN (
+                SELECT
+                    rank,
+                    step,
+                    epoch
+                FROM tap.superseded_steps
+                WHERE run_id = xxh3(concat({run:String}, char(31)))
+            ))
+        GROUP BY
+            run_id,
+            row_index,
+            column_index
+    )
+SELECT
+    toUInt32({first_place:Int64} + pixels.row_index * ranks_of_row) AS place,
+    ordered[pixels.row_index * ranks_of_row + 1] AS rank,
+    ranks_of_row AS rank_count,
+    toUInt32(reach.1 + pixels.column_index * steps_of_column) AS step,
+    steps_of_column AS step_count,
+    coalesce(
+        if({statistic:String} = 'l2', sqrt(square_sum / greatest(1, cells.cell_count)), NULL),
+        if({statistic:String} = 'rms', sqrt(square_sum / if(isNaN(square_sum), 1, nullIf(square_element_count, 0))), NULL),
+        if({statistic:String} = 'mean', value_sum / if(isNaN(value_sum), 1, nullIf(value_element_count, 0)), NULL),
+        if({statistic:String} = 'min', value_min, NULL),
+        if({statistic:String} = 'max', value_max, NULL),
+        if({statistic:String} = 'nan_count', toFloat64(nan_count), NULL),
+        if({statistic:String} = 'infinity_count', toFloat64(infinity_count), NULL),
+        if({statistic:String} = 'not_finite_count', toFloat64(not_finite_row_count), NULL)) AS value,
+    row_count,
+    not_finite_row_count
+FROM pixels
+LEFT JOIN cells ON cells.row_index = pixels.row_index AND cells.column_index = pixels.column_index
+WHERE fault_count = 0 AND pixels.row_index * ranks_of_row < length(ordered)
+ORDER BY
+    place,
+    step
