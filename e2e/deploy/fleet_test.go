@@ -19,7 +19,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
-	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
@@ -29,6 +28,7 @@ type fleet struct {
 	tb         testing.TB
 	project    *types.Project
 	secrets    string
+	volumes    string // folder of those that services share
 	token      string // of a reader of the page
 	nats       string // address
 	clickhouse string // address
@@ -37,7 +37,7 @@ type fleet struct {
 
 func startFleet(tb testing.TB) *fleet {
 	tb.Helper()
-	f := &fleet{tb: tb, secrets: filepath.Join(tb.TempDir(), "secrets"), clickhouse: testbed.FreeAddress(tb)}
+	f := &fleet{tb: tb, secrets: filepath.Join(tb.TempDir(), "secrets"), volumes: tb.TempDir(), clickhouse: testbed.FreeAddress(tb)}
 	made := program.Run(tb, program.Setting{}, "credentials", f.secrets, "--database", f.clickhouse)
 	if made.Status != 0 {
 		tb.Fatal(made)
@@ -74,7 +74,7 @@ func (f *fleet) lay(s *types.ServiceConfig) container {
 		if v.Type == types.VolumeTypeBind {
 			c.copy(f.tb, v.Source, v.Target)
 		} else {
-			f.must(os.MkdirAll(filepath.Join(c.folder, v.Target), 0o700))
+			f.mount(c, v.Source, v.Target)
 		}
 	}
 	for _, secret := range s.Secrets {
@@ -94,9 +94,24 @@ func (f *fleet) lay(s *types.ServiceConfig) container {
 	return c
 }
 
+// mount has all services with that volume share a folder.
+func (f *fleet) mount(c container, volume, target string) {
+	f.tb.Helper()
+	shared, path := filepath.Join(f.volumes, volume), filepath.Join(c.folder, target)
+	f.must(os.MkdirAll(shared, 0o700))
+	f.must(os.MkdirAll(filepath.Dir(path), 0o700))
+	f.must(os.Symlink(shared, path))
+}
+
 func (c container) copy(tb testing.TB, source, target string) {
 	tb.Helper()
 	path := filepath.Join(c.folder, target)
+	if info, err := os.Stat(source); err == nil && info.IsDir() {
+		if err := os.CopyFS(path, os.DirFS(source)); err != nil {
+			tb.Fatal(err)
+		}
+		return
+	}
 	text, err := os.ReadFile(source)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -180,7 +195,7 @@ func (f *fleet) startClickHouse() {
 	_, port, err := net.SplitHostPort(f.clickhouse)
 	f.must(err)
 	line, err := json.Marshal(map[string]any{
-		"library": testbed.Library(f.tb), "writable": []string{c.folder},
+		"library": testbed.Library(f.tb), "writable": []string{c.folder, f.volumes},
 		"arguments": []string{
 			"--config-file", filepath.Join(etc, "config.xml"), "--path", filepath.Join(c.folder, "var", "lib", "clickhouse"),
 			"--listen_host", "127.0.0.1", "--http_port", port, "--query", keepAlive,
@@ -234,12 +249,6 @@ func (f *fleet) begin(cmd *exec.Cmd) *program.Up {
 func (f *fleet) command(s *types.ServiceConfig, args ...string) *exec.Cmd {
 	f.tb.Helper()
 	c := f.lay(s)
-	if demo := slices.Contains(s.Profiles, "demo"); demo {
-		c.mounts = append(c.mounts, "/demo")
-		for _, name := range []string{"B00_golden_mix", "B02_weight_mix"} {
-			f.must(recorded.Extract(filepath.Join(recorded.Dumps(), name+".tar.gz"), filepath.Join(c.folder, "demo")))
-		}
-	}
 	if len(args) == 0 {
 		args = slices.Clone(s.Command)
 	}
@@ -251,6 +260,7 @@ func (f *fleet) command(s *types.ServiceConfig, args ...string) *exec.Cmd {
 		there := strings.NewReplacer("nats:4222", f.nats, "0.0.0.0:9464", "127.0.0.1:0", "0.0.0.0:7070", "127.0.0.1:0", "clickhouse:8123", f.clickhouse).Replace(*value)
 		cmd.Env = append(cmd.Env, name+"="+c.here(there))
 	}
+	f.enter(s, cmd)
 	return cmd
 }
 

@@ -2,13 +2,10 @@ package deploy
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,46 +13,26 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/program"
 )
 
-// known says whether the program has the command: a role that another part brings is run once it is there.
-func known(tb testing.TB, role string) bool {
-	tb.Helper()
-	return program.Run(tb, program.Setting{}, role, "--help").Status == 0
-}
-
-// startRoles starts the roles of the file, and the system that stores where there is no role for that yet.
-func (f *fleet) startRoles(tb testing.TB) map[string]*program.Up {
-	tb.Helper()
+// startRoles starts the roles of the file.
+func (f *fleet) startRoles(t *testing.T) map[string]*program.Up {
+	t.Helper()
 	roles := map[string]*program.Up{}
 	for name, s := range f.project.Services {
 		if s.Build == nil || len(s.Profiles) > 0 {
 			continue
 		}
-		switch {
-		case known(tb, s.Command[0]):
-			roles[name] = f.begin(f.command(&s))
-		case name == "consume":
-			cmd := f.command(&s, "up", "--check-every", "0")
-			cmd.Env = append(cmd.Env, "TENSORTAP_CREDS="+filepath.Join(f.secrets, "admin.nk"))
-			roles[name] = f.begin(cmd)
-		default:
-			tb.Logf("the program has no command %s yet", name)
-		}
+		role := f.begin(f.command(&s))
+		t.Cleanup(func() { f.stop(t, name, role) })
+		roles[name] = role
 	}
 	return roles
 }
 
-// TestTheDemoRunsAsTheComposeFileSays runs servers, roles and demo, until the judge has said that the two runs diverge.
+// TestTheDemoRunsAsTheComposeFileSays runs servers, roles and demo, until each panel of Grafana shows what is planted for it.
 func TestTheDemoRunsAsTheComposeFileSays(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t)
 	roles := f.startRoles(t)
-	for name, role := range roles {
-		t.Cleanup(func() {
-			if err := role.Stop(); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-	}
 	err := program.Await(program.Patience, "the tables", func() bool {
 		status, _ := f.query("writer", "SELECT 1 FROM tap.judged_steps LIMIT 1")
 		return status == http.StatusOK
@@ -63,55 +40,15 @@ func TestTheDemoRunsAsTheComposeFileSays(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, roles["consume"].Stderr)
 	}
-	for _, name := range []string{"demo-good", "demo-baseline", "demo-bad"} {
-		f.run(name)
-	}
-	var answer string
-	err = program.Await(program.Patience, "a verdict on demo-bad", func() bool {
-		answer = f.as("reader.nk", "clickhouse-reader.dsn", "query", "SELECT countIf(verdict = 'diverged') AS n FROM tap_store.verdict", "--output", "csv")
-		n, err := strconv.Atoi(program.LastLine(answer))
-		return err == nil && n > 0
-	})
-	if err != nil {
-		t.Fatalf("%v: %s\n%s", err, answer, roles["judge"].Stderr)
-	}
+	prometheus := f.startPrometheus(t, roles)
+	f.startDemo(t)
 	if _, version := f.query("reader", "SELECT version()"); !strings.HasPrefix(version, versions(t)["CLICKHOUSE_VERSION"]+".") {
 		t.Errorf("deploy/versions.env runs ClickHouse %s, the tests %s", versions(t)["CLICKHOUSE_VERSION"], version)
 	}
+	f.openGrafana(t, prometheus).requireFacts()
 	f.requirePage(t, roles["serve"])
 	f.requireDiscreet(t, roles)
 	f.requireRights(t)
-}
-
-// requirePage has the role of the page compare the runs for who has a token, and for nobody else.
-func (f *fleet) requirePage(t *testing.T, role *program.Up) {
-	t.Helper()
-	var page string
-	err := program.Await(program.Patience, "the page", func() bool {
-		found := regexp.MustCompile(`serves the page at (http://\S+/),`).FindStringSubmatch(role.Stdout.String())
-		if found != nil {
-			page = found[1]
-		}
-		return found != nil
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, role.Stderr)
-	}
-	compare := page + "api/v1/compare?problem=demo-bad&bench=demo-good"
-	for token, want := range map[string]int{f.token: http.StatusOK, "": http.StatusUnauthorized, f.token + "x": http.StatusUnauthorized} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, compare, http.NoBody)
-		f.must(err)
-		if token != "" {
-			request.Header.Set("Authorization", "Bearer "+token)
-		}
-		answer, err := http.DefaultClient.Do(request)
-		f.must(err)
-		text, err := io.ReadAll(answer.Body)
-		f.must(errors.Join(err, answer.Body.Close()))
-		if answer.StatusCode != want || (want == http.StatusOK) != strings.Contains(string(text), `"verdict": "differs"`) {
-			t.Errorf("with a token of %d characters: status %d, want %d: %.500s", len(token), answer.StatusCode, want, text)
-		}
-	}
 }
 
 // query asks ClickHouse as one of its users.

@@ -5,13 +5,17 @@ import (
 	"testing"
 )
 
-// Keeper is a test to a spool, whose files it closes before the test ends. It is not safe for use by several goroutines.
+// Keeper is a test to a spool, whose files it closes before the test ends; in a program, where there is no test, all of one. It is
+// not safe for use by several goroutines.
 type Keeper struct {
 	testing.TB
 
 	ends   []func()
 	failed error
 }
+
+// Helper implements testing.TB.
+func (*Keeper) Helper() {}
 
 // Cleanup implements testing.TB.
 func (k *Keeper) Cleanup(end func()) { k.ends = append(k.ends, end) }

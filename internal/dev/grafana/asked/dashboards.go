@@ -54,6 +54,7 @@ type Panel struct {
 	Targets []struct {
 		RawSQL string `json:"rawSql"`
 		Format int    `json:"format"`
+		Expr   string `json:"expr"` // of a panel of metrics
 	} `json:"targets"`
 }
 

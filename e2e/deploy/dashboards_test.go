@@ -1,0 +1,120 @@
+package deploy
+
+import (
+	"database/sql"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/grafana/asked"
+)
+
+// grafana asks what Grafana asks: the database and Prometheus.
+type grafana struct {
+	t          *testing.T
+	db         *sql.DB
+	prometheus string // address
+	boards     map[string]asked.Dashboard
+}
+
+func (f *fleet) openGrafana(t *testing.T, prometheus string) *grafana {
+	t.Helper()
+	boards, err := asked.Dashboards(filepath.Join(root, "deploy", "grafana", "dashboards"))
+	f.must(err)
+	dsn, err := os.ReadFile(filepath.Join(f.secrets, "clickhouse-reader.dsn"))
+	f.must(err)
+	db, err := asked.Open(strings.TrimSpace(string(dsn)))
+	f.must(err)
+	t.Cleanup(func() { _ = db.Close() })
+	return &grafana{t: t, db: db, prometheus: prometheus, boards: boards}
+}
+
+// requireFacts asks every panel until it shows what is planted for it.
+func (g *grafana) requireFacts() {
+	g.t.Helper()
+	left := g.panels()
+	for place := range facts() {
+		if left[place] == nil {
+			g.t.Errorf("a fact is planted for %s, and there is no such panel", place)
+		}
+	}
+	answers := map[string]string{}
+	err := program.Await(program.Patience, "all facts", func() bool {
+		chosen := g.choices()
+		for place, panel := range left {
+			answers[place] = g.ask(place, panel, chosen)
+			g.t.Logf("%s: %.1500s", place, answers[place])
+			if shows(answers[place], facts()[place]) {
+				delete(left, place)
+			}
+		}
+		return len(left) == 0
+	})
+	for _, place := range slices.Sorted(maps.Keys(left)) {
+		g.t.Errorf("%s, %v: it shows\n%.2000s\nwant all of\n%s", place, err, answers[place], strings.Join(facts()[place], "\n"))
+	}
+}
+
+// shows says whether the answer has all facts; a panel for which none is planted never shows it.
+func shows(answer string, facts []string) bool {
+	for _, fact := range facts {
+		if !strings.Contains(answer, fact) {
+			return false
+		}
+	}
+	return len(facts) > 0
+}
+
+// panels are those of all dashboards, by DASHBOARD/TITLE.
+func (g *grafana) panels() map[string]*asked.Panel {
+	g.t.Helper()
+	all := map[string]*asked.Panel{}
+	for name, board := range g.boards {
+		for i := range board.Panels {
+			place := name + "/" + board.Panels[i].Title
+			if all[place] != nil {
+				g.t.Errorf("two panels are %s", place)
+			}
+			all[place] = &board.Panels[i]
+		}
+	}
+	return all
+}
+
+// choices are the runs of the demo and their latest comparison, as who opens the dashboards chooses them.
+func (g *grafana) choices() map[string][]string {
+	g.t.Helper()
+	chosen := asked.Choices(g.boards)
+	chosen["run"], chosen["bench"] = []string{"demo-bad"}, []string{"demo-good"}
+	for _, q := range asked.Questions(g.boards) {
+		if q.Place != "divergence/$comparison" {
+			continue
+		}
+		found, err := q.Ask(g.t.Context(), g.db, asked.Request(chosen, lastDay()))
+		if err == nil && len(found.Rows) > 0 {
+			chosen["comparison"] = []string{asked.Text(found.Rows[0][0])}
+		}
+	}
+	return chosen
+}
+
+func lastDay() [2]time.Time { return [2]time.Time{time.Now().Add(-24 * time.Hour), time.Now()} }
+
+// ask is what the panel shows, as text; an error is what it shows, too: Grafana asks again.
+func (g *grafana) ask(place string, panel *asked.Panel, chosen map[string][]string) string {
+	g.t.Helper()
+	if !panel.OfDatabase() {
+		return askPrometheus(g.t, g.prometheus, panel.Targets[0].Expr)
+	}
+	board, _, _ := strings.Cut(place, "/")
+	found, err := panel.Question(board).Ask(g.t.Context(), g.db, asked.Request(chosen, lastDay()))
+	if err != nil {
+		return err.Error()
+	}
+	return found.String()
+}
