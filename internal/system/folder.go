@@ -188,6 +188,7 @@ func (e Endpoint) announce() error { return writeJSON(e.Folder.endpoint(), e) }
 // Budget is how much disk the stream may use, and how much there is.
 type Budget struct {
 	StreamBytes int64
+	StoreBytes  int64 // at least that: what was given to the stream before has to fit until it is given less
 	FreeBytes   int64
 }
 
@@ -197,9 +198,12 @@ const (
 	leastStream = 256 << 20
 )
 
-// streamShare is a tenth of a disk, or half of what is free and what the stream has there, if that is less. What it has stays within.
+// mostShare is a tenth of a disk.
+func mostShare(size int64) int64 { return min(mostStream, size/10) }
+
+// streamShare is that, or half of what is free and what the stream has there, if that is less. What it has stays within.
 func streamShare(size, free, has int64) int64 {
-	return min(mostStream, size/10, max(leastStream, has, (has+free)/2))
+	return min(mostShare(size), max(leastStream, has, (has+free)/2))
 }
 
 // budget is what was asked for; when nothing was (0), the stream's share of the disk.
@@ -209,10 +213,11 @@ func (f Folder) budget(asked int64) (Budget, error) {
 		return Budget{}, fmt.Errorf("measure disk of %s: %w", f, err)
 	}
 	b := Budget{StreamBytes: asked, FreeBytes: int64(disk.Bavail) * int64(disk.Bsize)} //nolint:gosec,unconvert // no disk is that large; types differ between systems
+	size := int64(disk.Blocks) * int64(disk.Bsize)                                     //nolint:gosec,unconvert // likewise
 	if asked == 0 {
-		size := int64(disk.Blocks) * int64(disk.Bsize)                                        //nolint:gosec,unconvert // likewise
 		b.StreamBytes = streamShare(size, b.FreeBytes, int64(retention.BytesBelow(f.nats()))) //nolint:gosec // likewise
 	}
+	b.StoreBytes = max(b.StreamBytes, mostShare(size))
 	return b, nil
 }
 

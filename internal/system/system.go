@@ -93,7 +93,7 @@ func (s *System) prepare(ctx context.Context) error {
 		cfg := embedded.DefaultNATSConfig(s.cfg.Folder.nats())
 		cfg.SyncAlways, cfg.Token, cfg.Log = !s.cfg.Temporary, secrets.Token, s.cfg.Log
 		cfg.Address = s.natsPlace(ctx, cfg.Address)
-		cfg.MaxStoreBytes = s.budget.StreamBytes + deadLetterBytes + headroomBytes
+		cfg.MaxStoreBytes = s.budget.StoreBytes + deadLetterBytes + headroomBytes
 		if s.nats, err = embedded.NewNATS(cfg); err != nil {
 			return err
 		}

@@ -35,21 +35,3 @@ func TestWhatTheServerHadNoTimeForIsDoneAgain(t *testing.T) {
 		t.Errorf("%v, want to end with who is stopped", err)
 	}
 }
-
-func TestTheStreamIsGivenNoMoreThanTheDiskHas(t *testing.T) {
-	t.Parallel()
-	const gigabyte = 1_000_000_000
-	for name, c := range map[string]struct{ size, free, has, want int64 }{
-		"large":              {4000 * gigabyte, 3000 * gigabyte, 0, 50 * gigabyte},
-		"middling":           {100 * gigabyte, 60 * gigabyte, 0, 10 * gigabyte},
-		"nearly full":        {100 * gigabyte, 6 * gigabyte, 0, 3 * gigabyte},
-		"filled by it":       {100 * gigabyte, gigabyte, 9 * gigabyte, 9 * gigabyte},
-		"partly filled":      {100 * gigabyte, 6 * gigabyte, 2 * gigabyte, 4 * gigabyte},
-		"as good as full":    {100 * gigabyte, 0, 0, leastStream},
-		"as small as a disk": {2 * gigabyte, gigabyte, 0, 2 * gigabyte / 10},
-	} {
-		if got := streamShare(c.size, c.free, c.has); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
-	}
-}
