@@ -11,6 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rules"
@@ -36,6 +37,7 @@ type Standing struct {
 	seen        map[uint64]string    // by comparison, what there was of its runs when it was judged last
 	failed      map[uint64]string    // comparisons that could not be judged, and why, so that it is said once
 	waiting     map[uint64]bool      // those that failed since the last list
+	mapped      map[uint64]bool      // comparisons of two implementations, in the place of which one with their map stands
 	rested      map[uint64]time.Time // until when a comparison whose runs go on is left alone
 }
 
@@ -60,7 +62,7 @@ const restFor = 3
 // Run judges until ctx ends. What goes wrong is logged and tried again.
 func (s *Standing) Run(ctx context.Context) error {
 	s.seen, s.failed, s.waiting, s.declared = map[uint64]string{}, map[uint64]string{}, map[uint64]bool{}, map[uint64]bool{}
-	s.rested = map[uint64]time.Time{}
+	s.rested, s.mapped = map[uint64]time.Time{}, map[uint64]bool{}
 	wait := time.NewTimer(0)
 	defer wait.Stop()
 	for {
@@ -106,7 +108,7 @@ func (s *Standing) look(ctx context.Context) error {
 func (s *Standing) judge(ctx context.Context, c *standing, there map[string]string) error {
 	problem, bench := c.Request.Problem, c.Request.Benches[0]
 	state := fmt.Sprint(there[problem], there[bench], s.running[problem], s.running[bench])
-	if s.waiting[c.id] || s.seen[c.id] == state || there[problem] == "" || there[bench] == "" {
+	if s.mapped[c.id] || s.waiting[c.id] || s.seen[c.id] == state || there[problem] == "" || there[bench] == "" {
 		return nil
 	}
 	over := !s.running[problem] && !s.running[bench]
@@ -142,8 +144,22 @@ func (s *Standing) bring(ctx context.Context, c *standing, over bool) (read time
 		return 0, err
 	}
 	read = s.Keeper.Now().Sub(began)
+	if c.Request.Map == nil && job.Map() != nil {
+		return read, s.standUnder(ctx, c, job.Map())
+	}
 	w.all = over
 	return read, s.Keeper.bring(ctx, c.Comparison, job, w, func(job *compare.Job, at pair.Step) bool { return over || ended(job, at) })
+}
+
+// standUnder has the runs be judged by the map that ships for them, as who asks for the comparison by its runs has it.
+func (s *Standing) standUnder(ctx context.Context, c *standing, chosen *mapping.Map) error {
+	under := c.Comparison
+	under.Request.Map, under.Request.ChooseMap = chosen, false
+	if err := s.Keeper.Declare(ctx, under); err != nil {
+		return err
+	}
+	s.mapped[c.id] = true
+	return nil
 }
 
 // tell says once why a comparison cannot be judged; it is tried again after the next list.
@@ -199,6 +215,7 @@ func (s *Standing) known(ctx context.Context, row *schemas.DeclaredComparisonRow
 	if err != nil {
 		return c, err
 	}
+	c.Request.ChooseMap = true
 	if row.Payloads != 0 {
 		if c.Request.Payloads, err = Payloads(ctx, s.Keeper.Door, row.Problem, row.Benches[0]); err != nil {
 			return c, err

@@ -141,3 +141,39 @@ func TestAComparisonThatFailsIsTriedOnceAList(t *testing.T) {
 		t.Errorf("counted as %+v, want two failures of one comparison", counts)
 	}
 }
+
+func TestTwoImplementationsStandUnderTheMapThatShips(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.database.Load(t, "testdata/implementations.txtar")
+	declared := comparison()
+	declared.Standing = true
+	if err := d.Declare(t.Context(), declared); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer stop()
+	now := time.Unix(1<<32, 0)
+	d.Now = func() time.Time { // each look is a list
+		now = now.Add(time.Second)
+		return now
+	}
+	const judged = `SELECT any(extract(c.mapping, 'name: \'(.*?)\'')) AS map, sum(s.paired_count), sum(s.differing_count), sum(s.only_problem_count) FROM tap_store.judged_step AS s
+		INNER JOIN tap_store.declared_comparison AS c USING (comparison_id) GROUP BY comparison_id FORMAT TSV`
+	said := ""
+	d.Metrics = &judging.Metrics{}
+	standing := d.standing(t)
+	done := make(chan error, 1)
+	go func() { done <- standing.Run(ctx) }()
+	for said == "" && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+		said = d.database.Query(t, judged, "", nil)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if want := "llama: vllm ↔ transformers\t2\t0\t0\n"; said != want {
+		t.Errorf("judged %q, want %q", said, want)
+	}
+}

@@ -49,6 +49,12 @@ type Map struct {
 	apart   []apartRule // values that the other run has no counterpart of
 }
 
+// ByNames is a map without lines, by which modules pair by their names alone.
+func ByNames() *Map {
+	const text = sectionFlatten + ": false\n"
+	return &Map{File: "none", Text: text, Digest: schemas.FormatID(xxh3.HashString(text)), Kind: Own, layers: map[string][]layerRule{}}
+}
+
 // Line is a line of a mapping file.
 type Line struct {
 	Number int

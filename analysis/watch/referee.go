@@ -2,6 +2,8 @@ package watch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -9,6 +11,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/mapping/families"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -65,6 +68,9 @@ func (r *referee) current(ctx context.Context) (*judging, error) {
 	if r.now != nil && r.now.knowing == known {
 		return r.now, nil
 	}
+	if err := oneImplementation(problem, bench, known.definitions); err != nil {
+		return nil, err
+	}
 	if err := r.refine(ctx, known); err != nil {
 		return nil, err
 	}
@@ -79,6 +85,17 @@ func (r *referee) current(ctx context.Context) (*judging, error) {
 		pairing: newPairing(problem, bench, r.database.Source),
 	}
 	return r.now, nil
+}
+
+// ErrTwoImplementations says that modules of the runs do not pair by their names. The caller does not try again.
+var ErrTwoImplementations = errors.New("two implementations of a model, whose modules a watch does not pair: `tensortap compare` does, by a map")
+
+func oneImplementation(problem, bench *rows.Run, definitions *rows.Definitions) error {
+	shipped, err := families.Choose(problem, bench, definitions)
+	if err != nil || shipped == nil {
+		return err
+	}
+	return fmt.Errorf("watch %s and %s (%s): %w", problem.Name, bench.Name, shipped.Name, ErrTwoImplementations)
 }
 
 // refine asks the store for the rules of these runs: once, except the spread of benches, which may

@@ -168,7 +168,7 @@ func (w *watch) told(err error) bool { return w.deaf != nil && errors.Is(err, w.
 
 // passing says whether the error is no fault of the question.
 func passing(err error) bool {
-	if _, malformed := errors.AsType[*ask.MalformedExceptionError](err); malformed {
+	if _, malformed := errors.AsType[*ask.MalformedExceptionError](err); malformed || errors.Is(err, ErrTwoImplementations) {
 		return false
 	}
 	var exception *clickhouse.Exception

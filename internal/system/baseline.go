@@ -10,7 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judging"
+	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/verdicts"
 	"github.com/tensortap/tensortap/internal/audit"
 	"github.com/tensortap/tensortap/schemas"
@@ -55,11 +57,21 @@ func (c *Client) setBaseline(ctx context.Context, r BaselineRequest) (warnings [
 			warnings = append(warnings, "nothing is judged against run "+bench+" until it is there: "+missing.Error())
 		}
 	}
-	declared := judging.Comparison{Request: r.Compare.analysis(r.Compare.sides()), Strict: r.Compare.Strict}
+	declared := judging.Comparison{Request: r.Compare.standing(), Strict: r.Compare.Strict}
 	if declared.Request.Judge.Exceptions, err = judging.Exceptions(ctx, c.Door); err != nil {
 		return nil, err
 	}
 	return warnings, c.publishBaseline(ctx, declared.Baseline(r.Name, r.Labels, 0))
+}
+
+// standing is the request of a comparison that stands: where it was asked for by names alone, that is a map of its own, since
+// the judge takes the map that ships for runs that have none.
+func (r CompareRequest) standing() compare.Request {
+	request := r.analysis(r.sides())
+	if r.ByName {
+		request.Map = mapping.ByNames()
+	}
+	return request
 }
 
 // RemoveBaseline removes a baseline, and returns when the database knows.

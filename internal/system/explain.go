@@ -58,7 +58,7 @@ func (r ExplainRequest) explanation() report.Explanation {
 func (r ExplainRequest) analysis(names []string) compare.Request {
 	all := r.Compare
 	all.Rank, all.Steps = -1, steps.All()
-	return all.analysis(names)
+	return all.choosing(names)
 }
 
 // ExplainFolders explains an op of dumps on disk; nothing is stored and nothing is started.

@@ -1,12 +1,67 @@
-"""Generate four tokens by Transformers after a prompt of 32: generate.py MODEL"""
+"""Generate four tokens by Transformers after a prompt of 32, with a fault of its own where one is named: generate.py MODEL [FAULT]"""
 
 import sys
 
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM
+
+
+def scaled_rows(model):
+    """Rows of an up projection, which the second of two tensor-parallel ranks holds, are four times what they should be."""
+    rows = model.model.layers[1].mlp.up_proj.weight
+    rows[-56:-24] *= 4
+
+
+def loaded_twice(model):
+    """The second of two tensor-parallel ranks has the shard of the first."""
+    weight = model.model.layers[1].mlp.up_proj.weight
+    half = weight.shape[0] // 2
+    weight[half:] = weight[:half].clone()
+
+
+def swapped(model):
+    """A conversion took k for v."""
+    attention = model.model.layers[1].self_attn
+    k, v = attention.k_proj.weight, attention.v_proj.weight
+    attention.k_proj.weight, attention.v_proj.weight = v, k
+
+
+def rope_base(model):
+    """The rotation is of another base."""
+    inverse = model.model.rotary_emb.inv_freq
+    inverse.copy_(500000.0 ** (-torch.arange(len(inverse), dtype=torch.float32) / len(inverse)))
+
+
+def norm_epsilon(model):
+    """The norms of one layer have another epsilon."""
+    model.model.layers[1].input_layernorm.variance_epsilon = 1.0
+
+
+def tied(model):
+    """The embedding is the head, too."""
+    model.lm_head.weight = model.model.embed_tokens.weight
+
+
+def adapter(model):
+    """An adapter of rank 4 is merged into one layer."""
+    torch.manual_seed(1)
+    weight = model.model.layers[1].self_attn.o_proj.weight
+    weight += (torch.randn(weight.shape[0], 4) @ torch.randn(4, weight.shape[1])).mul(0.02).to(weight.dtype)
+
+
+def updated(model):
+    """An update has changed one layer."""
+    torch.manual_seed(2)
+    for weight in model.model.layers[1].parameters():
+        weight += torch.randn(weight.shape).mul(0.02).to(weight.dtype)
+
+
+FAULTS = {one.__name__: one for one in (scaled_rows, loaded_twice, swapped, rope_base, norm_epsilon, tied, adapter, updated)}
 
 torch.set_num_threads(1)
 model = AutoModelForCausalLM.from_pretrained(sys.argv[1], dtype=torch.bfloat16).eval()
 prompt = torch.tensor([list(range(10, 42))])
 with torch.inference_mode():
+    for fault in sys.argv[2:]:
+        FAULTS[fault](model)
     print(model.generate(prompt, max_new_tokens=4, do_sample=False, eos_token_id=None)[0, -4:].tolist())
