@@ -10,7 +10,7 @@
 -- Parameter step = -1: step of the problem; -1 for the first that differs.
 -- Parameter limit = 1000000: greatest number of rows.
 -- The verdict of an op is the worst of its tensors and other arguments: not_finite, diverged, structure, only_problem,
--- only_bench or unknown; same where nothing of it differs.
+-- only_bench or unknown; same where nothing of it differs. The position of its parent, the module or op that called it, is null where that is not known.
 WITH
     (
         SELECT comparison_id
@@ -25,13 +25,16 @@ WITH
     ) AS place,
     tupleElement(place, 5) AS problem_program,
     tupleElement(place, 6) AS bench_program,
-    problem_parents AS (
+    parents AS (
         SELECT
+            program_id = problem_program AS of_problem,
             op_id,
             any(parent_op_id) AS parent_op_id
         FROM tap.programs
-        WHERE program_id = problem_program
-        GROUP BY op_id
+        WHERE program_id IN (problem_program, bench_program)
+        GROUP BY
+            of_problem,
+            op_id
     ),
     beside AS (
         SELECT
@@ -53,6 +56,23 @@ WITH
             reason AS paired_by
         FROM tap.alignments
         WHERE problem_program != bench_program AND problem_program_id = problem_program AND bench_program_id = bench_program
+    ),
+    places AS (
+        SELECT
+            problem_op_id != 0 AS of_problem,
+            problem_op_id AS op_id,
+            any(position) AS position
+        FROM beside
+        WHERE problem_op_id != 0
+        GROUP BY op_id
+        UNION ALL
+        SELECT
+            bench_op_id = 0 AS of_problem,
+            bench_op_id AS op_id,
+            any(position) AS position
+        FROM beside
+        WHERE bench_op_id != 0
+        GROUP BY op_id
     ),
     noted AS (
         SELECT
@@ -97,9 +117,12 @@ WITH
 SELECT
     tupleElement(place, 1) AS rank,
     tupleElement(place, 2) AS step,
+    tupleElement(place, 3) AS bench_rank,
+    tupleElement(place, 4) AS bench_step,
     beside.position AS position,
     problem_position,
     bench_position,
+    if(place_of_parent.op_id = 0, NULL, toNullable(place_of_parent.position)) AS parent_position,
     problem_op.name AS problem_op,
     bench_op.name AS bench_op,
     op.level AS level,
@@ -119,7 +142,8 @@ LEFT ANY JOIN dtypes ON dtypes.op_id = beside.problem_op_id
 LEFT ANY JOIN tap_store.op AS problem_op ON problem_op.op_id = beside.problem_op_id
 LEFT ANY JOIN tap_store.op AS bench_op ON bench_op.op_id = beside.bench_op_id
 LEFT ANY JOIN tap_store.op AS op ON op.op_id = if(beside.problem_op_id = 0, beside.bench_op_id, beside.problem_op_id)
-LEFT ANY JOIN problem_parents ON problem_parents.op_id = beside.problem_op_id
-LEFT ANY JOIN tap_store.op AS parent ON parent.op_id = problem_parents.parent_op_id
+LEFT ANY JOIN parents ON parents.op_id = if(beside.problem_op_id = 0, beside.bench_op_id, beside.problem_op_id) AND parents.of_problem = (beside.problem_op_id != 0)
+LEFT ANY JOIN places AS place_of_parent ON place_of_parent.op_id = parents.parent_op_id AND place_of_parent.of_problem = parents.of_problem
+LEFT ANY JOIN tap_store.op AS parent ON parent.op_id = parents.parent_op_id
 ORDER BY position
 LIMIT {limit:UInt64}

@@ -15,6 +15,9 @@ test("an address reads back as it was written, whatever runs are called", () => 
     verdicts: ["diverged", "unknown"],
     module: "m",
     dtype: "torch.float32",
+    level: "high",
+    graph: "model.layers.1",
+    pairs: [hostile, '["ops","a","b"]'],
     group: "team",
     query: "SELECT 1 -- 'é'",
   };

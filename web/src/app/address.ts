@@ -1,6 +1,6 @@
 // Everything that a person chose is in the address: a link shows a colleague the same thing.
 
-export const views = ["runs", "verdict", "diff", "overflow", "sql"] as const;
+export const views = ["runs", "verdict", "diff", "structure", "overflow", "sql"] as const;
 export type View = (typeof views)[number];
 
 export interface Address {
@@ -14,6 +14,9 @@ export interface Address {
   verdicts: string[]; // that are shown; empty for all
   module: string;
   dtype: string;
+  level: string; // of overflow: the least that is shown
+  graph: string; // module whose graph is shown
+  pairs: string[]; // nodes that are paired by hand
   group: string; // label by which runs are grouped
   query: string; // of the database
 }
@@ -29,6 +32,9 @@ export const nowhere: Address = {
   verdicts: [],
   module: "",
   dtype: "",
+  level: "",
+  graph: "",
+  pairs: [],
   group: "",
   query: "",
 };
@@ -47,6 +53,9 @@ export function parseAddress(search: string): Address {
     verdicts: given.getAll("verdict"),
     module: text("module"),
     dtype: text("dtype"),
+    level: text("level"),
+    graph: text("graph"),
+    pairs: given.getAll("pair"),
     group: text("group"),
     query: text("query"),
   };
@@ -66,7 +75,10 @@ export function formatAddress(a: Address): string {
   if (a.step !== null) to.set("step", String(a.step));
   for (const name of ["op", "find"] as const) if (a[name]) to.set(name, a[name]);
   for (const verdict of a.verdicts) to.append("verdict", verdict);
-  for (const name of ["module", "dtype", "group", "query"] as const) if (a[name]) to.set(name, a[name]);
+  for (const name of ["module", "dtype", "level", "graph", "group", "query"] as const) if (a[name]) to.set(name, a[name]);
+  a.pairs.forEach((pair) => {
+    to.append("pair", pair);
+  });
   const text = to.toString();
   return text ? `?${text}` : "?";
 }

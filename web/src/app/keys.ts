@@ -17,6 +17,7 @@ export const titles: Record<View, string> = {
   runs: "Runs",
   verdict: "Verdict",
   diff: "Diff",
+  structure: "Structure",
   overflow: "Overflow",
   sql: "SQL",
 };

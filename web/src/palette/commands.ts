@@ -48,6 +48,7 @@ function keys(): Command[] {
     { title: "Diff: next and previous op that differs", hint: "n, p", run: nothing },
     { title: "Diff: search", hint: "/", run: nothing },
     { title: "Lists: move the cursor", hint: "↑ ↓ j k", run: nothing },
+    { title: "Structure: open and close", hint: "→ ← Enter", run: nothing },
     { title: "SQL: run the query", hint: "Ctrl Enter", run: nothing },
   ];
 }

@@ -1,5 +1,5 @@
 // The questions of this view.
-import { ask, askJSON, gapsOf, type Answer } from "../../api/client";
+import { ask, askJSON, gapsOf, type Answer, type Parameters } from "../../api/client";
 import type { Explanation, Rows } from "../../api/answers";
 import { Sequence, type Column } from "./sequence";
 
@@ -14,27 +14,33 @@ export interface Place {
   step: number | null;
 }
 
-export async function askSequence(sides: Sides, place: Place, signal: AbortSignal): Promise<Answer<Sequence>> {
-  const [{ tableFromIPC }, response] = await Promise.all([
-    import("apache-arrow"),
-    ask("reports/sequence", { ...sides, ...place, format: "arrow" }, signal),
-  ]);
+export function askSequence(sides: Sides, place: Place, signal: AbortSignal): Promise<Answer<Sequence>> {
+  return askColumns("reports/sequence", { ...sides, ...place }, signal);
+}
+
+/** The ops of a step, from a report that has a row for each. */
+export async function askColumns(report: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<Sequence>> {
+  const [{ tableFromIPC }, response] = await Promise.all([import("apache-arrow"), ask(report, { ...parameters, format: "arrow" }, signal)]);
   const table = tableFromIPC(new Uint8Array(await response.arrayBuffer()));
   const columns: Record<string, Column> = {};
   for (const field of table.schema.fields) {
     const column = table.getChild(field.name);
     if (column !== null) columns[field.name] = column as Column;
   }
+  const alone = columns["op"]; // of a run that is held against none, and stands where the problem does
+  if (alone !== undefined) columns["problem_op"] = alone;
   return { value: new Sequence(table.numRows, columns), gaps: gapsOf(response) };
 }
 
 export interface JudgedPlace {
   rank: number;
   step: number;
-  differing_count: number;
+  differing_count?: number; // of a run that is held against none
 }
 
 export async function askPlaces(sides: Sides, signal: AbortSignal): Promise<JudgedPlace[]> {
+  if (sides.bench === "")
+    return (await askJSON<Rows<JudgedPlace>>("reports/progress", { run: sides.problem, columns: "rank,step" }, signal)).value.rows;
   const parameters = { ...sides, columns: "rank,step,differing_count" };
   return (await askJSON<Rows<JudgedPlace>>("reports/judged_steps", parameters, signal)).value.rows;
 }
