@@ -9,7 +9,7 @@ export interface Placed {
   y: number;
 }
 
-export const box = { width: 210, height: 44 };
+export const box = { width: 200, height: 42 };
 
 let elk: InstanceType<typeof ELK> | undefined;
 
@@ -19,8 +19,8 @@ export async function placesOf(graph: Graph): Promise<Map<string, Placed>> {
     id: "all",
     layoutOptions: {
       "elk.algorithm": "layered",
-      "elk.direction": "RIGHT",
-      "elk.layered.spacing.nodeNodeBetweenLayers": "48",
+      "elk.direction": "DOWN",
+      "elk.layered.spacing.nodeNodeBetweenLayers": "34",
       "elk.spacing.nodeNode": "18",
       "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
     },

@@ -38,7 +38,7 @@ export function* within(tree: Tree, node: Node): Generator<Node> {
     const at = tree.nodes[id];
     if (at === undefined) continue;
     yield at;
-    stack.push(...at.children);
+    for (const child of at.children) stack.push(child);
   }
 }
 
