@@ -52,7 +52,12 @@ func reportParameters(r sql.Report) []parameter {
 		all = append(all, judgingParameters()...)
 		all = append(all, parameter{Parameter: sql.Parameter{Name: "benches", Type: "String", Doc: "Further bench runs; with three or more in all, their spread is the tolerance."}, Many: true})
 	}
-	return append(all, formatParameter(), columnsParameter())
+	return append(all, formatParameter(), columnsParameter(), uncheckedParameter())
+}
+
+// uncheckedParameter is for who draws a long run, and asks beside it whether all of it is stored.
+func uncheckedParameter() parameter {
+	return parameter{Parameter: sql.Parameter{Name: "unchecked", Type: boolean, Default: "false", Doc: "true to have the answer before it is known whether all of the runs is stored: without the header Tensortap-Incomplete. The report completeness tells that."}}
 }
 
 func columnsParameter() parameter {
@@ -99,7 +104,7 @@ func (a *API) reporting(r sql.Report) asking {
 		if err != nil {
 			return err
 		}
-		asked := system.ReportRequest{Report: r, Given: map[string]string{}}
+		asked := system.ReportRequest{Report: r, Given: map[string]string{}, Unchecked: values.one(uncheckedParameter()) == "true"}
 		for _, p := range r.Parameters {
 			if texts := values[p.Name]; len(texts) > 0 {
 				asked.Given[p.Name] = texts[0]

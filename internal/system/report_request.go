@@ -34,6 +34,8 @@ type ReportRequest struct {
 	Report  sql.Report
 	Given   map[string]string // the other parameters have their defaults
 	Judging CompareRequest    // how runs are judged whose verdicts it reads; which runs, the parameters say
+
+	Unchecked bool // what is missing of the runs is not looked for: it takes long where ranks have millions of steps
 }
 
 // ReadyReport has all that a report needs to be asked.
@@ -134,10 +136,12 @@ func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyR
 		}
 	}
 	group, fillCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		ready.Gaps, err = c.Gaps(fillCtx, runs...)
-		return err
-	})
+	if !r.Unchecked {
+		group.Go(func() (err error) {
+			ready.Gaps, err = c.Gaps(fillCtx, runs...)
+			return err
+		})
+	}
 	if r.Report.Judged() && values["comparison"] == "" {
 		group.Go(func() (err error) {
 			judging := r.Judging

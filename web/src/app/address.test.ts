@@ -20,6 +20,7 @@ test("an address reads back as it was written, whatever runs are called", () => 
     pairs: [hostile, '["ops","a","b"]'],
     group: "team",
     query: "SELECT 1 -- 'é'",
+    choices: { statistic: "l2", steps: "3-9" },
   };
   expect(parseAddress(formatAddress(whole))).toEqual(whole);
   expect(parseAddress(formatAddress(nowhere))).toEqual(nowhere);

@@ -1,7 +1,11 @@
 // Everything that a person chose is in the address: a link shows a colleague the same thing.
 
-export const views = ["runs", "verdict", "diff", "structure", "overflow", "sql"] as const;
+export const views = ["runs", "verdict", "diff", "structure", "heatmap", "overflow", "memory", "sql"] as const;
 export type View = (typeof views)[number];
+
+/** What one view alone lets a person choose. */
+const choices = ["statistic", "by", "order", "role", "steps", "places", "ranks", "counter"] as const;
+export type Choices = Partial<Record<(typeof choices)[number], string>>;
 
 export interface Address {
   view: View;
@@ -19,6 +23,7 @@ export interface Address {
   pairs: string[]; // nodes that are paired by hand
   group: string; // label by which runs are grouped
   query: string; // of the database
+  choices: Choices;
 }
 
 export const nowhere: Address = {
@@ -37,6 +42,7 @@ export const nowhere: Address = {
   pairs: [],
   group: "",
   query: "",
+  choices: {},
 };
 
 export function parseAddress(search: string): Address {
@@ -58,6 +64,7 @@ export function parseAddress(search: string): Address {
     pairs: given.getAll("pair"),
     group: text("group"),
     query: text("query"),
+    choices: Object.fromEntries(choices.filter((c) => given.has(c)).map((c) => [c, text(c)])),
   };
 }
 
@@ -79,6 +86,7 @@ export function formatAddress(a: Address): string {
   a.pairs.forEach((pair) => {
     to.append("pair", pair);
   });
+  for (const name of choices) if (a.choices[name]) to.set(name, a.choices[name]);
   const text = to.toString();
   return text ? `?${text}` : "?";
 }

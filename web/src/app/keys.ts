@@ -18,6 +18,8 @@ export const titles: Record<View, string> = {
   verdict: "Verdict",
   diff: "Diff",
   structure: "Structure",
+  heatmap: "Heat-map",
   overflow: "Overflow",
+  memory: "Memory",
   sql: "SQL",
 };

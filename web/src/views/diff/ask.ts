@@ -1,5 +1,6 @@
 // The questions of this view.
-import { ask, askJSON, gapsOf, type Answer, type Parameters } from "../../api/client";
+import { askArrow } from "../../api/arrow";
+import { askJSON, type Answer, type Parameters } from "../../api/client";
 import type { Explanation, Rows } from "../../api/answers";
 import { Sequence, type Column } from "./sequence";
 
@@ -20,8 +21,7 @@ export function askSequence(sides: Sides, place: Place, signal: AbortSignal): Pr
 
 /** The ops of a step, from a report that has a row for each. */
 export async function askColumns(report: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<Sequence>> {
-  const [{ tableFromIPC }, response] = await Promise.all([import("apache-arrow"), ask(report, { ...parameters, format: "arrow" }, signal)]);
-  const table = tableFromIPC(new Uint8Array(await response.arrayBuffer()));
+  const { value: table, gaps } = await askArrow(report, parameters, signal);
   const columns: Record<string, Column> = {};
   for (const field of table.schema.fields) {
     const column = table.getChild(field.name);
@@ -29,7 +29,7 @@ export async function askColumns(report: string, parameters: Parameters, signal:
   }
   const alone = columns["op"]; // of a run that is held against none, and stands where the problem does
   if (alone !== undefined) columns["problem_op"] = alone;
-  return { value: new Sequence(table.numRows, columns), gaps: gapsOf(response) };
+  return { value: new Sequence(table.numRows, columns), gaps };
 }
 
 export interface JudgedPlace {

@@ -1,5 +1,6 @@
 // The questions of this view.
 import { askJSON, gapsOf, post } from "../../api/client";
+import { save as saveFile } from "../../charts/file";
 
 export interface Result {
   columns: string[];
@@ -27,11 +28,7 @@ export async function run(query: string, signal: AbortSignal): Promise<Result> {
 /** Saves the answer as a file, in a format of the program's. */
 export async function save(query: string, format: "csv" | "arrow" | "parquet"): Promise<void> {
   const blob = await (await post("sql", { query, format })).blob();
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = `answer.${format}`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveFile(blob, `answer.${format}`);
 }
 
 export async function reports(signal: AbortSignal): Promise<Report[]> {

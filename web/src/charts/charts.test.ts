@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { powers, ticks } from "./axis";
+import { csvOf } from "./csv";
+import { svgOf } from "./drawing";
+
+test("a file in SVG has hostile names as text", () => {
+  const text = svgOf({
+    width: 10,
+    height: 10,
+    ground: "#fff",
+    shapes: [{ kind: "text", x: 1, y: 2.005, text: `</text><script>"&\u0000`, colour: 'red"', anchor: "start" }],
+  });
+  expect(text).toContain("&lt;/text&gt;&lt;script&gt;&quot;&amp;\ufffd</text>");
+  expect(text).toContain('fill="red&quot;"');
+  expect(text).not.toContain("<script>");
+});
+
+test("CSV keeps what it is given, and no name becomes a formula", () => {
+  const rows = [
+    ["=1+1", 1.5, null],
+    ['a "b", c', NaN, "-5"],
+  ];
+  expect(csvOf(["x", "y", "z"], rows)).toBe(`x,y,z\n'=1+1,1.5,\n"a ""b"", c",NaN,-5\n`);
+});
+
+test("axes have round numbers", () => {
+  expect(ticks(0, 10_000, 5)).toEqual([0, 2000, 4000, 6000, 8000, 10000]);
+  expect(ticks(0, 3, 10, "whole")).toEqual([0, 1, 2, 3]);
+  expect(ticks(5, 5, 3)).toEqual([5]);
+  expect(ticks(0, 3 * 2 ** 30, 4, "bytes")).toEqual([0, 1, 2, 3].map((n) => n * 2 ** 30));
+  expect(powers(1e-8, 1, 5)).toEqual([1e-8, 1e-6, 1e-4, 1e-2, 1]);
+  expect(powers(2, 7, 5)).toEqual([2, 7]);
+});

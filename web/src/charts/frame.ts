@@ -1,0 +1,60 @@
+// The axes of a chart of numbers over numbers.
+import { ticks } from "./axis";
+import type { Shape } from "./drawing";
+import { token } from "./tokens";
+
+export interface Axis {
+  from: number;
+  to: number;
+  words: (n: number) => string;
+  kind?: "any" | "whole" | "bytes";
+}
+
+export interface Frame {
+  x: (n: number) => number;
+  y: (n: number) => number;
+  shapes: Shape[];
+}
+
+const edge = { left: 76, top: 22, right: 20, bottom: 40 };
+
+export function frame(across: Axis & { title: string }, up: Axis, width: number, height: number): Frame {
+  const [wide, high] = [width - edge.left - edge.right, height - edge.top - edge.bottom];
+  const x = (n: number) => edge.left + ((n - across.from) / (across.to - across.from || 1)) * wide;
+  const y = (n: number) => edge.top + (1 - (n - up.from) / (up.to - up.from || 1)) * high;
+  const [soft, line] = [token("ink-soft"), token("line")];
+  const levels = ticks(up.from, up.to, 6, up.kind).flatMap((n): Shape[] => [
+    { kind: "rect", x: edge.left, y: y(n), width: wide, height: 1, fill: line },
+    { kind: "text", x: edge.left - 8, y: y(n), text: up.words(n), colour: soft, anchor: "end" },
+  ]);
+  const places = ticks(across.from, across.to, Math.floor(wide / 90), across.kind).map((n): Shape => ({
+    kind: "text",
+    x: x(n),
+    y: height - 28,
+    text: across.words(n),
+    colour: soft,
+    anchor: "middle",
+  }));
+  const title: Shape = { kind: "text", x: edge.left + wide / 2, y: height - 10, text: across.title, colour: soft, anchor: "middle" };
+  return { x, y, shapes: [...levels, ...places, title] };
+}
+
+/** The least and the greatest of numbers, of which there may be many. */
+export function extent(values: Iterable<number | null>): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const v of values) {
+    if (v === null) continue;
+    low = Math.min(low, v);
+    high = Math.max(high, v);
+  }
+  return low > high ? [0, 1] : [low, high];
+}
+
+const colours = ["structure", "diverged", "good", "not-finite", "alone", "unknown"];
+const dashes = [undefined, [8, 4], [2, 3], [10, 3, 2, 3]];
+
+/** How the n-th line looks: dashes tell apart what colours do not. */
+export function lineLook(n: number): { colour: string; dash?: number[] } {
+  const dash = dashes[Math.floor(n / colours.length) % dashes.length];
+  return { colour: token(colours[n % colours.length] ?? "ink"), ...(dash ? { dash } : {}) };
+}
