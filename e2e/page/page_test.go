@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/torch"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
@@ -29,9 +31,11 @@ func TestThePageInABrowser(t *testing.T) {
 	browser, vitest := needed(t)
 	u := program.StartUp(t, t.TempDir())
 	publish(t, u)
+	goAhead := train(t, u)
 	cmd := exec.CommandContext(t.Context(), vitest, "run", "--config", "browser/vitest.config.ts")
 	cmd.Dir = web
-	cmd.Env = append(os.Environ(), "TENSORTAP_PAGE="+address(t, u), "TENSORTAP_BROWSER="+browser, "TENSORTAP_HOSTILE="+hostileText)
+	cmd.Env = append(os.Environ(), "TENSORTAP_PAGE="+address(t, u), "TENSORTAP_BROWSER="+browser, "TENSORTAP_HOSTILE="+hostileText,
+		"TENSORTAP_LIVE="+liveRun, "TENSORTAP_LIVE_GO="+goAhead)
 	program.EndWithTests(cmd)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
@@ -71,6 +75,32 @@ func publish(t *testing.T, u *program.Up) {
 		u.Publish(t, hostileDump(t, value), fmt.Sprint(hostileText, side), "--label", "l="+hostileText)
 	}
 	u.Settle(t)
+}
+
+// liveRun trains while the stories are told.
+const liveRun = "in-training"
+
+// train starts a program that trains until the test ends. Once there is a file at the path, it makes a NaN.
+func train(t *testing.T, u *program.Up) (goAhead string) {
+	t.Helper()
+	goAhead = filepath.Join(t.TempDir(), "go")
+	at := u.Setting
+	at.Env = append([]string{"GO=" + goAhead}, at.Env...)
+	cmd := program.Command(t, at, "run", "--run", liveRun, "--", torch.Python(t), "testdata/goes_wrong.py")
+	var said testbed.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.SysProcAttr.Setpgid = true
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the training said: %s", &said)
+		}
+	})
+	return goAhead
 }
 
 // hostileDump is a dump whose ops have names that nobody should give, one of them 10 kB long.

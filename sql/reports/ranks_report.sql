@@ -82,6 +82,7 @@ SELECT
     max(step) OVER () - step AS behind_step_count,
     if(op.name = '' AND heard.op_id != 0, leftPad(lower(hex(heard.op_id)), 16, '0'), op.name) AS op,
     op.module_path AS module,
+    op.phase AS phase,
     if(isNull(heard.since_time_ns), NULL, greatest(heard.event_time_ns - heard.since_time_ns, 0)) / 1000000000 AS op_seconds,
     failed.last_type AS failure_type,
     failed.last_message AS failure_message,

@@ -1,6 +1,6 @@
 // Everything that a person chose is in the address: a link shows a colleague the same thing.
 
-export const views = ["runs", "verdict", "diff", "structure", "heatmap", "overflow", "memory", "sql"] as const;
+export const views = ["runs", "verdict", "diff", "structure", "heatmap", "overflow", "memory", "live", "sql"] as const;
 export type View = (typeof views)[number];
 
 /** What one view alone lets a person choose. */

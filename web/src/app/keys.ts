@@ -7,10 +7,16 @@ export function isTyping(event: KeyboardEvent): boolean {
   return at.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(at.tagName) || at.closest('[role="dialog"]') !== null;
 }
 
-/** 1 is the first view. */
+const row = "1234567890-="; // as on a keyboard
+
+/** The key of a view, by the order of views. */
+export function keyOf(view: View): string {
+  return row[views.indexOf(view)] ?? "";
+}
+
 export function viewOfKey(event: KeyboardEvent): View | null {
-  if (event.ctrlKey || event.metaKey || event.altKey || !/^[1-9]$/.test(event.key)) return null;
-  return views[Number(event.key) - 1] ?? null;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return null;
+  return views[row.indexOf(event.key)] ?? null;
 }
 
 export const titles: Record<View, string> = {
@@ -21,5 +27,6 @@ export const titles: Record<View, string> = {
   heatmap: "Heat-map",
   overflow: "Overflow",
   memory: "Memory",
+  live: "Live",
   sql: "SQL",
 };

@@ -28,6 +28,11 @@ class Live {
     });
   }
 
+  /** What a view shows may have changed though nothing was stored, as a rank that falls silent. */
+  look(): void {
+    this.#changed();
+  }
+
   #changed(): void {
     if (this.#waiting !== undefined) return;
     const wait = Math.max(0, this.#last + rest - Date.now());

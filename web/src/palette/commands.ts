@@ -1,6 +1,6 @@
 // What the palette offers, and how it is found.
 import type { Address, View } from "../app/address";
-import { titles } from "../app/keys";
+import { keyOf, titles } from "../app/keys";
 
 export interface Command {
   title: string;
@@ -16,9 +16,9 @@ export interface Doing {
 }
 
 export function commandsOf(here: Address, runs: string[], doing: Doing): Command[] {
-  const views = (Object.entries(titles) as [View, string][]).map(([view, title], i) => ({
+  const views = (Object.entries(titles) as [View, string][]).map(([view, title]) => ({
     title: `Go to ${title}`,
-    hint: `key ${String(i + 1)}`,
+    hint: `key ${keyOf(view)}`,
     run: () => {
       doing.go(view);
     },

@@ -17,6 +17,7 @@ export class Asked<T> {
   busy: boolean = $state(false);
   #name: string | undefined;
   #beat = -1;
+  #stale = false; // what is stored changed since the question under way was asked
   #stop = new AbortController();
 
   /** Where the question is null, there is nothing to ask. To be made while a component is. */
@@ -33,19 +34,21 @@ export class Asked<T> {
   }
 
   #turn(question: Question<T> | null, beat: number): void {
-    if (question?.name === this.#name && beat === this.#beat) return;
-    this.#stop.abort();
-    this.#stop = new AbortController();
-    if (question?.name !== this.#name) {
-      this.value = undefined;
-      this.error = "";
+    if (question?.name === this.#name) {
+      if (beat === this.#beat) return;
+      // An answer that takes longer than runs take to change is awaited all the same.
+      if (this.busy) this.#stale = true;
+    } else {
+      this.#stop.abort();
+      this.#stop = new AbortController();
+      [this.value, this.error, this.busy] = [undefined, "", false];
     }
     [this.#name, this.#beat] = [question?.name, beat];
-    if (question !== null) void this.#ask(question, this.#stop.signal);
+    if (question !== null && !this.busy) void this.#ask(question, this.#stop.signal);
   }
 
   async #ask(question: Question<T>, signal: AbortSignal): Promise<void> {
-    this.busy = true;
+    [this.busy, this.#stale] = [true, false];
     try {
       const value = await question.ask(signal);
       if (signal.aborted) return;
@@ -55,5 +58,6 @@ export class Asked<T> {
       [this.value, this.error] = [undefined, problem instanceof Error ? problem.message : String(problem)];
     }
     this.busy = false;
+    if (this.#stale) void this.#ask(question, signal);
   }
 }

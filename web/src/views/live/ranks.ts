@@ -1,0 +1,91 @@
+// What the ranks of a run do, and in one sentence how they fare.
+import type { Rows } from "../../api/answers";
+import { askJSON, type Answer } from "../../api/client";
+import { plural } from "../../words/numbers";
+import type { Kind } from "../../words/verdicts";
+
+export interface Rank {
+  rank: number;
+  state: string;
+  heard_seconds_ago: number | null;
+  step: number | null;
+  behind_step_count: number | null;
+  op: string;
+  module: string;
+  phase: string;
+  op_seconds: number | null;
+  failure_type: string;
+  failure_message: string;
+  host: string;
+  pid: number | null;
+  device: string;
+}
+
+/** A rank that works longer on a step than the others do. */
+export interface Slow {
+  rank: number;
+  step: number;
+  phase: string;
+  own_ms: number;
+  peers_ms: number;
+  factor: number;
+}
+
+export interface Fleet {
+  ranks: Rank[];
+  slow: Slow[];
+}
+
+const lately = 20; // steps, in which a slow rank counts
+
+export async function askRanks(run: string, signal: AbortSignal): Promise<Answer<Fleet>> {
+  const { value, gaps } = await askJSON<Rows<Rank>>("reports/ranks", { run }, signal);
+  const first = Math.max(0, furthest(value.rows) - lately + 1);
+  const slow = await askJSON<Rows<Slow>>("reports/phases", { run, first_step: first, limit: 5 }, signal);
+  return { value: { ranks: value.rows, slow: slow.value.rows }, gaps };
+}
+
+export function furthest(ranks: Rank[]): number {
+  return Math.max(0, ...ranks.map((r) => r.step ?? 0));
+}
+
+export function rankKind(state: string): Kind {
+  const kind = (mark: string, colour: string, meaning: string) => ({ name: state, mark, word: state, colour, meaning });
+  switch (state) {
+    case "running":
+      return kind("●", "good", "it gives signs of life");
+    case "ended":
+      return kind("✓", "same", "it ended in order");
+    case "died":
+      return kind("✗", "diverged", "it ended without saying so, or by an error");
+    case "silent":
+      return kind("◌", "alone", "it gave no sign of life for more than 10 seconds");
+    case "cut short":
+      return kind("◐", "alone", "its last step is not whole");
+    default:
+      return kind("?", "unknown", "nothing is known of it yet");
+  }
+}
+
+const troubled = ["died", "silent", "cut short", "never heard of"];
+
+export function inTrouble(ranks: Rank[]): boolean {
+  return ranks.some((r) => troubled.includes(r.state));
+}
+
+/** As: 3 ranks are running, 1 is silent, at step 12; rank 2 is 4 steps behind. */
+export function sentenceOf(run: string, ranks: Rank[]): string {
+  const states = [...new Set(ranks.map((r) => r.state))].map((state) => {
+    const n = ranks.filter((r) => r.state === state).length;
+    return `${plural(n, "rank")} ${state}`;
+  });
+  const last = ranks.reduce<Rank | undefined>((a, b) => ((b.behind_step_count ?? 0) > (a?.behind_step_count ?? 0) ? b : a), undefined);
+  const behind = last ? `; rank ${String(last.rank)} is ${plural(last.behind_step_count ?? 0, "step")} behind` : "";
+  return `${run}: ${states.join(", ")}, at step ${String(furthest(ranks))}${behind}`;
+}
+
+/** Seconds, with a digit where they are few. */
+export function seconds(s: number | null): string {
+  if (s === null) return "–";
+  return s < 10 ? `${Math.max(0, s).toFixed(1)} s` : `${String(Math.round(s))} s`;
+}
