@@ -1,51 +1,25 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { at, open, picture, type Open } from "./page";
+import { expect, test } from "vitest";
+import { accessible, at, picture, visitor } from "./page";
 
-let opened: Open;
-
-beforeAll(async () => {
-  opened = await open();
-});
-
-afterAll(async () => {
-  expect(opened.faults).toEqual([]);
-  await opened.close();
-});
+const visit = visitor();
 
 const compared = { problem: "nightly-42", bench: "golden" };
-const began = "Functional.linear.20.forward";
-const selected = () => opened.page.getByRole("row", { selected: true });
-const chosen = () => new URL(opened.page.url()).searchParams.get("op");
-
-async function accessible(): Promise<void> {
-  const { page } = opened;
-  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8"));
-  const found = await page.evaluate(async () => {
-    interface Axe {
-      run: (options: unknown) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
-    }
-    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ["violations"] });
-    return violations
-      .filter((v) => v.impact === "serious" || v.impact === "critical")
-      .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(" | ")}`);
-  });
-  expect(found).toEqual([]);
-}
+const selected = () => visit.page.getByRole("row", { selected: true });
+const chosen = () => new URL(visit.page.url()).searchParams.get("op");
 
 test("the tree is open at the first op that differs, which stands in its module", async () => {
-  const { page } = opened;
+  const { page } = visit;
   await page.goto(at({ view: "structure", ...compared }));
-  await expect.poll(() => selected().textContent(), { timeout: 240_000 }).toContain("linear.20.forward");
+  await expect.poll(() => selected().textContent()).toContain("linear.20.forward");
   const details = page.getByRole("complementary", { name: "op under the cursor" });
   await details.getByRole("region", { name: "input 1" }).waitFor();
   await page.getByRole("button", { name: "close model.layers.2.mlp.down_proj", exact: true }).waitFor();
-  await accessible();
+  await accessible(page, "structure");
 });
 
 test("keys open and close modules, and go to the next that differs", async () => {
-  const { page } = opened;
+  const { page } = visit;
   await page.getByRole("grid").focus();
   await page.keyboard.press("ArrowLeft");
   await expect.poll(() => selected().textContent()).toContain("down_proj");
@@ -56,7 +30,7 @@ test("keys open and close modules, and go to the next that differs", async () =>
 });
 
 test("layers that repeat are one row, whose strip goes to a layer", async () => {
-  const { page } = opened;
+  const { page } = visit;
   await page.goto(at({ view: "structure", ...compared, op: "model.layers" }));
   await expect.poll(() => selected().textContent()).toContain("layers.0 … 3");
   const strip = selected().getByRole("img", { name: "layers: 0 diverged, 1 diverged, 2 diverged, 3 diverged" });
@@ -65,14 +39,14 @@ test("layers that repeat are one row, whose strip goes to a layer", async () => 
 });
 
 test("a module has a graph of what hands a tensor to what, of one phase", async () => {
-  const { page } = opened;
+  const { page } = visit;
   await page.goto(at({ view: "structure", ...compared, op: "model.layers.2" }));
   await page.getByRole("button", { name: "Graph of data flow" }).click();
   const graph = page.getByRole("region", { name: "graph of data flow" });
   const boxes = graph.locator(".svelte-flow__node");
-  await expect.poll(() => boxes.allTextContents(), { timeout: 240_000 }).toHaveLength(8);
+  await expect.poll(() => boxes.allTextContents()).toHaveLength(8);
   expect((await boxes.allTextContents()).join()).toMatch(/input_layernorm.*self_attn.*mlp.*comes in.*goes out/);
-  await accessible();
+  await accessible(page, "structure");
   await picture(page, "structure");
   await boxes.filter({ hasText: "mlp" }).last().click();
   await expect.poll(chosen).toBe("model.layers.2.mlp");
@@ -84,16 +58,16 @@ test("a module has a graph of what hands a tensor to what, of one phase", async 
 });
 
 test("what one run alone has is found by its verdict", async () => {
-  const { page } = opened;
+  const { page } = visit;
   await page.goto(at({ view: "structure", problem: "extra-op", bench: "golden", verdict: ["only_problem", "only_bench"] }));
-  await page.getByRole("row").filter({ hasText: "silu.1.forward" }).waitFor({ timeout: 240_000 });
+  await page.getByRole("row").filter({ hasText: "silu.1.forward" }).waitFor();
   expect(await page.getByRole("row").filter({ hasText: "only here" }).count()).toBeGreaterThan(0);
 });
 
 test("two nodes are paired by hand, in every layer, and the link keeps the line", async () => {
-  const { page } = opened;
+  const { page } = visit;
   await page.goto(at({ view: "structure", ...compared, op: "model.layers.1.mlp" }));
-  await expect.poll(() => selected().textContent(), { timeout: 240_000 }).toContain("mlp");
+  await expect.poll(() => selected().textContent()).toContain("mlp");
   await page.getByRole("button", { name: "Pair by hand…" }).click();
   await page.getByRole("row").filter({ hasText: "self_attn" }).first().click();
   await page.getByRole("button", { name: "in every layer" }).click();
@@ -105,9 +79,9 @@ test("two nodes are paired by hand, in every layer, and the link keeps the line"
 });
 
 test("a run alone has its tree, with levels of overflow", async () => {
-  const { page } = opened;
+  const { page } = visit;
   await page.goto(at({ view: "structure", problem: "with-nan", step: "1", level: "critical" }));
-  await page.getByRole("img", { name: "overflow level critical" }).first().waitFor({ timeout: 240_000 });
+  await page.getByRole("img", { name: "overflow level critical" }).first().waitFor();
   await expect.poll(() => page.getByRole("row").allTextContents()).toContainEqual(expect.stringContaining("forward.0 of LlamaMLP"));
   expect(await page.getByRole("row").filter({ hasText: "rsqrt" }).count()).toBe(0);
 });

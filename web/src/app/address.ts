@@ -75,20 +75,18 @@ function ordinal(text: string | null): number | null {
 /** Leaves out what is as it is anyway, so that links stay short. */
 export function formatAddress(a: Address): string {
   const to = new URLSearchParams();
-  if (a.view !== "runs") to.set("view", a.view);
-  if (a.problem) to.set("problem", a.problem);
-  for (const bench of a.benches) to.append("bench", bench);
-  if (a.rank !== null) to.set("rank", String(a.rank));
-  if (a.step !== null) to.set("step", String(a.step));
-  for (const name of ["op", "find"] as const) if (a[name]) to.set(name, a[name]);
-  for (const verdict of a.verdicts) to.append("verdict", verdict);
-  for (const name of ["module", "dtype", "level", "graph", "group", "query"] as const) if (a[name]) to.set(name, a[name]);
-  a.pairs.forEach((pair) => {
-    to.append("pair", pair);
-  });
-  for (const name of choices) if (a.choices[name]) to.set(name, a.choices[name]);
-  const text = to.toString();
-  return text ? `?${text}` : "?";
+  const put = (name: string, ...values: (string | number | null | undefined)[]) => {
+    for (const value of values) if (value != null && value !== "") to.append(name, String(value));
+  };
+  put("view", a.view === "runs" ? "" : a.view);
+  put("problem", a.problem);
+  put("bench", ...a.benches);
+  for (const name of ["rank", "step", "op", "find"] as const) put(name, a[name]);
+  put("verdict", ...a.verdicts);
+  for (const name of ["module", "dtype", "level", "graph", "group", "query"] as const) put(name, a[name]);
+  put("pair", ...a.pairs);
+  for (const name of choices) put(name, a.choices[name]);
+  return `?${to.toString()}`;
 }
 
 /** The address of another view of the same runs: what was searched for in one view means nothing in the next. */

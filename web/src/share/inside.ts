@@ -48,7 +48,9 @@ export class Inside {
     const key = ["rank", "step", "op"].map((name) => asked.get(name) ?? "").join(" ");
     const part = (await this.#object(this.#index.explained))[key];
     if (typeof part !== "number")
-      return refused("The tensors of this op are not in the file, which holds those of the ops that differ first. The program has them: tensortap explain");
+      return refused(
+        "The tensors of this op are not in the file, which holds those of the ops that differ first. The program has them: tensortap explain",
+      );
     return Response.json((await this.#object(part))[key]);
   }
 

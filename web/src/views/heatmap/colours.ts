@@ -31,8 +31,8 @@ export interface Scale {
   high: number;
 }
 
-/** A scale on which what a picture holds can be told apart: of powers of ten where it spans several. */
-export function scaleOf(values: Float64Array): Scale {
+/** The least, the greatest, and the least above zero of what is finite. */
+function span(values: Float64Array): [low: number, high: number, above: number] {
   let [low, high, above] = [Infinity, -Infinity, Infinity];
   for (const v of values) {
     if (!Number.isFinite(v)) continue;
@@ -40,6 +40,12 @@ export function scaleOf(values: Float64Array): Scale {
     high = Math.max(high, v);
     if (v > 0) above = Math.min(above, v);
   }
+  return [low, high, above];
+}
+
+/** A scale on which what a picture holds can be told apart: of powers of ten where it spans several. */
+export function scaleOf(values: Float64Array): Scale {
+  const [low, high, above] = span(values);
   if (low > high) return { kind: "linear", low: 0, high: 1 };
   if (low < 0 && high > 0) return { kind: "signed", low: -Math.max(-low, high), high: Math.max(-low, high) };
   if (low >= 0 && high > 50 * above) return { kind: "log", low: Math.max(above, high * 1e-12), high };
