@@ -69,12 +69,13 @@ func (f *fleet) startDemo(t *testing.T) {
 	}
 }
 
-// ready says whether all services of the demo have ended that this one waits for.
+// ready says whether all services of the demo that this one waits for have ended, or have started where they go on.
 func (f *fleet) ready(s *types.ServiceConfig, started map[string]bool) bool {
 	f.tb.Helper()
 	for name, how := range s.DependsOn {
 		other := f.service(name)
-		if slices.Contains(other.Profiles, "demo") && (how.Condition != types.ServiceConditionCompletedSuccessfully || !started[name]) {
+		ends := other.Restart == types.RestartPolicyOnFailure
+		if slices.Contains(other.Profiles, "demo") && (!started[name] || ends != (how.Condition == types.ServiceConditionCompletedSuccessfully)) {
 			return false
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -101,9 +100,4 @@ func (j *job) live(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
-}
-
-// journal is the file of a rank's records of logging, beside its spool.
-func (r *rank) writeJournal() error {
-	return os.WriteFile(r.Dir+".0.logging", r.journal.Bytes(), 0o600)
 }

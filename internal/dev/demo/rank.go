@@ -134,15 +134,20 @@ func (r *rank) tell(step uint32) {
 // record is a line of the journal, whose first one says whose it is.
 func (r *rank) record(fields map[string]any) {
 	if r.journal.Len() == 0 {
-		r.line1()
+		r.sign()
 	}
 	text, _ := json.Marshal(fields) //nolint:errchkjson // texts and numbers
 	_, _ = r.journal.Write(append(text, '\n'))
 }
 
-func (r *rank) line1() {
+func (r *rank) sign() {
 	head, _ := json.Marshal(map[string]any{"run": r.run, "rank": r.number, "host": "here", "pid": os.Getpid(), "dropped": 0, "time_ns": r.Clock}) //nolint:errchkjson // texts and numbers
 	_, _ = r.journal.Write(append(head, '\n'))
+}
+
+// writeJournal puts the records beside the spool, where the agent finds them.
+func (r *rank) writeJournal() error {
+	return os.WriteFile(r.Dir+".0.logging", r.journal.Bytes(), 0o600)
 }
 
 // beat is a sign of life.
