@@ -36,7 +36,7 @@ func (f *fleet) startPrometheus(t *testing.T, roles map[string]*program.Up) stri
 		addresses = append(addresses, `"`+name+`:9464"`, `"`+metricsOf(t, name, role)+`"`)
 	}
 	change("/etc/prometheus/targets/tensortap.yml", addresses...)
-	change("/etc/prometheus/prometheus.yml", "interval: 15s", "interval: 1s")
+	change("/etc/prometheus/prometheus.yml", "interval: 15s", "interval: 5s")
 	address := testbed.FreeAddress(t)
 	args := []string{"--web.listen-address=" + address}
 	for _, arg := range s.Command {

@@ -62,6 +62,7 @@ func Consume(ctx context.Context, cfg Config, r ConsumeRequest) error {
 	}
 	defer c.client.Close()
 	c.client.Observe(c.cfg.Health)
+	c.cfg.Health.Stream(c.client.stream)
 	if err := c.patiently(ctx, c.prepare); err != nil {
 		return stopped(ctx, err)
 	}
@@ -273,7 +274,7 @@ func (c *consumption) deliverArchive(ctx context.Context, store *archive) error 
 	if err != nil {
 		return err
 	}
-	d, err := pipelines.New(cfg, c.client.stream, consumer, deletions.removal.Deleted.Heeding(store.writer), c.cfg.Log, c.cfg.Now)
+	d, err := pipelines.New(cfg, c.client.stream, consumer, deletions.removal.Deleted.Heeding(c.cfg.Health.Timed(consumer, store.writer)), c.cfg.Log, c.cfg.Now)
 	if err != nil {
 		return fmt.Errorf("deliver to the archive: %w", err)
 	}

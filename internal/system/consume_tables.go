@@ -85,7 +85,7 @@ func (c *consumption) fillShard(ctx context.Context, names []string, shard int) 
 	}
 	storing, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	sink := deletions.removal.Deleted.Heeding(fenced{watched{writer, c.cfg.Log}, end})
+	sink := deletions.removal.Deleted.Heeding(c.cfg.Health.Timed(names[shard], fenced{watched{writer, c.cfg.Log}, end}))
 	d, err := pipelines.New(c.shard(cfg, shard), c.client.stream, names[shard], sink, c.cfg.Log, c.cfg.Now)
 	if err != nil {
 		return fmt.Errorf("deliver to ClickHouse: %w", err)
