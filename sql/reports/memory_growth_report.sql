@@ -69,85 +69,182 @@ WITH
         FROM slopes
         WHERE grows AND (component != 'kv' OR counter = 'reserved') AND ({rank:Int64} = -1 OR rank = {rank:Int64})
     ),
-    op_changes AS (
+    -- Who grows is read once, and joined with modules and then with stacks: to read it again takes as long as all the rest.
+    beside_modules AS (
         SELECT
             growing.rank AS rank,
             growing.device AS device,
+            growing.component AS component,
             growing.counter AS counter,
-            slope,
-            differs,
-            if(op_id = 0, 'outside of modules', m.op) AS name,
+            growing.slope AS slope,
+            growing.slope_low AS slope_low,
+            growing.slope_high AS slope_high,
+            growing.step_count AS step_count,
+            growing.from_step AS from_step,
+            growing.to_step AS to_step,
+            growing.first_bytes AS first_bytes,
+            growing.last_bytes AS last_bytes,
+            growing.peers_slope AS peers_slope,
+            growing.differs AS differs,
+            growing.is_all AS is_all,
+            if(m.op_id = 0, 'outside of modules', m.op) AS name,
             m.module_path AS path,
-            m.change_bytes_per_step - if(differs, ifNull(m.peers_bytes_per_step, 0), 0) AS own,
-            abs(own - slope) AS distance,
-            count() OVER (PARTITION BY growing.rank, growing.device, growing.counter) AS candidate_count
+            m.change_bytes_per_step - if(growing.differs, ifNull(m.peers_bytes_per_step, 0), 0) AS own,
+            abs(own - growing.slope) AS distance,
+            growing.is_all AND m.found = 1 AND own >= growing.slope / 2 AS is_candidate
         FROM growing
-        INNER JOIN tap.memory_module_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS m
-            ON m.rank = growing.rank AND m.device = growing.device AND m.counter = growing.counter
-        WHERE component = 'all' AND own >= slope / 2
+        LEFT JOIN
+        (
+            SELECT
+                rank,
+                device,
+                counter,
+                op_id,
+                op,
+                module_path,
+                change_bytes_per_step,
+                peers_bytes_per_step,
+                1 AS found
+            FROM tap.memory_module_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
+        ) AS m ON m.rank = growing.rank AND m.device = growing.device AND m.counter = growing.counter
     ),
-    ops AS (
+    with_modules AS (
         SELECT
             rank,
             device,
+            component,
             counter,
-            argMin((name, path, own), distance) AS nearest
-        FROM op_changes
-        WHERE distance <= slope AND (differs OR candidate_count = 1)
+            slope,
+            slope_low,
+            slope_high,
+            step_count,
+            from_step,
+            to_step,
+            first_bytes,
+            last_bytes,
+            peers_slope,
+            differs,
+            is_all,
+            countIf(is_candidate) AS candidate_count,
+            argMinIf((name, path, own), distance, is_candidate AND distance <= slope) AS nearest_module
+        FROM beside_modules
         GROUP BY
             rank,
             device,
-            counter
+            component,
+            counter,
+            slope,
+            slope_low,
+            slope_high,
+            step_count,
+            from_step,
+            to_step,
+            first_bytes,
+            last_bytes,
+            peers_slope,
+            differs,
+            is_all
     ),
-    stack_changes AS (
+    beside_stacks AS (
         SELECT
-            growing.rank AS rank,
-            growing.device AS device,
+            with_modules.rank AS rank,
+            with_modules.device AS device,
+            with_modules.component AS component,
+            with_modules.counter AS counter,
+            with_modules.slope AS slope,
+            with_modules.slope_low AS slope_low,
+            with_modules.slope_high AS slope_high,
+            with_modules.step_count AS step_count,
+            with_modules.from_step AS from_step,
+            with_modules.to_step AS to_step,
+            with_modules.first_bytes AS first_bytes,
+            with_modules.last_bytes AS last_bytes,
+            with_modules.peers_slope AS peers_slope,
+            with_modules.differs AS differs,
+            with_modules.is_all AS is_all,
+            if(with_modules.differs OR candidate_count = 1, nearest_module, ('', '', 0)) AS module_of,
             a.user_frame AS frame,
-            a.component AS component,
-            a.stack_id AS stack_id,
-            a.change_bytes_per_step - if(differs, ifNull(a.peers_bytes_per_step, 0), 0) AS own,
-            abs(own - slope) AS distance
-        FROM growing
-        INNER JOIN tap.allocation_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS a
-            ON a.rank = growing.rank AND a.device = growing.device
-        WHERE growing.component = 'all' AND growing.counter = 'allocated' AND own BETWEEN slope / 2 AND slope * 2
+            a.component AS frame_component,
+            a.stack_id AS frame_stack_id,
+            a.change_bytes_per_step - if(with_modules.differs, ifNull(a.peers_bytes_per_step, 0), 0) AS own,
+            abs(own - with_modules.slope) AS distance,
+            with_modules.is_all AND with_modules.counter = 'allocated' AND a.found = 1 AND own BETWEEN with_modules.slope / 2 AND with_modules.slope * 2 AS is_candidate
+        FROM with_modules
+        LEFT JOIN
+        (
+            SELECT
+                rank,
+                device,
+                user_frame,
+                component,
+                stack_id,
+                change_bytes_per_step,
+                peers_bytes_per_step,
+                1 AS found
+            FROM tap.allocation_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
+        ) AS a ON a.rank = with_modules.rank AND a.device = with_modules.device
     ),
-    stacks AS (
+    with_stacks AS (
         SELECT
             rank,
             device,
-            argMin((frame, component, stack_id, own), distance) AS nearest
-        FROM stack_changes
+            component,
+            counter,
+            slope,
+            slope_low,
+            slope_high,
+            step_count,
+            from_step,
+            to_step,
+            first_bytes,
+            last_bytes,
+            peers_slope,
+            differs,
+            is_all,
+            module_of,
+            argMinIf((frame, frame_component, frame_stack_id, own), distance, is_candidate) AS stack_of
+        FROM beside_stacks
         GROUP BY
             rank,
-            device
+            device,
+            component,
+            counter,
+            slope,
+            slope_low,
+            slope_high,
+            step_count,
+            from_step,
+            to_step,
+            first_bytes,
+            last_bytes,
+            peers_slope,
+            differs,
+            is_all,
+            module_of
     )
 SELECT
-    growing.rank AS rank,
-    growing.device AS device,
-    growing.component AS component,
-    growing.counter AS counter,
+    rank,
+    device,
+    component,
+    counter,
     slope AS growth_bytes_per_step,
     slope_low AS growth_low,
     slope_high AS growth_high,
     peers_slope AS peers_bytes_per_step,
     differs,
-    if(is_all, ifNull(tupleElement(ops.nearest, 1), ''), '') AS op,
-    if(is_all, ifNull(tupleElement(ops.nearest, 2), ''), '') AS module,
-    if(op = '', NULL, tupleElement(ops.nearest, 3)) AS op_bytes_per_step,
-    if(is_all AND growing.counter = 'allocated', tupleElement(stacks.nearest, 1), '') AS user_frame,
-    if(is_all AND growing.counter = 'allocated', tupleElement(stacks.nearest, 2), '') AS stack_component,
-    if(is_all AND growing.counter = 'allocated', tupleElement(stacks.nearest, 3), 0) AS stack_id,
-    if(stack_id = 0, NULL, tupleElement(stacks.nearest, 4)) AS stack_bytes_per_step,
+    tupleElement(module_of, 1) AS op,
+    tupleElement(module_of, 2) AS module,
+    if(op = '', NULL, tupleElement(module_of, 3)) AS op_bytes_per_step,
+    tupleElement(stack_of, 1) AS user_frame,
+    tupleElement(stack_of, 2) AS stack_component,
+    tupleElement(stack_of, 3) AS stack_id,
+    if(stack_id = 0, NULL, tupleElement(stack_of, 4)) AS stack_bytes_per_step,
     step_count,
     from_step AS first_step,
     to_step AS last_step,
     first_bytes,
     last_bytes
-FROM growing
-LEFT JOIN ops ON ops.rank = growing.rank AND ops.device = growing.device AND ops.counter = growing.counter
-LEFT JOIN stacks ON stacks.rank = growing.rank AND stacks.device = growing.device
+FROM with_stacks
 ORDER BY
     differs DESC,
     is_all DESC,

@@ -24,29 +24,49 @@ WITH
             count() OVER (PARTITION BY rank, device, component, counter) AS places
         FROM tap.memory_counters(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
     ),
-    thinned AS (
+    -- Both the points of the slope and what the whole counter did: read twice, the counters made most of what this takes.
+    parts AS (
         SELECT
             rank,
             device,
             component,
             counter,
-            groupArraySorted(200)(tuple(point_step, point_bytes)) AS points
-        FROM (
-            SELECT
-                rank,
-                device,
-                component,
-                counter,
-                toFloat64(quantileExact(0.5)(step)) AS point_step,
-                toFloat64(quantileExact(0.5)(bytes)) AS point_bytes
-            FROM numbered
-            GROUP BY
-                rank,
-                device,
-                component,
-                counter,
-                intDiv((place - 1) * 200, greatest(places, 200))
-        )
+            toFloat64(quantileExact(0.5)(step)) AS point_step,
+            toFloat64(quantileExact(0.5)(bytes)) AS point_bytes,
+            count() AS part_count,
+            min(step) AS part_from,
+            max(step) AS part_to,
+            argMin(bytes, step) AS part_first,
+            argMax(bytes, step) AS part_last,
+            max(bytes) AS part_greatest,
+            max(step_peak_bytes) AS part_peak,
+            max(step_retry_count) AS part_retries,
+            max(step_oom_count) AS part_ooms
+        FROM numbered
+        GROUP BY
+            rank,
+            device,
+            component,
+            counter,
+            intDiv((place - 1) * 200, greatest(places, 200))
+    ),
+    whole AS (
+        SELECT
+            rank,
+            device,
+            component,
+            counter,
+            groupArraySorted(200)(tuple(point_step, point_bytes)) AS points,
+            sum(part_count) AS step_count,
+            min(part_from) AS from_step,
+            max(part_to) AS to_step,
+            argMin(part_first, part_from) AS first_bytes,
+            argMax(part_last, part_to) AS last_bytes,
+            max(part_greatest) AS greatest_bytes,
+            max(part_peak) AS whole_peak,
+            max(part_retries) AS retry_count,
+            max(part_ooms) AS oom_count
+        FROM parts
         GROUP BY
             rank,
             device,
@@ -59,6 +79,15 @@ WITH
             device,
             component,
             counter,
+            step_count,
+            from_step,
+            to_step,
+            first_bytes,
+            last_bytes,
+            greatest_bytes,
+            whole_peak,
+            retry_count,
+            oom_count,
             length(points) AS point_count,
             arrayFlatten(arrayMap((p, i) -> arrayMap(q -> (q.2 - p.2) / (q.1 - p.1), arraySlice(points, i + 1)), points, arrayEnumerate(points))) AS all_slopes,
             arraySlice(points, intDiv(point_count, 2) + 1) AS later,
@@ -72,50 +101,27 @@ WITH
             toFloat64(length(all_slopes)) AS slope_count,
             if(empty(all_slopes), 0, sorted_slopes[toUInt64(greatest(1, floor((slope_count - 2.576 * deviation) / 2)))]) AS slope_low,
             if(empty(all_slopes), 0, sorted_slopes[toUInt64(least(slope_count, ceil((slope_count + 2.576 * deviation) / 2) + 1))]) AS slope_high
-        FROM thinned
-    ),
-    ends AS (
-        SELECT
-            rank,
-            device,
-            component,
-            counter,
-            count() AS step_count,
-            min(step) AS from_step,
-            max(step) AS to_step,
-            argMin(bytes, step) AS first_bytes,
-            argMax(bytes, step) AS last_bytes,
-            max(bytes) AS greatest_bytes,
-            max(step_peak_bytes) AS peak_bytes,
-            max(step_retry_count) AS retry_count,
-            max(step_oom_count) AS oom_count
-        FROM numbered
-        GROUP BY
-            rank,
-            device,
-            component,
-            counter
+        FROM whole
     )
 SELECT
-    ends.rank AS rank,
-    ends.device AS device,
-    ends.component AS component,
-    ends.counter AS counter,
-    slopes.point_count AS point_count,
-    slopes.deviations AS deviations,
-    slopes.slope AS slope,
-    slopes.slope_low AS slope_low,
-    slopes.slope_high AS slope_high,
-    slopes.later_slope AS later_slope,
-    slopes.slope_count > 0 AND slopes.rising = slopes.slope_count AS always_rises,
-    ends.step_count AS step_count,
-    ends.from_step AS first_step,
-    ends.to_step AS last_step,
-    ends.first_bytes AS first_bytes,
-    ends.last_bytes AS last_bytes,
-    ends.greatest_bytes AS greatest_bytes,
-    if(ends.counter = 'allocated', ends.peak_bytes, NULL) AS peak_bytes,
-    ends.retry_count AS retry_count,
-    ends.oom_count AS oom_count
-FROM ends
-INNER JOIN slopes ON slopes.rank = ends.rank AND slopes.device = ends.device AND slopes.component = ends.component AND slopes.counter = ends.counter
+    rank,
+    device,
+    component,
+    counter,
+    point_count,
+    deviations,
+    slope,
+    slope_low,
+    slope_high,
+    later_slope,
+    slope_count > 0 AND rising = slope_count AS always_rises,
+    step_count,
+    from_step AS first_step,
+    to_step AS last_step,
+    first_bytes,
+    last_bytes,
+    greatest_bytes,
+    if(counter = 'allocated', whole_peak, NULL) AS peak_bytes,
+    retry_count,
+    oom_count
+FROM slopes
