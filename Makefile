@@ -185,6 +185,17 @@ $(VERSITYGW):
 	GOFLAGS= GOBIN=$(TOOLS)/versitygw go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 	@mv $(TOOLS)/versitygw/versitygw $@ && rmdir $(TOOLS)/versitygw
 
+COLLECTOR := $(TOOLS)/otel-collector-v0.165.0
+
+.PHONY: test-otel
+test-otel: build engine $(COLLECTOR) ## spans of a batch, from publish to query, against OpenTelemetry's own receiver: docs/health.md
+	TENSORTAP_OTEL_COLLECTOR=$(COLLECTOR) go test -count=1 -timeout 20m -v -run TestWhatASystemTellsOfItself ./e2e/health/
+
+# A program of its own module: what it needs is three times all of tensortap's.
+$(COLLECTOR): $(wildcard e2e/health/testdata/collector/*)
+	@mkdir -p $(TOOLS)
+	cd e2e/health/testdata/collector && go build -o $@ .
+
 ROLES_MINUTES ?= 15
 
 .PHONY: soak-roles

@@ -3,8 +3,11 @@ package health
 import (
 	"encoding/hex"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -18,11 +21,13 @@ import (
 	"github.com/tensortap/tensortap/internal/spans"
 )
 
-// traces takes OTLP over HTTP, as a collector does. The collector itself is far larger than all of this program.
+// traces takes OTLP over HTTP, as a collector does; from OpenTelemetry's own, where TENSORTAP_OTEL_COLLECTOR names that
+// (make test-otel), which is far larger than all of this program.
 type traces struct {
 	*httptest.Server
-	mutex sync.Mutex
-	spans []toldSpan
+	endpoint string // that processes tell
+	mutex    sync.Mutex
+	spans    []toldSpan
 }
 
 // toldSpan is a span and who told it.
@@ -43,7 +48,52 @@ func takeTraces(t *testing.T) *traces {
 		r.add(&got)
 	}))
 	t.Cleanup(r.Close)
+	r.endpoint = r.URL
+	if collector := os.Getenv("TENSORTAP_OTEL_COLLECTOR"); collector != "" {
+		r.endpoint = collectFor(t, collector, r.URL+"/v1/traces")
+	}
 	return r
+}
+
+// collectFor is the address of a collector that runs until the test ends, and hands on what it takes.
+func collectFor(t *testing.T, collector, to string) string {
+	t.Helper()
+	address := freePort(t)
+	cmd := exec.Command(collector, address, to) //nolint:noctx // it is told to end
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the collector: %v: %s", err, &said)
+		}
+	})
+	dialer := net.Dialer{}
+	err := await("the collector to listen", func() bool {
+		conn, err := dialer.DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			return false
+		}
+		return conn.Close() == nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + address
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // to be listened at by another
+	return listener.Addr().String()
 }
 
 func (r *traces) add(got *pb.TracesData) {
@@ -66,7 +116,7 @@ func (r *traces) add(got *pb.TracesData) {
 
 // environment has every batch and every command be told to the receiver, soon.
 func (r *traces) environment() []string {
-	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_TRACES_SAMPLER=always_on", "OTEL_BSP_SCHEDULE_DELAY=50"}
+	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.endpoint, "OTEL_TRACES_SAMPLER=always_on", "OTEL_BSP_SCHEDULE_DELAY=50"}
 }
 
 // in are who told of a trace, as "service: span".
