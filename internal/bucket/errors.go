@@ -34,7 +34,7 @@ func (b *Bucket) advice(code string) string {
 	switch code {
 	case minio.NoSuchBucket:
 		return fmt.Sprintf("there is no bucket %q: make it, its name may be another's", b.place.Bucket)
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken":
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "XAdminUserNotFound": // the last of versitygw
 		return "the credentials are not valid there: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the file of credentials"
 	case minio.AccessDenied:
 		if b.anonymous() {
