@@ -55,9 +55,8 @@ test-page: build engine ## stories of the page in a browser, which make test goe
 	go test -count=1 -timeout 20m -v -run TestThePageInABrowser ./e2e/page/
 
 .PHONY: screenshots
-screenshots: build engine ## pictures of the page's views, of real dumps: docs/pictures/page
-	@mkdir -p docs/pictures/page
-	TENSORTAP_PICTURES=$(CURDIR)/docs/pictures/page go test -count=1 -run TestThePageInABrowser ./e2e/page/
+screenshots: build engine ## keep new pictures of the page's views, to which the stories hold it: docs/pictures/page
+	TENSORTAP_PICTURES=keep go test -count=1 -run TestThePageInABrowser ./e2e/page/
 
 .PHONY: engine
 engine: $(ENGINE) ## fetch the ClickHouse engine, pinned by its hash

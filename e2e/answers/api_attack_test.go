@@ -117,6 +117,23 @@ func TestSQLOfTheAPIReadsAloneAndWithinItsLimits(t *testing.T) {
 	}
 }
 
+// TestAQueryOfTheAPIEndsAtItsLimit has a query sleep for days. Nothing of it may be left in the database.
+func TestAQueryOfTheAPIEndsAtItsLimit(t *testing.T) {
+	t.Parallel()
+	api := apiOf(t, program.Shared(t))
+	const slow = "SELECT count() FROM numbers(10000000000) WHERE NOT ignore(sleepEachRow(0.00004))" // a block of rows sleeps 2.6 s
+	got := exchange(t, http.MethodPost, api+"/sql", sqlBody(slow, "json", 0))
+	if sentence, parameter := problemOf(t, got); got.status != http.StatusBadRequest || parameter != "query" || !strings.Contains(sentence, "longer than 30s, the limit") {
+		t.Errorf("status %d: %.300s", got.status, got.body)
+	}
+	const running = "SELECT count() AS n FROM system.processes WHERE query LIKE '%sleepEachRow(0.00004)%' AND query NOT LIKE '%system.processes%'"
+	if err := program.Await(program.Patience, "the query to be gone", func() bool {
+		return exchange(t, http.MethodPost, api+"/sql", sqlBody(running, "csv", 0)).body == "n\n0\n"
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestHostileNamesComeThroughTheAPI gives names that something on the way could misread, as parameters and as data.
 func TestHostileNamesComeThroughTheAPI(t *testing.T) {
 	t.Parallel()

@@ -146,7 +146,7 @@ func away(err error) bool {
 	if dialed := (*net.OpError)(nil); errors.As(err, &dialed) {
 		return true
 	}
-	return guard.Restarting(err)
+	return guard.Restarting(err) || guard.Broke(err) // a question may be asked again
 }
 
 func awaySentence(err error) string {

@@ -1,14 +1,33 @@
 import { expect, test } from "vitest";
+import { views } from "../src/app/address";
 import { eventually, hostile, visitor } from "./page";
 
 const visit = visitor();
 
-test.each(["runs", "verdict", "diff", "overflow"])("names are text in %s, whatever they are", async (view) => {
+test.each(views)("names are text in %s, whatever they are", async (view) => {
   const { page } = visit;
   await visit.go({ view, problem: `${hostile}0`, bench: `${hostile}1` });
   await page.getByText("<script>").first().waitFor();
-  await eventually(() => page.locator("main").textContent()).not.toMatch(/^\s*(Asking|Loading|Comparing)/);
+  await eventually(() => page.locator("main").textContent()).not.toMatch(/^\s*(Asking|Loading|Comparing|Looking)/);
   expect(await page.evaluate(() => document.querySelectorAll("img[src='x']").length)).toBe(0);
   expect(await page.title()).not.toBe("taken");
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+});
+
+test("names are text among the commands, too", async () => {
+  const { page } = visit;
+  await visit.go({ view: "runs" });
+  await page.keyboard.press("Control+k");
+  await page.getByPlaceholder("a view, a run, a command").fill("<script>");
+  await page.getByRole("dialog").getByRole("option").filter({ hasText: "<script>" }).first().waitFor();
+  expect(await page.evaluate(() => document.querySelectorAll("img[src='x']").length)).toBe(0);
+  expect(await page.title()).not.toBe("taken");
+});
+
+test("names are text in what the database answers", async () => {
+  const { page } = visit;
+  await visit.go({ view: "sql", query: "SELECT name AS told FROM tap.runs WHERE name LIKE '<script>%'" });
+  await page.getByRole("cell").filter({ hasText: "<script>" }).first().waitFor();
+  expect(await page.evaluate(() => document.querySelectorAll("img[src='x']").length)).toBe(0);
+  expect(await page.title()).not.toBe("taken");
 });

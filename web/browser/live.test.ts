@@ -29,7 +29,7 @@ test("ranks are asked to record more, where they are, and to stop", async () => 
   await answered("poke");
   await asked.getByText("stacks of its threads").click();
   await eventually(() => asked.locator("pre").textContent()).toContain("goes_wrong.py");
-  await picture(page, "live");
+  await picture(page, "live", ["main p", "main table", "main li"]);
   await answered("capture");
   await answered("stop");
   await answered("resume");

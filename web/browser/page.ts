@@ -1,9 +1,10 @@
 // A browser on the page of a running system, as the stories and pictures use it.
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+
+export { picture } from "./pictures";
 
 export const patience = 240_000; // milliseconds: the machine may be busy with other tests
 
@@ -18,7 +19,7 @@ export const began = "Functional.linear.20.forward";
 export class Visitor {
   #browser: Browser | undefined;
   #page: Page | undefined;
-  #faults: string[] = []; // what the page said on its console, and requests that failed
+  #faults: string[] = []; // but for a 503, after which the page asks again: what the page said on its console, and requests that failed
 
   get page(): Page {
     if (this.#page === undefined) throw new Error("the page is open in a story only");
@@ -37,7 +38,7 @@ export class Visitor {
     this.#page.setDefaultTimeout(patience);
     this.#page.setDefaultNavigationTimeout(patience);
     this.#page.on("console", (m) => {
-      if (m.type() === "error" || m.type() === "warning") this.#faults.push(m.text());
+      if ((m.type() === "error" || m.type() === "warning") && !m.text().includes("status of 503")) this.#faults.push(m.text());
     });
     this.#page.on("pageerror", (error) => this.#faults.push(String(error)));
   }
@@ -99,12 +100,4 @@ export async function accessible(page: Page, what: string): Promise<void> {
       .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(" | ")}`);
   });
   expect(found, what).toEqual([]);
-}
-
-/** Keeps a picture where TENSORTAP_PICTURES names a folder. */
-export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env["TENSORTAP_PICTURES"];
-  if (!folder) return;
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
 }

@@ -25,7 +25,7 @@ test("two runs are chosen from the list, and the address has all that is chosen"
 
 test("the list says how each run fares", async () => {
   const { page } = visit;
-  await visit.go({ view: "runs", ...compared });
+  await visit.go({ view: "runs", find: "team=", ...compared });
   await page.getByRole("button", { name: "problem: nightly-42" }).waitFor();
   await picture(page, "runs");
   expect(await page.getByRole("row").filter({ hasText: "nightly-42" }).textContent()).toContain("golden");

@@ -150,7 +150,13 @@ func unavailable(w http.ResponseWriter) {
 	http.Error(w, "tensortap: "+restarting+". Nothing was sent to it; try again.", http.StatusServiceUnavailable)
 }
 
-const restarting = "the ClickHouse engine is restarting"
+const (
+	restarting = "the ClickHouse engine is restarting"
+	broke      = "the connection to the ClickHouse engine broke"
+)
 
 // Restarting says whether a client's error is the guard's answer while there is no engine: the caller tries again, or says so.
 func Restarting(err error) bool { return err != nil && strings.Contains(err.Error(), restarting) }
+
+// Broke says whether a client's error is the guard's answer where the engine went away while it executed a request.
+func Broke(err error) bool { return err != nil && strings.Contains(err.Error(), broke) }

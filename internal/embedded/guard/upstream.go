@@ -91,6 +91,6 @@ func answerFailure(w http.ResponseWriter, _ *http.Request, err error) {
 		unavailable(w)
 		return
 	}
-	http.Error(w, "tensortap: the connection to the ClickHouse engine broke; whether it executed the request is not known: "+err.Error(),
+	http.Error(w, "tensortap: "+broke+"; whether it executed the request is not known: "+err.Error(),
 		http.StatusBadGateway)
 }

@@ -1,5 +1,13 @@
 import { untrack } from "svelte";
+import { Refused } from "../api/client";
 import { live } from "../app/live.svelte";
+
+const rest = 3_000; // milliseconds before what did not answer is asked again
+
+/** Whether another try may do: nothing answered, or something did not do so just then. */
+function isPassing(problem: unknown): boolean {
+  return problem instanceof Refused && (problem.status === 0 || problem.status === 503);
+}
 
 /** Questions of the same name are the same question. */
 export interface Question<T> {
@@ -55,9 +63,19 @@ export class Asked<T> {
       [this.value, this.error] = [value, ""];
     } catch (problem) {
       if (signal.aborted) return;
-      [this.value, this.error] = [undefined, problem instanceof Error ? problem.message : String(problem)];
+      if (isPassing(problem)) this.#askLater(question, signal);
+      if (!isPassing(problem) || this.value === undefined) {
+        [this.value, this.error] = [undefined, problem instanceof Error ? problem.message : String(problem)];
+      }
     }
     this.busy = false;
     if (this.#stale) void this.#ask(question, signal);
+  }
+
+  /** An answer that is there stays meanwhile. */
+  #askLater(question: Question<T>, signal: AbortSignal): void {
+    setTimeout(() => {
+      if (!signal.aborted && !this.busy) void this.#ask(question, signal);
+    }, rest);
   }
 }
