@@ -74,6 +74,13 @@ func publish(t *testing.T, u *program.Up) {
 	for side, value := range []float64{2.5, 1.5} {
 		u.Publish(t, hostileDump(t, value), fmt.Sprint(hostileText, side), "--label", "l="+hostileText)
 	}
+	if out := program.Run(t, u.Setting, "publish", "memory-snapshot", "../../producers/memorysnapshot/testdata/leak", "--run", "snapshots"); out.Status != program.ExitSame {
+		t.Fatalf("publish snapshots of memory: %v", out)
+	}
+	steps := []string{"run", "--run", "recorded", "--level", "L0", "--", torch.Python(t), "../collector/testdata/plain_steps.py", "12", "0"}
+	if out := program.Run(t, u.Setting, steps...); out.Status != program.ExitSame {
+		t.Fatalf("record a run: %v", out)
+	}
 	u.Settle(t)
 }
 

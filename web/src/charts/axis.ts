@@ -21,6 +21,6 @@ export function powers(from: number, to: number, most: number): number[] {
   const [low, high] = [Math.ceil(Math.log10(from) - 1e-9), Math.floor(Math.log10(to) + 1e-9)];
   const stride = Math.max(1, Math.ceil((high - low + 1) / most));
   const found: number[] = [];
-  for (let power = low; power <= high; power += stride) found.push(Number(`1e${power}`));
+  for (let power = low; power <= high; power += stride) found.push(Number(`1e${String(power)}`));
   return found.length > 1 ? found : [from, to];
 }

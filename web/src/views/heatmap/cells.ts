@@ -50,5 +50,5 @@ export function csvOfPicture(picture: Picture, by: "rank" | "layer", statistic: 
       if (bad >= 0) rows.push([row.rank ?? row.layer, row.count, picture.step(c), picture.stride, Number.isNaN(value) ? null : value, bad]);
     }
   });
-  return csvOf([by, `${by}_count`, "step", "step_count", statistic, "not_finite_count"], rows);
+  return csvOf([by, `${by}_count`, "step", "step_count", statistic, "not_finite_tensor_count"], rows);
 }

@@ -16,6 +16,7 @@ export interface Plot {
 }
 
 const edge = { left: 128, top: 14, right: 96, bottom: 40 };
+const roomyCell = 16; // pixels of a cell that has room for a mark
 const shortest = 14; // pixels between two labels
 
 export function plotOf(width: number, height: number): Plot {
@@ -27,8 +28,14 @@ export function plotOf(width: number, height: number): Plot {
   };
 }
 
+/** Of few rows each is as high as a line of text, or more; many share the room there is. */
+export function heightOf(rows: number): number {
+  return Math.min(560, Math.max(240, edge.top + edge.bottom + rows * 26));
+}
+
 export function drawingOf(picture: Picture, scale: Scale, statistic: Statistic, width: number, height: number): Drawing {
   const plot = plotOf(width, height);
+  const roomy = plot.width / picture.width >= roomyCell && plot.height / picture.height >= roomyCell;
   const shapes: Shape[] = [
     { kind: "rect", x: plot.left, y: plot.top, width: plot.width, height: plot.height, fill: token("raised") },
     {
@@ -37,18 +44,18 @@ export function drawingOf(picture: Picture, scale: Scale, statistic: Statistic, 
       y: plot.top,
       width: plot.width,
       height: plot.height,
-      pixels: pixelsOf(picture, scale, statistic.counts ?? false),
+      pixels: pixelsOf(picture, scale, roomy || (statistic.counts ?? false)),
     },
-    ...badMarks(picture, plot),
+    ...(roomy ? badCorners(picture, plot) : badMarks(picture, plot)),
     ...rowLabels(picture, plot),
     ...stepLabels(picture, plot),
-    ...legend(scale, statistic.unit, plot),
+    ...legend(scale, statistic, plot),
   ];
   return { width, height, ground: token("sheet"), shapes };
 }
 
-/** Where the values count what is not finite, they say it by themselves. */
-function pixelsOf(picture: Picture, scale: Scale, counts: boolean): HTMLCanvasElement {
+/** Where a cell has room for a mark, or its value counts what is not finite, the value is seen all the same. */
+function pixelsOf(picture: Picture, scale: Scale, marked: boolean): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.max(1, picture.width), Math.max(1, picture.height)];
   const to = canvas.getContext("2d");
@@ -59,11 +66,24 @@ function pixelsOf(picture: Picture, scale: Scale, counts: boolean): HTMLCanvasEl
   const [bad, unknown] = [packed(hex(token("not-finite"))), packed(hex(token("line")))];
   picture.bad.forEach((n, i) => {
     const value = picture.values[i] ?? NaN;
-    if (n > 0 && !counts) pixels[i] = bad;
+    if (n > 0 && (!marked || Number.isNaN(value))) pixels[i] = bad;
     else if (n >= 0) pixels[i] = Number.isNaN(value) ? unknown : (colours[Math.round(share(scale, value) * 255)] ?? 0);
   });
   to.putImageData(image, 0, 0);
   return canvas;
+}
+
+/** A mark in the corner of each cell in which something is not finite. */
+function badCorners(picture: Picture, plot: Plot): Shape[] {
+  const [across, down] = [plot.width / picture.width, plot.height / picture.height];
+  const found: Shape[] = [];
+  picture.bad.forEach((n, i) => {
+    const [x, y] = [plot.left + (i % picture.width) * across, plot.top + Math.floor(i / picture.width) * down];
+    if (n <= 0) return;
+    found.push({ kind: "rect", x: x + 3, y: y + 3, width: 10, height: 10, fill: token("sheet") });
+    found.push({ kind: "rect", x: x + 4, y: y + 4, width: 8, height: 8, fill: token("not-finite") });
+  });
+  return found;
 }
 
 /** A stroke above each column, and beside each row, in which something is not finite: no pixel of it is missed. */
@@ -147,9 +167,9 @@ function stepLabels(picture: Picture, plot: Plot): Shape[] {
   ];
 }
 
-function legend(scale: Scale, unit: string, plot: Plot): Shape[] {
+function legend(scale: Scale, { unit, counts = false }: Statistic, plot: Plot): Shape[] {
   const [x, width, parts] = [plot.left + plot.width + 14, 14, 64];
-  const height = Math.min(220, plot.height);
+  const height = Math.min(220, plot.height - 30);
   const y = (at: number) => plot.top + (1 - at) * height;
   const colour = token("ink-soft");
   const blocks = Array.from({ length: parts }, (_, i): Shape => {

@@ -59,8 +59,8 @@ export function chosenOf(a: Address): Chosen {
   return {
     statistic: found ?? statistics.find((s) => s.name === usual) ?? { name: "rms", word: "", unit: "" },
     by: by === "rank" ? "rank" : "layer",
-    order: order !== undefined && order in orders ? order : "rank",
-    role: role !== undefined && role in roles ? role : "all",
+    order: order !== undefined && Object.hasOwn(orders, order) ? order : "rank",
+    role: role !== undefined && Object.hasOwn(roles, role) ? role : "all",
     steps: rangeOf(steps),
     places: rangeOf(places),
   };
