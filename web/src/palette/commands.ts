@@ -49,6 +49,8 @@ function keys(): Command[] {
     { title: "Diff: search", hint: "/", run: nothing },
     { title: "Lists: move the cursor", hint: "↑ ↓ j k", run: nothing },
     { title: "Structure: open and close", hint: "→ ← Enter", run: nothing },
+    { title: "Heat-map: mark a part and zoom in, zoom out", hint: "Shift ↑ ↓ ← →, Enter, Escape", run: nothing },
+    { title: "Heat-map: next and previous cell that is not finite", hint: "n, p", run: nothing },
     { title: "SQL: run the query", hint: "Ctrl Enter", run: nothing },
   ];
 }
