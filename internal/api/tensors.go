@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -77,7 +79,7 @@ func (a *API) tensor(ctx context.Context, client *system.Client, w http.Response
 	if err != nil {
 		return err
 	}
-	return a.ofTensors(ctx, client, w, r, values, []string{"run"}, func(of []kept) (any, error) {
+	return a.ofTensors(ctx, client, w, r, values, []string{"run"}, report.WriteObject, func(of []kept) (any, error) {
 		look, err := elements.At(ctx, of[0].tensor)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", of[0].name, err)
@@ -92,7 +94,7 @@ func (a *API) tensorDiff(ctx context.Context, client *system.Client, w http.Resp
 	if err != nil {
 		return err
 	}
-	return a.ofTensors(ctx, client, w, r, values, []string{"problem", "bench"}, func(of []kept) (any, error) {
+	return a.ofTensors(ctx, client, w, r, values, []string{"problem", "bench"}, report.WriteObject, func(of []kept) (any, error) {
 		difference, err := elements.Diff(ctx, of[0].tensor, of[1].tensor, elements.Options{Within: -1})
 		if err != nil {
 			return nil, fmt.Errorf("compare %s with %s: %w", of[0].name, of[1].name, err)
@@ -115,7 +117,7 @@ func (a *API) tensorSlice(ctx context.Context, client *system.Client, w http.Res
 	if len(values["bench"]) == 0 {
 		sides = sides[:1]
 	}
-	return a.ofTensors(ctx, client, w, r, values, sides, func(of []kept) (any, error) {
+	return a.ofTensors(ctx, client, w, r, values, sides, writeCompact, func(of []kept) (any, error) {
 		window, err := elements.ParseWindow(values.text("slice"), of[0].tensor.Shape)
 		if err != nil {
 			return nil, wrong("slice", "slice %s: %v", shortened(values.text("slice")), err)
@@ -134,6 +136,9 @@ func (a *API) tensorSlice(ctx context.Context, client *system.Client, w http.Res
 		return picture, err
 	})
 }
+
+// writeCompact has no blanks, as a picture has many numbers.
+func writeCompact(to io.Writer, answer any) error { return json.NewEncoder(to).Encode(answer) }
 
 // cells are the greatest numbers of rows and columns.
 func (g given) cells() (most [2]int64, err error) {
@@ -158,7 +163,7 @@ func (g given) text(name string) string {
 }
 
 // ofTensors answers what is made of the raw tensors of the runs that these parameters name.
-func (a *API) ofTensors(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, values given, sides []string, do func(of []kept) (any, error)) error {
+func (a *API) ofTensors(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, values given, sides []string, write func(io.Writer, any) error, do func(of []kept) (any, error)) error {
 	var runs []string
 	for _, side := range sides {
 		runs = append(runs, values[side][0])
@@ -181,6 +186,6 @@ func (a *API) ofTensors(ctx context.Context, client *system.Client, w http.Respo
 		}
 		tellGaps(w, told)
 		describe(w, report.JSON)
-		return report.WriteObject(w, answer)
+		return write(w, answer)
 	})
 }

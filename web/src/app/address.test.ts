@@ -20,14 +20,25 @@ test("an address reads back as it was written, whatever runs are called", () => 
     pairs: [hostile, '["ops","a","b"]'],
     group: "team",
     query: "SELECT 1 -- 'é'",
-    choices: { statistic: "l2", steps: "3-9" },
+      statistic: "l2",
+      by: "rank",
+      order: "tp",
+      steps: "3-9",
+      places: "0-7",
+      ranks: "0,3",
+    run: hostile,
+    part: "hang",
+    from: "1795652530973287272",
+    role: "input",
+    path: "kwargs.mask",
+    slice: "3,0:512,:",
   };
   expect(parseAddress(formatAddress(whole))).toEqual(whole);
   expect(parseAddress(formatAddress(nowhere))).toEqual(nowhere);
 });
 
 test("what an address cannot mean is left out", () => {
-  const read = parseAddress("?view=nonsense&rank=-3&step=1e9&problem=p");
+  const read = parseAddress("?view=nonsense&rank=-3&step=1e9&problem=p&from=yesterday");
   expect(read).toEqual({ ...nowhere, problem: "p" });
 });
 

@@ -1,71 +1,76 @@
 // Everything that a person chose is in the address: a link shows a colleague the same thing.
 
-export const views = ["runs", "verdict", "diff", "structure", "heatmap", "overflow", "memory", "live", "sql"] as const;
+export const views = [
+  "runs",
+  "verdict",
+  "diff",
+  "structure",
+  "heatmap",
+  "overflow",
+  "memory",
+  "tensors",
+  "live",
+  "trouble",
+  "logs",
+  "sql",
+] as const;
 export type View = (typeof views)[number];
 
-/** What one view alone lets a person choose. */
-const choices = ["statistic", "by", "order", "role", "steps", "places", "ranks", "counter"] as const;
-export type Choices = Partial<Record<(typeof choices)[number], string>>;
+// Choices that are texts, empty where nothing was chosen.
+const texts = [
+  "problem",
+  "op", // under the cursor
+  "find",
+  "module",
+  "dtype",
+  "level", // least level of overflow, or of lines of logs, that is shown
+  "graph", // module whose graph is shown
+  "group", // label by which runs are grouped
+  "query", // of the database
+  "run", // of the chosen ones, in a view of one run; empty for the first
+  "part", // of a view that has several
+  "from", // time from which lines are shown, in nanoseconds
+  "role", // of a tensor of the op, as input
+  "path", // of that, which one
+  "slice", // of a raw tensor
+  "statistic", // that a heat-map shows
+  "by", // rows of a heat-map, or axis of memory
+  "order", // of ranks
+  "steps", // range of a heat-map
+  "places", // range of a heat-map's ranks
+  "ranks", // whose memory is shown
+] as const;
+export type Text = (typeof texts)[number];
 
-export interface Address {
+// Texts of which there may be several, and the names that the address has for each of them.
+const lists = { benches: "bench", verdicts: "verdict", pairs: "pair" } as const;
+const listed = Object.keys(lists) as (keyof typeof lists)[];
+
+export interface Address extends Record<Text, string> {
   view: View;
-  problem: string;
   benches: string[];
   rank: number | null; // null for the first that differs
   step: number | null;
-  op: string; // under the cursor
-  find: string;
   verdicts: string[]; // that are shown; empty for all
-  module: string;
-  dtype: string;
-  level: string; // of overflow: the least that is shown
-  graph: string; // module whose graph is shown
   pairs: string[]; // nodes that are paired by hand
-  group: string; // label by which runs are grouped
-  query: string; // of the database
-  choices: Choices;
 }
 
-export const nowhere: Address = {
-  view: "runs",
-  problem: "",
-  benches: [],
-  rank: null,
-  step: null,
-  op: "",
-  find: "",
-  verdicts: [],
-  module: "",
-  dtype: "",
-  level: "",
-  graph: "",
-  pairs: [],
-  group: "",
-  query: "",
-  choices: {},
-};
+const noText = Object.fromEntries(texts.map((name) => [name, ""])) as Record<Text, string>;
+
+export const nowhere: Address = { ...noText, view: "runs", benches: [], rank: null, step: null, verdicts: [], pairs: [] };
 
 export function parseAddress(search: string): Address {
   const given = new URLSearchParams(search);
-  const text = (name: string) => given.get(name) ?? "";
-  return {
+  const address: Address = {
+    ...nowhere,
     view: views.find((v) => v === given.get("view")) ?? "runs",
-    problem: text("problem"),
-    benches: given.getAll("bench"),
     rank: ordinal(given.get("rank")),
     step: ordinal(given.get("step")),
-    op: text("op"),
-    find: text("find"),
-    verdicts: given.getAll("verdict"),
-    module: text("module"),
-    dtype: text("dtype"),
-    level: text("level"),
-    graph: text("graph"),
-    pairs: given.getAll("pair"),
-    group: text("group"),
-    query: text("query"),
-    choices: Object.fromEntries(choices.filter((c) => given.has(c)).map((c) => [c, text(c)])),
   };
+  for (const name of texts) address[name] = given.get(name) ?? "";
+  for (const name of listed) address[name] = given.getAll(lists[name]);
+  if (!/^\d{1,19}$/.test(address.from)) address.from = "";
+  return address;
 }
 
 function ordinal(text: string | null): number | null {
@@ -75,17 +80,17 @@ function ordinal(text: string | null): number | null {
 /** Leaves out what is as it is anyway, so that links stay short. */
 export function formatAddress(a: Address): string {
   const to = new URLSearchParams();
-  const put = (name: string, ...values: (string | number | null | undefined)[]) => {
-    for (const value of values) if (value != null && value !== "") to.append(name, String(value));
+  const put = (name: string, ...values: (string | number | null)[]) => {
+    for (const value of values) if (value !== null && value !== "") to.append(name, String(value));
   };
   put("view", a.view === "runs" ? "" : a.view);
   put("problem", a.problem);
   put("bench", ...a.benches);
-  for (const name of ["rank", "step", "op", "find"] as const) put(name, a[name]);
+  put("rank", a.rank);
+  put("step", a.step);
+  for (const name of texts) if (name !== "problem") put(name, a[name]);
   put("verdict", ...a.verdicts);
-  for (const name of ["module", "dtype", "level", "graph", "group", "query"] as const) put(name, a[name]);
   put("pair", ...a.pairs);
-  for (const name of choices) put(name, a.choices[name]);
   return `?${to.toString()}`;
 }
 

@@ -27,6 +27,9 @@ export const titles: Record<View, string> = {
   heatmap: "Heat-map",
   overflow: "Overflow",
   memory: "Memory",
+  tensors: "Tensors",
   live: "Live",
+  trouble: "Trouble",
+  logs: "Logs",
   sql: "SQL",
 };

@@ -72,7 +72,7 @@ test("a scale tells apart what there is", () => {
 });
 
 test("an address that makes no sense shows what is usual", () => {
-  const chosen = chosenOf({ ...nowhere, problem: "p", choices: { statistic: "error", order: "constructor", steps: "9-3", role: "x" } });
+  const chosen = chosenOf({ ...nowhere, problem: "p", statistic: "error", order: "constructor", steps: "9-3", role: "x" });
   expect([chosen.statistic.name, chosen.order, chosen.steps, chosen.role]).toEqual(["rms", "rank", null, "all"]);
   expect(chosenOf({ ...nowhere, problem: "p", benches: ["b"] }).statistic.name).toBe("error");
   expect(textOf(rangeOf("3-9"))).toBe("3-9");

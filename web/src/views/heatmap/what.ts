@@ -52,22 +52,22 @@ export interface Chosen {
 }
 
 export function chosenOf(a: Address): Chosen {
-  const { statistic, by, order, role, steps, places } = a.choices;
+  const { statistic, by, order, role, steps, places } = a;
   const both = a.problem !== "" && a.benches.length > 0;
   const usual = both ? "error" : "rms";
   const found = statistics.find((s) => s.name === statistic && (s.name !== "error" || both));
   return {
     statistic: found ?? statistics.find((s) => s.name === usual) ?? { name: "rms", word: "", unit: "" },
     by: by === "rank" ? "rank" : "layer",
-    order: order !== undefined && Object.hasOwn(orders, order) ? order : "rank",
-    role: role !== undefined && Object.hasOwn(roles, role) ? role : "all",
+    order: Object.hasOwn(orders, order) ? order : "rank",
+    role: Object.hasOwn(roles, role) ? role : "all",
     steps: rangeOf(steps),
     places: rangeOf(places),
   };
 }
 
-export function rangeOf(text: string | undefined): Range | null {
-  const found = /^(\d{1,10})-(\d{1,10})$/.exec(text ?? "");
+export function rangeOf(text: string): Range | null {
+  const found = /^(\d{1,10})-(\d{1,10})$/.exec(text);
   const [from, to] = [Number(found?.[1]), Number(found?.[2])];
   return found !== null && from <= to ? { from, to } : null;
 }

@@ -1,0 +1,73 @@
+// Draws the cells of a heat-map: orange above zero, blue below, which people of any colour vision tell apart.
+import type { Heat, Shade } from "./picture";
+
+export interface Painting {
+  heat: Heat;
+  rows: number;
+  columns: number;
+  width: number;
+  height: number;
+  cell: [number, number]; // under the cursor
+  began: [number, number] | null; // where a person began to mark a part
+}
+
+type Colour = readonly [number, number, number];
+
+interface Tokens {
+  ground: Colour;
+  above: Colour;
+  below: Colour;
+  nan: Colour;
+  infinite: Colour;
+  none: Colour;
+}
+
+function tokens(): Tokens {
+  const style = getComputedStyle(document.documentElement);
+  const read = (name: string) => colourOf(style.getPropertyValue(`--${name}`));
+  return {
+    ground: read("sheet"),
+    above: read("diverged"),
+    below: read("structure"),
+    nan: read("not-finite"),
+    infinite: read("ink"),
+    none: read("line"),
+  };
+}
+
+function colourOf(hex: string): Colour {
+  const n = parseInt(hex.trim().replace("#", ""), 16);
+  return [(n >> 16) & 255, (n >> 8) & 255, n & 255];
+}
+
+function mix(shade: Shade, reach: number, t: Tokens): Colour {
+  if (typeof shade === "string") return t[shade];
+  // The root shows what is small beside what is great.
+  const share = reach > 0 ? Math.sqrt(Math.abs(shade) / reach) : 0;
+  const to = shade >= 0 ? t.above : t.below;
+  const part = (i: 0 | 1 | 2) => Math.round(t.ground[i] + share * (to[i] - t.ground[i]));
+  return [part(0), part(1), part(2)];
+}
+
+export function paint(canvas: HTMLCanvasElement, p: Painting): void {
+  canvas.width = p.width;
+  canvas.height = p.height;
+  const pen = canvas.getContext("2d");
+  if (pen === null || p.rows === 0 || p.columns === 0) return;
+  const small = new OffscreenCanvas(p.columns, p.rows);
+  const cells = small.getContext("2d");
+  if (cells === null) return;
+  const image = cells.createImageData(p.columns, p.rows);
+  const t = tokens();
+  for (const [i, shade] of p.heat.shades.entries()) image.data.set([...mix(shade, p.heat.reach, t), 255], 4 * i);
+  cells.putImageData(image, 0, 0);
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(small, 0, 0, p.width, p.height);
+  const [x, y] = [p.width / p.columns, p.height / p.rows];
+  const [r, g, b] = t.infinite;
+  pen.strokeStyle = `rgb(${String(r)} ${String(g)} ${String(b)})`;
+  const from = p.began ?? p.cell;
+  const [top, left] = [Math.min(from[0], p.cell[0]), Math.min(from[1], p.cell[1])];
+  const [tall, wide] = [Math.abs(from[0] - p.cell[0]) + 1, Math.abs(from[1] - p.cell[1]) + 1];
+  pen.strokeRect(left * x + 0.5, top * y + 0.5, wide * x - 1, tall * y - 1);
+}
