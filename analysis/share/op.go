@@ -23,6 +23,7 @@ type op struct {
 	greatest  *judge.Judged // pair of the greatest error; nil where none is known
 	dtypes    []string      // of the problem's tensors
 	seq       uint64        // of the problem's first pair; the greatest number where there is none
+	parent    *uint32       // position of what called it; nil where that is not known
 }
 
 func opsOf(sequence []compare.SequenceOp) []op {
@@ -49,6 +50,13 @@ func assign(ops []op, judged []judge.Judged, definitions *rows.Definitions) (dif
 	for i := range ops {
 		ops[i].judge(definitions)
 		differing += ops[i].differing
+		places := bench
+		if ops[i].ProblemOpID != 0 {
+			places = problem
+		}
+		if at, known := places[ops[i].ParentOpID]; known {
+			ops[i].parent = &ops[at].Position
+		}
 	}
 	return differing
 }
@@ -153,7 +161,15 @@ func sequenceTable(at pair.Step, ops []op) arrow.RecordBatch {
 	return column.Record([]column.Of[op]{
 		column.Uint32s("rank", func(*op) uint32 { return at.Rank }),
 		column.Uint32s("step", func(*op) uint32 { return at.Step }),
+		column.Uint32s("bench_rank", func(*op) uint32 { return at.BenchRank }),
+		column.Uint32s("bench_step", func(*op) uint32 { return at.BenchStep }),
 		column.Uint32s("position", func(o *op) uint32 { return o.Position }),
+		column.Numbers64("parent_position", func(o *op) (uint64, bool) {
+			if o.parent == nil {
+				return 0, false
+			}
+			return uint64(*o.parent), true
+		}),
 		column.Text("problem_op", func(o *op) string { return o.ProblemOp }),
 		column.Text("bench_op", func(o *op) string { return o.BenchOp }),
 		column.Text("level", func(o *op) string { return o.Level }),

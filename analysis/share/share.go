@@ -25,8 +25,8 @@ const mark = "<!--answers-->"
 // Limits of what a file holds. Bytes are compressed.
 const (
 	mostPlaces    = 64
-	sequenceBytes = 3 << 20 // of the sequences after the first
-	detailBytes   = 4 << 20
+	sequenceBytes = 2 << 20 // after which no further sequence is added
+	detailBytes   = 3 << 20 // after which no further op is explained
 )
 
 // File is the page that a comparison is written into.

@@ -39,6 +39,7 @@ type API struct {
 	packed   http.Handler // the same, with answers compressed for who takes that
 	places   places       // of answers at a time
 	tensors  places       // of those that read raw tensors
+	memory   *memory
 	crowd    crowd
 	counters counters
 	over     chan struct{} // closed once no more is to be said to who listens
@@ -47,7 +48,10 @@ type API struct {
 
 // New makes an API that knows no system yet.
 func New(cfg Config) (*API, error) {
-	a := &API{cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), places: make(places, atOnce), tensors: make(places, tensorsAtOnce)}
+	a := &API{
+		cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), memory: newMemory(keptBytes),
+		places: make(places, atOnce), tensors: make(places, tensorsAtOnce),
+	}
 	a.end = sync.OnceFunc(func() { close(a.over) })
 	routes := a.routes()
 	document, err := openAPI(cfg.Version, routes)
@@ -113,7 +117,11 @@ func (a *API) ask(do asking) answering {
 		limits := http.NewResponseController(w)
 		_ = limits.SetWriteDeadline(a.cfg.Now().Add(longest)) // where that is not known, ctx ends the answer
 		defer limits.SetWriteDeadline(time.Time{})            //nolint:errcheck // likewise
-		err := a.places.during(ctx, func() error { return do(ctx, client, w, r) })
+		recorded := &recording{ResponseWriter: w}
+		err := a.places.during(ctx, func() error { return do(ctx, client, recorded, r) })
+		if err == nil {
+			a.memory.keep(recorded)
+		}
 		if err != nil && errors.Is(context.Cause(ctx), errTooSlow) {
 			return errTooSlow
 		}

@@ -29,7 +29,7 @@ type resting struct {
 }
 
 // begin has the database catch up with what an answer is to rest on, and tags it by that. It returns what the answer lacks all
-// the same, and whether who asks has it already.
+// the same, and whether nothing is left to be done: who asks has it already, or it was kept from an earlier time.
 func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (gaps []string, known bool, err error) {
 	if on.untagged {
 		w.Header().Set("Cache-Control", "no-store")
@@ -48,6 +48,9 @@ func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseW
 	if slices.Contains(tagsOf(r), tag) {
 		header.Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
+		return nil, true, nil
+	}
+	if a.memory.write(w, r, tag) {
 		return nil, true, nil
 	}
 	if err := client.WaitFor(ctx, basis.Last); err != nil { // the next answer may have it, with no further event: no tag
