@@ -79,9 +79,10 @@ func (d document) command() string {
 
 func (d document) markdown() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s` (`make bench` prints the same), on %s:\n%s.\n\n"+
+	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s`, on %s:\n%s.\n\n"+
 		"Each figure is the median of %d rounds unless it says otherwise; behind it the least and the greatest. Whatever is compared\n"+
-		"was measured in the same run, so ratios hold where absolute figures move with the machine. What the collector costs: [BENCHMARKS-torch.md](BENCHMARKS-torch.md).\n",
+		"was measured in the same run, so ratios hold where absolute figures move with the machine. Others: `make bench` in [BENCHMARKS.md](BENCHMARKS.md),\n"+
+		"what the collector costs in [BENCHMARKS-torch.md](BENCHMARKS-torch.md), the page in [BENCHMARKS-web.md](BENCHMARKS-web.md).\n",
 		d.command(), time.Now().UTC().Format(time.DateOnly), d.machine, d.rounds)
 	for _, s := range d.sections {
 		s.markdown(&b)

@@ -19,7 +19,7 @@ import (
 // opsOfPage is how many ops each side of the comparison has that a browser opens.
 const opsOfPage = 100_000
 
-// pageFigure is a figure that web/browser/bench.ts measured.
+// pageFigure is a figure that web/browser/*.bench.ts measured.
 type pageFigure struct {
 	What    string  `json:"what"`
 	Form    string  `json:"form"` // of pageForms
@@ -120,10 +120,14 @@ func (e *env) shareAsFile(ctx context.Context, problem, bench, file string, s *s
 
 // browse has the browser measure.
 func (e *env) browse(ctx context.Context, address, file string, s *section) error {
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		return fmt.Errorf("the browser that measures: %w", err)
+	}
 	figures := filepath.Join(e.folder, "page.json")
 	command := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "vitest"), "run", "--config", "browser/bench.config.ts") //nolint:gosec // our own
 	command.Dir = "web"
-	command.Env = append(os.Environ(), "TENSORTAP_PAGE="+address, "TENSORTAP_SHARED="+file, "TENSORTAP_FIGURES="+figures, fmt.Sprint("TENSORTAP_ROUNDS=", e.rounds))
+	command.Env = append(os.Environ(), "TENSORTAP_PAGE="+address, "TENSORTAP_BROWSER="+browser, "TENSORTAP_SHARED="+file, "TENSORTAP_FIGURES="+figures, fmt.Sprint("TENSORTAP_ROUNDS=", e.rounds))
 	if said, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("measure in the browser: %w\n%s", err, said)
 	}

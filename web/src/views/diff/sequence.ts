@@ -11,6 +11,7 @@ export class Sequence {
   readonly length: number;
   readonly codes: Uint8Array; // of verdicts, as in words/verdicts.ts
   readonly #columns: Record<string, Column>;
+  readonly #names: string[] = []; // what is searched of each row, in small letters, as far as it was read
 
   constructor(length: number, columns: Record<string, Column>) {
     this.length = length;
@@ -32,6 +33,11 @@ export class Sequence {
   /** The op by which a row is known: the problem's, or the bench's where it stands alone. */
   op(row: number): string {
     return this.text("problem_op", row) || this.text("bench_op", row);
+  }
+
+  /** Ops and module of a row, in small letters. */
+  names(row: number): string {
+    return (this.#names[row] ??= ["problem_op", "bench_op", "module"].map((c) => this.text(c, row).toLowerCase()).join("\n"));
   }
 
   rowOf(op: string): number {
@@ -61,7 +67,7 @@ export function rowsOf(s: Sequence, f: Filter): Uint32Array {
     if (wanted.size > 0 && !wanted.has(s.codes[row] ?? 0)) continue;
     if (f.dtype !== "" && !s.text("dtype", row).split(" ").includes(f.dtype)) continue;
     if (f.module !== "" && !inModule(s.text("module", row), f.module)) continue;
-    if (find !== "" && !mentions(s, row, find)) continue;
+    if (find !== "" && !s.names(row).includes(find)) continue;
     rows[n++] = row;
   }
   return rows.subarray(0, n);
@@ -72,8 +78,17 @@ export function inModule(module: string, wanted: string): boolean {
   return `.${module}.`.includes(`.${wanted}.`);
 }
 
-function mentions(s: Sequence, row: number, find: string): boolean {
-  return ["problem_op", "bench_op", "module"].some((column) => s.text(column, row).toLowerCase().includes(find));
+/** Reads the names of all rows while the page has nothing else to do, so that the first search need not. It returns what ends it. */
+export function readAhead(s: Sequence): () => void {
+  let row = 0;
+  const some = (idle: IdleDeadline) => {
+    while (row < s.length && idle.timeRemaining() > 1) s.names(row++);
+    if (row < s.length) waiting = requestIdleCallback(some);
+  };
+  let waiting = requestIdleCallback(some);
+  return () => {
+    cancelIdleCallback(waiting);
+  };
 }
 
 /** The next shown row that differs, in a direction; where none follows, the first from the other end. */

@@ -1,0 +1,125 @@
+// A comparison of many ops in a browser: how soon it is there, and how soon each thing that a person does.
+import type { Page } from "playwright-core";
+import { test } from "vitest";
+import { repeated, report, rounds, seconds } from "./figures";
+import { visitor } from "./page";
+
+const visit = visitor();
+const runs = { problem: "problem", bench: "bench" };
+const soon = 0.1; // seconds in which an action is to answer, of 95 in 100
+
+async function opensVerdict(): Promise<void> {
+  await visit.go({ view: "verdict", ...runs });
+  await visit.page.getByText("Where to look next").waitFor();
+}
+
+async function opensDiff(): Promise<void> {
+  await visit.go({ view: "diff", ...runs });
+  await visit.page.getByRole("grid").getByRole("row").first().waitFor();
+}
+
+/** Seconds until what an action does to the page is drawn, by the page's own clock. Done is an expression, which the page's policy lets in as text alone. */
+async function answered(page: Page, act: () => Promise<void>, done: string): Promise<number> {
+  const waiting = page.evaluate<number>(`new Promise((resolve) => {
+    let begin;
+    const note = () => (begin ??= performance.now());
+    for (const kind of ["keydown", "input", "pointerdown"]) addEventListener(kind, note, { capture: true, once: true });
+    const look = () => {
+      if (begin !== undefined && (${done})) resolve((performance.now() - begin) / 1e3);
+      else requestAnimationFrame(look);
+    };
+    look();
+  })`);
+  await act();
+  return waiting;
+}
+
+const cursorMoved = (from: string) => `document.querySelector('[aria-selected="true"]')?.textContent !== ${JSON.stringify(from)}`;
+
+async function atCursor(page: Page): Promise<string> {
+  return (await page.locator('[aria-selected="true"]').textContent()) ?? "";
+}
+
+async function status(page: Page): Promise<string> {
+  return (await page.locator(".filters [role=status]").textContent()) ?? "";
+}
+
+const statusChanged = (from: string) => `document.querySelector('.filters [role=status]')?.textContent !== ${JSON.stringify(from)}`;
+
+test("a comparison opens", async () => {
+  const first = [await seconds(opensVerdict)];
+  const again = await repeated(rounds, () => seconds(opensVerdict));
+  const diffFirst = [await seconds(opensDiff)];
+  const diffAgain = await repeated(rounds, () => seconds(opensDiff));
+  report(
+    { what: "the verdict opens for the first time: every tensor is judged", form: "s", values: first },
+    { what: "the verdict opens", form: "s", values: again, mark: 1 },
+    { what: "the diff opens for the first time", form: "s", values: diffFirst },
+    { what: "the diff opens", form: "s", values: diffAgain, mark: 1 },
+  );
+});
+
+async function key(page: Page, name: string): Promise<number> {
+  return answered(page, () => page.keyboard.press(name), cursorMoved(await atCursor(page)));
+}
+
+test("actions answer", async () => {
+  const { page } = visit;
+  await opensDiff();
+  await page.getByRole("grid").focus();
+  const often = 20;
+  const next = await repeated(often, () => key(page, "n"));
+  const scroll = await repeated(often, (round) => key(page, round % 2 === 0 ? "End" : "Home"));
+  const find = page.getByPlaceholder("op or module  ( / )");
+  const search = await repeated(often, async (round) => {
+    const before = await status(page);
+    return answered(page, () => find.fill(round % 2 === 0 ? "linear.2" : ""), statusChanged(before));
+  });
+  const verdict = page.getByRole("group", { name: "verdicts that are shown" }).getByRole("button", { name: "diverged" });
+  const filter = await repeated(often, async () => {
+    const before = await status(page);
+    return answered(page, () => verdict.click(), statusChanged(before));
+  });
+  report(
+    { what: "next divergence", form: "ms", values: next, share: 0.95, mark: soon },
+    { what: "to the end of the list, and back", form: "ms", values: scroll, share: 0.95, mark: soon },
+    { what: "search", form: "ms", values: search, share: 0.95, mark: soon },
+    { what: "filter by verdict", form: "ms", values: filter, share: 0.95, mark: soon },
+  );
+});
+
+test("an op shows its tensors, and a view follows another", async () => {
+  const { page } = visit;
+  await opensDiff();
+  await page.getByRole("grid").focus();
+  const shows = `document.querySelector('aside h2') !== null && document.querySelector('aside [data-told]') === null && document.querySelector('aside').getAttribute('aria-busy') === 'false' && document.querySelector('[aria-selected="true"]').textContent.includes(document.querySelector('aside h2').textContent.slice(-20))`;
+  const opened = await repeated(3, async () =>
+    answered(page, () => page.keyboard.press("ArrowDown"), `(${cursorMoved(await atCursor(page))}) && ${shows}`),
+  );
+  const toVerdict = "document.body.textContent.includes('Where to look next')";
+  const toDiff = `document.querySelector('[role="grid"] [role="row"]') !== null`;
+  const switched = await repeated(10, (round) =>
+    answered(page, () => page.keyboard.press(round % 2 === 0 ? "2" : "3"), round % 2 === 0 ? toVerdict : toDiff),
+  );
+  report(
+    { what: "an op that was not asked for before shows its tensors, 0.2 s of rest included", form: "s", values: opened, mark: soon + 0.2 },
+    { what: "switch between verdict and diff", form: "ms", values: switched, share: 0.95, mark: soon },
+  );
+});
+
+test("memory", async () => {
+  const { page } = visit;
+  await opensVerdict();
+  await page.keyboard.press("3");
+  await page.getByRole("grid").getByRole("row").first().waitFor();
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("HeapProfiler.collectGarbage");
+  const heap = await devtools.send("Runtime.getHeapUsage");
+  const whole = heap as unknown as { usedSize: number; backingStorageSize: number };
+  report({
+    what: "memory of both views: heap of JavaScript with its buffers, after a collection (Runtime.getHeapUsage)",
+    form: "MB",
+    values: [whole.usedSize + whole.backingStorageSize],
+    mark: 300e6,
+  });
+});
