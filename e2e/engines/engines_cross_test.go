@@ -18,21 +18,22 @@ func crossed() []inference {
 // the engine from Transformers.
 type crossFault struct {
 	name   string
-	module string // where the difference begins
+	module string // in which the difference begins
 	rank   bool   // only the last of two ranks holds what differs
 }
 
-// crossFaults are told by what statistics show: the rotation and a swap of k and v in what the attention gives.
+// crossFaults are named as far as statistics show them: the rotation, and a swap of k and v, in what the attention gives; a small
+// update of all weights of a layer somewhere in that layer.
 func crossFaults() []crossFault {
 	return []crossFault{
 		{name: "scaled_rows", module: "model.layers.1.mlp.gate_up_proj", rank: true},
 		{name: "loaded_twice", module: "model.layers.1.mlp.gate_up_proj", rank: true},
 		{name: "swapped", module: "model.layers.1.self_attn.o_proj"},
-		{name: "rope_base", module: "model.layers.0.self_attn.o_proj"},
+		{name: "rope_base", module: "model.layers.0"},
 		{name: "norm_epsilon", module: "model.layers.1.input_layernorm"},
 		{name: "tied", module: "logits_processor"},
 		{name: "adapter", module: "model.layers.1.self_attn.o_proj"},
-		{name: "updated", module: "model.layers.1.input_layernorm"},
+		{name: "updated", module: "model.layers.1"},
 	}
 }
 
