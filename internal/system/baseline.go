@@ -57,21 +57,20 @@ func (c *Client) setBaseline(ctx context.Context, r BaselineRequest) (warnings [
 			warnings = append(warnings, "nothing is judged against run "+bench+" until it is there: "+missing.Error())
 		}
 	}
-	declared := judging.Comparison{Request: r.Compare.standing(), Strict: r.Compare.Strict}
+	declared := judging.Comparison{Request: r.Compare.analysis(r.Compare.sides()), Strict: r.Compare.Strict}
+	r.Compare.keepToNames(&declared.Request)
 	if declared.Request.Judge.Exceptions, err = judging.Exceptions(ctx, c.Door); err != nil {
 		return nil, err
 	}
 	return warnings, c.publishBaseline(ctx, declared.Baseline(r.Name, r.Labels, 0))
 }
 
-// standing is the request of a comparison that stands: where it was asked for by names alone, that is a map of its own, since
-// the judge takes the map that ships for runs that have none.
-func (r CompareRequest) standing() compare.Request {
-	request := r.analysis(r.sides())
+// keepToNames gives a comparison that stands, and was asked for by names alone, a map of its own: the judge takes the map that
+// ships for runs that have none.
+func (r CompareRequest) keepToNames(standing *compare.Request) {
 	if r.ByName {
-		request.Map = mapping.ByNames()
+		standing.Map = mapping.ByNames()
 	}
-	return request
 }
 
 // RemoveBaseline removes a baseline, and returns when the database knows.
@@ -155,6 +154,7 @@ func (c *Client) DeclareStanding(ctx context.Context, r CompareRequest) error {
 		return err
 	}
 	declared.Standing = true
+	r.keepToNames(&declared.Request)
 	publisher, err := (&publishing{client: c}).newPublisher()
 	if err != nil {
 		return err
