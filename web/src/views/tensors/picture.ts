@@ -147,13 +147,14 @@ function reachOf(shades: Shade[]): number {
 
 /** What a person reads of a cell. */
 export function toldOf(cells: Cells, at: number): string {
-  const parts = [];
-  const [least, greatest] = [cells.least?.[at], cells.greatest?.[at]];
-  if (cells.mean[at] !== null) parts.push(digits(cells.mean[at]));
-  if (least !== undefined && least !== null && least !== greatest)
-    parts[0] = `${digits(least)} … ${digits(greatest)}, mean ${parts[0] ?? ""}`;
   const [nan, infinite] = [cells.nan[at] ?? 0, cells.infinite[at] ?? 0];
-  if (nan > 0) parts.push(`${count(nan)} × NaN`);
-  if (infinite > 0) parts.push(`${count(infinite)} × ∞`);
-  return parts.join(", ") || "–";
+  const parts = [rangeOf(cells, at), nan > 0 ? `${count(nan)} × NaN` : "", infinite > 0 ? `${count(infinite)} × ∞` : ""];
+  return parts.filter((p) => p !== "").join(", ") || "–";
+}
+
+function rangeOf(cells: Cells, at: number): string {
+  const mean = cells.mean[at] ?? null;
+  const [least, greatest] = [cells.least?.[at] ?? mean, cells.greatest?.[at] ?? mean];
+  if (mean === null) return "";
+  return least === greatest ? digits(mean) : `${digits(least)} … ${digits(greatest)}, mean ${digits(mean)}`;
 }
