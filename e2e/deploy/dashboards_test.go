@@ -47,7 +47,6 @@ func (g *grafana) requireFacts() {
 	for _, place := range slices.Sorted(maps.Keys(panels)) {
 		for {
 			answer := g.ask(place, panels[place], chosen)
-			g.t.Logf("%s: %.1500s", place, answer)
 			if shows(answer, planted[place]) {
 				break
 			}
