@@ -28,7 +28,6 @@ test("keys open and close modules, and go to the next that differs", async () =>
 });
 
 test("layers that repeat are one row, whose strip goes to a layer", async () => {
-  const { page } = visit;
   await visit.go({ view: "structure", ...compared, op: "model.layers" });
   await eventually(() => selected().textContent()).toContain("layers.0 … 3");
   const strip = selected().getByRole("img", { name: "layers: 0 diverged, 1 diverged, 2 diverged, 3 diverged" });
