@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,11 +154,8 @@ func TestTwoImplementationsStandUnderTheMapThatShips(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
-	now := time.Unix(1<<32, 0)
-	d.Now = func() time.Time { // each look is a list
-		now = now.Add(time.Second)
-		return now
-	}
+	var asked atomic.Int64
+	d.Now = func() time.Time { return time.Unix(1<<32+asked.Add(1), 0) } // each look is a list
 	const judged = `SELECT any(extract(c.mapping, 'name: \'(.*?)\'')) AS map, sum(s.paired_count), sum(s.differing_count), sum(s.only_problem_count) FROM tap_store.judged_step AS s
 		INNER JOIN tap_store.declared_comparison AS c USING (comparison_id) GROUP BY comparison_id FORMAT TSV`
 	said := ""

@@ -118,7 +118,7 @@ func (e engineTrial) checkFault(run string, f crossFault) {
 	_, began, _ := strings.Cut(out.Stdout, "began at")
 	line, _, _ := strings.Cut(began, "\n")
 	var err error
-	if out.Status != program.ExitDiffers || !strings.Contains(line, "Module."+f.module+".") || f.rank && !strings.Contains(line, fmt.Sprintf("rank %d", e.tp-1)) {
+	if out.Status != program.ExitDiffers || !strings.Contains(line, "Module."+f.module+".") || f.rank && !strings.Contains(began, fmt.Sprintf("rank %d", e.tp-1)) {
 		err = fmt.Errorf("want %s: %v", f.module, out)
 	}
 	e.check(f.name+" is named", strings.TrimSpace(line), err)

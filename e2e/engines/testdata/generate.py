@@ -3,7 +3,7 @@
 import sys
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 
 
 def scaled_rows(model):
