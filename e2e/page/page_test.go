@@ -30,6 +30,7 @@ func TestThePageInABrowser(t *testing.T) {
 	t.Parallel()
 	browser, vitest := needed(t)
 	u := program.StartUp(t, t.TempDir())
+	recordTrouble(t, u)
 	publish(t, u)
 	goAhead := train(t, u)
 	cmd := exec.CommandContext(t.Context(), vitest, "run", "--config", "browser/vitest.config.ts")
