@@ -180,6 +180,12 @@ func TestTheAPISaysWhatIsWrong(t *testing.T) {
 		"/compare?problem=.%2F&bench=B00_golden_mix":                           {404, "problem"},
 		"/compare?problem=%2Fetc&bench=%2Fetc":                                 {404, "problem"},
 		"/compare?problem=B04_eps_mix&bench=B00_golden_mix&steps=x":            {400, "steps"},
+		"/tensor?run=B04_eps_mix":                                              {400, "op"},
+		"/tensor?run=B04_eps_mix&op=nothing_like_it":                           {404, "op"},
+		"/tensor?run=B04_eps_mix&op=Functional.linear.7.forward":               {404, "op"},
+		"/tensor/diff?problem=B04_eps_mix&op=Functional.linear.7.forward":      {400, "bench"},
+		"/tensor/slice?problem=B04_eps_mix&op=x&rows=0":                        {400, "rows"},
+		"/tensor/slice?problem=B04_eps_mix&op=x&columns=257":                   {400, "columns"},
 		"/explain?problem=B04_eps_mix&bench=B00_golden_mix":                    {400, "op"},
 		"/explain?problem=B04_eps_mix&bench=B00_golden_mix&op=nothing_like_it": {404, "op"},
 	} {

@@ -32,6 +32,7 @@ func TestThePageInABrowser(t *testing.T) {
 	u := program.StartUp(t, t.TempDir())
 	recordTrouble(t, u)
 	publish(t, u)
+	requireSameTensors(t, u)
 	goAhead := train(t, u)
 	cmd := exec.CommandContext(t.Context(), vitest, "run", "--config", "browser/vitest.config.ts")
 	cmd.Dir = web

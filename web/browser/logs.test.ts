@@ -1,43 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { at, open, picture, type Open } from "./page";
+import { expect, test } from "vitest";
+import { accessible, eventually, picture, visitor } from "./page";
 
-let opened: Open;
+const visit = visitor();
 
-beforeAll(async () => {
-  opened = await open();
+test("logs are those of all ranks on one clock, each line once", async () => {
+  const { page } = visit;
+  await visit.go({ view: "logs", problem: "dies", bench: "lives", find: "loss" });
+  const list = page.getByRole("grid", { name: "lines of all ranks" });
+  await list.waitFor();
+  const rows = await list.getByRole("row").allTextContents();
+  const times = rows.map((r) => r.slice(0, 12));
+  expect(times).toEqual([...times].sort());
+  expect(rows.filter((r) => r.includes("step 0 loss"))).toHaveLength(4);
+  await accessible(page, "logs");
+  await picture(page, "logs");
 });
 
-afterAll(async () => {
-  await opened.close();
-});
-
-describe("logs", () => {
-  test("are those of all ranks on one clock, each line once", async () => {
-    const { page } = opened;
-    await page.goto(at({ view: "logs", problem: "dies", bench: "lives", find: "loss" }));
-    const list = page.getByRole("grid", { name: "lines of all ranks" });
-    await list.waitFor();
-    const rows = await list.getByRole("row").allTextContents();
-    const times = rows.map((r) => r.slice(0, 12));
-    expect(times).toEqual([...times].sort());
-    expect(rows.filter((r) => r.includes("step 0 loss"))).toHaveLength(4);
-    await picture(page, "logs");
-  });
-
-  test("are filtered by rank, level and text, and lead to the step", async () => {
-    const { page } = opened;
-    await page.goto(at({ view: "logs", problem: "dies", bench: "lives", rank: "2", level: "warning" }));
-    const line = page.getByRole("row").filter({ hasText: "memory of <b>node7</b> is running low" });
-    await line.waitFor();
-    await line.click();
-    await page.getByRole("link", { name: "Diff at step 2, rank 2" }).click();
-    await expect.poll(() => new URL(page.url()).searchParams.get("view")).toBe("diff");
-    expect(new URL(page.url()).searchParams.get("step")).toBe("2");
-    await page.goto(at({ view: "logs", problem: "dies", find: "no such text" }));
-    await page.getByText("No line of dies fits").waitFor();
-  });
-
-  test("said nothing on their console", () => {
-    expect(opened.faults).toEqual([]);
-  });
+test("logs are filtered by rank, level and text, and lead to the step", async () => {
+  const { page } = visit;
+  await visit.go({ view: "logs", problem: "dies", bench: "lives", rank: "2", level: "warning" });
+  const line = page.getByRole("row").filter({ hasText: "memory of <b>node7</b> is running low" });
+  await line.waitFor();
+  await line.click();
+  await page.getByRole("link", { name: "Diff at step 2, rank 2" }).click();
+  await eventually(() => new URL(page.url()).searchParams.get("view")).toBe("diff");
+  expect(new URL(page.url()).searchParams.get("step")).toBe("2");
+  await visit.go({ view: "logs", problem: "dies", find: "no such text" });
+  await page.getByText("No line of dies fits").waitFor();
 });
