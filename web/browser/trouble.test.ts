@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { accessible, eventually, picture, visitor } from "./page";
+import { accessible, picture, visitor } from "./page";
 
 const visit = visitor();
 
