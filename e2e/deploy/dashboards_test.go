@@ -43,7 +43,7 @@ func (g *grafana) requireFacts() {
 			g.t.Errorf("a fact is planted for %s, and there is no such panel", place)
 		}
 	}
-	chosen, deadline := g.choices(), time.Now().Add(2*program.Patience)
+	chosen, deadline := g.choices(), time.Now().Add(5*program.Patience)
 	for _, place := range slices.Sorted(maps.Keys(panels)) {
 		for {
 			answer := g.ask(place, panels[place], chosen)
