@@ -113,7 +113,10 @@ func (f *fleet) requireDiscreet(t *testing.T, roles map[string]*program.Up) {
 			t.Errorf("a secret is shown: %.4s…", secret)
 		}
 	}
-	if text := strings.ToLower(said.String()); strings.Contains(text, "permissions violation") {
-		t.Errorf("a role lacks a right:\n%s", text)
+	for line := range strings.Lines(said.String()) {
+		// An agent that comes before the consumers have made the bucket of runs' fates may not make it, and says that it waits for none.
+		if refused := strings.ToLower(line); strings.Contains(refused, "permissions violation") && !strings.Contains(refused, `"$js.api.info"`) {
+			t.Errorf("a role lacks a right: %s", line)
+		}
 	}
 }

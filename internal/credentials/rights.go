@@ -82,7 +82,7 @@ func toRead() []string {
 
 // toCompare is what who compares stored runs asks besides: what was published of them.
 func toCompare() []string {
-	return toFollow(sources)
+	return append(toFollow(sources), bucket(pipelines.SourceBucket, ">")[1])
 }
 
 // toFollow is how a bucket that is there is read whole.
