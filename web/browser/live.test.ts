@@ -29,6 +29,7 @@ test("ranks are asked to record more, where they are, and to stop", async () => 
   await answered("poke");
   await asked.getByText("stacks of its threads").click();
   await eventually(() => asked.locator("pre").textContent()).toContain("goes_wrong.py");
+  await page.getByRole("region", { name: "ranks", exact: true }).waitFor();
   await picture(page, "live", ["main p", "main table", "main li"]);
   await answered("capture");
   await answered("stop");
