@@ -5,11 +5,12 @@ const visit = visitor();
 
 test("the database is asked in SQL, and the answer is drawn", async () => {
   const { page } = visit;
-  const query = "SELECT\n    seq,\n    error,\n    tolerance\nFROM tap.divergences\nWHERE verdict = 'diverged'\nORDER BY seq";
+  const query =
+    "SELECT\n    seq,\n    value_max,\n    value_min\nFROM tap.tensors\nWHERE run = 'nightly-42'\n    AND role = 'output'\nORDER BY seq, path";
   await visit.go({ view: "sql", query });
   await page.getByRole("button", { name: "Chart" }).click();
   await page.getByRole("img", { name: "the answer as a chart" }).waitFor();
-  await page.getByText("tap.divergences", { exact: true }).waitFor();
+  await page.getByText("tap.tensors", { exact: true }).first().waitFor();
   await accessible(page, "SQL");
   await picture(page, "sql");
 });
