@@ -14,7 +14,7 @@ export interface Laid {
   routes: Map<string, Route>;
 }
 
-export const box = { width: 200, height: 42 };
+export const box = { width: 226, height: 42 };
 const label = { letter: 5.6, height: 16 }; // pixels
 
 let elk: InstanceType<typeof ELK> | undefined;
