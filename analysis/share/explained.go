@@ -26,7 +26,7 @@ type elsewhere map[string][]result.OpStep
 func (e elsewhere) add(at pair.Step, ops []op) {
 	for i := range ops {
 		o := &ops[i]
-		step := result.OpStep{Rank: at.Rank, Step: at.Step, DifferingCount: o.differing, TensorCount: uint64(len(o.pairs)), GreatestError: math.NaN()}
+		step := result.OpStep{Rank: at.Rank, Step: at.Step, DifferingCount: o.differing, TensorCount: uint64(len(o.pairs)), GreatestError: math.NaN()} //nolint:gosec // a length
 		if o.greatest != nil {
 			step.GreatestError = o.greatest.Error
 		}

@@ -118,7 +118,7 @@ func finite(v float64) float64 {
 
 // worst is the verdict of an op that both runs have.
 func worst(pairs []judge.Judged) string {
-	any := func(is func(*judge.Judged) bool) bool {
+	has := func(is func(*judge.Judged) bool) bool {
 		for i := range pairs {
 			if is(&pairs[i]) {
 				return true
@@ -133,15 +133,15 @@ func worst(pairs []judge.Judged) string {
 		return func(j *judge.Judged) bool { return j.Differs && j.Class == class }
 	}
 	switch {
-	case any(differing(judge.NotFinite)):
+	case has(differing(judge.NotFinite)):
 		return judge.NotFinite.String()
-	case any(differing(judge.Diverged)):
+	case has(differing(judge.Diverged)):
 		return judge.Diverged.String()
-	case any(func(j *judge.Judged) bool { return j.Differs }):
+	case has(func(j *judge.Judged) bool { return j.Differs }):
 		return judge.Structure.String()
-	case any(of(judge.Unknown)):
+	case has(of(judge.Unknown)):
 		return judge.Unknown.String()
-	case any(of(judge.Unpaired)):
+	case has(of(judge.Unpaired)):
 		return judge.Unpaired.String()
 	}
 	return "same"

@@ -39,9 +39,9 @@ func (w *writer) writeTo(to io.Writer, before, after []byte) error {
 	}
 	buffered := bufio.NewWriter(to)
 	_, _ = buffered.Write(before) // the error stays until Flush
-	fmt.Fprintf(buffered, "<script type=\"application/json\" id=\"index\">%s</script>\n", text)
+	_, _ = fmt.Fprintf(buffered, "<script type=\"application/json\" id=\"index\">%s</script>\n", text)
 	for i, part := range w.parts.all {
-		fmt.Fprintf(buffered, "<script type=\"text/plain\" id=\"part-%d\">%s</script>\n", i, base64.StdEncoding.EncodeToString(part))
+		_, _ = fmt.Fprintf(buffered, "<script type=\"text/plain\" id=\"part-%d\">%s</script>\n", i, base64.StdEncoding.EncodeToString(part))
 	}
 	_, _ = buffered.Write(after)
 	return buffered.Flush()

@@ -22,7 +22,7 @@ const opsOfPage = 100_000
 // pageFigure is a figure that web/browser/*.bench.ts measured.
 type pageFigure struct {
 	What    string  `json:"what"`
-	Form    string  `json:"form"` // of pageForms
+	Form    string  `json:"form"` // ms, s, MB or frames
 	Values  rounds  `json:"values"`
 	Share   float64 `json:"share"` // of the values that do not exceed the figure; 0 for the median
 	Mark    float64 `json:"mark"`  // 0 for none
