@@ -18,7 +18,7 @@ var ranksOfDemo = sync.OnceValues(func() (string, error) { //nolint:gochecknoglo
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "./internal/dev/demo") //nolint:noctx,gosec // outlives the test that needs it first
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "./internal/dev/demo") //nolint:gosec // outlives the test that needs it first
 	cmd.Dir = root
 	said, err := cmd.CombinedOutput()
 	if err != nil {

@@ -283,25 +283,6 @@ func (f *fleet) run(name string) {
 	}
 }
 
-// ended runs the command to its end, and returns what it printed.
-func (f *fleet) ended(cmd *exec.Cmd) string {
-	f.tb.Helper()
-	up := f.begin(cmd)
-	<-up.Ended
-	if status := cmd.ProcessState.ExitCode(); status != 0 {
-		f.tb.Fatalf("%q ended with status %d\n%s%s", cmd.Args, status, up.Stdout, up.Stderr)
-	}
-	return up.Stdout.String()
-}
-
-// as runs a command with the key and the address of these files.
-func (f *fleet) as(key, address string, args ...string) string {
-	f.tb.Helper()
-	cmd := program.Command(f.tb, program.Setting{}, args...)
-	cmd.Env = append(cmd.Env, "TENSORTAP_NATS=nats://"+f.nats, "TENSORTAP_CREDS="+filepath.Join(f.secrets, key), "TENSORTAP_CLICKHOUSE_FILE="+filepath.Join(f.secrets, address))
-	return f.ended(cmd)
-}
-
 // secretTexts are the passwords and seeds that nobody may show.
 func (f *fleet) secretTexts() [][]byte {
 	f.tb.Helper()
