@@ -5,7 +5,7 @@ export interface Statistic {
   name: string;
   word: string;
   unit: string;
-  counts?: true; // what is not finite
+  counts?: boolean; // what is not finite
 }
 
 /** The error needs two runs; the others are of one. */
