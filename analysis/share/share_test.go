@@ -136,7 +136,7 @@ func TestAFileHasTheOpsOfAPlaceInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Close()
+	defer reader.Close() //nolint:errcheck // only read
 	table, err := reader.RecordBatch(0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -26,7 +27,7 @@ func answerOnce(t *testing.T, k *memory, status int, tag, body string) {
 
 // askKept asks for what is kept, as a client that takes these encodings.
 func askKept(k *memory, tag, encodings string) (*httptest.ResponseRecorder, bool) {
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
 	r.Header.Set("Accept-Encoding", encodings)
 	return w, k.write(w, r, tag)
 }
