@@ -27,10 +27,10 @@ test("ranks are asked to record more, where they are, and to stop", async () => 
     await eventually(() => asked.getByRole("status").textContent()).toBe(`${deed}: the one rank does as asked`);
   };
   await answered("poke");
-  await asked.getByText("stacks of its threads").click();
-  await eventually(() => asked.locator("pre").textContent()).toContain("goes_wrong.py");
   await page.getByRole("region", { name: "ranks", exact: true }).waitFor();
   await picture(page, "live", ["main p", "main table", "main li"]);
+  await asked.getByText("stacks of its threads").click();
+  await eventually(() => asked.locator("pre").textContent()).toContain("goes_wrong.py");
   await answered("capture");
   await answered("stop");
   await answered("resume");
