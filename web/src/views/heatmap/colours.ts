@@ -49,11 +49,8 @@ export function scaleOf(values: Float64Array): Scale {
   if (low > high) return { kind: "linear", low: 0, high: 1 };
   if (low < 0 && high > 0) return { kind: "signed", low: -Math.max(-low, high), high: Math.max(-low, high) };
   if (low >= 0 && high > 50 * above) return { kind: "log", low: Math.max(above, high * 1e-12), high };
-  return {
-    kind: "linear",
-    low: low === high ? low - (Math.abs(low) || 1) / 2 : low,
-    high: low === high ? high + (Math.abs(high) || 1) / 2 : high,
-  };
+  const room = low === high ? (Math.abs(low) || 1) / 2 : 0;
+  return { kind: "linear", low: low - room, high: high + room };
 }
 
 /** Where on the scale a value stands, from 0 to 1. */

@@ -184,9 +184,14 @@ function legend(scale: Scale, { unit }: Statistic, plot: Plot): Shape[] {
     colour,
     anchor: "start",
   }));
+  const key: Shape[] = [
+    { kind: "rect", x, y: y(0) + 12, width, height: 12, fill: token("not-finite") },
+    { kind: "text", x: x + width + 5, y: y(0) + 18, text: "∞, NaN", colour, anchor: "start" },
+  ];
   return [
     ...blocks,
     ...marks,
+    ...(counts ? [] : key),
     { kind: "text", x: plot.left + plot.width + 96 - 4, y: plot.top + plot.height + 29, text: unit, colour, anchor: "end" },
   ];
 }
