@@ -35,8 +35,10 @@ function tokens(): Tokens {
   };
 }
 
-function colourOf(hex: string): Colour {
-  const n = parseInt(hex.trim().replace("#", ""), 16);
+// The build writes #ffffff as #fff.
+function colourOf(text: string): Colour {
+  const hex = text.trim().replace("#", "");
+  const n = parseInt(hex.length === 3 ? hex.replace(/./g, "$&$&") : hex, 16);
   return [(n >> 16) & 255, (n >> 8) & 255, n & 255];
 }
 
