@@ -167,7 +167,7 @@ function stepLabels(picture: Picture, plot: Plot): Shape[] {
   ];
 }
 
-function legend(scale: Scale, { unit }: Statistic, plot: Plot): Shape[] {
+function legend(scale: Scale, { unit, counts = false }: Statistic, plot: Plot): Shape[] {
   const [x, width, parts] = [plot.left + plot.width + 14, 14, 64];
   const height = Math.min(220, plot.height - 30);
   const y = (at: number) => plot.top + (1 - at) * height;
