@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { buffer } from "node:stream/consumers";
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { accessible, compared, eventually, picture, visitor } from "./page";
@@ -8,7 +8,7 @@ const visit = visitor();
 /** What the browser saves after a click. */
 async function saved(page: Page, button: Locator): Promise<Buffer> {
   const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
-  return readFileSync(await download.path());
+  return buffer(await download.createReadStream());
 }
 
 test("a heat-map shows the error of each layer, and leads to its ops", async () => {

@@ -14,7 +14,7 @@ test("logs are those of all ranks on one clock", async () => {
   // A line that the machine was late to read may stand twice.
   expect(rows.filter((r) => r.includes("step 0 loss")).length).toBeGreaterThanOrEqual(4);
   await accessible(page, "logs");
-  await picture(page, "logs");
+  await picture(page, "logs", ["main"]); // a real run: its times vary
 });
 
 test("logs are filtered by rank, level and text, and lead to the step", async () => {
