@@ -16,7 +16,7 @@ test("a heat-map shows the error of each layer, and leads to its ops", async () 
   await visit.go({ view: "heatmap", ...compared });
   const map = page.getByRole("application");
   await map.waitFor();
-  const table = page.getByText("The 20 cells that stand out");
+  const table = page.getByText("The cells that stand out");
   await table.click();
   await page
     .getByRole("row", { name: /layers\.3/ })

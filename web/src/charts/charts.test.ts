@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { powers, ticks } from "./axis";
 import { csvOf } from "./csv";
+import { bytes } from "../words/numbers";
 import { svgOf } from "./drawing";
+import { named } from "./frame";
 
 test("a file in SVG has hostile names as text", () => {
   const text = svgOf({
@@ -30,4 +32,11 @@ test("axes have round numbers", () => {
   expect(ticks(0, 3 * 2 ** 30, 4, "bytes")).toEqual([0, 1, 2, 3].map((n) => n * 2 ** 30));
   expect(powers(1e-8, 1, 5)).toEqual([1e-8, 1e-6, 1e-4, 1e-2, 1]);
   expect(powers(2, 7, 5)).toEqual([2, 7]);
+});
+
+test("numbers that lie close beside each other are told apart", () => {
+  const axis = { from: 0, to: 1, words: bytes };
+  const near = [654.125, 654.25].map((n) => n * 2 ** 20);
+  expect(named(axis, near).map(([, word]) => word)).toEqual(["654.1 MiB", "654.3 MiB"]);
+  expect(named(axis, [0, 2 ** 30]).map(([, word]) => word)).toEqual(["0 B", "1 GiB"]);
 });

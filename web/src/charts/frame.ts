@@ -6,7 +6,7 @@ import { token } from "./tokens";
 export interface Axis {
   from: number;
   to: number;
-  words: (n: number) => string;
+  words: (n: number, digits?: number) => string;
   kind?: "any" | "whole" | "bytes";
 }
 
@@ -23,9 +23,9 @@ export function frame(across: Axis & { title: string }, up: Axis, width: number,
   const x = (n: number) => edge.left + ((n - across.from) / (across.to - across.from || 1)) * wide;
   const y = (n: number) => edge.top + (1 - (n - up.from) / (up.to - up.from || 1)) * high;
   const [soft, line] = [token("ink-soft"), token("line")];
-  const levels = ticks(up.from, up.to, 6, up.kind).flatMap((n): Shape[] => [
+  const levels = named(up, ticks(up.from, up.to, 6, up.kind)).flatMap(([n, text]): Shape[] => [
     { kind: "rect", x: edge.left, y: y(n), width: wide, height: 1, fill: line },
-    { kind: "text", x: edge.left - 8, y: y(n), text: up.words(n), colour: soft, anchor: "end" },
+    { kind: "text", x: edge.left - 8, y: y(n), text, colour: soft, anchor: "end" },
   ]);
   const places = ticks(across.from, across.to, Math.floor(wide / 90), across.kind).map((n): Shape => ({
     kind: "text",
@@ -37,6 +37,15 @@ export function frame(across: Axis & { title: string }, up: Axis, width: number,
   }));
   const title: Shape = { kind: "text", x: edge.left + wide / 2, y: height - 10, text: across.title, colour: soft, anchor: "middle" };
   return { x, y, shapes: [...levels, ...places, title] };
+}
+
+/** Numbers and their words, with as many digits as tell them apart. */
+export function named(axis: Axis, numbers: number[]): [number, string][] {
+  const most = 7;
+  for (let digits = 3; ; digits++) {
+    const words = numbers.map((n): [number, string] => [n, axis.words(n, digits)]);
+    if (digits === most || new Set(words.map(([, word]) => word)).size === words.length) return words;
+  }
 }
 
 /** The least and the greatest of numbers, of which there may be many. */

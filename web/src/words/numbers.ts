@@ -40,12 +40,12 @@ export function plural(n: number, thing: string): string {
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-export function bytes(v: Answered | bigint): string {
+export function bytes(v: Answered | bigint, digits = 3): string {
   const n = numberOf(v);
   if (n === null) return "–";
   let size = n;
   let unit = 0;
   for (; Math.abs(size) >= 1024 && unit < units.length - 1; unit++) size /= 1024;
-  const short = unit === 0 ? String(size) : String(Number(size.toPrecision(3)));
+  const short = unit === 0 ? String(size) : String(Number(size.toPrecision(digits)));
   return `${minus(short)} ${units[unit] ?? ""}`;
 }
