@@ -85,7 +85,7 @@ func (w *textWriter) end() error {
 		}
 	}
 	if w.count == 0 && w.style.Empty != "" {
-		_, err := fmt.Fprintf(w.to, "no rows: %s\n", w.style.Empty)
+		_, err := fmt.Fprintf(w.to, "no rows. There are none where %s, or where nothing fits what was asked for\n", w.style.Empty)
 		return err
 	}
 	if w.style.Limit == 0 || w.count <= w.style.Limit {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/internal/untar"
+	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/msprobe"
 )
 
@@ -30,7 +31,12 @@ func (a *app) showDemo(ctx context.Context, e system.Endpoint, page string) erro
 	}
 	defer client.Close()
 	for run, dump := range demoRuns() {
-		if err := publishRecorded(ctx, client, run, dump); err != nil {
+		err := publishRecorded(ctx, client, run, dump)
+		if errors.Is(err, pipelines.ErrRunDeleted) { // the others may be there
+			fmt.Fprintf(a.stderr, "note: %v\n", err)
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("store run %s of the demonstration: %w", run, err)
 		}
 	}

@@ -39,7 +39,7 @@ type API struct {
 	packed   http.Handler // the same, with answers compressed for who takes that
 	places   places       // of answers at a time
 	tensors  places       // of those that read raw tensors
-	memory   *memory
+	answers  *answers
 	crowd    crowd
 	counters counters
 	over     chan struct{} // closed once no more is to be said to who listens
@@ -49,7 +49,7 @@ type API struct {
 // New makes an API that knows no system yet.
 func New(cfg Config) (*API, error) {
 	a := &API{
-		cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), memory: newMemory(keptBytes),
+		cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), answers: newAnswers(answersBytes),
 		places: make(places, atOnce), tensors: make(places, tensorsAtOnce),
 	}
 	a.end = sync.OnceFunc(func() { close(a.over) })
@@ -105,7 +105,10 @@ const (
 var errTooSlow = &problemError{Status: http.StatusServiceUnavailable, Sentence: fmt.Sprintf("the answer took longer than %v, the limit", longest)}
 
 // ask answers a request of the system, in bounded time.
-func (a *API) ask(do asking) answering {
+func (a *API) ask(do asking) answering { return a.askIn(a.places, do) }
+
+// askIn is ask for questions that have places of their own.
+func (a *API) askIn(in places, do asking) answering {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		client := a.client.Load()
 		if client == nil {
@@ -118,9 +121,9 @@ func (a *API) ask(do asking) answering {
 		_ = limits.SetWriteDeadline(a.cfg.Now().Add(longest)) // where that is not known, ctx ends the answer
 		defer limits.SetWriteDeadline(time.Time{})            //nolint:errcheck // likewise
 		recorded := &recording{ResponseWriter: w}
-		err := a.places.during(ctx, func() error { return do(ctx, client, recorded, r) })
+		err := in.during(ctx, func() error { return do(ctx, client, recorded, r) })
 		if err == nil {
-			a.memory.keep(recorded)
+			a.answers.keep(recorded)
 		}
 		if err != nil && errors.Is(context.Cause(ctx), errTooSlow) {
 			return errTooSlow

@@ -44,7 +44,7 @@ func (a *API) openTensors(ctx context.Context, client *system.Client, values giv
 	for i, one := range found {
 		file, tensor, err := system.OpenKept(a.cfg.RawTensors(), one)
 		if err != nil {
-			return open, unopened(requests[i].Run, err)
+			return open, a.unopened(requests[i].Run, err)
 		}
 		open = append(open, kept{report.Printable(requests[i].Run) + ": " + one.String(), file, tensor})
 	}
@@ -61,10 +61,11 @@ func findTensors(ctx context.Context, client *system.Client, requests []system.T
 	return pair[:], err
 }
 
-// unopened says where the file may be instead.
-func unopened(run string, err error) error {
+// unopened says where the file may be instead. The error itself names a folder of the server, which is for its log.
+func (a *API) unopened(run string, err error) error {
+	a.cfg.Log.Warn().Str("run", run).Err(err).Msg("a raw tensor cannot be opened")
 	return &problemError{Status: http.StatusNotFound, Parameter: "op", Sentence: fmt.Sprintf(
-		"%v: the files of run %s do not lie where this server looks for them; where they lie, ask tensortap tensor show or diff, with --dir for a dump that was published", err, report.Printable(run))}
+		"the files of run %s do not lie where this server looks for them, or cannot be read; where they lie, ask tensortap tensor show or diff, with --dir for a dump that was published", report.Printable(run))}
 }
 
 // tensor is the request for the tensor of one side.

@@ -50,8 +50,15 @@ func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseW
 		w.WriteHeader(http.StatusNotModified)
 		return nil, true, nil
 	}
-	if a.memory.write(w, r, tag) {
-		return nil, true, nil
+	if a.answers.has(tag) {
+		for _, run := range on.runs { // of one that was deleted meanwhile nothing is told any more
+			if err := client.CheckRun(ctx, run); err != nil {
+				return nil, false, err
+			}
+		}
+		if a.answers.write(w, r, tag) {
+			return nil, true, nil
+		}
 	}
 	if err := client.WaitFor(ctx, basis.Last); err != nil { // the next answer may have it, with no further event: no tag
 		return []string{err.Error()}, false, nil //nolint:nilerr // said beside the answer

@@ -59,15 +59,15 @@ func sliceParameters() []parameter {
 func (a *API) tensorRoutes() []route {
 	return []route{
 		{
-			method: http.MethodGet, path: root + "/tensor", title: "What one raw tensor holds", parameters: lookParameters(), answer: a.handle(a.ask(a.tensor)),
+			method: http.MethodGet, path: root + "/tensor", title: "What one raw tensor holds", parameters: lookParameters(), answer: a.handle(a.askIn(a.tensors, a.tensor)),
 			doc: "The answer of `tensortap tensor show --output json`, of a tensor whose file lies where the server keeps them.",
 		},
 		{
-			method: http.MethodGet, path: root + "/tensor/diff", title: "How two raw tensors differ, element by element", parameters: pairParameters(true), answer: a.handle(a.ask(a.tensorDiff)),
+			method: http.MethodGet, path: root + "/tensor/diff", title: "How two raw tensors differ, element by element", parameters: pairParameters(true), answer: a.handle(a.askIn(a.tensors, a.tensorDiff)),
 			doc: "The answer of `tensortap tensor diff --output json`.",
 		},
 		{
-			method: http.MethodGet, path: root + "/tensor/slice", title: "A slice of a raw tensor, or of two and their difference, as cells of a picture", parameters: sliceParameters(), answer: a.handle(a.ask(a.tensorSlice)),
+			method: http.MethodGet, path: root + "/tensor/slice", title: "A slice of a raw tensor, or of two and their difference, as cells of a picture", parameters: sliceParameters(), answer: a.handle(a.askIn(a.tensors, a.tensorSlice)),
 			doc: "Cells come row by row, with the mean of their finite elements (null where there are none), least and greatest where a cell has several elements, and counts of NaN and infinities where there are any. " +
 				"With a bench, `difference.furthest` is the greatest difference in a cell, problem less bench, and `unlike` counts pairs of which one is NaN or infinite and the other is not so.",
 		},
@@ -172,20 +172,18 @@ func (a *API) ofTensors(ctx context.Context, client *system.Client, w http.Respo
 	if known || err != nil {
 		return err
 	}
-	return a.tensors.during(ctx, func() error {
-		of, err := a.openTensors(ctx, client, values, sides)
-		for i := range of {
-			defer of[i].close()
-		}
-		if err != nil {
-			return err
-		}
-		answer, err := do(of)
-		if err != nil {
-			return err
-		}
-		tellGaps(w, told)
-		describe(w, report.JSON)
-		return write(w, answer)
-	})
+	of, err := a.openTensors(ctx, client, values, sides)
+	for i := range of {
+		defer of[i].close()
+	}
+	if err != nil {
+		return err
+	}
+	answer, err := do(of)
+	if err != nil {
+		return err
+	}
+	tellGaps(w, told)
+	describe(w, report.JSON)
+	return write(w, answer)
 }

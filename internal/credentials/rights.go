@@ -207,7 +207,7 @@ func toAccount() string { return schemas.Subject(schemas.Audit().Kind(), 0, sche
 func rightsToOperate() Rights {
 	r := rightsToCompare()
 	r.Publish = slices.Concat(r.Publish, toList(pipelines.AlertBucket), bucket(pipelines.AlertBucket, "silence.*"), toList(pipelines.FateBucket), bucket(pipelines.FateBucket, "*"), []string{
-		toAccount(), pipelines.ControlSubjects + "*", pipelines.HealSubject, pipelines.MeasureSubject, "$JS.API.DIRECT.GET." + sources + ".$KV." + pipelines.SourceBucket + ".>",
+		toAccount(), pipelines.ControlSubjects + "*", pipelines.HealSubject, pipelines.MeasureSubject,
 	})
 	return r
 }

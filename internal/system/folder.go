@@ -217,7 +217,7 @@ func (f Folder) budget(asked int64) (Budget, error) {
 	if asked == 0 {
 		b.StreamBytes = streamShare(size, b.FreeBytes, int64(retention.BytesBelow(f.nats()))) //nolint:gosec // likewise
 	}
-	b.StoreBytes = max(b.StreamBytes, mostShare(size))
+	b.StoreBytes = max(b.StreamBytes, size) // whatever was asked for before was no more
 	return b, nil
 }
 

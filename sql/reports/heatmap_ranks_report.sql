@@ -28,6 +28,8 @@ WITH
         SELECT throwIf({order:String} NOT IN ('rank', 'tp', 'pp', 'dp'), 'there is no such order of ranks; there are: rank, tp, pp, dp')
     ) + (
         SELECT throwIf({width:UInt64} = 0 OR {height:UInt64} = 0, 'a picture has a width and a height of 1 at least')
+    ) + (
+        SELECT throwIf({first_place:Int64} < 0 OR {last_place:Int64} < -1, 'a place is 0 or more; of the last, -1 is for all')
     ) AS fault_count,
     (
         SELECT arraySlice(
@@ -87,7 +89,7 @@ WITH
             HAVING uniqExact(epoch) > 1
         )
     ) AS restarted_count,
-    -- How many steps of ranks lie below a row and column; one that has not ended counts alone.
+    -- How many steps of ranks that have tensors lie below a row and column; one that has not ended counts alone.
     cells AS (
         SELECT
             intDiv(transform(rank, ordered, range(length(ordered)), 4294967295), ranks_of_row) AS row_index,
@@ -95,6 +97,7 @@ WITH
             count() AS cell_count
         FROM tap_store.step
         WHERE {statistic:String} = 'l2'
+            AND tensor_count > 0
             AND run_id = xxh3(concat({run:String}, char(31)))
             AND step >= {first_step:Int64}
             AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})

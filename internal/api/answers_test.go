@@ -11,7 +11,7 @@ import (
 )
 
 // answerOnce has an answer written, and kept if it can be.
-func answerOnce(t *testing.T, k *memory, status int, tag, body string) {
+func answerOnce(t *testing.T, k *answers, status int, tag, body string) {
 	t.Helper()
 	r := &recording{ResponseWriter: httptest.NewRecorder()}
 	if tag != "" {
@@ -26,7 +26,7 @@ func answerOnce(t *testing.T, k *memory, status int, tag, body string) {
 }
 
 // askKept asks for what is kept, as a client that takes these encodings.
-func askKept(k *memory, tag, encodings string) (*httptest.ResponseRecorder, bool) {
+func askKept(k *answers, tag, encodings string) (*httptest.ResponseRecorder, bool) {
 	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
 	r.Header.Set("Accept-Encoding", encodings)
 	return w, k.write(w, r, tag)
@@ -34,7 +34,7 @@ func askKept(k *memory, tag, encodings string) (*httptest.ResponseRecorder, bool
 
 func TestAnAnswerIsKeptForWhoAsksAgain(t *testing.T) {
 	t.Parallel()
-	k := newMemory(1 << 20)
+	k := newAnswers(1 << 20)
 	body := strings.Repeat("the same again, ", 1000)
 	answerOnce(t, k, http.StatusOK, `W/"a"`, body)
 	w, found := askKept(k, `W/"a"`, "br")
@@ -56,7 +56,7 @@ func TestAnAnswerIsKeptForWhoAsksAgain(t *testing.T) {
 
 func TestNoOtherAnswerIsKept(t *testing.T) {
 	t.Parallel()
-	k := newMemory(1 << 20)
+	k := newAnswers(1 << 20)
 	answerOnce(t, k, http.StatusNotFound, `W/"a"`, "there is none")
 	answerOnce(t, k, http.StatusOK, "", "an answer that may change with no event")
 	for _, tag := range []string{`W/"a"`, ""} {
@@ -68,7 +68,9 @@ func TestNoOtherAnswerIsKept(t *testing.T) {
 
 func TestTheAnswerThatNobodyAskedForIsForgottenFirst(t *testing.T) {
 	t.Parallel()
-	k := newMemory(3 * len(packed([]byte("answer 0"))))
+	one := newAnswers(1 << 20)
+	answerOnce(t, one, http.StatusOK, "0", "answer 0")
+	k := newAnswers(3 * one.size)
 	for _, tag := range []string{"0", "1", "2"} {
 		answerOnce(t, k, http.StatusOK, tag, "answer "+tag)
 	}
