@@ -26,6 +26,11 @@ test("the page is worked by keys: views, commands, colours", async () => {
 test("the diff and the commands are legible in the dark", async () => {
   const { page } = visit;
   await visit.go({ view: "diff", ...compared });
+  await page.evaluate(() => {
+    localStorage.setItem("tensortap-theme", "dark");
+  });
+  await page.reload();
+  await eventually(() => page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
   await page.getByRole("grid").waitFor();
   await accessible(page, "diff in the dark");
   await page.keyboard.press("Control+k");

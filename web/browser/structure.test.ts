@@ -18,6 +18,8 @@ test("the tree is open at the first op that differs, which stands in its module"
 
 test("keys open and close modules, and go to the next that differs", async () => {
   const { page } = visit;
+  await visit.go({ view: "structure", ...compared });
+  await eventually(() => selected().textContent()).toContain(began.slice("Functional.".length));
   await page.getByRole("grid").focus();
   await page.keyboard.press("ArrowLeft");
   await eventually(() => selected().textContent()).toContain("down_proj");

@@ -1,5 +1,6 @@
 import { Asked } from "../pieces/asked.svelte";
-import { askDifference, askLive, askNotFinite, type News } from "./news";
+import { chosenRuns } from "../pieces/chosen";
+import { askDifference, askFirstNotFinite, askLive, type News } from "./news";
 import { route } from "./route.svelte";
 
 /** Follows the chosen runs while they are live. What was told once is not asked again. */
@@ -10,7 +11,7 @@ export class Follow {
 
   /** To be made while a component is. */
   constructor() {
-    const chosen = $derived([route.address.problem, ...route.address.benches].filter((r) => r !== ""));
+    const chosen = $derived(chosenRuns(route.address));
     this.#live = new Asked(() => {
       const runs = chosen;
       return runs.length === 0 ? null : { name: JSON.stringify(runs), ask: (signal) => askLive(runs, signal) };
@@ -24,8 +25,8 @@ export class Follow {
   }
 
   #lookForNaN(chosen: string[]) {
-    const run = chosen.find((r) => this.#followed.includes(r) && !this.#told(`not finite ${r}`));
-    return run === undefined ? null : { name: run, ask: (signal: AbortSignal) => askNotFinite(run, signal) };
+    const runs = chosen.filter((r) => this.#followed.includes(r) && !this.#told(`not finite ${r}`));
+    return runs.length === 0 ? null : { name: JSON.stringify(runs), ask: (signal: AbortSignal) => askFirstNotFinite(runs, signal) };
   }
 
   #lookForDifference() {

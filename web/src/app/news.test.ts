@@ -13,7 +13,10 @@ test("a first NaN is told with its place, and leads to the view of it", () => {
 test("a first difference leads to the op where it began", () => {
   const news = difference("bad", ["good", "other"], { origins: [origin], divergence: [] });
   expect(news.sentence).toBe("differs from good, other since step 7, rank 2, op Functional.linear.3.forward");
-  expect([news.view, news.changes]).toEqual(["diff", { rank: 2, step: 7, op: "Functional.linear.3.forward" }]);
+  expect([news.view, news.changes]).toEqual([
+    "diff",
+    { problem: "bad", benches: ["good", "other"], rank: 2, step: 7, op: "Functional.linear.3.forward" },
+  ]);
 });
 
 test("runs may differ without an op that does, as by what only one of them has", () => {

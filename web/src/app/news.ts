@@ -25,8 +25,17 @@ export async function askLive(runs: string[], signal: AbortSignal): Promise<stri
   return value.rows.filter((r) => r.status === "running" && runs.includes(r.run)).map((r) => r.run);
 }
 
+/** News of the first of the runs that has any. */
+export async function askFirstNotFinite(runs: string[], signal: AbortSignal): Promise<News | null> {
+  for (const run of runs) {
+    const found = await askNotFinite(run, signal);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
 /** Looks first for a sign of it, which is cheap, and then where it is. */
-export async function askNotFinite(run: string, signal: AbortSignal): Promise<News | null> {
+async function askNotFinite(run: string, signal: AbortSignal): Promise<News | null> {
   const signs = await askJSON<Rows<{ not_finite_count: number }>>("reports/signs", { run }, signal);
   if ((signs.value.rows[0]?.not_finite_count ?? 0) === 0) return null;
   const { value } = await askJSON<Rows<Place>>("reports/overflow", { run, limit: 1 }, signal);
@@ -56,7 +65,7 @@ export function difference(problem: string, benches: string[], found: Pick<Compa
     run: problem,
     sentence: `differs from ${benches.join(", ")}${at ? ` since ${placed(at)}` : ""}`,
     view: at ? "diff" : "verdict",
-    changes: at ? { rank: at.rank, step: at.step, op: at.op } : {},
+    changes: { problem, benches, ...(at ? { rank: at.rank, step: at.step, op: at.op } : {}) },
   };
 }
 

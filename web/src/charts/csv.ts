@@ -5,7 +5,8 @@ export function csvOf(columns: string[], rows: unknown[][]): string {
 
 function field(value: unknown): string {
   if (value === null || value === undefined) return "";
-  if (typeof value !== "string") return String(value as number | bigint | boolean);
-  const text = /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : value;
+  const given = typeof value === "object" ? JSON.stringify(value) : value; // of arrays and maps
+  if (typeof given !== "string") return String(given as number | bigint | boolean);
+  const text = /^[=+\-@\t\r]/.test(given) && Number.isNaN(Number(given)) ? `'${given}` : given;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

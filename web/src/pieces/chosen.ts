@@ -2,7 +2,7 @@
 import type { Address } from "../app/address";
 
 export function chosenRuns(here: Address): string[] {
-  return [here.problem, ...here.benches].filter((r) => r !== "");
+  return [...new Set([here.problem, ...here.benches])].filter((r) => r !== "");
 }
 
 /** The run of the address, if it is one of these; else the first. */
