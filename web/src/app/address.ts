@@ -36,9 +36,9 @@ const texts = [
   "statistic", // that a heat-map shows
   "by", // rows of a heat-map, or axis of memory
   "order", // of ranks
-  "steps", // range of a heat-map
+  "steps", // range of a heat-map, or the step whose raw tensors are listed
   "places", // range of a heat-map's ranks
-  "ranks", // whose memory is shown
+  "ranks", // whose memory is shown, or whose raw tensors are listed
 ] as const;
 export type Text = (typeof texts)[number];
 
@@ -73,7 +73,8 @@ export function parseAddress(search: string): Address {
   return address;
 }
 
-function ordinal(text: string | null): number | null {
+/** A number from 0 on, or null for any other text. */
+export function ordinal(text: string | null): number | null {
   return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : null;
 }
 

@@ -10,6 +10,12 @@ export interface Cell {
   column: number;
 }
 
+/** The cell, or the one next to it that the picture has. */
+export function within(picture: Picture, cell: Cell): Cell {
+  const nearest = (at: number, size: number) => Math.max(0, Math.min(at, size - 1));
+  return { row: nearest(cell.row, picture.height), column: nearest(cell.column, picture.width) };
+}
+
 /** Steps and places from one cell to another, in any direction. */
 export function zoomed(picture: Picture, a: Cell, b: Cell): { steps: Range; places: Range } {
   const [left, right] = [Math.min(a.column, b.column), Math.max(a.column, b.column)];
