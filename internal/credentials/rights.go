@@ -125,7 +125,7 @@ func rightsToProduce(run string) Rights {
 // rightsToServeHost are those of who publishes what any run records on a host, and removes what the host keeps of deleted runs.
 func rightsToServeHost() Rights {
 	r := rightsToProduce("*")
-	r.Publish = append(r.Publish, api("DIRECT.GET", fates))
+	r.Publish = append(r.Publish, api("DIRECT.GET", fates), "$JS.API.INFO") // a client asks so where there is no bucket yet
 	return r
 }
 

@@ -18,7 +18,8 @@ type hostFiles struct {
 	local  retention.Local
 	seen   uint64 // place of what was decided last
 	tell   func(string)
-	told   string // the last reason why nothing can be seen
+	failed error  // files that could not be removed in this look
+	told   string // the last reason why files stay
 }
 
 func (c *Client) newHostFiles(r ServeRequest) *hostFiles { //nolint:gocritic // as Serve has it
@@ -42,8 +43,12 @@ func (h *hostFiles) removeDeleted(ctx context.Context) {
 
 // look is false where there is no use in looking again.
 func (h *hostFiles) look(ctx context.Context) (again bool) {
+	h.failed = nil
 	seen, err := pipelines.FatesSince(ctx, h.client.stream, h.seen, h.remove)
-	h.seen = seen
+	if h.failed == nil {
+		h.seen = seen // else all since then is removed again
+	}
+	err = errors.Join(err, h.failed)
 	switch {
 	case ctx.Err() != nil:
 		return false
@@ -63,7 +68,7 @@ func (h *hostFiles) look(ctx context.Context) (again bool) {
 func (h *hostFiles) remove(id uint64, fate pipelines.Fate) { //nolint:gocritic // as it is told
 	for _, part := range fate.Removals() {
 		if err := h.local.Remove(id, part, fate.Epochs); err != nil {
-			h.tell(fmt.Sprintf("files of deleted run %s stay on this host: %v", fate.Name, err))
+			h.failed = errors.Join(h.failed, fmt.Errorf("run %s: %w", fate.Name, err))
 		}
 	}
 }
