@@ -213,8 +213,9 @@ func requireAnswers(t *testing.T, answers map[string]string) {
 	t.Logf("%d questions, rows by report: %v", len(answers), rows)
 }
 
-// silent are the reports that have nothing to tell of this fleet.
-func silent() []string { return []string{"trend_check", "logprobs"} }
+// silent are the reports that have nothing to tell of this fleet: it tells of no tokens, keeps no raw tensors, and has no NaN in the
+// first step.
+func silent() []string { return []string{"trend_check", "logprobs", "overflow_levels", "raw_tensors"} }
 
 // listRuns asks as a person does, with what tables cannot know alone.
 func listRuns(t *testing.T, u *program.Up) [][]string {
