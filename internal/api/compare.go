@@ -31,20 +31,8 @@ func compareParameters() []parameter {
 
 // compare answers what `tensortap compare` does of stored runs.
 func (a *API) compare(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request) error {
-	values, err := readQuery(r, compareParameters())
-	if err != nil {
-		return err
-	}
-	request, err := a.compareRequest(values)
-	if err != nil {
-		return err
-	}
-	on := resting{runs: append([]string{request.Problem}, request.Benches...), judged: true}
-	told, known, err := a.begin(ctx, client, w, r, on)
+	request, told, known, err := a.beginComparison(ctx, client, w, r)
 	if known || err != nil {
-		return err
-	}
-	if err := checkSides(ctx, client, &request); err != nil {
 		return err
 	}
 	comparison, _, err := client.Compare(ctx, request)
@@ -54,6 +42,22 @@ func (a *API) compare(ctx context.Context, client *system.Client, w http.Respons
 	tellGaps(w, append(told, comparison.Warnings...))
 	describe(w, report.JSON)
 	return report.WriteObject(w, comparison.Object(report.Style{Format: report.JSON}))
+}
+
+// beginComparison reads which runs are to be compared, and begins the answer as begin does.
+func (a *API) beginComparison(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request) (request system.CompareRequest, gaps []string, known bool, err error) {
+	values, err := readQuery(r, compareParameters())
+	if err != nil {
+		return request, nil, false, err
+	}
+	if request, err = a.compareRequest(values); err != nil {
+		return request, nil, false, err
+	}
+	on := resting{runs: append([]string{request.Problem}, request.Benches...), judged: true}
+	if gaps, known, err = a.begin(ctx, client, w, r, on); known || err != nil {
+		return request, gaps, known, err
+	}
+	return request, gaps, false, checkSides(ctx, client, &request)
 }
 
 func (a *API) compareRequest(values given) (system.CompareRequest, error) {

@@ -12,23 +12,11 @@ import (
 
 // share answers what `tensortap compare --output html` writes of stored runs.
 func (a *API) share(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request) error {
-	values, err := readQuery(r, compareParameters())
-	if err != nil {
-		return err
-	}
-	request, err := a.compareRequest(values)
-	if err != nil {
-		return err
-	}
 	if a.cfg.Shared == nil {
 		return notFound("%s", notBuilt)
 	}
-	on := resting{runs: append([]string{request.Problem}, request.Benches...), judged: true}
-	told, known, err := a.begin(ctx, client, w, r, on)
+	request, told, known, err := a.beginComparison(ctx, client, w, r)
 	if known || err != nil {
-		return err
-	}
-	if err := checkSides(ctx, client, &request); err != nil {
 		return err
 	}
 	var written bytes.Buffer

@@ -10,6 +10,5 @@ export default defineConfig({
     pool: "threads",
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    expect: { poll: { timeout: 240_000 } },
   },
 });

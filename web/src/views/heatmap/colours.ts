@@ -1,8 +1,7 @@
 // From values to colours that people of any colour vision tell apart: dark blue to yellow for what is above zero (cividis),
 // blue over white to orange for what may be either (Okabe and Ito).
 import { powers, ticks } from "../../charts/axis";
-
-type Colour = readonly [number, number, number];
+import type { Colour } from "../../charts/tokens";
 
 const cividis: readonly Colour[] = [
   [0, 34, 78],
@@ -84,10 +83,4 @@ export function packed([r, g, b]: Colour): number {
 /** Numbers beside the legend. */
 export function marksOf(scale: Scale, most: number): number[] {
   return scale.kind === "log" ? powers(scale.low, scale.high, most) : ticks(scale.low, scale.high, most);
-}
-
-/** A colour of CSS as #rrggbb. */
-export function hex(text: string): Colour {
-  const n = Number.parseInt(text.slice(1), 16);
-  return [(n >> 16) & 255, (n >> 8) & 255, n & 255];
 }

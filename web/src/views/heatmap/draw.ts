@@ -1,9 +1,9 @@
 // A picture as shapes: cells as one image, with axes, a legend, and marks over what is not finite.
 import { ticks } from "../../charts/axis";
 import type { Drawing, Shape } from "../../charts/drawing";
-import { token } from "../../charts/tokens";
+import { colourOf, token } from "../../charts/tokens";
 import { count, digits } from "../../words/numbers";
-import { colourAt, css, hex, marksOf, packed, palette, share, type Scale } from "./colours";
+import { colourAt, css, marksOf, packed, palette, share, type Scale } from "./colours";
 import type { Picture } from "./picture";
 import type { Statistic } from "./what";
 
@@ -63,7 +63,7 @@ function pixelsOf(picture: Picture, scale: Scale, marked: boolean): HTMLCanvasEl
   const image = to.createImageData(canvas.width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
   const colours = palette(scale);
-  const [bad, unknown] = [packed(hex(token("not-finite"))), packed(hex(token("line")))];
+  const [bad, unknown] = [packed(colourOf("not-finite")), packed(colourOf("line"))];
   picture.bad.forEach((n, i) => {
     const value = picture.values[i] ?? NaN;
     if (n > 0 && (!marked || Number.isNaN(value))) pixels[i] = bad;

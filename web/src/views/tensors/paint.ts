@@ -1,4 +1,5 @@
 // Draws the cells of a heat-map: orange above zero, blue below, which people of any colour vision tell apart.
+import { colourOf, type Colour } from "../../charts/tokens";
 import type { Heat, Shade } from "./picture";
 
 export interface Painting {
@@ -11,8 +12,6 @@ export interface Painting {
   began: [number, number] | null; // where a person began to mark a part
 }
 
-type Colour = readonly [number, number, number];
-
 interface Tokens {
   ground: Colour;
   above: Colour;
@@ -23,23 +22,14 @@ interface Tokens {
 }
 
 function tokens(): Tokens {
-  const style = getComputedStyle(document.documentElement);
-  const read = (name: string) => colourOf(style.getPropertyValue(`--${name}`));
   return {
-    ground: read("sheet"),
-    above: read("diverged"),
-    below: read("structure"),
-    nan: read("not-finite"),
-    infinite: read("ink"),
-    none: read("line"),
+    ground: colourOf("sheet"),
+    above: colourOf("diverged"),
+    below: colourOf("structure"),
+    nan: colourOf("not-finite"),
+    infinite: colourOf("ink"),
+    none: colourOf("line"),
   };
-}
-
-// The build writes #ffffff as #fff.
-function colourOf(text: string): Colour {
-  const hex = text.trim().replace("#", "");
-  const n = parseInt(hex.length === 3 ? hex.replace(/./g, "$&$&") : hex, 16);
-  return [(n >> 16) & 255, (n >> 8) & 255, n & 255];
 }
 
 function mix(shade: Shade, reach: number, t: Tokens): Colour {
