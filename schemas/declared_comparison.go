@@ -4,11 +4,11 @@ package schemas
 func DeclaredComparison() Table {
 	return Table{
 		Name: "declared_comparison", Version: 1, Class: Definition,
-		Key: []string{"comparison_id"},
-		Doc: "One row per comparison that was asked for: the runs, and the rules of judgement.",
+		Key: []string{"comparison_id", "declared_time_ns"},
+		Doc: "One row per time that a comparison was asked for: the runs, and the rules of judgement; the latest counts.",
 		Columns: []Column{
 			{Name: "comparison_id", Type: Uint64, Unit: Hash, Doc: "Hash of all other columns but the time, strict and standing, which change no verdict on a pair."},
-			{Name: "declared_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "Time when it was last asked for, by the clock of that host."},
+			{Name: "declared_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "Time when it was asked for, by the clock of that host."},
 			{Name: "problem", Type: String, Unit: None, Doc: "Name of the run under suspicion."},
 			{Name: "benches", Type: Strings, Unit: None, Doc: "Names of the benches; the problem pairs with the first."},
 			{Name: "tolerance", Type: Float64, Unit: None, Doc: "Greatest relative error that is tolerated; -1 for one by dtype and depth."},

@@ -1309,10 +1309,10 @@ func (r *CallRow) load(c []arrow.Array, i int) {
 	r.CallCount = loadUint64(c[7], i)
 }
 
-// DeclaredComparisonRow is a row of declared_comparison. One row per comparison that was asked for: the runs, and the rules of judgement.
+// DeclaredComparisonRow is a row of declared_comparison. One row per time that a comparison was asked for: the runs, and the rules of judgement; the latest counts.
 type DeclaredComparisonRow struct {
 	ComparisonID   uint64   `parquet:"comparison_id"`    // Hash of all other columns but the time, strict and standing, which change no verdict on a pair.
-	DeclaredTimeNs int64    `parquet:"declared_time_ns"` // Time when it was last asked for, by the clock of that host.
+	DeclaredTimeNs int64    `parquet:"declared_time_ns"` // Time when it was asked for, by the clock of that host.
 	Problem        string   `parquet:"problem"`          // Name of the run under suspicion.
 	Benches        []string `parquet:"benches,list"`     // Names of the benches; the problem pairs with the first.
 	Tolerance      float64  `parquet:"tolerance"`        // Greatest relative error that is tolerated; -1 for one by dtype and depth.

@@ -89,7 +89,7 @@ func TestPublishedRunsAreHeldAgainstABench(t *testing.T) {
 		{"publish msprobe " + bad + " --run held-none --tolerance 1", program.ExitError, "--tolerance goes with --bench"},
 		{"compare held-none held-same", program.ExitError, `no run is named "held-none"`},
 	})
-	rows := u.Query(t, "SELECT problem FROM tap_store.declared_comparison FINAL WHERE standing = 1 AND startsWith(problem, 'held-') ORDER BY problem")
+	rows := u.Query(t, "SELECT problem FROM tap.declared_comparisons WHERE standing = 1 AND startsWith(problem, 'held-') ORDER BY problem")
 	var standing []string
 	for _, row := range rows {
 		standing = append(standing, row[0])

@@ -504,7 +504,7 @@ ENGINE = Distributed('{cluster}', 'tap_store', 'call_local', cityHash64(run_id, 
 CREATE TABLE IF NOT EXISTS tap_store.declared_comparison_local ON CLUSTER '{cluster}'
 (
     `comparison_id` UInt64 COMMENT 'Hash of all other columns but the time, strict and standing, which change no verdict on a pair.' CODEC(ZSTD(1)),
-    `declared_time_ns` Int64 COMMENT 'Time when it was last asked for, by the clock of that host.' CODEC(DoubleDelta, ZSTD(1)),
+    `declared_time_ns` Int64 COMMENT 'Time when it was asked for, by the clock of that host.' CODEC(DoubleDelta, ZSTD(1)),
     `problem` String COMMENT 'Name of the run under suspicion.' CODEC(ZSTD(1)),
     `benches` Array(String) COMMENT 'Names of the benches; the problem pairs with the first.' CODEC(ZSTD(1)),
     `tolerance` Float64 COMMENT 'Greatest relative error that is tolerated; -1 for one by dtype and depth.' CODEC(ZSTD(1)),
@@ -518,10 +518,10 @@ CREATE TABLE IF NOT EXISTS tap_store.declared_comparison_local ON CLUSTER '{clus
     `rules` UInt64 COMMENT 'Version of the rules of judgement.' CODEC(ZSTD(1))
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
-ORDER BY (comparison_id)
+ORDER BY (comparison_id, declared_time_ns)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 CREATE TABLE IF NOT EXISTS tap_store.declared_comparison ON CLUSTER '{cluster}' AS tap_store.declared_comparison_local
-ENGINE = Distributed('{cluster}', 'tap_store', 'declared_comparison_local', cityHash64(comparison_id));
+ENGINE = Distributed('{cluster}', 'tap_store', 'declared_comparison_local', cityHash64(comparison_id, declared_time_ns));
 CREATE TABLE IF NOT EXISTS tap_store.verdict_local ON CLUSTER '{cluster}'
 (
     `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),

@@ -14,4 +14,9 @@ SELECT
     strict,
     standing,
     rules
-FROM tap_store.declared_comparison FINAL
+FROM tap_store.declared_comparison
+ORDER BY
+    comparison_id,
+    declared_time_ns DESC,
+    standing DESC
+LIMIT 1 BY comparison_id
