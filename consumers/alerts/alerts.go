@@ -136,6 +136,7 @@ func (r *Role) remember(row *schemas.AlertRow) {
 }
 
 func (r *Role) ask(ctx context.Context) (answers, error) {
+	began := r.Now() // what is published while it is measured may not be stored
 	measured, err := r.Source.Measured(ctx)
 	if err != nil {
 		return answers{}, err
@@ -148,7 +149,7 @@ func (r *Role) ask(ctx context.Context) (answers, error) {
 		r.say("more runs go on than rules are asked about one by one", question{run: "*"}, fmt.Errorf("%d runs: the first %d", len(current), mostRuns))
 		current = current[:mostRuns]
 	}
-	known := r.Now().Add(-measured.Behind)
+	known := began.Add(-measured.Behind)
 	a := asking{source: r.Source, current: current, common: measured.parameters(known, r.looked, current), behind: measured.Behind, told: r.say}
 	found := a.all(ctx, &r.Config)
 	found.knownUpTo = known

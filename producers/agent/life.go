@@ -14,6 +14,7 @@ type life struct {
 	silence time.Duration // in which the signs stayed the same
 	held    bool          // the lock was seen to be held: once it is not, the process is gone
 	behind  time.Duration // of the process's clock behind the agent's, if that is more than noise
+	met     bool          // by an agent before, which compared the clocks
 }
 
 // signs are the fields of the header that only a living process changes.
@@ -31,8 +32,9 @@ func (l *life) isOver(head *schemas.SpoolHead, held bool, now time.Time, cfg *Co
 		// An agent that was itself stopped heard nothing, and would take that for silence.
 		l.silence += min(now.Sub(l.at), 2*cfg.ScanEvery)
 	}
-	// A sign of life is fresh if it came since a look just now, and so, most likely, is that of a process just met.
-	if l.at.IsZero() && held || seen.heartbeatNs != l.signs.heartbeatNs && now.Sub(l.at) <= 2*cfg.ScanEvery {
+	// A sign of life is fresh if it came since a look just now, and so, most likely, is that of a process nobody met before. That of one
+	// that fell silent before this agent began is as old as the silence.
+	if l.at.IsZero() && held && !l.met || seen.heartbeatNs != l.signs.heartbeatNs && now.Sub(l.at) <= 2*cfg.ScanEvery {
 		l.compare(now.Sub(time.Unix(0, seen.heartbeatNs)))
 	}
 	wasHeld := l.held

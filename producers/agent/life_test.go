@@ -136,6 +136,27 @@ func TestSignsOfLifeHaveTheAgentsTimeWhereTheProcesssIsFarOff(t *testing.T) {
 	}
 }
 
+func TestAnAgentThatIsStartedDuringASilenceTakesItForNoClock(t *testing.T) {
+	t.Parallel()
+	const silence = time.Hour
+	root, l := t.TempDir(), newLog(t)
+	s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "bad", Epoch: 1, Started: time.Now()})
+	s.Head.HeartbeatNs = time.Now().UnixNano()
+	s.WriteHead()
+	last := s.Head.HeartbeatNs
+	cfg := config(t, root, l)
+	serveUntil(t, cfg, func() bool { return len(rows[schemas.HeartbeatRow](l)) > 0 })
+	cfg.Now = func() time.Time { return time.Now().Add(silence) }
+	cfg.HeartbeatEvery = time.Millisecond
+	s.Step(0, 2) // it wrote without a sign
+	serveUntil(t, cfg, func() bool { return len(rows[schemas.StepRow](l)) > 0 })
+	for _, r := range rows[schemas.HeartbeatRow](l) {
+		if r.EventTimeNs > last {
+			t.Errorf("sign of life %v after the last that the process gave", time.Duration(r.EventTimeNs-last))
+		}
+	}
+}
+
 // A GPU's rows come after their step, and its end is committed then.
 func TestAStepWhoseLastRowsNeverCameIsNotComplete(t *testing.T) {
 	t.Parallel()

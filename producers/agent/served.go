@@ -203,7 +203,7 @@ func (s *served) open(ctx context.Context) error {
 	if err := s.resume(ctx); err != nil {
 		return err
 	}
-	s.life.behind = time.Duration(s.t.Behind)
+	s.life.behind, s.life.met = time.Duration(s.t.Behind), s.t.Window > 0
 	s.behind.Store(s.t.Behind)
 	return nil
 }

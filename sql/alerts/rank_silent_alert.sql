@@ -26,7 +26,8 @@ WITH
         WHERE has({current:Array(String)}, name)
         GROUP BY run_id
     ),
-    -- Of each rank the last sign before the last look, and all since then.
+    -- Of each rank the last sign before the last look, and all since then. A sign beyond the time up to which the tables know all may
+    -- be stored already: it hides no silence before it, which the next look would take for told.
     signs AS (
         SELECT
             run_id,
@@ -39,6 +40,7 @@ WITH
             SELECT run_id
             FROM named
         )
+            AND event_time_ns <= now
         GROUP BY
             run_id,
             rank
@@ -51,8 +53,7 @@ WITH
             tupleElement(latest, 1) AS last_time_ns,
             tupleElement(latest, 5) AS last_state,
             arrayLast(
-                pair -> tupleElement(tupleElement(pair, 2), 1) <= now
-                    AND looked - tupleElement(tupleElement(pair, 1), 1) <= longest
+                pair -> looked - tupleElement(tupleElement(pair, 1), 1) <= longest
                     AND (tupleElement(tupleElement(pair, 1), 5) = 'died'
                         OR (tupleElement(tupleElement(pair, 1), 5) = 'running' AND tupleElement(tupleElement(pair, 2), 1) - tupleElement(tupleElement(pair, 1), 1) > longest)),
                 arrayZip(arrayPopBack(ordered), arrayPopFront(ordered))) AS around,
