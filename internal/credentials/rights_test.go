@@ -12,6 +12,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/credentials"
 	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -131,6 +132,33 @@ func TestWhoIsNotListedIsRefused(t *testing.T) {
 		if conn, err := nats.Connect(f.url, append(with, nats.Timeout(time.Minute))...); !errors.Is(err, nats.ErrAuthorization) {
 			t.Errorf("%s: %v, want %v", name, err, nats.ErrAuthorization)
 			conn.Close()
+		}
+	}
+}
+
+// TestAnAnswerOfNATSIsStoredWhereItsAskerMayNotWrite keeps docs/security.md true: what it says there is weaker, no right mends.
+func TestAnAnswerOfNATSIsStoredWhereItsAskerMayNotWrite(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	_, err := pipelines.OpenFates(t.Context(), f.as(t, "consume").js)
+	must(t, err)
+	key := "$KV." + pipelines.FateBucket + ".0123456789abcdef"
+	reader := f.as(t, "reader")
+	must(t, reader.PublishRequest("$JS.API.STREAM.INFO."+pipelines.StreamName, key, nil))
+	must(t, reader.FlushTimeout(time.Minute))
+	bucket, err := f.as(t, "admin").js.KeyValue(t.Context(), pipelines.FateBucket)
+	must(t, err)
+	watcher, err := bucket.WatchAll(t.Context())
+	must(t, err)
+	defer func() { must(t, watcher.Stop()) }()
+	for {
+		select {
+		case entry := <-watcher.Updates():
+			if entry != nil {
+				return
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("NATS stored nothing: docs/security.md says that it does")
 		}
 	}
 }
