@@ -22,6 +22,8 @@ LEFT ANY JOIN tap_store.run AS r ON r.run_id = t.run_id
 LEFT ANY JOIN tap_store.site AS s ON s.site_id = t.site_id
 LEFT ANY JOIN tap_store.op AS o ON o.op_id = s.op_id
 WHERE (t.nan_count > 0 OR isNaN(t.value_min) OR isNaN(t.value_max))
+    -- As the index not_finite has it: what holds NaN is not finite.
+    AND toUInt8(NOT isFinite(t.value_min) OR NOT isFinite(t.value_max) OR NOT isFinite(t.value_mean) OR t.nan_count + t.positive_infinity_count + t.negative_infinity_count > 0) = 1
     AND t.site_id NOT IN (
         SELECT site_id
         FROM tap.excused_sites

@@ -48,10 +48,8 @@ WITH
         FROM tap.observations(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS o
         LEFT ANY JOIN tap.sites AS site ON site.site_id = o.site_id
         LEFT ANY JOIN excuses ON excuses.site_id = o.site_id
-        WHERE NOT isFinite(o.value_min)
-            OR NOT isFinite(o.value_max)
-            OR NOT isFinite(o.value_mean)
-            OR o.nan_count + o.positive_infinity_count + o.negative_infinity_count > 0
+        -- As the index not_finite has it.
+        WHERE toUInt8(NOT isFinite(o.value_min) OR NOT isFinite(o.value_max) OR NOT isFinite(o.value_mean) OR o.nan_count + o.positive_infinity_count + o.negative_infinity_count > 0) = 1
     ),
     -- Masks are taken from the first one of the step on.
     begun AS (
