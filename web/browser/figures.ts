@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 export interface Figure {
   what: string;
-  form: "ms" | "s" | "MB" | "frames"; // values are seconds, bytes, or frames a second
+  form: "ms" | "s" | "MB" | "frames" | "clicks"; // values are seconds, bytes, frames a second, or clicks
   values: number[];
   share?: number; // of the values that do not exceed the figure; without it, the median is the figure
   mark?: number;

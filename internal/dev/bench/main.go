@@ -75,6 +75,7 @@ func benches() []bench {
 		{name: "text", title: "Logs and shapes, read", measure: measureTextFiles},
 		{name: "watch", title: "A divergence stored, and said by watch", measure: measureWatch},
 		{name: "page", title: "The page in a browser", measure: measurePage, apart: true},
+		{name: "tensorboard", title: "From two dumps to a picture, beside TensorBoard", measure: measureTensorBoard, apart: true},
 		{name: "trend", title: "Trends over a hundred million aggregates", measure: measureTrend},
 	}
 }

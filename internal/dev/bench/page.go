@@ -22,7 +22,7 @@ const opsOfPage = 100_000
 // pageFigure is a figure that web/browser/*.bench.ts measured.
 type pageFigure struct {
 	What    string  `json:"what"`
-	Form    string  `json:"form"` // ms, s, MB or frames
+	Form    string  `json:"form"` // ms, s, MB, frames or clicks
 	Values  rounds  `json:"values"`
 	Share   float64 `json:"share"` // of the values that do not exceed the figure; 0 for the median
 	Mark    float64 `json:"mark"`  // 0 for none
@@ -118,18 +118,24 @@ func (e *env) shareAsFile(ctx context.Context, problem, bench, file string, s *s
 	return os.WriteFile(file, []byte(answer), 0o600)
 }
 
-// browse has the browser measure.
+// browse has the browser measure page and file.
 func (e *env) browse(ctx context.Context, address, file string, s *section) error {
+	return e.inBrowser(ctx, "bench", s, "TENSORTAP_PAGE="+address, "TENSORTAP_SHARED="+file)
+}
+
+// inBrowser adds the figures of the measurements that a configuration of web/browser has.
+func (e *env) inBrowser(ctx context.Context, configuration string, s *section, environment ...string) error {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		return fmt.Errorf("the browser that measures: %w", err)
 	}
-	figures := filepath.Join(e.folder, "page.json")
-	command := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "vitest"), "run", "--config", "browser/bench.config.ts") //nolint:gosec // our own
+	figures := filepath.Join(e.folder, configuration+".json")
+	command := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "vitest"), "run", "--config", "browser/"+configuration+".config.ts") //nolint:gosec // our own
 	command.Dir = "web"
-	command.Env = append(os.Environ(), "TENSORTAP_PAGE="+address, "TENSORTAP_BROWSER="+browser, "TENSORTAP_SHARED="+file, "TENSORTAP_FIGURES="+figures, fmt.Sprint("TENSORTAP_ROUNDS=", e.rounds))
-	if said, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("measure in the browser: %w\n%s", err, said)
+	command.Env = append(append(os.Environ(), environment...), "TENSORTAP_BROWSER="+browser, "TENSORTAP_FIGURES="+figures, fmt.Sprint("TENSORTAP_ROUNDS=", e.rounds))
+	command.Stdout, command.Stderr = e.progress, e.progress
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("measure in the browser: %w", err)
 	}
 	text, err := os.ReadFile(figures) //nolint:gosec // our own
 	if err != nil {
@@ -151,7 +157,7 @@ func (e *env) browse(ctx context.Context, address, file string, s *section) erro
 
 // figure is the line of the document.
 func (p *pageFigure) figure() (figure, error) {
-	forms := map[string]func(float64) string{"ms": milliseconds, "s": seconds, "MB": megabytes, "frames": framesPerSecond}
+	forms := map[string]func(float64) string{"ms": milliseconds, "s": seconds, "MB": megabytes, "frames": framesPerSecond, "clicks": clicks}
 	form, known := forms[p.Form]
 	if !known || len(p.Values) == 0 {
 		return figure{}, fmt.Errorf("figure %q has form %q and %d values", p.What, p.Form, len(p.Values))
@@ -171,3 +177,5 @@ func (p *pageFigure) figure() (figure, error) {
 }
 
 func framesPerSecond(v float64) string { return fmt.Sprintf("%.0f frames/s", v) }
+
+func clicks(v float64) string { return fmt.Sprintf("%.0f", v) }
