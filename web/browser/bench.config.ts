@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["browser/**/*.bench.ts"],
     globalSetup: "browser/setup.ts",
+    disableConsoleIntercept: true, // who waits sees each figure as it comes
     fileParallelism: false,
     pool: "threads",
     testTimeout: 900_000,

@@ -12,10 +12,11 @@ export interface Figure {
 
 export const rounds = Number(process.env["TENSORTAP_ROUNDS"] ?? "1");
 
-/** Adds figures to those of the measurements before. */
+/** Adds figures to those of the measurements before, and says them. */
 export function report(...figures: Figure[]): void {
   const file = process.env["TENSORTAP_FIGURES"];
   if (!file) throw new Error("TENSORTAP_FIGURES is to name the file of figures: make bench-web");
+  for (const f of figures) console.log(`  ${f.what}: ${f.values.map((v) => v.toPrecision(3)).join(" ")}`);
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Figure[]) : [];
   writeFileSync(file, JSON.stringify([...before, ...figures]));
 }

@@ -33,19 +33,23 @@ type pageFigure struct {
 func measurePage(ctx context.Context, e *env) (section, error) {
 	var s section
 	ops := e.pick(opsOfPage, opsOfPage/10)
+	e.say("writing two dumps of %d ops", ops)
 	problem, bench, err := e.largeDumps(comparison{ops: ops, ranks: 1, steps: 1})
 	if err != nil {
 		return s, err
 	}
 	folder := filepath.Join(e.folder, "page")
 	err = e.upWithPage(ctx, folder, func(address string) error {
+		e.say("storing both, in the system whose page is %s", address)
 		if err := e.publishBoth(ctx, folder, problem, bench); err != nil {
 			return err
 		}
+		e.say("writing the comparison as one file")
 		file := filepath.Join(e.folder, "shared.html")
 		if err := e.shareAsFile(ctx, problem, bench, file, &s); err != nil {
 			return err
 		}
+		e.say("opening page and file in a browser")
 		return e.browse(ctx, address, file, &s)
 	})
 	s.note("Two stored runs of %d ops each, of the recorded dumps B02_weight_mix and B00_golden_mix with their ops repeated under new names, in the system of `tensortap up` on this machine, with Debian's Chromium, headless, 1280 × 800.", ops)
