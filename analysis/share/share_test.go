@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/tensortap/tensortap/analysis/report"
@@ -141,15 +141,13 @@ func TestAFileHasTheOpsOfAPlaceInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	column := func(name string) *array.String {
-		return table.Column(table.Schema().FieldIndices(name)[0]).(*array.String)
-	}
+	column := func(name string) arrow.Array { return table.Column(table.Schema().FieldIndices(name)[0]) }
 	problem, bench, verdict := column("problem_op"), column("bench_op"), column("verdict")
 	counts := map[string]int{}
 	for i := range int(table.NumRows()) {
-		counts[verdict.Value(i)]++
-		if alone := problem.Value(i) == "" || bench.Value(i) == ""; alone != strings.HasPrefix(verdict.Value(i), "only_") {
-			t.Errorf("%q beside %q is %s", problem.Value(i), bench.Value(i), verdict.Value(i))
+		counts[verdict.ValueStr(i)]++
+		if alone := problem.ValueStr(i) == "" || bench.ValueStr(i) == ""; alone != strings.HasPrefix(verdict.ValueStr(i), "only_") {
+			t.Errorf("%q beside %q is %s", problem.ValueStr(i), bench.ValueStr(i), verdict.ValueStr(i))
 		}
 	}
 	if counts["only_problem"] == 0 || counts["diverged"] == 0 || counts["same"] == 0 {

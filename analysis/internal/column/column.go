@@ -43,6 +43,14 @@ func Text[R any](name string, get func(*R) string) Of[R] {
 	}}
 }
 
+// Words is a column of texts that come again and again: each stands once, and rows have its number.
+func Words[R any](name string, get func(*R) string) Of[R] {
+	numbered := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: arrow.BinaryTypes.String}
+	return Of[R]{arrow.Field{Name: name, Type: numbered}, func(b array.Builder, r *R) {
+		_ = builder[*array.BinaryDictionaryBuilder](b).AppendString(get(r)) // to memory
+	}}
+}
+
 // Uint32s is a column of such numbers.
 func Uint32s[R any](name string, get func(*R) uint32) Of[R] {
 	return Of[R]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint32}, func(b array.Builder, r *R) {
