@@ -256,8 +256,8 @@ bench: build engine before ## the figures of docs/BENCHMARKS.md, beside those of
 	go run ./internal/dev/bench -before $(TOOLS)/before/$(BEFORE)/bin/tensortap
 
 .PHONY: bench-web
-bench-web: build engine ## the page in a browser, on a comparison of 100,000 ops each side: docs/BENCHMARKS-web.md
-	go run ./internal/dev/bench -only page -write docs/BENCHMARKS-web.md
+bench-web: build engine ## the page in a browser, on a comparison of 100,000 ops each side, and beside TensorBoard where TENSORTAP_MSPROBE names msProbe: docs/BENCHMARKS-web.md
+	go run ./internal/dev/bench -only page,tensorboard -write docs/BENCHMARKS-web.md
 
 # Of a run; there are two.
 ROWS ?= 5000000

@@ -66,7 +66,6 @@ func (r rounds) atLeast(what string, mark float64, form func(float64) string) fi
 func thousandsPerSecond(v float64) string { return fmt.Sprintf("%.0f k events/s", v/1e3) }
 func seconds(v float64) string            { return fmt.Sprintf("%.2f s", v) }
 func milliseconds(v float64) string       { return fmt.Sprintf("%.0f ms", v*1e3) }
-func megabytes(v float64) string          { return fmt.Sprintf("%.0f MB", v/1e6) }
 func bytesEach(v float64) string          { return fmt.Sprintf("%.1f B", v) }
 func share(v float64) string              { return fmt.Sprintf("%.0f %%", v*100) }
 func times(v float64) string              { return fmt.Sprintf("%.1f×", v) }
@@ -99,4 +98,12 @@ func take(to *rounds, call func() error) error {
 	took, err := elapsed(call)
 	*to = append(*to, took)
 	return err
+}
+
+// megabytes has a digit behind the point where that says something.
+func megabytes(v float64) string {
+	if v < 20e6 {
+		return fmt.Sprintf("%.1f MB", v/1e6)
+	}
+	return fmt.Sprintf("%.0f MB", v/1e6)
 }
