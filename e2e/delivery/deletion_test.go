@@ -91,9 +91,23 @@ func TestADeletedRunIsGoneEverywhereAndStaysOut(t *testing.T) {
 	if rows := runRows(t, u, "bad"); strings.Trim(strings.Join(rows, ""), "0") != "" {
 		t.Errorf("after a restore, a rebuild and a start, rows of run bad are %v", rows)
 	}
+	requireSwept(t, u, "bad")
 	says(t, u, 0, []string{"nothing is lost, nothing is damaged"}, "verify")
 	if letters := u.Query(t, "SELECT count() FROM tap_store.dead_letter"); letters[0][0] != "0" {
 		t.Errorf("%s dead letters, want none", letters[0][0])
+	}
+}
+
+// requireSwept waits until the stream has no more of what came late of a deleted run: who refused it ended before it swept.
+func requireSwept(t *testing.T, u *program.Up, run string) {
+	t.Helper()
+	js := program.ConnectStream(t, u.Endpoint.NATS)
+	err := program.Await(5*time.Minute, "late events to be swept", func() bool {
+		last, err := pipelines.LastOfRun(t.Context(), js, schemas.RunID(run))
+		return err == nil && last == 0
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

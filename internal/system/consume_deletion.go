@@ -14,7 +14,7 @@ import (
 )
 
 // sweepEvery is how often that is removed from the stream which came late of deleted runs.
-const sweepEvery = time.Hour
+const sweepEvery = time.Minute
 
 // shardStore is the part of the tables that a process fills from a shard of the stream, for as long as the fence is its own.
 type shardStore struct {
@@ -71,6 +71,9 @@ func (d *deleting) run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	d.all(ctx)
+	if d.removal.Stream != nil {
+		d.sweepOthers(ctx)
+	}
 	for {
 		select {
 		case <-d.due:

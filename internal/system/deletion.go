@@ -194,6 +194,18 @@ func (d *deleting) sweep(ctx context.Context) {
 	d.conclude(ctx)
 }
 
+// sweepOthers takes from the stream what others refused of what goes, who were killed before they could sweep.
+func (d *deleting) sweepOthers(ctx context.Context) {
+	if d == nil {
+		return
+	}
+	for id := range d.removal.Deleted.Runs() {
+		if err := d.purge(ctx, id); err != nil && ctx.Err() == nil {
+			d.log.Warn().Err(err).Str("run", schemas.FormatID(id)).Msg("what may have come late of a deleted run stays in the stream until the next start")
+		}
+	}
+}
+
 func (d *deleting) purge(ctx context.Context, id uint64) error {
 	var err error
 	for _, part := range d.removal.Deleted.Runs()[id] {

@@ -95,6 +95,7 @@ func (r *rounds) run(ctx context.Context) {
 		due = tick.C
 		next.index = uint64(r.now().UnixNano()/int64(r.every)) % next.of //nolint:gosec // a system that is started often reads other parts each time
 	}
+	r.deletions.sweepOthers(ctx)
 	if r.first {
 		r.check(ctx, r.start)
 	}
