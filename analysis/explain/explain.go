@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
@@ -15,6 +14,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/internal/steps"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // Request says which op to explain, and where.
@@ -54,7 +54,7 @@ func Run(ctx context.Context, job *compare.Job, r Request) (*Answer, error) {
 	}
 	a := &Answer{Op: found.op, Others: found.others, OtherCount: found.otherCount, Runs: job.Recorded()}
 	counted := result.NewOpSteps(a.Op, job.Definitions())
-	err = job.Judge(ctx, job.Steps(), func(at pair.Step, judged []judge.Judged) error {
+	err = judgeOps(ctx, job, job.Steps(), []uint64{schemas.OpID(a.Op)}, func(at pair.Step, judged []judge.Judged) error {
 		counted.Place(at, judged)
 		return nil
 	})
@@ -97,14 +97,7 @@ func orAny(n int64) string {
 // look judges the chosen place once more, and keeps what the answer shows of it.
 func (a *Answer) look(ctx context.Context, job *compare.Job, chosen rows.Place, before int) error {
 	here := slices.DeleteFunc(slices.Clone(job.Steps()), func(at pair.Step) bool { return at.Rank != chosen.Rank || at.Step != chosen.Step })
-	var lock sync.Mutex
-	var all []judge.Judged
-	err := job.Judge(ctx, here, func(_ pair.Step, judged []judge.Judged) error {
-		lock.Lock()
-		defer lock.Unlock()
-		all = append(all, judged...)
-		return nil
-	})
+	all, err := judgedHere(ctx, job, here, a.Op, before)
 	if err != nil {
 		return err
 	}

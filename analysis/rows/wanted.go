@@ -1,0 +1,8 @@
+package rows
+
+// Wanted are some of the tensors of a place: those of these sites or, where it names none, those from one place in the
+// rank's order to before another.
+type Wanted struct {
+	Sites            []uint64
+	FirstSeq, EndSeq uint64
+}
