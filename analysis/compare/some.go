@@ -9,6 +9,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/rows"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // selecting is a source that finds some tensors of a place without reading all, as the database does.
@@ -111,8 +112,13 @@ func (j *Job) together(ops []uint64) map[uint64]bool {
 	return set
 }
 
+// TensorsOf are those of an op.
+func (j *Job) TensorsOf(op string) rows.Wanted {
+	return rows.Wanted{Sites: j.sitesOf(map[uint64]bool{schemas.OpID(op): true})}
+}
+
 func (j *Job) sitesOf(ops map[uint64]bool) []uint64 {
-	var sites []uint64
+	sites := []uint64{} // nil would be any
 	for id, site := range j.Definitions().Sites {
 		if ops[site.OpID] {
 			sites = append(sites, id)

@@ -40,6 +40,7 @@ type API struct {
 	places   places       // of answers at a time
 	tensors  places       // of those that read raw tensors
 	answers  *answers
+	opened   *opened
 	crowd    crowd
 	counters counters
 	over     chan struct{} // closed once no more is to be said to who listens
@@ -49,7 +50,7 @@ type API struct {
 // New makes an API that knows no system yet.
 func New(cfg Config) (*API, error) {
 	a := &API{
-		cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), answers: newAnswers(answersBytes),
+		cfg: cfg, mux: http.NewServeMux(), over: make(chan struct{}), answers: newAnswers(answersBytes), opened: newOpened(),
 		places: make(places, atOnce), tensors: make(places, tensorsAtOnce),
 	}
 	a.end = sync.OnceFunc(func() { close(a.over) })

@@ -36,6 +36,10 @@ func (a *API) explain(ctx context.Context, client *system.Client, w http.Respons
 		return err
 	}
 	on := resting{runs: append([]string{request.Compare.Problem}, request.Compare.Benches...), judged: true}
+	basis, err := client.Basis(ctx, on.runs...) // what the database holds once the answer has begun
+	if err != nil {
+		return err
+	}
 	told, known, err := a.begin(ctx, client, w, r, on)
 	if known || err != nil {
 		return err
@@ -43,7 +47,7 @@ func (a *API) explain(ctx context.Context, client *system.Client, w http.Respons
 	if err := checkSides(ctx, client, &request.Compare); err != nil {
 		return err
 	}
-	explanation, err := client.Explain(ctx, request)
+	explanation, err := a.opened.explain(ctx, client, request, basis, w.Header().Get("ETag") != "")
 	if unnamed := (*explain.NameError)(nil); errors.As(err, &unnamed) {
 		return &problemError{Status: http.StatusNotFound, Sentence: err.Error(), Parameter: "op"}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/explain"
 	"github.com/tensortap/tensortap/analysis/msprobe/msprobecompare"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rows/store"
 	"github.com/tensortap/tensortap/internal/steps"
 	"github.com/tensortap/tensortap/schemas"
@@ -92,26 +93,56 @@ func (r ExplainRequest) explain(ctx context.Context, job *compare.Job, e *report
 
 // Explain says of one op of stored runs how it was paired, what it took and gave in both, and what ran before it.
 func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanation, error) {
-	e := r.explanation()
-	e.Stored, r.Compare.Stored = true, true
+	opened, err := c.OpenExplaining(ctx, r)
+	if err != nil {
+		return r.explanation(), err
+	}
+	return opened.Explain(ctx, r)
+}
+
+// Explaining is a comparison of stored runs that was opened to explain ops of it, of one after the other.
+type Explaining struct {
+	client *Client
+	source *store.Source
+	job    *compare.Job
+}
+
+// OpenExplaining opens the comparison of the runs of a request, as they are stored now.
+func (c *Client) OpenExplaining(ctx context.Context, r ExplainRequest) (*Explaining, error) {
 	if err := r.Validate(); err != nil {
-		return e, err
+		return nil, err
 	}
 	for _, run := range r.Compare.sides() {
 		if err := c.checkNamed(ctx, run); err != nil {
-			return e, err
+			return nil, err
 		}
 	}
 	request := r.analysis(r.Compare.sides())
-	source := c.source()
-	job, err := c.openStored(ctx, source, &request)
-	if err != nil {
+	opened := &Explaining{client: c, source: c.source()}
+	var err error
+	opened.job, err = c.openStored(ctx, opened.source, &request)
+	return opened, err
+}
+
+// Explain is as that of the client, for another op, rank or step of the same comparison.
+func (x *Explaining) Explain(ctx context.Context, r ExplainRequest) (report.Explanation, error) {
+	e := r.explanation()
+	e.Stored, r.Compare.Stored = true, true
+	if err := r.explain(ctx, x.job, &e); err != nil || len(x.job.Merges()) > 0 { // msProbe knows no merged ranks
 		return e, err
 	}
-	if err := r.explain(ctx, job, &e); err != nil || len(job.Merges()) > 0 { // msProbe knows no merged ranks
-		return e, err
-	}
-	return e, c.askMsprobe(ctx, r, source, job, &e)
+	return e, x.client.askMsprobe(ctx, r, x.source, x.job, &e)
+}
+
+// ofOp is a source that gives the tensors of one op alone: msProbe pairs by names, and judges each op by its own.
+type ofOp struct {
+	*store.Source
+	wanted rows.Wanted
+}
+
+// Tensors implements rows.Source.
+func (s ofOp) Tensors(ctx context.Context, run *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
+	return s.Selected(ctx, run, places, s.wanted)
 }
 
 // askMsprobe says what msProbe's own compare does of the op, where msProbe observed both runs.
@@ -126,7 +157,7 @@ func (c *Client) askMsprobe(ctx context.Context, r ExplainRequest, source *store
 	}
 	request := r.Compare.msprobe(e.Problem, e.Bench, raw)
 	request.Rank, request.Steps = e.Rank, steps.Between(steps.Range{First: e.Step, Last: e.Step})
-	byMsprobe, err := msprobecompare.OpenRuns(ctx, source, problem, bench, request)
+	byMsprobe, err := msprobecompare.OpenRuns(ctx, ofOp{source, job.TensorsOf(e.Op)}, problem, bench, request)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,10 @@ func (s *Source) Selected(ctx context.Context, run *rows.Run, places []rows.Plac
 
 // condition holds for the rows that are wanted.
 func condition(wanted rows.Wanted) string {
-	if len(wanted.Sites) > 0 {
+	if wanted.Sites != nil {
+		if len(wanted.Sites) == 0 {
+			return " AND false"
+		}
 		return " AND site_id IN (" + list(wanted.Sites) + ")"
 	}
 	return fmt.Sprintf(" AND seq >= %d AND seq < %d", wanted.FirstSeq, wanted.EndSeq)

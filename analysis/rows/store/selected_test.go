@@ -32,8 +32,7 @@ func TestAnOpIsExplainedByItsTensorsAsByAll(t *testing.T) {
 		}
 		for _, op := range explained(all) {
 			for _, before := range []int{3, 400} {
-				got, want := told(t, some, op, before), told(t, all, op, before)
-				if got != want {
+				if got, want := told(t, some, op, before), told(t, all, op, before); got != want {
 					t.Fatalf("%v, op %s, %d before it:\n%s\nby all tensors\n%s", sides, op, before, got, want)
 				}
 			}
