@@ -47,7 +47,10 @@ func (a *API) explain(ctx context.Context, client *system.Client, w http.Respons
 	if err := checkSides(ctx, client, &request.Compare); err != nil {
 		return err
 	}
-	explanation, err := a.opened.explain(ctx, client, request, basis, w.Header().Get("ETag") != "")
+	if w.Header().Get("ETag") == "" { // the database may not hold it yet
+		basis.Text = ""
+	}
+	explanation, err := a.opened.explain(ctx, client, request, basis.Text)
 	if unnamed := (*explain.NameError)(nil); errors.As(err, &unnamed) {
 		return &problemError{Status: http.StatusNotFound, Sentence: err.Error(), Parameter: "op"}
 	}

@@ -23,13 +23,13 @@ type opened struct {
 
 func newOpened() *opened { return &opened{places: make(places, 1)} }
 
-// explain explains an op. What it opens for that is kept if the database holds what the basis says.
-func (o *opened) explain(ctx context.Context, client *system.Client, r system.ExplainRequest, basis system.Basis, keep bool) (explanation report.Explanation, err error) {
+// explain explains an op. Its comparison is kept by what it rests on, which is empty where that is not known.
+func (o *opened) explain(ctx context.Context, client *system.Client, r system.ExplainRequest, basis string) (explanation report.Explanation, err error) {
 	exceptions, err := client.Exceptions(ctx)
 	if err != nil {
 		return explanation, err
 	}
-	of := fmt.Sprintf("%q %q %v %d %s %s", r.Compare.Problem, r.Compare.Benches, r.Compare.Tolerance, r.Compare.StepOffset, basis.Text, exceptions)
+	of := fmt.Sprintf("%q %q %v %d %s %s", r.Compare.Problem, r.Compare.Benches, r.Compare.Tolerance, r.Compare.StepOffset, basis, exceptions)
 	err = o.places.during(ctx, func() error {
 		with := o.last
 		if with == nil || o.basis != of {
@@ -37,7 +37,7 @@ func (o *opened) explain(ctx context.Context, client *system.Client, r system.Ex
 				return err
 			}
 		}
-		if keep {
+		if basis != "" {
 			o.keep(with, of)
 		}
 		explanation, err = with.Explain(ctx, r)
