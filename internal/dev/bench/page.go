@@ -53,6 +53,8 @@ func measurePage(ctx context.Context, e *env) (section, error) {
 		return e.browse(ctx, address, file, &s)
 	})
 	s.note("Two stored runs of %d ops each, of the recorded dumps B02_weight_mix and B00_golden_mix with their ops repeated under new names, in the system of `tensortap up` on this machine, with Debian's Chromium, headless, 1280 × 800.", ops)
+	s.note("The browser has no GPU: the processor that the program and the database share also draws. The load at the start says what else it had to do.")
+	s.note("The first op that is asked for opens the comparison, which reads what both runs define; it stays open for the next ones.")
 	return s, err
 }
 
