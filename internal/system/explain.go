@@ -109,6 +109,7 @@ type Explaining struct {
 
 // OpenExplaining opens the comparison of the runs of a request, as they are stored now.
 func (c *Client) OpenExplaining(ctx context.Context, r ExplainRequest) (*Explaining, error) {
+	r.Compare.Stored = true
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
@@ -157,7 +158,11 @@ func (c *Client) askMsprobe(ctx context.Context, r ExplainRequest, source *store
 	}
 	request := r.Compare.msprobe(e.Problem, e.Bench, raw)
 	request.Rank, request.Steps = e.Rank, steps.Between(steps.Range{First: e.Step, Last: e.Step})
-	byMsprobe, err := msprobecompare.OpenRuns(ctx, ofOp{source, job.TensorsOf(e.Op)}, problem, bench, request)
+	var of msprobecompare.Source = source
+	if job.Selects() {
+		of = ofOp{source, job.TensorsOf(e.Op)}
+	}
+	byMsprobe, err := msprobecompare.OpenRuns(ctx, of, problem, bench, request)
 	if err != nil {
 		return err
 	}
