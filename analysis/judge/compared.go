@@ -28,7 +28,7 @@ func (r *Rules) compare(p *Pair, payload *Payload) compared {
 	c := compared{
 		problem: &p.Problem, bench: &p.Bench, band: band, marked: marked,
 		sort:        r.sortHere(site.sort),
-		structure:   !layouts.alike && site.sort != SortIdentifier,
+		structure:   !layouts.alike && site.sort != SortIdentifier && !(layouts.cast && r.isCast(p)),
 		sameLiteral: layouts.sameLiteral,
 		unreported:  layouts.unreported,
 		finiteness:  finitenessOf(&p.Problem, &p.Bench, site.sort),

@@ -12,6 +12,7 @@ import (
 // Implementations has what does not count between two implementations of one model.
 type Implementations struct {
 	Apart [2]map[uint64]string // sites of problem and bench that the other has no counterpart of, with the reasons
+	Casts [2]map[uint64]string // sites of problem and bench whose values that one gives in floats of another width
 }
 
 // ReasonNotComparable begins the reasons of what two implementations keep in ways that cannot be compared. It takes nothing
@@ -96,6 +97,22 @@ func leftApart(p *Pair, reason string) Verdict {
 		v.Side = SideBench
 	}
 	return v
+}
+
+// isCast says whether one of two implementations is known to give the value in other floats.
+func (r *Rules) isCast(p *Pair) bool {
+	two := r.config.Implementations
+	return two != nil && (two.Casts[0][p.Problem.SiteID] != "" || two.Casts[1][p.Bench.SiteID] != "")
+}
+
+// castInTwo says whether two tensors of two implementations differ in nothing that counts but the width of their floats.
+func (r *Rules) castInTwo(problem, bench *schemas.LayoutRow) bool {
+	if r.config.Implementations == nil || problem == nil || bench == nil || layoutRoundoff(problem) == 0 || layoutRoundoff(bench) == 0 {
+		return false
+	}
+	same := *problem
+	same.Dtype = bench.Dtype
+	return r.alikeInTwo(&same, bench)
 }
 
 // alikeInTwo says whether two tensors of two implementations differ in nothing that counts: one may have joined or

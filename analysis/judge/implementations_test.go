@@ -13,6 +13,7 @@ const (
 	weightSite uint64 = iota + 1
 	valueSite
 	tableSite
+	logitsSite
 )
 
 // fewOnes is a tensor of a layout with the statistics of so many ones.
@@ -28,11 +29,11 @@ func twoImplementations(tb testing.TB, layouts map[uint64]*schemas.LayoutRow) *R
 	tb.Helper()
 	d := rows.NewDefinitions()
 	d.Layouts = layouts
-	for site, role := range map[uint64]string{weightSite: "parameter", valueSite: "output", tableSite: "output"} {
+	for site, role := range map[uint64]string{weightSite: "parameter", valueSite: "output", tableSite: "output", logitsSite: "output"} {
 		d.Sites[site] = schemas.SiteRow{SiteID: site, OpID: site, Role: role, Path: "0"}
 	}
 	config := DefaultConfig()
-	config.Implementations = &Implementations{Apart: [2]map[uint64]string{{}, {tableSite: "rotary tables"}}}
+	config.Implementations = &Implementations{Apart: [2]map[uint64]string{{}, {tableSite: "rotary tables"}}, Casts: [2]map[uint64]string{{logitsSite: "casts"}, {}}}
 	run := &rows.Run{MainDtype: "torch.bfloat16"}
 	rules, err := New(config, run, run, d)
 	if err != nil {
@@ -65,6 +66,9 @@ func TestBetweenTwoImplementations(t *testing.T) {
 		"other whole numbers":                {valueSite, tensorOf("torch.int32", 32), tensorOf("torch.int64", 1, 32), [2]uint64{9, 10}, Diverged, ""},
 		"requires_grad":                      {valueSite, trained, served, [2]uint64{9, 9}, Agrees, ""},
 		"another float":                      {valueSite, tensorOf("torch.float32", 4, 8), tensorOf("torch.float16", 4, 8), [2]uint64{9, 9}, Structure, ""},
+		"logits in another float":            {logitsSite, tensorOf("torch.float32", 1, 512), tensorOf("torch.bfloat16", 512), [2]uint64{9, 9}, Agrees, ""},
+		"logits of another size":             {logitsSite, tensorOf("torch.float32", 500), tensorOf("torch.bfloat16", 512), [2]uint64{9, 9}, Structure, ""},
+		"logits in whole numbers":            {logitsSite, tensorOf("torch.int32", 512), tensorOf("torch.bfloat16", 512), [2]uint64{9, 9}, Structure, ""},
 		"a padded vocabulary":                {weightSite, tensorOf("torch.bfloat16", 1024, 8), tensorOf("torch.bfloat16", 1000, 8), [2]uint64{900, 900}, Agrees, ""},
 		"a vocabulary padded with something": {weightSite, tensorOf("torch.bfloat16", 1024, 8), tensorOf("torch.bfloat16", 1000, 8), [2]uint64{2000, 900}, Diverged, ""},
 		"a weight that was packed away":      {weightSite, tensorOf("torch.bfloat16", 0), tensorOf("torch.bfloat16", 8, 24), [2]uint64{0, 9}, Unknown, "packed weights"},

@@ -18,6 +18,7 @@ type layoutIDs struct{ problem, bench uint64 }
 // layoutPair has the facts about a pair that follow from its two layouts, without its numbers.
 type layoutPair struct {
 	alike       bool    // the same, or different in nothing that counts
+	cast        bool    // alike but for the width of floats, of two implementations
 	sameLiteral bool    // the same value by the layout alone, or no elements
 	roundoff    float64 // of the coarser dtype
 	sumRoundoff float64 // of the sums in the statistics of the coarser side
@@ -42,6 +43,7 @@ func (r *Rules) layoutPair(problem, bench uint64) *layoutPair {
 func (r *Rules) pairLayouts(ids layoutIDs, problem, bench *schemas.LayoutRow) layoutPair {
 	pair := layoutPair{
 		alike:       ids.problem == ids.bench || (problem != nil && bench != nil && r.alike(problem, bench)),
+		cast:        r.castInTwo(problem, bench),
 		roundoff:    max(layoutRoundoff(problem), layoutRoundoff(bench)),
 		unreported:  unreported(r.sources[0], problem) | unreported(r.sources[1], bench),
 		sumRoundoff: max(sumRoundoff(r.sources[0], layoutRoundoff(problem)), sumRoundoff(r.sources[1], layoutRoundoff(bench))),

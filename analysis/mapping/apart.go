@@ -35,20 +35,41 @@ func (m *Map) readApart(f strictyaml.Field) error {
 		return err
 	}
 	for side, node := range sides {
-		lines, err := node.Texts()
-		if err != nil {
+		if m.apart, err = appendLines(m.apart, side, node, reason); err != nil {
 			return err
-		}
-		for _, line := range lines {
-			r, err := apartFrom(line)
-			if err != nil {
-				return node.Errorf("%v", err)
-			}
-			r.reason, r.side = reason, side
-			m.apart = append(m.apart, r)
 		}
 	}
 	return nil
+}
+
+// readCasts reads the values that a run gives in floats of another width: a list for each run, as those set apart.
+func (m *Map) readCasts(f strictyaml.Field) error {
+	side, err := f.Key.Text()
+	if err != nil {
+		return err
+	}
+	if side != sideProblem && side != sideBench {
+		return f.Key.Errorf("%q is no side: want %s or %s", side, sideProblem, sideBench)
+	}
+	m.casts, err = appendLines(m.casts, side, f.Value, sectionCasts)
+	return err
+}
+
+// appendLines reads a list of values of a side.
+func appendLines(rules []apartRule, side string, node strictyaml.Node, reason string) ([]apartRule, error) {
+	lines, err := node.Texts()
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range lines {
+		r, err := apartFrom(line)
+		if err != nil {
+			return nil, node.Errorf("%v", err)
+		}
+		r.reason, r.side = reason, side
+		rules = append(rules, r)
+	}
+	return rules, nil
 }
 
 func apartFrom(line string) (r apartRule, err error) {
@@ -85,18 +106,18 @@ func (r *apartRule) fits(op *schemas.OpRow, role, path string) bool {
 	return ok && found.rest == ""
 }
 
-// apartOf are the lines that set values of one side apart.
-func (m *Map) apartOf(side string) []*apartRule {
+// of are the lines of one side.
+func of(all []apartRule, side string) []*apartRule {
 	var rules []*apartRule
-	for i := range m.apart {
-		if r := &m.apart[i]; r.side == side {
+	for i := range all {
+		if r := &all[i]; r.side == side {
 			rules = append(rules, r)
 		}
 	}
 	return rules
 }
 
-// setApart finds the values of a run that lines set apart.
+// setApart finds the values of a run that lines name, with the reasons.
 func (v *view) setApart(apart map[uint64]string, rules []*apartRule, of names, renamed map[uint64]uint64) {
 	if len(rules) == 0 {
 		return
@@ -120,3 +141,6 @@ func (v *view) setApart(apart map[uint64]string, rules []*apartRule, of names, r
 
 // Apart are the sites of problem and bench that have no counterpart, with the reasons. It is known once the runs were read.
 func (s *Source) Apart() [2]map[uint64]string { return s.named.apart }
+// Casts are the sites of problem and bench whose values that run gives in floats of another width. They are known with Apart.
+func (s *Source) Casts() [2]map[uint64]string { return s.named.casts }
+

@@ -47,6 +47,7 @@ type Map struct {
 	exact   []exactRule // ops and tensors, by their full names
 	values  []valueRule // values of modules
 	apart   []apartRule // values that the other run has no counterpart of
+	casts   []apartRule // values that a run gives in other floats
 }
 
 // ByNames is a map without lines, by which modules pair by their names alone.
@@ -112,11 +113,12 @@ const (
 	sectionValues  = "values"
 	sectionStreams = "streams"
 	sectionApart   = "apart"
+	sectionCasts   = "casts"
 	sectionTwo     = "implementations"
 )
 
 func sections() []string {
-	return []string{sectionModules, sectionOps, sectionTensors, sectionFlatten, sectionName, sectionValues, sectionStreams, sectionApart, sectionTwo}
+	return []string{sectionModules, sectionOps, sectionTensors, sectionFlatten, sectionName, sectionValues, sectionStreams, sectionApart, sectionCasts, sectionTwo}
 }
 
 // kindOf tells the kinds of files apart by their keys and values. A section that is misspelt is one of ours.
@@ -170,6 +172,7 @@ func (m *Map) readOwn(root strictyaml.Node) error {
 		{sectionValues, m.readValue},
 		{sectionStreams, m.readStream},
 		{sectionApart, m.readApart},
+		{sectionCasts, m.readCasts},
 	} {
 		node, ok := keys[section.name]
 		if !ok {

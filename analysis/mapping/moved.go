@@ -17,6 +17,7 @@ type named struct {
 	arguments map[uint64]apiRule // by op of the problem
 	streams   map[uint64]bool    // sites of the problem that are residual streams
 	apart     [2]map[uint64]string
+	casts     [2]map[uint64]string
 	lines     map[int]int // pairs that lines of values made
 }
 
@@ -66,10 +67,12 @@ func (s *Source) partner(id, name uint64) uint64 {
 func (v *view) named(problem, bench names, renamed map[uint64]uint64) named {
 	n := named{
 		sites: map[uint64]uint64{}, partners: map[uint64]bool{}, benchOps: map[uint64]bool{}, arguments: map[uint64]apiRule{},
-		streams: map[uint64]bool{}, apart: [2]map[uint64]string{{}, {}}, lines: map[int]int{},
+		streams: map[uint64]bool{}, apart: [2]map[uint64]string{{}, {}}, casts: [2]map[uint64]string{{}, {}}, lines: map[int]int{},
 	}
-	v.setApart(n.apart[0], v.rules.apartOf(sideProblem), problem, renamed)
-	v.setApart(n.apart[1], v.rules.apartOf(sideBench), bench, nil)
+	for rules, into := range map[*[]apartRule]*[2]map[uint64]string{&v.rules.apart: &n.apart, &v.rules.casts: &n.casts} {
+		v.setApart(into[0], of(*rules, sideProblem), problem, renamed)
+		v.setApart(into[1], of(*rules, sideBench), bench, nil)
+	}
 	v.nameValues(&n, problem, bench, renamed)
 	for id := range problem.ops {
 		op := v.recorded.Ops[id]

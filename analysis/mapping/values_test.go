@@ -21,6 +21,8 @@ apart:
   rotary tables:
     problem: ['layers.<n> kwarg.position_embeddings', rotary_emb]
     bench: ['blocks.<n>.norm as IdentityOp', 'blocks.<n>.linear as Fused input']
+casts:
+  bench: [logits_processor output.0]
 `)
 	if m.Name != "mine: left ↔ right" || !m.Implementations || !m.Flatten || len(m.Lines) != 2 {
 		t.Errorf("%+v", m)
@@ -39,6 +41,8 @@ func TestLinesOfValuesThatSayNothingAreRefused(t *testing.T) {
 		"apart:\n  tables:\n    problem: [a result.0]":                   "want a module, then",
 		"apart:\n  tables:\n    problem: [a as]":                         "want a module, then",
 		"apart:\n  tables:\n    problem: ['a.[b, c]']":                   "the list has no end",
+		"casts:\n  left: [a]":                                            `"left" is no side`,
+		"casts:\n  bench: [a result.0]":                                  "want a module, then",
 		"modules:\n  a: b\nimplementations: perhaps":                     "want true or false",
 		"modules:\n  a: b\napart:\n  tables:\n    problem: ['']":         "want text, not nothing",
 		"modules:\n  a: b\napart:\n  tables:\n    bench: [a output.0 b]": "want a module, then",

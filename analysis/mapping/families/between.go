@@ -31,6 +31,9 @@ func (f *Family) Text(problem, bench Implementation) string {
 	if apart := f.apart(problem, bench); apart != "" {
 		page.WriteString("apart:\n" + apart)
 	}
+	if len(f.Casts[problem])+len(f.Casts[bench]) > 0 {
+		page.WriteString("casts:\n" + sides("  ", f.Casts[problem], f.Casts[bench]))
+	}
 	return page.String()
 }
 
@@ -67,13 +70,20 @@ func (f *Family) apart(problem, bench Implementation) string {
 	}
 	for _, reason := range order {
 		fmt.Fprintf(&page, "  '%s':\n", reason)
-		for i, side := range []string{"problem", "bench"} {
-			if lines := reasons[reason][i]; len(lines) > 0 {
-				fmt.Fprintf(&page, "    %s: ['%s']\n", side, strings.Join(lines, "', '"))
-			}
-		}
+		page.WriteString(sides("    ", reasons[reason][0], reasons[reason][1]))
 	}
 	return page.String()
+}
+
+// sides are the lists of values of problem and bench, so far in.
+func sides(in string, problem, bench []string) string {
+	var text string
+	for i, lines := range [][]string{problem, bench} {
+		if len(lines) > 0 {
+			text += fmt.Sprintf("%s%s: ['%s']\n", in, []string{"problem", "bench"}[i], strings.Join(lines, "', '"))
+		}
+	}
+	return text
 }
 
 // Written is the map of the family of that name between two implementations, as a file.

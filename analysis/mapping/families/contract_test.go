@@ -133,6 +133,9 @@ func pathsOf(f *families.Family, one families.Implementation) []string {
 			add(l[one])
 		}
 	}
+	for _, text := range f.Casts[one] {
+		add(text)
+	}
 	for _, a := range f.Apart {
 		for _, text := range a.Lines[one] {
 			add(text)

@@ -43,6 +43,7 @@ type Family struct {
 	Values  []Line
 	Streams []Line
 	Apart   []Apart
+	Casts   map[Implementation][]string // values in floats of another width
 }
 
 // Line is one thing by the name of each implementation. An implementation that is not in it uses the name of Transformers.
@@ -116,6 +117,10 @@ func (w *written) whole(all map[string]*written) (Family, error) {
 	one.Values = slices.Concat(w.Values, other.Values)
 	one.Streams = slices.Concat(w.Streams, other.Streams)
 	one.Apart = slices.Concat(w.Apart, other.Apart)
+	one.Casts = map[Implementation][]string{}
+	for _, by := range Implementations() {
+		one.Casts[by] = slices.Concat(w.Casts[by], other.Casts[by])
+	}
 	return one, nil
 }
 
@@ -124,7 +129,7 @@ func read(file string, content []byte) (*written, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := root.Keys("like", "layers", "modules", "values", "streams", "apart")
+	keys, err := root.Keys("like", "layers", "modules", "values", "streams", "apart", "casts")
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +150,12 @@ func read(file string, content []byte) (*written, error) {
 		}
 	}
 	if node, ok := keys["apart"]; ok {
-		w.Apart, err = readApart(node)
+		if w.Apart, err = readApart(node); err != nil {
+			return nil, err
+		}
+	}
+	if node, ok := keys["casts"]; ok {
+		w.Casts, err = readSides(node)
 	}
 	return w, err
 }
@@ -206,24 +216,32 @@ func readApart(node strictyaml.Node) ([]Apart, error) {
 		if list[i].Reason, err = f.Key.Text(); err != nil {
 			return nil, err
 		}
-		list[i].Lines = map[Implementation][]string{}
-		sides, err := f.Value.Fields()
-		if err != nil {
+		if list[i].Lines, err = readSides(f.Value); err != nil {
 			return nil, err
-		}
-		for _, side := range sides {
-			ones, err := implementationsOf(side.Key)
-			if err != nil {
-				return nil, err
-			}
-			lines, err := side.Value.Texts()
-			if err != nil {
-				return nil, err
-			}
-			for _, one := range ones {
-				list[i].Lines[one] = append(list[i].Lines[one], lines...)
-			}
 		}
 	}
 	return list, nil
+}
+
+// readSides reads a list of values for each implementation.
+func readSides(node strictyaml.Node) (map[Implementation][]string, error) {
+	sides, err := node.Fields()
+	if err != nil {
+		return nil, err
+	}
+	all := map[Implementation][]string{}
+	for _, side := range sides {
+		ones, err := implementationsOf(side.Key)
+		if err != nil {
+			return nil, err
+		}
+		lines, err := side.Value.Texts()
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range ones {
+			all[one] = append(all[one], lines...)
+		}
+	}
+	return all, nil
 }

@@ -63,17 +63,19 @@ type shapes struct {
 
 func (p *parts) shapes() shapes {
 	s := shapes{alike: true}
-	for _, l := range p.layouts {
-		s.alike = s.alike && len(l.Shape) == len(p.layouts[0].Shape)
+	own := make([][]int64, len(p.layouts))
+	for i, l := range p.layouts {
+		own[i] = p.asRow(l.Shape)
+		s.alike = s.alike && len(own[i]) == len(own[0])
 	}
 	if !s.alike {
 		return s
 	}
-	for d := range p.layouts[0].Shape {
+	for d := range own[0] {
 		sum, equal := int64(0), true
-		for _, l := range p.layouts {
-			sum += l.Shape[d]
-			equal = equal && l.Shape[d] == p.layouts[0].Shape[d]
+		for _, shape := range own {
+			sum += shape[d]
+			equal = equal && shape[d] == own[0][d]
 		}
 		other := int64(0)
 		if d < len(p.other.Shape) {
@@ -81,9 +83,17 @@ func (p *parts) shapes() shapes {
 		}
 		s.sums = append(s.sums, sum)
 		s.adds = append(s.adds, sum == other*p.otherSize)
-		s.same = append(s.same, equal && p.layouts[0].Shape[d] == other)
+		s.same = append(s.same, equal && own[0][d] == other)
 	}
 	return s
+}
+
+// asRow is the shape of a part, which may be one row of the matrix beside it: the only head of a rank.
+func (p *parts) asRow(shape []int64) []int64 {
+	if len(shape) == 1 && len(p.other.Shape) == 2 {
+		return []int64{1, shape[0]}
+	}
+	return shape
 }
 
 // allSame says whether the parts have the shape beside them.

@@ -3,20 +3,27 @@
 import sys
 
 import torch
+from torch.nn import functional
 from transformers import AutoModelForCausalLM
 
 
+def up_projections(model):
+    """The up projection of one layer, by rows; of all its experts at once, where it has some."""
+    mlp = model.model.layers[1].mlp
+    return mlp.experts.gate_up_proj.chunk(2, dim=1)[1].transpose(0, 1) if hasattr(mlp, "experts") else mlp.up_proj.weight
+
+
 def scaled_rows(model):
-    """Rows of an up projection, which the second of two tensor-parallel ranks holds, are four times what they should be."""
-    rows = model.model.layers[1].mlp.up_proj.weight
-    rows[-56:-24] *= 4
+    """The last rows of an up projection, which the second of two tensor-parallel ranks holds, are four times what they should be."""
+    rows = up_projections(model)
+    rows[-len(rows) // 8 :] *= 4
 
 
 def loaded_twice(model):
     """The second of two tensor-parallel ranks has the shard of the first."""
-    weight = model.model.layers[1].mlp.up_proj.weight
-    half = weight.shape[0] // 2
-    weight[half:] = weight[:half].clone()
+    rows = up_projections(model)
+    half = len(rows) // 2
+    rows[half:] = rows[:half].clone()
 
 
 def swapped(model):
@@ -56,7 +63,21 @@ def updated(model):
         weight += torch.randn(weight.shape).mul(0.02).to(weight.dtype)
 
 
-FAULTS = {one.__name__: one for one in (scaled_rows, loaded_twice, swapped, rope_base, norm_epsilon, tied, adapter, updated)}
+def router_bias(model):
+    """The router of one layer has a bias, which the engine leaves out."""
+    gate = model.model.layers[1].mlp.gate
+    torch.manual_seed(3)
+    bias = torch.randn(gate.num_experts).to(gate.weight.dtype)
+
+    def biased(hidden):
+        logits = functional.linear(hidden.reshape(-1, gate.hidden_dim), gate.weight, bias)
+        shares, chosen = logits.softmax(-1, dtype=torch.float32).topk(gate.top_k)
+        return logits, (shares / shares.sum(-1, keepdim=True)).to(logits.dtype), chosen
+
+    gate.forward = biased
+
+
+FAULTS = {one.__name__: one for one in (scaled_rows, loaded_twice, swapped, rope_base, norm_epsilon, tied, adapter, updated, router_bias)}
 
 torch.set_num_threads(1)
 model = AutoModelForCausalLM.from_pretrained(sys.argv[1], dtype=torch.bfloat16).eval()
