@@ -1,10 +1,12 @@
 package families_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -17,7 +19,8 @@ import (
 )
 
 // cross gives runs of testdata/cross, where each line is a tensor of a step: of a small Llama by Transformers (hf), by vLLM
-// with the same weights (vl), and by vLLM with rows of one weight scaled (vlbad).
+// with the same weights (vl), and by vLLM with rows of one weight scaled (vlbad); of a small Qwen 3 by Transformers (qwen3-hf) and
+// by SGLang on two ranks (qwen3-sglang), whose lines have the rank.
 type cross struct {
 	definitions *rows.Definitions
 	runs        map[string]*rows.Run
@@ -74,22 +77,25 @@ func readLines(tb testing.TB, path string) []map[string]string {
 }
 
 func (c *cross) add(name string, lines []map[string]string) {
-	run := &rows.Run{
-		Name: name, ID: schemas.RunID(name), MainDtype: "torch.bfloat16", Ranks: []schemas.RankRow{{TPSize: 1, PPSize: 1, DPSize: 1, CPSize: 1, EPSize: 1}}, Missing: []rows.Completeness{{Complete: true}},
-		Described: schemas.RunRow{Source: schemas.SourceCollector, Level: "L0"},
-	}
+	run := &rows.Run{Name: name, ID: schemas.RunID(name), MainDtype: "torch.bfloat16", Described: schemas.RunRow{Source: schemas.SourceCollector, Level: "L0"}}
 	c.runs[name], c.tensors[name] = run, map[rows.Place]*rows.Tensors{}
 	for _, line := range lines {
-		at := rows.Place{Step: uint32(whole(line["step"]))} //nolint:gosec // few steps
+		at := rows.Place{Rank: uint32(whole(line["rank"])), Step: uint32(whole(line["step"]))} //nolint:gosec // few ranks and steps
 		if c.tensors[name][at] == nil {
 			c.tensors[name][at] = &rows.Tensors{}
 		}
 		c.tensors[name][at].Append(c.row(line))
 	}
-	for step := range uint32(len(c.tensors[name])) { //nolint:gosec // few steps
-		tensors := c.tensors[name][rows.Place{Step: step}]
+	places := slices.SortedFunc(maps.Keys(c.tensors[name]), func(a, b rows.Place) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Step, b.Step)) })
+	ranks := places[len(places)-1].Rank + 1
+	for rank := range ranks {
+		run.Ranks = append(run.Ranks, schemas.RankRow{Rank: rank, TP: int16(rank), TPSize: int16(ranks), PPSize: 1, DPSize: 1, CPSize: 1, EPSize: 1}) //nolint:gosec // few ranks
+		run.Missing = append(run.Missing, rows.Completeness{Rank: rank, Complete: true})
+	}
+	for _, at := range places {
+		tensors := c.tensors[name][at]
 		run.Steps = append(run.Steps, schemas.StepRow{
-			RunID: run.ID, Step: step, ProgramID: c.program(tensors), TensorCount: uint64(tensors.Len()), Complete: 1, //nolint:gosec // a length
+			RunID: run.ID, Rank: at.Rank, Step: at.Step, ProgramID: c.program(tensors), TensorCount: uint64(tensors.Len()), Complete: 1, //nolint:gosec // a length
 		})
 	}
 }

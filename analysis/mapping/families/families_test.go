@@ -174,3 +174,28 @@ func TestTensorParallelPartsAreMergedBehindTheMap(t *testing.T) {
 		t.Errorf("%+v\n%s", answer.Parts, page)
 	}
 }
+
+// TestSGLangOnTwoRanksIsTheSame: it gives logits in float32, and a rank has one head of k, which is a row in decode.
+func TestSGLangOnTwoRanksIsTheSame(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "qwen3-hf", "qwen3-sglang")
+	for _, sides := range [][2]string{{"qwen3-sglang", "qwen3-hf"}, {"qwen3-hf", "qwen3-sglang"}} {
+		answer, page := told(t, source, sides[0], sides[1])
+		if !strings.HasPrefix(page, "SAME ") || !strings.Contains(page, "under the map qwen3: ") || strings.Contains(page, "other numbers of tokens") {
+			t.Errorf("%v: %s", sides, page)
+		}
+		if m := answer.Mapped; m.ByName != 98 || m.Joined != 24 || m.Streams != 8 {
+			t.Errorf("%v: %+v", sides, m)
+		}
+	}
+}
+
+func TestLogitsInOtherFloatsMayStillDiffer(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "qwen3-hf", "qwen3-sglang")
+	source.scale("qwen3-sglang", "Module.logits_processor.LogitsProcessor.forward.0", "output", "0.next_token_logits", 1.2)
+	answer, page := told(t, source, "qwen3-sglang", "qwen3-hf")
+	if len(answer.Origins) != 1 || !strings.Contains(answer.Origins[0].Op, "logits_processor") {
+		t.Error(page)
+	}
+}

@@ -149,7 +149,7 @@ func TestStandOutByRule(t *testing.T) {
 		}}
 	}
 	unmeasured := Part{2, rows.Observation{ElementCount: 4}}
-	of := Whole{Least: -1, Greatest: 1, RootMeanSquare: 1}
+	of := Whole{Least: -1, Greatest: 1, RootMeanSquare: 1, Elements: 8}
 	for _, c := range []struct {
 		what  string
 		whole Whole
@@ -164,12 +164,33 @@ func TestStandOutByRule(t *testing.T) {
 		{"the least like the whole", of, []Part{part(0, 1, 2.1, 0), part(1, 1, 4, 0)}, []uint32{1}, BecauseLeastLike},
 		{"not clearly", of, []Part{part(0, 1, 3, 0), part(1, 1, 4, 0)}, nil, ""},
 		{"one that was not measured", of, []Part{unmeasured, part(1, 1, 4, 0)}, nil, ""},
-		{"nothing to hold against", Whole{math.NaN(), math.NaN(), math.NaN()}, []Part{part(0, 1, 2, 0), part(1, 9, 9, 0)}, nil, ""},
+		{"nothing to hold against", Whole{math.NaN(), math.NaN(), math.NaN(), 8}, []Part{part(0, 1, 2, 0), part(1, 9, 9, 0)}, nil, ""},
+		{"one loaded twice", of, []Part{part(0, 1, 2, 0), part(1, 1, 2, 0)}, []uint32{1}, BecauseTwice},
+		{"copies of the whole", Whole{Least: -1, Greatest: 1, RootMeanSquare: 1, Elements: 4}, []Part{part(0, 1, 2, 0), part(1, 1, 2, 0)}, nil, ""},
 		{"one part", of, []Part{part(0, 1, 4, 0)}, nil, ""},
 		{"none", of, nil, nil, ""},
 	} {
 		if ranks, why := c.whole.StandOut(c.parts); !slices.Equal(ranks, c.ranks) || why != c.why {
 			t.Errorf("%s: ranks %v, %q, want %v, %q", c.what, ranks, why, c.ranks, c.why)
+		}
+	}
+}
+
+// TestTheOnlyHeadsOfRanksMakeTheHeads: a rank that has one head gives it as a row, where the other run has a matrix of heads.
+func TestTheOnlyHeadsOfRanksMakeTheHeads(t *testing.T) {
+	t.Parallel()
+	row := &schemas.LayoutRow{Kind: kindTensor, Shape: []int64{32}}
+	for _, c := range []struct {
+		beside []int64
+		want   sort
+	}{{[]int64{2, 32}, shards}, {[]int64{3, 32}, pieces}, {[]int64{32}, sums}} {
+		p := parts{
+			list: []rows.Observation{{ElementCount: 32, Max: 1}, {ElementCount: 32, Max: 2}}, layouts: []*schemas.LayoutRow{row, row},
+			members: 2, otherSize: 1, found: true, other: &schemas.LayoutRow{Kind: kindTensor, Shape: c.beside},
+		}
+		w := p.whole()
+		if w.sort != c.want || c.want == shards && (!slices.Equal(w.shape, c.beside) || w.ElementCount != 64) {
+			t.Errorf("beside %v: sort %d, shape %v, want sort %d", c.beside, w.sort, w.shape, c.want)
 		}
 	}
 }

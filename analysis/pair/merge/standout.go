@@ -15,23 +15,22 @@ type Part struct {
 }
 
 // Whole is the whole tensor of the other run, to compare parts with. NaN where not known.
-type Whole struct{ Least, Greatest, RootMeanSquare float64 }
+type Whole struct{ Least, Greatest, RootMeanSquare, Elements float64 }
 
 // WholeOf is the whole of a tensor with that number of elements in its shape.
 func WholeOf(o *rows.Observation, shape []int64) Whole {
-	w := Whole{Least: math.NaN(), Greatest: math.NaN(), RootMeanSquare: math.NaN()}
+	w := Whole{Least: math.NaN(), Greatest: math.NaN(), RootMeanSquare: math.NaN(), Elements: 1}
 	if o.Has(schemas.MeasuredMin) {
 		w.Least = o.Min
 	}
 	if o.Has(schemas.MeasuredMax) {
 		w.Greatest = o.Max
 	}
-	elements := 1.0
 	for _, size := range shape {
-		elements *= float64(size)
+		w.Elements *= float64(size)
 	}
-	if o.Has(schemas.MeasuredL2) && elements > 0 {
-		w.RootMeanSquare = o.L2 / math.Sqrt(elements)
+	if o.Has(schemas.MeasuredL2) && w.Elements > 0 {
+		w.RootMeanSquare = o.L2 / math.Sqrt(w.Elements)
 	}
 	return w
 }
@@ -56,14 +55,32 @@ func (w Whole) Deviation(o *rows.Observation) float64 {
 
 // Why a part stands out.
 const (
+	BecauseTwice     = "its part is that of another rank"
 	BecauseBeyond    = "its part reaches beyond the whole"
 	BecauseLeastLike = "its part is the least like the whole, which is likely and no proof"
 )
 
-// StandOut returns the ranks with a part that cannot belong to the whole, or else the rank with the part that is by
+// twice are the ranks whose part, less than the whole, is to the bit that of a rank before them: one was loaded in the place of
+// another.
+func (w Whole) twice(parts []Part) (ranks []uint32) {
+	for i := range parts {
+		again := slices.ContainsFunc(parts[:i], func(before Part) bool {
+			return before.Rank != parts[i].Rank && sameRecorded(&before.Observation, &parts[i].Observation)
+		})
+		if again && parts[i].Has(schemas.MeasuredL2) && parts[i].Min != parts[i].Max && float64(parts[i].ElementCount) < w.Elements {
+			ranks = append(ranks, parts[i].Rank)
+		}
+	}
+	return slices.Compact(ranks)
+}
+
+// StandOut returns the ranks whose part is another's, or with a part that cannot belong to the whole, or else the rank with the part that is by
 // far the least like it, and the reason; none where none stands out. The parts are those of one tensor, by micro
 // step, then rank.
 func (w Whole) StandOut(parts []Part) (ranks []uint32, why string) {
+	if ranks = w.twice(parts); len(ranks) > 0 {
+		return ranks, BecauseTwice
+	}
 	deviations := make([]float64, len(parts))
 	for i := range parts {
 		deviations[i] = w.Deviation(&parts[i].Observation)
