@@ -248,15 +248,16 @@ type models struct {
 	good, bad string
 	nan       string // the word notFinite has an embedding of NaN
 	broken    string // one element of a weight is NaN, in rows of the last rank
+	twice     string // the second of two ranks loads the shard of the first
 }
 
 // checkpoints writes models of so many layers.
 func checkpoints(tb testing.TB, folder string, layers, hidden int) models {
 	tb.Helper()
 	dir := tb.TempDir()
-	m := models{good: filepath.Join(dir, "good"), bad: filepath.Join(dir, "bad"), nan: filepath.Join(dir, "nan"), broken: filepath.Join(dir, "broken")}
+	m := models{good: filepath.Join(dir, "good"), bad: filepath.Join(dir, "bad"), nan: filepath.Join(dir, "nan"), broken: filepath.Join(dir, "broken"), twice: filepath.Join(dir, "twice")}
 	python := filepath.Join(folder, "vllm", "bin", "python")
-	out, err := exec.CommandContext(tb.Context(), python, filepath.Join("testdata", "tiny_llama.py"), m.good, m.bad, m.nan, m.broken, strconv.Itoa(layers), strconv.Itoa(hidden)).CombinedOutput()
+	out, err := exec.CommandContext(tb.Context(), python, filepath.Join("testdata", "tiny_llama.py"), m.good, m.bad, m.nan, m.broken, m.twice, strconv.Itoa(layers), strconv.Itoa(hidden)).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("write the models: %v\n%s", err, out)
 	}

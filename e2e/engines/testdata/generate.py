@@ -7,23 +7,11 @@ from torch.nn import functional
 from transformers import AutoModelForCausalLM
 
 
-def up_projections(model):
-    """The up projection of one layer, by rows; of all its experts at once, where it has some."""
-    mlp = model.model.layers[1].mlp
-    return mlp.experts.gate_up_proj.chunk(2, dim=1)[1].transpose(0, 1) if hasattr(mlp, "experts") else mlp.up_proj.weight
-
-
 def scaled_rows(model):
-    """The last rows of an up projection, which the second of two tensor-parallel ranks holds, are four times what they should be."""
-    rows = up_projections(model)
+    """The last rows of an up projection, or of those of all experts, are four times what they should be."""
+    mlp = model.model.layers[1].mlp
+    rows = mlp.experts.gate_up_proj.transpose(0, 1) if hasattr(mlp, "experts") else mlp.up_proj.weight
     rows[-len(rows) // 8 :] *= 4
-
-
-def loaded_twice(model):
-    """The second of two tensor-parallel ranks has the shard of the first."""
-    rows = up_projections(model)
-    half = len(rows) // 2
-    rows[half:] = rows[:half].clone()
 
 
 def swapped(model):
@@ -77,7 +65,7 @@ def router_bias(model):
     gate.forward = biased
 
 
-FAULTS = {one.__name__: one for one in (scaled_rows, loaded_twice, swapped, rope_base, norm_epsilon, tied, adapter, updated, router_bias)}
+FAULTS = {one.__name__: one for one in (scaled_rows, swapped, rope_base, norm_epsilon, tied, adapter, updated, router_bias)}
 
 torch.set_num_threads(1)
 model = AutoModelForCausalLM.from_pretrained(sys.argv[1], dtype=torch.bfloat16).eval()

@@ -1,7 +1,8 @@
-"""Write a Llama of random weights that every engine can serve: tiny_llama.py GOOD BAD NAN BROKEN LAYERS HIDDEN
+"""Write a Llama of random weights that every engine can serve: tiny_llama.py GOOD BAD NAN BROKEN TWICE LAYERS HIDDEN
 
 BAD is the same with one weight scaled, NAN the same with one word whose embedding is NaN, BROKEN the same with one element of
-a weight that is NaN.
+a weight that is NaN, TWICE the same with the first half of two projections in the place of the second, which has the second of two
+tensor-parallel ranks load the shard of the first.
 
 What is scaled or NaN lies in the rows of an up projection that the second of two tensor-parallel ranks holds, so that its output
 tells the rank even where an engine packs its weights away.
@@ -16,7 +17,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-LAYERS, HIDDEN = map(int, sys.argv[5:])
+LAYERS, HIDDEN = map(int, sys.argv[6:])
 WORDS, INNER, HEAD = 512, 2 * HIDDEN, 32
 HEADS = HIDDEN // HEAD
 KV_HEADS = HEADS // 2
@@ -77,7 +78,7 @@ def write(folder, found):
     save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-good, bad, nan, broken = map(Path, sys.argv[1:5])
+good, bad, nan, broken, twice = map(Path, sys.argv[1:6])
 write(good, weights())
 scaled = weights()
 scaled[SCALED][ROWS] *= FACTOR
@@ -89,3 +90,8 @@ write(nan, poisoned)
 one = weights()
 one[SCALED][ROWS.start, 0] = float("nan")
 write(broken, one)
+again = weights()
+for projection in ("gate_proj", "up_proj"):
+    rows = again[f"model.layers.1.mlp.{projection}.weight"]
+    rows[INNER // 2 :] = rows[: INNER // 2].clone()
+write(twice, again)
