@@ -209,6 +209,8 @@ func TestPairRanksByRule(t *testing.T) {
 		{"coordinates that one run lacks", ranked(at(0, 1, 0, 1), at(1, 0, 0, 1)), ranked(unknown(0), unknown(1)), "[{0 0 number} {1 1 number}]"},
 		{"coordinates that two ranks share", ranked(at(0, 0, 0, 1), at(1, 0, 0, 1)), ranked(at(0, 0, 0, 1), at(1, 1, 0, 1)), "[{0 0 number} {1 1 number}]"},
 		{"a rank that nobody described", &rows.Run{Steps: []schemas.StepRow{{Rank: 2}}}, ranked(at(2, 0, 0, 1)), "[{2 2 number}]"},
+		{"replicas that one run knows nothing of", ranked(at(0, 0, 0, 1), at(1, 1, 0, 1)), ranked(at(0, 1, -1, -1), at(1, 0, -1, -1)), "[{0 1 coordinates} {1 0 coordinates}]"},
+		{"replicas that one run has, and the other knows nothing of", ranked(at(0, 0, 0, 2), at(1, 0, 1, 2)), ranked(at(0, 0, -1, -1)), "[]"},
 		{"no partner", ranked(at(0, 0, 0, 1)), ranked(at(0, 1, 0, 1)), "[]"},
 		{"nothing", &rows.Run{}, &rows.Run{}, "[]"},
 	} {

@@ -2,6 +2,7 @@ package pair
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -20,6 +21,7 @@ const (
 // size.
 func PairRanks(problem, bench *rows.Run) []Ranks { //nolint:revive // Ranks is what it makes
 	p, b := placesOf(problem), placesOf(bench)
+	forgetUncommon(p, b)
 	keys := rankKeys{known: p.distinct() && b.distinct(), replicas: max(1, min(p.replicas, b.replicas))}
 	partners := b.byKey(keys)
 	var pairs []Ranks
@@ -91,6 +93,43 @@ func placesOf(run *rows.Run) world {
 		w.replicas = max(w.replicas, r.DPSize)
 	}
 	return w
+}
+
+// forgetUncommon leaves the groups out that not all ranks of both runs know, unless ranks then share their places: one engine says
+// that it has no replicas, another says nothing of them.
+func forgetUncommon(worlds ...world) {
+	var known coordinates
+	for _, w := range worlds {
+		for _, at := range w.coordinates {
+			for group := range at {
+				known[group] = min(known[group], at[group])
+			}
+		}
+	}
+	left := make([]world, len(worlds))
+	for i, w := range worlds {
+		left[i] = w.without(known)
+	}
+	if slices.ContainsFunc(left, func(w world) bool { return !w.distinct() }) {
+		return
+	}
+	for i, w := range worlds {
+		maps.Copy(w.coordinates, left[i].coordinates)
+	}
+}
+
+// without has -1 where it is known of a group that it is not known of all.
+func (w world) without(known coordinates) world {
+	left := world{coordinates: map[uint32]coordinates{}, replicas: w.replicas}
+	for rank, at := range w.coordinates {
+		for group := range at {
+			if known[group] < 0 {
+				at[group] = -1
+			}
+		}
+		left.coordinates[rank] = at
+	}
+	return left
 }
 
 func (w world) ranks() []uint32 {

@@ -64,6 +64,7 @@ type engineTrial struct {
 	folder  string
 	up      *program.Up
 	results *outcomes
+	env     []string // besides, of all that is recorded
 }
 
 // serveWell serves the bench run: all that is asked is answered, and the server ends in order.
@@ -113,7 +114,7 @@ func (e engineTrial) start(run, model string, flags ...string) *modelServer {
 // detail than is asked for, which memory that nobody wrote yet can bring about.
 func (e engineTrial) quiet() []string {
 	home := e.TempDir()
-	return []string{"OMP_NUM_THREADS=1", "TENSORTAP_DETAIL_STEPS=0", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}
+	return append([]string{"OMP_NUM_THREADS=1", "TENSORTAP_DETAIL_STEPS=0", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}, e.env...)
 }
 
 func (e engineTrial) answer(s *modelServer, requests []inference) {
