@@ -23,12 +23,13 @@ func (r *Rules) compare(p *Pair, payload *Payload) compared {
 	site := r.site(p.Problem.SiteID)
 	band := r.config.Spread[p.Bench.SiteID]
 	layouts := r.layoutPair(p.Problem.LayoutID, p.Bench.LayoutID)
+	alike := layouts.alike || layouts.cast && r.isCast(p)
 	marked := (p.Problem.Measured|p.Bench.Measured)&marks != 0
 	scale := scaleOf(&p.Problem, &p.Bench, marked)
 	c := compared{
 		problem: &p.Problem, bench: &p.Bench, band: band, marked: marked,
 		sort:        r.sortHere(site.sort),
-		structure:   !layouts.alike && site.sort != SortIdentifier && !(layouts.cast && r.isCast(p)),
+		structure:   !alike && site.sort != SortIdentifier,
 		sameLiteral: layouts.sameLiteral,
 		unreported:  layouts.unreported,
 		finiteness:  finitenessOf(&p.Problem, &p.Bench, site.sort),

@@ -77,13 +77,13 @@ func (f *Family) apart(problem, bench Implementation) string {
 
 // sides are the lists of values of problem and bench, so far in.
 func sides(in string, problem, bench []string) string {
-	var text string
+	var page strings.Builder
 	for i, lines := range [][]string{problem, bench} {
 		if len(lines) > 0 {
-			text += fmt.Sprintf("%s%s: ['%s']\n", in, []string{"problem", "bench"}[i], strings.Join(lines, "', '"))
+			fmt.Fprintf(&page, "%s%s: ['%s']\n", in, []string{"problem", "bench"}[i], strings.Join(lines, "', '"))
 		}
 	}
-	return text
+	return page.String()
 }
 
 // Written is the map of the family of that name between two implementations, as a file.
