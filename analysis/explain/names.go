@@ -55,6 +55,9 @@ func unnamed(format string, values ...any) *NameError {
 
 // findOp finds which op of two runs is meant by a name. Its error lists those that may be.
 func findOp(problem, bench *rows.Run, definitions *rows.Definitions, name string) (found, error) {
+	if calls(problem, definitions, name) || calls(bench, definitions, name) {
+		return found{op: name}, nil // no need to look at all names
+	}
 	best, modules := alike(matches(problem, bench, definitions, name))
 	if len(best) == 0 {
 		return found{}, unnamed("neither %s nor %s has an op", problem.Name, bench.Name)
@@ -74,6 +77,23 @@ func findOp(problem, bench *rows.Run, definitions *rows.Definitions, name string
 		return found{shown[0], shown[1:min(len(shown), 1+otherNames)], len(best) - 1}, nil
 	}
 	return found{op: shown[0]}, nil
+}
+
+// calls says whether a program of the run has an op of exactly that name.
+func calls(run *rows.Run, definitions *rows.Definitions, name string) bool {
+	op := schemas.OpID(name)
+	looked := map[uint64]bool{}
+	for i := range run.Steps {
+		program := run.Steps[i].ProgramID
+		if looked[program] {
+			continue
+		}
+		looked[program] = true
+		if _, has := definitions.Call(program, op); has && definitions.Op(op).Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func andMore(n int) string {
