@@ -2588,3 +2588,73 @@ func (r *WeightRow) load(c []arrow.Array, i int) {
 	r.Checksum = loadUint64(c[9], i)
 	r.Description = loadString(c[10], i)
 }
+
+// TokenSiteRow is a row of token_site. One row per token and place of the model that it passed: its norm, and a few sums from which the distance of two such tokens is estimated.
+type TokenSiteRow struct {
+	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
+	Rank        uint32 `parquet:"rank"`          // Global rank of the process within the run.
+	Epoch       uint64 `parquet:"epoch"`         // Start of the producer, or hash of the content, step and generation of the file that the row was read from.
+	Batch       uint64 `parquet:"batch"`         // Batch within (run, rank, epoch) and kind, counted from 0 without gaps.
+	EventTimeNs int64  `parquet:"event_time_ns"` // Time of the event by the rank's clock; of a file, its modification time when first published.
+	Step        uint32 `parquet:"step"`          // Step of the rank.
+	PromptHash  uint64 `parquet:"prompt_hash"`   // Hash of the ids of the prompt's tokens, as in request, or of the name that the program has for it.
+	Sample      uint32 `parquet:"sample"`        // Which answer to the prompt, from 0.
+	Position    uint32 `parquet:"position"`      // Position in the sequence, prompt and answer, from 0. Two runs pair by it, prompt_hash, sample, layer and place.
+	Layer       uint16 `parquet:"layer"`         // The layer, from 1; 0 before the first, one more than there are behind the last.
+	Place       uint8  `parquet:"place"`         // 1 embedding, 2 attention's output, 3 router's logits, 4 residual stream after the layer, 5 logits.
+	RowCount    uint32 `parquet:"row_count"`     // Tokens of all sequences in the step.
+	NormBits    uint32 `parquet:"norm_bits"`     // Bits of a float32: Euclidean norm of the token's elements; not finite where one of them is not.
+	MeanBits    uint32 `parquet:"mean_bits"`     // Bits of a float32: their mean.
+	NaNCount    uint32 `parquet:"nan_count"`     // Elements that are not a number, or infinite.
+	Sum0        int16  `parquet:"sum_0"`         // First of four sums of the elements, each with a sign that depends on its index and the sum's alone: in units of norm / 4096, cut at 8 norms.
+	Sum1        int16  `parquet:"sum_1"`         // Second of the sums.
+	Sum2        int16  `parquet:"sum_2"`         // Third of the sums.
+	Sum3        int16  `parquet:"sum_3"`         // Fourth of the sums.
+}
+
+// Table returns the declaration of token_site.
+func (*TokenSiteRow) Table() Table { return TokenSite() }
+
+func (r *TokenSiteRow) appendTo(c []column) {
+	c[0].uint64(r.RunID)
+	c[1].uint32(r.Rank)
+	c[2].uint64(r.Epoch)
+	c[3].uint64(r.Batch)
+	c[4].int64(r.EventTimeNs)
+	c[5].uint32(r.Step)
+	c[6].uint64(r.PromptHash)
+	c[7].uint32(r.Sample)
+	c[8].uint32(r.Position)
+	c[9].uint16(r.Layer)
+	c[10].uint8(r.Place)
+	c[11].uint32(r.RowCount)
+	c[12].uint32(r.NormBits)
+	c[13].uint32(r.MeanBits)
+	c[14].uint32(r.NaNCount)
+	c[15].int16(r.Sum0)
+	c[16].int16(r.Sum1)
+	c[17].int16(r.Sum2)
+	c[18].int16(r.Sum3)
+}
+
+func (r *TokenSiteRow) load(c []arrow.Array, i int) {
+	r.RunID = loadUint64(c[0], i)
+	r.Rank = loadUint32(c[1], i)
+	r.Epoch = loadUint64(c[2], i)
+	r.Batch = loadUint64(c[3], i)
+	r.EventTimeNs = loadInt64(c[4], i)
+	r.Step = loadUint32(c[5], i)
+	r.PromptHash = loadUint64(c[6], i)
+	r.Sample = loadUint32(c[7], i)
+	r.Position = loadUint32(c[8], i)
+	r.Layer = loadUint16(c[9], i)
+	r.Place = loadUint8(c[10], i)
+	r.RowCount = loadUint32(c[11], i)
+	r.NormBits = loadUint32(c[12], i)
+	r.MeanBits = loadUint32(c[13], i)
+	r.NaNCount = loadUint32(c[14], i)
+	r.Sum0 = loadInt16(c[15], i)
+	r.Sum1 = loadInt16(c[16], i)
+	r.Sum2 = loadInt16(c[17], i)
+	r.Sum3 = loadInt16(c[18], i)
+}

@@ -172,7 +172,7 @@ func TestEveryTableSurvivesEveryEncoding(t *testing.T) {
 		exercise[SignatureRow], exercise[TallyRow], exercise[CallRow], exercise[RequestRow],
 		exercise[DeclaredComparisonRow], exercise[VerdictRow], exercise[JudgedStepRow], exercise[LayerErrorRow], exercise[OriginRow], exercise[BaselineRow],
 		exercise[CollectiveRow], exercise[LogRow], exercise[MetricRow], exercise[AllocationRow], exercise[RequestEventRow], exercise[AlertRow], exercise[AuditRow],
-		exercise[TokenRow], exercise[WeightRow],
+		exercise[TokenRow], exercise[WeightRow], exercise[TokenSiteRow],
 	} {
 		exerciseTable(t)
 		exercised++

@@ -125,7 +125,7 @@ func Tables() []Table {
 		// What people did.
 		Audit(),
 		// What models say token by token.
-		Token(), Weight(),
+		Token(), Weight(), TokenSite(),
 	}
 }
 

@@ -142,7 +142,7 @@ func (r SpoolRecord) Offset(field int) int {
 func SpoolRecords() []SpoolRecord {
 	return []SpoolRecord{
 		spoolOp(), spoolTensor(), spoolNumber(), spoolCounts(), spoolSketch(), spoolDigest(),
-		spoolStep(), spoolMemory(), spoolComponent(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolCollective(), spoolSequence(), spoolTokens(), spoolWeight(), spoolPad(),
+		spoolStep(), spoolMemory(), spoolComponent(), spoolFailure(), spoolUnseen(), spoolTally(), spoolPayload(), spoolRequest(), spoolCollective(), spoolSequence(), spoolTokens(), spoolWeight(), spoolTokenSites(), spoolPad(),
 	}
 }
 
@@ -325,7 +325,30 @@ func spoolSequence() SpoolRecord {
 		{"cached_token_count", SpoolU32, "As token.cached_token_count, plus one; 0 when not told."},
 		{"temperature", SpoolF32, "As token.temperature."},
 		{"flags", SpoolU32, "1 entropies are known, 2 the temperature is."},
+		{"row_count", SpoolU32, "As token_site.row_count."},
 	}}
+}
+
+// SpoolSitesOfRecord is how many tokens a record of what they are at a place holds.
+const SpoolSitesOfRecord = 3
+
+func spoolTokenSites() SpoolRecord {
+	fields := []SpoolField{
+		{"sequence", SpoolU32, "Number of the sequence."},
+		{"site", SpoolU32, "Tokens, 1 to 3 + 256 x place + 65536 x layer."},
+		{"position", SpoolU32, "Of the first; those of the others follow it."},
+	}
+	for i := range SpoolSitesOfRecord {
+		for _, of := range []SpoolField{
+			{"norm", SpoolF32, "As token_site.norm_bits."},
+			{"mean", SpoolF32, "As token_site.mean_bits."},
+			{"sums_low", SpoolU32, "sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums."},
+			{"sums_high", SpoolU32, "sum_2 + 65536 x sum_3."},
+		} {
+			fields = append(fields, SpoolField{fmt.Sprintf("%s_%d", of.Name, i), of.Type, of.Doc})
+		}
+	}
+	return SpoolRecord{Name: "token_sites", Kind: 21, Doc: "What up to three tokens of the last sequence, at neighbouring positions, are at a place of the model.", Fields: fields}
 }
 
 func spoolTokens() SpoolRecord {

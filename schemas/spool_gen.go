@@ -27,6 +27,7 @@ const (
 	SpoolSequenceKind   uint32 = 18
 	SpoolTokensKind     uint32 = 19
 	SpoolWeightKind     uint32 = 20
+	SpoolTokenSitesKind uint32 = 21
 	SpoolPadKind        uint32 = 15
 )
 
@@ -524,6 +525,7 @@ type SpoolSequence struct {
 	CachedTokenCount uint32  // As token.cached_token_count, plus one; 0 when not told.
 	Temperature      float32 // As token.temperature.
 	Flags            uint32  // 1 entropies are known, 2 the temperature is.
+	RowCount         uint32  // As token_site.row_count.
 }
 
 // Load reads the record's fields.
@@ -539,6 +541,7 @@ func (r *SpoolSequence) Load(b []byte) {
 	r.CachedTokenCount = binary.LittleEndian.Uint32(b[40:])
 	r.Temperature = math.Float32frombits(binary.LittleEndian.Uint32(b[44:]))
 	r.Flags = binary.LittleEndian.Uint32(b[48:])
+	r.RowCount = binary.LittleEndian.Uint32(b[52:])
 }
 
 // Store writes the record's fields, but not the commit word.
@@ -554,6 +557,7 @@ func (r *SpoolSequence) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[40:], r.CachedTokenCount)
 	binary.LittleEndian.PutUint32(b[44:], math.Float32bits(r.Temperature))
 	binary.LittleEndian.PutUint32(b[48:], r.Flags)
+	binary.LittleEndian.PutUint32(b[52:], r.RowCount)
 }
 
 // SpoolTokens is a record of the spool. Up to four tokens of the last sequence, at neighbouring positions.
@@ -641,6 +645,63 @@ func (r *SpoolWeight) Store(b []byte) {
 	binary.LittleEndian.PutUint64(b[16:], uint64(r.TimeNs))
 	binary.LittleEndian.PutUint32(b[24:], r.Version)
 	binary.LittleEndian.PutUint32(b[28:], r.Step)
+}
+
+// SpoolTokenSites is a record of the spool. What up to three tokens of the last sequence, at neighbouring positions, are at a place of the model.
+type SpoolTokenSites struct {
+	Sequence  uint32  // Number of the sequence.
+	Site      uint32  // Tokens, 1 to 3 + 256 x place + 65536 x layer.
+	Position  uint32  // Of the first; those of the others follow it.
+	Norm0     float32 // As token_site.norm_bits.
+	Mean0     float32 // As token_site.mean_bits.
+	SumsLow0  uint32  // sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums.
+	SumsHigh0 uint32  // sum_2 + 65536 x sum_3.
+	Norm1     float32 // As token_site.norm_bits.
+	Mean1     float32 // As token_site.mean_bits.
+	SumsLow1  uint32  // sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums.
+	SumsHigh1 uint32  // sum_2 + 65536 x sum_3.
+	Norm2     float32 // As token_site.norm_bits.
+	Mean2     float32 // As token_site.mean_bits.
+	SumsLow2  uint32  // sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums.
+	SumsHigh2 uint32  // sum_2 + 65536 x sum_3.
+}
+
+// Load reads the record's fields.
+func (r *SpoolTokenSites) Load(b []byte) {
+	r.Sequence = binary.LittleEndian.Uint32(b[0:])
+	r.Site = binary.LittleEndian.Uint32(b[4:])
+	r.Position = binary.LittleEndian.Uint32(b[8:])
+	r.Norm0 = math.Float32frombits(binary.LittleEndian.Uint32(b[12:]))
+	r.Mean0 = math.Float32frombits(binary.LittleEndian.Uint32(b[16:]))
+	r.SumsLow0 = binary.LittleEndian.Uint32(b[20:])
+	r.SumsHigh0 = binary.LittleEndian.Uint32(b[24:])
+	r.Norm1 = math.Float32frombits(binary.LittleEndian.Uint32(b[28:]))
+	r.Mean1 = math.Float32frombits(binary.LittleEndian.Uint32(b[32:]))
+	r.SumsLow1 = binary.LittleEndian.Uint32(b[36:])
+	r.SumsHigh1 = binary.LittleEndian.Uint32(b[40:])
+	r.Norm2 = math.Float32frombits(binary.LittleEndian.Uint32(b[44:]))
+	r.Mean2 = math.Float32frombits(binary.LittleEndian.Uint32(b[48:]))
+	r.SumsLow2 = binary.LittleEndian.Uint32(b[52:])
+	r.SumsHigh2 = binary.LittleEndian.Uint32(b[56:])
+}
+
+// Store writes the record's fields, but not the commit word.
+func (r *SpoolTokenSites) Store(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], r.Sequence)
+	binary.LittleEndian.PutUint32(b[4:], r.Site)
+	binary.LittleEndian.PutUint32(b[8:], r.Position)
+	binary.LittleEndian.PutUint32(b[12:], math.Float32bits(r.Norm0))
+	binary.LittleEndian.PutUint32(b[16:], math.Float32bits(r.Mean0))
+	binary.LittleEndian.PutUint32(b[20:], r.SumsLow0)
+	binary.LittleEndian.PutUint32(b[24:], r.SumsHigh0)
+	binary.LittleEndian.PutUint32(b[28:], math.Float32bits(r.Norm1))
+	binary.LittleEndian.PutUint32(b[32:], math.Float32bits(r.Mean1))
+	binary.LittleEndian.PutUint32(b[36:], r.SumsLow1)
+	binary.LittleEndian.PutUint32(b[40:], r.SumsHigh1)
+	binary.LittleEndian.PutUint32(b[44:], math.Float32bits(r.Norm2))
+	binary.LittleEndian.PutUint32(b[48:], math.Float32bits(r.Mean2))
+	binary.LittleEndian.PutUint32(b[52:], r.SumsLow2)
+	binary.LittleEndian.PutUint32(b[56:], r.SumsHigh2)
 }
 
 // SpoolHead is a record of the spool.

@@ -8,11 +8,12 @@ func (r *Recorded) Observed() string {
 	switch r.Source {
 	case schemas.SourceCollector:
 		return ofLevel(r.Level, map[string]string{
-			"L0":    "modules and the loss; functional ops between them are not observed",
-			"L1":    "the APIs that msProbe lists and the loss; other functions and kernels are not observed",
-			"mix":   "modules, the APIs that msProbe lists and the loss; other functions and kernels are not observed",
-			"aten":  "ops of PyTorch's dispatcher and the loss; the values of ops that are only counted are not observed",
-			"debug": "what the program saves and the loss; nothing else is observed",
+			"L0":     "modules and the loss; functional ops between them are not observed",
+			"L1":     "the APIs that msProbe lists and the loss; other functions and kernels are not observed",
+			"mix":    "modules, the APIs that msProbe lists and the loss; other functions and kernels are not observed",
+			"aten":   "ops of PyTorch's dispatcher and the loss; the values of ops that are only counted are not observed",
+			"debug":  "what the program saves and the loss; nothing else is observed",
+			"tokens": "tokens at places of the model, which report tokens compares, and the loss; nothing else is observed",
 		})
 	case schemas.SourceMsprobe:
 		return ofLevel(r.Level, map[string]string{

@@ -179,6 +179,8 @@ func (l *launching) next(program string) string {
 		return ""
 	case *l.settings["level"] == "aten": // where ops are counted, there are no values to compare
 		return "; next: " + program + " report shapes --run " + report.Argument(l.run)
+	case *l.settings["level"] == "tokens":
+		return "; next: " + program + " report tokens --problem " + report.Argument(l.run) + " --bench BENCH"
 	}
 	return "; next: " + program + " compare " + report.Argument(l.run) + " BENCH"
 }

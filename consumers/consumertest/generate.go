@@ -95,6 +95,7 @@ func makers() map[string]maker {
 	add(all, randomBatch[schemas.AuditRow])
 	add(all, randomBatch[schemas.TokenRow])
 	add(all, randomBatch[schemas.WeightRow])
+	add(all, randomBatch[schemas.TokenSiteRow])
 	return all
 }
 

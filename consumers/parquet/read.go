@@ -176,6 +176,7 @@ func readers() map[string]reader {
 		schemas.Audit().Kind():              readMessages[schemas.AuditRow],
 		schemas.Token().Kind():              readMessages[schemas.TokenRow],
 		schemas.Weight().Kind():             readMessages[schemas.WeightRow],
+		schemas.TokenSite().Kind():          readMessages[schemas.TokenSiteRow],
 	}
 }
 

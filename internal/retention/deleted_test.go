@@ -63,7 +63,7 @@ func TestOfWhatGoesVerdictsStepsAndDefinitionsStay(t *testing.T) {
 	of := map[string][]string{
 		retention.Payloads: {"payload"},
 		retention.Logs:     {"log"},
-		retention.Details:  {"allocation", "call", "collective", "log", "memory", "payload", "request", "request_event", "tensor", "token"},
+		retention.Details:  {"allocation", "call", "collective", "log", "memory", "payload", "request", "request_event", "tensor", "token", "token_site"},
 	}
 	for part, want := range of {
 		var goes []string

@@ -18,7 +18,7 @@ const (
 func details() []string {
 	return []string{
 		schemas.Tensor().Kind(), schemas.Payload().Kind(), schemas.Log().Kind(), schemas.Call().Kind(), schemas.Collective().Kind(), schemas.Memory().Kind(),
-		schemas.Allocation().Kind(), schemas.Request().Kind(), schemas.RequestEvent().Kind(), schemas.Token().Kind(),
+		schemas.Allocation().Kind(), schemas.Request().Kind(), schemas.RequestEvent().Kind(), schemas.Token().Kind(), schemas.TokenSite().Kind(),
 	}
 }
 

@@ -62,6 +62,7 @@ type batches struct {
 	collective measured[schemas.CollectiveRow, *schemas.CollectiveRow]
 	token      measured[schemas.TokenRow, *schemas.TokenRow]
 	weight     measured[schemas.WeightRow, *schemas.WeightRow]
+	tokenSite  measured[schemas.TokenSiteRow, *schemas.TokenSiteRow]
 
 	step measured[schemas.StepRow, *schemas.StepRow]
 
@@ -82,14 +83,14 @@ func newBatches(id schemas.Identity, limit int) *batches {
 		tensor: newMeasured[schemas.TensorRow](), memory: newMeasured[schemas.MemoryRow](),
 		failure: newMeasured[schemas.FailureRow](), unseen: newMeasured[schemas.UnseenRow](),
 		heartbeat: newMeasured[schemas.HeartbeatRow](), collective: newMeasured[schemas.CollectiveRow](), request: newMeasured[schemas.RequestRow](), payload: newMeasured[schemas.PayloadRow](), step: newMeasured[schemas.StepRow](),
-		token: newMeasured[schemas.TokenRow](), weight: newMeasured[schemas.WeightRow](),
+		token: newMeasured[schemas.TokenRow](), weight: newMeasured[schemas.WeightRow](), tokenSite: newMeasured[schemas.TokenSiteRow](),
 	}
 }
 
 // parts lists the batches in three groups: definitions, measurements, and the steps that sum those up.
 func (b *batches) parts() (definitions, rows, steps []part) {
 	return []part{b.run, b.rank, b.stack, b.op, b.layout, b.site, b.program, b.programStack, b.signature, b.tally},
-		[]part{b.tensor, b.memory, b.failure, b.unseen, b.call, b.request, b.heartbeat, b.payload, b.collective, b.token, b.weight}, []part{b.step}
+		[]part{b.tensor, b.memory, b.failure, b.unseen, b.call, b.request, b.heartbeat, b.payload, b.collective, b.token, b.weight, b.tokenSite}, []part{b.step}
 }
 
 // numbers is the next batch of every kind.

@@ -15,12 +15,9 @@ func (t *translator) sequence(memory []byte) {
 func (t *translator) tokens(position uint64, memory []byte) error {
 	var r schemas.SpoolTokens
 	r.Load(memory)
-	var of schemas.SpoolSequence
-	if t.Sequence != nil {
-		of.Load(t.Sequence)
-	}
+	of, known := t.lastSequence(r.Sequence)
 	count := min(r.TokenCount, schemas.SpoolTokensOfRecord)
-	if of.Number != r.Sequence || of.Number == 0 {
+	if !known {
 		return t.loseBeside(uint64(count), reasonUndefined)
 	}
 	row := t.tokenOf(&of)
@@ -39,6 +36,14 @@ func (t *translator) tokens(position uint64, memory []byte) error {
 		}
 	}
 	return nil
+}
+
+// lastSequence is the last sequence, and whether it has that number.
+func (t *translator) lastSequence(number uint32) (of schemas.SpoolSequence, known bool) {
+	if t.Sequence != nil {
+		of.Load(t.Sequence)
+	}
+	return of, number != 0 && of.Number == number
 }
 
 // tokenOf is what the rows of a sequence have in common.

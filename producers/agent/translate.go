@@ -68,6 +68,8 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 		t.sequence(memory)
 	case schemas.SpoolTokensKind:
 		return 1, t.tokens(position, memory)
+	case schemas.SpoolTokenSitesKind:
+		return 1, t.tokenSites(memory)
 	case schemas.SpoolWeightKind:
 		return 1, t.weight(position, memory)
 	case schemas.SpoolTallyKind:

@@ -943,3 +943,31 @@ ORDER BY (run_id, version, name, rank)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 CREATE TABLE IF NOT EXISTS tap_store.weight ON CLUSTER '{cluster}' AS tap_store.weight_local
 ENGINE = Distributed('{cluster}', 'tap_store', 'weight_local', cityHash64(run_id, rank));
+CREATE TABLE IF NOT EXISTS tap_store.token_site_local ON CLUSTER '{cluster}'
+(
+    `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),
+    `rank` UInt32 COMMENT 'Global rank of the process within the run.' CODEC(Delta, ZSTD(1)),
+    `epoch` UInt64 COMMENT 'Start of the producer, or hash of the content, step and generation of the file that the row was read from.' CODEC(ZSTD(1)),
+    `batch` UInt64 COMMENT 'Batch within (run, rank, epoch) and kind, counted from 0 without gaps.' CODEC(Delta, ZSTD(1)),
+    `event_time_ns` Int64 COMMENT 'Time of the event by the rank''s clock; of a file, its modification time when first published.' CODEC(DoubleDelta, ZSTD(1)),
+    `step` UInt32 COMMENT 'Step of the rank.' CODEC(Delta, ZSTD(1)),
+    `prompt_hash` UInt64 COMMENT 'Hash of the ids of the prompt''s tokens, as in request, or of the name that the program has for it.' CODEC(ZSTD(1)),
+    `sample` UInt32 COMMENT 'Which answer to the prompt, from 0.' CODEC(Delta, ZSTD(1)),
+    `position` UInt32 COMMENT 'Position in the sequence, prompt and answer, from 0. Two runs pair by it, prompt_hash, sample, layer and place.' CODEC(Delta, ZSTD(1)),
+    `layer` UInt16 COMMENT 'The layer, from 1; 0 before the first, one more than there are behind the last.' CODEC(Delta, ZSTD(1)),
+    `place` UInt8 COMMENT '1 embedding, 2 attention''s output, 3 router''s logits, 4 residual stream after the layer, 5 logits.' CODEC(ZSTD(1)),
+    `row_count` UInt32 COMMENT 'Tokens of all sequences in the step.' CODEC(T64, ZSTD(1)),
+    `norm_bits` UInt32 COMMENT 'Bits of a float32: Euclidean norm of the token''s elements; not finite where one of them is not.' CODEC(ZSTD(1)),
+    `mean_bits` UInt32 COMMENT 'Bits of a float32: their mean.' CODEC(ZSTD(1)),
+    `nan_count` UInt32 COMMENT 'Elements that are not a number, or infinite.' CODEC(T64, ZSTD(1)),
+    `sum_0` Int16 COMMENT 'First of four sums of the elements, each with a sign that depends on its index and the sum''s alone: in units of norm / 4096, cut at 8 norms.' CODEC(ZSTD(1)),
+    `sum_1` Int16 COMMENT 'Second of the sums.' CODEC(ZSTD(1)),
+    `sum_2` Int16 COMMENT 'Third of the sums.' CODEC(ZSTD(1)),
+    `sum_3` Int16 COMMENT 'Fourth of the sums.' CODEC(ZSTD(1)),
+    PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
+ORDER BY (run_id, layer, place, prompt_hash, sample, position)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
+CREATE TABLE IF NOT EXISTS tap_store.token_site ON CLUSTER '{cluster}' AS tap_store.token_site_local
+ENGINE = Distributed('{cluster}', 'tap_store', 'token_site_local', cityHash64(run_id, rank));

@@ -1,6 +1,6 @@
 -- Question: which batches of measurements are stored?
 -- Grain: one row per kind, run, rank, epoch, batch
--- Reads: tap_store.tensor, tap_store.step, tap_store.payload, tap_store.memory, tap_store.failure, tap_store.unseen, tap_store.heartbeat, tap_store.request, tap_store.call, tap_store.collective, tap_store.log, tap_store.metric, tap_store.allocation, tap_store.request_event, tap_store.token, tap_store.weight
+-- Reads: tap_store.tensor, tap_store.step, tap_store.payload, tap_store.memory, tap_store.failure, tap_store.unseen, tap_store.heartbeat, tap_store.request, tap_store.call, tap_store.collective, tap_store.log, tap_store.metric, tap_store.allocation, tap_store.request_event, tap_store.token, tap_store.weight, tap_store.token_site
 -- Empty when: no measurement was stored
 -- Each part is answered by the projection ledger of its table, without reading the rows.
 SELECT
@@ -221,6 +221,20 @@ SELECT
     batch,
     count() AS row_count
 FROM tap_store.weight
+GROUP BY
+    run_id,
+    rank,
+    epoch,
+    batch
+UNION ALL
+SELECT
+    'token_site' AS kind,
+    run_id,
+    rank,
+    epoch,
+    batch,
+    count() AS row_count
+FROM tap_store.token_site
 GROUP BY
     run_id,
     rank,

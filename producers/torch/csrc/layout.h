@@ -36,6 +36,7 @@
 #define TAP_ENTROPIES 1u
 #define TAP_TEMPERATURE 2u
 #define TAP_TOKENS_OF_RECORD 4u
+#define TAP_SITES_OF_RECORD 3u
 #define TAP_MEASURED_MIN 1u
 #define TAP_MEASURED_MAX 2u
 #define TAP_MEASURED_MEAN 4u
@@ -69,6 +70,7 @@
 #define TAP_SEQUENCE_KIND 18u
 #define TAP_TOKENS_KIND 19u
 #define TAP_WEIGHT_KIND 20u
+#define TAP_TOKEN_SITES_KIND 21u
 #define TAP_PAD_KIND 15u
 
 /* An op begins, written before it runs; or, with flag ends, it is complete. */
@@ -270,7 +272,8 @@ typedef struct {
   uint32_t cached_token_count; /* As token.cached_token_count, plus one; 0 when not told. */
   float temperature; /* As token.temperature. */
   uint32_t flags; /* 1 entropies are known, 2 the temperature is. */
-  uint8_t reserved[8];
+  uint32_t row_count; /* As token_site.row_count. */
+  uint8_t reserved[4];
   uint32_t commit; /* written last, with release order */
 } tap_sequence;
 
@@ -305,6 +308,26 @@ typedef struct {
   uint8_t reserved[28];
   uint32_t commit; /* written last, with release order */
 } tap_weight;
+
+/* What up to three tokens of the last sequence, at neighbouring positions, are at a place of the model. */
+typedef struct {
+  uint32_t sequence; /* Number of the sequence. */
+  uint32_t site; /* Tokens, 1 to 3 + 256 x place + 65536 x layer. */
+  uint32_t position; /* Of the first; those of the others follow it. */
+  float norm_0; /* As token_site.norm_bits. */
+  float mean_0; /* As token_site.mean_bits. */
+  uint32_t sums_low_0; /* sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums. */
+  uint32_t sums_high_0; /* sum_2 + 65536 x sum_3. */
+  float norm_1; /* As token_site.norm_bits. */
+  float mean_1; /* As token_site.mean_bits. */
+  uint32_t sums_low_1; /* sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums. */
+  uint32_t sums_high_1; /* sum_2 + 65536 x sum_3. */
+  float norm_2; /* As token_site.norm_bits. */
+  float mean_2; /* As token_site.mean_bits. */
+  uint32_t sums_low_2; /* sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums. */
+  uint32_t sums_high_2; /* sum_2 + 65536 x sum_3. */
+  uint32_t commit; /* written last, with release order */
+} tap_token_sites;
 
 /* Nothing; fills a segment whose rest is too short for a tensor with its extensions. */
 typedef struct {

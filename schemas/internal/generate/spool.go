@@ -62,7 +62,7 @@ func spoolConstants() []constant {
 		number("COLLECTIVE_FAILED", schemas.SpoolFailed), number("COLLECTIVE_COMPLETED", schemas.SpoolCompleted),
 		number("STEP_BEGINS", schemas.SpoolStepBegins), number("STEP_ENDS", schemas.SpoolStepEnds),
 		number("ENTROPIES", schemas.SpoolEntropies), number("TEMPERATURE", schemas.SpoolTemperature),
-		number("TOKENS_OF_RECORD", schemas.SpoolTokensOfRecord),
+		number("TOKENS_OF_RECORD", schemas.SpoolTokensOfRecord), number("SITES_OF_RECORD", schemas.SpoolSitesOfRecord),
 		number("MEASURED_MIN", schemas.MeasuredMin), number("MEASURED_MAX", schemas.MeasuredMax),
 		number("MEASURED_MEAN", schemas.MeasuredMean), number("MEASURED_M2", schemas.MeasuredM2),
 		number("MEASURED_L2", schemas.MeasuredL2), number("MEASURED_L1", schemas.MeasuredL1),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tensortap._record.model_roots import Models
     from tensortap._record.not_finite import NotFinite
     from tensortap._record.sampled_tokens import SampledTokens
+    from tensortap._record.token_sites import ServedTokens
     from tensortap._session.session import Session
     from tensortap._spool.folder import SpoolError
     from tensortap.integrations.msprobe import PrecisionDebugger
@@ -24,6 +25,7 @@ __all__ = [
     "NotFinite",
     "PrecisionDebugger",
     "SampledTokens",
+    "ServedTokens",
     "Session",
     "Settings",
     "SettingsError",
@@ -59,6 +61,7 @@ if not TYPE_CHECKING:
         "NotFinite": "tensortap._record.not_finite",
         "PrecisionDebugger": "tensortap.integrations.msprobe",
         "SampledTokens": "tensortap._record.sampled_tokens",
+        "ServedTokens": "tensortap._record.token_sites",
         "Session": "tensortap._session.session",
         "Settings": "tensortap._config.settings",
         "SettingsError": "tensortap._config.settings",

@@ -17,7 +17,7 @@ from tensortap._config.spool_root import spool_root
 from tensortap._config.step_ranges import Steps, parse_steps
 from tensortap._config.values import nearest
 
-Level = Literal["L0", "L1", "mix", "aten", "debug"]
+Level = Literal["L0", "L1", "mix", "aten", "debug", "tokens"]
 Direction = Literal["forward", "backward", "both"]
 Task = Literal["statistics", "structure", "md5", "tensor"]
 FileFormat = Literal["safetensors", "npy", "pt"]
@@ -28,7 +28,7 @@ Risk = Literal["CORE", "FOCUS", "ALL"]
 Signal = Literal["none", "USR1", "USR2"]
 
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "level": ("L0", "L1", "mix", "aten", "debug"),
+    "level": ("L0", "L1", "mix", "aten", "debug", "tokens"),
     "calls": ("counted", "each"),
     "direction": ("forward", "backward", "both"),
     "values": ("input", "output", "both"),
@@ -277,7 +277,7 @@ def _check_level(asked: Settings) -> None:
 
 
 def _check_on_nan(asked: Settings) -> None:
-    if asked.on_nan and (asked.task == "structure" or asked.level in ("aten", "debug")):
+    if asked.on_nan and (asked.task == "structure" or asked.level in ("aten", "debug", "tokens")):
         what = "task structure" if asked.task == "structure" else f"level {asked.level}"
         raise SettingsError(f"setting on_nan: {what} measures no ops of modules or APIs; take level L0, L1 or mix with another task")
     if "stop" in asked.on_nan and str(asked.ranks) != "all":

@@ -22,7 +22,7 @@ class TapSettings(TypedDict, total=False):
     an error where several ranks share none."""
     level: Level | None
     """What is recorded: `L0` modules, `L1` calls of PyTorch's functions, `mix` both, `aten` ops below autograd, `debug` what `save`
-    names alone. Default: `L0`."""
+    names alone, `tokens` the norm and a few sums of each token after each layer. Default: `L0`."""
     calls: Calls | None
     """At level `aten`: `counted` records equal calls of a step once, with their number; `each` every call, with statistics.
     Default: `counted`."""

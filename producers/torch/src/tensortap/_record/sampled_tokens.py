@@ -113,6 +113,11 @@ class TokenLog:
                 event.synchronize()
             self._write(told, step, at)
 
+    def next_number(self) -> int:
+        """Of a sequence that begins now."""
+        self._number += 1
+        return self._number
+
     def forget(self) -> None:
         """In a child: what is on its way is the parent's."""
         leave(self._waiting)
@@ -132,7 +137,7 @@ class TokenLog:
         if not len(ids) == len(logs) == len(entropies):
             raise ValueError(f"{len(ids)} ids of tokens with {len(logs)} log-probabilities and {len(entropies)} entropies: give as many of each")
         runs = list(_runs(told.positions, len(ids)))
-        self._number += 1
+        self.next_number()
         self._spool.write(layout.SEQUENCE_KIND, layout.SEQUENCE, *self._head(told, step, at))
         for first, position, count in runs:
             end, rest = first + count, (0,) * (_EACH - count)
@@ -143,7 +148,7 @@ class TokenLog:
         flags = (layout.ENTROPIES if told.entropies is not None else 0) | (layout.TEMPERATURE if told.temperature is not None else 0)
         plus_one = (0 if number is None else number + 1 for number in (told.global_step, told.weights, told.cached))
         phase = self._spool.text(told.phase[:MOST_PHASE])
-        return (_prompt(told.prompt), at, self._number, told.sample, phase, step, *plus_one, told.temperature or 0.0, flags)
+        return (prompt_hash(told.prompt), at, self._number, told.sample, phase, step, *plus_one, told.temperature or 0.0, flags, 0)
 
 
 def _on_the_way(told: Said) -> tuple[Any, Said]:
@@ -168,7 +173,7 @@ def _list(numbers: Any) -> list[Any]:
     return numbers.reshape(-1).tolist() if hasattr(numbers, "tolist") else list(numbers)
 
 
-def _prompt(prompt: Any) -> int:
+def prompt_hash(prompt: Any) -> int:
     """The hash of a prompt. Of tokens' ids it is that of requests of engines."""
     if isinstance(prompt, int):
         return prompt & _MASK

@@ -53,6 +53,7 @@ class Request:
     first: int | None = None  # position of the first of the tokens
     prompt: Prompt | None = None
     row: int | None = None  # of the step's tensors, in which the tokens begin
+    sample: int = 0  # which answer to the prompt
 
 
 def prompt_of(tokens: Sequence[int], read: Callable[[], str] | None = None) -> Prompt:
@@ -80,12 +81,13 @@ class Serving:
         self._spool, self._observer, self._unseen = spool, observer, counts
         self._names: dict[str, int] = {}
         self.rows: list[tuple[str, int | None, int]] = []  # of the step under way: request, its first row and how many
+        self.served: tuple[Request, ...] = ()  # in the step under way
 
     def write(self, served: Iterable[Request]) -> None:
         """The step under way serves these."""
         now = time.time_ns()
-        self.rows = []
-        for one in served:
+        self.rows, self.served = [], tuple(served)
+        for one in self.served:
             self.rows.append((one.name, one.row, one.tokens))
             prompt = one.prompt or Prompt(0, -1)
             self._spool.write(

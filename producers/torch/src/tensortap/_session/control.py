@@ -18,7 +18,7 @@ from tensortap._session.moments import Moment, Test
 from tensortap._spool import layout
 
 _MOST_STEPS: Final = 1 << 20
-_EXTENTS: Final[Mapping[Level, int]] = {"debug": 0, "L0": 1, "L1": 1, "mix": 2, "aten": 3}  # how much each records
+_EXTENTS: Final[Mapping[Level, int]] = {"debug": 0, "tokens": 1, "L0": 2, "L1": 2, "mix": 3, "aten": 4}  # how much each records
 SIGNAL_STEPS: Final = 2
 _LISTS: Final = {"scope": str, "requests": str, "prompts": int, "texts": str}
 _SHORT: Final = {"requests": "request", "prompts": "prompt-hash", "texts": "prompt"}  # keys whose lists stand for conditions, of which one is to hold

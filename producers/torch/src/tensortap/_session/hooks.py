@@ -16,10 +16,12 @@ from tensortap._hooks.module_paths import ModulePaths
 from tensortap._hooks.modules import ModuleHooks
 from tensortap._hooks.optimizer_settings import OptimizerSettings
 from tensortap._hooks.optimizers import OptimizerHooks
+from tensortap._hooks.token_places import TokenPlaces
 from tensortap._record.model_roots import Roots, compiled
 from tensortap._record.op_names import Op
 from tensortap._record.recorder import Recorder
 from tensortap._record.shape_log import ShapeLog
+from tensortap._record.token_sites import TokenSites
 
 if TYPE_CHECKING:
     from tensortap._hooks.aten_mode import AtenMode
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 class Hooks:
     """Not in place until they are installed."""
 
-    def __init__(self, settings: Settings, roots: Roots, recorder: Recorder, write_memory: Callable[[Op], None], shape_log: ShapeLog | None) -> None:
+    def __init__(self, settings: Settings, roots: Roots, recorder: Recorder, write_memory: Callable[[Op], None], shape_log: ShapeLog | None, sites: TokenSites) -> None:
         """With write_memory, a module's memory is written after it."""
         self._settings, self._roots, self._recorder = settings, roots, recorder
-        self._write_memory, self._shape_log = write_memory, shape_log
+        self._write_memory, self._shape_log, self._sites = write_memory, shape_log, sites
         self._installed = False
         self._compiled: list[str] = []
         self.observe_at(settings.level, settings.calls == "each")
@@ -49,7 +51,7 @@ class Hooks:
         settings, recorder = self._settings, self._recorder
         watch = self._write_memory if settings.memory and level == "L0" else None
         self.aten: AtenMode | None = None
-        self._modules: ModuleHooks | ModulePaths | None = None
+        self._modules: ModuleHooks | ModulePaths | TokenPlaces | None = None
         if level == "aten" and not each:
             from tensortap._hooks.aten_counted import AtenCounts  # here, as what most programs never use takes its time to import
 
@@ -61,6 +63,8 @@ class Hooks:
             self.aten = AtenEach(recorder)
         if level in ("L0", "mix") or (level == "aten" and each):
             self._modules = ModuleHooks(recorder, watch)
+        if level == "tokens":
+            self._modules = TokenPlaces(recorder, self._sites)
         self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
         recorder.observer.watch_custom_ops(are_heard=bool(self._mode) or (level == "aten" and each))
         self._engine = EngineWrap(self._mode) if self._mode else None

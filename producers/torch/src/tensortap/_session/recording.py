@@ -26,6 +26,7 @@ from tensortap._record.own_time import Clock
 from tensortap._record.recorder import Recorder
 from tensortap._record.sampled_tokens import TokenLog
 from tensortap._record.served_requests import Serving
+from tensortap._record.token_sites import TokenSites
 from tensortap._record.user_events import Event
 from tensortap._session import loaded_parameters, run_info
 from tensortap._session.control import Detail
@@ -70,11 +71,12 @@ class Process:
         self.saver = Saver(self.recorder)
         self.serving = Serving(spool, self.recorder.observer, counts)
         self.tokens = TokenLog(spool, counts)
+        self._sites = TokenSites(spool, counts, self.tokens.next_number)
         self.calls = CallLog(spool, self.recorder.lock, Stacks(spool, settings.stacks))
         self._memory = MemoryRows(spool, roots, self.recorder.guard)
         self._measures = Measures(roots, self.recorder.guard)
         self._shape_log = shape_log.opened(settings.shape_log, place.coordinates, place.rank, say)
-        self._hooks = Hooks(settings, roots, self.recorder, self._memory.write, self._shape_log)
+        self._hooks = Hooks(settings, roots, self.recorder, self._memory.write, self._shape_log, self._sites)
         self._raw = RawTensors(settings, spool, self.recorder, counts, say)
         self._extent = Extent(settings, self.recorder, self._hooks, self._raw, say)
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
@@ -146,6 +148,7 @@ class Process:
             self._memory.begin_step()
             if self._hooks.aten:
                 self._hooks.aten.begin_step()
+            self.serving.served = ()
             self._records.begin(step)
 
     @contextmanager
@@ -161,6 +164,7 @@ class Process:
             ending.callback(self._records.end, facts)
             ending.callback(self._memory.end_step, facts.read_kv)
             ending.callback(self.tokens.poll)
+            ending.callback(self._sites.end_step, self._records.step, self.serving.served or facts.served)
             if self._hooks.aten:
                 ending.callback(self._hooks.aten.end_step)
             ending.callback(self._spool.keep_what_matters)
@@ -240,12 +244,14 @@ class Process:
             ending.callback(self._raw.close)
             ending.callback(self.recorder.complete_rows)
             ending.callback(self.tokens.poll, wait=True)
+            ending.callback(self._sites.poll, wait=True)
 
     def abandon(self) -> None:
         """This is a child that was forked: let go of what is the parent's, and write nothing."""
         self.recorder.measurer.forget()  # first: whatever happens, nothing of a device may be freed here
         self._raw.forget()
         self.tokens.forget()
+        self._sites.forget()
         self._logged.leave()
         self.demands.leave()
         if self.left_out:

@@ -17,6 +17,7 @@ from tensortap._record.guard import Guard
 from tensortap._record.model_roots import FoundRoots, Models, Roots
 from tensortap._record.sampled_tokens import SampledTokens
 from tensortap._record.served_requests import Request
+from tensortap._record.token_sites import ServedTokens
 from tensortap._session import forks
 from tensortap._session.armed import Handle
 from tensortap._session.ending import Ending
@@ -106,7 +107,7 @@ class Session:
 
     def rest(self) -> None:
         """The step under way ends here, if one is. What is called next begins one, and steps after that end as ever."""
-        self._guard.do("the end of a request", self._rest)
+        self._guard.do("the end of a request", self._steps.rest)
 
     def trainer_begins(self, global_step: int, phase: str = "") -> None:
         """A trainer begins a step of its own, which holds all until trainer_ends: after so many optimizer steps, maybe of a phase."""
@@ -150,6 +151,10 @@ class Session:
     def weights(self, version: int) -> None:
         """The weights are those of the trainer's update of that number: each parameter's checksum is recorded. Reads them all, up to a limit."""
         self._guard.do("weights", self._given.weights, version)
+
+    def sequences(self, *told: ServedTokens) -> None:
+        """What is called next is a step of these tokens; one that is under way ends. `tensortap.ServedTokens` documents them."""
+        self._guard.do("sequences", self._steps.expect, told)
 
     def pad(self, rows: int, tokens: int) -> None:
         """In the step under way, tensors of so many rows hold so many tokens, and then padding."""
@@ -229,10 +234,6 @@ class Session:
     def _end_explicitly(self) -> None:
         self._boundaries.explicit()
         self._steps.end_and_count()
-
-    def _rest(self) -> None:
-        if self._steps.is_under_way:
-            self._steps.end_and_count()
 
     def _turn(self, global_step: int, phase: str, begins: bool) -> None:
         if self.is_closed:

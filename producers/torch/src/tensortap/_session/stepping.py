@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from tensortap._config.filters import Filter
 from tensortap._record import unseen
 from tensortap._record.guard import Guard
+from tensortap._record.token_sites import ServedTokens, requests_of
 from tensortap._session.control import Detail
 from tensortap._session.moments import Moment
 from tensortap._session.notices import Notices
@@ -80,6 +81,16 @@ class Stepping:
             self.end()
         finally:
             self.number += 1
+
+    def rest(self) -> None:
+        """The step under way ends, if one is."""
+        if self.is_under_way:
+            self.end_and_count()
+
+    def expect(self, told: Iterable[ServedTokens]) -> None:
+        """What is called next is a step of these tokens."""
+        self.rest()
+        self.facts = replace(self.facts, served=requests_of(told))
 
     def look_back(self, *, wait: bool = False) -> None:
         """Write the losses of steps that were left out and are not finite, as far as is known without waiting, or all."""

@@ -39,6 +39,7 @@ STEP_ENDS: Final = 2
 ENTROPIES: Final = 1
 TEMPERATURE: Final = 2
 TOKENS_OF_RECORD: Final = 4
+SITES_OF_RECORD: Final = 3
 MEASURED_MIN: Final = 1
 MEASURED_MAX: Final = 2
 MEASURED_MEAN: Final = 4
@@ -216,7 +217,7 @@ COLLECTIVE_IS_MESSAGE: Final = 48  # 1 for a send or receive.
 
 # What the records of tokens that follow, up to the next of these, have in common.
 SEQUENCE_KIND: Final = 18
-SEQUENCE: Final = struct.Struct("<QqIIIIIIIfI")
+SEQUENCE: Final = struct.Struct("<QqIIIIIIIfII")
 SEQUENCE_PROMPT_HASH: Final = 0  # As token.prompt_hash.
 SEQUENCE_TIME_NS: Final = 8  # UTC, by the process's clock.
 SEQUENCE_NUMBER: Final = 16  # Of the sequence in the process, from 1.
@@ -228,6 +229,7 @@ SEQUENCE_WEIGHTS_VERSION: Final = 36  # As token.weights_version, plus one; 0 wh
 SEQUENCE_CACHED_TOKEN_COUNT: Final = 40  # As token.cached_token_count, plus one; 0 when not told.
 SEQUENCE_TEMPERATURE: Final = 44  # As token.temperature.
 SEQUENCE_FLAGS: Final = 48  # 1 entropies are known, 2 the temperature is.
+SEQUENCE_ROW_COUNT: Final = 52  # As token_site.row_count.
 
 # Up to four tokens of the last sequence, at neighbouring positions.
 TOKENS_KIND: Final = 19
@@ -257,6 +259,25 @@ WEIGHT_CHECKSUM: Final = 8  # Hash of its elements' bytes.
 WEIGHT_TIME_NS: Final = 16  # UTC, by the process's clock.
 WEIGHT_VERSION: Final = 24  # The update.
 WEIGHT_STEP: Final = 28  # Step of the rank.
+
+# What up to three tokens of the last sequence, at neighbouring positions, are at a place of the model.
+TOKEN_SITES_KIND: Final = 21
+TOKEN_SITES: Final = struct.Struct("<IIIffIIffIIffII")
+TOKEN_SITES_SEQUENCE: Final = 0  # Number of the sequence.
+TOKEN_SITES_SITE: Final = 4  # Tokens, 1 to 3 + 256 x place + 65536 x layer.
+TOKEN_SITES_POSITION: Final = 8  # Of the first; those of the others follow it.
+TOKEN_SITES_NORM_0: Final = 12  # As token_site.norm_bits.
+TOKEN_SITES_MEAN_0: Final = 16  # As token_site.mean_bits.
+TOKEN_SITES_SUMS_LOW_0: Final = 20  # sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums.
+TOKEN_SITES_SUMS_HIGH_0: Final = 24  # sum_2 + 65536 x sum_3.
+TOKEN_SITES_NORM_1: Final = 28  # As token_site.norm_bits.
+TOKEN_SITES_MEAN_1: Final = 32  # As token_site.mean_bits.
+TOKEN_SITES_SUMS_LOW_1: Final = 36  # sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums.
+TOKEN_SITES_SUMS_HIGH_1: Final = 40  # sum_2 + 65536 x sum_3.
+TOKEN_SITES_NORM_2: Final = 44  # As token_site.norm_bits.
+TOKEN_SITES_MEAN_2: Final = 48  # As token_site.mean_bits.
+TOKEN_SITES_SUMS_LOW_2: Final = 52  # sum_0 + 65536 x sum_1; token_site.nan_count where the norm is not finite, which then has no sums.
+TOKEN_SITES_SUMS_HIGH_2: Final = 56  # sum_2 + 65536 x sum_3.
 
 # Nothing; fills a segment whose rest is too short for a tensor with its extensions.
 PAD_KIND: Final = 15

@@ -1,0 +1,70 @@
+package collector
+
+import (
+	"encoding/csv"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/torch"
+)
+
+// TestTokensPairByPromptAndPositionWhateverTheBatch reads three sequences in one batch, and each alone with a cache of keys and values:
+// right, with positions off by one behind the prompt, and with a weight of the second layer scaled.
+func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
+	t.Parallel()
+	torch.Python(t)
+	u := program.StartUp(t, t.TempDir())
+	root := filepath.Join(u.Data, "spool")
+	script := filepath.Join("..", "..", "e2e", "collector", "testdata", "token_rows.py")
+	if out, err := torch.Collecting(t, root, script, "batch", "cached", "shifted", "scaled", "whole", "alone").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	program.Served(t, root)
+	u.Settle(t)
+	same := []string{
+		"0 embedding same ", "1 attention same ", "1 router same ", "1 residual stream same ",
+		"2 attention same ", "2 router same ", "2 residual stream same ", "3 logits same ",
+	}
+	for _, want := range []struct {
+		problem, bench string
+		began          []string // where tokens begin to differ, and the first of them
+	}{
+		{"cached", "batch", nil},
+		{"alone", "whole", nil},
+		{"shifted", "batch", []string{"1 attention begins 6"}},
+		{"scaled", "batch", []string{"2 residual stream begins 0"}},
+	} {
+		got := tokenPlaces(t, u, want.problem, want.bench)
+		if want.began == nil {
+			if !slices.Equal(got, same) {
+				t.Errorf("%s against %s: got %q, want %q", want.problem, want.bench, got, same)
+			}
+			continue
+		}
+		at := slices.IndexFunc(got, func(place string) bool { return !strings.HasSuffix(place, " same ") })
+		if at < 0 || got[at] != want.began[0] {
+			t.Errorf("%s against %s: got %q, want the first that differs to be %q", want.problem, want.bench, got, want.began[0])
+		}
+	}
+}
+
+// tokenPlaces are layer, site, verdict and the position of the first token that begins to differ there, of each place. All tokens pair.
+func tokenPlaces(t *testing.T, u *program.Up, problem, bench string) (places []string) {
+	t.Helper()
+	out := program.Run(t, u.Setting, "report", "tokens", "--problem", problem, "--bench", bench, "--output", "csv")
+	rows, err := csv.NewReader(strings.NewReader(out.Stdout)).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatalf("%s: %v", out, err)
+	}
+	column := func(row []string, name string) string { return row[slices.Index(rows[0], name)] }
+	for _, row := range rows[1:] {
+		if column(row, "paired_count") != "42" || column(row, "alone_count") != "0" {
+			t.Errorf("%s: %q pairs %s tokens, and not %s; want 42 and 0", problem, row, column(row, "paired_count"), column(row, "alone_count"))
+		}
+		places = append(places, strings.Join([]string{column(row, "layer"), column(row, "site"), column(row, "verdict"), column(row, "first_position")}, " "))
+	}
+	return places
+}
