@@ -49,6 +49,9 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 			t.Errorf("%s against %s: got %q, want the first that differs to be %q", want.problem, want.bench, got, want.began[0])
 		}
 	}
+	for _, command := range shownCommands(t, "cross.md", "## Token by token\n") {
+		requireSaid(t, u.Setting, command)
+	}
 }
 
 // tokenPlaces are layer, site, verdict and the position of the first token that begins to differ there, of each place. All tokens pair.

@@ -32,6 +32,7 @@ KINDS = {
     layout.SEQUENCE_KIND: ("sequence", layout.SEQUENCE),
     layout.TOKENS_KIND: ("tokens", layout.TOKENS),
     layout.WEIGHT_KIND: ("weight", layout.WEIGHT),
+    layout.TOKEN_SITES_KIND: ("token_sites", layout.TOKEN_SITES),
     layout.PAYLOAD_KIND: ("payload", layout.PAYLOAD),
 }
 
