@@ -73,6 +73,7 @@ WITH
             countIf(usable AND difference < 0) AS less_count,
             corrIf(abs(difference), toFloat64(position), usable) AS growth,
             countIf(usable AND cached_count > 0) AS cached_token_count,
+            countIf(usable AND cached_count = 0) AS uncached_token_count,
             avgIf(abs(difference), usable AND cached_count > 0) AS cached_difference,
             avgIf(abs(difference), usable AND cached_count = 0) AS uncached_difference
         FROM pairs
@@ -89,29 +90,99 @@ WITH
         WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
         GROUP BY global_step
     ),
+    -- A parameter that an adapter wraps has its name of before.
     parameters AS (
         SELECT
             run_id = xxh3(concat({problem:String}, char(31))) AS is_problem,
             version,
-            name,
+            replaceOne(replaceRegexpOne(w.name, '^base_model[.]model[.]', ''), '.base_layer.', '.') AS name,
             argMax((checksum, description), (event_time_ns, rank)) AS is
-        FROM tap.weights
+        FROM tap.weights AS w
         WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
         GROUP BY
             is_problem,
             version,
             name
     ),
-    checked AS (
+    adapted AS (
+        SELECT
+            groupUniqArrayIf((version, module), is_problem = 1) AS in_problem,
+            groupUniqArrayIf((version, module), is_problem = 0) AS in_bench
+        FROM
+        (
+            SELECT
+                is_problem,
+                version,
+                extract(name, '^(.+?)[.](?:lora_|adapter)') AS module
+            FROM parameters
+            WHERE module != ''
+        )
+    ),
+    held AS (
         SELECT
             programs.global_step AS global_step,
-            countIf(tupleElement(p.is, 2) = tupleElement(b.is, 2)) AS checked_count,
-            arraySort(groupArrayIf(p.name, tupleElement(p.is, 2) = tupleElement(b.is, 2) AND tupleElement(p.is, 1) != tupleElement(b.is, 1))) AS other_weights
+            p.name AS name,
+            tupleElement(p.is, 2) = tupleElement(b.is, 2) AS is_alike,
+            is_alike AND tupleElement(p.is, 1) = tupleElement(b.is, 1) AS is_equal,
+            extract(p.name, '^(.*)[.]') AS module,
+            has((SELECT in_problem FROM adapted), (p.version, module)) AS is_adapted_in_problem,
+            has((SELECT in_bench FROM adapted), (b.version, module)) AS is_adapted_in_bench
         FROM programs
         INNER JOIN parameters AS p ON p.version = assumeNotNull(programs.problem_version)
         INNER JOIN parameters AS b ON b.version = assumeNotNull(programs.bench_version) AND b.name = p.name
         WHERE isNotNull(programs.problem_version) AND isNotNull(programs.bench_version) AND p.is_problem = 1 AND b.is_problem = 0
-        GROUP BY programs.global_step
+    ),
+    checked AS (
+        SELECT
+            global_step,
+            countIf(is_alike) AS checked_count,
+            arraySort(groupArrayIf(name, is_alike AND NOT is_equal AND is_adapted_in_problem = is_adapted_in_bench)) AS other_weights,
+            arraySort(groupUniqArrayIf(module, is_equal AND is_adapted_in_problem > is_adapted_in_bench)) AS unmerged_in_bench,
+            arraySort(groupUniqArrayIf(module, is_equal AND is_adapted_in_problem < is_adapted_in_bench)) AS unmerged_in_problem
+        FROM held
+        GROUP BY global_step
+    ),
+    answers AS (
+        SELECT
+            run_id = xxh3(concat({problem:String}, char(31))) AS is_problem,
+            global_step,
+            prompt_hash,
+            sample,
+            min(position) AS first_position,
+            cityHash64(arrayMap(one -> one.2, arraySort(groupUniqArray((position, token_id))))) AS answer
+        FROM tap.tokens
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+            AND global_step >= {first_step:Int64}
+            AND ({last_step:Int64} = -1 OR global_step <= {last_step:Int64})
+        GROUP BY
+            is_problem,
+            global_step,
+            prompt_hash,
+            sample
+        HAVING uniqExact(position) >= 4
+    ),
+    -- Answers that both runs have, at no place that both name.
+    moved AS (
+        SELECT
+            global_step,
+            count() AS moved_count,
+            min(first_in_problem) AS first_in_problem,
+            min(first_in_bench) AS first_in_bench
+        FROM
+        (
+            SELECT
+                global_step,
+                groupArrayIf((prompt_hash, sample, first_position), is_problem = 1) AS in_problem,
+                groupArrayIf((prompt_hash, sample, first_position), is_problem = 0) AS in_bench,
+                minIf(first_position, is_problem = 1) AS first_in_problem,
+                minIf(first_position, is_problem = 0) AS first_in_bench
+            FROM answers
+            GROUP BY
+                global_step,
+                answer
+            HAVING notEmpty(in_problem) AND notEmpty(in_bench) AND NOT hasAny(in_problem, in_bench)
+        )
+        GROUP BY global_step
     ),
     dtypes AS (
         SELECT arraySort(groupUniqArray(dtype)) AS names
@@ -206,6 +277,12 @@ WITH
             cached_token_count,
             cached_difference,
             uncached_difference,
+            uncached_token_count,
+            moved_count,
+            first_in_problem,
+            first_in_bench,
+            unmerged_in_problem,
+            unmerged_in_bench,
             multiIf(
                 {tolerance:Float64} >= 0, {tolerance:Float64},
                 notEmpty((SELECT names FROM dtypes)) AND arrayAll(dtype -> dtype IN ('float32', 'float64'), (SELECT names FROM dtypes)), 1e-4,
@@ -218,11 +295,15 @@ WITH
             checked_count,
             other_weights,
             (SELECT modules FROM precisions) AS other_modules,
+            cached_token_count > 0 AND cached_difference > allowed AS cached_drifts,
+            min(if(cached_token_count > 0 AND NOT cached_drifts, problem_version, NULL)) OVER () AS flat_version,
+            quantileExactIf(0.5)(fit * fit, drifts AND isFinite(fit)) OVER () AS usual_fit, -- squared, as is the share that a straight line explains
             minIf(step, drifts) OVER () AS first_drift,
             drifts AND checked_count = 0 AND first_drift > min(step) OVER () AS begins_late
         FROM steps
         LEFT JOIN programs ON programs.global_step = steps.global_step
         LEFT JOIN checked ON checked.global_step = steps.global_step
+        LEFT JOIN moved ON moved.global_step = steps.global_step
     ),
     suspected AS (
         SELECT
@@ -243,19 +324,27 @@ WITH
             problem_version,
             bench_version,
             checked_count,
+            ifNull(
+                drifts AND cached_drifts AND flat_version < problem_version
+                AND (cached_difference > 10 * uncached_difference OR (uncached_token_count = 0 AND checked_count > 0 AND empty(other_weights))),
+                0) AS is_stale,
             -- Cause, place, evidence, and whether there is any: the surest first.
             arrayFilter(one -> one.4, [
-                ('tokens', '', concat('no token has a partner: ', toString(only_problem_prompt_count), ' prompts are only in problem and ', toString(only_bench_prompt_count), ' only in bench, as of other tokens or another chat template'), paired_count = 0 AND only_problem_count > 0 AND only_bench_count > 0),
+                ('chat template', '', concat(toString(moved_count), ' answers have the same tokens in both runs, and stand elsewhere: the first at position ', toString(first_in_problem), ' in problem, ', toString(first_in_bench), ' in bench, behind another prompt'), moved_count > 0),
+                ('tokens', '', concat('no token has a partner: ', toString(only_problem_prompt_count), ' prompts are only in problem and ', toString(only_bench_prompt_count), ' only in bench, as of another chat template or tokenizer'), paired_count = 0 AND only_problem_count > 0 AND only_bench_count > 0),
                 ('tokens', '', concat('ids differ in ', toString(other_id_count), ' of ', toString(paired_count), ' pairs, first at position ', toString(first_other_id)), other_id_count > 0),
                 ('not finite', '', concat(toString(not_finite_count), ' log-probabilities are NaN or infinite in one run at least'), not_finite_count > 0),
-                ('temperature', '', concat('temperature ', toString(problem_temperature), ' in problem, ', toString(bench_temperature), ' in bench'), drifts AND ifNull(problem_temperature != bench_temperature, 0)),
+                ('temperature', 'logits', concat('temperature ', toString(problem_temperature), ' in problem, ', toString(bench_temperature), ' in bench'), drifts AND ifNull(problem_temperature != bench_temperature, 0)),
+                ('adapter', arrayStringConcat(arraySlice(unmerged_in_problem, 1, 3), ', '), concat('bench has adapters at ', toString(length(unmerged_in_problem)), ' modules, whose own parameters are those of problem: it lacks the adapters'), drifts AND notEmpty(unmerged_in_problem)),
+                ('adapter', arrayStringConcat(arraySlice(unmerged_in_bench, 1, 3), ', '), concat('problem has adapters at ', toString(length(unmerged_in_bench)), ' modules, whose own parameters are those of bench: it lacks the adapters'), drifts AND notEmpty(unmerged_in_bench)),
                 ('weights', arrayStringConcat(arraySlice(other_weights, 1, 3), ', '), concat('checksums of ', toString(length(other_weights)), ' of ', toString(checked_count), ' parameters differ, of update ', toString(problem_version), ' in problem and ', toString(bench_version), ' in bench'), drifts AND notEmpty(other_weights)),
                 ('weights', '', concat('problem has the weights of update ', toString(problem_version), ', bench those of ', toString(bench_version)), drifts AND ifNull(problem_version != bench_version, 0) AND checked_count = 0),
-                ('prefix cache', '', concat('where tokens came from a cache of prefixes the mean difference is ', toString(round(cached_difference, 6)), ', elsewhere ', toString(round(uncached_difference, 6))), drifts AND cached_token_count > 0 AND cached_difference > 10 * uncached_difference),
-                ('temperature', '', concat('the difference follows the log-probability: ', toString(round(100 * fit * fit)), ' % of it by a factor of ', toString(round(1 + slope, 3)), ', as of a temperature of ', toString(round(1 / (1 + slope), 2))), drifts AND fit * fit >= 0.8 AND abs(slope) >= 0.02),
+                ('stale cache', 'attention', concat('tokens behind a cache of prefixes were flat with the weights of update ', toString(flat_version), ' and differ by ', toString(round(cached_difference, 6)), ' with those of ', toString(problem_version), ', others by ', toString(round(uncached_difference, 6)), ': its keys and values are of earlier weights'), is_stale),
+                ('prefix cache', 'attention', concat('where tokens came from a cache of prefixes the mean difference is ', toString(round(cached_difference, 6)), ', elsewhere ', toString(round(uncached_difference, 6))), drifts AND cached_token_count > 0 AND cached_difference > 10 * uncached_difference AND NOT is_stale),
+                ('temperature', 'logits', concat('the difference follows the log-probability: ', toString(round(100 * fit * fit)), ' % of it by a factor of ', toString(round(1 + slope, 3)), ', as of a temperature of ', toString(round(1 / (1 + slope), 2))), drifts AND fit * fit >= 0.5 AND usual_fit >= 0.8 AND abs(slope) >= 0.02),
                 ('precision', arrayStringConcat(arraySlice(other_modules, 1, 3), ', '), concat(toString(length(other_modules)), ' modules compute in ', (SELECT here FROM precisions), ' in problem, in ', (SELECT there FROM precisions), ' in bench'), drifts AND notEmpty(other_modules)),
-                ('renormalised', '', concat('all differences have one sign: as of top-k or top-p, after which one of the two does not renormalise'), drifts AND usable_count >= 30 AND least(greater_count, less_count) = 0),
-                ('positions', '', concat('the difference grows with position: correlation ', toString(round(growth, 2))), drifts AND growth >= 0.5)
+                ('renormalised', 'logits', concat('all differences have one sign: as of top-k or top-p, after which one of the two does not renormalise'), drifts AND usable_count >= 30 AND least(greater_count, less_count) = 0),
+                ('positions', 'attention', concat('the difference grows with position: correlation ', toString(round(growth, 2))), drifts AND growth >= 0.5)
             ]) AS causes,
             empty(causes) AND begins_late AS only_begins_late,
             first_drift

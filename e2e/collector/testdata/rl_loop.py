@@ -1,6 +1,7 @@
 """A loop of reinforcement learning, as small as can be: a trainer, and a rollout with its own decode loop and cache of keys and values.
 
-Arguments are faults, for each a run of rollout and one of trainer: right, unsynchronised, positions, temperature, router.
+Arguments are faults, for each a run of rollout and one of trainer: right, unsynchronised, positions, temperature, router, adapter, stale,
+template, top-k.
 """
 
 import copy
@@ -14,7 +15,7 @@ import tensortap
 
 WORDS, WIDTH, HEADS, EXPERTS = 24, 16, 2, 4
 STEPS, PROMPTS, PROMPT, ANSWER, SAMPLES = 4, 4, 6, 8, 2
-UNSYNCHRONISED, COOL = 2, 0.7  # an update that does not reach the rollout; a temperature
+UNSYNCHRONISED, COOL, KEPT = 2, 0.7, 12  # an update that does not reach the rollout; a temperature; words that top-k leaves
 
 
 class Attention(nn.Module):
@@ -69,6 +70,20 @@ class Block(nn.Module):
         return x + torch.einsum("btc,btcwv,btw->btv", shares, self.experts[chosen], x).tanh()
 
 
+class Adapted(nn.Module):
+    """A layer that does not learn, and an adapter of low rank that does, by the names that PEFT gives them."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__()
+        self.base_layer = layer.requires_grad_(False)
+        self.lora_A, self.lora_B = nn.Linear(WIDTH, 2, bias=False), nn.Linear(2, WIDTH, bias=False)
+        nn.init.zeros_(self.lora_B.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Both together."""
+        return self.base_layer(x) + self.lora_B(self.lora_A(x))
+
+
 class Policy(nn.Module):
     """A model of a language of few words."""
 
@@ -88,32 +103,39 @@ class Policy(nn.Module):
 @torch.no_grad()
 def generate(policy: Policy, prompts: Tensor, fault: str, prefix: list[list[Tensor]] | None) -> tuple[Tensor, Tensor, list[list[Tensor]]]:
     """Answers and their log-probabilities. The prefix: keys and values of the prompts, without their last tokens, of earlier answers."""
-    at = PROMPT - 1 + (prefix is not None and fault == "positions")
+    at = prompts.shape[1] - 1 + (prefix is not None and fault == "positions")
     if prefix is None:
         prefix = [[] for _ in policy.blocks]
         policy(prompts[:, :-1], 0, prefix)
     caches = copy.deepcopy(prefix)
     last, ids, logs = prompts[:, -1:], [], []
     for _ in range(ANSWER):
-        said = log_softmax(policy(last, at, caches)[:, -1] / (COOL if fault == "temperature" else 1.0), -1)
+        logits = policy(last, at, caches)[:, -1] / (COOL if fault == "temperature" else 1.0)
+        if fault == "top-k":
+            logits = logits.masked_fill(logits < logits.topk(KEPT).values[:, -1:], -torch.inf)
+        said = log_softmax(logits, -1)
         last, at = torch.multinomial(said.exp(), 1), at + 1
         ids.append(last)
         logs.append(said.gather(1, last))
     return torch.cat(ids, 1), torch.cat(logs, 1), prefix
 
 
-def sampled(policy: Policy, rollout: tensortap.Session, step: int, fault: str) -> list[tuple[Tensor, Tensor]]:
-    """Prompts with answers. All but the first answers of a prompt begin with what is left of the first."""
-    prompts, prefix, taken = torch.randint(WORDS, (PROMPTS, PROMPT)), None, []
+def sampled(policy: Policy, rollout: tensortap.Session, step: int, fault: str, kept: list[list[list[Tensor]]]) -> list[tuple[Tensor, Tensor]]:
+    """Prompts with answers. All but the first answers of a prompt begin with what is left of the first, or of an earlier update."""
+    prompts, taken = torch.randint(WORDS, (PROMPTS, PROMPT), generator=torch.Generator().manual_seed(0 if kept else step)), []
+    templated = torch.cat((torch.zeros_like(prompts[:, :1]), prompts), 1) if fault == "template" else prompts
+    prefix = kept[0] if kept else None
     rollout.start()
     for sample in range(SAMPLES):
-        cached = PROMPT - 1 if prefix else 0
-        ids, logs, prefix = generate(policy, prompts, fault, prefix)
+        cached = templated.shape[1] - 1 if prefix else 0
+        ids, logs, prefix = generate(policy, templated, fault, prefix)
         taken.append((prompts, ids))
         for one in range(PROMPTS):
-            told = {"prompt": prompts[one], "sample": sample, "positions": PROMPT, "ids": ids[one], "logprobs": logs[one]}
+            told = {"prompt": templated[one], "sample": sample, "positions": templated.shape[1], "ids": ids[one], "logprobs": logs[one]}
             rollout.tokens(**told, global_step=step, cached=cached, phase="decode")
     rollout.step()
+    if fault == "stale" and prefix:
+        kept[:] = [prefix]
     return taken
 
 
@@ -138,18 +160,22 @@ def loop(fault: str) -> None:
     torch.manual_seed(1)
     policy = Policy()
     sampler = copy.deepcopy(policy)
+    if fault == "adapter":
+        for block in policy.requires_grad_(False).blocks:
+            block.attention.out = Adapted(block.attention.out)
     if fault == "router":
         for block in sampler.blocks:
             block.router.precision = torch.bfloat16
-    optimizer = torch.optim.SGD(policy.parameters(), lr=0.5)
+    optimizer = torch.optim.SGD([one for one in policy.parameters() if one.requires_grad], lr=0.5)
+    kept: list[list[list[Tensor]]] = []  # keys and values of prompts that outlive an update
     recorded = {"level": "L0", "scope": ["blocks.*.router"]}
     with tensortap.tap(sampler, run=f"rollout-{fault}", **recorded) as rollout, tensortap.tap(policy, run=f"trainer-{fault}", **recorded) as trainer:
         for step in range(STEPS):
             if not (fault == "unsynchronised" and step == UNSYNCHRONISED):
-                sampler.load_state_dict(policy.state_dict())
+                sampler.load_state_dict({name.replace(".base_layer.", "."): one for name, one in policy.state_dict().items() if ".lora_" not in name})
             trainer.weights(step)
             rollout.weights(step)
-            train(policy, optimizer, trainer, step, sampled(sampler, rollout, step, fault))
+            train(policy, optimizer, trainer, step, sampled(sampler, rollout, step, fault, kept))
 
 
 if __name__ == "__main__":
