@@ -1,6 +1,6 @@
 -- Question: do the log-probabilities of two programs that run one model drift apart, as a rollout's from its trainer's, since which step and why?
 -- Grain: one row per step of the trainer in which either run has tokens
--- Reads: tap.tokens, tap.weights, tap.main_dtypes, tap_store.tensor, tap_store.site, tap_store.op, tap_store.layout
+-- Reads: tap.tokens, tap.weights, tap.token_tolerances, tap_store.tensor, tap_store.site, tap_store.op, tap_store.layout
 -- Empty when: no program told the collector of tokens in either run
 -- Shown: step, verdict, paired_count, alone_count, mean_difference, p99_difference, kl_k1, kl_k3, beyond_clip, cause, place, evidence
 -- Parameter problem: name of the run that sampled.
@@ -184,22 +184,10 @@ WITH
         )
         GROUP BY global_step
     ),
-    dtypes AS (
-        SELECT arraySort(groupUniqArray(dtype)) AS names
-        FROM
-        (
-            SELECT
-                is_problem,
-                topK(1)(extract(tupleElement(is, 2), '^[a-z0-9_]+'))[1] AS dtype
-            FROM parameters
-            GROUP BY is_problem
-            UNION ALL
-            SELECT
-                run_id = xxh3(concat({problem:String}, char(31))) AS is_problem,
-                replaceOne(dtype, 'torch.', '') AS dtype
-            FROM tap.main_dtypes
-            WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-        )
+    usual AS (
+        SELECT tolerance
+        FROM tap.token_tolerances
+        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
     ),
     computed AS (
         SELECT
@@ -285,8 +273,8 @@ WITH
             unmerged_in_bench,
             multiIf(
                 {tolerance:Float64} >= 0, {tolerance:Float64},
-                notEmpty((SELECT names FROM dtypes)) AND arrayAll(dtype -> dtype IN ('float32', 'float64'), (SELECT names FROM dtypes)), 1e-4,
-                2e-2) AS allowed,
+                (SELECT count() FROM usual) = 0, 2e-2,
+                (SELECT max(tolerance) FROM usual)) AS allowed,
             usable_count > 0 AND (mean_difference > allowed) AS drifts,
             problem_version,
             bench_version,

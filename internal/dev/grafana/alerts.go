@@ -46,6 +46,14 @@ func alertsOfNumbers() []Alert {
 			},
 		},
 		{
+			Name: "logprob-drift", Title: "A run's log-probabilities drift from its bench's", Severity: warning, Board: "divergence", For: "0s", Range: hour,
+			Summary: "Log-probabilities of {{ $labels.run }} drift from {{ $labels.bench }}: first in step {{ $labels.step }}. `tensortap report logprobs` says why.",
+			Query: Query{
+				Select: "problem AS run, bench, toString(min(token_drifts.global_step)) AS step, toFloat64(count()) AS value",
+				From:   "token_drifts", Where: "drifts AND " + inRange("event_time_ns"), Rest: "GROUP BY run, bench",
+			},
+		},
+		{
 			Name: "memory-growth", Title: "A rank's memory grows without end", Severity: warning, Board: "memory", For: "5m", Range: hour, Above: 65536,
 			Summary: "{{ $labels.run }}, rank {{ $labels.rank }}: {{ $labels.counter }} memory of {{ $labels.device }} rises step by step.",
 			Query: Query{
