@@ -2,6 +2,7 @@ package collector
 
 import (
 	"encoding/csv"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 )
 
 // TestDriftOfLogProbabilitiesIsNamedByStepAndCause runs a loop of reinforcement learning with a rollout of its own, right and with
-// each of eight faults, and the commands that docs/logprobs.md shows.
+// each of eight faults, and the commands that docs/logprobs.md and docs/cross.md show.
 func TestDriftOfLogProbabilitiesIsNamedByStepAndCause(t *testing.T) {
 	t.Parallel()
 	torch.Python(t)
@@ -41,8 +42,33 @@ func TestDriftOfLogProbabilitiesIsNamedByStepAndCause(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", fault, got, want)
 		}
 	}
-	for _, command := range shownCommands(t, "logprobs.md", "## What drifts, and why\n") {
+	requireTraps(t, wants)
+	for _, command := range slices.Concat(shownCommands(t, "logprobs.md", "## What drifts, and why\n"), shownCommands(t, "cross.md", trapsOfRollouts)) {
 		requireSaid(t, u.Setting, command)
+	}
+}
+
+const trapsOfRollouts = "## Traps of a rollout and its trainer\n"
+
+// requireTraps holds the page's table of faults against what the first step of each that drifts says.
+func requireTraps(t *testing.T, wants map[string][]string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cross.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), trapsOfRollouts)
+	for fault, steps := range wants {
+		at := slices.IndexFunc(steps, func(step string) bool { return step != "flat||" })
+		if at < 0 {
+			continue
+		}
+		_, said, _ := strings.Cut(steps[at], "|")
+		cause, place, _ := strings.Cut(said, "|")
+		_, row, _ := strings.Cut(section, "| `"+fault+"` |")
+		if row, _, _ = strings.Cut(row, "\n"); !strings.HasSuffix(row, " | "+cause+" | "+place+" |") {
+			t.Errorf("docs/cross.md does not say of fault %s that its cause is %q and its place %q: %q", fault, cause, place, row)
+		}
 	}
 }
 
