@@ -115,7 +115,7 @@ func TestATokenAtAPlaceTakesFewBytesOfTheStream(t *testing.T) {
 	s.Begin(0)
 	s.Put(schemas.SpoolSequenceKind, &schemas.SpoolSequence{PromptHash: noise.Uint64(), TimeNs: 5, Number: 1, RowCount: tokens})
 	for place := range uint32(places) {
-		for position := uint32(0); position < tokens; position++ {
+		for position := range uint32(tokens) {
 			s.Put(schemas.SpoolTokenSitesKind, &schemas.SpoolTokenSites{
 				Sequence: 1, Site: 1 | 4<<8 | place<<16, Position: position,
 				Norm0: noise.Float32() + 1, Mean0: noise.Float32(), SumsLow0: noise.Uint32(), SumsHigh0: noise.Uint32(),
