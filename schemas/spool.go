@@ -12,7 +12,7 @@ import (
 
 // Sizes of the spool's files.
 const (
-	SpoolVersion          = 4 // numbers among arguments have records of their own; before, each distinct one was a definition
+	SpoolVersion          = 5 // tokens at places of the model have records, which an agent of before does not know
 	SpoolUncheckedVersion = 1 // its records have no checksum
 	SpoolUnplacedVersion  = 2 // their checksum does not hold their place
 	SpoolMagic            = "TAPSPOOL"

@@ -141,6 +141,6 @@ func (v *view) setApart(apart map[uint64]string, rules []*apartRule, of names, r
 
 // Apart are the sites of problem and bench that have no counterpart, with the reasons. It is known once the runs were read.
 func (s *Source) Apart() [2]map[uint64]string { return s.named.apart }
+
 // Casts are the sites of problem and bench whose values that run gives in floats of another width. They are known with Apart.
 func (s *Source) Casts() [2]map[uint64]string { return s.named.casts }
-

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define TAP_VERSION 4u
+#define TAP_VERSION 5u
 #define TAP_HEADER_BYTES 4096u
 #define TAP_RECORD_BYTES 64u
 #define TAP_COMMIT_OFFSET 60u

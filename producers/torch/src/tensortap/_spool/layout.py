@@ -7,7 +7,7 @@ import struct
 from typing import Final
 
 MAGIC: Final = b"TAPSPOOL"
-VERSION: Final = 4
+VERSION: Final = 5
 HEADER_BYTES: Final = 4096
 RECORD_BYTES: Final = 64
 COMMIT_OFFSET: Final = 60
