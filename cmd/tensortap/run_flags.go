@@ -50,7 +50,7 @@ func (l *launching) flags(a *app, cmd *cobra.Command) {
 // settingFlags are the collector's settings of the same names.
 func (l *launching) settingFlags(f *pflag.FlagSet) {
 	for name, usage := range map[string]string{
-		"level":  "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes)",
+		"level":  "what to record: L0 (modules), L1 (calls of PyTorch), mix (both), aten (ops, counted by shapes), tokens (each token at places of the model)",
 		"steps":  "steps to record, as 0,3-5,10-100/10",
 		"ranks":  "ranks to record, as 0,3-5",
 		"budget": "most of the program's time that recording may take, as 2%: steps are left out; or most bytes of raw tensors for each rank, as 20GB; or both, as 2%,20GB",

@@ -57,7 +57,7 @@ func TestTheArchiveHoldsWhatTheDatabaseHolds(t *testing.T) {
 	again := program.StartUp(t, u.Data)
 	for _, table := range schemas.Tables() {
 		kind := table.Kind()
-		if table.Beside || slices.Contains([]string{"dead_letter", "alignment", "payload_error", "comparison", "finding", "known_exception", "memory", "failure", "unseen", "heartbeat", "request", "signature", "tally", "call", "token", "weight"}, kind) || slices.Contains([]string{"declared_comparison", "verdict", "judged_step", "layer_error", "origin", "baseline", "alert", "audit"}, kind) {
+		if table.Beside || slices.Contains([]string{"dead_letter", "alignment", "payload_error", "comparison", "finding", "known_exception", "memory", "failure", "unseen", "heartbeat", "request", "signature", "tally", "call", "token", "token_site", "weight"}, kind) || slices.Contains([]string{"declared_comparison", "verdict", "judged_step", "layer_error", "origin", "baseline", "alert", "audit"}, kind) {
 			continue // nothing was refused, compared, alerted to or deleted, and these files tell nothing of a live rank, of tokens or beside a run
 		}
 		for _, got := range read[kind] {
