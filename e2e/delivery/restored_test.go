@@ -215,7 +215,9 @@ func requireAnswers(t *testing.T, answers map[string]string) {
 
 // silent are the reports that have nothing to tell of this fleet: it tells of no tokens, keeps no raw tensors, and has no NaN in the
 // first step.
-func silent() []string { return []string{"trend_check", "logprobs", "tokens", "overflow_levels", "raw_tensors"} }
+func silent() []string {
+	return []string{"trend_check", "logprobs", "tokens", "overflow_levels", "raw_tensors"}
+}
 
 // listRuns asks as a person does, with what tables cannot know alone.
 func listRuns(t *testing.T, u *program.Up) [][]string {
