@@ -68,10 +68,15 @@ func TestConnectionsToNATSAreEncryptedAndBothSidesKnown(t *testing.T) {
 		if err == nil {
 			client.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), want) && !closedFirst(want, err) {
 			t.Errorf("%+v: %v, want %q", login, err, want)
 		}
 	}
+}
+
+// closedFirst says whether a server that refuses a certificate closed the connection before its reason was read.
+func closedFirst(want string, err error) bool {
+	return strings.HasSuffix(want, "certificate") && strings.Contains(err.Error(), "closed by remote after TLS handshake")
 }
 
 // TestConnectionsToClickHouseAreEncrypted has a server that answers as ClickHouse's HTTP does where its authority is known.

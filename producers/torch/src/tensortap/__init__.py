@@ -9,7 +9,7 @@ from tensortap.api import __version__, note, save, tap, timer
 if TYPE_CHECKING:
     from tensortap import huggingface as huggingface
     from tensortap import lightning as lightning
-    from tensortap.api import NotFinite, PrecisionDebugger, SampledTokens, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
+    from tensortap.api import NotFinite, PrecisionDebugger, SampledTokens, ServedTokens, Session, Settings, SettingsError, SpoolError, TapSettings, seed_all
 else:
     from tensortap.api import __getattr__  # imports the other names of __all__ at their first use
 
@@ -17,6 +17,7 @@ __all__ = [
     "NotFinite",
     "PrecisionDebugger",
     "SampledTokens",
+    "ServedTokens",
     "Session",
     "Settings",
     "SettingsError",
