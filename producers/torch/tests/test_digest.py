@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from measuring import measure
 from tensortap._spool import layout
-from tensortap._stats.digest import FACTOR, GOLDEN, START, STEP, digest
+from tensortap._stats.digest import FACTOR, START, STEP, digest
 from tensortap._stats.measure import Measurer
+from tensortap._stats.sketch import GOLDEN
 
 MASK = (1 << 64) - 1
 KERNEL = Measurer(1, False, True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from tensortap._stats.sketch import MIX, mix, shifted, signed
+from tensortap._stats.sketch import GOLDEN, MIX, mix, shifted, signed
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 PAGE_ELEMENTS: Final = 1024
 FACTOR: Final = 0x243F6A8885A308D3
 STEP: Final = 0x13198A2E03707345
-GOLDEN: Final = 0x9E3779B97F4A7C15
 START: Final = (
     0xA4093822299F31D0,
     0x082EFA98EC4E6C89,

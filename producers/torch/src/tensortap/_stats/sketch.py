@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BUCKETS: Final = 16
 MIX: Final = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)  # shifts and factors of the finaliser
 _PIECE: Final = 1 << 20
-_GOLDEN: Final = 0x9E3779B97F4A7C15
+GOLDEN: Final = 0x9E3779B97F4A7C15
 
 
 def signed(word: int) -> int:
@@ -51,7 +51,7 @@ def _add(sums: Tensor, numbers: Tensor, base: int) -> None:
 
     index = torch.arange(base, base + numbers.numel(), device=numbers.device)
     lane = index & 15
-    hashes = mix(((index >> 4) + 1) * signed(_GOLDEN))
+    hashes = mix(((index >> 4) + 1) * signed(GOLDEN))
     negative = (hashes >> (16 + lane)) & 1
     finite = torch.where(torch.isfinite(numbers), numbers, torch.zeros((), dtype=numbers.dtype, device=numbers.device))
     sums.index_add_(0, lane ^ (hashes & 15), torch.where(negative == 1, -finite, finite))

@@ -8,11 +8,11 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from tensortap._stats.sketch import GOLDEN, mix, signed
+
 SUMS: Final = 4
 SCALE: Final = 4096.0  # steps of a sum within a norm
 _MOST: Final = 32767
-_GOLDEN: Final = 0x9E3779B97F4A7C15
-_ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))  # of SplitMix64's finaliser
 
 
 def sums_of(tokens: Tensor) -> Tensor:
@@ -42,13 +42,7 @@ def packed(sums: Tensor) -> list[tuple[float, ...]]:
 @lru_cache(maxsize=32)
 def _signs(width: int, device: torch.device, dtype: torch.dtype) -> Tensor:
     """Of each element: its share of the mean, and its sign in each sum, of a hash of its index."""
-    mixed = torch.arange(1, width + 1) * _signed(_GOLDEN)
-    for shift, factor in _ROUNDS:
-        mixed = (mixed ^ (mixed >> shift & (1 << 64 - shift) - 1)) * _signed(factor)
+    mixed = mix(torch.arange(1, width + 1) * signed(GOLDEN))
     columns = [torch.full((width,), 1.0 / width, dtype=torch.float64)]
     columns += [1.0 - 2.0 * (mixed >> 16 + at & 1).double() for at in range(SUMS)]
     return torch.stack(columns, 1).to(device, dtype)
-
-
-def _signed(word: int) -> int:
-    return word - (1 << 64) if word >> 63 else word

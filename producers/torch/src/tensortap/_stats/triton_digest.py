@@ -9,13 +9,13 @@ import triton
 import triton.language as tl
 from torch import Tensor, int64
 
-from tensortap._stats import digest
+from tensortap._stats import digest, sketch
 from tensortap._stats.triton_mix import mixed
 
 _PAGES: Final = 32  # of one program
 _FACTOR: Final = tl.constexpr(digest.FACTOR)
 _STEP: Final = tl.constexpr(digest.STEP)
-_GOLDEN: Final = tl.constexpr(digest.GOLDEN)
+_GOLDEN: Final = tl.constexpr(sketch.GOLDEN)
 
 
 @triton.jit
