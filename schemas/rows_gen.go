@@ -4,7 +4,7 @@ package schemas
 
 import "github.com/apache/arrow-go/v18/arrow"
 
-// RunRow is a row of run. One row per description of a run; a run described several times (resumed, published in parts) has several, the latest counts.
+// RunRow is a row of run. One row per description of a run and time of its first event: a run described several times (by each rank, resumed, published in parts) has several, the latest counts.
 type RunRow struct {
 	RunID            uint64            `parquet:"run_id"`              // Hash of the name.
 	Epoch            uint64            `parquet:"epoch"`               // Hash of this description.

@@ -19,8 +19,8 @@ const (
 func Run() Table {
 	return Table{
 		Name: "run", Version: 1, Class: Definition,
-		Key: []string{"run_id", "epoch"},
-		Doc: "One row per description of a run; a run described several times (resumed, published in parts) has several, the latest counts.",
+		Key: []string{"run_id", "epoch", "first_event_time_ns"},
+		Doc: "One row per description of a run and time of its first event: a run described several times (by each rank, resumed, published in parts) has several, the latest counts.",
 		Columns: []Column{
 			{Name: "run_id", Type: Uint64, Unit: Hash, Doc: "Hash of the name."},
 			{Name: "epoch", Type: Uint64, Unit: Hash, Doc: "Hash of this description."},

@@ -162,14 +162,9 @@ func forgetIDs(tb testing.TB, u *program.Up) uint64 {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	info := stream.CachedInfo()
-	short := info.Config
-	short.Duplicates = 100 * time.Millisecond
-	if _, err := js.UpdateStream(tb.Context(), short); err != nil {
-		tb.Fatal(err)
-	}
-	time.Sleep(300 * time.Millisecond)
-	return info.State.Msgs
+	forgets(tb, js)
+	time.Sleep(3 * forgotten)
+	return stream.CachedInfo().State.Msgs
 }
 
 func streamMessages(tb testing.TB, u *program.Up) uint64 {

@@ -25,7 +25,8 @@ func newPager(t *testing.T) *pager {
 	for _, rule := range []string{"dropped-events", "first-nan", "hang", "memory-growth", "straggler"} {
 		off += "  " + rule + ": {off: true}\n"
 	}
-	const command = `cat > "$1/$$.new" && mv "$1/$$.new" "$1/$$.json"`
+	// A command whose teller is killed reads nothing, and is told again.
+	const command = `cat > "$1/$$.new" && test -s "$1/$$.new" && mv "$1/$$.new" "$1/$$.json"`
 	text := fmt.Sprintf("every: 1s\nlabels: {cluster: test}\nreceivers:\n  - name: pager\n    command: [sh, -c, '%s', sh, %q]\nrules:\n%s", command, p.folder, off)
 	if err := os.WriteFile(p.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/pipelines"
 )
 
 // forgotten is for how long the stream knows a message at least.
@@ -47,7 +48,7 @@ func TestAStormOfDuplicatesIsStoredOnce(t *testing.T) {
 	if out := program.Run(t, u.Setting, "verify"); out.Status != 0 || !strings.HasSuffix(out.Stdout, "nothing is lost, nothing is damaged\n") {
 		t.Errorf("verify: %v", out)
 	}
-	stream, err := js.Stream(t.Context(), "TAP")
+	stream, err := js.Stream(t.Context(), pipelines.StreamName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,24 +59,26 @@ func TestAStormOfDuplicatesIsStoredOnce(t *testing.T) {
 	t.Logf("%d messages, published %d times; %d in the stream", len(messages), (2*times+1)*len(messages), delivered)
 }
 
-// forgets sets for how long the stream knows which messages it has, to as little as it takes.
+// forgets sets for how long the stream knows which messages it has, to as little as it takes. It sets it twice: the server
+// may look before it has taken the new time over, and then looks again only when the old time is over.
 func forgets(tb testing.TB, js jetstream.JetStream) {
 	tb.Helper()
-	stream, err := js.Stream(tb.Context(), "TAP")
+	stream, err := js.Stream(tb.Context(), pipelines.StreamName)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	next := stream.CachedInfo().Config
-	next.Duplicates = forgotten
-	if _, err := js.UpdateStream(tb.Context(), next); err != nil {
-		tb.Fatal(err)
+	for _, next.Duplicates = range []time.Duration{2 * forgotten, forgotten} {
+		if _, err := js.UpdateStream(tb.Context(), next); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }
 
 // keptMessages are all messages of the stream.
 func keptMessages(tb testing.TB, js jetstream.JetStream) (messages []*nats.Msg) {
 	tb.Helper()
-	stream, err := js.Stream(tb.Context(), "TAP")
+	stream, err := js.Stream(tb.Context(), pipelines.StreamName)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -78,7 +78,8 @@ rules:
 
 // command is the receiver of the configuration that keeps what it is told in the folder.
 func (h *heard) command() string {
-	const keeps = `cat > "$1/.$$" && mv "$1/.$$" "$1/$(date +%s%N).json"`
+	// A command whose teller is killed reads nothing, and is told again.
+	const keeps = `cat > "$1/.$$" && test -s "$1/.$$" && mv "$1/.$$" "$1/$(date +%s%N).json"`
 	return fmt.Sprintf("  - name: command\n    command: [sh, -c, '%s', sh, %q]\n", keeps, h.folder)
 }
 

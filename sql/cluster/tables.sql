@@ -31,10 +31,10 @@ CREATE TABLE IF NOT EXISTS tap_store.run_local ON CLUSTER '{cluster}'
     `event_time_source` String COMMENT 'rank: the rank''s clock; file: modification times.' CODEC(ZSTD(1))
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
-ORDER BY (run_id, epoch)
+ORDER BY (run_id, epoch, first_event_time_ns)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 CREATE TABLE IF NOT EXISTS tap_store.run ON CLUSTER '{cluster}' AS tap_store.run_local
-ENGINE = Distributed('{cluster}', 'tap_store', 'run_local', cityHash64(run_id, epoch));
+ENGINE = Distributed('{cluster}', 'tap_store', 'run_local', cityHash64(run_id, epoch, first_event_time_ns));
 CREATE TABLE IF NOT EXISTS tap_store.rank_local ON CLUSTER '{cluster}'
 (
     `run_id` UInt64 COMMENT 'Run, as the hash of its name.' CODEC(ZSTD(1)),
