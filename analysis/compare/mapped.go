@@ -55,7 +55,7 @@ func (j *Job) Map() *mapping.Map { return j.request.Map }
 // judgedBy are rules with what a map of two implementations excuses.
 func (j *Job) judgedBy(config judge.Config) judge.Config {
 	if j.mapped != nil && j.request.Map.Implementations {
-		config.Implementations = &judge.Implementations{Apart: j.mapped.Apart(), Casts: j.mapped.Casts()}
+		config.Implementations = &judge.Implementations{Apart: j.mapped.Apart(), Casts: j.mapped.Casts(), Sums: j.mapped.Sums()}
 		j.census = newCensus(j.mapped)
 	}
 	return config

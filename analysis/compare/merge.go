@@ -18,8 +18,11 @@ func (j *Job) merge(ctx context.Context) error {
 		return nil
 	}
 	source, err := merged.Open(ctx, j.source, j.problem, j.benches, j.request.StepOffset, j.rename())
-	if err != nil || len(source.Merges()) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(source.Merges()) == 0 {
+		return j.addUp(ctx)
 	}
 	j.merged, j.source = source, source
 	j.request.Rank = source.Rank(j.request.Rank)
@@ -29,6 +32,18 @@ func (j *Job) merge(ctx context.Context) error {
 		j.benches[i] = source.Judged(bench)
 	}
 	return nil
+}
+
+// addUp has sums that the ranks of one run left open judged as the other run has them.
+func (j *Job) addUp(ctx context.Context) error {
+	if j.mapped == nil {
+		return nil
+	}
+	source, err := merged.AddUp(ctx, j.source, j.problem, j.bench(), j.request.StepOffset, j.rename(), j.mapped.Sums())
+	if source != nil {
+		j.source = source
+	}
+	return err
 }
 
 // Merges are the runs whose ranks were merged; none where they are compared as they are.

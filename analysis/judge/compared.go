@@ -8,6 +8,7 @@ type compared struct {
 	band           Band
 	sort           string // of the exception that holds here; empty for none
 	marked         bool   // of merged ranks, and neither a copy nor a shard: there is a mean without a norm, if anything
+	sum            bool   // if marked, it is known to be the sum of what ranks hold
 	structure      bool
 	sameLiteral    bool // the same value by its layout alone, or no elements
 	unreported     uint32
@@ -27,7 +28,7 @@ func (r *Rules) compare(p *Pair, payload *Payload) compared {
 	marked := (p.Problem.Measured|p.Bench.Measured)&marks != 0
 	scale := scaleOf(&p.Problem, &p.Bench, marked)
 	c := compared{
-		problem: &p.Problem, bench: &p.Bench, band: band, marked: marked,
+		problem: &p.Problem, bench: &p.Bench, band: band, marked: marked, sum: marked && r.isSum(p),
 		sort:        r.sortHere(site.sort),
 		structure:   !alike && site.sort != SortIdentifier,
 		sameLiteral: layouts.sameLiteral,

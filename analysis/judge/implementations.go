@@ -13,6 +13,7 @@ import (
 type Implementations struct {
 	Apart [2]map[uint64]string // sites of problem and bench that the other has no counterpart of, with the reasons
 	Casts [2]map[uint64]string // sites of problem and bench whose values that one gives in floats of another width
+	Sums  [2]map[uint64]string // sites of problem and bench whose values ranks may leave to be added up
 }
 
 // ReasonNotComparable begins the reasons of what two implementations keep in ways that cannot be compared. It takes nothing
@@ -103,6 +104,12 @@ func leftApart(p *Pair, reason string) Verdict {
 func (r *Rules) isCast(p *Pair) bool {
 	two := r.config.Implementations
 	return two != nil && (two.Casts[0][p.Problem.SiteID] != "" || two.Casts[1][p.Bench.SiteID] != "")
+}
+
+// isSum says whether the ranks of one of two implementations are known to hold parts of a sum there, if they differ.
+func (r *Rules) isSum(p *Pair) bool {
+	two := r.config.Implementations
+	return two != nil && (two.Sums[0][p.Problem.SiteID] != "" || two.Sums[1][p.Bench.SiteID] != "")
 }
 
 // castInTwo says whether two tensors of two implementations differ in nothing that counts but the width of their floats.

@@ -44,13 +44,15 @@ func (c *compared) numericByPayload() Numeric {
 }
 
 // numericOfMarked is for parts that only add up over merged ranks: it can confirm that they do, but never the
-// contrary.
+// contrary, unless they are known to be parts of a sum.
 func (c *compared) numericOfMarked() Numeric {
 	switch {
 	case c.sketch.both && c.sketchIsWithin():
 		return NumericWithin
 	case !c.sketch.both && !c.statistics.none && c.statistics.low <= 0:
 		return NumericAgrees
+	case c.sum && c.sketch.both && c.sketch.low > c.tolerated:
+		return NumericDiverged
 	default:
 		return NumericNone
 	}

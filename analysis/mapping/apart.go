@@ -42,17 +42,19 @@ func (m *Map) readApart(f strictyaml.Field) error {
 	return nil
 }
 
-// readCasts reads the values that a run gives in floats of another width: a list for each run, as those set apart.
-func (m *Map) readCasts(f strictyaml.Field) error {
-	side, err := f.Key.Text()
-	if err != nil {
+// readOneSided reads a section with a list of values for each run, as those set apart.
+func (m *Map) readOneSided(section string, into *[]apartRule) func(strictyaml.Field) error {
+	return func(f strictyaml.Field) error {
+		side, err := f.Key.Text()
+		if err != nil {
+			return err
+		}
+		if side != sideProblem && side != sideBench {
+			return f.Key.Errorf("%q is no side: want %s or %s", side, sideProblem, sideBench)
+		}
+		*into, err = appendLines(*into, side, f.Value, section)
 		return err
 	}
-	if side != sideProblem && side != sideBench {
-		return f.Key.Errorf("%q is no side: want %s or %s", side, sideProblem, sideBench)
-	}
-	m.casts, err = appendLines(m.casts, side, f.Value, sectionCasts)
-	return err
 }
 
 // appendLines reads a list of values of a side.
@@ -144,3 +146,6 @@ func (s *Source) Apart() [2]map[uint64]string { return s.named.apart }
 
 // Casts are the sites of problem and bench whose values that run gives in floats of another width. They are known with Apart.
 func (s *Source) Casts() [2]map[uint64]string { return s.named.casts }
+
+// Sums are the sites of problem and bench whose values ranks of that run may leave to be added up. They are known with Apart.
+func (s *Source) Sums() [2]map[uint64]string { return s.named.sums }

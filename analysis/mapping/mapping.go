@@ -48,6 +48,7 @@ type Map struct {
 	values  []valueRule // values of modules
 	apart   []apartRule // values that the other run has no counterpart of
 	casts   []apartRule // values that a run gives in other floats
+	sums    []apartRule // values that ranks of a run may leave to be added up
 }
 
 // ByNames is a map without lines, by which modules pair by their names alone.
@@ -114,11 +115,12 @@ const (
 	sectionStreams = "streams"
 	sectionApart   = "apart"
 	sectionCasts   = "casts"
+	sectionSums    = "sums"
 	sectionTwo     = "implementations"
 )
 
 func sections() []string {
-	return []string{sectionModules, sectionOps, sectionTensors, sectionFlatten, sectionName, sectionValues, sectionStreams, sectionApart, sectionCasts, sectionTwo}
+	return []string{sectionModules, sectionOps, sectionTensors, sectionFlatten, sectionName, sectionValues, sectionStreams, sectionApart, sectionCasts, sectionSums, sectionTwo}
 }
 
 // kindOf tells the kinds of files apart by their keys and values. A section that is misspelt is one of ours.
@@ -172,7 +174,8 @@ func (m *Map) readOwn(root strictyaml.Node) error {
 		{sectionValues, m.readValue},
 		{sectionStreams, m.readStream},
 		{sectionApart, m.readApart},
-		{sectionCasts, m.readCasts},
+		{sectionCasts, m.readOneSided(sectionCasts, &m.casts)},
+		{sectionSums, m.readOneSided(sectionSums, &m.sums)},
 	} {
 		node, ok := keys[section.name]
 		if !ok {

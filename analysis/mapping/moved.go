@@ -18,6 +18,7 @@ type named struct {
 	streams   map[uint64]bool    // sites of the problem that are residual streams
 	apart     [2]map[uint64]string
 	casts     [2]map[uint64]string
+	sums      [2]map[uint64]string
 	lines     map[int]int // pairs that lines of values made
 }
 
@@ -67,9 +68,9 @@ func (s *Source) partner(id, name uint64) uint64 {
 func (v *view) named(problem, bench names, renamed map[uint64]uint64) named {
 	n := named{
 		sites: map[uint64]uint64{}, partners: map[uint64]bool{}, benchOps: map[uint64]bool{}, arguments: map[uint64]apiRule{},
-		streams: map[uint64]bool{}, apart: [2]map[uint64]string{{}, {}}, casts: [2]map[uint64]string{{}, {}}, lines: map[int]int{},
+		streams: map[uint64]bool{}, apart: [2]map[uint64]string{{}, {}}, casts: [2]map[uint64]string{{}, {}}, sums: [2]map[uint64]string{{}, {}}, lines: map[int]int{},
 	}
-	for rules, into := range map[*[]apartRule]*[2]map[uint64]string{&v.rules.apart: &n.apart, &v.rules.casts: &n.casts} {
+	for rules, into := range map[*[]apartRule]*[2]map[uint64]string{&v.rules.apart: &n.apart, &v.rules.casts: &n.casts, &v.rules.sums: &n.sums} {
 		v.setApart(into[0], of(*rules, sideProblem), problem, renamed)
 		v.setApart(into[1], of(*rules, sideBench), bench, nil)
 	}

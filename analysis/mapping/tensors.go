@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/analysis/rows"
-	"github.com/tensortap/tensortap/schemas"
 )
 
 // tensors are the tensors of a place through the map, in the order of their first parts.
@@ -21,14 +20,14 @@ func (s *side) tensors(at rows.Place, recorded *rows.Tensors) *rows.Tensors {
 	for i := range recorded.Len() {
 		switch whole, first := wholes[i]; {
 		case first:
-			appendTo(seen, s.joined(whole, recorded))
+			seen.Add(s.joined(whole, recorded))
 		case !taken[i]:
 			o := recorded.At(i)
 			if t := of.sites[o.SiteID]; t.of == 0 && t.site != 0 {
 				o.SiteID = t.site
 			}
 			o.LayoutID = s.layouts.flattened(o.LayoutID)
-			appendTo(seen, o)
+			seen.Add(o)
 		}
 	}
 	return seen
@@ -129,12 +128,3 @@ func (s *side) make(t target, parts []rows.Observation) rows.Observation {
 }
 
 const kindTensor = "tensor"
-
-func appendTo(t *rows.Tensors, o rows.Observation) {
-	t.Append(&schemas.TensorRow{
-		Seq: o.Seq, SiteID: o.SiteID, LayoutID: o.LayoutID, MicroStep: o.MicroStep, Measured: o.Measured, ElementCount: o.ElementCount,
-		ValueMin: o.Min, ValueMax: o.Max, ValueMean: o.Mean, ValueM2: o.M2, ValueL2: o.L2, ValueL1: o.L1,
-		NaNCount: o.NaNCount, PositiveInfinityCount: o.PositiveInfinityCount, NegativeInfinityCount: o.NegativeInfinityCount,
-		ZeroCount: o.ZeroCount, SubnormalCount: o.SubnormalCount, Digest: o.Digest, DigestKind: o.DigestKind, Sketch: o.Sketch,
-	})
-}

@@ -163,7 +163,11 @@ type comparison struct {
 func newComparison(problem, bench *rows.Run, offset int64, source *Source) *comparison {
 	c := &comparison{source: source, problem: problem, bench: bench, offset: offset, sizes: merge.SizesOf(problem, bench)}
 	if !c.sizes.Same() {
-		c.steps = pair.PairSteps(problem, bench, pair.PairRanks(problem, bench), offset)
+		c.pairSteps()
 	}
 	return c
+}
+
+func (c *comparison) pairSteps() {
+	c.steps = pair.PairSteps(c.problem, c.bench, pair.PairRanks(c.problem, c.bench), c.offset)
 }

@@ -109,6 +109,16 @@ func (o *Observation) Finite() bool {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
+// Add adds an observation.
+func (t *Tensors) Add(o Observation) {
+	t.Append(&schemas.TensorRow{
+		Seq: o.Seq, SiteID: o.SiteID, LayoutID: o.LayoutID, MicroStep: o.MicroStep, Measured: o.Measured, ElementCount: o.ElementCount,
+		ValueMin: o.Min, ValueMax: o.Max, ValueMean: o.Mean, ValueM2: o.M2, ValueL2: o.L2, ValueL1: o.L1,
+		NaNCount: o.NaNCount, PositiveInfinityCount: o.PositiveInfinityCount, NegativeInfinityCount: o.NegativeInfinityCount,
+		ZeroCount: o.ZeroCount, SubnormalCount: o.SubnormalCount, Digest: o.Digest, DigestKind: o.DigestKind, Sketch: o.Sketch,
+	})
+}
+
 // Append adds a row. Columns that have been zero so far stay nil.
 func (t *Tensors) Append(r *schemas.TensorRow) {
 	n := len(t.SiteID)

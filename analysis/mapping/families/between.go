@@ -31,9 +31,8 @@ func (f *Family) Text(problem, bench Implementation) string {
 	if apart := f.apart(problem, bench); apart != "" {
 		page.WriteString("apart:\n" + apart)
 	}
-	if len(f.Casts[problem])+len(f.Casts[bench]) > 0 {
-		page.WriteString("casts:\n" + sides("  ", f.Casts[problem], f.Casts[bench]))
-	}
+	page.WriteString(oneSided("casts", f.Casts, problem, bench))
+	page.WriteString(oneSided("sums", f.Sums, problem, bench))
 	return page.String()
 }
 
@@ -51,6 +50,14 @@ func section(page *strings.Builder, name string, lines []Line, problem, bench Im
 		written[p] = true
 		fmt.Fprintf(page, "  '%s': '%s'\n", p, b)
 	}
+}
+
+// oneSided is a section with lists of values for problem and bench; empty where neither has one.
+func oneSided(name string, of map[Implementation][]string, problem, bench Implementation) string {
+	if len(of[problem])+len(of[bench]) == 0 {
+		return ""
+	}
+	return name + ":\n" + sides("  ", of[problem], of[bench])
 }
 
 func (f *Family) apart(problem, bench Implementation) string {

@@ -133,7 +133,7 @@ func pathsOf(f *families.Family, one families.Implementation) []string {
 			add(l[one])
 		}
 	}
-	for _, text := range f.Casts[one] {
+	for _, text := range slices.Concat(f.Casts[one], f.Sums[one]) {
 		add(text)
 	}
 	for _, a := range f.Apart {

@@ -44,6 +44,7 @@ type Family struct {
 	Streams []Line
 	Apart   []Apart
 	Casts   map[Implementation][]string // values in floats of another width
+	Sums    map[Implementation][]string // values that tensor-parallel ranks may leave to be added up
 }
 
 // Line is one thing by the name of each implementation. An implementation that is not in it uses the name of Transformers.
@@ -117,9 +118,10 @@ func (w *written) whole(all map[string]*written) (Family, error) {
 	one.Values = slices.Concat(w.Values, other.Values)
 	one.Streams = slices.Concat(w.Streams, other.Streams)
 	one.Apart = slices.Concat(w.Apart, other.Apart)
-	one.Casts = map[Implementation][]string{}
+	one.Casts, one.Sums = map[Implementation][]string{}, map[Implementation][]string{}
 	for _, by := range Implementations() {
 		one.Casts[by] = slices.Concat(w.Casts[by], other.Casts[by])
+		one.Sums[by] = slices.Concat(w.Sums[by], other.Sums[by])
 	}
 	return one, nil
 }
@@ -129,7 +131,7 @@ func read(file string, content []byte) (*written, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := root.Keys("like", "layers", "modules", "values", "streams", "apart", "casts")
+	keys, err := root.Keys("like", "layers", "modules", "values", "streams", "apart", "casts", "sums")
 	if err != nil {
 		return nil, err
 	}
@@ -154,10 +156,14 @@ func read(file string, content []byte) (*written, error) {
 			return nil, err
 		}
 	}
-	if node, ok := keys["casts"]; ok {
-		w.Casts, err = readSides(node)
+	for name, into := range map[string]*map[Implementation][]string{"casts": &w.Casts, "sums": &w.Sums} {
+		if node, ok := keys[name]; ok {
+			if *into, err = readSides(node); err != nil {
+				return nil, err
+			}
+		}
 	}
-	return w, err
+	return w, nil
 }
 
 func readLines(node strictyaml.Node) ([]Line, error) {

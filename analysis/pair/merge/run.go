@@ -55,6 +55,9 @@ func groupsOf(run *rows.Run) []pair.Group {
 // Groups are the ranks that become one, which has the number of its leader.
 func (m *Merger) Groups() []pair.Group { return m.groups }
 
+// Definitions are those of both runs.
+func (m *Merger) Definitions() *rows.Definitions { return m.definitions }
+
 // Run is the merged run. Its ranks are the groups. Its steps are all steps that any rank of a group ended, complete
 // where all ranks ended them. It has the name, call stacks and requests of the original.
 func (m *Merger) Run() *rows.Run { return m.made }
