@@ -78,7 +78,9 @@ func TestEngineCross(t *testing.T) { //nolint:paralleltest // each engine needs 
 			t.Run("engines", func(t *testing.T) {
 				trial := trial
 				trial.TB = t
-				trial.checkEngines(m)
+				for _, tp := range []int{1, 2} {
+					trial.checkEngines(m, tp)
+				}
 			})
 		})
 	}
@@ -147,11 +149,11 @@ func (e engineTrial) crossTwice(path string) {
 	e.check("loaded_twice is named, with its rank", began, err)
 }
 
-// checkEngines compares the engines with each other, each on one rank.
-func (e engineTrial) checkEngines(m crossModel) {
+// checkEngines compares the engines with each other, each on so many ranks.
+func (e engineTrial) checkEngines(m crossModel, tp int) {
 	e.Helper()
-	e.engine.name, e.tp = "sglang, vllm", 1
-	out := program.Run(e, e.up.Setting, "compare", "sglang-1", "vllm-1")
+	e.engine.name, e.tp = "sglang, vllm", tp
+	out := program.Run(e, e.up.Setting, "compare", fmt.Sprintf("sglang-%d", tp), fmt.Sprintf("vllm-%d", tp))
 	var err error
 	if out.Status != program.ExitSame || !strings.Contains(out.Stdout, "under the map "+m.family+": sglang ↔ vllm") {
 		err = fmt.Errorf("%v", out)

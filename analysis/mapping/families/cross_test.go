@@ -19,8 +19,9 @@ import (
 )
 
 // cross gives runs of testdata/cross, where each line is a tensor of a step: of a small Llama by Transformers (hf), by vLLM
-// with the same weights (vl), and by vLLM with rows of one weight scaled (vlbad); of a small Qwen 3 by Transformers (qwen3-hf) and
-// by SGLang on two ranks (qwen3-sglang), whose lines have the rank.
+// with the same weights (vl), and by vLLM with rows of one weight scaled (vlbad); of a small Qwen 3 by Transformers (qwen3-hf) and,
+// on two ranks, by SGLang and vLLM (qwen3-sglang, qwen3-vllm), whose lines have the rank, and sketches of what SGLang leaves to be
+// added up.
 type cross struct {
 	definitions *rows.Definitions
 	runs        map[string]*rows.Run
@@ -123,6 +124,7 @@ func (c *cross) row(line map[string]string) *schemas.TensorRow {
 			row.Measured |= into.bit
 		}
 	}
+	_ = json.Unmarshal([]byte(line["sketch"]), &row.Sketch)
 	return row
 }
 
@@ -133,7 +135,21 @@ func (c *cross) scale(run, op, role, path string, by float64) {
 		for i, site := range t.SiteID {
 			if site == id {
 				t.Min[i], t.Max[i], t.Mean[i], t.L2[i] = by*t.Min[i], by*t.Max[i], by*t.Mean[i], by*t.L2[i]
+				if t.Sketch != nil {
+					for bucket := range t.Sketch[i] {
+						t.Sketch[i][bucket] *= float32(by)
+					}
+				}
 			}
+		}
+	}
+}
+
+// forgetSketches leaves statistics alone.
+func (c *cross) forgetSketches() {
+	for _, places := range c.tensors {
+		for _, t := range places {
+			t.Sketch = nil
 		}
 	}
 }

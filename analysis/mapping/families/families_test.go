@@ -190,6 +190,36 @@ func TestSGLangOnTwoRanksIsTheSame(t *testing.T) {
 	}
 }
 
+// TestSumsLeftOpenAreAddedUp: ranks of SGLang hold parts of what vLLM has added up, on as many ranks. Sketches tell that the sums
+// are the same; without them nothing does, and nothing differs.
+func TestSumsLeftOpenAreAddedUp(t *testing.T) {
+	t.Parallel()
+	for _, sketches := range []bool{true, false} {
+		source := newCross(t, "qwen3-sglang", "qwen3-vllm")
+		if !sketches {
+			source.forgetSketches()
+		}
+		for _, sides := range [][2]string{{"qwen3-sglang", "qwen3-vllm"}, {"qwen3-vllm", "qwen3-sglang"}} {
+			answer, page := told(t, source, sides[0], sides[1])
+			if !strings.HasPrefix(page, "SAME ") || strings.Contains(page, "within tolerance") != sketches || len(answer.Merges) > 0 {
+				t.Errorf("%v, sketches %t: %s", sides, sketches, page)
+			}
+		}
+	}
+}
+
+func TestSumThatIsOffIsNamed(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "qwen3-sglang", "qwen3-vllm")
+	source.scale("qwen3-sglang", "Module.model.layers.1.self_attn.o_proj.RowParallelLinear.forward.0", "output", "0", 1.2)
+	for _, sides := range [][2]string{{"qwen3-sglang", "qwen3-vllm"}, {"qwen3-vllm", "qwen3-sglang"}} {
+		answer, page := told(t, source, sides[0], sides[1])
+		if len(answer.Origins) == 0 || !strings.Contains(answer.Origins[0].Op, "layers.1.self_attn.o_proj") {
+			t.Errorf("%v: %s", sides, page)
+		}
+	}
+}
+
 func TestLogitsInOtherFloatsMayStillDiffer(t *testing.T) {
 	t.Parallel()
 	source := newCross(t, "qwen3-hf", "qwen3-sglang")
