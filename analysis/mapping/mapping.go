@@ -51,10 +51,13 @@ type Map struct {
 	sums    []apartRule // values that ranks of a run may leave to be added up
 }
 
+// None is the word, in the place of a map, for pairs by names alone.
+const None = "none"
+
 // ByNames is a map without lines, by which modules pair by their names alone.
 func ByNames() *Map {
 	const text = sectionFlatten + ": false\n"
-	return &Map{File: "none", Text: text, Digest: schemas.FormatID(xxh3.HashString(text)), Kind: Own, layers: map[string][]layerRule{}}
+	return &Map{File: None, Text: text, Digest: schemas.FormatID(xxh3.HashString(text)), Kind: Own, layers: map[string][]layerRule{}}
 }
 
 // Line is a line of a mapping file.

@@ -23,12 +23,9 @@ func (c *comparing) readMap(request *system.CompareRequest) (err error) {
 	return mapped(request, c.mapping)
 }
 
-// noMap is the word for --map that pairs by names, whatever the runs are.
-const noMap = "none"
-
 // mapped has runs compared by a mapping file, or by names alone.
 func mapped(request *system.CompareRequest, file string) (err error) {
-	if request.ByName = file == noMap; request.ByName {
+	if request.ByName = file == mapping.None; request.ByName {
 		return nil
 	}
 	request.Map, err = mapping.Read(file)

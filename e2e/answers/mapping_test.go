@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,7 @@ func TestStoredRunsAreComparedThroughAMap(t *testing.T) {
 	if got := parseAnswer(t, out); out.Status != program.ExitSame || out.Stderr != "" || got.Counts["agrees"] < 500 {
 		t.Error(out)
 	}
+	mapsByAPI(t, u, out.Stdout, file)
 	out = program.Run(t, u.Setting, "compare", "twice separate", "twice swapped", "--map", file)
 	if out.Status != program.ExitDiffers || !strings.Contains(out.Stdout, "in module blocks.1.attention\n") {
 		t.Error(out)
@@ -102,6 +104,23 @@ func TestStoredRunsAreComparedThroughAMap(t *testing.T) {
 	job := program.TextFile(t, "jobs:\n- {name: fused, problem: twice separate, bench: twice fused, map: "+file+"}\n")
 	if out := program.Run(t, u.Setting, "compare", "--jobs", job); out.Status != program.ExitSame {
 		t.Error(out)
+	}
+}
+
+// mapsByAPI has the API compare the stored runs by the text of the same map.
+func mapsByAPI(t *testing.T, u *program.Up, want, file string) {
+	t.Helper()
+	compare := apiOf(t, u) + "/compare?problem=twice+separate&bench=twice+fused&map="
+	want = strings.NewReplacer(file, "map.yaml", program.Path(t), "tensortap").Replace(want)
+	if got := get(t, compare+query(fused)); got.status != http.StatusOK || got.body != want {
+		t.Errorf("by the API: status %d\n%.2000s\nwant\n%.2000s", got.status, got.body, want)
+	}
+	if got := get(t, compare+"none"); got.status != http.StatusOK || !strings.Contains(got.body, `"verdict": "differs"`) {
+		t.Errorf("without a map: status %d\n%.2000s", got.status, got.body)
+	}
+	wrong := get(t, compare+query("modules:\n  a: [b"))
+	if sentence, parameter := problemOf(t, wrong); wrong.status != http.StatusBadRequest || parameter != "map" {
+		t.Errorf("of a map that is none: status %d, parameter %q: %s", wrong.status, parameter, sentence)
 	}
 }
 

@@ -54,10 +54,11 @@ func (a *API) beginComparison(ctx context.Context, client *system.Client, w http
 		return request, nil, false, err
 	}
 	on := resting{runs: append([]string{request.Problem}, request.Benches...), judged: true}
-	if gaps, known, err = a.begin(ctx, client, w, r, on); known || err != nil {
-		return request, gaps, known, err
+	begun, err := a.begin(ctx, client, w, r, on)
+	if begun.known || err != nil {
+		return request, nil, begun.known, err
 	}
-	return request, gaps, false, checkSides(ctx, client, &request)
+	return request, begun.gaps, false, checkSides(ctx, client, &request)
 }
 
 func (a *API) compareRequest(values given) (system.CompareRequest, error) {

@@ -36,28 +36,21 @@ func (a *API) explain(ctx context.Context, client *system.Client, w http.Respons
 		return err
 	}
 	on := resting{runs: append([]string{request.Compare.Problem}, request.Compare.Benches...), judged: true}
-	basis, err := client.Basis(ctx, on.runs...) // what the database holds once the answer has begun
-	if err != nil {
-		return err
-	}
-	told, known, err := a.begin(ctx, client, w, r, on)
-	if known || err != nil {
+	begun, err := a.begin(ctx, client, w, r, on)
+	if begun.known || err != nil {
 		return err
 	}
 	if err := checkSides(ctx, client, &request.Compare); err != nil {
 		return err
 	}
-	if w.Header().Get("ETag") == "" { // the database may not hold it yet
-		basis.Text = ""
-	}
-	explanation, err := a.opened.explain(ctx, client, request, basis.Text)
+	explanation, err := a.opened.explain(ctx, client, request, begun.rests)
 	if unnamed := (*explain.NameError)(nil); errors.As(err, &unnamed) {
 		return &problemError{Status: http.StatusNotFound, Sentence: err.Error(), Parameter: "op"}
 	}
 	if err != nil {
 		return err
 	}
-	tellGaps(w, append(told, explanation.Warnings...))
+	tellGaps(w, append(begun.gaps, explanation.Warnings...))
 	describe(w, report.JSON)
 	return report.WriteObject(w, explanation.Object())
 }

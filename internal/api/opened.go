@@ -16,7 +16,7 @@ const openedFor = 5 * time.Minute
 // same.
 type opened struct {
 	places places // one: a comparison explains one op at a time
-	basis  string // what the comparison rests on
+	of     string // what is compared, how, and what that rests on
 	last   *system.Explaining
 	forget *time.Timer
 }
@@ -24,20 +24,20 @@ type opened struct {
 func newOpened() *opened { return &opened{places: make(places, 1)} }
 
 // explain explains an op. Its comparison is kept by what it rests on, which is empty where that is not known.
-func (o *opened) explain(ctx context.Context, client *system.Client, r system.ExplainRequest, basis string) (explanation report.Explanation, err error) {
-	exceptions, err := client.Exceptions(ctx)
-	if err != nil {
-		return explanation, err
+func (o *opened) explain(ctx context.Context, client *system.Client, r system.ExplainRequest, rests string) (explanation report.Explanation, err error) {
+	mapped := fmt.Sprint(r.Compare.ByName)
+	if r.Compare.Map != nil {
+		mapped = r.Compare.Map.Digest
 	}
-	of := fmt.Sprintf("%q %q %v %d %s %s", r.Compare.Problem, r.Compare.Benches, r.Compare.Tolerance, r.Compare.StepOffset, basis, exceptions)
+	of := fmt.Sprintf("%q %q %v %d %s %s", r.Compare.Problem, r.Compare.Benches, r.Compare.Tolerance, r.Compare.StepOffset, mapped, rests)
 	err = o.places.during(ctx, func() error {
 		with := o.last
-		if with == nil || o.basis != of {
+		if with == nil || o.of != of {
 			if with, err = client.OpenExplaining(ctx, r); err != nil {
 				return err
 			}
 		}
-		if basis != "" {
+		if rests != "" {
 			o.keep(with, of)
 		}
 		explanation, err = with.Explain(ctx, r)
@@ -47,7 +47,7 @@ func (o *opened) explain(ctx context.Context, client *system.Client, r system.Ex
 }
 
 func (o *opened) keep(with *system.Explaining, of string) {
-	o.last, o.basis = with, of
+	o.last, o.of = with, of
 	if o.forget != nil {
 		o.forget.Stop()
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
@@ -64,13 +65,18 @@ func columnsParameter() parameter {
 	return parameter{Parameter: sql.Parameter{Name: "columns", Type: "String", Doc: "Only these columns of the answer in JSON or CSV, in this order, with commas between them."}}
 }
 
-// judgingParameters say how runs are judged. A file of rules is the command line's alone: none of this host is read for who asks.
+// judgingParameters say how runs are judged. A file of rules is the command line's alone, and of a map the text is given: no
+// file of this host is read for who asks.
 func judgingParameters() []parameter {
 	return []parameter{
 		{Parameter: sql.Parameter{Name: "tolerance", Type: "Float64", Default: "-1", Doc: "Greatest relative error that is tolerated; by default by dtype and depth."}},
 		{Parameter: sql.Parameter{Name: "step_offset", Type: "Int64", Default: "0", Doc: "Number to add to a step of the problem to get the step of the bench."}},
+		{Parameter: sql.Parameter{Name: "map", Type: "String", Doc: "Text of a mapping file, which pairs modules of the problem with modules of the bench; none to pair by names alone, whatever map ships for the runs."}},
 	}
 }
+
+// givenMap is what answers call the file of a map whose text was given.
+const givenMap = "map.yaml"
 
 // judging is how the request has runs judged.
 func (g given) judging() (system.CompareRequest, error) {
@@ -83,6 +89,10 @@ func (g given) judging() (system.CompareRequest, error) {
 			request.Tolerance.Number, err = strconv.ParseFloat(texts[0], 64)
 		case "step_offset":
 			request.StepOffset, err = strconv.ParseInt(texts[0], 10, 64)
+		case "map":
+			if request.ByName = texts[0] == mapping.None; !request.ByName && texts[0] != "" {
+				request.Map, err = mapping.Parse(givenMap, []byte(texts[0]))
+			}
 		case "benches":
 			request.Benches = texts
 		}
@@ -118,8 +128,8 @@ func (a *API) reporting(r sql.Report) asking {
 			return err
 		}
 		on := resting{runs: asked.Runs(), judged: r.Judged(), format: string(style.Format), untagged: !steady}
-		told, has, err := a.begin(ctx, client, w, request, on)
-		if has || err != nil {
+		begun, err := a.begin(ctx, client, w, request, on)
+		if begun.known || err != nil {
 			return err
 		}
 		ready, err := client.PrepareReport(ctx, asked)
@@ -129,7 +139,7 @@ func (a *API) reporting(r sql.Report) asking {
 		if asked.Given["limit"] != "" {
 			style.Limit, _ = strconv.ParseUint(ready.Parameters["limit"], 10, 64) // it was checked
 		}
-		tellGaps(w, append(told, ready.Gaps...))
+		tellGaps(w, append(begun.gaps, ready.Gaps...))
 		describe(w, style.Format)
 		return client.Write(ctx, w, style, ready.Query, ready.Parameters)
 	}

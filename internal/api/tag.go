@@ -28,47 +28,41 @@ type resting struct {
 	untagged bool // on more than that
 }
 
-// begin has the database catch up with what an answer is to rest on, and tags it by that. It returns what the answer lacks all
-// the same, and whether nothing is left to be done: who asks has it already, or it was kept from an earlier time.
-func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (gaps []string, known bool, err error) {
+// begun is an answer that begin began.
+type begun struct {
+	gaps  []string // what it lacks all the same
+	known bool     // nothing is left to be done: who asks has it already, or it was kept from an earlier time
+	rests string   // what the database held as it began; empty where that is not known
+}
+
+// begin has the database catch up with what an answer is to rest on, and tags it by that.
+func (a *API) begin(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting) (begun, error) {
 	if on.untagged {
 		w.Header().Set("Cache-Control", "no-store")
-		return current(ctx, client), false, nil
+		return begun{gaps: current(ctx, client)}, nil
 	}
 	basis, err := client.Basis(ctx, on.runs...)
 	if err != nil {
-		return nil, false, err
+		return begun{}, err
 	}
-	tag, err := a.tag(ctx, client, r, on, basis)
+	rests, err := on.text(ctx, client, basis)
 	if err != nil {
-		return nil, false, err
+		return begun{}, err
 	}
-	header := w.Header()
-	header.Set("Cache-Control", "private, no-cache")
-	if slices.Contains(tagsOf(r), tag) {
-		header.Set("ETag", tag)
-		w.WriteHeader(http.StatusNotModified)
-		return nil, true, nil
-	}
-	if a.answers.has(tag) {
-		for _, run := range on.runs { // of one that was deleted meanwhile nothing is told any more
-			if err := client.CheckRun(ctx, run); err != nil {
-				return nil, false, err
-			}
-		}
-		if a.answers.write(w, r, tag) {
-			return nil, true, nil
-		}
+	tag := a.tag(r, on, rests)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	if known, err := a.again(ctx, client, w, r, on, tag); known || err != nil {
+		return begun{known: known}, err
 	}
 	if err := client.WaitFor(ctx, basis.Last); err != nil { // the next answer may have it, with no further event: no tag
-		return []string{err.Error()}, false, nil //nolint:nilerr // said beside the answer
+		return begun{gaps: []string{err.Error()}}, nil //nolint:nilerr // said beside the answer
 	}
-	header.Set("ETag", tag)
-	return nil, false, nil
+	w.Header().Set("ETag", tag)
+	return begun{rests: rests}, nil
 }
 
-// tag is that of an answer.
-func (a *API) tag(ctx context.Context, client *system.Client, r *http.Request, on resting, basis system.Basis) (string, error) {
+// text is another once what the answer rests on is another.
+func (on resting) text(ctx context.Context, client *system.Client, basis system.Basis) (string, error) {
 	exceptions := ""
 	if on.judged {
 		var err error
@@ -76,9 +70,32 @@ func (a *API) tag(ctx context.Context, client *system.Client, r *http.Request, o
 			return "", err
 		}
 	}
+	return fmt.Sprintf("%q %q", basis.Text, exceptions), nil
+}
+
+// again answers by what was answered before, if that is known.
+func (a *API) again(ctx context.Context, client *system.Client, w http.ResponseWriter, r *http.Request, on resting, tag string) (known bool, err error) {
+	if slices.Contains(tagsOf(r), tag) {
+		w.Header().Set("ETag", tag)
+		w.WriteHeader(http.StatusNotModified)
+		return true, nil
+	}
+	if !a.answers.has(tag) {
+		return false, nil
+	}
+	for _, run := range on.runs { // of one that was deleted meanwhile nothing is told any more
+		if err := client.CheckRun(ctx, run); err != nil {
+			return false, err
+		}
+	}
+	return a.answers.write(w, r, tag), nil
+}
+
+// tag is that of an answer.
+func (a *API) tag(r *http.Request, on resting, rests string) string {
 	hour := a.cfg.Now().UnixNano() / renewed.Nanoseconds()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q %d", a.cfg.Version, r.URL.Path, r.URL.Query().Encode(), on.format, basis.Text, exceptions, hour))
-	return `W/"` + hex.EncodeToString(sum[:12]) + `"`, nil
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s %d", a.cfg.Version, r.URL.Path, r.URL.Query().Encode(), on.format, rests, hour))
+	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
 // tagsOf are those of the answers that who asks has.

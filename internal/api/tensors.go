@@ -168,8 +168,8 @@ func (a *API) ofTensors(ctx context.Context, client *system.Client, w http.Respo
 	for _, side := range sides {
 		runs = append(runs, values[side][0])
 	}
-	told, known, err := a.begin(ctx, client, w, r, resting{runs: runs})
-	if known || err != nil {
+	begun, err := a.begin(ctx, client, w, r, resting{runs: runs})
+	if begun.known || err != nil {
 		return err
 	}
 	of, err := a.openTensors(ctx, client, values, sides)
@@ -183,7 +183,7 @@ func (a *API) ofTensors(ctx context.Context, client *system.Client, w http.Respo
 	if err != nil {
 		return err
 	}
-	tellGaps(w, told)
+	tellGaps(w, begun.gaps)
 	describe(w, report.JSON)
 	return write(w, answer)
 }
