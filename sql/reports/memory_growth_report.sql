@@ -69,8 +69,8 @@ WITH
         FROM slopes
         WHERE grows AND (component != 'kv' OR counter = 'reserved') AND ({rank:Int64} = -1 OR rank = {rank:Int64})
     ),
-    -- Who grows is read once, and joined with modules and then with stacks: to read it again takes as long as all the rest.
-    beside_modules AS (
+    -- A row for each that grows, beside it all modules and all stacks of its device: to group rows again costs more than all else.
+    beside AS (
         SELECT
             growing.rank AS rank,
             growing.device AS device,
@@ -87,140 +87,35 @@ WITH
             growing.peers_slope AS peers_slope,
             growing.differs AS differs,
             growing.is_all AS is_all,
-            if(m.op_id = 0, 'outside of modules', m.op) AS name,
-            m.module_path AS path,
-            m.change_bytes_per_step - if(growing.differs, ifNull(m.peers_bytes_per_step, 0), 0) AS own,
-            abs(own - growing.slope) AS distance,
-            growing.is_all AND m.found = 1 AND own >= growing.slope / 2 AS is_candidate
+            arrayFilter(m -> is_all AND m.3 >= slope / 2, arrayMap(m -> (m.1, m.2, m.3 - if(differs, ifNull(m.4, 0), 0)), changed.modules)) AS modules,
+            arraySort(m -> abs(m.3 - slope), arrayFilter(m -> abs(m.3 - slope) <= slope AND (differs OR length(modules) = 1), modules))[1] AS module_of,
+            arrayMap(s -> (s.1, s.2, s.3, s.4 - if(differs, ifNull(s.5, 0), 0)), held.stacks) AS stacks,
+            arraySort(s -> abs(s.4 - slope), arrayFilter(s -> is_all AND counter = 'allocated' AND s.4 BETWEEN slope / 2 AND slope * 2, stacks))[1] AS stack_of
         FROM growing
-        LEFT JOIN
+        LEFT ANY JOIN
         (
             SELECT
                 rank,
                 device,
                 counter,
-                op_id,
-                op,
-                module_path,
-                change_bytes_per_step,
-                peers_bytes_per_step,
-                1 AS found
+                groupArray((if(op_id = 0, 'outside of modules', op), module_path, change_bytes_per_step, peers_bytes_per_step)) AS modules
             FROM tap.memory_module_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
-        ) AS m ON m.rank = growing.rank AND m.device = growing.device AND m.counter = growing.counter
-    ),
-    with_modules AS (
-        SELECT
-            rank,
-            device,
-            component,
-            counter,
-            slope,
-            slope_low,
-            slope_high,
-            step_count,
-            from_step,
-            to_step,
-            first_bytes,
-            last_bytes,
-            peers_slope,
-            differs,
-            is_all,
-            countIf(is_candidate) AS candidate_count,
-            argMinIf((name, path, own), distance, is_candidate AND distance <= slope) AS nearest_module
-        FROM beside_modules
-        GROUP BY
-            rank,
-            device,
-            component,
-            counter,
-            slope,
-            slope_low,
-            slope_high,
-            step_count,
-            from_step,
-            to_step,
-            first_bytes,
-            last_bytes,
-            peers_slope,
-            differs,
-            is_all
-    ),
-    beside_stacks AS (
-        SELECT
-            with_modules.rank AS rank,
-            with_modules.device AS device,
-            with_modules.component AS component,
-            with_modules.counter AS counter,
-            with_modules.slope AS slope,
-            with_modules.slope_low AS slope_low,
-            with_modules.slope_high AS slope_high,
-            with_modules.step_count AS step_count,
-            with_modules.from_step AS from_step,
-            with_modules.to_step AS to_step,
-            with_modules.first_bytes AS first_bytes,
-            with_modules.last_bytes AS last_bytes,
-            with_modules.peers_slope AS peers_slope,
-            with_modules.differs AS differs,
-            with_modules.is_all AS is_all,
-            if(with_modules.differs OR candidate_count = 1, nearest_module, ('', '', 0)) AS module_of,
-            a.user_frame AS frame,
-            a.component AS frame_component,
-            a.stack_id AS frame_stack_id,
-            a.change_bytes_per_step - if(with_modules.differs, ifNull(a.peers_bytes_per_step, 0), 0) AS own,
-            abs(own - with_modules.slope) AS distance,
-            with_modules.is_all AND with_modules.counter = 'allocated' AND a.found = 1 AND own BETWEEN with_modules.slope / 2 AND with_modules.slope * 2 AS is_candidate
-        FROM with_modules
-        LEFT JOIN
+            GROUP BY
+                rank,
+                device,
+                counter
+        ) AS changed ON changed.rank = growing.rank AND changed.device = growing.device AND changed.counter = growing.counter
+        LEFT ANY JOIN
         (
             SELECT
                 rank,
                 device,
-                user_frame,
-                component,
-                stack_id,
-                change_bytes_per_step,
-                peers_bytes_per_step,
-                1 AS found
+                groupArray((user_frame, component, stack_id, change_bytes_per_step, peers_bytes_per_step)) AS stacks
             FROM tap.allocation_changes(run = {run:String}, first_step = {first_step:Int64}, last_step = {last_step:Int64})
-        ) AS a ON a.rank = with_modules.rank AND a.device = with_modules.device
-    ),
-    with_stacks AS (
-        SELECT
-            rank,
-            device,
-            component,
-            counter,
-            slope,
-            slope_low,
-            slope_high,
-            step_count,
-            from_step,
-            to_step,
-            first_bytes,
-            last_bytes,
-            peers_slope,
-            differs,
-            is_all,
-            module_of,
-            argMinIf((frame, frame_component, frame_stack_id, own), distance, is_candidate) AS stack_of
-        FROM beside_stacks
-        GROUP BY
-            rank,
-            device,
-            component,
-            counter,
-            slope,
-            slope_low,
-            slope_high,
-            step_count,
-            from_step,
-            to_step,
-            first_bytes,
-            last_bytes,
-            peers_slope,
-            differs,
-            is_all,
-            module_of
+            GROUP BY
+                rank,
+                device
+        ) AS held ON held.rank = growing.rank AND held.device = growing.device
     )
 SELECT
     rank,
@@ -244,7 +139,7 @@ SELECT
     to_step AS last_step,
     first_bytes,
     last_bytes
-FROM with_stacks
+FROM beside
 ORDER BY
     differs DESC,
     is_all DESC,
