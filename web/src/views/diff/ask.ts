@@ -35,13 +35,17 @@ export async function askColumns(report: string, parameters: Parameters, signal:
 export interface JudgedPlace {
   rank: number;
   step: number;
-  differing_count?: number; // of a run that is held against none
+  // Of a run that is held against none there are no counts, and of a file that was shared the first alone.
+  differing_count?: number;
+  paired_count?: number;
+  only_problem_count?: number;
+  only_bench_count?: number;
 }
 
 export async function askPlaces(sides: Sides, signal: AbortSignal): Promise<JudgedPlace[]> {
   if (sides.bench === "")
     return (await askJSON<Rows<JudgedPlace>>("reports/progress", { run: sides.problem, columns: "rank,step" }, signal)).value.rows;
-  const parameters = { ...sides, columns: "rank,step,differing_count" };
+  const parameters = { ...sides, columns: "rank,step,differing_count,paired_count,only_problem_count,only_bench_count" };
   return (await askJSON<Rows<JudgedPlace>>("reports/judged_steps", parameters, signal)).value.rows;
 }
 

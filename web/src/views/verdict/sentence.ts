@@ -37,10 +37,15 @@ function whatBegan(o: Origin): string {
     case "computed":
       return `its inputs agree and its ${site} does not`;
     case "operation":
-      return `only one run has ${o.operation || "an op directly before it"}`;
+      return o.operation ? whichRunHas(o.operation) : "only one run has an op directly before it";
     default:
       return `its ${site} differs`;
   }
+}
+
+/** Ops with the run that has them, as in "A only in problem, B only in bench", or "A in problem, B in bench". */
+function whichRunHas(ops: string): string {
+  return ops.replace(/( only)? in (problem|bench)(?=, |$)/g, " is$1 in the $2").replace(/(^|, ) is/g, "$1an op is");
 }
 
 /** How a pair differs: the size of the error, what was tolerated, and by which evidence. */

@@ -47,6 +47,17 @@ test("one sentence says where it began and how", () => {
   expect(sentenceOf(comparison({ verdict: "unknown", unknown_because: "neither run has tensors" }))).toContain("neither run has tensors.");
 });
 
+test.each([
+  ["A only in problem", "A is only in the problem"],
+  ["A only in problem, B only in bench", "A is only in the problem, B is only in the bench"],
+  ["A in problem, B in bench", "A is in the problem, B is in the bench"],
+  [" only in bench", "an op is only in the bench"],
+  ["", "only one run has an op directly before it"],
+])("of ops of one run it says which run: %s", (operation, said) => {
+  const answer = comparison({ origins: [{ ...origin, kind: "operation", module: "", operation }] });
+  expect(sentenceOf(answer)).toBe(`They began to differ at step 3, rank 0, in Functional.linear.20.forward: ${said}.`);
+});
+
 test("evidence is said as strongly as it is, and no stronger", () => {
   expect(evidenceOf(origin)).toBe("relative error at least 7.5e−4, tolerated 1.65e−6 (by statistics)");
   expect(evidenceOf({ ...origin, evidence: "payload" })).toBe("relative error 7.5e−4, tolerated 1.65e−6 (by payload)");
