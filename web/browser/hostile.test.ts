@@ -14,6 +14,13 @@ test.each(views)("names are text in %s, whatever they are", async (view) => {
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
 });
 
+test("names do not push the list of runs beyond the edge", async () => {
+  const { page } = visit;
+  await visit.go({ view: "runs" });
+  await page.getByText("<script>").first().waitFor();
+  expect(await page.getByRole("main").evaluate((main) => main.scrollWidth - main.clientWidth)).toBe(0);
+});
+
 test("names are text among the commands, too", async () => {
   const { page } = visit;
   await visit.go({ view: "runs" });
