@@ -6,11 +6,18 @@
 -- Parameter problem: name of the run that is looked into.
 -- Parameter bench: name of the run that is held to be right.
 -- Parameter tolerance = -1: relative error up to which a token is the same; -1 for 1e-3 where all parameters of both are float32 or float64, else 5e-2.
+-- Parameter calibrate = '': name of another run of the bench's implementation, in other batches; the tolerance of each place is twice its greatest error there against the bench, at least 1e-3; empty for none.
 -- Parameter limit = 10000: greatest number of rows.
 -- Tokens pair by prompt, sample, position and place; of several that a run has there, the first of its lowest rank counts. The error of a token is its
 -- estimated distance over the norm of the bench's, at least the difference of the norms over it; without a norm, infinite unless both have none. A token
 -- began to differ at the first place where its error is beyond the tolerance.
 WITH
+    ((one, b) -> multiIf(
+        NOT (isFinite(one.1) AND isFinite(b.1)), if(one.6 = b.6 AND one.6 > 0, 0., inf),
+        b.1 = 0, if(one.1 = 0, 0., inf),
+        greatest(
+            sqrt((pow(one.2 * one.1 - b.2 * b.1, 2) + pow(one.3 * one.1 - b.3 * b.1, 2) + pow(one.4 * one.1 - b.4 * b.1, 2) + pow(one.5 * one.1 - b.5 * b.1, 2)) / 4),
+            toFloat64(abs(one.1 - b.1))) / b.1)) AS error_of,
     told AS (
         SELECT
             layer,
@@ -44,17 +51,40 @@ WITH
             p.7 AS row_count,
             p.8 AS rank,
             is_pair AND isFinite(p.1) AND isFinite(b.1) AS usable,
-            sqrt((pow(p.2 * p.1 - b.2 * b.1, 2) + pow(p.3 * p.1 - b.3 * b.1, 2) + pow(p.4 * p.1 - b.4 * b.1, 2) + pow(p.5 * p.1 - b.5 * b.1, 2)) / 4) AS distance,
-            multiIf(
-                NOT usable, if(p.6 = b.6 AND p.6 > 0, 0., inf),
-                b.1 = 0, if(p.1 = 0, 0., inf),
-                greatest(distance, toFloat64(abs(p.1 - b.1))) / b.1) AS error
+            error_of(p, b) AS error
         FROM told
     ),
     dtypes AS (
         SELECT arrayDistinct(arrayFlatten(groupArray(arrayMap(one -> extract(one, ' ([a-z0-9_]+)'), mapValues(parameters))))) AS names
         FROM tap.ranks
         WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+    ),
+    noise AS (
+        SELECT
+            layer,
+            place,
+            count() AS calibrated_count,
+            greatest(2 * maxIf(error_of(c, b) AS error, isFinite(error)), 1e-3) AS band
+        FROM
+        (
+            SELECT
+                layer,
+                place,
+                argMinIf((norm, sum_0, sum_1, sum_2, sum_3, nan_count), (rank, epoch, step), run_id = xxh3(concat({calibrate:String}, char(31)))) AS c,
+                argMinIf((norm, sum_0, sum_1, sum_2, sum_3, nan_count), (rank, epoch, step), run_id = xxh3(concat({bench:String}, char(31)))) AS b
+            FROM tap.token_sites
+            WHERE {calibrate:String} != '' AND run_id IN (xxh3(concat({calibrate:String}, char(31))), xxh3(concat({bench:String}, char(31))))
+            GROUP BY
+                layer,
+                place,
+                prompt_hash,
+                sample,
+                position
+            HAVING uniqExact(run_id) = 2
+        )
+        GROUP BY
+            layer,
+            place
     ),
     judged AS (
         SELECT
@@ -71,10 +101,13 @@ WITH
             error,
             multiIf(
                 {tolerance:Float64} >= 0, {tolerance:Float64},
+                noise.calibrated_count > 0, noise.band,
                 notEmpty((SELECT names FROM dtypes)) AND hasAll(['float32', 'float64'], (SELECT names FROM dtypes)), 1e-3,
                 5e-2) AS allowed,
+            noise.calibrated_count AS calibrated_count,
             is_pair AND error > allowed AS beyond
         FROM errors
+        LEFT JOIN noise ON noise.layer = errors.layer AND noise.place = errors.place
     ),
     began AS (
         SELECT
@@ -106,6 +139,7 @@ WITH
             place,
             any(name) AS site,
             any(allowed) AS tolerance,
+            any(calibrated_count) AS calibrated_count,
             countIf(is_pair) AS paired_count,
             countIf(NOT is_pair) AS alone_count,
             avgIf(error, usable) AS mean_error,
@@ -144,7 +178,8 @@ SELECT
     if(isFinite(position_growth), position_growth, NULL) AS position_growth,
     if(isFinite(batch_growth), batch_growth, NULL) AS batch_growth,
     if(isFinite(rank_growth), rank_growth, NULL) AS rank_growth,
-    tolerance
+    tolerance,
+    calibrated_count
 FROM places
 LEFT JOIN began ON began.layer = places.layer AND began.place = places.place
 ORDER BY
