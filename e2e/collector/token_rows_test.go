@@ -12,14 +12,15 @@ import (
 )
 
 // TestTokensPairByPromptAndPositionWhateverTheBatch reads three sequences in one batch, and each alone with a cache of keys and values:
-// right, with positions off by one behind the prompt, and with a weight of the second layer scaled.
+// right, with positions off by one behind the prompt, and with a weight of the second layer scaled; and with single tokens in bfloat16, which
+// is the noise of that program.
 func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 	t.Parallel()
 	torch.Python(t)
 	u := program.StartUp(t, t.TempDir())
 	root := filepath.Join(u.Data, "spool")
 	script := filepath.Join("..", "..", "e2e", "collector", "testdata", "token_rows.py")
-	if out, err := torch.Collecting(t, root, script, "batch", "cached", "shifted", "scaled", "whole", "alone").CombinedOutput(); err != nil {
+	if out, err := torch.Collecting(t, root, script, "batch", "cached", "shifted", "scaled", "whole", "alone", "rough-cached", "rough-chunked", "rough-scaled").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	program.Served(t, root)
@@ -30,14 +31,18 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 	}
 	for _, want := range []struct {
 		problem, bench string
+		calibrate      string
 		began          []string // where tokens begin to differ, and the first of them
 	}{
-		{"cached", "batch", nil},
-		{"alone", "whole", nil},
-		{"shifted", "batch", []string{"1 attention begins 6"}},
-		{"scaled", "batch", []string{"2 residual stream begins 0"}},
+		{"cached", "batch", "", nil},
+		{"alone", "whole", "", nil},
+		{"shifted", "batch", "", []string{"1 attention begins 6"}},
+		{"scaled", "batch", "", []string{"2 residual stream begins 0"}},
+		{"rough-chunked", "batch", "", []string{"1 attention begins 10"}},
+		{"rough-chunked", "batch", "rough-cached", nil},
+		{"rough-scaled", "batch", "rough-cached", []string{"2 residual stream begins "}},
 	} {
-		got := tokenPlaces(t, u, want.problem, want.bench)
+		got := tokenPlaces(t, u, want.problem, want.bench, want.calibrate)
 		if want.began == nil {
 			if !slices.Equal(got, same) {
 				t.Errorf("%s against %s: got %q, want %q", want.problem, want.bench, got, same)
@@ -55,9 +60,9 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 }
 
 // tokenPlaces are layer, site, verdict and the position of the first token that begins to differ there, of each place. All tokens pair.
-func tokenPlaces(t *testing.T, u *program.Up, problem, bench string) (places []string) {
+func tokenPlaces(t *testing.T, u *program.Up, problem, bench, calibrate string) (places []string) {
 	t.Helper()
-	out := program.Run(t, u.Setting, "report", "tokens", "--problem", problem, "--bench", bench, "--output", "csv")
+	out := program.Run(t, u.Setting, "report", "tokens", "--problem", problem, "--bench", bench, "--calibrate", calibrate, "--output", "csv")
 	rows, err := csv.NewReader(strings.NewReader(out.Stdout)).ReadAll()
 	if err != nil || len(rows) < 2 {
 		t.Fatalf("%s: %v", out, err)

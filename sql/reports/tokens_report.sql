@@ -6,11 +6,12 @@
 -- Parameter problem: name of the run that is looked into.
 -- Parameter bench: name of the run that is held to be right.
 -- Parameter tolerance = -1: relative error up to which a token is the same; -1 for 1e-3 where all parameters of both are float32 or float64, else 5e-2.
--- Parameter calibrate = '': name of another run of the bench's implementation, in other batches; the tolerance of each place is twice its greatest error there against the bench, at least 1e-3; empty for none.
+-- Parameter calibrate = '': name of another run of the bench's implementation, in other batches; at each place a token may differ by twice its greatest error against the bench, and the mean by three times its mean; empty for none.
 -- Parameter limit = 10000: greatest number of rows.
 -- Tokens pair by prompt, sample, position and place; of several that a run has there, the first of its lowest rank counts. The error of a token is its
 -- estimated distance over the norm of the bench's, at least the difference of the norms over it; without a norm, infinite unless both have none. A token
--- began to differ at the first place where its error is beyond the tolerance.
+-- began to differ at the first place where its error is beyond the tolerance. What a calibration allows is at least 1e-3, or 1e-2 where parameters are of
+-- less precision than float32.
 WITH
     ((one, b) -> multiIf(
         NOT (isFinite(one.1) AND isFinite(b.1)), if(one.6 = b.6 AND one.6 > 0, 0., inf),
@@ -55,7 +56,9 @@ WITH
         FROM told
     ),
     dtypes AS (
-        SELECT arrayDistinct(arrayFlatten(groupArray(arrayMap(one -> extract(one, ' ([a-z0-9_]+)'), mapValues(parameters))))) AS names
+        SELECT
+            arrayDistinct(arrayFlatten(groupArray(arrayMap(one -> extract(one, ' ([a-z0-9_]+)'), mapValues(parameters))))) AS names,
+            notEmpty(names) AND hasAll(['float32', 'float64'], names) AS are_exact
         FROM tap.ranks
         WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
     ),
@@ -64,7 +67,8 @@ WITH
             layer,
             place,
             count() AS calibrated_count,
-            greatest(2 * maxIf(error_of(c, b) AS error, isFinite(error)), 1e-3) AS band
+            2 * maxIf(error_of(c, b) AS error, isFinite(error)) AS band,
+            3 * avgIf(error, isFinite(error)) AS mean_band
         FROM
         (
             SELECT
@@ -99,10 +103,13 @@ WITH
             row_count,
             rank,
             error,
+            if((SELECT are_exact FROM dtypes), 1e-3, 1e-2) AS least,
+            noise.calibrated_count > 0 AND {tolerance:Float64} < 0 AS is_calibrated,
+            if(is_calibrated, greatest(noise.mean_band, least), inf) AS mean_allowed,
             multiIf(
                 {tolerance:Float64} >= 0, {tolerance:Float64},
-                noise.calibrated_count > 0, noise.band,
-                notEmpty((SELECT names FROM dtypes)) AND hasAll(['float32', 'float64'], (SELECT names FROM dtypes)), 1e-3,
+                is_calibrated, greatest(noise.band, least),
+                (SELECT are_exact FROM dtypes), 1e-3,
                 5e-2) AS allowed,
             noise.calibrated_count AS calibrated_count,
             is_pair AND error > allowed AS beyond
@@ -140,12 +147,14 @@ WITH
             any(name) AS site,
             any(allowed) AS tolerance,
             any(calibrated_count) AS calibrated_count,
+            any(mean_allowed) AS mean_tolerance,
             countIf(is_pair) AS paired_count,
             countIf(NOT is_pair) AS alone_count,
             avgIf(error, usable) AS mean_error,
             quantileIf(0.99)(error, usable) AS p99_error,
             maxIf(error, is_pair) AS max_error,
             countIf(beyond) AS beyond_count,
+            beyond_count > 0 OR mean_error > mean_tolerance AS is_off,
             argMaxIf((position, prompt_hash, sample), error, beyond) AS worst,
             corrIf(error, toFloat64(position), usable) AS position_growth,
             corrIf(error, toFloat64(row_count), usable) AS batch_growth,
@@ -160,8 +169,8 @@ SELECT
     places.site AS site,
     multiIf(
         paired_count = 0, 'nothing pairs',
-        beyond_count = 0, 'same',
-        (layer, places.place) = min(if(beyond_count > 0, (layer, places.place), (65535, 255))) OVER (), 'begins',
+        NOT is_off, 'same',
+        (layer, places.place) = min(if(is_off, (layer, places.place), (65535, 255))) OVER (), 'begins',
         'differs') AS verdict,
     paired_count,
     alone_count,
@@ -179,6 +188,7 @@ SELECT
     if(isFinite(batch_growth), batch_growth, NULL) AS batch_growth,
     if(isFinite(rank_growth), rank_growth, NULL) AS rank_growth,
     tolerance,
+    if(isFinite(mean_tolerance), mean_tolerance, NULL) AS mean_tolerance,
     calibrated_count
 FROM places
 LEFT JOIN began ON began.layer = places.layer AND began.place = places.place
