@@ -22,6 +22,17 @@ test("the op is found from the verdict, and keys alone step through what differs
   await eventually(() => new URL(page.url()).searchParams.get("op")).not.toBe(began);
 });
 
+test.each(["diff", "structure"] as const)("a step that one run has alone is named so in %s, and is no dead end", async (view) => {
+  const { page } = visit;
+  await visit.go({ view, ...compared, step: "0", rank: "0" });
+  const steps = page.getByLabel("step and rank");
+  await steps.locator("option").filter({ hasText: "step 1, rank 0: in one run only" }).waitFor({ state: "attached" });
+  await steps.selectOption("1 0");
+  await page.getByText("The order of the ops is not known").waitFor();
+  await page.getByRole("button", { name: "Show another step" }).click();
+  await eventually(() => steps.inputValue()).toBe("0 0");
+});
+
 test("ops are filtered, and the link says how", async () => {
   const { page } = visit;
   await visit.go({ view: "diff", ...compared, verdict: "diverged", module: "layers.2", find: "linear" });
