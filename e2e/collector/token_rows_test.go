@@ -54,6 +54,10 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 			t.Errorf("%s against %s: got %q, want the first that differs to be %q", want.problem, want.bench, got, want.began[0])
 		}
 	}
+	out := program.Run(t, u.Setting, "report", "tokens", "--problem", "cached", "--bench", "batch", "--calibrate", "nobody")
+	if !strings.Contains(out.Stderr, `--calibrate: no run is named "nobody"`) {
+		t.Errorf("a calibration that is not stored: %v", out)
+	}
 	for _, command := range shownCommands(t, "cross.md", "## Token by token\n") {
 		requireSaid(t, u.Setting, command)
 	}

@@ -27,7 +27,7 @@ func KnownHere(parameter string) bool {
 }
 
 // RunParameters are the parameters that name a run.
-func RunParameters() []string { return []string{"problem", "bench", "run"} }
+func RunParameters() []string { return []string{"problem", "bench", "run", "calibrate"} }
 
 // ReportRequest asks one report.
 type ReportRequest struct {
