@@ -4,7 +4,7 @@ package schemas
 func TokenSite() Table {
 	return Table{
 		Name: "token_site", Version: 1, Class: Measurement,
-		Key: []string{"run_id", "layer", "place", "prompt_hash", "sample", "position"},
+		Key: []string{"run_id", "layer", "place", "prompt_hash", "sample", "position", "rank", "epoch", "step"},
 		Doc: "One row per token and place of the model that it passed: its norm, and a few sums from which the distance of two such tokens is estimated.",
 		Columns: measurement(
 			Column{Name: "step", Type: Uint32, Unit: Ordinal, Doc: "Step of the rank."},

@@ -175,10 +175,11 @@ func sources(object sql.Object) []string {
 	return slices.Compact(found)
 }
 
-// parserText leaves out the arguments of views, which the parser does not know after a database's name.
+// parserText leaves out settings, and the arguments of views, which the parser does not know after a database's name.
 func parserText(object sql.Object) string {
 	text := regexp.MustCompile(`\{\w+:[\w(), ]+\}`).ReplaceAllString(object.Query, "0")
-	text = strings.ReplaceAll(text, " PASTE JOIN\n", " CROSS JOIN\n") // which it does not know
+	text = strings.ReplaceAll(text, " PASTE JOIN\n", " CROSS JOIN\n")     // which it does not know
+	text = regexp.MustCompile(`\nSETTINGS .*`).ReplaceAllString(text, "") // whose names are no columns
 	return regexp.MustCompile(`((?:FROM|JOIN) tap\.\w+)\([^()]*\)`).ReplaceAllString(text, "$1")
 }
 

@@ -103,7 +103,7 @@ const keepAlive = "SYSTEM START LISTEN HTTP; SELECT count() FROM numbers(4000000
 
 func changeableByReader() []string {
 	return []string{
-		"limit", "max_execution_time", "max_threads", "join_use_nulls", "max_result_rows", "max_result_bytes", "result_overflow_mode",
+		"limit", "max_execution_time", "max_threads", "join_algorithm", "join_use_nulls", "max_result_rows", "max_result_bytes", "result_overflow_mode",
 		"enable_http_compression", "http_zlib_compression_level", "network_compression_method", "http_response_buffer_size",
 		"send_progress_in_http_headers", "http_headers_progress_interval_ms", "http_write_exception_in_output_format",
 		"date_time_output_format", "session_timezone", "output_format_arrow_compression_method", "output_format_arrow_string_as_string",

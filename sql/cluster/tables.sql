@@ -967,7 +967,7 @@ CREATE TABLE IF NOT EXISTS tap_store.token_site_local ON CLUSTER '{cluster}'
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
-ORDER BY (run_id, layer, place, prompt_hash, sample, position)
+ORDER BY (run_id, layer, place, prompt_hash, sample, position, rank, epoch, step)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
 CREATE TABLE IF NOT EXISTS tap_store.token_site ON CLUSTER '{cluster}' AS tap_store.token_site_local
 ENGINE = Distributed('{cluster}', 'tap_store', 'token_site_local', cityHash64(run_id, rank));

@@ -1,6 +1,6 @@
 -- Question: behind which layer do the tokens of two runs first differ, which tokens, and does the error grow with position, batch or rank?
 -- Grain: one row per place of the model at which either run has tokens, in the order of a forward pass
--- Reads: tap.token_sites, tap.ranks
+-- Reads: tap_store.token_site, tap.superseded_steps, tap.ranks
 -- Empty when: neither run was recorded at level tokens
 -- Shown: layer, site, verdict, paired_count, alone_count, mean_error, p99_error, max_error, beyond_count, began_count, first_position, first_prompt
 -- Parameter problem: name of the run that is looked into.
@@ -12,49 +12,14 @@
 -- estimated distance over the norm of the bench's, at least the difference of the norms over it; without a norm, infinite unless both have none. A token
 -- began to differ at the first place where its error is beyond the tolerance. What a calibration allows is at least 1e-3, or 1e-2 where parameters are of
 -- less precision than float32.
+-- Each run is read in the order in which it is stored, and merged with the bench; the rows of pairs are counted by place and by token at once.
 WITH
-    ((one, b) -> multiIf(
-        NOT (isFinite(one.1) AND isFinite(b.1)), if(one.6 = b.6 AND one.6 > 0, 0., inf),
-        b.1 = 0, if(one.1 = 0, 0., inf),
+    ((norm, c0, c1, c2, c3, nan_count, b_norm, b0, b1, b2, b3, b_nan_count) -> multiIf(
+        NOT (isFinite(norm) AND isFinite(b_norm)), if(nan_count = b_nan_count AND nan_count > 0, 0., inf),
+        b_norm = 0, if(norm = 0, 0., inf),
         greatest(
-            sqrt((pow(one.2 * one.1 - b.2 * b.1, 2) + pow(one.3 * one.1 - b.3 * b.1, 2) + pow(one.4 * one.1 - b.4 * b.1, 2) + pow(one.5 * one.1 - b.5 * b.1, 2)) / 4),
-            toFloat64(abs(one.1 - b.1))) / b.1)) AS error_of,
-    told AS (
-        SELECT
-            layer,
-            place,
-            any(site) AS name,
-            prompt_hash,
-            sample,
-            position,
-            countIf(run_id = xxh3(concat({problem:String}, char(31)))) > 0 AS in_problem,
-            countIf(run_id = xxh3(concat({bench:String}, char(31)))) > 0 AS in_bench,
-            argMinIf((norm, sum_0, sum_1, sum_2, sum_3, nan_count, row_count, rank), (rank, epoch, step), run_id = xxh3(concat({problem:String}, char(31)))) AS p,
-            argMinIf((norm, sum_0, sum_1, sum_2, sum_3, nan_count, row_count, rank), (rank, epoch, step), run_id = xxh3(concat({bench:String}, char(31)))) AS b
-        FROM tap.token_sites
-        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-        GROUP BY
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position
-    ),
-    errors AS (
-        SELECT
-            layer,
-            place,
-            name,
-            prompt_hash,
-            sample,
-            position,
-            in_problem AND in_bench AS is_pair,
-            p.7 AS row_count,
-            p.8 AS rank,
-            is_pair AND isFinite(p.1) AND isFinite(b.1) AS usable,
-            error_of(p, b) AS error
-        FROM told
-    ),
+            sqrt((pow(c0 - b0, 2) + pow(c1 - b1, 2) + pow(c2 - b2, 2) + pow(c3 - b3, 2)) / 4),
+            toFloat64(abs(norm - b_norm))) / b_norm)) AS error_of,
     dtypes AS (
         SELECT
             arrayDistinct(arrayFlatten(groupArray(arrayMap(one -> extract(one, ' ([a-z0-9_]+)'), mapValues(parameters))))) AS names,
@@ -62,115 +27,228 @@ WITH
         FROM tap.ranks
         WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
     ),
-    noise AS (
+    usual AS (
         SELECT
-            layer,
-            place,
-            count() AS calibrated_count,
-            2 * maxIf(error_of(c, b) AS error, isFinite(error)) AS band,
-            3 * avgIf(error, isFinite(error)) AS mean_band
-        FROM
-        (
-            SELECT
-                layer,
-                place,
-                argMinIf((norm, sum_0, sum_1, sum_2, sum_3, nan_count), (rank, epoch, step), run_id = xxh3(concat({calibrate:String}, char(31)))) AS c,
-                argMinIf((norm, sum_0, sum_1, sum_2, sum_3, nan_count), (rank, epoch, step), run_id = xxh3(concat({bench:String}, char(31)))) AS b
-            FROM tap.token_sites
-            WHERE {calibrate:String} != '' AND run_id IN (xxh3(concat({calibrate:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-            GROUP BY
-                layer,
-                place,
-                prompt_hash,
-                sample,
-                position
-            HAVING uniqExact(run_id) = 2
-        )
-        GROUP BY
-            layer,
-            place
+            multiIf({tolerance:Float64} >= 0, {tolerance:Float64}, are_exact, 1e-3, 5e-2) AS tolerance,
+            if(are_exact, 1e-3, 1e-2) AS least
+        FROM dtypes
     ),
-    judged AS (
+    problem_tokens AS (
         SELECT
             layer,
             place,
-            name,
             prompt_hash,
             sample,
             position,
-            is_pair,
-            usable,
+            reinterpretAsFloat32(norm_bits) AS norm,
+            sum_0 / 4096 * norm AS component_0,
+            sum_1 / 4096 * norm AS component_1,
+            sum_2 / 4096 * norm AS component_2,
+            sum_3 / 4096 * norm AS component_3,
+            nan_count,
             row_count,
+            rank
+        FROM tap_store.token_site
+        WHERE run_id = xxh3(concat({problem:String}, char(31)))
+            AND (run_id, rank, step, epoch) NOT IN (
+                SELECT
+                    run_id,
+                    rank,
+                    step,
+                    epoch
+                FROM tap.superseded_steps
+            )
+        ORDER BY
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position,
             rank,
-            error,
-            if((SELECT are_exact FROM dtypes), 1e-3, 1e-2) AS least,
-            noise.calibrated_count > 0 AND {tolerance:Float64} < 0 AS is_calibrated,
-            if(is_calibrated, greatest(noise.mean_band, least), inf) AS mean_allowed,
-            multiIf(
-                {tolerance:Float64} >= 0, {tolerance:Float64},
-                is_calibrated, greatest(noise.band, least),
-                (SELECT are_exact FROM dtypes), 1e-3,
-                5e-2) AS allowed,
-            noise.calibrated_count AS calibrated_count,
-            is_pair AND error > allowed AS beyond
-        FROM errors
-        LEFT JOIN noise ON noise.layer = errors.layer AND noise.place = errors.place
+            epoch,
+            step
+        LIMIT 1 BY
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position
     ),
-    began AS (
+    bench_tokens AS (
         SELECT
-            at.1 AS layer,
-            at.2 AS place,
-            count() AS began_count,
-            min((position, prompt_hash, sample)) AS first
-        FROM
-        (
-            SELECT
-                prompt_hash,
-                sample,
-                position,
-                min((layer, place)) AS at
-            FROM judged
-            WHERE beyond
-            GROUP BY
-                prompt_hash,
-                sample,
-                position
-        )
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position,
+            reinterpretAsFloat32(norm_bits) AS norm,
+            sum_0 / 4096 * norm AS component_0,
+            sum_1 / 4096 * norm AS component_1,
+            sum_2 / 4096 * norm AS component_2,
+            sum_3 / 4096 * norm AS component_3,
+            nan_count,
+            row_count,
+            rank
+        FROM tap_store.token_site
+        WHERE run_id = xxh3(concat({bench:String}, char(31)))
+            AND (run_id, rank, step, epoch) NOT IN (
+                SELECT
+                    run_id,
+                    rank,
+                    step,
+                    epoch
+                FROM tap.superseded_steps
+            )
+        ORDER BY
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position,
+            rank,
+            epoch,
+            step
+        LIMIT 1 BY
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position
+    ),
+    calibrating_tokens AS (
+        SELECT
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position,
+            reinterpretAsFloat32(norm_bits) AS norm,
+            sum_0 / 4096 * norm AS component_0,
+            sum_1 / 4096 * norm AS component_1,
+            sum_2 / 4096 * norm AS component_2,
+            sum_3 / 4096 * norm AS component_3,
+            nan_count,
+            row_count,
+            rank
+        FROM tap_store.token_site
+        WHERE run_id = xxh3(concat({calibrate:String}, char(31)))
+            AND (run_id, rank, step, epoch) NOT IN (
+                SELECT
+                    run_id,
+                    rank,
+                    step,
+                    epoch
+                FROM tap.superseded_steps
+            )
+        ORDER BY
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position,
+            rank,
+            epoch,
+            step
+        LIMIT 1 BY
+            layer,
+            place,
+            prompt_hash,
+            sample,
+            position
+    ),
+    noise AS (
+        SELECT
+            c.layer AS layer,
+            c.place AS place,
+            count() AS calibrated_count,
+            2 * maxIf(error_of(c.norm, c.component_0, c.component_1, c.component_2, c.component_3, c.nan_count, b.norm, b.component_0, b.component_1, b.component_2, b.component_3, b.nan_count) AS error, isFinite(error)) AS band,
+            3 * avgIf(error, isFinite(error)) AS mean_band
+        FROM calibrating_tokens AS c
+        INNER JOIN bench_tokens AS b ON b.layer = c.layer AND b.place = c.place AND b.prompt_hash = c.prompt_hash AND b.sample = c.sample AND b.position = c.position
+        WHERE {calibrate:String} != ''
         GROUP BY
             layer,
             place
     ),
-    places AS (
+    -- Of each place by its number, and of a place that is none, as no array may be empty.
+    calibrated AS (
+        SELECT
+            arrayPushBack(groupArray(layer * 8 + place), 4294967295) AS at,
+            arrayPushBack(groupArray(calibrated_count), 0) AS counts,
+            arrayPushBack(groupArray(if({tolerance:Float64} >= 0, {tolerance:Float64}, greatest(band, (SELECT least FROM usual)))), 0.) AS bands,
+            arrayPushBack(groupArray(if({tolerance:Float64} >= 0, inf, greatest(mean_band, (SELECT least FROM usual)))), 0.) AS mean_bands
+        FROM noise
+    ),
+    errors AS (
+        SELECT
+            if(p.place > 0, p.layer, b.layer) AS layer,
+            if(p.place > 0, p.place, b.place) AS place,
+            if(p.place > 0, p.prompt_hash, b.prompt_hash) AS prompt_hash,
+            if(p.place > 0, p.sample, b.sample) AS sample,
+            if(p.place > 0, p.position, b.position) AS position,
+            p.row_count AS row_count,
+            p.rank AS rank,
+            p.place > 0 AND b.place > 0 AS is_pair,
+            is_pair AND isFinite(p.norm) AND isFinite(b.norm) AS usable,
+            error_of(p.norm, p.component_0, p.component_1, p.component_2, p.component_3, p.nan_count, b.norm, b.component_0, b.component_1, b.component_2, b.component_3, b.nan_count) AS error,
+            is_pair AND error > transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT bands FROM calibrated), (SELECT tolerance FROM usual)) AS beyond,
+            if(beyond, prompt_hash, 0) AS beyond_prompt,
+            if(beyond, sample, 0) AS beyond_sample,
+            if(beyond, position, 0) AS beyond_position
+        FROM problem_tokens AS p
+        FULL JOIN bench_tokens AS b ON b.layer = p.layer AND b.place = p.place AND b.prompt_hash = p.prompt_hash AND b.sample = p.sample AND b.position = p.position
+    ),
+    -- A row for each place, and one, at no place, for each token that is beyond; all others make one.
+    counted AS (
         SELECT
             layer,
             place,
-            any(name) AS site,
-            any(allowed) AS tolerance,
-            any(calibrated_count) AS calibrated_count,
-            any(mean_allowed) AS mean_tolerance,
+            (beyond_position, beyond_prompt, beyond_sample) AS token,
+            min(if(beyond, (layer, place), (65535, 0))) AS began,
             countIf(is_pair) AS paired_count,
             countIf(NOT is_pair) AS alone_count,
             avgIf(error, usable) AS mean_error,
             quantileIf(0.99)(error, usable) AS p99_error,
             maxIf(error, is_pair) AS max_error,
             countIf(beyond) AS beyond_count,
-            beyond_count > 0 OR mean_error > mean_tolerance AS is_off,
             argMaxIf((position, prompt_hash, sample), error, beyond) AS worst,
             corrIf(error, toFloat64(position), usable) AS position_growth,
             corrIf(error, toFloat64(row_count), usable) AS batch_growth,
             corrIf(error, toFloat64(rank), usable) AS rank_growth
-        FROM judged
+        FROM errors
         GROUP BY
-            layer,
-            place
+            GROUPING SETS (
+                (layer, place),
+                (beyond_prompt, beyond_sample, beyond_position)
+            )
+    ),
+    places AS (
+        SELECT
+            tupleElement(at, 1) AS layer,
+            tupleElement(at, 2) AS place,
+            countIf(counted.place = 0) AS began_count,
+            minIf(counted.token, counted.place = 0) AS first,
+            anyIf(counted.paired_count, counted.place > 0) AS paired_count,
+            anyIf(counted.alone_count, counted.place > 0) AS alone_count,
+            anyIf(counted.mean_error, counted.place > 0) AS mean_error,
+            anyIf(counted.p99_error, counted.place > 0) AS p99_error,
+            anyIf(counted.max_error, counted.place > 0) AS max_error,
+            anyIf(counted.beyond_count, counted.place > 0) AS beyond_count,
+            anyIf(counted.worst, counted.place > 0) AS worst,
+            anyIf(counted.position_growth, counted.place > 0) AS position_growth,
+            anyIf(counted.batch_growth, counted.place > 0) AS batch_growth,
+            anyIf(counted.rank_growth, counted.place > 0) AS rank_growth
+        FROM counted
+        WHERE counted.place > 0 OR counted.beyond_count > 0
+        GROUP BY if(counted.place > 0, (counted.layer, counted.place), counted.began) AS at
     )
 SELECT
-    places.layer AS layer,
-    places.site AS site,
+    layer,
+    ['embedding', 'attention', 'router', 'residual stream', 'logits'][place] AS site,
     multiIf(
         paired_count = 0, 'nothing pairs',
         NOT is_off, 'same',
-        (layer, places.place) = min(if(is_off, (layer, places.place), (65535, 255))) OVER (), 'begins',
+        (layer, place) = min(if(is_off, (layer, place), (65535, 255))) OVER (), 'begins',
         'differs') AS verdict,
     paired_count,
     alone_count,
@@ -178,21 +256,28 @@ SELECT
     if(isFinite(p99_error), p99_error, NULL) AS p99_error,
     if(paired_count = 0, NULL, max_error) AS max_error,
     beyond_count,
-    began.began_count AS began_count,
-    if(began_count = 0, NULL, tupleElement(began.first, 1)) AS first_position,
-    if(began_count = 0, '', lower(hex(tupleElement(began.first, 2)))) AS first_prompt,
-    if(began_count = 0, NULL, tupleElement(began.first, 3)) AS first_sample,
+    began_count,
+    if(began_count = 0, NULL, tupleElement(first, 1)) AS first_position,
+    if(began_count = 0, '', lower(hex(tupleElement(first, 2)))) AS first_prompt,
+    if(began_count = 0, NULL, tupleElement(first, 3)) AS first_sample,
     if(beyond_count = 0, NULL, worst.1) AS worst_position,
     if(beyond_count = 0, '', lower(hex(worst.2))) AS worst_prompt,
     if(isFinite(position_growth), position_growth, NULL) AS position_growth,
     if(isFinite(batch_growth), batch_growth, NULL) AS batch_growth,
     if(isFinite(rank_growth), rank_growth, NULL) AS rank_growth,
-    tolerance,
-    if(isFinite(mean_tolerance), mean_tolerance, NULL) AS mean_tolerance,
-    calibrated_count
-FROM places
-LEFT JOIN began ON began.layer = places.layer AND began.place = places.place
+    transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT bands FROM calibrated), (SELECT tolerance FROM usual)) AS tolerance,
+    if(isFinite(mean_allowed), mean_allowed, NULL) AS mean_tolerance,
+    transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT counts FROM calibrated), 0) AS calibrated_count
+FROM
+(
+    SELECT
+        *,
+        transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT mean_bands FROM calibrated), inf) AS mean_allowed,
+        beyond_count > 0 OR mean_error > mean_allowed AS is_off
+    FROM places
+)
 ORDER BY
-    places.layer,
-    places.place
+    layer,
+    place
 LIMIT {limit:UInt64}
+SETTINGS join_algorithm = 'full_sorting_merge'

@@ -27,5 +27,5 @@ CREATE TABLE IF NOT EXISTS tap_store.token_site
     PROJECTION ledger (SELECT run_id, rank, epoch, batch, count() GROUP BY run_id, rank, epoch, batch)
 )
 ENGINE = MergeTree
-ORDER BY (run_id, layer, place, prompt_hash, sample, position)
+ORDER BY (run_id, layer, place, prompt_hash, sample, position, rank, epoch, step)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;
