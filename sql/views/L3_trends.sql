@@ -34,33 +34,22 @@ WITH
     places AS (
         SELECT
             site_id,
-            op,
-            role,
-            path,
-            module_path,
-            layer_index,
             if({by:String} = 'layer', toUInt64(layer_index + 2),
                 if({by:String} = 'module', xxh3(module_path),
-                    if({by:String} = 'op', op_id, site_id))) AS group_id
+                    if({by:String} = 'op', op_id, site_id))) AS group_id,
+            if({by:String} = 'layer', if(layer_index < 0, 'outside', toString(layer_index)),
+                if({by:String} = 'module', module_path,
+                    if({by:String} = 'op', op, concat(op, '.', role, '.', path)))) AS group_name
         FROM tap.site_places(run = {run:String})
         WHERE ({role:String} = 'all' OR role = {role:String})
             AND ({phase:String} = 'all' OR phase = {phase:String})
     ),
     -- As arrays, since a look into them is cheaper than a join.
     (
-        SELECT (groupArray(site_id), groupArray(group_id))
+        SELECT (groupArray(site_id), groupArray(group_id), groupArray(group_name))
         FROM places
         WHERE {by:String} != 'rank'
     ) AS group_of_site,
-    names AS (
-        SELECT
-            group_id,
-            if({by:String} = 'layer', if(any(layer_index) < 0, 'outside', toString(any(layer_index))),
-                if({by:String} = 'module', any(module_path),
-                    if({by:String} = 'op', any(op), concat(any(op), '.', any(role), '.', any(path))))) AS name
-        FROM places
-        GROUP BY group_id
-    ),
     aggregates AS (
         SELECT
             transform(site_id, group_of_site.1, group_of_site.2, toUInt64(0)) AS group_id,
@@ -139,7 +128,7 @@ WITH
     )
 SELECT
     if({by:String} = 'layer' AND group_id >= 2, toInt64(group_id - 2), if({by:String} = 'rank', toInt64(group_id), -1)) AS group_index,
-    if({by:String} = 'rank', toString(group_id), if(names.name = '', if(group_id = 0, 'undefined', 'outside'), names.name)) AS group_name,
+    if({by:String} = 'rank', toString(group_id), coalesce(nullIf(transform(group_id, group_of_site.2, group_of_site.3, ''), ''), if(group_id = 0, 'undefined', 'outside'))) AS group_name,
     step,
     if({statistic:String} = 'l2', sqrt(total),
         if({statistic:String} = 'rms', sqrt(total / divisor),
@@ -148,5 +137,4 @@ SELECT
     row_count,
     not_finite_row_count
 FROM folded
-LEFT ANY JOIN names ON names.group_id = folded.group_id
 WHERE fault_count = 0
