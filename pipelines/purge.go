@@ -136,6 +136,24 @@ func Places(ctx context.Context, js jetstream.JetStream, runID uint64, goes func
 	return places, kinds, nil
 }
 
+// RunsInStream are those that the stream has messages of now. It asks the server once, for however many runs.
+func RunsInStream(ctx context.Context, js jetstream.JetStream) (map[uint64]bool, error) {
+	stream, err := js.Stream(ctx, StreamName)
+	if err != nil {
+		return nil, fmt.Errorf("look at the stream: %w", err)
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		return nil, fmt.Errorf("list the runs in the stream: %w", err)
+	}
+	runs := map[uint64]bool{}
+	for subject := range info.State.Subjects {
+		_, run := kindAndRun(subject)
+		runs[run] = true
+	}
+	return runs, nil
+}
+
 // PurgeRun removes the messages of a run and of these kinds from the stream, up to that place.
 func PurgeRun(ctx context.Context, js jetstream.JetStream, runID uint64, kinds []string, last uint64) error {
 	stream, err := js.Stream(ctx, StreamName)

@@ -2,6 +2,7 @@ package pipelines_test
 
 import (
 	"fmt"
+	"math"
 	"syscall"
 	"testing"
 	"time"
@@ -40,5 +41,24 @@ func TestWhereARunIsIsKnownWholeThoughTheServerStops(t *testing.T) {
 	})
 	if places.Count() != messages {
 		t.Errorf("the run is in %d places, %d messages were published", places.Count(), messages)
+	}
+}
+
+func TestTheStreamSaysWhichRunsItHas(t *testing.T) {
+	t.Parallel()
+	s := startStream(t)
+	prepare(t, s, testConfig(t))
+	gone, there := schemas.RunID("gone"), schemas.RunID("there")
+	for rank := range 3 {
+		for _, run := range []uint64{gone, there} {
+			_, err := s.js.Publish(t.Context(), fmt.Sprintf("tap.step.%s.%d", schemas.FormatID(run), rank), nil)
+			must(t, err)
+		}
+	}
+	must(t, pipelines.PurgeRun(t.Context(), s.js, gone, []string{"step"}, math.MaxInt64))
+	runs, err := pipelines.RunsInStream(t.Context(), s.js)
+	must(t, err)
+	if len(runs) != 1 || !runs[there] {
+		t.Errorf("the stream has messages of %v, want of %d alone", runs, there)
 	}
 }

@@ -199,10 +199,14 @@ func (d *deleting) sweepOthers(ctx context.Context) {
 	if d == nil {
 		return
 	}
+	late, err := pipelines.RunsInStream(ctx, d.stream.JetStream)
 	for id := range d.removal.Deleted.Runs() {
-		if err := d.purge(ctx, id); err != nil && ctx.Err() == nil {
-			d.log.Warn().Err(err).Str("run", schemas.FormatID(id)).Msg("what may have come late of a deleted run stays in the stream until the next start")
+		if late[id] {
+			err = errors.Join(err, d.purge(ctx, id))
 		}
+	}
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn().Err(err).Msg("what may have come late of deleted runs stays in the stream until the next start")
 	}
 }
 
