@@ -135,6 +135,8 @@ export interface Explained extends Difference {
   error_low: Answered;
   error_high: Answered;
   differs: number;
+  problem_kind: string;
+  bench_kind: string;
   problem_present: boolean;
   bench_present: boolean;
   problem_not_finite_count: number;

@@ -18,6 +18,8 @@ const tensor = {
 
 test("a tensor is its dtype and shape, an argument its value", () => {
   expect([shapeOf(tensor, "problem"), shapeOf(tensor, "bench")]).toEqual(["torch.float32 [2, 128]", "1e-06"]);
+  expect(shapeOf({ ...tensor, bench_literal: "", bench_kind: "none" }, "bench")).toBe("none");
+  expect(shapeOf({ ...tensor, bench_literal: "", bench_kind: "" }, "bench")).toBe("–");
   expect(shapeOf({ ...tensor, problem_shape: "[2,4]" }, "problem")).toBe("torch.float32 [2,4]");
 });
 

@@ -4,7 +4,7 @@ import { digits, numberOf } from "../../words/numbers";
 
 export function shapeOf(t: Explained, side: "problem" | "bench"): string {
   const dtype = t[`${side}_dtype`];
-  if (dtype === "") return t[`${side}_literal`] || "–";
+  if (dtype === "") return t[`${side}_literal`] || (t[`${side}_kind`] === "none" ? "none" : "–");
   const shape = t[`${side}_shape`];
   return `${dtype} [${typeof shape === "string" ? shape.replace(/^\[|\]$/g, "") : shape.join(", ")}]`;
 }
