@@ -1,6 +1,6 @@
 -- Question: how far do the runs lie apart over ranks and steps, as a picture of so many rows and columns?
 -- Grain: one row per row, column of the picture that was judged; ranks in the order asked for, then by step
--- Reads: tap.wanted_comparison, tap.judged_steps, tap.ranks
+-- Reads: tap.wanted_comparison, tap.judged_steps, tap.ordered_ranks
 -- Empty when: nothing was judged at those ranks and steps
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
@@ -16,8 +16,6 @@
 -- step_count steps from the step on. The value is the greatest finite error there; null where none is known.
 WITH
     (
-        SELECT throwIf({order:String} NOT IN ('rank', 'tp', 'pp', 'dp'), 'there is no such order of ranks; there are: rank, tp, pp, dp')
-    ) + (
         SELECT throwIf({width:UInt64} = 0 OR {height:UInt64} = 0, 'a picture has a width and a height of 1 at least')
     ) + (
         SELECT throwIf({first_place:Int64} < 0 OR {last_place:Int64} < -1, 'a place is 0 or more; of the last, -1 is for all')
@@ -28,16 +26,14 @@ WITH
     ) AS wanted_id,
     (
         SELECT arraySlice(
-            arrayMap(coordinates -> tupleElement(coordinates, 5), arraySort(groupArray((
-                if({order:String} = 'rank', 0, if({order:String} = 'tp', tp, if({order:String} = 'pp', pp, dp))),
-                if({order:String} = 'rank', 0, if({order:String} = 'pp', dp, pp)),
-                if({order:String} = 'rank', 0, if({order:String} = 'tp', dp, tp)),
-                if({order:String} = 'rank', 0, cp),
-                rank)))),
+            groupArray(rank),
             {first_place:Int64} + 1,
             if({last_place:Int64} = -1, 4294967295, greatest(0, {last_place:Int64} - {first_place:Int64} + 1)))
-        FROM tap.ranks
-        WHERE run_id = xxh3(concat({problem:String}, char(31)))
+        FROM (
+            SELECT rank
+            FROM tap.ordered_ranks(run = {problem:String}, order = {order:String})
+            ORDER BY place
+        )
     ) AS ordered,
     judged AS (
         SELECT

@@ -1,6 +1,6 @@
 -- Question: how does one statistic of a run move over ranks and steps, as a picture of so many rows and columns?
 -- Grain: one row per row, column of the picture that has tensors; ranks in the order asked for, then by step
--- Reads: tap_store.tensor, tap_store.step, tap_store.site, tap_store.op, tap.ranks, tap.superseded_steps
+-- Reads: tap_store.tensor, tap_store.step, tap_store.site, tap_store.op, tap.ordered_ranks, tap.superseded_steps
 -- Empty when: the run has no tensors of that role and phase at those ranks and steps
 -- Parameter run: name of the run.
 -- Parameter statistic = l2: l2, rms, mean, min, max, nan_count, infinity_count or not_finite_count.
@@ -25,24 +25,20 @@ WITH
             {statistic:String} NOT IN ('l2', 'rms', 'mean', 'min', 'max', 'nan_count', 'infinity_count', 'not_finite_count'),
             'there is no such statistic; there are: l2, rms, mean, min, max, nan_count, infinity_count, not_finite_count')
     ) + (
-        SELECT throwIf({order:String} NOT IN ('rank', 'tp', 'pp', 'dp'), 'there is no such order of ranks; there are: rank, tp, pp, dp')
-    ) + (
         SELECT throwIf({width:UInt64} = 0 OR {height:UInt64} = 0, 'a picture has a width and a height of 1 at least')
     ) + (
         SELECT throwIf({first_place:Int64} < 0 OR {last_place:Int64} < -1, 'a place is 0 or more; of the last, -1 is for all')
     ) AS fault_count,
     (
         SELECT arraySlice(
-            arrayMap(coordinates -> tupleElement(coordinates, 5), arraySort(groupArray((
-                if({order:String} = 'rank', 0, if({order:String} = 'tp', tp, if({order:String} = 'pp', pp, dp))),
-                if({order:String} = 'rank', 0, if({order:String} = 'pp', dp, pp)),
-                if({order:String} = 'rank', 0, if({order:String} = 'tp', dp, tp)),
-                if({order:String} = 'rank', 0, cp),
-                rank)))),
+            groupArray(rank),
             {first_place:Int64} + 1,
             if({last_place:Int64} = -1, 4294967295, greatest(0, {last_place:Int64} - {first_place:Int64} + 1)))
-        FROM tap.ranks
-        WHERE run_id = xxh3(concat({run:String}, char(31)))
+        FROM (
+            SELECT rank
+            FROM tap.ordered_ranks(run = {run:String}, order = {order:String})
+            ORDER BY place
+        )
     ) AS ordered,
     (
         SELECT (min(step), max(step))
@@ -59,36 +55,11 @@ WITH
     ) AS reach,
     toUInt32(greatest(1, intDiv(length(ordered) + {height:UInt64} - 1, {height:UInt64}))) AS ranks_of_row,
     toUInt32(greatest(1, intDiv(reach.2 - reach.1 + {width:UInt64}, {width:UInt64}))) AS steps_of_column,
-    -- Whether any rank was started twice, or its steps were read from several files: else nothing can have been replaced.
     (
         SELECT count()
-        FROM (
-            SELECT rank
-            FROM (
-                SELECT
-                    rank,
-                    epoch
-                FROM tap_store.step
-                WHERE run_id = xxh3(concat({run:String}, char(31)))
-                GROUP BY
-                    run_id,
-                    rank,
-                    epoch
-                UNION ALL
-                SELECT
-                    rank,
-                    epoch
-                FROM tap_store.tensor
-                WHERE run_id = xxh3(concat({run:String}, char(31)))
-                GROUP BY
-                    run_id,
-                    rank,
-                    epoch
-            )
-            GROUP BY rank
-            HAVING uniqExact(epoch) > 1
-        )
-    ) AS restarted_count,
+        FROM tap.superseded_steps
+        WHERE run_id = xxh3(concat({run:String}, char(31)))
+    ) AS superseded_count,
     -- How many steps of ranks that have tensors lie below a row and column; one that has not ended counts alone.
     cells AS (
         SELECT
@@ -101,7 +72,7 @@ WITH
             AND run_id = xxh3(concat({run:String}, char(31)))
             AND step >= {first_step:Int64}
             AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
-            AND (restarted_count = 0 OR (rank, step, epoch) NOT IN (
+            AND (superseded_count = 0 OR (rank, step, epoch) NOT IN (
                 SELECT
                     rank,
                     step,
@@ -150,7 +121,7 @@ WITH
                         WHERE phase = {phase:String}
                     ))
             ))
-            AND (restarted_count = 0 OR (rank, step, epoch) NOT IN (
+            AND (superseded_count = 0 OR (rank, step, epoch) NOT IN (
                 SELECT
                     rank,
                     step,

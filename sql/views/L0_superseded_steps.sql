@@ -4,8 +4,39 @@
 -- Empty when: no step of a rank was observed more than once
 -- The row of a step is published last, so an epoch cut short before it has tensors only. It is hidden where another
 -- epoch ended the very same step, but not if the ranks themselves publish: their step may be running again.
--- Tensors are read for such epochs only, of which there are normally none; the projection ledger finds them.
-WITH started AS (
+-- Steps are read of ranks that were started twice only, or whose steps came from several files, and tensors of epochs that
+-- ended no step: normally there are none. The projection ledger finds both.
+WITH restarted AS (
+    SELECT
+        run_id,
+        rank
+    FROM (
+        SELECT
+            run_id,
+            rank,
+            tap_store.step.epoch AS epoch
+        FROM tap_store.step
+        GROUP BY
+            run_id,
+            rank,
+            tap_store.step.epoch
+        UNION ALL
+        SELECT
+            run_id,
+            rank,
+            tap_store.tensor.epoch AS epoch
+        FROM tap_store.tensor
+        GROUP BY
+            run_id,
+            rank,
+            tap_store.tensor.epoch
+    )
+    GROUP BY
+        run_id,
+        rank
+    HAVING uniqExact(epoch) > 1
+),
+started AS (
     SELECT
         run_id,
         rank,
@@ -15,6 +46,12 @@ WITH started AS (
         event_time_ns,
         true AS ended
     FROM tap_store.step
+    WHERE (run_id, rank) IN (
+        SELECT
+            run_id,
+            rank
+        FROM restarted
+    )
     UNION ALL
     SELECT DISTINCT
         run_id,
@@ -25,7 +62,13 @@ WITH started AS (
         0 AS event_time_ns,
         false AS ended
     FROM tap_store.tensor
-    WHERE (run_id, rank, epoch) IN (
+    WHERE (run_id, rank) IN (
+        SELECT
+            run_id,
+            rank
+        FROM restarted
+    )
+    AND (run_id, rank, epoch) IN (
         SELECT
             run_id,
             rank,
@@ -37,6 +80,10 @@ WITH started AS (
                 rank,
                 tap_store.step.epoch
             FROM tap_store.step
+            GROUP BY
+                run_id,
+                rank,
+                tap_store.step.epoch
         )
         GROUP BY
             run_id,

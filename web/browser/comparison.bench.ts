@@ -1,14 +1,13 @@
 // A comparison of many ops in a browser: how soon it is there, and how soon each thing that a person does.
 import type { Page } from "playwright-core";
 import { test } from "vitest";
+import { answered, soon } from "./answered";
 import { repeated, report, rounds, seconds } from "./figures";
 import { visitor } from "./page";
 
 const visit = visitor();
 const runs = { problem: "problem", bench: "bench" };
-const soon = 0.1; // seconds in which an action is to answer
 const most = { share: 0.95, mark: soon }; // of 100 actions, 95
-const longest = 60; // seconds after which an action has failed
 
 async function opensVerdict(): Promise<void> {
   await visit.go({ view: "verdict", ...runs });
@@ -18,27 +17,6 @@ async function opensVerdict(): Promise<void> {
 async function opensDiff(): Promise<void> {
   await visit.go({ view: "diff", ...runs });
   await visit.page.getByRole("grid").getByRole("row").first().waitFor();
-}
-
-/** Seconds until what an action does to the page is drawn, by the page's own clock. Done is an expression, which the page's policy lets in as text alone. */
-async function answered(page: Page, what: string, act: () => Promise<void>, done: string): Promise<number> {
-  // The page waits before the action is done: the browser hands on a key sooner than what is to be evaluated.
-  await page.evaluate(`globalThis.answer = new Promise((resolve) => {
-    let begin;
-    const note = () => (begin ??= performance.now());
-    for (const kind of ["keydown", "input", "pointerdown"]) addEventListener(kind, note, { capture: true, once: true });
-    const end = performance.now() + ${String(longest * 1e3)};
-    const look = () => {
-      if (begin !== undefined && (${done})) resolve((performance.now() - begin) / 1e3);
-      else if (performance.now() > end) resolve(null);
-      else requestAnimationFrame(look);
-    };
-    look();
-  }), undefined`);
-  await act();
-  const took = await page.evaluate<number | null>("globalThis.answer");
-  if (took === null) throw new Error(`${what}: not so ${String(longest)} s later: ${done}`);
-  return took;
 }
 
 /** A cursor that jumps far is not drawn before the list has scrolled there. */
@@ -74,19 +52,19 @@ test("actions answer", async () => {
   const { page } = visit;
   await opensDiff();
   await page.getByRole("grid").focus();
-  const often = 20;
+  const often = 100;
   const next = await repeated(often, () => key(page, "n"));
   report({ what: "next divergence", form: "ms", values: next, ...most });
   const scroll = await repeated(often, (round) => key(page, round % 2 === 0 ? "End" : "Home"));
   report({ what: "to the end of the list, and back", form: "ms", values: scroll, ...most });
   const find = page.getByPlaceholder("op or module  ( / )");
-  const search = await repeated(often, async (round) => {
+  const search = await repeated(often / 2, async (round) => {
     const before = await status(page);
     return answered(page, "search", () => find.fill(round % 2 === 0 ? "linear.2" : ""), statusChanged(before));
   });
   report({ what: "search", form: "ms", values: search, ...most });
   const verdict = page.getByRole("group", { name: "verdicts that are shown" }).getByRole("button", { name: "diverged" });
-  const filter = await repeated(often, async () => {
+  const filter = await repeated(often / 2, async () => {
     const before = await status(page);
     return answered(page, "filter", () => verdict.click(), statusChanged(before));
   });
@@ -103,7 +81,7 @@ test("an op shows its tensors, and a view follows another", async () => {
   );
   const toVerdict = "document.body.textContent.includes('Where to look next')";
   const toDiff = `document.querySelector('[role="grid"] [role="row"]') !== null`;
-  const switched = await repeated(10, (round) =>
+  const switched = await repeated(20, (round) =>
     answered(page, "switch", () => page.keyboard.press(round % 2 === 0 ? "2" : "3"), round % 2 === 0 ? toVerdict : toDiff),
   );
   report(

@@ -12,6 +12,9 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/msprobe"
 )
@@ -50,10 +53,18 @@ func measurePage(ctx context.Context, e *env) (section, error) {
 			return err
 		}
 		e.say("opening page and file in a browser")
-		return e.browse(ctx, address, file, &s)
+		if err := e.browse(ctx, address, file, &s); err != nil {
+			return err
+		}
+		e.say("storing a run of %d ranks and %d steps, and drawing it", testbed.DrawnRanks, testbed.DrawnSteps)
+		if err := e.fillDrawn(ctx, folder); err != nil {
+			return err
+		}
+		return e.inBrowser(ctx, "drawn", &s, "TENSORTAP_PAGE="+address)
 	})
 	s.note("Two stored runs of %d ops each, of the recorded dumps B02_weight_mix and B00_golden_mix with their ops repeated under new names, in the system of `tensortap up` on this machine, with Debian's Chromium, headless, 1280 × 800.", ops)
 	s.note("The browser has no GPU: the processor that the program and the database share also draws. The load at the start says what else it had to do.")
+	s.note("The heat-map is of a third run of %d ranks and %d steps with a tensor in each, which stands as it was inserted. Each of its pictures was asked for the first time.", testbed.DrawnRanks, testbed.DrawnSteps)
 	s.note("The first op that is asked for opens the comparison, which reads what both runs define; it stays open for the next ones.")
 	return s, err
 }
@@ -103,6 +114,43 @@ func (e *env) publishBoth(ctx context.Context, folder, problem, bench string) er
 		}
 	}
 	return client.WaitStored(ctx)
+}
+
+// fillDrawn stores the run whose heat-map is drawn, in the system that runs on the folder, and waits until the database rests.
+func (e *env) fillDrawn(ctx context.Context, folder string) error {
+	endpoint, err := system.Folder(folder).Find()
+	if err != nil {
+		return err
+	}
+	server, err := connect(endpoint)
+	if err != nil {
+		return err
+	}
+	if err = server.fillDrawn(ctx); err == nil {
+		err = server.rested(ctx)
+	}
+	return errors.Join(err, server.close())
+}
+
+func (s *server) fillDrawn(ctx context.Context) error {
+	return testbed.FillDrawn("drawn", func(statement string, parameters map[string]string) error {
+		return s.database.Exec(clickhouse.Context(ctx, clickhouse.WithParameters(parameters)), statement)
+	})
+}
+
+// rested returns once the database merges no more.
+func (s *server) rested(ctx context.Context) error {
+	for {
+		merges, err := s.number(ctx, "SELECT toFloat64(count()) FROM system.merges")
+		if err != nil || merges == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // shareAsFile writes the comparison of two folders as one file.

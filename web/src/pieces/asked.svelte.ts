@@ -13,6 +13,25 @@ function isPassing(problem: unknown): boolean {
 export interface Question<T> {
   name: string;
   ask: (signal: AbortSignal) => Promise<T>;
+  kept?: string; // with its name, what the answer is kept by for who comes back to a view; without, it is not kept
+}
+
+/** The latest answers that are kept, and the beat at which each was asked for. */
+const answers = new Map<string, { value: unknown; beat: number }>();
+const mostAnswers = 8; // among them the ops of a step or two, which may be a million
+
+function keep(question: Question<unknown>, value: unknown, beat: number): void {
+  const key = `${question.kept ?? ""} ${question.name}`;
+  answers.delete(key); // the latest stands last
+  answers.set(key, { value, beat });
+  for (const oldest of answers.keys()) {
+    if (answers.size <= mostAnswers) break;
+    answers.delete(oldest);
+  }
+}
+
+function keptOf(question: Question<unknown> | null): { value: unknown; beat: number } | undefined {
+  return question?.kept === undefined ? undefined : answers.get(`${question.kept} ${question.name}`);
 }
 
 /**
@@ -42,6 +61,7 @@ export class Asked<T> {
   }
 
   #turn(question: Question<T> | null, beat: number): void {
+    let known = false; // nothing has come since the answer that was kept
     if (question?.name === this.#name) {
       if (beat === this.#beat) return;
       // An answer that takes longer than runs take to change is awaited all the same.
@@ -49,17 +69,21 @@ export class Asked<T> {
     } else {
       this.#stop.abort();
       this.#stop = new AbortController();
-      [this.value, this.error, this.busy] = [undefined, "", false];
+      const before = keptOf(question);
+      known = before?.beat === beat && untrack(() => live.connected);
+      [this.value, this.error, this.busy] = [before?.value as T | undefined, "", false];
     }
     [this.#name, this.#beat] = [question?.name, beat];
-    if (question !== null && !this.busy) void this.#ask(question, this.#stop.signal);
+    if (question !== null && !this.busy && !known) void this.#ask(question, this.#stop.signal);
   }
 
   async #ask(question: Question<T>, signal: AbortSignal): Promise<void> {
     [this.busy, this.#stale] = [true, false];
+    const beat = this.#beat;
     try {
       const value = await question.ask(signal);
       if (signal.aborted) return;
+      if (question.kept !== undefined) keep(question, value, beat);
       [this.value, this.error] = [value, ""];
     } catch (problem) {
       if (signal.aborted) return;

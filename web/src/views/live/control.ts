@@ -12,7 +12,7 @@ export const meanings: Record<Deed, string> = {
   resume: "record again, as the settings of the run say",
 };
 
-export const levels = ["mix", "L0", "L1", "aten"];
+export const levels = ["mix", "L0", "L1", "aten", "tokens"];
 
 export interface Capture {
   level: string;
