@@ -4,36 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
-
-// startServe runs `tensortap serve` beside a system, and returns the address of its API.
-func startServe(t *testing.T, u *program.Up, args ...string) string {
-	t.Helper()
-	serve := program.NewUp(u.Data, program.Command(t, program.Setting{Data: u.Data}, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
-	if err := serve.Begin(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := serve.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	var found []string
-	err := program.Await(program.Patience, "the page", func() bool {
-		found = regexp.MustCompile(`serves the page at (http://\S+/),`).FindStringSubmatch(serve.Stdout.String())
-		return found != nil
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s%s", err, serve.Stdout, serve.Stderr)
-	}
-	return found[1] + "api/v1"
-}
 
 // TestTheAPISaysThatItsServersAreAway asks a live rank by an operator's token, kills the system, and starts it again.
 func TestTheAPISaysThatItsServersAreAway(t *testing.T) {
@@ -45,7 +21,7 @@ func TestTheAPISaysThatItsServersAreAway(t *testing.T) {
 	if made.Status != 0 {
 		t.Fatal(made)
 	}
-	api := startServe(t, u, "--tokens", file, "--control")
+	api := program.StartServe(t, u, "--tokens", file, "--control") + "api/v1"
 	live := testbed.NewSpool(t, spool, testbed.SpoolOptions{Run: "live", Epoch: 1})
 	live.Step(0, 2)
 	err := program.Await(program.Patience, "the live run", func() bool {

@@ -34,16 +34,29 @@ func TestThePageInABrowser(t *testing.T) {
 	publish(t, u)
 	requireSameTensors(t, u)
 	goAhead := train(t, u)
+	guarded, token := guard(t, u)
 	cmd := exec.CommandContext(t.Context(), vitest, "run", "--config", "browser/vitest.config.ts")
 	cmd.Dir = web
 	cmd.Env = append(os.Environ(), "TENSORTAP_PAGE="+address(t, u), "TENSORTAP_BROWSER="+browser, "TENSORTAP_HOSTILE="+hostileText,
-		"TENSORTAP_LIVE="+liveRun, "TENSORTAP_LIVE_GO="+goAhead)
+		"TENSORTAP_LIVE="+liveRun, "TENSORTAP_LIVE_GO="+goAhead,
+		"TENSORTAP_GUARDED="+guarded, "TENSORTAP_TOKEN="+token)
 	program.EndWithTests(cmd)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
 	} else if testing.Verbose() {
 		t.Logf("%s", said)
 	}
+}
+
+// guard serves the page a second time, to those who have a token.
+func guard(t *testing.T, u *program.Up) (address, token string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tokens")
+	made := program.Run(t, u.Setting, "token", "new", "--tokens", file, "--role", "reader", "--name", "anna")
+	if made.Status != program.ExitSame {
+		t.Fatal(made)
+	}
+	return program.StartServe(t, u, "--tokens", file), strings.TrimSpace(made.Stdout)
 }
 
 // needed are the browser, and what runs its tests.

@@ -25,6 +25,13 @@ export function isAnsweredByProgram(): boolean {
   return answering === byProgram;
 }
 
+let locked = (): void => undefined;
+
+/** Has it said where the program wants a token, or another one. */
+export function whenLocked(tell: () => void): void {
+  locked = tell;
+}
+
 export type Parameters = Record<string, string | number | string[] | null>;
 
 /** An answer, with what the program says is missing of it. */
@@ -65,6 +72,7 @@ async function answered(asked: Promise<Response>): Promise<Response> {
     if (problem instanceof DOMException && problem.name === "AbortError") throw problem;
     throw new Refused(0, "The program that served this page does not answer. Is tensortap still running?");
   }
+  if (response.status === 401) locked();
   if (!response.ok) throw new Refused(response.status, await sentenceOf(response));
   return response;
 }
