@@ -99,7 +99,7 @@ func alikeNames(names report.Table, by string) []string {
 
 // CheckRun says whether a run of that name is stored.
 func (d *Door) CheckRun(ctx context.Context, run string) error {
-	table, err := d.Table(ctx, "SELECT count() AS found FROM tap.runs WHERE name = {run:String}", map[string]string{"run": run})
+	table, err := d.Table(ctx, "SELECT count() AS found FROM tap_store.run WHERE run_id = xxh3(concat({run:String}, char(31))) AND name = {run:String}", map[string]string{"run": run})
 	if err != nil {
 		return err
 	}

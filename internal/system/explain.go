@@ -102,9 +102,10 @@ func (c *Client) Explain(ctx context.Context, r ExplainRequest) (report.Explanat
 
 // Explaining is a comparison of stored runs that was opened to explain ops of it, of one after the other.
 type Explaining struct {
-	client *Client
-	source *store.Source
-	job    *compare.Job
+	client    *Client
+	source    *store.Source
+	job       *compare.Job
+	byMsprobe *msprobecompare.Job // once an op was asked for that msProbe compares, too
 }
 
 // OpenExplaining opens the comparison of the runs of a request, as they are stored now.
@@ -132,7 +133,7 @@ func (x *Explaining) Explain(ctx context.Context, r ExplainRequest) (report.Expl
 	if err := r.explain(ctx, x.job, &e); err != nil || len(x.job.Merges()) > 0 { // msProbe knows no merged ranks
 		return e, err
 	}
-	return e, x.client.askMsprobe(ctx, r, x.source, x.job, &e)
+	return e, x.askMsprobe(ctx, r, &e)
 }
 
 // ofOp is a source that gives the tensors of one op alone: msProbe pairs by names, and judges each op by its own.
@@ -147,26 +148,27 @@ func (s ofOp) Tensors(ctx context.Context, run *rows.Run, places []rows.Place) (
 }
 
 // askMsprobe says what msProbe's own compare does of the op, where msProbe observed both runs.
-func (c *Client) askMsprobe(ctx context.Context, r ExplainRequest, source *store.Source, job *compare.Job, e *report.Explanation) error {
-	problem, bench := job.Runs()
+func (x *Explaining) askMsprobe(ctx context.Context, r ExplainRequest, e *report.Explanation) error {
+	problem, bench := x.job.Runs()
 	if problem.Described.Source != schemas.SourceMsprobe || bench.Described.Source != schemas.SourceMsprobe {
 		return nil
 	}
-	raw, err := c.rawErrors(ctx, runIDs(e.Problem, e.Bench))
+	raw, err := x.client.rawErrors(ctx, runIDs(e.Problem, e.Bench))
 	if err != nil {
 		return err
 	}
 	request := r.Compare.msprobe(e.Problem, e.Bench, raw)
 	request.Rank, request.Steps = e.Rank, steps.Between(steps.Range{First: e.Step, Last: e.Step})
-	var of msprobecompare.Source = source
-	if job.Selects() {
-		of = ofOp{source, job.TensorsOf(e.Op)}
+	var of msprobecompare.Source = x.source
+	if x.job.Selects() {
+		of = ofOp{x.source, x.job.TensorsOf(e.Op)}
 	}
-	byMsprobe, err := msprobecompare.OpenRuns(ctx, of, problem, bench, request)
-	if err != nil {
-		return err
+	if x.byMsprobe == nil {
+		if x.byMsprobe, err = msprobecompare.OpenRuns(ctx, x.source, problem, bench, request); err != nil {
+			return err
+		}
 	}
-	record, err := byMsprobe.OpTable(ctx, e.Op)
+	record, err := x.byMsprobe.At(of, request).OpTable(ctx, e.Op)
 	if err == nil {
 		e.Msprobe = report.TableOf(record)
 	}

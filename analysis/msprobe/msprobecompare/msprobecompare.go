@@ -93,6 +93,14 @@ func OpenRuns(ctx context.Context, source Source, problem, bench *rows.Run, r Re
 	return j, err
 }
 
+// At is the job for other ranks and steps of the same runs, whose tensors that source gives. Both share what they know of the
+// runs: one is used after the other.
+func (j *Job) At(source Source, r Request) *Job {
+	at := *j
+	at.source, at.raw, at.places = source, r.Raw, pairPlaces(j.problem.run, j.bench.run, r)
+	return &at
+}
+
 func readSide(ctx context.Context, source Source, run *rows.Run) (side, error) {
 	kept, err := source.Payloads(ctx, run)
 	if err != nil {
