@@ -75,13 +75,13 @@ func TestEngineCross(t *testing.T) { //nolint:paralleltest // each engine needs 
 					})
 				}
 			}
-			t.Run("engines", func(t *testing.T) {
-				trial := trial
-				trial.TB = t
-				for _, tp := range []int{1, 2} {
+			for _, tp := range []int{1, 2} { //nolint:paralleltest // likewise
+				t.Run(fmt.Sprintf("engines tp=%d", tp), func(t *testing.T) {
+					trial := trial
+					trial.TB = t
 					trial.checkEngines(m, tp)
-				}
-			})
+				})
+			}
 		})
 	}
 }

@@ -196,6 +196,8 @@ def test_vllm_knows_its_place() -> None:
     assert set(topology._VLLM_NAMES.values()) <= functions(text)
     assert {"rank_in_group", "world_size"} <= fields(text, "GroupCoordinator")
     assert {"data_parallel_rank", "world_size"} <= fields(source("vllm", "vllm/config/parallel.py"), "ParallelConfig")
+    assert parameters(source("vllm", "vllm/model_executor/layers/fused_moe/config.py"), "FusedMoEConfig", "use_ep") == []
+    assert "self.moe_config = moe_config" in source("vllm", "vllm/model_executor/layers/fused_moe/runner/moe_runner.py")
 
 
 def test_vllm_calls_plug_ins() -> None:

@@ -76,7 +76,7 @@ def place(model: nn.Module | None = None, environment: Mapping[str, str] | None 
     if rank is not None:
         found_rank, world_size, distributed = rank, world_size if distributed else None, True
     found: dict[str, tuple[int, int]] = {}
-    for source in (_of_megatron(), _of_sglang(), _of_vllm(), _of_model(model)):
+    for source in (_of_megatron(), _of_sglang(), _of_vllm(model), _of_model(model)):
         for axis, coordinate in source:
             found.setdefault(axis, coordinate)
     return Place(rank=found_rank, world_size=world_size, distributed=distributed, coordinates=found)
@@ -114,14 +114,21 @@ def _of_sglang() -> Iterator[tuple[str, tuple[int, int]]]:
             yield axis, (int(rank), int(size))
 
 
-def _of_vllm() -> Iterator[tuple[str, tuple[int, int]]]:
+def _of_vllm(model: nn.Module | None) -> Iterator[tuple[str, tuple[int, int]]]:
     state: Any = sys.modules.get("vllm.distributed.parallel_state")
     for axis, name in _VLLM_NAMES.items() if state else ():
+        if axis == "ep" and not _splits_experts(model):
+            continue
         try:
             group = getattr(state, name)()
         except (AttributeError, AssertionError):  # not set up, or not in this version
             continue
         yield axis, (int(group.rank_in_group), int(group.world_size))
+
+
+def _splits_experts(model: nn.Module | None) -> bool:
+    """Whether ranks of vLLM hold different experts: it has the group even where each holds a part of all."""
+    return any(getattr(getattr(module, "moe_config", None), "use_ep", False) for module in (() if model is None else model.modules()))
 
 
 def _of_model(model: nn.Module | None) -> Iterator[tuple[str, tuple[int, int]]]:
