@@ -383,11 +383,17 @@ bench-torch: venv-torch kernel build engine ## what the collector costs: docs/BE
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/aten.py >> ../../docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/decoding.py >> ../../docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/notes.py --write ../../docs/BENCHMARKS-torch.md
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/token_rows.py --write ../../docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/raw_tensors.py >> ../../docs/BENCHMARKS-torch.md
 
 .PHONY: bench-raw
 bench-raw: venv-torch kernel ## how fast raw tensors go to the disk, beside one file
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/raw_tensors.py
+
+.PHONY: bench-tokens
+bench-tokens: venv-torch kernel engine ## what level tokens costs a training step, into docs/BENCHMARKS-torch.md, and how long ten million of its rows are compared
+	$(COLLECT) PYTHONPATH=src $(TORCH) bench/token_rows.py --write ../../docs/BENCHMARKS-torch.md
+	go test -run '^$$' -bench TokensOverTenMillionRows -benchtime 5x ./sql
 
 .PHONY: bench-aten
 bench-aten: venv-torch kernel ## what level aten costs beside lines of JSON

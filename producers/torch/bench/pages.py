@@ -25,4 +25,5 @@ class Section:
 
 LONG_RUNS = Section("make soak-torch")
 NOTES = Section("bench/notes.py")
+TOKEN_ROWS = Section("make bench-tokens")
 INTERPRETER = Section("make gpu-dry")
