@@ -5,7 +5,6 @@ import { repeated, report, seconds } from "./figures";
 import { visitor } from "./page";
 
 const visit = visitor();
-const drawn = `document.querySelector('[role="application"][aria-busy="false"]') !== null`;
 const often = 20;
 
 test("a picture of ten million cells", async () => {
@@ -23,11 +22,4 @@ test("a picture of ten million cells", async () => {
     return answered(page, "move", () => page.keyboard.press("ArrowRight"), `${line} !== ${JSON.stringify(before)}`);
   });
   report({ what: "move over its cells", form: "ms", values: move, share: 0.95, mark: soon });
-  const zoomed = await repeated(3, async () => {
-    for (let row = 0; row < 20; row++) await page.keyboard.press("Shift+ArrowDown");
-    for (let column = 0; column < 20; column++) await page.keyboard.press("Shift+ArrowRight");
-    const before = await page.evaluate<string>("location.search");
-    return answered(page, "zoom", () => page.keyboard.press("Enter"), `location.search !== ${JSON.stringify(before)} && ${drawn}`);
-  });
-  report({ what: "zoom into a part of it", form: "ms", values: zoomed });
 });

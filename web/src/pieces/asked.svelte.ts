@@ -1,6 +1,7 @@
 import { untrack } from "svelte";
 import { Refused } from "../api/client";
 import { live } from "../app/live.svelte";
+import { keep, keptOf } from "./kept";
 
 const rest = 3_000; // milliseconds before what did not answer is asked again
 
@@ -14,24 +15,6 @@ export interface Question<T> {
   name: string;
   ask: (signal: AbortSignal) => Promise<T>;
   kept?: string; // with its name, what the answer is kept by for who comes back to a view; without, it is not kept
-}
-
-/** The latest answers that are kept, and the beat at which each was asked for. */
-const answers = new Map<string, { value: unknown; beat: number }>();
-const mostAnswers = 8; // among them the ops of a step or two, which may be a million
-
-function keep(question: Question<unknown>, value: unknown, beat: number): void {
-  const key = `${question.kept ?? ""} ${question.name}`;
-  answers.delete(key); // the latest stands last
-  answers.set(key, { value, beat });
-  for (const oldest of answers.keys()) {
-    if (answers.size <= mostAnswers) break;
-    answers.delete(oldest);
-  }
-}
-
-function keptOf(question: Question<unknown> | null): { value: unknown; beat: number } | undefined {
-  return question?.kept === undefined ? undefined : answers.get(`${question.kept} ${question.name}`);
 }
 
 /**
@@ -83,7 +66,7 @@ export class Asked<T> {
     try {
       const value = await question.ask(signal);
       if (signal.aborted) return;
-      if (question.kept !== undefined) keep(question, value, beat);
+      keep(question, value, beat);
       [this.value, this.error] = [value, ""];
     } catch (problem) {
       if (signal.aborted) return;

@@ -1,6 +1,7 @@
 // From values to colours that people of any colour vision tell apart: dark blue to yellow for what is above zero (cividis),
 // blue over white to orange for what may be either (Okabe and Ito).
 import { powers, ticks } from "../../charts/axis";
+import { packed } from "../../charts/cells";
 import type { Colour } from "../../charts/tokens";
 
 const cividis: readonly Colour[] = [
@@ -74,10 +75,6 @@ export function css([r, g, b]: Colour): string {
 /** 256 colours of a scale as pixels of a canvas have them, the bytes of red first. */
 export function palette(scale: Scale): Uint32Array {
   return Uint32Array.from({ length: 256 }, (_, i) => packed(colourAt(scale, i / 255)));
-}
-
-export function packed([r, g, b]: Colour): number {
-  return (255 << 24) | (b << 16) | (g << 8) | r;
 }
 
 /** Numbers beside the legend. */

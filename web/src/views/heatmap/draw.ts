@@ -1,9 +1,10 @@
 // A picture as shapes: cells as one image, with axes, a legend, and marks over what is not finite.
 import { ticks } from "../../charts/axis";
+import { cellPixels, packed } from "../../charts/cells";
 import type { Drawing, Shape } from "../../charts/drawing";
 import { colourOf, token } from "../../charts/tokens";
 import { count, digits } from "../../words/numbers";
-import { colourAt, css, marksOf, packed, palette, share, type Scale } from "./colours";
+import { colourAt, css, marksOf, palette, share, type Scale } from "./colours";
 import type { Picture } from "./picture";
 import type { Statistic } from "./what";
 
@@ -56,21 +57,14 @@ export function drawingOf(picture: Picture, scale: Scale, statistic: Statistic, 
 
 /** Where a cell has room for a mark, or its value counts what is not finite, the value is seen all the same. */
 function pixelsOf(picture: Picture, scale: Scale, marked: boolean): HTMLCanvasElement {
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [Math.max(1, picture.width), Math.max(1, picture.height)];
-  const to = canvas.getContext("2d");
-  if (to === null) return canvas;
-  const image = to.createImageData(canvas.width, canvas.height);
-  const pixels = new Uint32Array(image.data.buffer);
   const colours = palette(scale);
   const [bad, unknown] = [packed(colourOf("not-finite")), packed(colourOf("line"))];
-  picture.bad.forEach((n, i) => {
-    const value = picture.values[i] ?? NaN;
-    if (n > 0 && (!marked || Number.isNaN(value))) pixels[i] = bad;
-    else if (n >= 0) pixels[i] = Number.isNaN(value) ? unknown : (colours[Math.round(share(scale, value) * 255)] ?? 0);
+  return cellPixels(picture.width, picture.height, (i) => {
+    const [n, value] = [picture.bad[i] ?? -1, picture.values[i] ?? NaN];
+    if (n < 0) return 0; // nothing was recorded
+    if (n > 0 && (!marked || Number.isNaN(value))) return bad;
+    return Number.isNaN(value) ? unknown : (colours[Math.round(share(scale, value) * 255)] ?? 0);
   });
-  to.putImageData(image, 0, 0);
-  return canvas;
 }
 
 /** A mark in the corner of each cell in which something is not finite. */

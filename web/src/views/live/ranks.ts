@@ -2,7 +2,6 @@
 import type { Rows } from "../../api/answers";
 import { askJSON, type Answer } from "../../api/client";
 import { plural } from "../../words/numbers";
-import type { Kind } from "../../words/verdicts";
 
 export interface Rank {
   rank: number;
@@ -47,24 +46,6 @@ export async function askRanks(run: string, signal: AbortSignal): Promise<Answer
 
 export function furthest(ranks: Rank[]): number {
   return Math.max(0, ...ranks.map((r) => r.step ?? 0));
-}
-
-export function rankKind(state: string): Kind {
-  const kind = (mark: string, colour: string, meaning: string) => ({ name: state, mark, word: state, colour, meaning });
-  switch (state) {
-    case "running":
-      return kind("●", "good", "it gives signs of life");
-    case "ended":
-      return kind("✓", "same", "it ended in order");
-    case "died":
-      return kind("✗", "diverged", "it ended without saying so, or by an error");
-    case "silent":
-      return kind("◌", "alone", "it gave no sign of life for more than 10 seconds");
-    case "cut short":
-      return kind("◐", "alone", "its last step is not whole");
-    default:
-      return kind("?", "unknown", "nothing is known of it yet");
-  }
 }
 
 const troubled = ["died", "silent", "cut short", "never heard of"];

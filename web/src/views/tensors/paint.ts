@@ -1,4 +1,5 @@
 // Draws the cells of a heat-map: orange above zero, blue below, which people of any colour vision tell apart.
+import { cellPixels, packed } from "../../charts/cells";
 import { colourOf, type Colour } from "../../charts/tokens";
 import type { Heat, Shade } from "./picture";
 
@@ -46,15 +47,10 @@ export function paint(canvas: HTMLCanvasElement, p: Painting): void {
   canvas.height = p.height;
   const pen = canvas.getContext("2d");
   if (pen === null || p.rows === 0 || p.columns === 0) return;
-  const small = new OffscreenCanvas(p.columns, p.rows);
-  const cells = small.getContext("2d");
-  if (cells === null) return;
-  const image = cells.createImageData(p.columns, p.rows);
   const t = tokens();
-  for (const [i, shade] of p.heat.shades.entries()) image.data.set([...mix(shade, p.heat.reach, t), 255], 4 * i);
-  cells.putImageData(image, 0, 0);
+  const cells = cellPixels(p.columns, p.rows, (i) => packed(mix(p.heat.shades[i] ?? "none", p.heat.reach, t)));
   pen.imageSmoothingEnabled = false;
-  pen.drawImage(small, 0, 0, p.width, p.height);
+  pen.drawImage(cells, 0, 0, p.width, p.height);
   const [x, y] = [p.width / p.columns, p.height / p.rows];
   const [r, g, b] = t.infinite;
   pen.strokeStyle = `rgb(${String(r)} ${String(g)} ${String(b)})`;

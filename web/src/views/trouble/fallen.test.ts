@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { howOf, laterOf, sentenceOf, type Fallen } from "./fallen";
+import { laterOf, sentenceOf, type Fallen } from "./fallen";
 
 function rank(more: Partial<Fallen>): Fallen {
   return { rank: 0, how: "ended", step: 3, op: "", module: "", type: "", signal: null, after_seconds: null, ...more } as Fallen;
@@ -24,8 +24,4 @@ test("times are told from the first", () => {
     "0.732 s later",
     "0.027 s before",
   ]);
-});
-
-test("an end that is not known is shown by its own word", () => {
-  expect(howOf("brand new")).toMatchObject({ word: "brand new", mark: "·" });
 });

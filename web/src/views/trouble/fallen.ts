@@ -1,7 +1,6 @@
 // The ranks of a run in the order in which they went, as `tensortap report crash` has them.
 import type { Rows } from "../../api/answers";
 import { askJSON, type Answer } from "../../api/client";
-import type { Kind } from "../../words/verdicts";
 
 export interface Fallen {
   rank: number;
@@ -31,24 +30,6 @@ export interface Fallen {
 
 export function askFallen(run: string, signal: AbortSignal): Promise<Answer<Rows<Fallen>>> {
   return askJSON<Rows<Fallen>>("reports/crash", { run }, signal);
-}
-
-const kinds: Record<string, Omit<Kind, "name" | "word">> = {
-  raised: { mark: "✗", colour: "diverged", meaning: "an op, or the program, raised in its last step" },
-  died: { mark: "✗", colour: "diverged", meaning: "the process ended without a word" },
-  silent: { mark: "?", colour: "unknown", meaning: "it gives no signs of life, and nobody knows its end" },
-  waiting: { mark: "…", colour: "alone", meaning: "it ended as it waited for others, or was ended by its launcher" },
-  "peer gone": { mark: "⇥", colour: "alone", meaning: "it raised as another rank was gone" },
-  "cut short": { mark: "◐", colour: "alone", meaning: "its last step is not whole" },
-  "no step yet": { mark: "○", colour: "same", meaning: "it began, and no step of it is known" },
-  "never heard of": { mark: "○", colour: "unknown", meaning: "the world size has it, and nothing else" },
-  running: { mark: "●", colour: "good", meaning: "it gives signs of life" },
-  ended: { mark: "✓", colour: "same", meaning: "it ended in order" },
-};
-
-export function howOf(how: string): Kind {
-  const kind = kinds[how] ?? { mark: "·", colour: "same", meaning: how };
-  return { name: how, word: how, ...kind };
 }
 
 const quiet = new Set(["running", "ended", "no step yet"]);
