@@ -12,6 +12,7 @@ test("the op is found from the verdict, and keys alone step through what differs
   const details = page.getByRole("complementary", { name: "op under the cursor" });
   await details.getByRole("region", { name: "input 1" }).waitFor();
   expect(await details.textContent()).toContain("First called at");
+  await eventually(() => page.getByLabel("step and rank").textContent()).toContain("differences"); // which come by themselves
   await accessible(page, "diff");
   await picture(page, "diff");
   await page.getByRole("grid").focus();
