@@ -13,7 +13,9 @@
 -- and a parameter are told apart from what ops pass on. The gradient of a parameter is an output of the op that gives
 -- it; where that op is the gradient itself, as in dumps of msProbe, it has no inputs to look at and is called gradient.
 WITH
-    placed AS (
+    -- Each row, and once more as a mark at the module that its op ran in: a module with something bad in it passed that on. What is
+    -- bad is read once for both, as most of the time goes into the plan of that.
+    marked AS (
         SELECT
             bad.rank AS rank,
             bad.step AS step,
@@ -30,34 +32,15 @@ WITH
             bad.positive_infinity_count AS positive_infinity_count,
             bad.negative_infinity_count AS negative_infinity_count,
             bad.excused AS excused,
-            site.op_id AS op_id,
             site.role AS role,
             site.path AS path,
             site.role IN ('output', 'parameter_gradient') AS is_output,
-            if(site.op_id = 0, bad.site_id, site.op_id) AS op_key,
-            countIf(NOT bad.excused AND NOT is_output) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_input_count,
-            countIf(NOT bad.excused AND is_output) OVER (PARTITION BY bad.rank, bad.step, bad.micro_step, op_key) AS bad_output_count
+            arrayJoin(if(bad.excused OR program.parent_op_id = 0, [(site.op_id, false)], [(site.op_id, false), (program.parent_op_id, true)])) AS place,
+            tupleElement(place, 1) AS op_id,
+            tupleElement(place, 2) AS is_mark
         FROM tap.overflows(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS bad
         LEFT ANY JOIN tap.sites AS site ON site.site_id = bad.site_id
-    ),
-    -- Modules with something bad in them.
-    around AS (
-        SELECT DISTINCT
-            inner_op.rank AS rank,
-            inner_op.step AS step,
-            program.parent_op_id AS op_id,
-            1 AS found
-        FROM
-        (
-            SELECT DISTINCT
-                bad.rank AS rank,
-                bad.step AS step,
-                site.op_id AS op_id
-            FROM tap.overflows(run = {run:String}, rank = {rank:Int64}, first_step = {first_step:Int64}, last_step = {last_step:Int64}) AS bad
-            INNER JOIN tap.sites AS site ON site.site_id = bad.site_id
-            WHERE NOT bad.excused
-        ) AS inner_op
-        INNER JOIN
+        LEFT ANY JOIN
         (
             SELECT
                 rank,
@@ -65,9 +48,35 @@ WITH
                 program_id
             FROM tap.steps
             WHERE run_id = xxh3(concat({run:String}, char(31)))
-        ) AS step_program ON step_program.rank = inner_op.rank AND step_program.step = inner_op.step
-        INNER JOIN tap.programs AS program ON program.program_id = step_program.program_id AND program.op_id = inner_op.op_id
-        WHERE program.parent_op_id != 0
+        ) AS step_program ON step_program.rank = bad.rank AND step_program.step = bad.step
+        LEFT ANY JOIN tap.programs AS program ON program.program_id = step_program.program_id AND program.op_id = site.op_id
+    ),
+    placed AS (
+        SELECT
+            rank,
+            step,
+            micro_step,
+            seq,
+            site_id,
+            layout_id,
+            measured,
+            value_min,
+            value_max,
+            value_mean,
+            value_l2,
+            nan_count,
+            positive_infinity_count,
+            negative_infinity_count,
+            excused,
+            op_id,
+            role,
+            path,
+            is_mark,
+            if(op_id = 0, site_id, op_id) AS op_key,
+            countIf(NOT excused AND NOT is_output AND NOT is_mark) OVER (PARTITION BY rank, step, micro_step, op_key) AS bad_input_count,
+            countIf(NOT excused AND is_output AND NOT is_mark) OVER (PARTITION BY rank, step, micro_step, op_key) AS bad_output_count,
+            max(is_mark) OVER (PARTITION BY rank, step, op_key) AS is_around
+        FROM marked
     ),
     -- Calls of collectives that some rank gave something bad, which may be a rank that was not asked for.
     met AS (
@@ -106,7 +115,7 @@ SELECT
         op.phase = 'gradient', 'gradient',
         bad_input_count > 0 AND bad_output_count > 0, 'passed on',
         bad_input_count > 0, 'input only',
-        around.found = 1 OR met.found = 1, 'passed on',
+        placed.is_around OR met.found = 1, 'passed on',
         'origin') AS verdict,
     layout.dtype AS dtype,
     layout.shape AS shape,
@@ -120,8 +129,8 @@ SELECT
 FROM placed
 LEFT ANY JOIN tap.ops AS op ON op.op_id = placed.op_id
 LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = placed.layout_id
-LEFT ANY JOIN around ON around.rank = placed.rank AND around.step = placed.step AND around.op_id = placed.op_id
 LEFT ANY JOIN met ON met.rank = placed.rank AND met.step = placed.step AND met.op_id = placed.op_id
+WHERE NOT placed.is_mark
 ORDER BY
     step,
     position,
