@@ -14,12 +14,12 @@
 -- less precision than float32.
 -- Each run is read in the order in which it is stored, and merged with the bench; the rows of pairs are counted by place and by token at once.
 WITH
-    ((norm, c0, c1, c2, c3, nan_count, b_norm, b0, b1, b2, b3, b_nan_count) -> multiIf(
-        NOT (isFinite(norm) AND isFinite(b_norm)), if(nan_count = b_nan_count AND nan_count > 0, 0., inf),
-        b_norm = 0, if(norm = 0, 0., inf),
+    ((one, b) -> multiIf(
+        NOT (isFinite(one.1) AND isFinite(b.1)), if(one.6 = b.6 AND one.6 > 0, 0., inf),
+        b.1 = 0, if(one.1 = 0, 0., inf),
         greatest(
-            sqrt((pow(c0 - b0, 2) + pow(c1 - b1, 2) + pow(c2 - b2, 2) + pow(c3 - b3, 2)) / 4),
-            toFloat64(abs(norm - b_norm))) / b_norm)) AS error_of,
+            sqrt((pow(one.2 - b.2, 2) + pow(one.3 - b.3, 2) + pow(one.4 - b.4, 2) + pow(one.5 - b.5, 2)) / 4),
+            toFloat64(abs(one.1 - b.1))) / b.1)) AS error_of,
     dtypes AS (
         SELECT
             arrayDistinct(arrayFlatten(groupArray(arrayMap(one -> extract(one, ' ([a-z0-9_]+)'), mapValues(parameters))))) AS names,
@@ -161,7 +161,7 @@ WITH
             c.layer AS layer,
             c.place AS place,
             count() AS calibrated_count,
-            2 * maxIf(error_of(c.norm, c.component_0, c.component_1, c.component_2, c.component_3, c.nan_count, b.norm, b.component_0, b.component_1, b.component_2, b.component_3, b.nan_count) AS error, isFinite(error)) AS band,
+            2 * maxIf(error_of((c.norm, c.component_0, c.component_1, c.component_2, c.component_3, c.nan_count), (b.norm, b.component_0, b.component_1, b.component_2, b.component_3, b.nan_count)) AS error, isFinite(error)) AS band,
             3 * avgIf(error, isFinite(error)) AS mean_band
         FROM calibrating_tokens AS c
         INNER JOIN bench_tokens AS b ON b.layer = c.layer AND b.place = c.place AND b.prompt_hash = c.prompt_hash AND b.sample = c.sample AND b.position = c.position
@@ -190,7 +190,7 @@ WITH
             p.rank AS rank,
             p.place > 0 AND b.place > 0 AS is_pair,
             is_pair AND isFinite(p.norm) AND isFinite(b.norm) AS usable,
-            error_of(p.norm, p.component_0, p.component_1, p.component_2, p.component_3, p.nan_count, b.norm, b.component_0, b.component_1, b.component_2, b.component_3, b.nan_count) AS error,
+            error_of((p.norm, p.component_0, p.component_1, p.component_2, p.component_3, p.nan_count), (b.norm, b.component_0, b.component_1, b.component_2, b.component_3, b.nan_count)) AS error,
             is_pair AND error > transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT bands FROM calibrated), (SELECT tolerance FROM usual)) AS beyond,
             if(beyond, prompt_hash, 0) AS beyond_prompt,
             if(beyond, sample, 0) AS beyond_sample,
@@ -234,6 +234,8 @@ WITH
             anyIf(counted.p99_error, counted.place > 0) AS p99_error,
             anyIf(counted.max_error, counted.place > 0) AS max_error,
             anyIf(counted.beyond_count, counted.place > 0) AS beyond_count,
+            transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT mean_bands FROM calibrated), inf) AS mean_allowed,
+            beyond_count > 0 OR mean_error > mean_allowed AS is_off,
             anyIf(counted.worst, counted.place > 0) AS worst,
             anyIf(counted.position_growth, counted.place > 0) AS position_growth,
             anyIf(counted.batch_growth, counted.place > 0) AS batch_growth,
@@ -268,14 +270,7 @@ SELECT
     transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT bands FROM calibrated), (SELECT tolerance FROM usual)) AS tolerance,
     if(isFinite(mean_allowed), mean_allowed, NULL) AS mean_tolerance,
     transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT counts FROM calibrated), 0) AS calibrated_count
-FROM
-(
-    SELECT
-        *,
-        transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT mean_bands FROM calibrated), inf) AS mean_allowed,
-        beyond_count > 0 OR mean_error > mean_allowed AS is_off
-    FROM places
-)
+FROM places
 ORDER BY
     layer,
     place
