@@ -1,6 +1,6 @@
 -- Question: behind which layer do the tokens of two runs first differ, which tokens, and does the error grow with position, batch or rank?
 -- Grain: one row per place of the model at which either run has tokens, in the order of a forward pass
--- Reads: tap_store.token_site, tap.superseded_steps, tap.ranks
+-- Reads: tap.first_tokens, tap.ranks
 -- Empty when: neither run was recorded at level tokens
 -- Shown: layer, site, verdict, paired_count, alone_count, mean_error, p99_error, max_error, beyond_count, began_count, first_position, first_prompt
 -- Parameter problem: name of the run that is looked into.
@@ -33,129 +33,6 @@ WITH
             if(are_exact, 1e-3, 1e-2) AS least
         FROM dtypes
     ),
-    problem_tokens AS (
-        SELECT
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position,
-            reinterpretAsFloat32(norm_bits) AS norm,
-            sum_0 / 4096 * norm AS component_0,
-            sum_1 / 4096 * norm AS component_1,
-            sum_2 / 4096 * norm AS component_2,
-            sum_3 / 4096 * norm AS component_3,
-            nan_count,
-            row_count,
-            rank
-        FROM tap_store.token_site
-        WHERE run_id = xxh3(concat({problem:String}, char(31)))
-            AND (run_id, rank, step, epoch) NOT IN (
-                SELECT
-                    run_id,
-                    rank,
-                    step,
-                    epoch
-                FROM tap.superseded_steps
-            )
-        ORDER BY
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position,
-            rank,
-            epoch,
-            step
-        LIMIT 1 BY
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position
-    ),
-    bench_tokens AS (
-        SELECT
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position,
-            reinterpretAsFloat32(norm_bits) AS norm,
-            sum_0 / 4096 * norm AS component_0,
-            sum_1 / 4096 * norm AS component_1,
-            sum_2 / 4096 * norm AS component_2,
-            sum_3 / 4096 * norm AS component_3,
-            nan_count,
-            row_count,
-            rank
-        FROM tap_store.token_site
-        WHERE run_id = xxh3(concat({bench:String}, char(31)))
-            AND (run_id, rank, step, epoch) NOT IN (
-                SELECT
-                    run_id,
-                    rank,
-                    step,
-                    epoch
-                FROM tap.superseded_steps
-            )
-        ORDER BY
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position,
-            rank,
-            epoch,
-            step
-        LIMIT 1 BY
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position
-    ),
-    calibrating_tokens AS (
-        SELECT
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position,
-            reinterpretAsFloat32(norm_bits) AS norm,
-            sum_0 / 4096 * norm AS component_0,
-            sum_1 / 4096 * norm AS component_1,
-            sum_2 / 4096 * norm AS component_2,
-            sum_3 / 4096 * norm AS component_3,
-            nan_count,
-            row_count,
-            rank
-        FROM tap_store.token_site
-        WHERE run_id = xxh3(concat({calibrate:String}, char(31)))
-            AND (run_id, rank, step, epoch) NOT IN (
-                SELECT
-                    run_id,
-                    rank,
-                    step,
-                    epoch
-                FROM tap.superseded_steps
-            )
-        ORDER BY
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position,
-            rank,
-            epoch,
-            step
-        LIMIT 1 BY
-            layer,
-            place,
-            prompt_hash,
-            sample,
-            position
-    ),
     noise AS (
         SELECT
             c.layer AS layer,
@@ -163,8 +40,8 @@ WITH
             count() AS calibrated_count,
             2 * maxIf(error_of((c.norm, c.component_0, c.component_1, c.component_2, c.component_3, c.nan_count), (b.norm, b.component_0, b.component_1, b.component_2, b.component_3, b.nan_count)) AS error, isFinite(error)) AS band,
             3 * avgIf(error, isFinite(error)) AS mean_band
-        FROM calibrating_tokens AS c
-        INNER JOIN bench_tokens AS b ON b.layer = c.layer AND b.place = c.place AND b.prompt_hash = c.prompt_hash AND b.sample = c.sample AND b.position = c.position
+        FROM tap.first_tokens(run = {calibrate:String}) AS c
+        INNER JOIN tap.first_tokens(run = {bench:String}) AS b ON b.layer = c.layer AND b.place = c.place AND b.prompt_hash = c.prompt_hash AND b.sample = c.sample AND b.position = c.position
         WHERE {calibrate:String} != ''
         GROUP BY
             layer,
@@ -195,8 +72,8 @@ WITH
             if(beyond, prompt_hash, 0) AS beyond_prompt,
             if(beyond, sample, 0) AS beyond_sample,
             if(beyond, position, 0) AS beyond_position
-        FROM problem_tokens AS p
-        FULL JOIN bench_tokens AS b ON b.layer = p.layer AND b.place = p.place AND b.prompt_hash = p.prompt_hash AND b.sample = p.sample AND b.position = p.position
+        FROM tap.first_tokens(run = {problem:String}) AS p
+        FULL JOIN tap.first_tokens(run = {bench:String}) AS b ON b.layer = p.layer AND b.place = p.place AND b.prompt_hash = p.prompt_hash AND b.sample = p.sample AND b.position = p.position
     ),
     -- A row for each place, and one, at no place, for each token that is beyond; all others make one.
     counted AS (
