@@ -83,7 +83,7 @@ func addSteps(ctx context.Context, conn driver.Conn, run string, steps []stepToA
 	return nil
 }
 
-// trendInsert is the statement that adds up those steps of which nothing is there, as 018_trend.sql does for steps of several ranks that have ended.
+// trendInsert is the statement that adds up those steps of which nothing is there, as 049_trend_fill.sql does for steps of several ranks that have ended.
 func trendInsert(run string, first, last uint32) string {
 	return fmt.Sprintf(`INSERT INTO tap_store.trend SETTINGS async_insert = 0
 WITH contents AS (

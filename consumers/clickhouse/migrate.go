@@ -184,7 +184,7 @@ func (s *state) applyTables(ctx context.Context, conn driver.Conn, scripts []scr
 	return nil
 }
 
-// The database itself fills the one from the tables of events by the other (018_trend.sql).
+// The database itself fills the one from the tables of events by the other (049_trend_fill.sql).
 const (
 	derivedTable = "trend"
 	derivingView = "trend_fill"
@@ -195,7 +195,7 @@ func (s *state) lacks(file script) bool {
 	if file.generated() {
 		return !s.tables[tableOf(file)]
 	}
-	return tableOf(file) == derivedTable && !s.tables[derivingView]
+	return tableOf(file) == derivingView && !s.tables[derivingView]
 }
 
 // tableOf is the table that a generated file makes: of 010_tensor.sql, tensor.
