@@ -31,19 +31,31 @@ func (d *Door) NearestRuns(ctx context.Context, run string) ([]string, error) {
 	return names, nil
 }
 
+// UnknownRunError says that no run has that name, and which have one like it: the API passes both on, for a page to lead there.
+type UnknownRunError struct {
+	Run     string
+	Nearest []string // empty where no run is stored
+}
+
+// Error names the nearest as text that can be pasted.
+func (e *UnknownRunError) Error() string {
+	if len(e.Nearest) == 0 {
+		return fmt.Sprintf("no run is named %q: none is stored", e.Run)
+	}
+	quoted := make([]string, len(e.Nearest))
+	for i, name := range e.Nearest {
+		quoted[i] = strconv.Quote(name)
+	}
+	return fmt.Sprintf("no run is named %q; the nearest: %s; `tensortap runs` lists all", e.Run, strings.Join(quoted, ", "))
+}
+
 // noRun is the error of a name that no run has.
 func (d *Door) noRun(ctx context.Context, run string) error {
 	names, err := d.NearestRuns(ctx, run)
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 {
-		return fmt.Errorf("no run is named %q: none is stored", run)
-	}
-	for i := range names {
-		names[i] = strconv.Quote(names[i])
-	}
-	return fmt.Errorf("no run is named %q; the nearest: %s; `tensortap runs` lists all", run, strings.Join(names, ", "))
+	return &UnknownRunError{Run: run, Nearest: names}
 }
 
 // CheckRank says whether a run has that rank, where one is asked for: else every answer would be empty.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,6 +151,13 @@ func TestHostileNamesComeThroughTheAPI(t *testing.T) {
 		wrong := get(t, api+"/reports/completeness?run="+query(name+"!"))
 		if sentence, parameter := problemOf(t, wrong); wrong.status != http.StatusNotFound || parameter != "run" || !strings.Contains(sentence, "no run is named") {
 			t.Errorf("%q: status %d: %.300s", name, wrong.status, wrong.body)
+		}
+		var near struct {
+			Unknown string   `json:"unknown_run"`
+			Nearest []string `json:"nearest_runs"`
+		}
+		if err := json.Unmarshal([]byte(wrong.body), &near); err != nil || near.Unknown != name+"!" || !slices.Contains(near.Nearest, name) {
+			t.Errorf("%q: %v: %.300s does not say which names are like it", name, err, wrong.body)
 		}
 	}
 	var all struct{ Rows []struct{ Name string } }

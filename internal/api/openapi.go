@@ -58,9 +58,11 @@ func problemSchema() object {
 	return object{
 		"type": "object", "required": []string{"status", "error"},
 		"properties": object{
-			"status":    object{"type": "integer"},
-			"error":     object{"type": "string", "description": "The sentence for people."},
-			"parameter": object{"type": "string", "description": "The parameter that is at fault, where one is."},
+			"status":       object{"type": "integer"},
+			"error":        object{"type": "string", "description": "The sentence for people."},
+			"parameter":    object{"type": "string", "description": "The parameter that is at fault, where one is."},
+			"unknown_run":  object{"type": "string", "description": "A name that no run has."},
+			"nearest_runs": object{"type": "array", "items": object{"type": "string"}, "description": "Of an unknown run, names most like it."},
 		},
 	}
 }

@@ -26,6 +26,13 @@ type problemError struct {
 	Status    int    `json:"status"`
 	Sentence  string `json:"error"`
 	Parameter string `json:"parameter,omitempty"` // that is at fault
+	*unknownRun
+}
+
+// unknownRun is a name that no run has, and the names most like it.
+type unknownRun struct {
+	Run     string   `json:"unknown_run"`
+	Nearest []string `json:"nearest_runs"`
 }
 
 // Error implements error.
@@ -119,7 +126,7 @@ func problemOf(err error) *problemError {
 		if away(p.Cause) {
 			return &problemError{Status: http.StatusServiceUnavailable, Sentence: awaySentence(p.Cause)}
 		}
-		return &problemError{Status: http.StatusNotFound, Sentence: p.Cause.Error(), Parameter: p.Parameter}
+		return &problemError{Status: http.StatusNotFound, Sentence: p.Cause.Error(), Parameter: p.Parameter, unknownRun: unknownRunOf(err)}
 	}
 	if away(err) {
 		return &problemError{Status: http.StatusServiceUnavailable, Sentence: awaySentence(err)}
@@ -131,6 +138,13 @@ func problemOf(err error) *problemError {
 		return &problemError{Status: http.StatusInternalServerError, Sentence: err.Error()}
 	}
 	return &problemError{Status: http.StatusInternalServerError, Sentence: err.Error()}
+}
+
+func unknownRunOf(err error) *unknownRun {
+	if unknown := (*ask.UnknownRunError)(nil); errors.As(err, &unknown) {
+		return &unknownRun{unknown.Run, unknown.Nearest}
+	}
+	return nil
 }
 
 // away says whether the database or the stream does not answer just now.

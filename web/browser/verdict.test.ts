@@ -17,9 +17,26 @@ test("one sentence says where it began, and on what evidence", async () => {
 
 test("what is not found is said, and what to do", async () => {
   const { page } = visit;
+  await visit.go({ view: "verdict", problem: "goldne", bench: compared.problem });
+  const alert = page.getByRole("alert").filter({ hasText: "No run is named goldne" });
+  await alert.getByRole("link", { name: compared.bench, exact: true }).click();
+  await page.getByRole("heading", { name: /differ/ }).waitFor();
+  expect(new URL(page.url()).searchParams.get("problem")).toBe(compared.bench);
+  await page.goBack();
+  await alert.getByRole("link", { name: "All runs" }).click();
+  await page.getByRole("button", { name: `bench: ${compared.problem}`, pressed: true }).waitFor();
+  visit.expectFaults("404");
+});
+
+test("without runs it asks for the list of runs alone, and offers those that were compared", async () => {
+  const { page } = visit;
+  const asked: string[] = [];
+  page.on("request", (r) => asked.push(new URL(r.url()).pathname));
   await visit.go({ view: "verdict" });
   await page.getByText("Choose two runs first").waitFor();
-  await visit.go({ view: "verdict", problem: "no such run", bench: "golden" });
-  await page.getByRole("alert").filter({ hasText: "no run is named" }).waitFor();
-  visit.expectFaults("404");
+  const offer = page.getByRole("list", { name: "latest runs" }).getByRole("link", { name: `${compared.problem} with ${compared.bench}` });
+  await offer.waitFor();
+  expect(new Set(asked.filter((path) => path.includes("/api/")))).toEqual(new Set(["/api/v1/live", "/api/v1/reports/overview"]));
+  await offer.click();
+  await page.getByRole("heading", { level: 1 }).waitFor();
 });

@@ -27,6 +27,13 @@ test("a refusal has the program's words, or else a proxy's", async () => {
   await expect(askJSON("compare", {})).rejects.toEqual(new Refused(502, "<h1>Bad gateway</h1>"));
 });
 
+test("of a run that is not there, the names like it are known", async () => {
+  answering(new Response('{"status":404,"error":"none","unknown_run":"goldne","nearest_runs":["golden"]}', { status: 404 }));
+  await expect(askJSON("compare", {})).rejects.toMatchObject({ unknown: { run: "goldne", nearest: ["golden"] } });
+  answering(new Response('{"status":404,"error":"none","unknown_run":"x","nearest_runs":null}', { status: 404 }));
+  await expect(askJSON("compare", {})).rejects.toMatchObject({ unknown: { run: "x", nearest: [] } });
+});
+
 test("a program that is gone is said to be", async () => {
   answering(new TypeError("Failed to fetch"));
   await expect(askJSON("runs", {})).rejects.toThrow("does not answer");

@@ -1,13 +1,21 @@
 // Asks the program that served the page, and nobody else: addresses are relative to the page. In a file that was shared,
 // the file answers.
 
+/** A name that no run has, and names like it. */
+export interface UnknownRun {
+  run: string;
+  nearest: string[];
+}
+
 /** An answer that is none, in the words of the program. */
 export class Refused extends Error {
   readonly status: number;
+  readonly unknown: UnknownRun | undefined;
 
-  constructor(status: number, sentence: string) {
+  constructor(status: number, sentence: string, unknown?: UnknownRun) {
     super(sentence);
     this.status = status;
+    this.unknown = unknown;
   }
 }
 
@@ -73,19 +81,24 @@ async function answered(asked: Promise<Response>): Promise<Response> {
     throw new Refused(0, "The program that served this page does not answer. Is tensortap still running?");
   }
   if (response.status === 401) locked();
-  if (!response.ok) throw new Refused(response.status, await sentenceOf(response));
+  if (!response.ok) throw refusalOf(response, await response.text());
   return response;
 }
 
-async function sentenceOf(response: Response): Promise<string> {
-  const text = await response.text();
+interface Problem {
+  error?: unknown;
+  unknown_run?: string;
+  nearest_runs?: string[] | null;
+}
+
+function refusalOf({ status, statusText }: Response, text: string): Refused {
   try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    if (typeof error === "string") return error;
+    const { error, unknown_run: run, nearest_runs: nearest } = JSON.parse(text) as Problem;
+    if (typeof error === "string") return new Refused(status, error, run === undefined ? run : { run, nearest: nearest ?? [] });
   } catch {
     // A proxy on the way answers in its own words.
   }
-  return text.trim() || `${String(response.status)} ${response.statusText}`;
+  return new Refused(status, text.trim() || `${String(status)} ${statusText}`);
 }
 
 export function gapsOf(response: Response): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { elsewhere, formatAddress, nowhere, parseAddress, type Address } from "./address";
+import { elsewhere, formatAddress, nowhere, parseAddress, renamed, type Address } from "./address";
 
 const hostile = `<script>alert("x")</script>&problem=other#?%00 \u202e\u{1f600} ${"long ".repeat(2000)}`;
 
@@ -45,4 +45,12 @@ test("what an address cannot mean is left out", () => {
 test("another view keeps the runs and the place, and drops what was searched for", () => {
   const here: Address = { ...nowhere, view: "runs", problem: "p", benches: ["b"], step: 3, find: "x", verdicts: ["diverged"] };
   expect(elsewhere(here, "diff", { op: "o" })).toEqual({ ...nowhere, view: "diff", problem: "p", benches: ["b"], step: 3, op: "o" });
+});
+
+test("a run stands in the place of one that is not there, once", () => {
+  const a: Address = { ...nowhere, problem: "goldne", benches: ["good", "goood"] };
+  expect(renamed(a, "goldne", "golden")).toEqual({ problem: "golden", benches: ["good", "goood"] });
+  expect(renamed(a, "goood", "good")).toEqual({ problem: "goldne", benches: ["good"] });
+  expect(renamed(a, "goldne", "good")).toEqual({ problem: "good", benches: ["goood"] });
+  expect(renamed(a, "goldne", "")).toEqual({ problem: "", benches: ["good", "goood"] });
 });

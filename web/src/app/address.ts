@@ -99,3 +99,9 @@ export function formatAddress(a: Address): string {
 export function elsewhere(a: Address, view: View, changes: Partial<Address> = {}): Address {
   return { ...nowhere, problem: a.problem, benches: a.benches, rank: a.rank, step: a.step, view, ...changes };
 }
+
+/** The same with another run in the place of one. No run is held against itself. */
+export function renamed(a: Address, from: string, to: string): Pick<Address, "problem" | "benches"> {
+  const [problem = "", ...benches] = [a.problem, ...a.benches].map((run) => (run === from ? to : run));
+  return { problem, benches: [...new Set(benches)].filter((b) => b !== "" && b !== problem) };
+}

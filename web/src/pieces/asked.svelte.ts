@@ -1,5 +1,5 @@
 import { untrack } from "svelte";
-import { Refused } from "../api/client";
+import { Refused, type UnknownRun } from "../api/client";
 import { live } from "../app/live.svelte";
 import { keep, keptOf } from "./kept";
 
@@ -24,6 +24,7 @@ export interface Question<T> {
 export class Asked<T> {
   value: T | undefined = $state.raw();
   error: string = $state("");
+  unknown: UnknownRun | undefined = $state.raw(); // why there is no answer, if that is why
   busy: boolean = $state(false);
   #name: string | undefined;
   #beat = -1;
@@ -54,7 +55,8 @@ export class Asked<T> {
       this.#stop = new AbortController();
       const before = keptOf(question);
       known = before?.beat === beat && untrack(() => live.connected);
-      [this.value, this.error, this.busy] = [before?.value as T | undefined, "", false];
+      [this.value, this.busy] = [before?.value as T | undefined, false];
+      this.#fault(null);
     }
     [this.#name, this.#beat] = [question?.name, beat];
     if (question !== null && !this.busy && !known) void this.#ask(question, this.#stop.signal);
@@ -67,16 +69,23 @@ export class Asked<T> {
       const value = await question.ask(signal);
       if (signal.aborted) return;
       keep(question, value, beat);
-      [this.value, this.error] = [value, ""];
+      this.value = value;
+      this.#fault(null);
     } catch (problem) {
       if (signal.aborted) return;
       if (isPassing(problem)) this.#askLater(question, signal);
       if (!isPassing(problem) || this.value === undefined) {
-        [this.value, this.error] = [undefined, problem instanceof Error ? problem.message : String(problem)];
+        this.value = undefined;
+        this.#fault(problem);
       }
     }
     this.busy = false;
     if (this.#stale) void this.#ask(question, signal);
+  }
+
+  #fault(problem: unknown): void {
+    this.error = problem === null ? "" : problem instanceof Error ? problem.message : String(problem);
+    this.unknown = problem instanceof Refused ? problem.unknown : undefined;
   }
 
   /** An answer that is there stays meanwhile. */
