@@ -11,7 +11,7 @@ import (
 // WatchEvent is one thing that a watch has to say. As JSON it is an object a
 // line; its fields stay, more may come.
 type WatchEvent struct {
-	Event        string   `json:"event"` // waiting, going_on, step, divergence or end
+	Event        string   `json:"event"` // waiting, going_on, mapped, step, divergence or end
 	For          string   `json:"for,omitempty"`
 	Nearest      []string `json:"nearest,omitempty"` // while waiting for a run: the runs of nearest names
 	Step         *int64   `json:"step,omitempty"`    // of the end: of the first divergence
@@ -86,6 +86,8 @@ func (e *WatchEvent) String() string {
 		return "waiting for " + Printable(e.For) + e.nearest()
 	case "going_on":
 		return "going on: " + Printable(e.For) + " is there"
+	case "mapped":
+		return "under the map " + Printable(e.For)
 	case "step":
 		return fmt.Sprintf("step %d: %s, %s%s, %s%s", *e.Step, plural(e.Ranks, "rank"), e.counts(), e.differing(), e.State, e.reservation())
 	case "divergence":

@@ -73,7 +73,27 @@ type Definitions struct {
 	Programs map[uint64][]schemas.ProgramRow // by position
 	Stacks   map[uint64][]string             // frames, innermost first
 
-	made sync.Map // layouts of tensors that were made of others, by id
+	made  sync.Map // layouts of tensors that were made of others, by id
+	whole sync.Map // programs that are known whole, by id
+}
+
+// HasWhole says whether all of a program is known: each of its calls, and the op of each. It may be called at any time.
+func (d *Definitions) HasWhole(program uint64) bool {
+	if _, known := d.whole.Load(program); known {
+		return true
+	}
+	var hasher schemas.ProgramHasher
+	for _, call := range d.Programs[program] {
+		if d.Ops[call.OpID] == nil || call.ParentOpID != 0 && d.Ops[call.ParentOpID] == nil {
+			return false
+		}
+		hasher.Add(call.OpID, call.ParentOpID)
+	}
+	if hasher.ID() != program {
+		return false
+	}
+	d.whole.Store(program, true)
+	return true
 }
 
 // Layout is the layout of that id, be it recorded or made; nil where it is not known. It may be called at any time.

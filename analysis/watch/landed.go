@@ -15,6 +15,7 @@ import (
 type found struct {
 	place *place
 	first *result.FirstDifference
+	in    sight
 }
 
 // spot is the place of a divergence.
@@ -28,11 +29,14 @@ func (s spot) compare(o spot) int {
 	return cmp.Or(cmp.Compare(s.step, o.step), cmp.Compare(s.seq, o.seq), cmp.Compare(s.rank, o.rank))
 }
 
-func (f found) spot() spot { return spot{int64(f.place.at.Step), f.first.Own().Seq, f.place.at.Rank} }
+func (f *found) spot() spot { return spot{int64(f.place.at.Step), f.first.Own().Seq, f.place.at.Rank} }
 
 // judgeLanded looks for a divergence in the landed rows of steps, whole or not. After the first one, later steps can
-// wait until they are whole.
+// wait until they are whole. So do steps under a map.
 func (w *watch) judgeLanded(ctx context.Context) error {
+	if w.referee.request.Map != nil {
+		return nil
+	}
 	var dirty []*step
 	var places []*place
 	for _, s := range w.sorted() {
@@ -50,7 +54,7 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 		if w.first != nil && (w.r.UntilDiverged || int64(some[0].at.Step) > w.first.step) {
 			break
 		}
-		if err := w.judge(ctx, some, sure); err != nil {
+		if err := w.judge(ctx, some, w.referee.sure); err != nil {
 			return err
 		}
 	}
@@ -63,10 +67,11 @@ func (w *watch) judgeLanded(ctx context.Context) error {
 // judgeWhole reports steps that both runs have whole, or that got no rows for long.
 func (w *watch) judgeWhole(ctx context.Context) error {
 	for _, some := range rows.Windows(w.whole(), (*step).rows) {
-		if err := w.judgeSteps(ctx, some); err != nil {
+		judged, err := w.judgeSteps(ctx, some)
+		if err != nil {
 			return err
 		}
-		for _, s := range some {
+		for _, s := range judged {
 			if err := w.sayStep(s); err != nil {
 				return err
 			}
@@ -75,11 +80,14 @@ func (w *watch) judgeWhole(ctx context.Context) error {
 	return nil
 }
 
-// judgeSteps judges the places of steps without a final result.
-func (w *watch) judgeSteps(ctx context.Context, steps []*step) error {
+// judgeSteps judges the places of steps without a final result. It gives the steps that have one then.
+func (w *watch) judgeSteps(ctx context.Context, steps []*step) ([]*step, error) {
 	now, err := w.referee.current(ctx)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if w.referee.request.Map != nil {
+		return w.judgeMapped(ctx, steps)
 	}
 	var left []*place
 	for _, s := range steps {
@@ -90,9 +98,9 @@ func (w *watch) judgeSteps(ctx context.Context, steps []*step) error {
 		}
 	}
 	if len(left) == 0 {
-		return nil
+		return steps, nil
 	}
-	return w.judge(ctx, left, always)
+	return steps, w.judge(ctx, left, always)
 }
 
 // judge judges places and reports divergences.
@@ -104,14 +112,19 @@ func (w *watch) judge(ctx context.Context, places []*place, when inFull) error {
 	for _, p := range places {
 		p.dirty = false
 	}
+	return w.divergeFirst(differ)
+}
+
+// divergeFirst reports the first of differences.
+func (w *watch) divergeFirst(differ []*found) error {
 	if len(differ) == 0 {
 		return nil
 	}
-	return w.diverge(slices.MinFunc(differ, func(a, b found) int { return a.spot().compare(b.spot()) }))
+	return w.diverge(slices.MinFunc(differ, func(a, b *found) int { return a.spot().compare(b.spot()) }))
 }
 
 // diverge reports a divergence, if it is before the last one reported.
-func (w *watch) diverge(f found) error {
+func (w *watch) diverge(f *found) error {
 	at := f.spot()
 	if w.first != nil && at.compare(*w.first) >= 0 {
 		return nil
@@ -122,7 +135,7 @@ func (w *watch) diverge(f found) error {
 		Verdict: d.Class.String(), Side: d.Side.String(), Evidence: d.Evidence.String(), WithinStep: !f.place.ended(),
 		Error: measure(d.Error), Tolerance: measure(d.Tolerance),
 	}
-	w.referee.locate(event, f)
+	f.locate(event)
 	w.first = &at
 	return w.tell(event)
 }

@@ -9,16 +9,20 @@ import (
 	"github.com/tensortap/tensortap/analysis/rows"
 )
 
+// sight is both runs as they were judged.
+type sight struct {
+	problem, bench *rows.Run
+	definitions    *rows.Definitions
+}
+
 // locate adds module and user frame, where a step with that op has ended in either run.
-func (r *referee) locate(e *report.WatchEvent, f found) {
-	problem, bench := r.runs()
-	definitions := r.database.Source.Definitions()
-	op := definitions.Sites[f.first.Own().SiteID].OpID
+func (f *found) locate(e *report.WatchEvent) {
+	op := f.in.definitions.Sites[f.first.Own().SiteID].OpID
 	for _, in := range []struct {
 		run *rows.Run
 		at  rows.Place
-	}{{problem, problemPlace(f.place.at)}, {bench, benchPlace(f.place.at)}} {
-		module, frame, found := callOf(in.run, in.at, op, definitions)
+	}{{f.in.problem, problemPlace(f.place.at)}, {f.in.bench, benchPlace(f.place.at)}} {
+		module, frame, found := callOf(in.run, in.at, op, f.in.definitions)
 		if found {
 			e.Module, e.UserFrame = module, frame
 		}

@@ -38,6 +38,7 @@ type watch struct {
 	first   *spot        // of the first divergence
 	gaps    []string     // gaps of both runs, at the end
 	leftOut report.LeftOut
+	mapped  bool // that the runs pair by a map was reported
 }
 
 // side is the problem or the bench.

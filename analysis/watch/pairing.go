@@ -28,20 +28,26 @@ func newPairing(problem, bench *rows.Run, source rows.Source) *pairing {
 }
 
 // inFull says whether all pairs of a place are judged.
-type inFull func(p *place, definitions *rows.Definitions) bool
+type inFull func(p *place) bool
 
 // always judges complete rows in full.
-func always(*place, *rows.Definitions) bool { return true }
+func always(*place) bool { return true }
 
 // sure says whether it is known which tensors of a place stand beside each other: of the same program, or of two that can
 // be aligned. Else ids name the same call only as long as both ranks observed the same things in the same order.
+func (r *referee) sure(p *place) bool { return sure(p, r.database.Source.Definitions()) }
+
 func sure(p *place, definitions *rows.Definitions) bool {
-	problem, bench := p.at.ProblemProgram, p.at.BenchProgram
-	if !p.ended() || problem == bench {
+	if !p.ended() || p.at.ProblemProgram == p.at.BenchProgram {
 		return p.ended()
 	}
-	known := definitions.Programs
-	return len(known[problem]) > 0 && len(known[bench]) > 0 && lacks(p.standing[0]) == "" && lacks(p.standing[1]) == ""
+	return p.defined(definitions) && lacks(p.standing[0]) == "" && lacks(p.standing[1]) == ""
+}
+
+// defined says whether programs that have to be aligned are known.
+func (p *place) defined(definitions *rows.Definitions) bool {
+	problem, bench := p.at.ProblemProgram, p.at.BenchProgram
+	return problem == bench || !p.paired() || definitions.HasWhole(problem) && definitions.HasWhole(bench)
 }
 
 // match pairs the tensors of a place.

@@ -2,8 +2,6 @@ package watch
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -11,7 +9,6 @@ import (
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/judge"
-	"github.com/tensortap/tensortap/analysis/mapping/families"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -68,7 +65,7 @@ func (r *referee) current(ctx context.Context) (*judging, error) {
 	if r.now != nil && r.now.knowing == known {
 		return r.now, nil
 	}
-	if err := oneImplementation(problem, bench, known.definitions); err != nil {
+	if err := r.chooseMap(known.definitions); err != nil {
 		return nil, err
 	}
 	if err := r.refine(ctx, known); err != nil {
@@ -85,17 +82,6 @@ func (r *referee) current(ctx context.Context) (*judging, error) {
 		pairing: newPairing(problem, bench, r.database.Source),
 	}
 	return r.now, nil
-}
-
-// ErrTwoImplementations says that modules of the runs do not pair by their names. The caller does not try again.
-var ErrTwoImplementations = errors.New("two implementations of a model, whose modules a watch does not pair: `tensortap compare` does, by a map")
-
-func oneImplementation(problem, bench *rows.Run, definitions *rows.Definitions) error {
-	shipped, err := families.Choose(problem, bench, definitions)
-	if err != nil || shipped == nil {
-		return err
-	}
-	return fmt.Errorf("watch %s and %s (%s): %w", problem.Name, bench.Name, shipped.Name, ErrTwoImplementations)
 }
 
 // refine asks the store for the rules of these runs: once, except the spread of benches, which may
@@ -128,17 +114,19 @@ func (r *referee) refine(ctx context.Context, known knowing) error {
 
 // judge judges places, in full or as far as the order of both ranks is the same. It gives the first difference at
 // each.
-func (r *referee) judge(ctx context.Context, places []*place, when inFull) ([]found, error) {
+func (r *referee) judge(ctx context.Context, places []*place, when inFull) ([]*found, error) {
 	read, err := r.read(ctx, places)
 	if err != nil {
 		return nil, err
 	}
 	now, err := r.current(ctx)
-	if err != nil {
+	if err != nil || r.request.Map != nil { // its steps have to be whole
 		return nil, err
 	}
+	problem, bench := r.runs()
+	in := sight{problem, bench, now.definitions}
 	var mutex sync.Mutex
-	var differ []found
+	var differ []*found
 	group, judgeCtx := errgroup.WithContext(ctx)
 	group.SetLimit(judges)
 	for _, p := range places {
@@ -149,7 +137,7 @@ func (r *referee) judge(ctx context.Context, places []*place, when inFull) ([]fo
 			}
 			mutex.Lock()
 			defer mutex.Unlock()
-			differ = append(differ, found{p, first})
+			differ = append(differ, &found{p, first, in})
 			return nil
 		})
 	}
@@ -159,7 +147,10 @@ func (r *referee) judge(ctx context.Context, places []*place, when inFull) ([]fo
 }
 
 func (r *referee) judgePlace(ctx context.Context, now *judging, p *place, read tensors, when inFull) (*result.FirstDifference, error) {
-	beside, full := read.beside(p), when(p, now.definitions)
+	beside, full := read.beside(p), when(p)
+	if !full && !r.oneEngine() {
+		return nil, nil //nolint:nilnil // whether a map pairs them is not known yet
+	}
 	if !full {
 		beside.Matches = inSameOrder(beside.Problem, beside.Bench)
 	} else if err := now.match(ctx, p, beside); err != nil {

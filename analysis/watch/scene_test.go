@@ -36,10 +36,18 @@ type scene struct {
 
 func newScene(t *testing.T, d *testbed.Database, name string) *scene {
 	t.Helper()
-	s := &scene{t: t, d: d, name: name, now: time.Unix(1000, 0)}
+	s := watching(t, d, name)
 	s.problem, s.bench = newGrown(t, d, name+" problem"), newGrown(t, d, name+" bench")
+	return s
+}
+
+// watching is a scene whose runs are not there yet.
+func watching(t *testing.T, d *testbed.Database, name string) *scene {
+	t.Helper()
+	s := &scene{t: t, d: d, name: name, now: time.Unix(1000, 0)}
 	r := DefaultRequest()
-	r.Compare.Problem, r.Compare.Benches = s.problem.name, []string{s.bench.name}
+	r.Compare.Problem, r.Compare.Benches = name+" problem", []string{name + " bench"}
+	r.Compare.ChooseMap, r.Compare.Merge = true, true
 	r.Now = func() time.Time { return s.now }
 	r.Say = func(e *report.WatchEvent) error { s.said = append(s.said, brief(e)); return nil }
 	r.Connect = func(context.Context) (*Database, error) {
@@ -93,6 +101,7 @@ type grown struct {
 	t          *testing.T
 	d          *testbed.Database
 	name       string
+	rank       uint32
 	epoch      uint64
 	generation uint32
 	batches    map[string]uint64
@@ -114,7 +123,7 @@ func write[R any, P schemas.Row[R]](g *grown, rows ...P) {
 	for _, row := range rows {
 		b.Append((*R)(row))
 	}
-	message, err := b.Message(schemas.Identity{RunID: schemas.RunID(g.name), Epoch: g.epoch, Batch: g.batches[kind]})
+	message, err := b.Message(schemas.Identity{RunID: schemas.RunID(g.name), Rank: g.rank, Epoch: g.epoch, Batch: g.batches[kind]})
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -19,9 +19,10 @@ type step struct {
 	sides   [2]map[uint32]store.Standing // by rank of either run
 	places  map[uint32]*place            // by rank of the problem; for ranks of the bench alone, the number that the partner would have
 	changed time.Time
-	dirty   bool // changed since its places were looked at
-	said    bool // its line was, as it is now
-	counted bool // among those that were judged
+	dirty   bool                 // changed since its places were looked at
+	said    bool                 // its line was, as it is now
+	mapped  []result.StepSummary // of its places, as a map pairs them
+	counted bool                 // among those that were judged
 	tally   report.Tally
 }
 
@@ -100,11 +101,17 @@ func (w *watch) whole() []*step {
 		if s.said || s.alone() {
 			continue
 		}
-		if rest >= w.r.Idle || rest >= w.r.Settle && len(w.lacks(s)) == 0 {
+		if rest >= w.r.Idle || rest >= w.r.Settle && len(w.lacks(s)) == 0 && w.defined(s) {
 			whole = append(whole, s)
 		}
 	}
 	return whole
+}
+
+// defined says whether the programs of a step are known, as far as they have to be aligned.
+func (w *watch) defined(s *step) bool {
+	definitions := w.database.Source.Definitions()
+	return !slices.ContainsFunc(s.sorted(), func(p *place) bool { return !p.defined(definitions) })
 }
 
 // lacks lists the gaps of a step.
@@ -141,8 +148,8 @@ func lacks(s store.Standing) string {
 func (w *watch) sayStep(s *step) error {
 	e := &report.WatchEvent{Event: "step", Step: &s.number, Incomplete: w.lacks(s)}
 	s.tally = report.Tally{}
-	for _, p := range s.sorted() {
-		count(e, &s.tally, &p.outcome.summary)
+	for _, summary := range s.summaries() {
+		count(e, &s.tally, &summary)
 	}
 	verdict, because := s.tally.Judge(len(e.Incomplete) == 0)
 	e.State, e.Because = string(verdict), because
@@ -154,6 +161,18 @@ func (w *watch) sayStep(s *step) error {
 	}
 	s.said, s.counted = true, true
 	return w.tell(e)
+}
+
+// summaries are the results of the places of a step that was judged.
+func (s *step) summaries() []result.StepSummary {
+	if s.mapped != nil {
+		return s.mapped
+	}
+	var all []result.StepSummary
+	for _, p := range s.sorted() {
+		all = append(all, p.outcome.summary)
+	}
+	return all
 }
 
 // count adds the result of a place to a step's line and to its tally.

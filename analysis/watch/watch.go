@@ -14,6 +14,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/ask"
 	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/merged"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows/store"
 )
@@ -168,7 +169,8 @@ func (w *watch) told(err error) bool { return w.deaf != nil && errors.Is(err, w.
 
 // passing says whether the error is no fault of the question.
 func passing(err error) bool {
-	if _, malformed := errors.AsType[*ask.MalformedExceptionError](err); malformed || errors.Is(err, ErrTwoImplementations) {
+	_, malformed := errors.AsType[*ask.MalformedExceptionError](err)
+	if _, groups := errors.AsType[*merged.OtherGroupsError](err); malformed || groups {
 		return false
 	}
 	var exception *clickhouse.Exception

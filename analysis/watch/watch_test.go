@@ -204,14 +204,3 @@ func TestFollowingStepsAreReadAheadOnce(t *testing.T) {
 		t.Errorf("after that: %v, want steps 3 and 4", ahead)
 	}
 }
-
-func TestTwoImplementationsAreNotWatched(t *testing.T) {
-	t.Parallel()
-	d := testbed.StartDatabase(t)
-	d.Load(t, "../judging/testdata/implementations.txtar")
-	r := newScene(t, d, "two").w.r
-	r.Compare.Problem, r.Compare.Benches, r.Now = "problem", []string{"bench"}, time.Now
-	if _, err := Run(t.Context(), r); !errors.Is(err, ErrTwoImplementations) {
-		t.Errorf("watching says %v", err)
-	}
-}

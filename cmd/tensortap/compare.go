@@ -99,10 +99,9 @@ func (c *comparing) flags(cmd *cobra.Command) {
 	f.Uint64Var(&c.request.Limit, "limit", c.request.Limit, "greatest number of differing tensors to list, 0 for all; text shows at most 4")
 	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs in this `FILE`")
 	f.BoolVar(&c.onlyNew, onlyNewFlag, false, "with --jobs: leave out pairs of stored runs that were judged before and have not changed")
-	f.StringVar(&c.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
+	addMap(cmd, &c.mapping)
 	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of weights and values")
 	_ = cmd.MarkFlagFilename(jobsFlag, "yaml", "yml")
-	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
 	values := append(report.Formats(), htmlFile, msprobeCSV, "junit", "markdown")
 	f.StringVarP(&c.output, "output", "o", string(report.Text), strings.Join(report.Formats(), ", ")+", "+htmlFile+" (one file that a browser opens, with its page), "+msprobeCSV+
 		" (what msProbe's own compare writes); with --jobs "+strings.Join(jobsOutputs(), ", "))

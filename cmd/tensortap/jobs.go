@@ -170,10 +170,8 @@ func requestOf(job jobs.Job) (system.CompareRequest, error) {
 			return request, err
 		}
 	}
-	if job.Map != "" {
-		if err = mapped(&request, job.Map); err != nil {
-			return request, err
-		}
+	if err = mapped(&request, job.Map); err != nil {
+		return request, err
 	}
 	return request, errors.Join(request.Validate(), request.CheckFolders())
 }

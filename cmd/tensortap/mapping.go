@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -23,8 +25,17 @@ func (c *comparing) readMap(request *system.CompareRequest) (err error) {
 	return mapped(request, c.mapping)
 }
 
-// mapped has runs compared by a mapping file, or by names alone.
+// addMap adds the flag of a mapping file.
+func addMap(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
+	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
+}
+
+// mapped has runs compared by a mapping file, if there is one, or by names alone.
 func mapped(request *system.CompareRequest, file string) (err error) {
+	if file == "" {
+		return nil
+	}
 	if request.ByName = file == mapping.None; request.ByName {
 		return nil
 	}

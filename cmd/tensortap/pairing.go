@@ -47,8 +47,7 @@ Empty when the runs have no step in common, or every op is paired and --unpaired
 	f.Int64Var(&p.words.offset, "step-offset", 0, "number to add to a step of the problem to get the step of the bench")
 	f.BoolVar(&p.unpaired, "unpaired", false, "only ops without partner")
 	p.looks.limitFlag(cmd, 1000)
-	f.StringVar(&p.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
-	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
+	addMap(cmd, &p.mapping)
 	p.looks.flags(cmd)
 	return cmd
 }
@@ -59,13 +58,8 @@ func (a *app) pairing(ctx context.Context, p *pairingReport) error {
 		return err
 	}
 	request := p.request
-	if err := p.words.apply(&request); err != nil {
+	if err := errors.Join(p.words.apply(&request), mapped(&request, p.mapping)); err != nil {
 		return err
-	}
-	if p.mapping != "" {
-		if err := mapped(&request, p.mapping); err != nil {
-			return err
-		}
 	}
 	return a.ask(ctx, func(ctx context.Context, client *system.Client) error {
 		if err := a.warnIncomplete(ctx, client, request.Problem, request.Bench()); err != nil {

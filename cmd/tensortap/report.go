@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,18 +161,14 @@ type judgedWords struct {
 func (w *judgedWords) flags(f *pflag.FlagSet) {
 	w.judgeFlags(f)
 	f.StringSliceVar(&w.benches, "benches", nil, "further bench runs; with three or more in all, their spread is the tolerance")
-	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
+	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
 }
 
 // judging is how runs are judged whose verdicts a report reads.
 func (w *judgedWords) judging() (system.CompareRequest, error) {
 	request := system.DefaultCompareRequest()
 	request.Benches = w.benches
-	if err := w.apply(&request); err != nil || w.mapping == "" {
-		return request, err
-	}
-	err := mapped(&request, w.mapping)
-	return request, err
+	return request, errors.Join(w.apply(&request), mapped(&request, w.mapping))
 }
 
 func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, given map[string]string, style report.Style) error {

@@ -24,16 +24,13 @@ func (w *judgingWords) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	w.judgeFlags(f)
 	f.BoolVar(&w.strict, "strict", false, "ops of one run only make the runs differ")
-	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench")
-	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
+	addMap(cmd, &w.mapping)
 }
 
 func (w *judgingWords) apply(request *system.CompareRequest) (err error) {
 	request.Strict = w.strict
-	if w.mapping != "" {
-		if err = mapped(request, w.mapping); err != nil {
-			return err
-		}
+	if err = mapped(request, w.mapping); err != nil {
+		return err
 	}
 	return w.comparisonWords.apply(request)
 }

@@ -16,13 +16,15 @@ func newWatch(a *app) *cobra.Command {
 	request := system.DefaultWatchRequest()
 	var output string
 	var words comparisonWords
+	var mapping string
 	var capture bool
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow two runs live, and show the first divergence as it lands",
 		Long: `Follow two runs. Either may still be running, or not exist yet. Each step that both have
 is judged and gets a line, which also names missing rows. A divergence is shown within a
-second after it was stored, also in the middle of a step.
+second after it was stored, also in the middle of a step. Two implementations of a model
+pair by the map that ships for them, or by that of --map, once a step is whole.
 
 It ends when both runs have ended and nothing came for the time of --idle. A run that
 was read from files has ended when all of its steps are whole. So if you publish dumps
@@ -35,7 +37,7 @@ decide, or stopped before anything differed.`,
   tensortap watch --problem bad --bench good --output json | jq -c 'select(.event == "divergence")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := words.apply(&request.Compare); err != nil {
+			if err := errors.Join(words.apply(&request.Compare), mapped(&request.Compare, mapping)); err != nil {
 				return err
 			}
 			return a.watch(cmd.Context(), request, output, capture)
@@ -44,6 +46,7 @@ decide, or stopped before anything differed.`,
 	f := cmd.Flags()
 	addRuns(cmd, &request.Compare, "name of the run", a.completeRuns)
 	words.flags(f)
+	addMap(cmd, &mapping)
 	addRank(f, &request.Compare.Rank, -1, "only this rank of the problem; -1 for all")
 	f.BoolVar(&request.UntilDiverged, "until-diverged", false, "end at the first divergence")
 	f.DurationVar(&request.Idle, "idle", request.Idle, "time without rows after which runs count as ended, and an incomplete step is judged as it is")

@@ -38,6 +38,15 @@ func Between(r Range) Set {
 	return Set{parts: []part{{first: r.First, last: r.Last, every: 1}}}
 }
 
+// Of is the set of those steps.
+func Of(numbers []int64) Set {
+	parts := make([]part, len(numbers))
+	for i, n := range numbers {
+		parts[i] = part{first: n, last: n, every: 1}
+	}
+	return Set{parts: joined(parts)}
+}
+
 // Parse reads numbers and ranges, as 0,3-5,10-100/10 or 5-, or all. Its error
 // says how steps are written; the caller names the text.
 func Parse(text string) (Set, error) {

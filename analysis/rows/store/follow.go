@@ -58,7 +58,7 @@ func (f *Follower) Look(ctx context.Context, first []uint32) (news bool, err err
 	if err := group.Wait(); err != nil {
 		return false, err
 	}
-	if now[definitionRows()] != f.counts[definitionRows()] {
+	if (growth{before: f.counts, now: now}).ofDefinitions() {
 		clear(f.absent)
 	}
 	f.counts = now
@@ -168,6 +168,9 @@ type growth struct {
 
 // of says whether the run has other rows of a kind.
 func (g growth) of(kind string) bool { return len(g.producers(kind)) > 0 }
+
+// ofDefinitions says whether there are other definitions.
+func (g growth) ofDefinitions() bool { return g.now[definitionRows()] != g.before[definitionRows()] }
 
 // producers are those that have other rows of a kind.
 func (g growth) producers(kind string) []producer {

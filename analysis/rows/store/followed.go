@@ -60,7 +60,7 @@ func (r *Followed) read(ctx context.Context, s *Source, g growth, first uint32) 
 		return err
 	}
 	r.sort(first)
-	if err := r.readPrograms(ctx, s); err != nil {
+	if err := r.readPrograms(ctx, s, g); err != nil {
 		return err
 	}
 	if g.of(programStackKind) {
@@ -210,11 +210,11 @@ func (r *Followed) forget(first uint32) {
 	}
 }
 
-// readPrograms reads the programs of steps that are not known yet.
-func (r *Followed) readPrograms(ctx context.Context, s *Source) error {
+// readPrograms reads the programs of steps that are not known yet; where there are more definitions, also those known in part.
+func (r *Followed) readPrograms(ctx context.Context, s *Source, g growth) error {
 	missing, have := map[uint64]bool{}, s.Definitions()
 	for i := range r.Run.Steps {
-		if id := r.Run.Steps[i].ProgramID; id != 0 && have.Programs[id] == nil {
+		if id := r.Run.Steps[i].ProgramID; id != 0 && (have.Programs[id] == nil || g.ofDefinitions() && !have.HasWhole(id)) {
 			missing[id] = true
 		}
 	}
