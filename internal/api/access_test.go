@@ -150,6 +150,22 @@ func TestAReaderControlsNothing(t *testing.T) {
 	}
 }
 
+func TestAPortThatIsTakenIsNamedWithAWayOut(t *testing.T) {
+	t.Parallel()
+	address := strings.TrimSuffix(strings.TrimPrefix(serving(t, api.Config{}, api.Place{}), "http://"), "/")
+	answers, err := api.New(api.Config{Now: time.Now})
+	must(t, err)
+	_, err = answers.Listen(t.Context(), api.Place{Address: address})
+	if err == nil {
+		t.Fatal("two servers have one port")
+	}
+	for _, want := range []string{address, "already in use", "another tensortap up or serve", "--listen 127.0.0.1:0 takes a free port"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want %q", err, want)
+		}
+	}
+}
+
 func TestABrowserShowsItsTokenOnce(t *testing.T) {
 	t.Parallel()
 	url, byRole := guarded(t)

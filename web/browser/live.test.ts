@@ -36,6 +36,20 @@ test("ranks are asked to record more, where they are, and to stop", async () => 
   await answered("resume");
 });
 
+test("a run that ended or died is asked for nothing, and its end is told", async () => {
+  const { page } = visit;
+  const asked = page.getByRole("region", { name: "what to ask of the ranks" });
+  await visit.go({ view: "live", problem: "recorded" });
+  await page.getByText("Every rank ended in order. It was last heard of at").waitFor();
+  await page.getByText("last at work on").waitFor();
+  expect(await asked.count()).toBe(0);
+  await visit.go({ view: "live", problem: "dies" });
+  await page.getByText(/Every rank died\.|ranks? died\./).waitFor();
+  expect(await asked.count()).toBe(0);
+  await page.getByRole("link", { name: "Why it ended" }).click();
+  await page.getByRole("button", { name: "Crash", pressed: true }).waitFor();
+});
+
 test("the first NaN is told above whatever is shown, without reload", async () => {
   const { page } = visit;
   await visit.go({ view: "runs", problem: run });
