@@ -69,7 +69,7 @@ func kindOf(t Table, i int) string {
 	kind := t.Get(i, "kind").Exact
 	more := map[string]string{"parameter": "parameter", "operation": "operation"}[kind]
 	switch {
-	case kind == "":
+	case kind == "" || kind == t.Get(i, "role").Exact: // what follows says so
 		return ""
 	case kind == "unseen_input":
 		return "input of unseen origin, "

@@ -16,7 +16,8 @@ export interface Plot {
   height: number;
 }
 
-const edge = { left: 128, top: 14, right: 96, bottom: 40 };
+const margin = 12; // as of the words above and below the picture
+const edge = { left: 128, top: 14, right: 104, bottom: 40 };
 const roomyCell = 16; // pixels of a cell that has room for a mark
 const shortest = 14; // pixels between two labels
 
@@ -186,6 +187,6 @@ function legend(scale: Scale, { unit, counts = false }: Statistic, plot: Plot): 
     ...blocks,
     ...marks,
     ...(counts ? [] : key),
-    { kind: "text", x: plot.left + plot.width + 96 - 4, y: plot.top + plot.height + 29, text: unit, colour, anchor: "end" },
+    { kind: "text", x: plot.left + plot.width + edge.right - margin, y: plot.top + plot.height + 29, text: unit, colour, anchor: "end" },
   ];
 }
