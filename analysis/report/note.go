@@ -74,12 +74,17 @@ func (n *note) observed() {
 	}
 }
 
-func (n *note) verdict() {
-	word := fmt.Sprintf("%-12s", strings.ToUpper(string(n.Verdict)))
-	if n.style.Color {
-		word = map[Verdict]string{Same: "\x1b[32m", Differs: "\x1b[31m", Unknown: "\x1b[33m"}[n.Verdict] + word + "\x1b[0m"
+// verdict is the verdict as a label, coloured on a terminal.
+func (s Style) verdict(v Verdict) string {
+	word := fmt.Sprintf("%-12s", strings.ToUpper(string(v)))
+	if s.Color {
+		word = map[Verdict]string{Same: "\x1b[32m", Differs: "\x1b[31m", Unknown: "\x1b[33m"}[v] + word + "\x1b[0m"
 	}
-	n.line(word, "problem %s against bench %s", Printable(n.Problem), Printable(n.Bench()))
+	return word
+}
+
+func (n *note) verdict() {
+	n.line(n.style.verdict(n.Verdict), "problem %s against bench %s", Printable(n.Problem), Printable(n.Bench()))
 	if more := len(n.Benches) - 1; more > 0 {
 		n.line("", "and %s; %s", plural(more, "further bench run"), n.band())
 	}

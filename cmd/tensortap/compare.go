@@ -20,6 +20,7 @@ import (
 type comparing struct {
 	request           system.CompareRequest
 	words             comparisonWords
+	by                string
 	output, outputDir string
 	jobs, mapping     string // files
 	suggestMap        bool
@@ -53,6 +54,9 @@ name or fuse them differently; --suggest-map writes a first one (docs/mapping.md
 one model in Transformers, vLLM, SGLang and Megatron are paired by maps that ship
 (docs/cross.md), unless a file is given, or none.
 
+With --by token, two stored runs of level tokens pair by prompt, sample and position,
+whatever the batch; it says the layer behind which tokens begin to differ.
+
 Exit status: 0 nothing differs, 1 something differs, 2 an error, or too little data to
 decide.`,
 		Example: `  tensortap compare bad/dump/step0 good/dump/step0
@@ -62,6 +66,7 @@ decide.`,
   tensortap compare bad good --output html > bad.html
   tensortap compare bad good --output msprobe-csv --output-dir results
   tensortap compare --jobs nightly.yaml --output junit
+  tensortap compare rollout trainer --by token
   tensortap compare engine/dump reference/dump --suggest-map
   tensortap compare engine/dump reference/dump --map fused.yaml`,
 		Args:              c.checkArguments,
@@ -90,6 +95,8 @@ func (c *comparing) checkArguments(cmd *cobra.Command, args []string) error {
 func (c *comparing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.words.flags(f)
+	f.StringVar(&c.by, byFlag, byTensor, byTensor+", or "+byToken+": tokens of runs of level tokens, by prompt and position")
+	_ = cmd.RegisterFlagCompletionFunc(byFlag, cobra.FixedCompletions([]string{byTensor, byToken}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&c.outputDir, "output-dir", "", "folder for the files of --output msprobe-csv, one for each rank and step; without it a single file goes to standard output")
 	addRank(f, &c.request.Rank, -1, "only this rank of the problem; -1 for all")
 	f.BoolVar(&c.request.Strict, "strict", false, "ops of one run only make the runs differ")
@@ -112,6 +119,13 @@ func (c *comparing) flags(cmd *cobra.Command) {
 func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error {
 	if c.jobs != "" {
 		return a.compareJobs(cmd.Context(), c.jobs, c.output, c.onlyNew)
+	}
+	switch c.by {
+	case byToken:
+		return a.compareTokens(cmd, c, args)
+	case byTensor:
+	default:
+		return fmt.Errorf("--%s %s: want %s or %s", byFlag, c.by, byTensor, byToken)
 	}
 	request := c.request
 	if request.Limit == 0 {
@@ -184,7 +198,7 @@ func (a *app) compare(ctx context.Context, request system.CompareRequest, output
 	if err := request.Validate(); err != nil {
 		return err
 	}
-	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
+	style := report.Style{Format: format, Color: a.colored(a.stdout), Program: a.program()}
 	request.Texts = format != report.Text && format != report.JSON
 	var comparison report.Comparison
 	if err := request.CheckFolders(); err != nil {

@@ -58,7 +58,7 @@ func (a *app) overflow(ctx context.Context, request system.OverflowRequest, outp
 	if err != nil {
 		return err
 	}
-	style := report.Style{Format: format, Color: a.terminal(a.stdout) && a.getenv("NO_COLOR") == "", Program: a.program()}
+	style := report.Style{Format: format, Color: a.colored(a.stdout), Program: a.program()}
 	said, answer, err := a.askOverflow(ctx, request)
 	if err != nil {
 		return err

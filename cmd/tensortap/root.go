@@ -251,6 +251,9 @@ func (a *app) logger() zerolog.Logger {
 	return zerolog.New(to).Level(level).With().Timestamp().Logger()
 }
 
+// colored says whether a person reads there who did not refuse colours.
+func (a *app) colored(to io.Writer) bool { return a.terminal(to) && a.getenv("NO_COLOR") == "" }
+
 // terminal says whether a person reads there.
 func (*app) terminal(w io.Writer) bool {
 	file, ok := w.(*os.File)

@@ -78,7 +78,7 @@ func (a *app) tellStanding(ctx context.Context, client *system.Client, s *standi
 	if err != nil {
 		return report.Unknown, err
 	}
-	style := report.Style{Format: report.Text, Color: a.terminal(to) && a.getenv("NO_COLOR") == "", Program: a.program()}
+	style := report.Style{Format: report.Text, Color: a.colored(to), Program: a.program()}
 	return comparison.Verdict, comparison.WriteVerdict(to, style)
 }
 

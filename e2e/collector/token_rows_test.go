@@ -2,6 +2,8 @@ package collector
 
 import (
 	"encoding/csv"
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/e2e/internal/torch"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
 // TestTokensPairByPromptAndPositionWhateverTheBatch reads three sequences in one batch, and each alone with a cache of keys and values:
@@ -24,6 +27,7 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	program.Served(t, root)
+	u.Publish(t, recorded.Unpack(t, "A_llama_mix_md5"), "no tokens")
 	u.Settle(t)
 	same := []string{
 		"0 embedding same ", "1 attention same ", "1 router same ", "1 residual stream same ",
@@ -42,6 +46,9 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 		{"rough-chunked", "batch", "rough-cached", nil},
 		{"rough-scaled", "batch", "rough-cached", []string{"2 residual stream begins "}},
 	} {
+		if want.calibrate == "" {
+			requireTokenVerdict(t, u, want.problem, want.bench, min(1, len(want.began)))
+		}
 		got := tokenPlaces(t, u, want.problem, want.bench, want.calibrate)
 		if want.began == nil {
 			if !slices.Equal(got, same) {
@@ -58,9 +65,27 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 	if !strings.Contains(out.Stderr, `--calibrate: no run is named "nobody"`) {
 		t.Errorf("a calibration that is not stored: %v", out)
 	}
+	requireTokensRefused(t, u)
 	for _, command := range shownCommands(t, "cross.md", "## Token by token\n") {
-		requireSaid(t, u.Setting, command)
+		if out := program.Run(t, u.Setting, wordsOf(command)...); out.Status > 1 || !hasLine(t, "cross.md", "began", out.Stdout) {
+			t.Errorf("tensortap %s: %v, want what docs/cross.md says", command, out)
+		}
 	}
+}
+
+// hasLine says whether a page has the line of an answer that begins with a word, or the answer has none.
+func hasLine(t *testing.T, page, begin, answer string) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page)) //nolint:gosec // of this repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(answer) {
+		if strings.HasPrefix(line, begin+" ") {
+			return strings.Contains(string(text), "\n"+line)
+		}
+	}
+	return true
 }
 
 // tokenPlaces are layer, site, verdict and the position of the first token that begins to differ there, of each place. All tokens pair.
@@ -79,4 +104,39 @@ func tokenPlaces(t *testing.T, u *program.Up, problem, bench, calibrate string) 
 		places = append(places, strings.Join([]string{column(row, "layer"), column(row, "site"), column(row, "verdict"), column(row, "first_position")}, " "))
 	}
 	return places
+}
+
+// requireTokenVerdict checks that compare --by token says whether any token differs, by its exit status and by its answer.
+func requireTokenVerdict(t *testing.T, u *program.Up, problem, bench string, status int) {
+	t.Helper()
+	want := []string{"same", "differs"}[status]
+	out := program.Run(t, u.Setting, "compare", problem, bench, "--by", "token", "--output", "json")
+	var said struct {
+		Verdict string `json:"verdict"`
+		Places  []any  `json:"places"`
+	}
+	if err := json.Unmarshal([]byte(out.Stdout), &said); err != nil || out.Status != status || said.Verdict != want || len(said.Places) != 8 {
+		t.Errorf("%s against %s by token: %v %v, want %s", problem, bench, err, out, want)
+	}
+}
+
+// requireTokensRefused asks for what has no answer token by token.
+func requireTokensRefused(t *testing.T, u *program.Up) {
+	t.Helper()
+	for _, c := range []struct {
+		arguments []string
+		want      string
+	}{
+		{[]string{"cached", "nobody"}, `no run is named "nobody"`},
+		{[]string{"cached", "batch", "alone"}, "compares a problem with one bench, 3 runs are given"},
+		{[]string{"cached", "batch", "--rank", "0"}, "--rank does not go with --by token"},
+		{[]string{"cached", "batch", "--tolerance", "rules.yaml"}, "with --by token it is a number"},
+		{[]string{"no tokens", "batch"}, "no token of both runs has the same prompt"},
+		{[]string{"no tokens", "no tokens"}, "record both with --level tokens"},
+	} {
+		out := program.Run(t, u.Setting, append([]string{"compare", "--by", "token"}, c.arguments...)...)
+		if out.Status != 2 || !strings.Contains(out.Stdout+out.Stderr, c.want) {
+			t.Errorf("compare --by token %q: want status 2 and %q, got %v", c.arguments, c.want, out)
+		}
+	}
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/system"
+	"github.com/tensortap/tensortap/sql"
+)
+
+const (
+	byFlag   = "by"
+	byTensor = "tensor"
+	byToken  = "token"
+)
+
+// tokenReport is the report that compare --by token reads its verdict off.
+const tokenReport = "tokens"
+
+// onlyTokens refuses flags that have no meaning for tokens.
+func onlyTokens(f *pflag.FlagSet) (err error) {
+	together := []string{byFlag, "tolerance", "limit", "output", "data", "nats", "clickhouse", "engine", "verbose"}
+	f.Visit(func(given *pflag.Flag) {
+		if !slices.Contains(together, given.Name) {
+			err = fmt.Errorf("--%s does not go with --%s %s", given.Name, byFlag, byToken)
+		}
+	})
+	return err
+}
+
+// compareTokens compares two stored runs token by token.
+func (a *app) compareTokens(cmd *cobra.Command, c *comparing, runs []string) error {
+	parameters, err := c.tokenParameters(cmd.Flags(), runs)
+	if err != nil {
+		return err
+	}
+	format, err := report.ParseFormat(c.output)
+	if err != nil {
+		return err
+	}
+	asked, err := sql.ReportByName(tokenReport)
+	if err != nil {
+		return err
+	}
+	style := report.Style{Format: format, Color: a.colored(a.stdout), Columns: asked.Shown}
+	compared := report.Tokens{Problem: runs[0], Bench: runs[1]}
+	if err := a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
+		return a.tellTokens(ctx, client, system.ReportRequest{Report: asked, Given: parameters}, &compared, style)
+	}); err != nil {
+		return err
+	}
+	return judged(compared.Verdict())
+}
+
+// tokenParameters are those of the report.
+func (c *comparing) tokenParameters(f *pflag.FlagSet, runs []string) (map[string]string, error) {
+	if err := onlyTokens(f); err != nil {
+		return nil, err
+	}
+	if len(runs) != 2 {
+		return nil, fmt.Errorf("--%s %s compares a problem with one bench, %d runs are given", byFlag, byToken, len(runs))
+	}
+	parameters := map[string]string{"problem": runs[0], "bench": runs[1]}
+	if given := c.words.tolerance; given != "" {
+		if _, err := strconv.ParseFloat(given, 64); err != nil {
+			return nil, fmt.Errorf("--tolerance %s: with --%s %s it is a number", given, byFlag, byToken)
+		}
+		parameters["tolerance"] = given
+	}
+	return parameters, nil
+}
+
+// tellTokens writes the answer: rows where the output is a table, else the verdict too.
+func (a *app) tellTokens(ctx context.Context, client *system.Client, r system.ReportRequest, compared *report.Tokens, style report.Style) error {
+	ready, err := client.PrepareReport(ctx, r)
+	a.tellGaps(ready.Gaps)
+	if err != nil {
+		return err
+	}
+	compared.Gaps = ready.Gaps
+	compared.Places, err = client.Table(ctx, ready.Query, ready.Parameters)
+	switch {
+	case err != nil:
+		return err
+	case style.Format == report.Text:
+		return unlessClosed(compared.Write(a.stdout, style))
+	case style.Format == report.JSON:
+		return unlessClosed(report.WriteObject(a.stdout, compared.Object()))
+	}
+	return client.Write(ctx, a.stdout, style, ready.Query, ready.Parameters)
+}
