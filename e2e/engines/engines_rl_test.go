@@ -12,18 +12,35 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/program"
 )
 
+// rolloutFault is what testdata/rl_vllm.py does wrong, and what each of its steps should say: verdict, cause and place.
+type rolloutFault struct {
+	name string
+	want []string
+}
+
+func rolloutFaults() []rolloutFault {
+	all := func(said string) []string { return slices.Repeat([]string{said}, 4) }
+	return []rolloutFault{
+		{"right", all("flat")},
+		{"unsynchronised", []string{"flat", "flat", "drifts, weights, lm_head.weight", "flat"}},
+		{"positions", all("drifts, prefix cache, attention")},
+		{"temperature", all("drifts, temperature, logits")},
+		{"router", all("drifts, precision, model.layers.0.mlp.gate")},
+	}
+}
+
 // TestEngineRollout has vLLM sample for a trainer in plain PyTorch, right and with one fault at a time, and wants the steps that
 // drift to be named with their cause.
 func TestEngineRollout(t *testing.T) { //nolint:paralleltest // an engine needs the machine for itself
 	trial := engineTrial{TB: t, engine: vllm(), tp: 1, folder: engineFolder(t), up: program.StartUp(t, t.TempDir()), results: newOutcomes(t, "rollout")}
-	wants := map[string][]string{
-		"right":          slices.Repeat([]string{"flat||"}, 4),
-		"temperature":    slices.Repeat([]string{"drifts|temperature|logits"}, 4),
-		"unsynchronised": {"flat||", "flat||", "drifts|weights|lm_head.weight", "flat||"},
+	var names []string
+	for _, fault := range rolloutFaults() {
+		names = append(names, fault.name)
 	}
-	trial.reinforce("right", "temperature", "unsynchronised")
-	for fault, want := range wants {
-		trial.check("each step of a rollout: "+fault, want[2], differs(trial.judgedSteps(fault), want))
+	trial.reinforce(names...)
+	for _, fault := range rolloutFaults() {
+		steps := trial.judgedSteps(fault.name)
+		trial.check("each step of a rollout: "+fault.name, strings.Join(steps, "; "), differs(steps, fault.want))
 	}
 }
 
@@ -56,10 +73,11 @@ func (e engineTrial) judgedSteps(fault string) (steps []string) {
 	for _, row := range rows[1:] {
 		var said []string
 		for _, name := range []string{"verdict", "cause", "place"} {
-			first, _, _ := strings.Cut(row[slices.Index(rows[0], name)], ", ")
-			said = append(said, first)
+			if first, _, _ := strings.Cut(row[slices.Index(rows[0], name)], ", "); first != "" {
+				said = append(said, first)
+			}
 		}
-		steps = append(steps, strings.Join(said, "|"))
+		steps = append(steps, strings.Join(said, ", "))
 	}
 	return steps
 }
