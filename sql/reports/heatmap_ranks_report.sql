@@ -17,8 +17,9 @@
 -- the step on. The value is over all tensors there: min and max are extremes, counts are sums (not_finite_count of
 -- tensors, the others of elements), and l2 is the root of the mean square of what one rank has at one step, so that it
 -- does not grow with what a row and a column stand for. Tensors that are not finite are left out of it and counted; it is
--- nan where no other was measured, and null where none was. Over all roles and phases the projection steps of tensor
--- answers: expressions and keys must stay those of its definition.
+-- nan where no other was measured, and null where none was. Where a column stands for ten steps or more it begins at a
+-- multiple of ten and stands for one, so that it holds whole blocks of steps. Over all roles and phases the projections blocks
+-- and steps of tensor answer: expressions and keys must stay those of their definitions.
 WITH
     (
         SELECT throwIf(
@@ -41,37 +42,50 @@ WITH
         )
     ) AS ordered,
     (
-        SELECT (min(step), max(step))
+        SELECT (greatest(min(first), {first_step:Int64}), if({last_step:Int64} = -1, max(last), least(max(last), {last_step:Int64})))
         FROM (
-            SELECT step
+            SELECT
+                toInt64(min(step)) AS first,
+                toInt64(max(step)) AS last
             FROM tap_store.tensor
             WHERE run_id = xxh3(concat({run:String}, char(31)))
-                AND step >= {first_step:Int64}
-                AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+                AND intDiv(step, 10) >= intDiv({first_step:Int64}, 10)
+                AND ({last_step:Int64} = -1 OR intDiv(step, 10) <= intDiv({last_step:Int64}, 10))
             GROUP BY
                 run_id,
-                step
+                intDiv(step, 10)
         )
     ) AS reach,
-    toUInt32(greatest(1, intDiv(length(ordered) + {height:UInt64} - 1, {height:UInt64}))) AS ranks_of_row,
-    toUInt32(greatest(1, intDiv(reach.2 - reach.1 + {width:UInt64}, {width:UInt64}))) AS steps_of_column,
     (
         SELECT count()
         FROM tap.superseded_steps
         WHERE run_id = xxh3(concat({run:String}, char(31)))
     ) AS superseded_count,
+    toUInt32(greatest(1, intDiv(length(ordered) + {height:UInt64} - 1, {height:UInt64}))) AS ranks_of_row,
+    -- Steps are read one by one, or in blocks of ten where that shows the same.
+    toUInt8(if(
+        reach.2 - reach.1 >= 9 * toInt64({width:UInt64})
+            AND {first_step:Int64} % 10 = 0
+            AND ({last_step:Int64} = -1 OR {last_step:Int64} % 10 = 9)
+            AND superseded_count = 0,
+        10,
+        1)) AS block,
+    intDiv(reach.1, block) * block AS begin,
+    toUInt32(block * greatest(1, intDiv(intDiv(reach.2 - begin + toInt64({width:UInt64}), toInt64({width:UInt64})) + block - 1, block))) AS steps_of_column,
     -- How many steps of ranks that have tensors lie below a row and column; one that has not ended counts alone.
     cells AS (
         SELECT
             intDiv(transform(rank, ordered, range(length(ordered)), 4294967295), ranks_of_row) AS row_index,
-            intDiv(step - reach.1, steps_of_column) AS column_index,
-            count() AS cell_count
+            intDiv(intDiv(step, block) - intDiv(begin, block), intDiv(steps_of_column, block)) AS column_index,
+            countIf(tensor_count > 0) AS cell_count
         FROM tap_store.step
         WHERE {statistic:String} = 'l2'
-            AND tensor_count > 0
             AND run_id = xxh3(concat({run:String}, char(31)))
-            AND step >= {first_step:Int64}
-            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            AND intDiv(step, block) >= intDiv({first_step:Int64}, block)
+            AND ({last_step:Int64} = -1 OR intDiv(step, block) <= intDiv({last_step:Int64}, block))
+            AND (({first_place:Int64} = 0 AND {last_place:Int64} = -1) OR rank IN (
+                SELECT arrayJoin(ordered)
+            ))
             AND (superseded_count = 0 OR (rank, step, epoch) NOT IN (
                 SELECT
                     rank,
@@ -87,7 +101,7 @@ WITH
     pixels AS (
         SELECT
             intDiv(transform(rank, ordered, range(length(ordered)), 4294967295), ranks_of_row) AS row_index,
-            intDiv(step - reach.1, steps_of_column) AS column_index,
+            intDiv(intDiv(step, block) - intDiv(begin, block), intDiv(steps_of_column, block)) AS column_index,
             count() AS row_count,
             countIf(NOT isFinite(tap_store.tensor.value_min) OR NOT isFinite(tap_store.tensor.value_max) OR NOT isFinite(value_mean) OR NOT isFinite(value_l2)
                 OR tap_store.tensor.nan_count + positive_infinity_count + negative_infinity_count > 0) AS not_finite_row_count,
@@ -109,8 +123,8 @@ WITH
             sumOrNullIf(positive_infinity_count + negative_infinity_count, bitTest(measured, 7) OR bitTest(measured, 8)) AS infinity_count
         FROM tap_store.tensor
         WHERE run_id = xxh3(concat({run:String}, char(31)))
-            AND step >= {first_step:Int64}
-            AND ({last_step:Int64} = -1 OR step <= {last_step:Int64})
+            AND intDiv(step, block) >= intDiv({first_step:Int64}, block)
+            AND ({last_step:Int64} = -1 OR intDiv(step, block) <= intDiv({last_step:Int64}, block))
             AND (({role:String} = 'all' AND {phase:String} = 'all') OR site_id IN (
                 SELECT site_id
                 FROM tap_store.site
@@ -120,6 +134,9 @@ WITH
                         FROM tap_store.op
                         WHERE phase = {phase:String}
                     ))
+            ))
+            AND (({first_place:Int64} = 0 AND {last_place:Int64} = -1) OR rank IN (
+                SELECT arrayJoin(ordered)
             ))
             AND (superseded_count = 0 OR (rank, step, epoch) NOT IN (
                 SELECT
@@ -138,7 +155,7 @@ SELECT
     toUInt32({first_place:Int64} + pixels.row_index * ranks_of_row) AS place,
     ordered[pixels.row_index * ranks_of_row + 1] AS rank,
     ranks_of_row AS rank_count,
-    toUInt32(reach.1 + pixels.column_index * steps_of_column) AS step,
+    toUInt32(begin + pixels.column_index * steps_of_column) AS step,
     steps_of_column AS step_count,
     coalesce(
         if({statistic:String} = 'l2', sqrt(square_sum / greatest(1, cells.cell_count)), NULL),
