@@ -34,6 +34,22 @@ func TestNoteNamesTheJumpBesideTheFirstDifference(t *testing.T) {
 	}
 }
 
+func TestNoteNamesAParameterOnce(t *testing.T) {
+	t.Parallel()
+	columns := []string{"step", "rank", "op", "kind", "parameter", "role", "path", "verdict", "evidence", "error"}
+	for want, row := range map[string][]string{
+		"parameter weight: relative error 0.5":          {"0", "0", "Module.down", "parameter", "", "parameter", "weight", "diverged", "statistics", "0.5"},
+		"parameter weight, input 1: relative error 0.5": {"0", "0", "linear", "parameter", "weight", "input", "1", "diverged", "statistics", "0.5"},
+	} {
+		c := Comparison{Problem: "bad", Benches: []string{"good"}, Verdict: Differs}
+		c.Origins = tableOf(columns, row...)
+		var text strings.Builder
+		if err := c.WriteNote(&text, Style{}); err != nil || !strings.Contains(text.String(), "             "+want) {
+			t.Errorf("%v: the note lacks %q:\n%s", err, want, text.String())
+		}
+	}
+}
+
 // tableOf is a table of one row of texts.
 func tableOf(columns []string, values ...string) Table {
 	row := make([]Value, len(values))

@@ -82,6 +82,11 @@ func TestATableWithoutRowsSaysWhy(t *testing.T) {
 			t.Errorf("%s of %d rows: %v, %q", c.format, c.rows, err, text.String())
 		}
 	}
+	var known strings.Builder
+	err := Write(&known, Style{Format: Text, Empty: "nobody measured it", Because: "only run a has step 1"}, bytes.NewReader(answer(t, 0)))
+	if err != nil || !strings.HasSuffix(known.String(), "\nno rows: only run a has step 1\n") {
+		t.Errorf("%v, %q", err, known.String())
+	}
 }
 
 func TestJSONKeepsEveryValue(t *testing.T) {

@@ -84,6 +84,10 @@ func (w *textWriter) end() error {
 			return err
 		}
 	}
+	if w.count == 0 && w.style.Because != "" {
+		_, err := fmt.Fprintln(w.to, "no rows:", Printable(w.style.Because))
+		return err
+	}
 	if w.count == 0 && w.style.Empty != "" {
 		_, err := fmt.Fprintf(w.to, "no rows. There are none where %s, or where nothing fits what was asked for\n", w.style.Empty)
 		return err

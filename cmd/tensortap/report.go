@@ -182,6 +182,11 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, given
 		if err != nil {
 			return err
 		}
+		if step := given["step"]; r.Name == "sequence" && style.Format == report.Text && step != "" && step != "-1" {
+			if style.Because, err = client.StepAlone(ctx, given["problem"], given["bench"], step); err != nil {
+				return err
+			}
+		}
 		if r.Name == "shape_diff" && style.Format == report.Text {
 			return a.shapeDiff(ctx, client, ready.Parameters, style)
 		}

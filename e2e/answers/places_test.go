@@ -29,3 +29,17 @@ func TestWhatIsNotThereIsNamedBesideWhatIs(t *testing.T) {
 		t.Errorf("a rank that is there: %v", out)
 	}
 }
+
+func TestAStepOfOneRunAloneIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	u := program.PublishOnce(t, "B02_weight_mix", "B00_golden_mix")
+	for step, want := range map[string]string{
+		"1": "no rows: only run B00_golden_mix has step 1\n",
+		"7": "no rows: neither run B02_weight_mix nor run B00_golden_mix has step 7\n",
+	} {
+		out := program.Run(t, u.Setting, "report", "sequence", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--step", step)
+		if out.Status != program.ExitSame || !strings.HasSuffix(out.Stdout, want) {
+			t.Errorf("step %s: %v, want %q", step, out, want)
+		}
+	}
+}
