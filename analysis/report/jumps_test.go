@@ -38,8 +38,8 @@ func TestNoteNamesAParameterOnce(t *testing.T) {
 	t.Parallel()
 	columns := []string{"step", "rank", "op", "kind", "parameter", "role", "path", "verdict", "evidence", "error"}
 	for want, row := range map[string][]string{
-		"parameter weight: relative error 0.5":          {"0", "0", "Module.down", "parameter", "", "parameter", "weight", "diverged", "statistics", "0.5"},
-		"parameter weight, input 1: relative error 0.5": {"0", "0", "linear", "parameter", "weight", "input", "1", "diverged", "statistics", "0.5"},
+		"parameter weight: ":          {"0", "0", "Module.down", "parameter", "", "parameter", "weight", "diverged", "statistics", "0.5"},
+		"parameter weight, input 1: ": {"0", "0", "linear", "parameter", "weight", "input", "1", "diverged", "statistics", "0.5"},
 	} {
 		c := Comparison{Problem: "bad", Benches: []string{"good"}, Verdict: Differs}
 		c.Origins = tableOf(columns, row...)
