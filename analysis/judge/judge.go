@@ -43,6 +43,9 @@ const (
 	Unknown
 )
 
+// IsKept says whether the pair is stored by itself. What agrees is counted, and neither it nor its error is kept.
+func (j *Judged) IsKept() bool { return j.Differs || j.Class > Agrees }
+
 // Numeric is the verdict on the numbers alone.
 type Numeric uint8
 

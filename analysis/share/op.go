@@ -20,7 +20,7 @@ type op struct {
 	pairs     []judge.Judged
 	verdict   string // the worst of its pairs, as in the report sequence
 	differing uint64
-	greatest  *judge.Judged // pair of the greatest error; nil where none is known
+	greatest  *judge.Judged // pair of the greatest error, of those that are kept, as in that report; nil where none is known
 	dtypes    []string      // of the problem's tensors
 	seq       uint64        // of the problem's first pair; the greatest number where there is none
 	parent    *uint32       // position of what called it; nil where that is not known
@@ -96,7 +96,7 @@ func (o *op) count(j *judge.Judged, definitions *rows.Definitions) {
 	if j.Differs {
 		o.differing++
 	}
-	if !math.IsNaN(j.Error) && (o.greatest == nil || finite(j.Error) > finite(o.greatest.Error)) {
+	if j.IsKept() && !math.IsNaN(j.Error) && (o.greatest == nil || finite(j.Error) > finite(o.greatest.Error)) {
 		o.greatest = j
 	}
 	if !j.InProblem {

@@ -142,12 +142,15 @@ func TestAFileHasTheOpsOfAPlaceInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	column := func(name string) arrow.Array { return table.Column(table.Schema().FieldIndices(name)[0]) }
-	problem, bench, verdict := column("problem_op"), column("bench_op"), column("verdict")
+	problem, bench, verdict, greatest := column("problem_op"), column("bench_op"), column("verdict"), column("error")
 	counts := map[string]int{}
 	for i := range int(table.NumRows()) {
 		counts[verdict.ValueStr(i)]++
 		if alone := problem.ValueStr(i) == "" || bench.ValueStr(i) == ""; alone != strings.HasPrefix(verdict.ValueStr(i), "only_") {
 			t.Errorf("%q beside %q is %s", problem.ValueStr(i), bench.ValueStr(i), verdict.ValueStr(i))
+		}
+		if diverged := verdict.ValueStr(i) == "diverged"; diverged && greatest.IsNull(i) || verdict.ValueStr(i) == "same" && greatest.IsValid(i) {
+			t.Errorf("%q is %s, with error %s: the report sequence keeps errors of what does not agree", problem.ValueStr(i), verdict.ValueStr(i), greatest.ValueStr(i))
 		}
 	}
 	if counts["only_problem"] == 0 || counts["diverged"] == 0 || counts["same"] == 0 {

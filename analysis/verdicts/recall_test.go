@@ -164,7 +164,7 @@ func (r *recalled) stored(i int) (*schemas.JudgedStepRow, []judge.Judged) {
 	unit := Unit{At: r.places[i]}
 	var judged []judge.Judged
 	for k := range placed.Judged() {
-		if j := &placed.Judged()[k]; j.Differs || !agrees(j.Class) {
+		if j := &placed.Judged()[k]; j.IsKept() {
 			row := unit.verdict(schemas.Identity{Rank: unit.At.Rank}, j, placed)
 			judged = append(judged, Judged(&row))
 		}

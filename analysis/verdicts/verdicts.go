@@ -7,7 +7,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows"
@@ -103,7 +102,7 @@ func (u *Unit) verdicts(id schemas.Identity, placed *result.Placed) ([]schemas.M
 	batches := newBatches[schemas.VerdictRow](id)
 	judged := placed.Judged()
 	for i := range judged {
-		if j := &judged[i]; j.Differs || !agrees(j.Class) {
+		if j := &judged[i]; j.IsKept() {
 			row := u.verdict(batches.id, j, placed)
 			if err := batches.add(&row); err != nil {
 				return nil, err
@@ -112,8 +111,6 @@ func (u *Unit) verdicts(id schemas.Identity, placed *result.Placed) ([]schemas.M
 	}
 	return batches.finish()
 }
-
-func agrees(c judge.Class) bool { return c == judge.Equal || c == judge.Within || c == judge.Agrees }
 
 // batches are messages under one identity, numbered from 0.
 type batches[R any, P schemas.Row[R]] struct {

@@ -30,6 +30,8 @@ test("a comparison is shared as a file, which opens by itself", async () => {
   const cursor = page.locator('[aria-selected="true"]');
   await eventually(() => cursor.textContent()).toContain(began);
   await page.getByRole("complementary", { name: "op under the cursor" }).getByText("Before it").waitFor();
+  const agrees = page.locator('[title="no error is kept of what agrees"]').first();
+  expect(await agrees.textContent(), "as on the page").toBe("");
   await picture(page, "share");
   await page.getByRole("grid").focus();
   await page.keyboard.press("n");

@@ -36,6 +36,21 @@ export function codeOf(verdict: string): number {
   return at < 0 ? kinds.length - 1 : at;
 }
 
+const noErrors: Record<string, string> = {
+  not_finite: "no error: NaN and infinity have none",
+  structure: "no error: what has another dtype, shape or literal has none",
+  only_problem: "no error: the bench has no such op",
+  only_bench: "no error: the problem has no such op",
+  unpaired: "no error: one run alone has the tensor",
+  unknown: "no error: the evidence gives none",
+  same: "no error is kept of what agrees",
+};
+
+/** Why an op with this verdict has no error, where it has none. */
+export function whyNoError(code: number): string {
+  return noErrors[kinds[code]?.name ?? ""] ?? "no error is known";
+}
+
 /** Those a person steps through: numbers or structure that make the runs differ. */
 export const differing: ReadonlySet<number> = new Set(["not_finite", "diverged", "structure"].map(codeOf));
 
