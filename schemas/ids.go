@@ -101,9 +101,15 @@ func TallyID(rows []TallyRow) uint64 {
 // DeclaredComparisonID is the id of a comparison by its question: it ignores the row's own ComparisonID and the time.
 func DeclaredComparisonID(c *DeclaredComparisonRow) uint64 {
 	const between = '\x1e'
-	return hashFields(c.Problem, JoinWords(c.Benches, between), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
+	fields := []string{
+		c.Problem, JoinWords(c.Benches, between), strconv.FormatFloat(c.Tolerance, 'g', -1, 64),
 		JoinWords(c.Tolerances, between), JoinWords(c.Exceptions, between), strconv.FormatInt(c.StepOffset, 10),
-		c.Mapping, FormatID(c.Payloads), FormatID(c.Rules))
+		c.Mapping, FormatID(c.Payloads), FormatID(c.Rules),
+	}
+	if c.Calibration != "" { // comparisons from before calibrations keep their ids
+		fields = append(fields, c.Calibration)
+	}
+	return hashFields(fields...)
 }
 
 // FormatID is an id as text: 16 lower-case hex digits.

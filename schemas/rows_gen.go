@@ -1323,6 +1323,7 @@ type DeclaredComparisonRow struct {
 	Standing       uint8    `parquet:"standing"`         // 1 when every step is judged as it lands, 0 when steps are judged on request.
 	Mapping        string   `parquet:"mapping"`          // Text of the mapping file; empty when modules pair by their own names.
 	Payloads       uint64   `parquet:"payloads"`         // Hash of the errors of raw tensors that were known; 0 when there were none.
+	Calibration    string   `parquet:"calibration"`      // Name of the run whose distance from the bench measures the tolerance; empty for none.
 	Rules          uint64   `parquet:"rules"`            // Version of the rules of judgement.
 }
 
@@ -1342,7 +1343,8 @@ func (r *DeclaredComparisonRow) appendTo(c []column) {
 	c[9].uint8(r.Standing)
 	c[10].string(r.Mapping)
 	c[11].uint64(r.Payloads)
-	c[12].uint64(r.Rules)
+	c[12].string(r.Calibration)
+	c[13].uint64(r.Rules)
 }
 
 func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
@@ -1358,7 +1360,8 @@ func (r *DeclaredComparisonRow) load(c []arrow.Array, i int) {
 	r.Standing = loadUint8(c[9], i)
 	r.Mapping = loadString(c[10], i)
 	r.Payloads = loadUint64(c[11], i)
-	r.Rules = loadUint64(c[12], i)
+	r.Calibration = loadString(c[12], i)
+	r.Rules = loadUint64(c[13], i)
 }
 
 // VerdictRow is a row of verdict. One row per pair of tensors that is not equal, within the tolerance or agreeing; judged_step counts the others.

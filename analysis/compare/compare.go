@@ -37,6 +37,7 @@ type Request struct {
 	Payloads   map[PayloadPlace]judge.Payload // raw tensors that were compared, element by element
 	Merge      bool                           // make one rank of each tensor-parallel group where the runs have groups of other sizes
 	Map        *mapping.Map                   // pairs of modules of problem and bench; nil if modules pair by name
+	Calibrate  string                         // another run of the bench's program, which says what tensors may differ by; empty for none
 	ChooseMap  bool                           // without a map, take the one that ships for what the runs say they are
 }
 
@@ -57,6 +58,7 @@ type Answer struct {
 	Merges      []merged.Merge // runs whose ranks were merged before they were judged
 	Parts       []report.Part  // if the problem's were, whose part each origin is
 	Mapped      *report.Mapped // what was compared under a map of two implementations; nil without one
+	Calibrated  *report.Calibration
 }
 
 // Run compares the runs of a source.
@@ -91,7 +93,7 @@ func (j *Job) Run(ctx context.Context, recalled Recalled, each func(at pair.Step
 		Differences: Differences(j.recorded[0], j.recorded[1]), Warnings: j.warnings, StepOffset: j.request.StepOffset,
 		LeftOut: j.leftOut,
 	}
-	answer.Mapped = j.census.mapped(j.rules)
+	answer.Mapped, answer.Calibrated = j.census.mapped(j.rules), j.calibrated
 	answer.Parts, err = j.parts(ctx, answer.Origins)
 	return answer, err
 }
@@ -142,6 +144,8 @@ type Job struct {
 	warnings []string
 	tooMany  error
 	census   *census // of pairs under a map of two implementations; nil without one
+
+	calibrated *report.Calibration // nil without one
 }
 
 // Open reads the facts about the runs, pairs their ranks, steps and programs, and prepares the rules.
@@ -151,7 +155,7 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	}
 	j := &Job{source: source, request: r}
 	if r.Map != nil {
-		j.mapped = mapping.NewSource(source, r.Map, r.Problem, r.Benches)
+		j.mapped = mapping.NewSource(source, r.Map, r.Problem, r.others())
 		j.source = j.mapped
 	}
 	if err := j.readRuns(ctx); err != nil {
@@ -165,6 +169,9 @@ func Open(ctx context.Context, source rows.Source, r Request) (*Job, error) {
 	}
 	if r.OnlySteps && r.StepOffset == 0 {
 		j.request.StepOffset = pair.OnlyStepsOffset(j.problem, j.bench())
+	}
+	if err := j.calibrate(ctx, &r.Judge); err != nil {
+		return nil, err
 	}
 	if err := j.merge(ctx); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (j *Job) chooseMap(ctx context.Context) error {
 		return err
 	}
 	j.request.Map = chosen
-	j.mapped = mapping.NewSource(j.source, chosen, j.request.Problem, j.request.Benches)
+	j.mapped = mapping.NewSource(j.source, chosen, j.request.Problem, j.request.others())
 	j.source = j.mapped
 	return j.readRuns(ctx)
 }

@@ -28,7 +28,7 @@ func (a *Answer) Fill(c *report.Comparison) {
 	}
 	c.Warnings = append(c.Warnings, a.Warnings...)
 	c.WarningCount += len(a.Warnings)
-	c.Mapped = a.Mapped
+	c.Mapped, c.Calibrated = a.Mapped, a.Calibrated
 	a.fillMerges(c)
 }
 

@@ -37,7 +37,7 @@ func (r *Rules) compare(p *Pair, payload *Payload) compared {
 		sketch:      sketchOf(p.Problem.Sketch, p.Bench.Sketch, scale),
 		digest:      digestOf(&p.Problem, &p.Bench),
 		payload:     told(payload),
-		tolerated:   r.tolerated(band, site, layouts),
+		tolerated:   r.tolerated(p.Bench.SiteID, site, layouts),
 	}
 	c.statistics = statisticsOf(&p.Problem, &p.Bench, c.countedStatistics(), scale, layouts.sumRoundoff)
 	return c

@@ -12,6 +12,9 @@ type Config struct {
 	Rules      []ToleranceRule // go before Tolerance; the first that fits counts
 	Exceptions []Exception     // the user's own, after those built in
 	Spread     map[uint64]Band // by site of the bench: how far three benches or more lie apart
+	// Calibrated has what tensors may differ by where that is more than by dtype and depth, by site of the bench: another run of
+	// the bench's program differs so.
+	Calibrated map[uint64]float64
 	// Implementations has what does not count where the runs are two implementations of one model; nil where they are one.
 	Implementations *Implementations
 }

@@ -254,7 +254,7 @@ func TestRulesAreForSeveralGoroutines(t *testing.T) {
 
 func TestTolerance(t *testing.T) {
 	t.Parallel()
-	const u32, u16 = 5.960464477539063e-8, 0.00390625
+	const u32, u16, bench = 5.960464477539063e-8, 0.00390625, 7
 	rules := []toleranceRule{{dtype: newPattern("*bfloat16"), tolerance: 0.25}, {dtype: newPattern("*16"), tolerance: 0.5}}
 	for name, c := range map[string]struct {
 		global float64
@@ -276,9 +276,28 @@ func TestTolerance(t *testing.T) {
 		"three benches, no spread":          {-1, "torch.float32", Band{Runs: 3}, rules, bfloat16Layout, 4 * u16 * 2},
 		"three benches, less than by dtype": {1e-9, "torch.float32", Band{Runs: 3, Mean: u32}, rules, float32Layout, 16 * u32 * 2},
 	} {
-		r := rulesOf(t, Config{Tolerance: c.global}, func(_ *rows.Definitions, problem, _ *rows.Run) { problem.MainDtype = c.main })
+		r := rulesOf(t, Config{Tolerance: c.global, Spread: map[uint64]Band{bench: c.band}}, func(_ *rows.Definitions, problem, _ *rows.Run) { problem.MainDtype = c.main })
 		site := &siteRule{depth: 4, tolerances: c.rules}
-		if got := r.tolerated(c.band, site, r.layoutPair(c.layout, c.layout)); got != c.want {
+		if got := r.tolerated(bench, site, r.layoutPair(c.layout, c.layout)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestACalibrationWidensWhatFollowsFromTheDtypeAlone(t *testing.T) {
+	t.Parallel()
+	const usual = 4 * 0.00390625 * 2
+	for name, c := range map[string]struct {
+		calibrated, tolerance, want float64
+		layout                      uint64
+	}{
+		"more":             {0.5, -1, 0.5, bfloat16Layout},
+		"less":             {0.001, -1, usual, bfloat16Layout},
+		"beside a number":  {0.5, 0.1, 0.1, bfloat16Layout},
+		"of whole numbers": {0.5, -1, 0, int64Layout},
+	} {
+		r := rulesOf(t, Config{Tolerance: c.tolerance, Calibrated: map[uint64]float64{7: c.calibrated}}, func(_ *rows.Definitions, problem, _ *rows.Run) { problem.MainDtype = "torch.bfloat16" })
+		if got := r.tolerated(7, &siteRule{depth: 4}, r.layoutPair(c.layout, c.layout)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

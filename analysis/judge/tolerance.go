@@ -36,15 +36,15 @@ func readTolerances(written []ToleranceRule) []toleranceRule {
 }
 
 // tolerated is the greatest relative error that a pair may have; 0 for whole numbers. In this order: the spread of
-// several benches, the rules of a file, one number, dtype and depth.
-func (r *Rules) tolerated(band Band, site *siteRule, layouts *layoutPair) float64 {
+// several benches, the rules of a file, one number, dtype and depth, which a calibration widens.
+func (r *Rules) tolerated(bench uint64, site *siteRule, layouts *layoutPair) float64 {
 	if layouts.roundoff == 0 {
 		return 0
 	}
 	// A tensor of float32 that was computed from bfloat16 is no better than that.
 	unit := max(layouts.roundoff, r.mainRoundoff)
 	byDepth := toleratedByDepth(site.depth, unit)
-	if band.Runs >= BandRuns {
+	if band := r.config.Spread[bench]; band.Runs >= BandRuns {
 		return greater(band.tolerated(), byDepth) // more benches are never stricter than one
 	}
 	for i := range site.tolerances {
@@ -55,7 +55,7 @@ func (r *Rules) tolerated(band Band, site *siteRule, layouts *layoutPair) float6
 	if r.config.Tolerance >= 0 {
 		return r.config.Tolerance
 	}
-	return byDepth
+	return max(byDepth, r.config.Calibrated[bench])
 }
 
 // toleratedByDepth is 4 u sqrt(depth), and four times that for float32 and float64: they are summed in their own

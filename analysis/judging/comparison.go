@@ -39,7 +39,7 @@ func (c Comparison) row(now int64) schemas.DeclaredComparisonRow {
 	r.Keep.Strict = c.Strict
 	row := schemas.DeclaredComparisonRow{
 		DeclaredTimeNs: now, Problem: r.Problem, Benches: r.Benches, Tolerance: r.Judge.Tolerance, StepOffset: r.StepOffset,
-		Payloads: payloadsDigest(r.Payloads), Rules: rules.Version,
+		Payloads: payloadsDigest(r.Payloads), Calibration: r.Calibrate, Rules: rules.Version,
 	}
 	for _, rule := range r.Judge.Rules {
 		row.Tolerances = append(row.Tolerances, rule.Op+"\t"+rule.Dtype+"\t"+formatFloat(rule.Tolerance))
@@ -89,6 +89,7 @@ func Of(row *schemas.DeclaredComparisonRow) (Comparison, error) {
 	c := Comparison{Request: compare.DefaultRequest(), Strict: row.Strict == 1, Standing: row.Standing == 1}
 	r := &c.Request
 	r.Problem, r.Benches, r.StepOffset, r.Judge.Tolerance = row.Problem, row.Benches, row.StepOffset, row.Tolerance
+	r.Calibrate = row.Calibration
 	for _, text := range row.Tolerances {
 		words := strings.Split(text, "\t")
 		tolerance, err := strconv.ParseFloat(words[len(words)-1], 64)

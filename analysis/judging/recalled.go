@@ -18,13 +18,13 @@ import (
 )
 
 // recalled are the steps of the job that were judged whole before. A step of one run only is not among them: its partner may
-// be known by now. None is recalled where three benches or more are the measure, which may have gone on; where tensors are
+// be known by now. None is recalled where three benches or more, or a calibration, are the measure, which may have gone on; where tensors are
 // made of others; and where ops of one run count, since no row tells them.
 func (k *Keeper) recalled(ctx context.Context, c Comparison, job *compare.Job, w *writer) (compare.Recalled, error) {
 	recalled := compare.Recalled{Verdicts: func(ctx context.Context, places []result.Known) (map[rows.Place][]judge.Judged, error) {
 		return k.verdicts(ctx, c.ID(), w, places)
 	}}
-	if len(w.units) == 0 || len(c.Request.Benches) >= judge.BandRuns || c.Request.Map != nil || len(job.Merges()) > 0 || c.Strict {
+	if len(w.units) == 0 || len(c.Request.Benches) >= judge.BandRuns || c.Request.Calibrate != "" || c.Request.Map != nil || len(job.Merges()) > 0 || c.Strict {
 		return recalled, nil
 	}
 	stored, err := ask.Rows[schemas.JudgedStepRow](ctx, k.Door, fmt.Sprintf("comparison_id = %d AND provisional = 0", c.ID()))

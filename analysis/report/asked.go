@@ -18,6 +18,7 @@ type Asked struct {
 	Payload    bool
 	Folders    [2]string // where the raw tensors of stored runs lie
 	Map        string    // a file
+	Calibrate  string    // a run
 }
 
 // narrow says whether only some ranks or steps were asked for.
@@ -31,6 +32,7 @@ func (a *Asked) forCompare() string {
 	}
 	w.judged(a)
 	w.text("--map", a.Map)
+	w.text("--calibrate", a.Calibrate)
 	w.place(a)
 	w.set("--strict", a.Strict)
 	w.set("--payload", a.Payload)
@@ -54,6 +56,7 @@ func (a *Asked) forReport() string {
 	w := flagWords{words: a.reportBenches()}
 	w.judged(a)
 	w.text("--map", a.Map)
+	w.text("--calibrate", a.Calibrate)
 	w.place(a)
 	return w.String()
 }

@@ -37,6 +37,7 @@ type Comparison struct {
 	Stored          bool    // the runs stay stored, so that reports can be asked for
 	Merges          []Merge // what was made of runs whose ranks had to be merged first
 	Parts           []Part  // of merged ranks, whose part each origin is
+	Calibrated      *Calibration
 	Mapped          *Mapped // what was compared under a map of two implementations; nil without one
 }
 

@@ -169,6 +169,10 @@ func (n *note) counts() {
 			n.line(label, "%s", n.Mapped.Noise.words())
 		}
 	}
+	if n.Calibrated != nil {
+		n.line(label, "%s", n.Calibrated.words())
+		label = ""
+	}
 	n.line(label, "%s tensors and other arguments, %s, %s, tolerance %s:", thousands(n.Summary.Sum("paired_count")),
 		plural(len(ranks), "rank"), plural(len(steps), "step"), Printable(n.Tolerance))
 	n.line("", "%s", n.judged())

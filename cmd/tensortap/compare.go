@@ -44,7 +44,8 @@ A tolerance is a number, or a file of rules; the first rule that fits counts:
   # pattern of op or module   of dtype         greatest relative error
   model.layers.3.*            torch.bfloat16   0.02
   *                           *                1e-5
-By default it follows from dtype and depth.
+By default it follows from dtype and depth. With --calibrate, another run of the bench's
+program widens it where that run differs from the bench itself.
 
 With --jobs, a file names many pairs. They are compared side by side. A pair that fails
 does not stop the others. The worst pair sets the exit status (docs/jobs.md).
@@ -107,6 +108,7 @@ func (c *comparing) flags(cmd *cobra.Command) {
 	f.StringVar(&c.jobs, jobsFlag, "", "compare all pairs in this `FILE`")
 	f.BoolVar(&c.onlyNew, onlyNewFlag, false, "with --jobs: leave out pairs of stored runs that were judged before and have not changed")
 	addMap(cmd, &c.mapping)
+	addCalibrate(f, &c.request.Calibrate)
 	f.BoolVar(&c.suggestMap, "suggest-map", false, "write such a file instead, from the shapes and statistics of weights and values")
 	_ = cmd.MarkFlagFilename(jobsFlag, "yaml", "yml")
 	values := append(report.Formats(), htmlFile, msprobeCSV, "junit", "markdown")

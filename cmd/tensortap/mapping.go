@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/internal/system"
@@ -29,6 +30,11 @@ func (c *comparing) readMap(request *system.CompareRequest) (err error) {
 func addMap(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
 	_ = cmd.MarkFlagFilename("map", "yaml", "yml")
+}
+
+// addCalibrate adds the flag of the run that measures what tensors may differ by.
+func addCalibrate(f *pflag.FlagSet, run *string) {
+	f.StringVar(run, "calibrate", "", "another run of the bench's program, as by other kernels or in other batches: a tensor may differ by twice as much as it does")
 }
 
 // mapped has runs compared by a mapping file, if there is one, or by names alone.

@@ -154,20 +154,21 @@ func opOf(r sql.Report) string {
 // judgedWords are the flags for the rules of a report.
 type judgedWords struct {
 	comparisonWords
-	benches []string
-	mapping string
+	benches            []string
+	mapping, calibrate string
 }
 
 func (w *judgedWords) flags(f *pflag.FlagSet) {
 	w.judgeFlags(f)
 	f.StringSliceVar(&w.benches, "benches", nil, "further bench runs; with three or more in all, their spread is the tolerance")
+	addCalibrate(f, &w.calibrate)
 	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
 }
 
 // judging is how runs are judged whose verdicts a report reads.
 func (w *judgedWords) judging() (system.CompareRequest, error) {
 	request := system.DefaultCompareRequest()
-	request.Benches = w.benches
+	request.Benches, request.Calibrate = w.benches, w.calibrate
 	return request, errors.Join(w.apply(&request), mapped(&request, w.mapping))
 }
 

@@ -29,7 +29,7 @@ func (o *opened) explain(ctx context.Context, client *system.Client, r system.Ex
 	if r.Compare.Map != nil {
 		mapped = r.Compare.Map.Digest
 	}
-	of := fmt.Sprintf("%q %q %v %d %s %s", r.Compare.Problem, r.Compare.Benches, r.Compare.Tolerance, r.Compare.StepOffset, mapped, rests)
+	of := fmt.Sprintf("%q %q %v %d %s %q %s", r.Compare.Problem, r.Compare.Benches, r.Compare.Tolerance, r.Compare.StepOffset, mapped, r.Compare.Calibrate, rests)
 	err = o.places.during(ctx, func() error {
 		with := o.last
 		if with == nil || o.of != of {

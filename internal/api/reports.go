@@ -72,6 +72,7 @@ func judgingParameters() []parameter {
 		{Parameter: sql.Parameter{Name: "tolerance", Type: "Float64", Default: "-1", Doc: "Greatest relative error that is tolerated; by default by dtype and depth."}},
 		{Parameter: sql.Parameter{Name: "step_offset", Type: "Int64", Default: "0", Doc: "Number to add to a step of the problem to get the step of the bench."}},
 		{Parameter: sql.Parameter{Name: "map", Type: "String", Doc: "Text of a mapping file, which pairs modules of the problem with modules of the bench; none to pair by names alone, whatever map ships for the runs."}},
+		{Parameter: sql.Parameter{Name: "calibrate", Type: "String", Doc: "Another run of the bench's program, as by other kernels or in other batches: a tensor may differ by twice as much as it does."}},
 	}
 }
 
@@ -93,6 +94,8 @@ func (g given) judging() (system.CompareRequest, error) {
 			if request.ByName = texts[0] == mapping.None; !request.ByName && texts[0] != "" {
 				request.Map, err = mapping.Parse(givenMap, []byte(texts[0]))
 			}
+		case "calibrate":
+			request.Calibrate = texts[0]
 		case "benches":
 			request.Benches = texts
 		}

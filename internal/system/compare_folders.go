@@ -31,7 +31,7 @@ func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, a
 		ProblemArgument: report.Argument(r.Problem), BenchArgument: report.Argument(r.Bench()), Asked: r.asked(),
 	}
 	source, names, err := openFolders(ctx, r)
-	c.source, c.said.Problem, c.said.Benches = source, names[0], names[1:]
+	c.source, c.said.Problem, c.said.Benches = source, names[0], names[1:1+len(r.Benches)]
 	if err != nil {
 		return c, nil, err
 	}
@@ -73,7 +73,10 @@ func openFolders(ctx context.Context, r CompareRequest) (source *folders.Source,
 // analysis is the request for runs of these names.
 func (r CompareRequest) analysis(names []string) compare.Request {
 	request := compare.DefaultRequest()
-	request.Problem, request.Benches = names[0], slices.Clone(names[1:])
+	request.Problem, request.Benches = names[0], slices.Clone(names[1:1+len(r.Benches)])
+	if r.Calibrate != "" {
+		request.Calibrate = names[len(names)-1]
+	}
 	request.Rank, request.StepOffset = r.Rank, r.StepOffset
 	request.Steps, request.Map, request.OnlySteps = r.Steps, r.Map, r.FoldersOnly()
 	request.Merge = true

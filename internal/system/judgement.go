@@ -49,6 +49,9 @@ func (r CompareRequest) question() string {
 	if r.Map != nil {
 		flags = append(flags, "--map "+filepath.Base(r.Map.File)+" "+r.Map.Digest)
 	}
+	if r.Calibrate != "" {
+		flags = append(flags, "--calibrate "+r.Calibrate)
+	}
 	if r.Limit > rememberedRows {
 		flags = append(flags, "--limit "+asked["limit"])
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/tensortap/tensortap/analysis/ask"
+	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
@@ -28,6 +29,7 @@ type CompareRequest struct {
 	Limit       uint64       // of differing tensors that are listed
 	Texts       bool         // list arguments that are text, such as ids of requests, beside all others
 	Map         *mapping.Map // which module of the problem is which of the bench; nil for those of the same name
+	Calibrate   string       // another run or folder of the bench's program, which says what tensors may differ by; empty for none
 	ByName      bool         // no map that ships is chosen, whatever the runs are
 }
 
@@ -51,6 +53,9 @@ func (r CompareRequest) Validate() error {
 			}
 		}
 	}
+	if err := r.checkCalibration(); err != nil {
+		return err
+	}
 	if r.Payload && r.Map != nil {
 		return errors.New("raw tensors are compared by the names of their ops alone: --payload does not go with --map")
 	}
@@ -65,6 +70,21 @@ func (r CompareRequest) Validate() error {
 	return r.Tolerance.Validate()
 }
 
+// checkCalibration says what is wrong with the run that calibrates.
+func (r CompareRequest) checkCalibration() error {
+	switch {
+	case r.Calibrate == "":
+		return nil
+	case r.Calibrate == r.Problem || slices.Contains(r.Benches, r.Calibrate):
+		return fmt.Errorf("calibrate with %s: it is compared itself; name another run of the bench's program", r.Calibrate)
+	case len(r.Benches) >= judge.BandRuns:
+		return errors.New("--calibrate does not go with three benches or more: their spread is the tolerance")
+	case r.Tolerance.written() != "":
+		return errors.New("--calibrate does not go with --tolerance: it measures one")
+	}
+	return nil
+}
+
 // FoldersOnly says whether all sides are dumps that still have to be read.
 func (r CompareRequest) FoldersOnly() bool {
 	return !r.Stored && !slices.ContainsFunc(r.sides(), func(name string) bool { return !IsFolder(name) })
@@ -74,6 +94,7 @@ func (r CompareRequest) FoldersOnly() bool {
 func (r CompareRequest) asked() report.Asked {
 	asked := askedPlace(r.Rank, r.Steps)
 	asked.Benches, asked.Tolerance, asked.StepOffset = r.Benches[1:], r.Tolerance.written(), r.StepOffset
+	asked.Calibrate = r.Calibrate
 	asked.Strict, asked.Payload, asked.Folders = r.Strict, r.Payload, r.Folders
 	if r.Map != nil {
 		asked.Map = r.Map.File
@@ -92,8 +113,14 @@ func askedPlace(rank int64, set steps.Set) (asked report.Asked) {
 	return asked
 }
 
-// sides are what the request names, the problem first.
-func (r CompareRequest) sides() []string { return append([]string{r.Problem}, r.Benches...) }
+// sides are what the request names: the problem, its benches, then what calibrates.
+func (r CompareRequest) sides() []string {
+	all := append([]string{r.Problem}, r.Benches...)
+	if r.Calibrate != "" {
+		all = append(all, r.Calibrate)
+	}
+	return all
+}
 
 // CheckFolders refuses a folder that cannot be looked at, and one beside a stored run.
 func (r CompareRequest) CheckFolders() error {

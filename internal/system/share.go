@@ -24,7 +24,7 @@ func (c *Client) Share(ctx context.Context, r CompareRequest, style report.Style
 	if err != nil {
 		return comparison, err
 	}
-	request := r.choosing(comparison.Runs())
+	request := r.choosing(r.sides())
 	job, err := c.openStored(ctx, c.source(), &request)
 	if err != nil {
 		return comparison, err

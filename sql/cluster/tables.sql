@@ -515,6 +515,7 @@ CREATE TABLE IF NOT EXISTS tap_store.declared_comparison_local ON CLUSTER '{clus
     `standing` UInt8 COMMENT '1 when every step is judged as it lands, 0 when steps are judged on request.' CODEC(ZSTD(1)),
     `mapping` String COMMENT 'Text of the mapping file; empty when modules pair by their own names.' CODEC(ZSTD(1)),
     `payloads` UInt64 COMMENT 'Hash of the errors of raw tensors that were known; 0 when there were none.' CODEC(ZSTD(1)),
+    `calibration` String COMMENT 'Name of the run whose distance from the bench measures the tolerance; empty for none.' CODEC(ZSTD(1)),
     `rules` UInt64 COMMENT 'Version of the rules of judgement.' CODEC(ZSTD(1))
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')

@@ -26,9 +26,9 @@ func newCross(tb testing.TB, names ...string) *cross {
 	return &cross{runs}
 }
 
-// scale multiplies a tensor of all steps of a run.
-func (c *cross) scale(run, op, role, path string, by float64) {
-	id := schemas.SiteID(schemas.OpID(op), role, path)
+// scale multiplies an output of all steps of a run.
+func (c *cross) scale(run, op, path string, by float64) {
+	id := schemas.SiteID(schemas.OpID(op), "output", path)
 	for _, t := range c.Stored[run] {
 		for i, site := range t.SiteID {
 			if site == id {
@@ -41,6 +41,29 @@ func (c *cross) scale(run, op, role, path string, by float64) {
 			}
 		}
 	}
+}
+
+// again adds a run that has the tensors of hf, each as edited by its op and its place in that, as `output.0`.
+func (c *cross) again(as string, edit func(op, place string, o *rows.Observation)) {
+	const run = "hf"
+	of := *c.ByName[run]
+	of.Name, of.ID = as, schemas.RunID(as)
+	c.ByName[as], c.Stored[as] = &of, map[rows.Place]*rows.Tensors{}
+	for at, tensors := range c.Stored[run] {
+		copied := &rows.Tensors{}
+		for i := range tensors.Len() {
+			o := tensors.At(i)
+			site := c.Known.Sites[o.SiteID]
+			edit(c.Known.Ops[site.OpID].Name, site.Role+"."+site.Path, &o)
+			copied.Append(crossed.Row(&o))
+		}
+		c.Stored[as][at] = copied
+	}
+}
+
+// multiply has a tensor be that times as great.
+func multiply(o *rows.Observation, by float64) {
+	o.Min, o.Max, o.Mean, o.M2, o.L2 = by*o.Min, by*o.Max, by*o.Mean, by*by*o.M2, by*o.L2
 }
 
 // forgetSketches leaves statistics alone.
@@ -86,7 +109,7 @@ func (c *cross) half(of *rows.Tensors, rank uint32, scaled string, by float64) *
 			}
 			c.halve(&o, dimension)
 			if rank == 1 && name == scaled {
-				o.Min, o.Max, o.Mean, o.M2, o.L2 = by*o.Min, by*o.Max, by*o.Mean, by*by*o.M2, by*o.L2
+				multiply(&o, by)
 			}
 		}
 		half.Append(crossed.Row(&o))

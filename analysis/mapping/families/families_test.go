@@ -153,7 +153,7 @@ func TestThePageShowsTheAnswers(t *testing.T) {
 func TestAResidualStreamThatIsOffIsNamed(t *testing.T) {
 	t.Parallel()
 	source := newCross(t, "hf", "vl")
-	source.scale("vl", "Module.model.layers.1.post_attention_layernorm.RMSNorm.forward.0", "output", "1", 1.2)
+	source.scale("vl", "Module.model.layers.1.post_attention_layernorm.RMSNorm.forward.0", "1", 1.2)
 	answer, page := told(t, source, "vl", "hf")
 	if len(answer.Origins) != 1 || !strings.Contains(answer.Origins[0].Op, "layers.1.post_attention_layernorm") || answer.Origins[0].Role != "output" {
 		t.Error(page)
@@ -211,7 +211,7 @@ func TestSumsLeftOpenAreAddedUp(t *testing.T) {
 func TestSumThatIsOffIsNamed(t *testing.T) {
 	t.Parallel()
 	source := newCross(t, "qwen3-sglang", "qwen3-vllm")
-	source.scale("qwen3-sglang", "Module.model.layers.1.self_attn.o_proj.RowParallelLinear.forward.0", "output", "0", 1.2)
+	source.scale("qwen3-sglang", "Module.model.layers.1.self_attn.o_proj.RowParallelLinear.forward.0", "0", 1.2)
 	for _, sides := range [][2]string{{"qwen3-sglang", "qwen3-vllm"}, {"qwen3-vllm", "qwen3-sglang"}} {
 		answer, page := told(t, source, sides[0], sides[1])
 		if len(answer.Origins) == 0 || !strings.Contains(answer.Origins[0].Op, "layers.1.self_attn.o_proj") {
@@ -223,7 +223,7 @@ func TestSumThatIsOffIsNamed(t *testing.T) {
 func TestLogitsInOtherFloatsMayStillDiffer(t *testing.T) {
 	t.Parallel()
 	source := newCross(t, "qwen3-hf", "qwen3-sglang")
-	source.scale("qwen3-sglang", "Module.logits_processor.LogitsProcessor.forward.0", "output", "0.next_token_logits", 1.2)
+	source.scale("qwen3-sglang", "Module.logits_processor.LogitsProcessor.forward.0", "0.next_token_logits", 1.2)
 	answer, page := told(t, source, "qwen3-sglang", "qwen3-hf")
 	if len(answer.Origins) != 1 || !strings.Contains(answer.Origins[0].Op, "logits_processor") {
 		t.Error(page)
