@@ -46,9 +46,7 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 		{"rough-chunked", "batch", "rough-cached", nil},
 		{"rough-scaled", "batch", "rough-cached", []string{"2 residual stream begins "}},
 	} {
-		if want.calibrate == "" {
-			requireTokenVerdict(t, u, want.problem, want.bench, min(1, len(want.began)))
-		}
+		requireTokenVerdict(t, u, min(1, len(want.began)), want.problem, want.bench, "--calibrate", want.calibrate)
 		got := tokenPlaces(t, u, want.problem, want.bench, want.calibrate)
 		if want.began == nil {
 			if !slices.Equal(got, same) {
@@ -107,16 +105,16 @@ func tokenPlaces(t *testing.T, u *program.Up, problem, bench, calibrate string) 
 }
 
 // requireTokenVerdict checks that compare --by token says whether any token differs, by its exit status and by its answer.
-func requireTokenVerdict(t *testing.T, u *program.Up, problem, bench string, status int) {
+func requireTokenVerdict(t *testing.T, u *program.Up, status int, arguments ...string) {
 	t.Helper()
 	want := []string{"same", "differs"}[status]
-	out := program.Run(t, u.Setting, "compare", problem, bench, "--by", "token", "--output", "json")
+	out := program.Run(t, u.Setting, append([]string{"compare", "--by", "token", "--output", "json"}, arguments...)...)
 	var said struct {
 		Verdict string `json:"verdict"`
 		Places  []any  `json:"places"`
 	}
 	if err := json.Unmarshal([]byte(out.Stdout), &said); err != nil || out.Status != status || said.Verdict != want || len(said.Places) != 8 {
-		t.Errorf("%s against %s by token: %v %v, want %s", problem, bench, err, out, want)
+		t.Errorf("compare --by token %q: %v %v, want %s", arguments, err, out, want)
 	}
 }
 
