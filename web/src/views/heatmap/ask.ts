@@ -1,7 +1,9 @@
 // The questions of this view. The database adds up what it has to as many cells as the picture has.
 import type { Table } from "apache-arrow";
 import { askArrow } from "../../api/arrow";
-import { ask, gapsOf, type Parameters } from "../../api/client";
+import type { Rows } from "../../api/answers";
+import { askJSON, type Parameters } from "../../api/client";
+import { count } from "../../words/numbers";
 import { Picture, type Cells, type Row } from "./picture";
 import type { Chosen } from "./what";
 
@@ -19,11 +21,24 @@ export async function askPicture(asked: Asked, signal: AbortSignal): Promise<Pic
   return new Picture(cellsOf(value));
 }
 
+const mostGaps = 20;
+
 export async function askGaps(runs: string[], signal: AbortSignal): Promise<string[]> {
-  const told = await Promise.all(
-    runs.map(async (run) => gapsOf(await ask("reports/completeness", { run, format: "csv", columns: "rank" }, signal))),
-  );
-  return [...new Set(told.flat())];
+  const all = (await Promise.all(runs.map((run) => gapsOfRun(run, signal)))).flat();
+  return all.length > mostGaps ? [...all.slice(0, mostGaps), `and ${count(all.length - mostGaps)} more`] : all;
+}
+
+interface RankStored {
+  rank: number;
+  complete: number;
+  explanation: string;
+}
+
+/** Unchecked, since else the program asks the same report once more for what it says of gaps. */
+async function gapsOfRun(run: string, signal: AbortSignal): Promise<string[]> {
+  const parameters = { run, columns: "rank,complete,explanation", unchecked: "true" };
+  const { rows } = (await askJSON<Rows<RankStored>>("reports/completeness", parameters, signal)).value;
+  return rows.filter((r) => r.complete !== 1).map((r) => `run ${run} rank ${String(r.rank)}: ${r.explanation}`);
 }
 
 function reportOf({ statistic, by }: Chosen): string {
