@@ -53,9 +53,10 @@ func Run(ctx context.Context, job *compare.Job, r Request) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{Op: found.op, Others: found.others, OtherCount: found.otherCount, Runs: job.Recorded()}
-	counted := result.NewOpSteps(a.Op, job.Definitions())
+	counted, own := result.NewOpSteps(a.Op, job.Definitions()), &ownVerdicts{of: r}
 	err = judgeOps(ctx, job, job.Steps(), []uint64{schemas.OpID(a.Op)}, func(at pair.Step, judged []judge.Judged) error {
 		counted.Place(at, judged)
+		own.keep(at, judged)
 		return nil
 	})
 	if err != nil {
@@ -66,7 +67,7 @@ func Run(ctx context.Context, job *compare.Job, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, a.look(ctx, job, chosen, r.Before)
+	return a, a.look(ctx, job, chosen, r.Before, own)
 }
 
 // choose takes the first place that was asked for: the first that differs, else the first that has the op.
@@ -94,10 +95,10 @@ func orAny(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// look judges the chosen place once more, and keeps what the answer shows of it.
-func (a *Answer) look(ctx context.Context, job *compare.Job, chosen rows.Place, before int) error {
+// look judges at the chosen place what ran before the op, too, and keeps what the answer shows of it.
+func (a *Answer) look(ctx context.Context, job *compare.Job, chosen rows.Place, before int, own *ownVerdicts) error {
 	here := slices.DeleteFunc(slices.Clone(job.Steps()), func(at pair.Step) bool { return at.Rank != chosen.Rank || at.Step != chosen.Step })
-	all, err := judgedHere(ctx, job, here, a.Op, before)
+	all, err := judgedHere(ctx, job, here, a.Op, before, own)
 	if err != nil {
 		return err
 	}

@@ -21,13 +21,17 @@ func judgeOps(ctx context.Context, job *compare.Job, steps []pair.Step, ops []ui
 
 // judgedHere are the verdicts on the pairs of an op at a place, and on those of so many ops that ran before it. There may be
 // more.
-func judgedHere(ctx context.Context, job *compare.Job, here []pair.Step, op string, before int) ([]judge.Judged, error) {
-	if !job.Selects() {
-		return collect(func(each func(pair.Step, []judge.Judged) error) error { return job.Judge(ctx, here, each) })
+func judgedHere(ctx context.Context, job *compare.Job, here []pair.Step, op string, before int, known *ownVerdicts) (own []judge.Judged, err error) {
+	switch {
+	case known.asked():
+		own = known.judged
+	case job.Selects():
+		own, err = judgedOps(ctx, job, here, []uint64{schemas.OpID(op)})
+	default:
+		own, err = collect(func(each func(pair.Step, []judge.Judged) error) error { return job.Judge(ctx, here, each) })
 	}
-	own, err := judgedOps(ctx, job, here, []uint64{schemas.OpID(op)})
-	if err != nil {
-		return nil, err
+	if err != nil || !job.Selects() { // which judged all
+		return own, err
 	}
 	begin, runs := beginOf(own, schemas.OpID(op), job.Definitions())
 	if !runs {
@@ -45,6 +49,27 @@ func judgedHere(ctx context.Context, job *compare.Job, here []pair.Step, op stri
 			return judged, err
 		}
 	}
+}
+
+// ownVerdicts are those on the op at the one place that was asked for, from when all places of the op were judged: it need
+// not be judged once more.
+type ownVerdicts struct {
+	of     Request
+	lock   sync.Mutex
+	judged []judge.Judged
+}
+
+// asked says whether a place was asked for.
+func (o *ownVerdicts) asked() bool { return o.of.Rank != -1 && o.of.Step != -1 }
+
+// keep keeps verdicts of the place, whose memory stays who judges it.
+func (o *ownVerdicts) keep(at pair.Step, judged []judge.Judged) {
+	if !o.asked() || int64(at.Rank) != o.of.Rank || int64(at.Step) != o.of.Step {
+		return
+	}
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.judged = append(o.judged, judged...)
 }
 
 func judgedOps(ctx context.Context, job *compare.Job, here []pair.Step, ops []uint64) ([]judge.Judged, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
@@ -48,8 +49,11 @@ func condition(wanted rows.Wanted) string {
 	return fmt.Sprintf(" AND seq >= %d AND seq < %d", wanted.FirstSeq, wanted.EndSeq)
 }
 
-// counts are how many tensors places have.
+// counts are how many tensors places have; those without any are absent.
 func (s *Source) counts(ctx context.Context, run *rows.Run, places []rows.Place) (map[rows.Place]int, error) {
+	if counts, known := s.lengths.of(run, places); known {
+		return counts, nil
+	}
 	_, from, _ := strings.Cut(question(run, places), " FROM ")
 	counts, asked := map[rows.Place]int{}, map[rows.Place]bool{}
 	for _, place := range places {
@@ -64,5 +68,47 @@ func (s *Source) counts(ctx context.Context, run *rows.Run, places []rows.Place)
 		}
 		return nil
 	})
+	if err == nil {
+		s.lengths.keep(run, counts)
+	}
 	return counts, err
+}
+
+// mostCounted bounds of how many places a source remembers the number of tensors.
+const mostCounted = 10_000
+
+// lengths has how many tensors places of runs have, as these were when they were read: who explains one op after the other
+// asks of the same places, and to count takes as long as to read the tensors of an op.
+type lengths struct {
+	mutex  sync.Mutex
+	places map[countedPlace]int
+}
+
+type countedPlace struct {
+	run   *rows.Run
+	place rows.Place
+}
+
+// of says whether it knows all these places.
+func (l *lengths) of(run *rows.Run, places []rows.Place) (counts map[rows.Place]int, known bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	counts = make(map[rows.Place]int, len(places))
+	for _, place := range places {
+		if counts[place], known = l.places[countedPlace{run, place}]; !known {
+			return nil, false
+		}
+	}
+	return counts, true
+}
+
+func (l *lengths) keep(run *rows.Run, counts map[rows.Place]int) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.places == nil || len(l.places)+len(counts) > mostCounted {
+		l.places = map[countedPlace]int{}
+	}
+	for place, count := range counts {
+		l.places[countedPlace{run, place}] = count
+	}
 }

@@ -32,8 +32,10 @@ func TestAnOpIsExplainedByItsTensorsAsByAll(t *testing.T) {
 		}
 		for _, op := range explained(all) {
 			for _, before := range []int{3, 400} {
-				if got, want := told(t, some, op, before), told(t, all, op, before); got != want {
-					t.Fatalf("%v, op %s, %d before it:\n%s\nby all tensors\n%s", sides, op, before, got, want)
+				for _, place := range []int64{-1, 0} { // of rank and step: the first that differs, and one that is given
+					if got, want := told(t, some, op, place, before), told(t, all, op, place, before); got != want {
+						t.Fatalf("%v, op %s, %d before it:\n%s\nby all tensors\n%s", sides, op, before, got, want)
+					}
 				}
 			}
 		}
@@ -70,9 +72,9 @@ func explained(job *compare.Job) []string {
 }
 
 // told is all that an answer says, or why there is none.
-func told(tb testing.TB, job *compare.Job, op string, before int) string {
+func told(tb testing.TB, job *compare.Job, op string, place int64, before int) string {
 	tb.Helper()
-	answer, err := explain.Run(tb.Context(), job, explain.Request{Name: op, Rank: -1, Step: -1, Before: before})
+	answer, err := explain.Run(tb.Context(), job, explain.Request{Name: op, Rank: place, Step: place, Before: before})
 	if err != nil {
 		return fmt.Sprint("error: ", err)
 	}

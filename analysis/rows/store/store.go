@@ -22,6 +22,7 @@ type Source struct {
 	database driver.Conn
 	mutex    sync.Mutex
 	known    *rows.Definitions // is replaced, not changed
+	lengths  lengths
 }
 
 // Open reads through a connection, which speaks HTTP and stays its caller's.
