@@ -35,6 +35,7 @@ WITH
             site.role AS role,
             site.path AS path,
             site.role IN ('output', 'parameter_gradient') AS is_output,
+            program.parent_op_id AS parent_op_id,
             arrayJoin(if(bad.excused OR program.parent_op_id = 0, [(site.op_id, false)], [(site.op_id, false), (program.parent_op_id, true)])) AS place,
             tupleElement(place, 1) AS op_id,
             tupleElement(place, 2) AS is_mark
@@ -69,6 +70,7 @@ WITH
             negative_infinity_count,
             excused,
             op_id,
+            parent_op_id,
             role,
             path,
             is_mark,
@@ -104,7 +106,7 @@ SELECT
     placed.step AS step,
     placed.seq AS position,
     multiIf(op.name != '', op.name, placed.op_id != 0, leftPad(lower(hex(placed.op_id)), 16, '0'), leftPad(lower(hex(placed.site_id)), 16, '0')) AS op,
-    op.module_path AS module,
+    if(op.module_path != '', op.module_path, parent.module_path) AS module,
     placed.role AS role,
     placed.path AS path,
     multiIf(
@@ -128,6 +130,7 @@ SELECT
     if(bitTest(placed.measured, 8), toNullable(placed.negative_infinity_count), NULL) AS negative_infinity_count
 FROM placed
 LEFT ANY JOIN tap.ops AS op ON op.op_id = placed.op_id
+LEFT ANY JOIN tap.ops AS parent ON parent.op_id = placed.parent_op_id
 LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = placed.layout_id
 LEFT ANY JOIN met ON met.rank = placed.rank AND met.step = placed.step AND met.op_id = placed.op_id
 WHERE NOT placed.is_mark

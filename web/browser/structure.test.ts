@@ -84,3 +84,12 @@ test("a run alone has its tree, with levels of overflow", async () => {
   await eventually(() => page.getByRole("row").allTextContents()).toContainEqual(expect.stringContaining("forward.0 of LlamaMLP"));
   expect(await page.getByRole("row").filter({ hasText: "rsqrt" }).count()).toBe(0);
 });
+
+test("a run alone opens where NaN begins, and says which step that is", async () => {
+  const { page } = visit;
+  await visit.go({ view: "structure", problem: "with-nan" });
+  await page.getByText("Step 1 of rank 0 is shown, where NaN or infinity is first seen.").waitFor();
+  await eventually(() => selected().textContent()).toContain("__setitem__.0.forward");
+  await visit.go({ view: "structure", problem: "golden" });
+  await page.getByText("Step 0 of rank 0 is shown, the first that has ended.").waitFor();
+});

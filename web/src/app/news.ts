@@ -1,5 +1,6 @@
 // What a person who follows runs should hear of at once: the first difference, and the first NaN.
 import type { Comparison, Rows, RunOverview } from "../api/answers";
+import { askBegan, type Began } from "../api/began";
 import { askJSON } from "../api/client";
 import type { Address, View } from "./address";
 
@@ -9,12 +10,6 @@ export interface News {
   sentence: string; // goes on after the name of the run
   view: View;
   changes: Partial<Address>; // to the address, where it is seen
-}
-
-interface Place {
-  rank: number;
-  step: number;
-  op: string;
 }
 
 const latest = 100; // runs among which a live one is looked for
@@ -28,22 +23,13 @@ export async function askLive(runs: string[], signal: AbortSignal): Promise<stri
 /** News of the first of the runs that has any. */
 export async function askFirstNotFinite(runs: string[], signal: AbortSignal): Promise<News | null> {
   for (const run of runs) {
-    const found = await askNotFinite(run, signal);
-    if (found !== null) return found;
+    const found = await askBegan(run, null, signal);
+    if (found !== null) return notFinite(run, found);
   }
   return null;
 }
 
-/** Looks first for a sign of it, which is cheap, and then where it is. */
-async function askNotFinite(run: string, signal: AbortSignal): Promise<News | null> {
-  const signs = await askJSON<Rows<{ not_finite_count: number }>>("reports/signs", { run }, signal);
-  if ((signs.value.rows[0]?.not_finite_count ?? 0) === 0) return null;
-  const { value } = await askJSON<Rows<Place>>("reports/overflow", { run, limit: 1 }, signal);
-  const [first] = value.rows;
-  return first ? notFinite(run, first) : null;
-}
-
-export function notFinite(run: string, at: Place): News {
+export function notFinite(run: string, at: Began): News {
   return {
     key: `not finite ${run}`,
     run,
@@ -69,6 +55,6 @@ export function difference(problem: string, benches: string[], found: Pick<Compa
   };
 }
 
-function placed(at: Place): string {
+function placed(at: Began): string {
   return `step ${String(at.step)}, rank ${String(at.rank)}, op ${at.op}`;
 }
