@@ -12,6 +12,13 @@ test("memory shows which rank grows, by which line of code, and where each peak 
   await page.getByRole("img", { name: "memory of 2 ranks over steps" }).waitFor();
 });
 
+test("runs of several sizes share an axis", async () => {
+  const { page } = visit;
+  await visit.go({ view: "memory", problem: "recorded", bench: "lives" });
+  await page.getByRole("row").filter({ hasText: "recorded" }).first().waitFor();
+  await page.getByRole("row").filter({ hasText: "lives" }).first().waitFor();
+});
+
 test("memory of a recorded run is stacked by component, over steps and time", async () => {
   const { page } = visit;
   await visit.go({ view: "memory", problem: "recorded" });

@@ -20,7 +20,7 @@ test("what is not found is said, and what to do", async () => {
   await visit.go({ view: "verdict", problem: "goldne", bench: compared.problem });
   const alert = page.getByRole("alert").filter({ hasText: "No run is named goldne" });
   await alert.getByRole("link", { name: compared.bench, exact: true }).click();
-  await page.getByRole("heading", { name: /differ/ }).waitFor();
+  await page.getByRole("heading", { level: 1 }).waitFor();
   expect(new URL(page.url()).searchParams.get("problem")).toBe(compared.bench);
   await page.goBack();
   await alert.getByRole("link", { name: "All runs" }).click();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linesOf, peakOf, ranksOf, stacked, type Look, type Summary } from "./course";
+import { linesOf, peakOf, ranksHad, ranksOf, stacked, type Look, type Summary } from "./course";
 
 function look(component: string, step: number, more: Partial<Look>): Look {
   const none = { allocated_bytes: null, reserved_bytes: null, peak_bytes: null, host_resident_bytes: null };
@@ -32,6 +32,12 @@ test("of a process without an allocator the resident set counts", () => {
   expect(
     linesOf("r", [look("all", 0, { device: "cpu", host_resident_bytes: 7 })]).map((l) => [l.device, l.counter, l.points.length]),
   ).toEqual([["cpu", "host resident", 1]]);
+});
+
+test("of runs of several sizes each is asked for the ranks that it has", () => {
+  const has = (...ranks: number[]) => ranks.map((rank) => ({ rank }) as Summary);
+  expect(ranksHad([0, 3], has(0, 0, 1))).toEqual([0]);
+  expect(ranksHad([0, 3], has(3, 2, 1, 0))).toEqual([0, 3]);
 });
 
 test("ranks that grow are drawn before those with most", () => {

@@ -79,6 +79,12 @@ export function allRanks(summary: Summary[]): number[] {
   return [...new Set(summary.map((s) => s.rank))].sort((a, b) => a - b);
 }
 
+/** Those of the ranks that a run has: runs of several sizes share an axis. */
+export function ranksHad(ranks: number[], summary: Summary[]): number[] {
+  const had = new Set(allRanks(summary));
+  return ranks.filter((r) => had.has(r));
+}
+
 /** Lines of one rank: a device each. */
 export function linesOf(run: string, looks: Look[]): Line[] {
   const began = looks.reduce((least, l) => Math.min(least, l.time_ns), Infinity);

@@ -1,6 +1,6 @@
 // All that the view shows, of several runs.
 import { askCourse, askGrowth, askSummary } from "./ask";
-import { allRanks, linesOf, ranksOf, type Growth, type Line, type Summary } from "./course";
+import { allRanks, linesOf, ranksHad, ranksOf, type Growth, type Line, type Summary } from "./course";
 
 export interface Course {
   lines: Line[];
@@ -19,7 +19,9 @@ export async function askAll(runs: string[], wanted: number[], signal: AbortSign
   const ranks = [...new Set(summaries.flatMap(allRanks))].sort((a, b) => a - b);
   const chosen = wanted.filter((r) => ranks.includes(r));
   const shown = chosen.length > 0 ? chosen : ranksOf(summaries.flat(), most);
-  const asked = runs.flatMap((run) => shown.map(async (rank) => linesOf(run, (await askCourse(run, rank, signal)).value.rows)));
+  const asked = runs.flatMap((run, i) =>
+    ranksHad(shown, summaries[i] ?? []).map(async (rank) => linesOf(run, (await askCourse(run, rank, signal)).value.rows)),
+  );
   return {
     lines: (await Promise.all(asked)).flat(),
     ranks,
