@@ -17,7 +17,11 @@ import (
 func TestDriftOfLogProbabilitiesIsNamedByStepAndCause(t *testing.T) {
 	t.Parallel()
 	torch.Python(t)
-	u := program.StartUp(t, t.TempDir())
+	pager := program.NewPager(t)
+	u := program.StartUp(t, t.TempDir(), "--alerts", pager.Config)
+	for _, fault := range []string{"right", "unsynchronised"} {
+		requireSaid(t, u.Setting, "baseline set "+fault+" --run trainer-"+fault+" --match loop="+fault, "is set")
+	}
 	root := filepath.Join(u.Data, "spool")
 	// What each step says: verdict, cause, place.
 	wants := map[string][]string{
@@ -42,9 +46,29 @@ func TestDriftOfLogProbabilitiesIsNamedByStepAndCause(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", fault, got, want)
 		}
 	}
+	requireTold(t, u, pager)
 	requireTraps(t, wants)
 	for _, command := range slices.Concat(shownCommands(t, "logprobs.md", "## What drifts, and why\n"), shownCommands(t, "cross.md", trapsOfRollouts)) {
 		requireSaid(t, u.Setting, command)
+	}
+}
+
+// requireTold wants the drift of the rollout that missed an update to be told once, by its step, and no other. The command of the
+// alert names the cause.
+func requireTold(t *testing.T, u *program.Up, pager *program.Pager) {
+	t.Helper()
+	const rule = "logprob-drift"
+	pager.Await(t, "firing "+rule+" rollout-unsynchronised")
+	requireSaid(t, u.Setting, "alert test "+rule+" --config "+pager.Config, "1 would fire now")
+	var summaries []string
+	for _, alert := range pager.Alerts(t) {
+		if alert.Rule == rule {
+			summaries = append(summaries, alert.Summary)
+			requireSaid(t, u.Setting, strings.TrimPrefix(alert.Command, "tensortap "), "checksums of 21 of 21 parameters differ")
+		}
+	}
+	if len(summaries) != 1 || !strings.HasPrefix(summaries[0], "log-probabilities of run rollout-unsynchronised drift from trainer-unsynchronised since step 2: 1 of the last 4 steps") {
+		t.Errorf("told %q", summaries)
 	}
 }
 

@@ -169,7 +169,7 @@ def loop(fault: str) -> None:
     optimizer = torch.optim.SGD([one for one in policy.parameters() if one.requires_grad], lr=0.5)
     kept: list[list[list[Tensor]]] = []  # keys and values of prompts that outlive an update
     recorded = {"level": "L0", "scope": ["blocks.*.router"]}
-    with tensortap.tap(sampler, run=f"rollout-{fault}", **recorded) as rollout, tensortap.tap(policy, run=f"trainer-{fault}", **recorded) as trainer:
+    with tensortap.tap(sampler, run=f"rollout-{fault}", labels={"loop": fault}, **recorded) as rollout, tensortap.tap(policy, run=f"trainer-{fault}", **recorded) as trainer:
         for step in range(STEPS):
             if not (fault == "unsynchronised" and step == UNSYNCHRONISED):
                 sampler.load_state_dict({name.replace(".base_layer.", "."): one for name, one in policy.state_dict().items() if ".lora_" not in name})
