@@ -17,8 +17,8 @@ type selecting interface {
 	Selected(ctx context.Context, run *rows.Run, places []rows.Place, wanted rows.Wanted) (map[rows.Place]*rows.Tensors, error)
 }
 
-// Selects says whether the pairs of some ops can be judged by their own tensors: not so under a map or where ranks are
-// merged, since other tensors are made of the recorded ones then.
+// Selects says whether pairs of some ops can be judged by the tensors of these ops alone. Under a map, and where ranks are merged,
+// they cannot: those tensors are made of others.
 func (j *Job) Selects() bool {
 	_, does := j.source.(selecting)
 	return does
@@ -30,9 +30,8 @@ const (
 	mostPlacesOfOps = 20_000
 )
 
-// JudgeOps hands those verdicts to each that Judge hands it of the tensors of some ops of either run, in the same order. There
-// may be verdicts of other ops among them, of which each is as Judge has it. It needs a job that selects. Where the
-// alignment of different programs ties too many ops together, it judges all.
+// JudgeOps is Judge for the tensors of some ops of either run. Verdicts on other ops may be among them. It needs a job that
+// selects. It judges all ops where the alignment of different programs ties too many together.
 func (j *Job) JudgeOps(ctx context.Context, steps []pair.Step, ops []uint64, each func(at pair.Step, judged []judge.Judged) error) error {
 	together := j.together(ops)
 	source, selects := j.source.(selecting)
@@ -87,8 +86,8 @@ func (j *Job) OpsBetween(ctx context.Context, at rows.Place, first, end uint64) 
 	return slices.Compact(ops), nil
 }
 
-// together are ops with all those of which alignments say that they stand beside them, under whatever name: what pairs
-// with a tensor of one of them is a tensor of one of them.
+// together adds the ops that alignments put beside these, under whatever name. Then the partner of each tensor of these ops is
+// also a tensor of one of them.
 func (j *Job) together(ops []uint64) map[uint64]bool {
 	set := map[uint64]bool{}
 	for _, op := range ops {
@@ -112,7 +111,7 @@ func (j *Job) together(ops []uint64) map[uint64]bool {
 	return set
 }
 
-// TensorsOf are those of an op.
+// TensorsOf says which tensors an op has.
 func (j *Job) TensorsOf(op string) rows.Wanted {
 	return rows.Wanted{Sites: j.sitesOf(map[uint64]bool{schemas.OpID(op): true})}
 }

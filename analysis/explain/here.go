@@ -19,8 +19,7 @@ func judgeOps(ctx context.Context, job *compare.Job, steps []pair.Step, ops []ui
 	return job.Judge(ctx, steps, each)
 }
 
-// judgedHere are the verdicts on the pairs of an op at a place, and on those of so many ops that ran before it. There may be
-// more.
+// judgedHere judges the pairs of an op at a place, and of so many ops before it. There may be more.
 func judgedHere(ctx context.Context, job *compare.Job, here []pair.Step, op string, before int, known *ownVerdicts) (own []judge.Judged, err error) {
 	switch {
 	case known.asked():

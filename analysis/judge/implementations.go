@@ -11,13 +11,13 @@ import (
 
 // Implementations has what does not count between two implementations of one model.
 type Implementations struct {
-	Apart [2]map[uint64]string // sites of problem and bench that the other has no counterpart of, with the reasons
-	Casts [2]map[uint64]string // sites of problem and bench whose values that one gives in floats of another width
-	Sums  [2]map[uint64]string // sites of problem and bench whose values ranks may leave to be added up
+	Apart [2]map[uint64]string // sites of problem and bench without a counterpart in the other, with the reasons
+	Casts [2]map[uint64]string // sites of problem and bench whose values are floats of another width than the other's
+	Sums  [2]map[uint64]string // sites of problem and bench whose values may be parts of a sum
 }
 
-// ReasonNotComparable begins the reasons of what two implementations keep in ways that cannot be compared. It takes nothing
-// from the verdict of the others.
+// ReasonNotComparable begins the reasons of pairs that two implementations keep in forms without anything in common. Such pairs
+// count for no verdict.
 const ReasonNotComparable = "not comparable: "
 
 // NotComparable says whether two implementations keep it in ways that cannot be compared.
@@ -191,7 +191,7 @@ func (r *Rules) levelled(p *Pair) *Pair {
 	return &level
 }
 
-// shorten takes rows of zeros off: norm and extremes are those of the rest, the mean is over fewer elements.
+// shorten takes rows of zeros off. Norm and extremes stay, the mean is over fewer elements.
 func shorten(o *rows.Observation, to uint64) {
 	if to > 0 {
 		o.Mean *= float64(o.ElementCount) / float64(to)

@@ -70,9 +70,12 @@ func (v *view) named(problem, bench names, renamed map[uint64]uint64) named {
 		sites: map[uint64]uint64{}, partners: map[uint64]bool{}, benchOps: map[uint64]bool{}, arguments: map[uint64]apiRule{},
 		streams: map[uint64]bool{}, apart: [2]map[uint64]string{{}, {}}, casts: [2]map[uint64]string{{}, {}}, sums: [2]map[uint64]string{{}, {}}, lines: map[int]int{},
 	}
-	for rules, into := range map[*[]apartRule]*[2]map[uint64]string{&v.rules.apart: &n.apart, &v.rules.casts: &n.casts, &v.rules.sums: &n.sums} {
-		v.setApart(into[0], of(*rules, sideProblem), problem, renamed)
-		v.setApart(into[1], of(*rules, sideBench), bench, nil)
+	for _, list := range []struct {
+		rules []apartRule
+		into  [2]map[uint64]string
+	}{{v.rules.apart, n.apart}, {v.rules.casts, n.casts}, {v.rules.sums, n.sums}} {
+		v.setApart(list.into[0], of(list.rules, sideProblem), problem, renamed)
+		v.setApart(list.into[1], of(list.rules, sideBench), bench, nil)
 	}
 	v.nameValues(&n, problem, bench, renamed)
 	for id := range problem.ops {

@@ -2,7 +2,6 @@ package merged
 
 import (
 	"context"
-	"slices"
 
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/pair/merge"
@@ -10,8 +9,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// Sums gives the tensors of two runs whose groups have as many ranks. Where one run has added up what the ranks of the other
-// still hold as parts of a sum, each of these ranks has the sum. Its methods may be called at the same time.
+// Sums gives the tensors of two runs whose groups have as many ranks. The ranks of one run may hold parts of a sum that the other
+// has added up: each of them has the sum here. Its methods may be called at the same time.
 type Sums struct {
 	rows.Source
 	sides map[*rows.Run]*openSide
@@ -25,8 +24,8 @@ type openSide struct {
 	partner *openSide
 }
 
-// AddUp looks for such sums at the sites of problem and bench that are named. It is nil where the groups are of different sizes,
-// or of one rank. The rest is as for Open.
+// AddUp looks for such sums at these sites of problem and bench. It is nil where groups have different sizes, or one rank. Other
+// arguments are those of Open.
 func AddUp(ctx context.Context, base rows.Source, problem, bench *rows.Run, offset int64, rename pair.Rename, sites [2]map[uint64]string) (*Sums, error) {
 	c := newComparison(problem, bench, offset, &Source{base: base, definitions: base.Definitions(), rename: rename})
 	if len(sites[0])+len(sites[1]) == 0 || !c.sizes.Same() || c.sizes.Problem < 2 {
@@ -52,7 +51,7 @@ func (c *comparison) openSide(planner *pair.Planner, s side, sites map[uint64]st
 	return o
 }
 
-// Tensors are those of the other source, with sums in the places of their parts.
+// Tensors gives the tensors of the other source, with sums in the places of their parts.
 func (s *Sums) Tensors(ctx context.Context, run *rows.Run, places []rows.Place) (map[rows.Place]*rows.Tensors, error) {
 	of := s.sides[run]
 	if of == nil || len(of.sites) == 0 {
@@ -89,8 +88,10 @@ func (s *openSide) leader(at rows.Place) rows.Place {
 
 // leading are the places of the leaders of places, each once.
 func (s *openSide) leading(places []rows.Place) (leaders []rows.Place) {
+	seen := map[rows.Place]bool{}
 	for _, at := range places {
-		if leader := s.leader(at); !slices.Contains(leaders, leader) {
+		if leader := s.leader(at); !seen[leader] {
+			seen[leader] = true
 			leaders = append(leaders, leader)
 		}
 	}
@@ -121,7 +122,7 @@ type tensor struct {
 	times int
 }
 
-// sums are those of a group at a step that the ranks left open.
+// sums adds up what the ranks of a group left open at a step.
 func (s *openSide) sums(leader rows.Place, own, other map[rows.Place]*rows.Tensors) map[tensor]*schemas.TensorRow {
 	beside := s.besideLeader(leader, own[leader], other)
 	if beside.Tensors.Len() == 0 {
