@@ -23,7 +23,7 @@ from torch import nn
 import tensortap
 from tensortap._hooks import token_places
 from tensortap._record.model_roots import Part
-from tensortap._record.token_sites import Site
+from tensortap._record.token_sites import ATTENTION, EMBEDDING, LOGITS, Site
 
 PAIRS = int(os.environ.get("TENSORTAP_BENCH_PAIRS", "30"))
 THREADS = 2  # of the model
@@ -44,10 +44,10 @@ for eight in each: here those of both norms, q_proj, o_proj, attention, down_pro
 def _eight(parts: list[Part]) -> Iterator[tuple[Site, nn.Module]]:
     """Those that the level looks at outside of the layers, and eight in each."""
     below = {f"model.layers.{layer}.{name}".removesuffix("."): layer + 1 for layer in range(LAYERS) for name in EIGHT}
-    yield from (found for found in _usual(parts) if found[0].place in (token_places.EMBEDDING, token_places.LOGITS))
+    yield from (found for found in _usual(parts) if found[0].place in (EMBEDDING, LOGITS))
     for part in parts:
         if layer := below.get(part.path):
-            yield Site(layer, token_places.ATTENTION, part.path), part.module
+            yield Site(layer, ATTENTION, part.path), part.module
 
 
 _usual = token_places.places

@@ -119,6 +119,13 @@ def test_sglang_keeps_the_use_of_its_kv_cache_on_the_host() -> None:
     assert all(f"self.{name} = " in pools for name in ("full_kv_pool", "swa_kv_pool"))
 
 
+def test_sglang_carries_a_residual_stream_and_names_its_logits() -> None:
+    assert "residual_stream" in fields(source("sglang", "sglang/srt/model_executor/forward_batch_info.py"), "ForwardBatch")
+    stream = ast.unparse(class_of(source("sglang", "sglang/srt/layers/layer_boundary/residual/stream.py"), "ResidualStream"))
+    assert "self.residual = " in stream and "self.pending = " in stream
+    assert "next_token_logits" in fields(source("sglang", "sglang/srt/layers/logits_processor.py"), "LogitsProcessorOutput")
+
+
 def test_sglang_knows_its_place() -> None:
     assert "get_parallel" in source("sglang", "sglang/srt/runtime_context.py")
     declared = source("sglang", "sglang/srt/arg_groups/fields/parallel.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,6 +46,38 @@ class Model(nn.Module):
             x = layer(x)
             x = x[0] + x[1] if isinstance(x, tuple) else x
         return self.lm_head(x[:, -last:])
+
+
+class CarryingLayer(nn.Module):
+    """Leaves the residual to the batch, as layers of SGLang do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.self_attn = nn.Linear(8, 8)
+
+    def forward(self, x: Tensor, batch: SimpleNamespace) -> Tensor:
+        """What it adds."""
+        stream = batch.residual_stream
+        stream.residual = x if stream.pending is None else stream.residual + x
+        stream.pending = self.self_attn(stream.residual)
+        return stream.pending
+
+
+class Carrying(nn.Module):
+    """Of two such layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(16, 8)
+        self.layers = nn.ModuleList(CarryingLayer() for _ in range(2))
+
+    def forward(self, ids: Tensor, batch: SimpleNamespace) -> list[Tensor]:
+        """The residual stream behind each layer."""
+        x, streams = self.embed_tokens(ids), []
+        for layer in self.layers:
+            x = layer(x, batch)
+            streams.append(x + batch.residual_stream.residual)
+        return streams
 
 
 def _rows(spooled: reading.Spooled) -> dict[tuple[int, int, int, int, int], tuple[Any, ...]]:
@@ -110,10 +143,30 @@ def test_what_the_program_says_of_a_padded_batch_counts(tmp_path: Path) -> None:
 def test_what_cannot_be_paired_is_counted(tmp_path: Path) -> None:
     model = Model()
     with torch.no_grad(), tensortap.tap(model, run="r", level="tokens", spool=tmp_path):
-        model(torch.tensor([[1, 2, 3]]), last=1)
+        model(torch.tensor([[1, 2, 3]]), last=2)
     spooled = reading.only(tmp_path)
-    assert spooled.steps[0].unseen[unseen.TOKENS, "lm_head: not all tokens are there"] == 1
+    assert spooled.steps[0].unseen[unseen.TOKENS, "lm_head: not all tokens are there"] == 2
     assert not any(key[4] == 5 for key in _rows(spooled))
+
+
+def test_logits_of_the_last_tokens_are_those_of_each_sequence(tmp_path: Path) -> None:
+    model, ids = Model(), torch.tensor([[1, 2, 3], [4, 5, 6]])
+    with torch.no_grad(), tensortap.tap(model, run="r", level="tokens", spool=tmp_path) as tap:
+        tap.sequences({"prompt": 7, "tokens": 3, "row": 3, "position": 5}, {"prompt": 8, "tokens": 3, "row": 0})
+        logits = model(ids, last=1)
+    rows = {key[:3]: row for key, row in _rows(reading.only(tmp_path)).items() if key[4] == 5}
+    assert rows.keys() == {(7, 0, 7), (8, 0, 2)}
+    assert math.isclose(rows[7, 0, 7][0], float(logits[1].norm()), rel_tol=1e-6)
+
+
+def test_a_residual_that_the_batch_carries_is_added(tmp_path: Path) -> None:
+    batch = SimpleNamespace(residual_stream=SimpleNamespace(residual=None, pending=None))
+    model = Carrying()
+    torch.manual_seed(1)
+    with torch.no_grad(), tensortap.tap(model, run="r", level="tokens", spool=tmp_path):
+        given = model(torch.tensor([[1, 2, 3]]), batch)
+    rows = {key[2:]: row for key, row in _rows(reading.only(tmp_path)).items()}
+    assert [math.isclose(rows[at, layer, 4][0], float(one[0, at].norm()), rel_tol=1e-6) for layer, one in enumerate(given, 1) for at in range(3)] == [True] * 6
 
 
 def test_a_model_without_layers_is_counted(tmp_path: Path) -> None:

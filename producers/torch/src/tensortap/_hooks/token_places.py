@@ -11,9 +11,8 @@ from tensortap._hooks.modules import Handle
 from tensortap._record import unseen
 from tensortap._record.model_roots import Part
 from tensortap._record.recorder import Recorder
-from tensortap._record.token_sites import Site, TokenSites
+from tensortap._record.token_sites import ATTENTION, EMBEDDING, LOGITS, RESIDUAL, ROUTER, Site, TokenSites
 
-EMBEDDING, ATTENTION, ROUTER, RESIDUAL, LOGITS = range(1, 6)
 _HEADS: Final = ("lm_head", "head", "output", "embed_out", "logits_processor")
 _OF_POSITIONS: Final = ("position", "wpe", "rotary", "pos_emb")
 
@@ -34,7 +33,7 @@ class TokenPlaces:
         for site, module in found:
             if self._recorder.filter.wants_module(site.path, type(module).__name__):
                 after = self._recorder.guard.hook("tokens of a module", self._after, site)
-                self._handles.append(module.register_forward_hook(after))
+                self._handles.append(module.register_forward_hook(after, with_kwargs=True))
 
     def remove(self) -> None:
         """Leave the modules as they were."""
@@ -42,14 +41,16 @@ class TokenPlaces:
             handle.remove()
         self._handles.clear()
 
-    def _after(self, site: Site, module: nn.Module, args: tuple[Any, ...], result: Any) -> None:
+    def _after(self, site: Site, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         if not self._recorder.live:
             return
-        tokens = _stream(result) if site.place == RESIDUAL else _first(result)
+        tokens = _stream(args, kwargs, result) if site.place == RESIDUAL else _first(result)
         with self._recorder.lock:
             if site.place == EMBEDDING:
                 self._sites.read(args[0] if args else None)
-            if tokens is not None and tokens.dim() and tokens.is_floating_point():
+            if tokens is None:
+                self._recorder.unseen.count(unseen.TOKENS, f"{site.path}: gives no tensor")
+            elif tokens.dim() and tokens.is_floating_point():
                 self._sites.take(site, tokens)
 
 
@@ -99,13 +100,23 @@ def _size(module: nn.Module) -> int:
 
 
 def _first(result: Any) -> Tensor | None:
-    found = result[0] if isinstance(result, (tuple, list)) and result else result
+    found = result[0] if isinstance(result, (tuple, list)) and result else getattr(result, "next_token_logits", result)  # as SGLang calls them
     return found if isinstance(found, Tensor) else None
 
 
-def _stream(result: Any) -> Tensor | None:
-    """What a layer hands on. Engines keep the residual aside, as a second tensor of the same shape, which the next norm adds."""
+def _stream(args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Tensor | None:
+    """What a layer hands on. Engines keep the residual aside, as a tensor of the same shape, which the next norm adds."""
     first = _first(result)
-    if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Tensor) and first is not None and result[1].shape == first.shape:
-        return first.detach() + result[1].detach()
+    aside = result[1] if isinstance(result, tuple) and len(result) == 2 else _carried(args, kwargs)
+    if isinstance(aside, Tensor) and first is not None and aside.shape == first.shape:
+        return first.detach() + aside.detach()
     return first
+
+
+def _carried(args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+    """The residual that SGLang's batch carries from layer to layer, as long as the layer's own part is not added to it."""
+    for given in (*args, *kwargs.values()):
+        stream = getattr(given, "residual_stream", None)
+        if stream is not None:
+            return None if stream.pending is None else stream.residual
+    return None

@@ -21,6 +21,7 @@ from tensortap._stats.streams import is_asynchronous
 from tensortap._stats.token_sums import packed, sums_of
 
 MOST_WAITING: Final = 256  # steps whose numbers are on their way to the host
+EMBEDDING, ATTENTION, ROUTER, RESIDUAL, LOGITS = range(1, 6)  # as token_site has places
 _EACH: Final = layout.SITES_OF_RECORD
 
 
@@ -44,6 +45,14 @@ class Site(NamedTuple):
     layer: int
     place: int
     path: str
+
+
+class _Seen(NamedTuple):
+    """A place, and what is written of each row of a call's batch there."""
+
+    site: Site
+    rows: list[tuple[float, ...]]
+    of_last: bool  # only the last row of each sequence counts
 
 
 @dataclass
@@ -136,25 +145,36 @@ class TokenSites:
                     self._spool.write(layout.SEQUENCE_KIND, layout.SEQUENCE, *head)
                     self._write_sequence(number, one.first, sites, one.row, one.row + one.tokens)
 
-    def _readable(self, call: _Call) -> Iterator[tuple[Site, list[tuple[float, ...]]]]:
-        """The places that have all tokens of the call."""
+    def _readable(self, call: _Call) -> Iterator[_Seen]:
+        """The places that have all tokens of the call, or logits of the last of each sequence, which are all that sampling needs."""
         rows = max(((one.row or 0) + one.tokens for one in call.given), default=0)
         for site, sums in call.found:
             if not rows:
                 self._unseen.count(unseen.TOKENS, "no ids seen, and the program does not say whose they are", len(sums))
+            elif site.place == LOGITS and len(sums) == len(call.given) < rows:
+                yield _Seen(site, _at_last_rows(call.given, packed(sums), rows), of_last=True)
             elif len(sums) < rows:
                 self._unseen.count(unseen.TOKENS, f"{site.path}: not all tokens are there", len(sums))
             else:
-                yield site, packed(sums)
+                yield _Seen(site, packed(sums), of_last=False)
 
-    def _write_sequence(self, number: int, position: int, sites: Iterable[tuple[Site, list[tuple[float, ...]]]], row: int, end: int) -> None:
+    def _write_sequence(self, number: int, position: int, sites: Iterable[_Seen], row: int, end: int) -> None:
         write, rest = self._spool.write, (0.0, 0.0, 0, 0)
-        for site, sums in sites:
+        for site, rows, of_last in sites:
             word = site.place << 8 | site.layer << 16
-            for first in range(row, end, _EACH):
-                some = sums[first : min(first + _EACH, end)]
+            for first in range(end - 1 if of_last else row, end, _EACH):
+                some = rows[first : min(first + _EACH, end)]
                 flat = [value for one in some for value in one]
                 write(layout.TOKEN_SITES_KIND, layout.TOKEN_SITES, number, word | len(some), position + first - row, *flat, *rest * (_EACH - len(some)))
+
+
+def _at_last_rows(given: Iterable[Request], values: Iterable[tuple[float, ...]], rows: int) -> list[tuple[float, ...]]:
+    """Values of sequences, in the order of their rows, in the last row of each."""
+    placed: list[tuple[float, ...]] = [()] * rows
+    ends = sorted((one.row or 0) + one.tokens for one in given)
+    for end, value in zip(ends, values, strict=True):
+        placed[end - 1] = value
+    return placed
 
 
 def _leave_devices(calls: Iterable[_Call]) -> Any:
