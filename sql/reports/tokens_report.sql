@@ -10,7 +10,8 @@
 -- Parameter limit = 10000: greatest number of rows.
 -- Tokens pair by prompt, sample, position and place; of several that a run has there, the first of its lowest rank counts. The error of a token is its
 -- estimated distance over the norm of the bench's, at least the difference of the norms over it; without a norm, infinite unless both have none. A token
--- began to differ at the first place where its error is beyond the tolerance. What a calibration allows is at least 1e-3, or 1e-2 where parameters are of
+-- began to differ at the first place where its error is beyond the tolerance. A sequence that differs at the embedding behind a token that differs somewhere
+-- goes on with other tokens, which that one made likely: from there on none of its tokens begins, and places where only such tokens differ follow. What a calibration allows is at least 1e-3, or 1e-2 where parameters are of
 -- less precision than float32.
 -- Each run is read in the order in which it is stored, and merged with the bench; the rows of pairs are counted by place and by token at once.
 WITH
@@ -99,12 +100,34 @@ WITH
                 (beyond_prompt, beyond_sample, beyond_position)
             )
     ),
+    -- Whether a token that is beyond is so by itself, and not since its sequence goes on with other tokens.
+    followed AS (
+        SELECT
+            layer,
+            place,
+            token,
+            began,
+            paired_count,
+            alone_count,
+            mean_error,
+            p99_error,
+            max_error,
+            beyond_count,
+            worst,
+            position_growth,
+            batch_growth,
+            rank_growth,
+            min(token.1) OVER (PARTITION BY token.2, token.3) AS first_beyond,
+            maxIf(token.1, began = (0, 1)) OVER (PARTITION BY token.2, token.3 ORDER BY token.1) AS last_other,
+            place = 0 AND last_other <= first_beyond AS is_own
+        FROM counted
+    ),
     places AS (
         SELECT
             tupleElement(at, 1) AS layer,
             tupleElement(at, 2) AS place,
-            countIf(counted.place = 0) AS began_count,
-            minIf(counted.token, counted.place = 0) AS first,
+            countIf(counted.is_own) AS began_count,
+            minIf(counted.token, counted.is_own) AS first,
             anyIf(counted.paired_count, counted.place > 0) AS paired_count,
             anyIf(counted.alone_count, counted.place > 0) AS alone_count,
             anyIf(counted.mean_error, counted.place > 0) AS mean_error,
@@ -113,11 +136,12 @@ WITH
             anyIf(counted.beyond_count, counted.place > 0) AS beyond_count,
             transform(layer * 8 + place, (SELECT at FROM calibrated), (SELECT mean_bands FROM calibrated), inf) AS mean_allowed,
             beyond_count > 0 OR mean_error > mean_allowed AS is_off,
+            is_off AND (began_count > 0 OR beyond_count = 0) AS is_origin,
             anyIf(counted.worst, counted.place > 0) AS worst,
             anyIf(counted.position_growth, counted.place > 0) AS position_growth,
             anyIf(counted.batch_growth, counted.place > 0) AS batch_growth,
             anyIf(counted.rank_growth, counted.place > 0) AS rank_growth
-        FROM counted
+        FROM followed AS counted
         WHERE counted.place > 0 OR counted.beyond_count > 0
         GROUP BY if(counted.place > 0, (counted.layer, counted.place), counted.began) AS at
     )
@@ -127,7 +151,8 @@ SELECT
     multiIf(
         paired_count = 0, 'nothing pairs',
         NOT is_off, 'same',
-        (layer, place) = min(if(is_off, (layer, place), (65535, 255))) OVER (), 'begins',
+        (layer, place) = (min(if(is_origin, (layer, place), (65535, 255))) OVER () AS start), 'begins',
+        (layer, place) < start, 'follows',
         'differs') AS verdict,
     paired_count,
     alone_count,
