@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,9 +102,15 @@ func (e engineTrial) writeFamily(name string) string {
 // generate has Transformers generate, below `tensortap run`.
 func (e engineTrial) generate(run, model string, faults ...string) {
 	e.Helper()
+	e.generateWith(run, nil, append([]string{model}, faults...)...)
+}
+
+// generateWith has testdata/generate.py do what the words say, below `tensortap run` with these flags.
+func (e engineTrial) generateWith(run string, flags []string, words ...string) {
+	e.Helper()
 	at := program.Setting{Data: e.up.Data, Env: e.quiet()}
-	words := []string{"run", "--run", run, "--", filepath.Join(e.folder, "vllm", "bin", "python"), "testdata/generate.py", model}
-	if out := program.Run(e, at, append(words, faults...)...); out.Status != 0 {
+	script := []string{"--", filepath.Join(e.folder, "vllm", "bin", "python"), "testdata/generate.py"}
+	if out := program.Run(e, at, slices.Concat([]string{"run", "--run", run}, flags, script, words)...); out.Status != 0 {
 		e.Fatal(out)
 	}
 	e.up.Settle(e)

@@ -1,4 +1,7 @@
-"""Generate four tokens by Transformers after a prompt of 32, with a fault of its own where one is named: generate.py MODEL [FAULT]"""
+"""Generate four tokens by Transformers after each prompt, with faults of its own where they are named: generate.py MODEL [float32 | FIRST:END | FAULT]...
+
+The tokens of a prompt are numbers that follow each other; those from 10 to 41, unless any is given. Without float32 it computes in bfloat16.
+"""
 
 import sys
 
@@ -68,9 +71,12 @@ def router_bias(model):
 FAULTS = {one.__name__: one for one in (scaled_rows, swapped, rope_base, norm_epsilon, tied, adapter, updated, router_bias)}
 
 torch.set_num_threads(1)
-model = AutoModelForCausalLM.from_pretrained(sys.argv[1], dtype=torch.bfloat16).eval()
-prompt = torch.tensor([list(range(10, 42))])
+path, *words = sys.argv[1:]
+model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32 if "float32" in words else torch.bfloat16).eval()
+prompts = [word for word in words if ":" in word] or ["10:42"]
 with torch.inference_mode():
-    for fault in sys.argv[2:]:
+    for fault in set(words) - {"float32", *prompts}:
         FAULTS[fault](model)
-    print(model.generate(prompt, max_new_tokens=4, do_sample=False, eos_token_id=None)[0, -4:].tolist())
+    for first, end in (map(int, prompt.split(":")) for prompt in prompts):
+        prompt = torch.arange(first, end)[None]
+        print(model.generate(prompt, max_new_tokens=4, do_sample=False, eos_token_id=None)[0, -4:].tolist())
