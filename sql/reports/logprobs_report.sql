@@ -1,6 +1,6 @@
 -- Question: do the log-probabilities of two programs that run one model drift apart, as a rollout's from its trainer's, since which step and why?
 -- Grain: one row per step of the trainer in which either run has tokens
--- Reads: tap.tokens, tap.weights, tap.token_tolerances, tap_store.tensor, tap_store.site, tap_store.op, tap_store.layout
+-- Reads: tap.tokens, tap.token_pairs, tap.parameter_checksums, tap.module_dtypes, tap.token_tolerances
 -- Empty when: no program told the collector of tokens in either run
 -- Shown: step, verdict, paired_count, alone_count, mean_difference, p99_difference, kl_k1, kl_k3, beyond_clip, cause, place, evidence
 -- Parameter problem: name of the run that sampled.
@@ -14,50 +14,14 @@
 -- problem less bench, of tokens whose ids are equal and whose logarithms are finite in both. k1 and k3 estimate the divergence KL(problem || bench), as
 -- problem sampled. The cause is the first of those for which there is evidence in rows of both runs; what else would explain it is in `also`.
 WITH
-    told AS (
-        SELECT
-            global_step,
-            prompt_hash,
-            sample,
-            position,
-            countIf(run_id = xxh3(concat({problem:String}, char(31)))) AS in_problem,
-            countIf(run_id = xxh3(concat({bench:String}, char(31)))) AS in_bench,
-            argMinIf((token_id, log_probability), (rank, epoch, seq), run_id = xxh3(concat({problem:String}, char(31)))) AS of_problem,
-            argMinIf((token_id, log_probability), (rank, epoch, seq), run_id = xxh3(concat({bench:String}, char(31)))) AS of_bench,
-            greatest(maxIf(ifNull(cached_token_count, 0), run_id = xxh3(concat({problem:String}, char(31)))), maxIf(ifNull(cached_token_count, 0), run_id = xxh3(concat({bench:String}, char(31))))) AS cached_count
-        FROM tap.tokens
-        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-            AND global_step >= {first_step:Int64}
-            AND ({last_step:Int64} = -1 OR global_step <= {last_step:Int64})
-        GROUP BY
-            global_step,
-            prompt_hash,
-            sample,
-            position
-    ),
-    pairs AS (
-        SELECT
-            global_step,
-            prompt_hash,
-            sample,
-            position,
-            cached_count,
-            in_problem > 0 AND in_bench > 0 AS is_pair,
-            in_problem = 0 AS is_alone_in_bench,
-            tupleElement(of_problem, 1) = tupleElement(of_bench, 1) AS same_id,
-            tupleElement(of_bench, 2) AS scored,
-            if(tupleElement(of_problem, 2) = scored, 0., tupleElement(of_problem, 2) - scored) AS difference,
-            is_pair AND same_id AND isFinite(difference) AS usable
-        FROM told
-    ),
     steps AS (
         SELECT
             global_step,
             countIf(is_pair) AS paired_count,
-            countIf(NOT is_pair AND NOT is_alone_in_bench) AS only_problem_count,
-            countIf(is_alone_in_bench) AS only_bench_count,
-            uniqExactIf(prompt_hash, NOT is_pair AND NOT is_alone_in_bench) AS only_problem_prompt_count,
-            uniqExactIf(prompt_hash, is_alone_in_bench) AS only_bench_prompt_count,
+            countIf(NOT in_bench) AS only_problem_count,
+            countIf(NOT in_problem) AS only_bench_count,
+            uniqExactIf(prompt_hash, NOT in_bench) AS only_problem_prompt_count,
+            uniqExactIf(prompt_hash, NOT in_problem) AS only_bench_prompt_count,
             countIf(is_pair AND NOT same_id) AS other_id_count,
             minIf(position, is_pair AND NOT same_id) AS first_other_id,
             countIf(is_pair AND same_id AND NOT isFinite(difference)) AS not_finite_count,
@@ -67,8 +31,8 @@ WITH
             avgIf(difference, usable) AS kl_k1,
             avgIf(exp(-difference) - 1 + difference, usable) AS kl_k3,
             countIf(usable AND abs(exp(-difference) - 1) > {clip:Float64}) AS beyond_count,
-            corrIf(difference, scored, usable) AS fit,
-            covarPopIf(difference, scored, usable) / varPopIf(scored, usable) AS slope,
+            corrIf(difference, bench_log_probability, usable) AS fit,
+            covarPopIf(difference, bench_log_probability, usable) / varPopIf(bench_log_probability, usable) AS slope,
             countIf(usable AND difference > 0) AS greater_count,
             countIf(usable AND difference < 0) AS less_count,
             corrIf(abs(difference), toFloat64(position), usable) AS growth,
@@ -76,7 +40,8 @@ WITH
             countIf(usable AND cached_count = 0) AS uncached_token_count,
             avgIf(abs(difference), usable AND cached_count > 0) AS cached_difference,
             avgIf(abs(difference), usable AND cached_count = 0) AS uncached_difference
-        FROM pairs
+        FROM tap.token_pairs(problem = {problem:String}, bench = {bench:String})
+        WHERE global_step >= {first_step:Int64} AND ({last_step:Int64} = -1 OR global_step <= {last_step:Int64})
         GROUP BY global_step
     ),
     programs AS (
@@ -90,47 +55,19 @@ WITH
         WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
         GROUP BY global_step
     ),
-    -- A parameter that an adapter wraps has its name of before.
-    parameters AS (
-        SELECT
-            run_id = xxh3(concat({problem:String}, char(31))) AS is_problem,
-            version,
-            replaceOne(replaceRegexpOne(w.name, '^base_model[.]model[.]', ''), '.base_layer.', '.') AS name,
-            argMax((checksum, description), (event_time_ns, rank)) AS is
-        FROM tap.weights AS w
-        WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-        GROUP BY
-            is_problem,
-            version,
-            name
-    ),
-    adapted AS (
-        SELECT
-            groupUniqArrayIf((version, module), is_problem = 1) AS in_problem,
-            groupUniqArrayIf((version, module), is_problem = 0) AS in_bench
-        FROM
-        (
-            SELECT
-                is_problem,
-                version,
-                extract(name, '^(.+?)[.](?:lora_|adapter)') AS module
-            FROM parameters
-            WHERE module != ''
-        )
-    ),
     held AS (
         SELECT
             programs.global_step AS global_step,
             p.name AS name,
-            tupleElement(p.is, 2) = tupleElement(b.is, 2) AS is_alike,
-            is_alike AND tupleElement(p.is, 1) = tupleElement(b.is, 1) AS is_equal,
-            extract(p.name, '^(.*)[.]') AS module,
-            has((SELECT in_problem FROM adapted), (p.version, module)) AS is_adapted_in_problem,
-            has((SELECT in_bench FROM adapted), (b.version, module)) AS is_adapted_in_bench
+            p.module AS module,
+            p.description = b.description AS is_alike,
+            is_alike AND p.checksum = b.checksum AS is_equal,
+            p.is_adapted AS is_adapted_in_problem,
+            b.is_adapted AS is_adapted_in_bench
         FROM programs
-        INNER JOIN parameters AS p ON p.version = assumeNotNull(programs.problem_version)
-        INNER JOIN parameters AS b ON b.version = assumeNotNull(programs.bench_version) AND b.name = p.name
-        WHERE isNotNull(programs.problem_version) AND isNotNull(programs.bench_version) AND p.is_problem = 1 AND b.is_problem = 0
+        INNER JOIN tap.parameter_checksums(run = {problem:String}) AS p ON p.version = assumeNotNull(programs.problem_version)
+        INNER JOIN tap.parameter_checksums(run = {bench:String}) AS b ON b.version = assumeNotNull(programs.bench_version) AND b.name = p.name
+        WHERE isNotNull(programs.problem_version) AND isNotNull(programs.bench_version)
     ),
     checked AS (
         SELECT
@@ -191,47 +128,12 @@ WITH
     ),
     computed AS (
         SELECT
-            module_path,
-            groupUniqArrayIf(layouts.dtype, seen.run_id = xxh3(concat({problem:String}, char(31)))) AS problem_dtypes,
-            groupUniqArrayIf(layouts.dtype, seen.run_id = xxh3(concat({bench:String}, char(31)))) AS bench_dtypes
-        FROM
-        (
-            SELECT
-                run_id,
-                site_id,
-                layout_id
-            FROM tap_store.tensor
-            WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31))))
-            GROUP BY
-                run_id,
-                site_id,
-                layout_id
-        ) AS seen
-        INNER JOIN (
-            SELECT DISTINCT
-                site_id,
-                op_id,
-                role
-            FROM tap_store.site
-        ) AS sites ON sites.site_id = seen.site_id
-        INNER JOIN (
-            SELECT DISTINCT
-                op_id,
-                module_path,
-                level,
-                phase
-            FROM tap_store.op
-        ) AS ops ON ops.op_id = sites.op_id
-        INNER JOIN (
-            SELECT DISTINCT
-                layout_id,
-                dtype
-            FROM tap_store.layout
-            WHERE kind = 'tensor' AND match(dtype, '(?i)float|half|double')
-        ) AS layouts ON layouts.layout_id = seen.layout_id
-        WHERE sites.role = 'output' AND ops.level = 'module' AND ops.phase = 'forward'
-        GROUP BY module_path
-        HAVING notEmpty(problem_dtypes) AND notEmpty(bench_dtypes) AND NOT hasAll(problem_dtypes, bench_dtypes)
+            p.module_path AS module_path,
+            p.dtypes AS problem_dtypes,
+            b.dtypes AS bench_dtypes
+        FROM tap.module_dtypes(run = {problem:String}) AS p
+        INNER JOIN tap.module_dtypes(run = {bench:String}) AS b ON b.module_path = p.module_path
+        WHERE NOT hasAll(problem_dtypes, bench_dtypes)
     ),
     precisions AS (
         SELECT
