@@ -10,9 +10,9 @@
 -- Parameter limit = 10000: greatest number of rows.
 -- Tokens pair by prompt, sample, position and place; of several that a run has there, the first of its lowest rank counts. The error of a token is its
 -- estimated distance over the norm of the bench's, at least the difference of the norms over it; without a norm, infinite unless both have none. A token
--- began to differ at the first place where its error is beyond the tolerance. A sequence that differs at the embedding behind a token that differs somewhere
--- goes on with other tokens, which that one made likely: from there on none of its tokens begins, and places where only such tokens differ follow. What a calibration allows is at least 1e-3, or 1e-2 where parameters are of
--- less precision than float32.
+-- began to differ at the first place where its error is beyond the tolerance. A sequence that differs at the embedding behind a token that differs
+-- somewhere goes on with other tokens: from there on none of its tokens begins, and places before the first where one does only follow. What a
+-- calibration allows is at least 1e-3, or 1e-2 where parameters are of less precision than float32.
 -- Each run is read in the order in which it is stored, and merged with the bench; the rows of pairs are counted by place and by token at once.
 WITH
     ((one, b) -> multiIf(
