@@ -85,7 +85,7 @@ test("an op shows its tensors, and a view follows another", async () => {
     answered(page, "switch", () => page.keyboard.press(round % 2 === 0 ? "2" : "3"), round % 2 === 0 ? toVerdict : toDiff),
   );
   report(
-    { what: "an op that was not asked for before shows its tensors, 0.2 s of rest included", form: "s", values: opened, mark: soon + 0.2 },
+    { what: "an op that was not asked for before shows its tensors, after one press of a key", form: "s", values: opened, mark: soon + 0.2 },
     { what: "switch between verdict and diff", form: "ms", values: switched, ...most },
   );
 });
