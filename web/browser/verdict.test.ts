@@ -17,14 +17,14 @@ test("one sentence says where it began, and on what evidence", async () => {
 
 test("what is not found is said, and what to do", async () => {
   const { page } = visit;
-  await visit.go({ view: "verdict", problem: "goldne", bench: compared.problem });
-  const alert = page.getByRole("alert").filter({ hasText: "No run is named goldne" });
-  await alert.getByRole("link", { name: compared.bench, exact: true }).click();
+  await visit.go({ view: "verdict", problem: "nightly-24", bench: compared.bench });
+  const alert = page.getByRole("alert").filter({ hasText: "No run is named nightly-24" });
+  await alert.getByRole("link", { name: compared.problem, exact: true }).click();
   await page.getByRole("heading", { level: 1 }).waitFor();
-  expect(new URL(page.url()).searchParams.get("problem")).toBe(compared.bench);
+  expect(new URL(page.url()).searchParams.get("problem")).toBe(compared.problem);
   await page.goBack();
   await alert.getByRole("link", { name: "All runs" }).click();
-  await page.getByRole("button", { name: `bench: ${compared.problem}`, pressed: true }).waitFor();
+  await page.getByRole("button", { name: `bench: ${compared.bench}`, pressed: true }).waitFor();
   visit.expectFaults("404");
 });
 
