@@ -29,10 +29,10 @@ func (r *referee) chooseMap(definitions *rows.Definitions) error {
 	return err
 }
 
-// oneEngine says whether ids in the same order name the same calls, whatever the programs turn out to be.
-func (r *referee) oneEngine() bool {
+// byName says whether ids in the same order name the same calls, whatever the programs turn out to be.
+func (r *referee) byName() bool {
 	problem, bench := r.runs()
-	return problem.Described.Engine == bench.Described.Engine
+	return !r.request.ChooseMap || problem.Described.Engine == bench.Described.Engine
 }
 
 // judgeMapped judges steps as a comparison does under the map. It leaves steps for later whose definitions are not all there.

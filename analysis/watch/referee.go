@@ -148,7 +148,7 @@ func (r *referee) judge(ctx context.Context, places []*place, when inFull) ([]*f
 
 func (r *referee) judgePlace(ctx context.Context, now *judging, p *place, read tensors, when inFull) (*result.FirstDifference, error) {
 	beside, full := read.beside(p), when(p)
-	if !full && !r.oneEngine() {
+	if !full && !r.byName() {
 		return nil, nil //nolint:nilnil // whether a map pairs them is not known yet
 	}
 	if !full {
