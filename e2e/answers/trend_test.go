@@ -116,6 +116,7 @@ func TestTrendsAreWhatTheTensorsSayWhateverBecomesOfTheCopy(t *testing.T) {
 		{"rows lost", "ALTER TABLE tap_store.trend DELETE WHERE step = 0 AND site_id % 2 = 0 SETTINGS mutations_sync = 1"},
 		{"rows twice", "INSERT INTO tap_store.trend SELECT * FROM tap_store.trend WHERE site_id % 2 = 0"},
 		{"content of before", "ALTER TABLE tap_store.trend UPDATE content = content + 1 WHERE 1 SETTINGS mutations_sync = 1"},
+		{"more steps than a statement can name", "INSERT INTO tap_store.trend (run_id, site_id, step, content) SELECT xxh3(concat('tp', char(31))), 1, 1000 + number, 1 FROM numbers(12000)"},
 	}
 	for _, damage := range damages {
 		program.Execute(t, u, damage.statement)

@@ -36,8 +36,9 @@ func (c *Client) exec(ctx context.Context, statement string) error {
 	return c.database.Exec(ctx, statement)
 }
 
-// mostWrongSteps are removed by one statement: each rewrites the parts of the table that have them.
-const mostWrongSteps = 10_000
+// mostWrongSteps are removed by one statement: each rewrites the parts of the table that have them. More would not fit the 256 KiB
+// that a statement may have.
+const mostWrongSteps = 5_000
 
 // inOrder has steps compared rank by rank as they lie, instead of all at once: 1,024 ranks of 10,000 steps need 4 GB otherwise.
 const inOrder = "optimize_aggregation_in_order = 1"
@@ -57,7 +58,7 @@ func (c *Client) removeWrongTrend(ctx context.Context) (int, error) {
 		for i := range some {
 			steps[i] = some[i].Step
 		}
-		statement := "ALTER TABLE tap_store.trend DELETE WHERE (run_id, step) IN (" + strings.Join(steps, ", ") + ") SETTINGS mutations_sync = 1, max_query_size = 67108864"
+		statement := "ALTER TABLE tap_store.trend DELETE WHERE (run_id, step) IN (" + strings.Join(steps, ", ") + ") SETTINGS mutations_sync = 1"
 		if err := c.exec(ctx, statement); err != nil {
 			return removed, fmt.Errorf("remove %d wrong steps from tap_store.trend: %w", len(some), err)
 		}
