@@ -81,11 +81,16 @@ test("an op shows its tensors, and a view follows another", async () => {
   );
   const toVerdict = "document.body.textContent.includes('Where to look next')";
   const toDiff = `document.querySelector('[role="grid"] [role="row"]') !== null`;
-  const switched = await repeated(20, (round) =>
+  const switched = await repeated(100, (round) =>
     answered(page, "switch", () => page.keyboard.press(round % 2 === 0 ? "2" : "3"), round % 2 === 0 ? toVerdict : toDiff),
   );
   report(
-    { what: "an op that was not asked for before shows its tensors, after one press of a key", form: "s", values: opened, mark: soon + 0.2 },
+    {
+      what: "an op that was not asked for before shows its tensors, after one press of a key",
+      form: "s",
+      values: opened,
+      mark: soon + 0.2,
+    },
     { what: "switch between verdict and diff", form: "ms", values: switched, ...most },
   );
 });

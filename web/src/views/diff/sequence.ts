@@ -1,5 +1,6 @@
 // The ops of one step of two runs, in the order that merges both. A million of them stay in the columns that came over
 // the wire: a row is read when it is drawn.
+import { whileIdle } from "../../pieces/idle";
 import { codeOf, differing } from "../../words/verdicts";
 
 /** A column of an answer. */
@@ -81,14 +82,10 @@ export function inModule(module: string, wanted: string): boolean {
 /** Reads the names of all rows while the page has nothing else to do, so that the first search need not. It returns what ends it. */
 export function readAhead(s: Sequence): () => void {
   let row = 0;
-  const some = (idle: IdleDeadline) => {
-    while (row < s.length && idle.timeRemaining() > 1) s.names(row++);
-    if (row < s.length) waiting = requestIdleCallback(some);
-  };
-  let waiting = requestIdleCallback(some);
-  return () => {
-    cancelIdleCallback(waiting);
-  };
+  return whileIdle((left) => {
+    while (row < s.length && left()) s.names(row++);
+    return row < s.length;
+  });
 }
 
 /** The next shown row that differs, in a direction; where none follows, the first from the other end. */
