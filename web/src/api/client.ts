@@ -1,5 +1,6 @@
 // Asks the program that served the page, and nobody else: addresses are relative to the page. In a file that was shared,
 // the file answers.
+import { counted } from "./quiet";
 
 /** A name that no run has, and names like it. */
 export interface UnknownRun {
@@ -59,7 +60,7 @@ export function addressOf(path: string, parameters: Parameters): string {
 }
 
 export async function ask(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
-  return answered(answering(addressOf(path, parameters), { signal: signal ?? null }));
+  return counted(answered(answering(addressOf(path, parameters), { signal: signal ?? null })));
 }
 
 export async function askJSON<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Answer<T>> {

@@ -1,3 +1,4 @@
+import { whenQuiet } from "../api/quiet";
 import { Asked } from "../pieces/asked.svelte";
 import { chosenRuns } from "../pieces/chosen";
 import { askDifference, askFirstNotFinite, askLive, type News } from "./news";
@@ -14,7 +15,9 @@ export class Follow {
     const chosen = $derived(chosenRuns(route.address));
     this.#live = new Asked(() => {
       const runs = chosen;
-      return runs.length === 0 ? null : { name: JSON.stringify(runs), ask: (signal) => askLive(runs, signal) };
+      return runs.length === 0
+        ? null
+        : { name: JSON.stringify(runs), ask: (signal) => whenQuiet(signal).then(() => askLive(runs, signal)) };
     });
     $effect(() => {
       const more = (this.#live.value ?? []).filter((run) => !this.#followed.includes(run));
