@@ -99,6 +99,13 @@ WITH
                     rank,
                     epoch
                 FROM tap.steps
+                WHERE (run_id, rank, epoch) IN (
+                    SELECT
+                        run_id,
+                        rank,
+                        epoch
+                    FROM tap.superseded_steps
+                )
             )
         )
         GROUP BY
@@ -142,7 +149,15 @@ WITH
             countIf(complete = 0) AS incomplete_step_count,
             0 AS dead_letter_count,
             max(event_time_ns) AS last_event_time_ns
-        FROM tap.steps AS visible
+        FROM tap_store.step AS visible
+        WHERE (run_id, rank, step, epoch) NOT IN (
+            SELECT
+                run_id,
+                rank,
+                step,
+                epoch
+            FROM tap.superseded_steps
+        )
         GROUP BY
             run_id,
             rank
