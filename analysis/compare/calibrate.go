@@ -102,7 +102,7 @@ func (c *calibration) addOne(one *judge.Judged) {
 	case one.Paired() && !one.Structure && !math.IsNaN(one.Error) && !math.IsNaN(one.Tolerance):
 		site.measured = true
 		site.error, site.usual = max(site.error, one.Error), max(site.usual, one.Tolerance)
-		if site.allowed() > mostCalibrated*site.usual {
+		if calibratedTimes*one.Error > mostCalibrated*one.Tolerance {
 			c.blame(site, one)
 		}
 	}
@@ -110,7 +110,7 @@ func (c *calibration) addOne(one *judge.Judged) {
 
 func (c *calibration) blame(site *calibratedSite, one *judge.Judged) {
 	site.faulty = true
-	if c.first == nil || cmp.Or(cmp.Compare(one.Step, c.first.Step), cmp.Compare(one.Bench.Seq, c.first.Bench.Seq)) < 0 {
+	if first := c.first; first == nil || cmp.Or(cmp.Compare(one.Step, first.Step), cmp.Compare(one.Bench.Seq, first.Bench.Seq), cmp.Compare(one.Rank, first.Rank)) < 0 {
 		first := *one
 		c.first = &first
 	}
