@@ -25,7 +25,7 @@ const tokenReport = "tokens"
 
 // onlyTokens refuses flags that have no meaning for tokens.
 func onlyTokens(f *pflag.FlagSet) (err error) {
-	together := []string{byFlag, "calibrate", "tolerance", "limit", "output", "data", "nats", "clickhouse", "engine", "verbose"}
+	together := []string{byFlag, "calibrate", "tolerance", "output", "data", "nats", "clickhouse", "engine", "verbose"}
 	f.Visit(func(given *pflag.Flag) {
 		if !slices.Contains(together, given.Name) {
 			err = fmt.Errorf("--%s does not go with --%s %s", given.Name, byFlag, byToken)
@@ -68,8 +68,9 @@ func (c *comparing) tokenParameters(f *pflag.FlagSet, runs []string) (map[string
 	}
 	parameters := map[string]string{"problem": runs[0], "bench": runs[1], "calibrate": c.request.Calibrate}
 	if given := c.words.tolerance; given != "" {
-		if _, err := strconv.ParseFloat(given, 64); err != nil {
-			return nil, fmt.Errorf("--tolerance %s: with --%s %s it is a number", given, byFlag, byToken)
+		number, err := strconv.ParseFloat(given, 64)
+		if err != nil || number < 0 || (system.Tolerance{Number: number}).Validate() != nil {
+			return nil, fmt.Errorf("--tolerance %s: with --%s %s it is a number from 0 on", given, byFlag, byToken)
 		}
 		parameters["tolerance"] = given
 	}

@@ -128,7 +128,9 @@ func requireTokensRefused(t *testing.T, u *program.Up) {
 		{[]string{"cached", "nobody"}, `no run is named "nobody"`},
 		{[]string{"cached", "batch", "alone"}, "compares a problem with one bench, 3 runs are given"},
 		{[]string{"cached", "batch", "--rank", "0"}, "--rank does not go with --by token"},
+		{[]string{"cached", "batch", "--limit", "5"}, "--limit does not go with --by token"},
 		{[]string{"cached", "batch", "--tolerance", "rules.yaml"}, "with --by token it is a number"},
+		{[]string{"cached", "batch", "--tolerance", "nan"}, "with --by token it is a number from 0 on"},
 		{[]string{"no tokens", "batch"}, "no token of both runs has the same prompt"},
 		{[]string{"no tokens", "no tokens"}, "record both with --level tokens"},
 	} {
