@@ -14,10 +14,8 @@ type Tokens struct {
 	Gaps           []string // what either run lacks
 }
 
-// The verdicts of report tokens on a place.
-const (
-	tokensBegin = "begins"
-)
+// tokensBegin is the verdict of report tokens on the place at which tokens begin to differ.
+const tokensBegin = "begins"
 
 // TokensObject is a comparison token by token as one JSON object. Its fields stay; more may come.
 type TokensObject struct {
