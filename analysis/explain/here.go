@@ -50,8 +50,8 @@ func judgedHere(ctx context.Context, job *compare.Job, here []pair.Step, op stri
 	}
 }
 
-// ownVerdicts are those on the op at the one place that was asked for, from when all places of the op were judged: it need
-// not be judged once more.
+// ownVerdicts keeps the verdicts on the op at the place that was asked for, while all places of the op are judged, so that this
+// one is not judged again.
 type ownVerdicts struct {
 	of     Request
 	lock   sync.Mutex
@@ -61,7 +61,7 @@ type ownVerdicts struct {
 // asked says whether a place was asked for.
 func (o *ownVerdicts) asked() bool { return o.of.Rank != -1 && o.of.Step != -1 }
 
-// keep keeps verdicts of the place, whose memory stays who judges it.
+// keep copies the verdicts of the place: who judges writes others into the same slice.
 func (o *ownVerdicts) keep(at pair.Step, judged []judge.Judged) {
 	if !o.asked() || int64(at.Rank) != o.of.Rank || int64(at.Step) != o.of.Step {
 		return
