@@ -17,9 +17,10 @@
 -- the step on. The value is over all tensors there: min and max are extremes, counts are sums (not_finite_count of
 -- tensors, the others of elements), and l2 is the root of the mean square of what one rank has at one step, so that it
 -- does not grow with what a row and a column stand for. Tensors that are not finite are left out of it and counted; it is
--- nan where no other was measured, and null where none was. Where a column stands for ten steps or more it begins at a
--- multiple of ten and stands for one, so that it holds whole blocks of steps. Over all roles and phases the projections blocks
--- and steps of tensor answer: expressions and keys must stay those of their definitions.
+-- nan where no other was measured, and null where none was. Over all roles and phases the projections blocks and steps of tensor
+-- answer: expressions and keys must stay those of their definitions. Blocks of ten steps are read where a column stands for ten
+-- steps or more, the steps asked for are whole blocks, and no observation of the run was replaced: a column then begins at a
+-- multiple of ten, and its number of steps is one.
 WITH
     (
         SELECT throwIf(
