@@ -46,11 +46,9 @@ func (r CompareRequest) Validate() error {
 	if len(r.Benches) == 0 {
 		return errors.New("nothing to compare with: name a bench run")
 	}
-	for i, name := range r.sides() {
-		for _, other := range r.Benches[:max(i-1, 0)] {
-			if i > 0 && name == other {
-				return fmt.Errorf("bench %q is named twice", name)
-			}
+	for i, name := range r.Benches {
+		if slices.Contains(r.Benches[:i], name) {
+			return fmt.Errorf("bench %q is named twice", name)
 		}
 	}
 	if err := r.checkCalibration(); err != nil {
