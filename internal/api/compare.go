@@ -53,7 +53,7 @@ func (a *API) beginComparison(ctx context.Context, client *system.Client, w http
 	if request, err = a.compareRequest(values); err != nil {
 		return request, nil, false, err
 	}
-	on := resting{runs: append([]string{request.Problem}, request.Benches...), judged: true}
+	on := resting{runs: request.Sides(), judged: true}
 	begun, err := a.begin(ctx, client, w, r, on)
 	if begun.known || err != nil {
 		return request, nil, begun.known, err
@@ -101,7 +101,7 @@ func checkSides(ctx context.Context, client *system.Client, r *system.CompareReq
 	given := map[string]string{"problem": r.Problem, "rank": strconv.FormatInt(r.Rank, 10)}
 	for _, bench := range r.Benches {
 		given["bench"] = bench
-		if err := client.CheckPlaces(ctx, system.ReportRequest{Given: given}); err != nil {
+		if err := client.CheckPlaces(ctx, system.ReportRequest{Given: given, Judging: *r}); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func (a *API) explain(ctx context.Context, client *system.Client, w http.Respons
 	if err != nil {
 		return err
 	}
-	on := resting{runs: append([]string{request.Compare.Problem}, request.Compare.Benches...), judged: true}
+	on := resting{runs: request.Compare.Sides(), judged: true}
 	begun, err := a.begin(ctx, client, w, r, on)
 	if begun.known || err != nil {
 		return err

@@ -57,7 +57,7 @@ func (c *Client) setBaseline(ctx context.Context, r BaselineRequest) (warnings [
 			warnings = append(warnings, "nothing is judged against run "+bench+" until it is there: "+missing.Error())
 		}
 	}
-	declared := judging.Comparison{Request: r.Compare.analysis(r.Compare.sides()), Strict: r.Compare.Strict}
+	declared := judging.Comparison{Request: r.Compare.analysis(r.Compare.Sides()), Strict: r.Compare.Strict}
 	r.Compare.keepToNames(&declared.Request)
 	if declared.Request.Judge.Exceptions, err = judging.Exceptions(ctx, c.Door); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (c *Client) DeclareStanding(ctx context.Context, r CompareRequest) error {
 			return err
 		}
 	}
-	declared, err := c.declaration(ctx, r, r.sides())
+	declared, err := c.declaration(ctx, r, r.Sides())
 	if err != nil {
 		return err
 	}

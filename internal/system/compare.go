@@ -39,7 +39,7 @@ func (c *Client) prepare(ctx context.Context, r CompareRequest) (report.Comparis
 	if err := errors.Join(r.CheckFolders(), CheckRange(r.Steps)); err != nil {
 		return comparison, err
 	}
-	for _, run := range r.sides() {
+	for _, run := range r.Sides() {
 		if err := c.checkNamed(ctx, run); err != nil {
 			return comparison, err
 		}

@@ -60,7 +60,7 @@ func compareFolders(ctx context.Context, r CompareRequest) (c comparedFolders, a
 
 // openFolders reads the dumps of all sides, and gives them names as runs.
 func openFolders(ctx context.Context, r CompareRequest) (source *folders.Source, names []string, err error) {
-	paths := r.sides()
+	paths := r.Sides()
 	names = runNames(paths)
 	named := make([]folders.Folder, len(paths))
 	for i := range paths {

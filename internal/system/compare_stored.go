@@ -17,7 +17,7 @@ import (
 
 // judgeStored judges runs of the database, and stores the result.
 func (c *Client) judgeStored(ctx context.Context, r CompareRequest, comparison *report.Comparison) (*compare.Answer, error) {
-	declared := judging.Comparison{Request: r.choosing(r.sides()), Strict: r.Strict}
+	declared := judging.Comparison{Request: r.choosing(r.Sides()), Strict: r.Strict}
 	declared.Request.Keep.Limit = max(declared.Request.Keep.Limit, rememberedRows)
 	source := c.source()
 	job, err := c.openStored(ctx, source, &declared.Request)

@@ -114,12 +114,12 @@ func (c *Client) OpenExplaining(ctx context.Context, r ExplainRequest) (*Explain
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	for _, run := range r.Compare.sides() {
+	for _, run := range r.Compare.Sides() {
 		if err := c.checkNamed(ctx, run); err != nil {
 			return nil, err
 		}
 	}
-	request := r.analysis(r.Compare.sides())
+	request := r.analysis(r.Compare.Sides())
 	opened := &Explaining{client: c, source: c.source()}
 	var err error
 	opened.job, err = c.openStored(ctx, opened.source, &request)

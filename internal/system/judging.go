@@ -17,7 +17,7 @@ func (c *Client) Judged(ctx context.Context, r CompareRequest) (string, error) {
 	if err := r.Validate(); err != nil {
 		return "", err
 	}
-	declared, err := c.declaration(ctx, r, r.sides())
+	declared, err := c.declaration(ctx, r, r.Sides())
 	if err != nil {
 		return "", err
 	}
@@ -36,12 +36,12 @@ func (c *Client) JudgedBefore(ctx context.Context, r CompareRequest) (bool, erro
 	if r.Map != nil {
 		return false, nil
 	}
-	for _, run := range r.sides() {
+	for _, run := range r.Sides() {
 		if err := c.checkNamed(ctx, run); err != nil {
 			return false, err
 		}
 	}
-	declared, err := c.declaration(ctx, r, r.sides())
+	declared, err := c.declaration(ctx, r, r.Sides())
 	if err != nil || declared.Request.Map != nil {
 		return false, err
 	}

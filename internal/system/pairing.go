@@ -12,12 +12,12 @@ import (
 // how the programs were aligned. The error is a pair.TooManyProgramsError where some programs were left to the names of
 // their ops; the answer is given all the same.
 func (c *Client) Pairing(ctx context.Context, r CompareRequest) ([]compare.PairedOp, error) {
-	for _, run := range r.sides() {
+	for _, run := range r.Sides() {
 		if err := c.checkNamed(ctx, run); err != nil {
 			return nil, err
 		}
 	}
-	job, err := compare.Open(ctx, c.source(), r.choosing(r.sides()))
+	job, err := compare.Open(ctx, c.source(), r.choosing(r.Sides()))
 	if err != nil {
 		return nil, fmt.Errorf("pair the ops of %s with those of %s: %w", r.Problem, r.Bench(), err)
 	}

@@ -94,6 +94,11 @@ func (c *Client) CheckPlaces(ctx context.Context, r ReportRequest) error {
 			return ofParameter(name, err)
 		}
 	}
+	if by := r.Judging.Calibrate; by != "" {
+		if err := c.CheckRun(ctx, by); err != nil {
+			return ofParameter("calibrate", err)
+		}
+	}
 	run := given["problem"] + given["run"] // a report has one of these names
 	if run == "" {
 		return nil
@@ -117,8 +122,14 @@ func (c *Client) checkRankText(ctx context.Context, run, text string) error {
 	return c.CheckRank(ctx, run, rank)
 }
 
-// Runs are those that the request names.
-func (r *ReportRequest) Runs() []string { return namedRuns(r.Given) }
+// Runs are those that the request names, those by which it judges among them.
+func (r *ReportRequest) Runs() []string {
+	runs := append(namedRuns(r.Given), r.Judging.Benches...)
+	if by := r.Judging.Calibrate; by != "" && !slices.Contains(runs, by) {
+		runs = append(runs, by)
+	}
+	return runs
+}
 
 // fillReport finds what no table knows, and the gaps of the answer, while missing verdicts are judged.
 func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyReport) (err error) {

@@ -85,7 +85,7 @@ func (r CompareRequest) checkCalibration() error {
 
 // FoldersOnly says whether all sides are dumps that still have to be read.
 func (r CompareRequest) FoldersOnly() bool {
-	return !r.Stored && !slices.ContainsFunc(r.sides(), func(name string) bool { return !IsFolder(name) })
+	return !r.Stored && !slices.ContainsFunc(r.Sides(), func(name string) bool { return !IsFolder(name) })
 }
 
 // asked is what to write in the next command beside the runs.
@@ -111,8 +111,8 @@ func askedPlace(rank int64, set steps.Set) (asked report.Asked) {
 	return asked
 }
 
-// sides are what the request names: the problem, its benches, then what calibrates.
-func (r CompareRequest) sides() []string {
+// Sides are what the request names: the problem, its benches, then what calibrates.
+func (r CompareRequest) Sides() []string {
 	all := append([]string{r.Problem}, r.Benches...)
 	if r.Calibrate != "" {
 		all = append(all, r.Calibrate)
@@ -122,20 +122,20 @@ func (r CompareRequest) sides() []string {
 
 // CheckFolders refuses a folder that cannot be looked at, and one beside a stored run.
 func (r CompareRequest) CheckFolders() error {
-	folder := slices.IndexFunc(r.sides(), IsFolder)
+	folder := slices.IndexFunc(r.Sides(), IsFolder)
 	if r.Stored || folder < 0 {
 		return nil
 	}
-	for _, name := range r.sides() {
+	for _, name := range r.Sides() {
 		switch {
 		case IsFolder(name):
 			if err := checkFolder(name); err != nil {
 				return err
 			}
 		case writtenAsPath(name):
-			return fmt.Errorf("no such folder: %s; to compare %s with a run of that name, %s", name, r.sides()[folder], publishFirst(r.sides()[folder]))
+			return fmt.Errorf("no such folder: %s; to compare %s with a run of that name, %s", name, r.Sides()[folder], publishFirst(r.Sides()[folder]))
 		default:
-			return fmt.Errorf("%s is a folder, and %s; to compare the folder with the run, %s", r.sides()[folder], NamesRun(name), publishFirst(r.sides()[folder]))
+			return fmt.Errorf("%s is a folder, and %s; to compare the folder with the run, %s", r.Sides()[folder], NamesRun(name), publishFirst(r.Sides()[folder]))
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func (c *Client) Share(ctx context.Context, r CompareRequest, style report.Style
 	if err != nil {
 		return comparison, err
 	}
-	request := r.choosing(r.sides())
+	request := r.choosing(r.Sides())
 	job, err := c.openStored(ctx, c.source(), &request)
 	if err != nil {
 		return comparison, err

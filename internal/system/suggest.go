@@ -10,7 +10,7 @@ import (
 // SuggestMapOfFolders writes a mapping file for dumps on disk; it is empty where there is nothing to map.
 func SuggestMapOfFolders(ctx context.Context, r CompareRequest) (string, error) {
 	r = r.twoSides()
-	paths := r.sides()
+	paths := r.Sides()
 	names := runNames(paths)
 	source, err := folders.Open(ctx, []folders.Folder{{Name: names[0], Path: paths[0]}, {Name: names[1], Path: paths[1]}}, nil)
 	if err != nil {
@@ -28,10 +28,10 @@ func (r CompareRequest) twoSides() CompareRequest {
 // SuggestMap writes a mapping file for stored runs; it is empty where there is nothing to map.
 func (c *Client) SuggestMap(ctx context.Context, r CompareRequest) (string, error) {
 	r = r.twoSides()
-	for _, run := range r.sides() {
+	for _, run := range r.Sides() {
 		if err := c.checkNamed(ctx, run); err != nil {
 			return "", err
 		}
 	}
-	return compare.SuggestMap(ctx, c.source(), r.analysis(r.sides()))
+	return compare.SuggestMap(ctx, c.source(), r.analysis(r.Sides()))
 }

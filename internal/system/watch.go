@@ -36,7 +36,7 @@ func Watch(ctx context.Context, r WatchRequest) (report.Verdict, error) {
 		return report.Unknown, err
 	}
 	request := watch.DefaultRequest()
-	request.Compare = r.Compare.choosing(r.Compare.sides())
+	request.Compare = r.Compare.choosing(r.Compare.Sides())
 	request.UntilDiverged, request.Idle = r.UntilDiverged, r.Idle
 	request.Say, request.Busy, request.Now = r.Say, r.Busy, r.Now
 	request.Connect = func(ctx context.Context) (*watch.Database, error) {
