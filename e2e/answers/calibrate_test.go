@@ -43,6 +43,9 @@ func TestAnotherRunOfTheBenchCalibrates(t *testing.T) {
 	if got := get(t, api+"nobody"); got.status != http.StatusNotFound || !strings.Contains(got.body, `"parameter":"calibrate"`) {
 		t.Errorf("by a run that is not there: status %d\n%.2000s", got.status, got.body)
 	}
+	if got := get(t, strings.Replace(api, "/compare?", "/reports/first_divergence?", 1)+"calibrated+golden"); got.status != http.StatusBadRequest {
+		t.Errorf("a report by the bench itself: status %d\n%.2000s", got.status, got.body)
+	}
 	table := program.Run(t, u.Setting, "report", "first-divergence", "--problem", "calibrated weight", "--bench", "calibrated golden", "--calibrate", "calibrated eager")
 	if table.Status != 0 || !strings.Contains(table.Stdout, "Functional.linear.20.forward") {
 		t.Error(table)

@@ -126,6 +126,9 @@ func (a *API) reporting(r sql.Report) asking {
 		if asked.Judging, err = values.judging(); err != nil {
 			return err
 		}
+		if err := asked.Validate(); err != nil {
+			return asWrong("", err)
+		}
 		style, err := styleOf(request, values, r.Columns())
 		if err != nil {
 			return err

@@ -131,6 +131,21 @@ func (r *ReportRequest) Runs() []string {
 	return runs
 }
 
+// compared is the comparison whose verdicts the report reads, of the runs that these parameters name.
+func (r *ReportRequest) compared(parameters map[string]string) CompareRequest {
+	compared := r.Judging
+	compared.Problem, compared.Benches = parameters["problem"], append([]string{parameters["bench"]}, compared.Benches...)
+	return compared
+}
+
+// Validate says what is wrong with how the runs are judged whose verdicts the report reads.
+func (r *ReportRequest) Validate() error {
+	if !r.Report.Judged() || r.Given["comparison"] != "" {
+		return nil
+	}
+	return r.compared(r.Given).Validate()
+}
+
 // fillReport finds what no table knows, and the gaps of the answer, while missing verdicts are judged.
 func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyReport) (err error) {
 	values, runs := ready.Parameters, namedRuns(ready.Parameters)
@@ -155,9 +170,7 @@ func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyR
 	}
 	if r.Report.Judged() && values["comparison"] == "" {
 		group.Go(func() (err error) {
-			judging := r.Judging
-			judging.Problem, judging.Benches = values["problem"], append([]string{values["bench"]}, judging.Benches...)
-			values["comparison"], err = c.Judged(fillCtx, judging)
+			values["comparison"], err = c.Judged(fillCtx, r.compared(values))
 			return err
 		})
 	}
