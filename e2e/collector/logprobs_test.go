@@ -53,8 +53,8 @@ func TestDriftOfLogProbabilitiesIsNamedByStepAndCause(t *testing.T) {
 	}
 }
 
-// requireTold wants the drift of the rollout that missed an update to be told once, by its step, and no other. The command of the
-// alert names the cause.
+// requireTold wants the drift of the rollout that missed an update to be told once, by its step, and no other, whether the last
+// step was stored by then or not. The command of the alert names the cause.
 func requireTold(t *testing.T, u *program.Up, pager *program.Pager) {
 	t.Helper()
 	const rule = "logprob-drift"
@@ -62,12 +62,12 @@ func requireTold(t *testing.T, u *program.Up, pager *program.Pager) {
 	requireSaid(t, u.Setting, "alert test "+rule+" --config "+pager.Config, "1 would fire now")
 	var summaries []string
 	for _, alert := range pager.Alerts(t) {
-		if alert.Rule == rule {
+		if alert.Rule == rule && alert.State == "firing" {
 			summaries = append(summaries, alert.Summary)
 			requireSaid(t, u.Setting, strings.TrimPrefix(alert.Command, "tensortap "), "checksums of 21 of 21 parameters differ")
 		}
 	}
-	if len(summaries) != 1 || !strings.HasPrefix(summaries[0], "log-probabilities of run rollout-unsynchronised drift from trainer-unsynchronised since step 2: 1 of the last 4 steps") {
+	if len(summaries) != 1 || !strings.HasPrefix(summaries[0], "log-probabilities of run rollout-unsynchronised drift from trainer-unsynchronised since step 2: 1 of the last ") {
 		t.Errorf("told %q", summaries)
 	}
 }
