@@ -116,7 +116,7 @@ func (t *Tokens) counts(n *note) {
 	if places == 0 {
 		return
 	}
-	n.line("compared", "%s by prompt, sample and position, at each of %s", plural(int(t.paired()), "token"), plural(places, "place")) //nolint:gosec // a count of rows
+	n.line("compared", "%s by prompt, sample and position, at up to %s", plural(int(t.paired()), "token"), plural(places, "place")) //nolint:gosec // a count of rows
 	if alone := t.Places.Sum("alone_count"); alone > 0 {
 		n.line("", "only one run has %s", plural(int(alone), "row")) //nolint:gosec // a count of rows
 	}

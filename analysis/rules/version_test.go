@@ -20,9 +20,9 @@ import (
 var update = flag.Bool("update", false, "write the version of the rules into version.go") //nolint:gochecknoglobals // a flag of the test binary
 
 // deciding are the folders whose code pairs tensors, judges them, counts the verdicts, and finds where a difference began,
-// and the settings of compare, which judge a tensor without partner, too.
+// and what compare adds: its settings, which judge a tensor without partner, too, and the tolerances that other runs measure.
 func deciding() []string {
-	return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge", "../result", "../compare/settings.go"}
+	return []string{"../judge", "../origin", "../pair", "../pair/align", "../pair/merge", "../result", "../compare/settings.go", "../compare/calibrate.go", "../compare/spread.go"}
 }
 
 func TestVersionIsThatOfTheRules(t *testing.T) {

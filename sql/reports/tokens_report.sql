@@ -117,8 +117,8 @@ WITH
             position_growth,
             batch_growth,
             rank_growth,
-            min(token.1) OVER (PARTITION BY token.2, token.3) AS first_beyond,
-            maxIf(token.1, began = (0, 1)) OVER (PARTITION BY token.2, token.3 ORDER BY token.1) AS last_other,
+            min(token.1) OVER (PARTITION BY place = 0, token.2, token.3) AS first_beyond,
+            maxIf(token.1, began = (0, 1)) OVER (PARTITION BY place = 0, token.2, token.3 ORDER BY token.1) AS last_other,
             place = 0 AND last_other <= first_beyond AS is_own
         FROM counted
     ),

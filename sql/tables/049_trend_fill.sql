@@ -7,7 +7,7 @@
 DROP VIEW IF EXISTS tap_store.trend_fill;
 
 -- Adds up steps that have ended: every rank said how many rows it published, and they are stored. Of replaced
--- observations those that views show (tap.superseded_steps). It takes about a million rows at a time.
+-- observations those that views show (tap.superseded_steps). It writes about a million rows at a time, and reads up to sixteen.
 CREATE MATERIALIZED VIEW IF NOT EXISTS tap_store.trend_fill
 REFRESH EVERY 20 SECOND APPEND TO tap_store.trend EMPTY
 AS
@@ -42,7 +42,7 @@ WITH
         SELECT
             run_id,
             step,
-            sum(tensor_count) / count() + count() AS work
+            greatest(sum(tensor_count) / count() + count(), sum(tensor_count) / 16) AS work
         FROM tap_store.step
         WHERE (run_id, step) NOT IN (
             SELECT
@@ -56,8 +56,9 @@ WITH
         GROUP BY
             run_id,
             step
-        HAVING min(rank) != max(rank)
+        HAVING min(rank) != max(rank) AND sum(tensor_count) > 0
     ),
+    -- A query without FROM reads system.one, which is not there yet when a server starts.
     -- Some steps never become whole, so which are looked at first changes from time to time.
     (
         SELECT groupArray((run_id, step))
@@ -84,7 +85,7 @@ WITH
             argMax(tensor_count, (generation, event_time_ns, tap_store.step.epoch)) AS kept_count,
             groupUniqArray(tap_store.step.epoch) AS epochs
         FROM tap_store.step
-        WHERE (run_id, step) IN (SELECT arrayJoin(chosen))
+        WHERE (run_id, step) IN (SELECT arrayJoin(chosen) FROM numbers(1))
         GROUP BY
             run_id,
             rank,
@@ -99,7 +100,7 @@ WITH
             count() AS stored_count,
             sum(seq) AS seq_sum
         FROM tap_store.tensor
-        WHERE (run_id, step) IN (SELECT arrayJoin(chosen))
+        WHERE (run_id, step) IN (SELECT arrayJoin(chosen) FROM numbers(1))
         GROUP BY
             run_id,
             rank,
@@ -128,7 +129,7 @@ WITH
             whole_step.1 AS run_id,
             whole_step.2 AS step,
             whole_step.3 AS content
-        FROM (SELECT arrayJoin(whole) AS whole_step)
+        FROM (SELECT arrayJoin(whole) AS whole_step FROM numbers(1))
     ),
     added AS (
         SELECT

@@ -7,8 +7,8 @@
 SELECT
     version,
     replaceOne(replaceRegexpOne(w.name, '^base_model[.]model[.]', ''), '.base_layer.', '.') AS name,
-    argMax(w.checksum, (w.event_time_ns, w.rank)) AS checksum,
-    argMax(w.description, (w.event_time_ns, w.rank)) AS description,
+    argMax((w.checksum, w.description), (w.event_time_ns, w.rank)).1 AS checksum,
+    argMax((w.checksum, w.description), (w.event_time_ns, w.rank)).2 AS description,
     extract(name, '^(.+?)[.](?:lora_|adapter)') AS adapter_of,
     if(adapter_of = '', extract(name, '^(.*)[.]'), adapter_of) AS module,
     adapter_of = '' AND max(adapter_of != '') OVER (PARTITION BY version, module) AS is_adapted
