@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -24,12 +25,13 @@ type TokensObject struct {
 	Bench          string   `json:"bench"`
 	UnknownBecause string   `json:"unknown_because"` // why nothing can be said; empty with other verdicts
 	Incomplete     []string `json:"incomplete"`      // what either run lacks
+	Unseen         []string `json:"unseen"`          // sites of which neither run has tokens
 	Places         Rows     `json:"places"`          // in the order of a forward pass
 }
 
 // Object is the comparison for programs.
 func (t *Tokens) Object() TokensObject {
-	object := TokensObject{Verdict: t.Verdict(), Problem: t.Problem, Bench: t.Bench, Incomplete: append([]string{}, t.Gaps...), Places: Rows{t.Places}}
+	object := TokensObject{Verdict: t.Verdict(), Problem: t.Problem, Bench: t.Bench, Incomplete: append([]string{}, t.Gaps...), Unseen: append([]string{}, t.unseen()...), Places: Rows{t.Places}}
 	if object.Verdict == Unknown {
 		object.UnknownBecause = t.doubt()
 	}
@@ -63,7 +65,7 @@ func (t *Tokens) doubt() string {
 	case len(t.Places.Rows) == 0:
 		return "neither run has tokens: record both with --level tokens"
 	case t.paired() == 0:
-		return "no token of both runs has the same prompt, sample, position and place"
+		return "no token of both runs has the same prompt, sample, position and place: record both with --level tokens, of the same prompts"
 	case len(t.Gaps) > 0:
 		return "no token differs in what is there, but not all is there"
 	}
@@ -116,10 +118,37 @@ func (t *Tokens) counts(n *note) {
 	if places == 0 {
 		return
 	}
-	n.line("compared", "%s by prompt, sample and position, at up to %s", plural(int(t.paired()), "token"), plural(places, "place")) //nolint:gosec // a count of rows
+	unpaired := t.unpaired()
+	n.line("compared", "%s by prompt, sample and position, at up to %s", plural(int(t.paired()), "token"), plural(places-len(unpaired), "place")) //nolint:gosec // a count of rows
+	if len(unpaired) > 0 {
+		n.line("", "nothing pairs at %s", strings.Join(unpaired, "; "))
+	}
+	if unseen := t.unseen(); len(unseen) > 0 {
+		n.line("not seen", "%s: neither run has tokens there, and a fault there does not show", strings.Join(unseen, ", "))
+	}
 	if alone := t.Places.Sum("alone_count"); alone > 0 {
 		n.line("", "only one run has %s", plural(int(alone), "row")) //nolint:gosec // a count of rows
 	}
+}
+
+// unpaired names the places at which no tokens pair.
+func (t *Tokens) unpaired() (places []string) {
+	for i := range t.Places.Rows {
+		if t.Places.Get(i, "paired_count").Number == 0 {
+			places = append(places, fmt.Sprintf("layer %s, %s", t.text(i, "layer"), t.text(i, "site")))
+		}
+	}
+	return places
+}
+
+// unseen names the sites of every model that no place is of.
+func (t *Tokens) unseen() (sites []string) {
+	for _, site := range []string{"embedding", "attention", "residual stream", "logits"} {
+		if !slices.ContainsFunc(t.Places.Rows, func(row []Value) bool { return row[slices.Index(t.Places.Columns, "site")].Exact == site }) {
+			sites = append(sites, site)
+		}
+	}
+	return sites
 }
 
 func (t *Tokens) tellBegin(n *note, i int) {

@@ -66,6 +66,12 @@ func (c *comparing) tokenParameters(f *pflag.FlagSet, runs []string) (map[string
 	if len(runs) != 2 {
 		return nil, fmt.Errorf("--%s %s compares a problem with one bench, %d runs are given", byFlag, byToken, len(runs))
 	}
+	if slices.ContainsFunc(runs, system.IsFolder) {
+		return nil, fmt.Errorf("--%s %s compares stored runs, and %q has a folder: publish it, or record runs with --level tokens", byFlag, byToken, runs)
+	}
+	if slices.Contains(runs, c.request.Calibrate) {
+		return nil, fmt.Errorf("calibrate with %s: it is compared itself; name another run of the bench's program", c.request.Calibrate)
+	}
 	parameters := map[string]string{"problem": runs[0], "bench": runs[1], "calibrate": c.request.Calibrate}
 	if given := c.words.tolerance; given != "" {
 		number, err := strconv.ParseFloat(given, 64)
@@ -89,6 +95,8 @@ func (a *app) tellTokens(ctx context.Context, client *system.Client, r system.Re
 	switch {
 	case err != nil:
 		return err
+	case r.Given["calibrate"] != "" && compared.Places.Sum("calibrated_count") == 0:
+		return fmt.Errorf("calibrate with %s: none of its tokens has prompt, sample, position and place of one of bench %s", r.Given["calibrate"], compared.Bench)
 	case style.Format == report.Text:
 		return unlessClosed(compared.Write(a.stdout, style))
 	case style.Format == report.JSON:

@@ -127,6 +127,9 @@ func requireTokensRefused(t *testing.T, u *program.Up) {
 	}{
 		{[]string{"cached", "nobody"}, `no run is named "nobody"`},
 		{[]string{"cached", "batch", "alone"}, "compares a problem with one bench, 3 runs are given"},
+		{[]string{t.TempDir() + "/", "batch"}, "compares stored runs"},
+		{[]string{"cached", "batch", "--calibrate", "batch"}, "calibrate with batch: it is compared itself"},
+		{[]string{"cached", "batch", "--calibrate", "no tokens"}, "none of its tokens has prompt, sample, position and place"},
 		{[]string{"cached", "batch", "--rank", "0"}, "--rank does not go with --by token"},
 		{[]string{"cached", "batch", "--limit", "5"}, "--limit does not go with --by token"},
 		{[]string{"cached", "batch", "--tolerance", "rules.yaml"}, "with --by token it is a number"},

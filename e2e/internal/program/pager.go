@@ -73,7 +73,7 @@ func (p *Pager) Told(tb testing.TB) map[string]int {
 // Await waits until it was told of these changes.
 func (p *Pager) Await(tb testing.TB, alerts ...string) {
 	tb.Helper()
-	err := Await(2*time.Minute, fmt.Sprint("to be told ", alerts), func() bool {
+	err := Await(5*time.Minute, fmt.Sprint("to be told ", alerts), func() bool {
 		told := p.Told(tb)
 		for _, alert := range alerts {
 			if told[alert] == 0 {

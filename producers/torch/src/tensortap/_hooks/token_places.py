@@ -13,7 +13,7 @@ from tensortap._record.model_roots import Part
 from tensortap._record.recorder import Recorder
 from tensortap._record.token_sites import ATTENTION, EMBEDDING, LOGITS, RESIDUAL, ROUTER, Site, TokenSites
 
-_HEADS: Final = ("lm_head", "head", "output", "embed_out", "logits_processor")
+_HEADS: Final = ("lm_head", "head", "logits", "output", "output_projection", "unembed", "embed_out", "logits_processor")
 _OF_POSITIONS: Final = ("position", "wpe", "rotary", "pos_emb")
 
 
