@@ -41,7 +41,7 @@ func (l *launching) check() error {
 		return fmt.Errorf("--run %s: %w", strconv.Quote(l.run), err)
 	}
 	if level := *l.settings["level"]; level != "" && !slices.Contains(agent.Levels(), level) {
-		return fmt.Errorf("--level %s: want L0, L1, mix or aten", strconv.Quote(level))
+		return fmt.Errorf("--level %s: want L0, L1, mix, aten or tokens", strconv.Quote(level))
 	}
 	if err := errors.Join(l.checkOnNan(), l.repeat.check(), checkApis(l.settings["apis"])); err != nil {
 		return err

@@ -56,7 +56,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{s, []string{"run", "--run", "none", "--eager", "--steps", "0, 3-5,10-100/10,200-", "--", "sh", "-c", "echo dynamo $TORCHDYNAMO_DISABLE"}, 0, []string{"dynamo 1", "nothing was recorded"}},
 		{s, []string{"run", "--run", "none", "--seed", "x", "--", "true"}, 2, []string{`--seed "x": want a whole number from 0 to 4294967295`}},
 		{s, []string{"run", "--run", "none", "--seed", "7", "--deterministic", "--", python, "-c", "import random, torch; print(random.random(), torch.are_deterministic_algorithms_enabled())"}, 0, []string{"0.32383276483316237 True"}},
-		{s, []string{"run", "--run", "none", "--level", "L7", "--", "true"}, 2, []string{`--level "L7": want L0, L1, mix or aten`}},
+		{s, []string{"run", "--run", "none", "--level", "L7", "--", "true"}, 2, []string{`--level "L7": want L0, L1, mix, aten or tokens`}},
 		{s, []string{"run", "--run", "none", "--steps", "0:2", "--", "true"}, 2, []string{`--steps "0:2": a range is written with a hyphen: 0-2`}},
 		{s, []string{"run", "--run", "none", "--config", "none.json", "--", "true"}, 2, []string{"--config", "none.json: no such file"}},
 	} {
