@@ -29,6 +29,19 @@ func (r *Request) others() []string {
 	return append(slices.Clone(r.Benches), r.Calibrate)
 }
 
+// CheckCalibration says what is wrong with a run that calibrates a comparison, which may have a tolerance.
+func CheckCalibration(run, problem string, benches []string, tolerance bool) error {
+	switch {
+	case run == problem || slices.Contains(benches, run):
+		return fmt.Errorf("calibrate with %s: it is compared itself; name another run of the bench's program", run)
+	case len(benches) >= judge.BandRuns:
+		return errors.New("--calibrate does not go with three benches or more: their spread is the tolerance")
+	case tolerance:
+		return errors.New("--calibrate does not go with --tolerance: it measures one")
+	}
+	return nil
+}
+
 // calibration is another run of the bench's program beside the bench, site by site. Places may be added at the same time.
 type calibration struct {
 	mutex sync.Mutex
@@ -45,15 +58,11 @@ type calibratedSite struct {
 // calibrate judges the run that calibrates against the bench, by dtype and depth, and has the rules tolerate what they differ by.
 func (j *Job) calibrate(ctx context.Context, config *judge.Config) error {
 	r := &j.request
-	switch {
-	case r.Calibrate == "":
+	if r.Calibrate == "" {
 		return nil
-	case r.Calibrate == r.Problem || slices.Contains(r.Benches, r.Calibrate):
-		return fmt.Errorf("calibrate with %s: it is compared itself; name another run of the program of bench %s", r.Calibrate, r.Benches[0])
-	case len(r.Benches) >= judge.BandRuns:
-		return errors.New("a calibration does not go with three benches or more: their spread is the tolerance")
-	case config.Tolerance >= 0 || len(config.Rules) > 0:
-		return errors.New("a calibration does not go with a tolerance: it measures one")
+	}
+	if err := CheckCalibration(r.Calibrate, r.Problem, r.Benches, config.Tolerance >= 0 || len(config.Rules) > 0); err != nil {
+		return err
 	}
 	beside := DefaultRequest()
 	beside.Problem, beside.Benches, beside.Merge, beside.Judge.Exceptions = r.Calibrate, r.Benches[:1], r.Merge, config.Exceptions

@@ -74,6 +74,11 @@ func (t *Tokens) doubt() string {
 
 func (t *Tokens) text(i int, column string) string { return t.Places.Get(i, column).Text() }
 
+// name is a place of the model.
+func (t *Tokens) name(i int) string {
+	return fmt.Sprintf("layer %s, %s", t.text(i, "layer"), t.text(i, "site"))
+}
+
 // paired is the number of pairs at the place that has the most.
 func (t *Tokens) paired() uint64 {
 	most := uint64(0)
@@ -135,7 +140,7 @@ func (t *Tokens) counts(n *note) {
 func (t *Tokens) unpaired() (places []string) {
 	for i := range t.Places.Rows {
 		if t.Places.Get(i, "paired_count").Number == 0 {
-			places = append(places, fmt.Sprintf("layer %s, %s", t.text(i, "layer"), t.text(i, "site")))
+			places = append(places, t.name(i))
 		}
 	}
 	return places
@@ -159,9 +164,9 @@ func (t *Tokens) tellBegin(n *note, i int) {
 	}
 }
 
-// place is a place of the model, and the first token that begins to differ there.
+// place names a place, and the first token that begins to differ there.
 func (t *Tokens) place(i int) string {
-	where := fmt.Sprintf("layer %s, %s", t.text(i, "layer"), t.text(i, "site"))
+	where := t.name(i)
 	if t.Places.Get(i, "first_position").Null {
 		return where + ": no token alone, but all of them on average"
 	}

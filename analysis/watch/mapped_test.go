@@ -118,14 +118,7 @@ func (c *copied) restart() {
 // saw looks after some time, and gives the events but for the counts of steps.
 func (s *scene) saw(after time.Duration) []string {
 	s.t.Helper()
-	s.now, s.said = s.now.Add(after), nil
-	ended, err := s.w.look(s.t.Context())
-	if err != nil {
-		s.t.Fatalf("%s: %v", s.name, err)
-	}
-	if ended {
-		s.said = append(s.said, brief(s.w.end()))
-	}
+	s.advance(after)
 	for i, said := range s.said {
 		s.said[i], _, _ = strings.Cut(said, ":")
 	}

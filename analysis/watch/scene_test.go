@@ -66,8 +66,8 @@ func watching(t *testing.T, d *testbed.Database, name string) *scene {
 	return s
 }
 
-// look looks after some time, and wants these events alone.
-func (s *scene) look(after time.Duration, want ...string) {
+// advance looks after some time, and keeps the events.
+func (s *scene) advance(after time.Duration) {
 	s.t.Helper()
 	s.now, s.said = s.now.Add(after), nil
 	ended, err := s.w.look(s.t.Context())
@@ -77,6 +77,12 @@ func (s *scene) look(after time.Duration, want ...string) {
 	if ended {
 		s.said = append(s.said, brief(s.w.end()))
 	}
+}
+
+// look looks after some time, and wants these events alone.
+func (s *scene) look(after time.Duration, want ...string) {
+	s.t.Helper()
+	s.advance(after)
 	if !slices.Equal(s.said, want) {
 		s.t.Errorf("%s: a look %v later said\n  %s\nwant\n  %s", s.name, after, strings.Join(s.said, "\n  "), strings.Join(want, "\n  "))
 	}

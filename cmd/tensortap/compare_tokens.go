@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
@@ -69,8 +70,8 @@ func (c *comparing) tokenParameters(f *pflag.FlagSet, runs []string) (map[string
 	if slices.ContainsFunc(runs, system.IsFolder) {
 		return nil, fmt.Errorf("--%s %s compares stored runs, and %q has a folder: publish it, or record runs with --level tokens", byFlag, byToken, runs)
 	}
-	if slices.Contains(runs, c.request.Calibrate) {
-		return nil, fmt.Errorf("calibrate with %s: it is compared itself; name another run of the bench's program", c.request.Calibrate)
+	if err := compare.CheckCalibration(c.request.Calibrate, runs[0], runs[1:], false); err != nil {
+		return nil, err
 	}
 	parameters := map[string]string{"problem": runs[0], "bench": runs[1], "calibrate": c.request.Calibrate}
 	if given := c.words.tolerance; given != "" {

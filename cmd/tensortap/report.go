@@ -100,7 +100,7 @@ func newOneReport(a *app, r sql.Report) *cobra.Command {
 		addSteps(cmd.Flags(), &wanted, "")
 	}
 	if r.Judged() {
-		judged.flags(cmd.Flags())
+		judged.flags(cmd)
 		a.completeRunFlags(cmd, "benches")
 	}
 	view.flags(cmd)
@@ -158,11 +158,12 @@ type judgedWords struct {
 	mapping, calibrate string
 }
 
-func (w *judgedWords) flags(f *pflag.FlagSet) {
+func (w *judgedWords) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	w.judgeFlags(f)
 	f.StringSliceVar(&w.benches, "benches", nil, "further bench runs; with three or more in all, their spread is the tolerance")
 	addCalibrate(f, &w.calibrate)
-	f.StringVar(&w.mapping, "map", "", "`FILE` that pairs modules of the problem with modules of the bench; none: by names alone, whatever map ships")
+	addMap(cmd, &w.mapping)
 }
 
 // judging is how runs are judged whose verdicts a report reads.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/tensortap/tensortap/analysis/ask"
-	"github.com/tensortap/tensortap/analysis/judge"
+	"github.com/tensortap/tensortap/analysis/compare"
 	"github.com/tensortap/tensortap/analysis/mapping"
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/steps"
@@ -70,17 +70,10 @@ func (r CompareRequest) Validate() error {
 
 // checkCalibration says what is wrong with the run that calibrates.
 func (r CompareRequest) checkCalibration() error {
-	switch {
-	case r.Calibrate == "":
+	if r.Calibrate == "" {
 		return nil
-	case r.Calibrate == r.Problem || slices.Contains(r.Benches, r.Calibrate):
-		return fmt.Errorf("calibrate with %s: it is compared itself; name another run of the bench's program", r.Calibrate)
-	case len(r.Benches) >= judge.BandRuns:
-		return errors.New("--calibrate does not go with three benches or more: their spread is the tolerance")
-	case r.Tolerance.written() != "":
-		return errors.New("--calibrate does not go with --tolerance: it measures one")
 	}
-	return nil
+	return compare.CheckCalibration(r.Calibrate, r.Problem, r.Benches, r.Tolerance.written() != "")
 }
 
 // FoldersOnly says whether all sides are dumps that still have to be read.
