@@ -86,7 +86,7 @@ const stepOf = `SELECT DISTINCT run
 FROM tap.steps
 WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31)))) AND step = {step:Int64}`
 
-// StepAlone says which of two runs alone has a step, or that neither has it; it is empty where both have it.
+// StepAlone says that only one of two runs has a step, or neither. It is empty where both have it.
 func (d *Door) StepAlone(ctx context.Context, problem, bench, step string) (string, error) {
 	table, err := d.Table(ctx, stepOf, map[string]string{"problem": problem, "bench": bench, "step": step})
 	switch {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Calibration is what another run of the bench's program says of what tensors may differ by. Its counts are of inputs, outputs and
-// parameters of the program, whatever the number of steps.
+// Calibration tells of another run of the bench's program, by which the tolerance was measured. It counts inputs, outputs and
+// parameters of the program, each once for all steps.
 type Calibration struct {
 	Run        string  `json:"run"`
 	Measured   uint64  `json:"measured"`

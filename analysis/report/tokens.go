@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Tokens is the comparison of two runs token by token, of which Places is the answer of report tokens.
+// Tokens is the comparison of two runs token by token. Its Places are the answer of report tokens.
 type Tokens struct {
 	Problem, Bench string
 	Places         Table
@@ -25,7 +25,7 @@ type TokensObject struct {
 	Bench          string   `json:"bench"`
 	UnknownBecause string   `json:"unknown_because"` // why nothing can be said; empty with other verdicts
 	Incomplete     []string `json:"incomplete"`      // what either run lacks
-	Unseen         []string `json:"unseen"`          // sites of which neither run has tokens
+	Unseen         []string `json:"unseen"`          // sites without tokens of either run
 	Places         Rows     `json:"places"`          // in the order of a forward pass
 }
 
@@ -146,7 +146,7 @@ func (t *Tokens) unpaired() (places []string) {
 	return places
 }
 
-// unseen names the sites of every model that no place is of.
+// unseen names the sites that every model has, and neither run shows.
 func (t *Tokens) unseen() (sites []string) {
 	for _, site := range []string{"embedding", "attention", "residual stream", "logits"} {
 		if !slices.ContainsFunc(t.Places.Rows, func(row []Value) bool { return row[slices.Index(t.Places.Columns, "site")].Exact == site }) {
