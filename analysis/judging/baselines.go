@@ -71,6 +71,9 @@ func (s *Standing) declareMatch(ctx context.Context, b *schemas.BaselineRow, run
 	if s.declared[c.ID()] {
 		return nil
 	}
+	if err := s.Current(ctx); err != nil { // tables that are filled again may have the run before its comparison
+		return err
+	}
 	if err := s.Keeper.Declare(ctx, c); err != nil {
 		return err
 	}

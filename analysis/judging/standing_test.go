@@ -74,6 +74,30 @@ func TestARunThatMatchesABaselineIsJudgedAsIfItWereAskedFor(t *testing.T) {
 	}
 }
 
+func TestAComparisonThatIsOnItsWayIsNotDeclaredAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.database.Load(t, "../../sql/testdata/input/plain.txtar")
+	d.database.Query(t, "TRUNCATE TABLE tap_store.declared_comparison", "", nil)
+	baseline, err := verdicts.Baseline(schemas.BaselineRow{Name: "golden", ChangedTimeNs: 1, Benches: []string{"bench"}, Tolerance: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.database.Write(t, []schemas.Message{baseline})
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	judge := d.standing(t)
+	judge.LetGo = func(context.Context) { stop() } // after a look that failed
+	behind := errors.New("the database is behind the stream")
+	judge.Current = func(context.Context) error { return behind }
+	if err := judge.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if count := d.database.Query(t, "SELECT count() FROM tap_store.declared_comparison", "", nil); strings.TrimSpace(count) != "0" {
+		t.Errorf("%s comparisons were declared while the database was behind the stream, want none", count)
+	}
+}
+
 // ofComparison is the condition that a row is of the comparison of problem and bench.
 func ofComparison() string { return fmt.Sprintf("comparison_id = %d", comparison().ID()) }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 )
@@ -68,6 +69,38 @@ func TestRestoreLeavesOutDamagedFilesAndNamesThem(t *testing.T) {
 	u = program.StartUp(t, elsewhere.Data)
 	if got := u.Query(t, "SELECT uniqExact(run) FROM tap.tensors")[0][0]; got == "0" {
 		t.Errorf("%s runs were restored beside the damaged file", got)
+	}
+}
+
+// TestNothingIsJudgedWhileAnArchiveIsRestored takes the file away that says which comparisons were asked for: a judge would
+// ask for that of the baseline again.
+func TestNothingIsJudgedWhileAnArchiveIsRestored(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	u := program.StartUp(t, data, "--archive-age", "100ms")
+	twoRuns(t, u)
+	says(t, u, 0, nil, "baseline", "set", "nightly", "--run", "good")
+	awaitDeclared(t, u)
+	u.Settle(t)
+	mustStop(t, u)
+	flipBit(t, firstFile(t, data, filesOfDeclared))
+	elsewhere := program.Setting{Data: t.TempDir()}
+	out := program.Run(t, elsewhere, "restore", "--from", filepath.Join(data, "archive"))
+	if out.Status != program.ExitError || !strings.Contains(out.Stdout, "restored ") {
+		t.Fatalf("restore of a damaged archive: %v", out)
+	}
+	if files, err := filepath.Glob(filepath.Join(elsewhere.Data, filesOfDeclared)); err != nil || len(files) > 0 {
+		t.Errorf("while it restored, the system asked for comparisons of its own: %q, %v", files, err)
+	}
+}
+
+func awaitDeclared(tb testing.TB, u *program.Up) {
+	tb.Helper()
+	err := program.Await(3*time.Minute, "the comparison of the baseline", func() bool {
+		return u.Query(tb, "SELECT count() FROM tap.declared_comparisons")[0][0] == "1"
+	})
+	if err != nil {
+		tb.Fatal(err)
 	}
 }
 

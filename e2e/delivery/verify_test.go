@@ -12,8 +12,9 @@ import (
 
 // Files in the folder of data.
 const (
-	filesOfTensors = "archive/event=tensor/run=*/*.parquet"
-	blocksOfStream = "nats/jetstream/*/streams/TAP/msgs/*.blk"
+	filesOfTensors  = "archive/event=tensor/run=*/*.parquet"
+	filesOfDeclared = "archive/event=declared_comparison/run=*/*.parquet"
+	blocksOfStream  = "nats/jetstream/*/streams/TAP/msgs/*.blk"
 )
 
 func firstFile(tb testing.TB, data, pattern string) string {

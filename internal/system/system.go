@@ -158,7 +158,9 @@ func (s *System) tend(ctx context.Context, group *errgroup.Group, client *Client
 	group.Go(func() error { return client.expire(ctx, s.cfg.Rules, s.cfg.Log) })
 	group.Go(func() error { return s.keepMark(ctx, client) })
 	group.Go(func() error { return client.mendTrend(ctx, s.cfg.Log) })
-	group.Go(func() error { return client.Judge(ctx, s.cfg.Log) })
+	if !s.cfg.Restoring { // the verdicts are in the archive, and come after the runs that they are about
+		group.Go(func() error { return client.Judge(ctx, s.cfg.Log) })
+	}
 }
 
 // consume waits for the servers, sets them up, and stores events until ctx ends.
