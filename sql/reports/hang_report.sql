@@ -10,6 +10,7 @@
 -- Parameter limit = 100: at most so many rows.
 -- Of each rank's calls the last ones may be all that is kept: only numbers that all ranks still have are compared.
 -- Of files, and of a run that is over, whatever is not complete is shown.
+-- A rank of which nothing was heard may only start late: of a live run, a call that waits for such ranks alone is shown after a minute.
 -- While a person holds up a rank of a live run, as in a debugger, to wait for it is no hang.
 WITH
     heard AS (
@@ -112,7 +113,8 @@ WITH
             t.point_to_point = 0 AND t.is_mixed AS differs,
             arrayFilter(pair -> differs AND (length(t.by_rank) = 2 OR pair.2 != t.usual), t.by_rank) AS others,
             m.last_calls AS last_calls,
-            (NOT goes_on OR now - t.unfinished_since >= {waiting_seconds:Int64} * 1000000000)
+            notEmpty(missing) AND arrayAll(member -> lives[member] = '' AND last_calls[member] = '', missing) AS unheard,
+            (NOT goes_on OR now - t.unfinished_since >= greatest({waiting_seconds:Int64}, if(unheard, 60, 0)) * 1000000000)
                 AND if(empty(missing), t.stuck_count, length(t.unfinished)) > 0 AS waits
         FROM together AS t
         LEFT JOIN members AS m ON m.process_group = t.process_group
