@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/internal/embedded"
+	"github.com/tensortap/tensortap/internal/ports"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -86,7 +90,7 @@ func (a *app) up(ctx context.Context, w *upWords) error {
 	defer page.close()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	return s.Run(ctx, func(e system.Endpoint) error {
+	err = s.Run(ctx, func(e system.Endpoint) error {
 		if err := page.begin(watching, e); err != nil {
 			return err
 		}
@@ -101,6 +105,15 @@ func (a *app) up(ctx context.Context, w *upWords) error {
 		}
 		return a.showDemo(ctx, e, page.server.URL())
 	})
+	return w.unopened(err)
+}
+
+// unopened says of --clickhouse-port what to do where it is taken. All other ports are told of before the system runs.
+func (w *upWords) unopened(err error) error {
+	if w.port == 0 || !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return ports.Unopened("--clickhouse-port", strconv.Itoa(w.port), "0", err)
 }
 
 func retentionFlag(cmd *cobra.Command, file *string) {

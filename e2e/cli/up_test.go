@@ -25,6 +25,30 @@ func TestASecondSystemSaysWhoHoldsTheFolder(t *testing.T) {
 	u.Query(t, "SELECT 1") // the first is none the worse
 }
 
+func TestAPortThatIsTakenIsToldWithAWayOut(t *testing.T) {
+	t.Parallel()
+	var config net.ListenConfig
+	taken, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close() //nolint:errcheck // nobody asks it
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	for flag, given := range map[string]struct{ value, free string }{
+		"--listen":          {"127.0.0.1:" + port, "127.0.0.1:0"},
+		"--metrics":         {":" + port, ":0"},
+		"--pprof":           {port, "0"},
+		"--clickhouse-port": {port, "0"},
+	} {
+		out := program.Run(t, program.Setting{Data: t.TempDir()}, "up", flag, given.value)
+		for _, want := range []string{flag + ` "` + given.value + `"`, "already in use", "`ss -ltnp 'sport = :" + port + "'` says by whom", flag + " " + given.free + " takes a free port"} {
+			if out.Status != program.ExitError || !strings.Contains(out.Stderr, want) {
+				t.Errorf("up %s %s: %v, want %q", flag, given.value, out, want)
+			}
+		}
+	}
+}
+
 func TestUpSaysWhereEverythingListensOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	u := program.Shared(t)

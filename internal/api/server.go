@@ -10,8 +10,9 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/tensortap/tensortap/internal/ports"
 )
 
 // Limits of a connection.
@@ -52,7 +53,7 @@ func (a *API) Listen(ctx context.Context, p Place) (*Server, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", p.Address)
 	if err != nil {
-		return nil, p.unopened(err)
+		return nil, ports.Unopened("--listen", p.Address, net.JoinHostPort(host, "0"), err)
 	}
 	s := &Server{listener: listener, server: &http.Server{
 		Handler: &closed{next: a, names: a.cfg.Access.Tokens != nil}, ConnContext: withPeer, TLSConfig: encryption,
@@ -62,16 +63,6 @@ func (a *API) Listen(ctx context.Context, p Place) (*Server, error) {
 	s.server.RegisterOnShutdown(a.end)
 	s.look, s.secure = a.look, encryption != nil
 	return s, nil
-}
-
-// unopened says why the port is not open, and what to do.
-func (p Place) unopened(err error) error {
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("--listen %q: %w", p.Address, err)
-	}
-	host, port, _ := net.SplitHostPort(p.Address) // it was split before
-	return fmt.Errorf("--listen %q: %w: perhaps by another tensortap up or serve; `ss -ltnp 'sport = :%s'` says by whom; --listen %s takes a free port",
-		p.Address, err, port, net.JoinHostPort(host, "0"))
 }
 
 // encryption is nil where none is asked for.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/internal/ports"
 )
 
 // Config says where a process tells how it does. The zero value is nowhere.
@@ -103,7 +105,7 @@ func listenPublic(ctx context.Context, address string, pages http.Handler) (*ser
 	}
 	s, err := listen(ctx, net.JoinHostPort(cmp.Or(host, loopback), port), pages)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics %q: %w", address, err)
+		return nil, ports.Unopened("--metrics", address, host+":0", err)
 	}
 	s.what, s.path = "metrics", "/metrics"
 	return s, nil
@@ -119,7 +121,7 @@ func listenPrivate(ctx context.Context, port string, pages http.Handler) (*servi
 	}
 	s, err := listen(ctx, net.JoinHostPort(loopback, port), pages)
 	if err != nil {
-		return nil, fmt.Errorf("--pprof %q: %w", port, err)
+		return nil, ports.Unopened("--pprof", port, "0", err)
 	}
 	s.what, s.path = "profiles", "/debug/pprof/"
 	return s, nil
