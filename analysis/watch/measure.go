@@ -39,6 +39,8 @@ type watch struct {
 	gaps    []string     // gaps of both runs, at the end
 	leftOut report.LeftOut
 	mapped  bool // that the runs pair by a map was reported
+
+	rankAwaited bool // that the problem does not have the asked rank was reported
 }
 
 // side is the problem or the bench.
@@ -75,7 +77,7 @@ func (w *watch) arrived(ctx context.Context) (bool, error) {
 		}
 	}
 	if all {
-		return true, nil
+		return true, w.sayRank()
 	}
 	return false, w.back()
 }

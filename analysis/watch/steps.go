@@ -223,6 +223,9 @@ func (w *watch) verdict() (report.Verdict, string) {
 	if w.first != nil {
 		return report.Differs, ""
 	}
+	if lack := w.lacksRank(); lack != "" {
+		return report.Unknown, lack
+	}
 	return w.tally().Judge(len(w.gaps) == 0)
 }
 

@@ -28,6 +28,7 @@ type liveRun struct {
 	batches   map[string]uint64
 	seq       uint64
 	epoch     uint64
+	rank      uint32
 	checksum  uint64 // that msProbe took of every tensor; 0 for none
 }
 
@@ -86,7 +87,7 @@ func send[R any, P schemas.Row[R]](l *liveRun, kind string, row P) {
 	l.t.Helper()
 	rows := schemas.NewBuilder[R, P]()
 	rows.Append((*R)(row))
-	message, err := rows.Message(schemas.Identity{RunID: schemas.RunID(l.name), Epoch: l.epoch, Batch: l.batches[kind]})
+	message, err := rows.Message(schemas.Identity{RunID: schemas.RunID(l.name), Rank: l.rank, Epoch: l.epoch, Batch: l.batches[kind]})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -246,6 +247,43 @@ func TestWatchOfAMistypedRunNamesTheNearest(t *testing.T) {
 	w := program.Watch(t, u, "B00_golden_mx", "B00_golden_mix")
 	if e := w.Next(t, "waiting"); len(e.Nearest) == 0 || e.Nearest[0] != "B00_golden_mix" {
 		t.Errorf("waits for %q, the nearest %q", e.For, e.Nearest)
+	}
+	if err := w.Cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	w.Status(t)
+}
+
+func TestWatchOfARankThatIsNotThereNamesThoseThatAre(t *testing.T) {
+	t.Parallel()
+	u := program.PublishOnce(t, "D_ddp_golden", "D_ddp_rank1_weight")
+	w := program.Watch(t, u, "D_ddp_rank1_weight", "D_ddp_golden", "--rank", "9", "--idle", "1s")
+	if e := w.Next(t, "waiting"); e.For != "rank 9 of run D_ddp_rank1_weight, which has no such rank; its ranks: 0-1" {
+		t.Errorf("waits for %q", e.For)
+	}
+	if e := w.Next(t, "end"); e.State != "unknown" || e.Because != "run D_ddp_rank1_weight has no rank 9; its ranks: 0-1" {
+		t.Errorf("ends: %s", &e)
+	}
+	if status := w.Status(t); status != program.ExitError {
+		t.Errorf("status %d, want %d\n%s", status, program.ExitError, w.Stderr)
+	}
+}
+
+func TestWatchWaitsForARankThatComesLater(t *testing.T) {
+	t.Parallel()
+	u := program.Shared(t)
+	good, bad := newLiveRun(t, u, "watch-rank-good"), newLiveRun(t, u, "watch-rank-bad")
+	good.step(0)
+	bad.step(0)
+	w := program.Watch(t, u, bad.name, good.name, "--rank", "1", "--idle", "5m")
+	w.Next(t, "waiting")
+	for _, l := range []*liveRun{good, bad} {
+		l.rank, l.epoch = 1, l.epoch+1
+		l.batches = map[string]uint64{}
+		send(l, "rank", &schemas.RankRow{RunID: schemas.RunID(l.name), Rank: 1, Epoch: l.epoch, TP: -1, PP: -1, DP: -1, CP: -1, EP: -1})
+	}
+	if e := w.Next(t, "going_on"); e.For != "rank 1 of run watch-rank-bad" {
+		t.Errorf("goes on: %q", e.For)
 	}
 	if err := w.Cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
