@@ -84,7 +84,7 @@ func (c *comparing) checkArguments(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--%s goes with --%s alone", onlyNewFlag, jobsFlag)
 	}
 	if c.jobs == "" {
-		return cobra.MinimumNArgs(2)(cmd, args)
+		return wantRuns(cmd, args)
 	}
 	if len(args) > 0 {
 		return fmt.Errorf("%s does not go with --%s: the file names the runs", args[0], jobsFlag)

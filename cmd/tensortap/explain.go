@@ -15,7 +15,7 @@ func newExplain(a *app) *cobra.Command {
 	var output string
 	var words comparisonWords
 	cmd := &cobra.Command{
-		Use:   "explain",
+		Use:   "explain " + twoRuns,
 		Short: "Show one op of two runs: inputs, outputs and verdicts",
 		Long: `Show one op of two runs on one screen: its pairing, the inputs, parameters and outputs of
 both sides, the evidence and tolerance of each verdict, the line that called the op, the
@@ -28,9 +28,8 @@ A folder is written with a slash, as ./bad or bad/.
 are the first at which the op differs.`,
 		Example: `  tensortap explain --problem bad --bench good --op Functional.linear.7.forward
   tensortap explain --problem bad --bench good --op layers.1.mlp --rank 3 --step 12
-  tensortap explain --problem bad/dump --bench good/dump --op softmax.2 --stack
+  tensortap explain bad/dump good/dump --op softmax.2 --stack
   tensortap explain --problem bad --bench good --op Functional.linear.7.forward --output json`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := words.apply(&request.Compare); err != nil {
 				return err
@@ -50,17 +49,6 @@ are the first at which the op differs.`,
 	f.BoolVar(&request.WholeStack, "stack", false, "show the whole call stack, as -v does")
 	addTextOrJSON(cmd, &output)
 	return cmd
-}
-
-// addRuns adds the flags that name the two sides. Named describes a side in the help.
-func addRuns(cmd *cobra.Command, request *system.CompareRequest, named string, complete cobra.CompletionFunc) {
-	f := cmd.Flags()
-	f.StringVar(&request.Problem, "problem", "", named+" under suspicion")
-	f.StringArrayVar(&request.Benches, "bench", nil, named+" to compare with; given several times, the problem pairs with the first, and all make the band")
-	for _, name := range []string{"problem", "bench"} {
-		_ = cmd.MarkFlagRequired(name)
-		_ = cmd.RegisterFlagCompletionFunc(name, complete)
-	}
 }
 
 // addTextOrJSON adds --output to commands whose answer is no table.

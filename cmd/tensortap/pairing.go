@@ -26,7 +26,7 @@ type pairingReport struct {
 func newPairing(a *app) *cobra.Command {
 	p := pairingReport{request: system.DefaultCompareRequest()}
 	cmd := &cobra.Command{
-		Use:   "pairing",
+		Use:   "pairing " + twoRuns,
 		Short: "How was each op of the problem paired with an op of the bench?",
 		Long: `How was each op of the problem paired with an op of the bench?
 
@@ -37,7 +37,6 @@ Empty when the runs have no step in common, or every op is paired and --unpaired
 		Example: `  tensortap report pairing --problem bad --bench good
   tensortap report pairing --problem bad --bench good --unpaired
   tensortap report pairing --problem bad --bench good --map fused.yaml --output csv`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.pairing(cmd.Context(), &p) },
 	}
 	addRuns(cmd, &p.request, "name of the run", a.completeRuns)

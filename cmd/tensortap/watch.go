@@ -19,7 +19,7 @@ func newWatch(a *app) *cobra.Command {
 	var mapping string
 	var capture bool
 	cmd := &cobra.Command{
-		Use:   "watch",
+		Use:   "watch " + twoRuns,
 		Short: "Follow two runs live, and show the first divergence as it lands",
 		Long: `Follow two runs. Either may still be running, or not exist yet. Each step that both have
 is judged and gets a line, which also names missing rows. A divergence is shown within a
@@ -32,10 +32,9 @@ one by one as a training goes on, give a time longer than a step.
 
 Exit status: 0 nothing differs, 1 something differs, 2 an error, too little data to
 decide, or stopped before anything differed.`,
-		Example: `  tensortap watch --problem bad --bench good --until-diverged
+		Example: `  tensortap watch bad good --until-diverged
   tensortap watch --problem bad --bench good --steps 100- --idle 10m
   tensortap watch --problem bad --bench good --output json | jq -c 'select(.event == "divergence")'`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(words.apply(&request.Compare), mapped(&request.Compare, mapping)); err != nil {
 				return err

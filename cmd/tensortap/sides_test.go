@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// refused runs a command that is an error, and gives what it says.
+func refused(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	if status := run(t.Context(), append(args, "--data", t.TempDir()), &stdout, &stderr, noEnvironment); status != exitError || stdout.Len() > 0 {
+		t.Errorf("%q: status %d, want %d\n%s", args, status, exitError, stdout.String())
+	}
+	return stderr.String()
+}
+
+func TestRunsAreNamedWithOrWithoutFlags(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"watch bad good":                              "no system is running",
+		"watch --problem bad --bench good":            "no system is running",
+		"explain bad good --op x":                     "no system is running",
+		"explain bad good1 good2 --op x":              "no system is running",
+		"report pairing bad good":                     "no system is running",
+		"compare bad good":                            "no system is running",
+		"watch":                                       "two runs are wanted, the problem and then the bench: tensortap watch PROBLEM BENCH",
+		"compare":                                     "two runs are wanted, the problem and then the bench: tensortap compare PROBLEM BENCH",
+		"watch --problem bad":                         "two runs are wanted",
+		"watch bad":                                   "bad is to be held against another run: tensortap watch bad BENCH",
+		"compare bad":                                 "bad is to be held against another run: tensortap compare bad BENCH",
+		"watch bad --bench good":                      "bad is named beside --bench",
+		"explain bad good --problem bad --op x":       "bad is named beside --problem",
+		"watch good better --problem x --bench y":     "good is named beside --problem",
+		"explain bad good good --op x":                `bench "good" is named twice`,
+	} {
+		if said := refused(t, strings.Fields(line)...); !strings.Contains(said, want) {
+			t.Errorf("%s says %q, want %q", line, said, want)
+		}
+	}
+}
