@@ -43,6 +43,7 @@ are the first at which the op differs.`,
 	f.StringVar(&request.Name, "op", "", "name of an op, path of a module, or part of one")
 	_ = cmd.MarkFlagRequired("op")
 	words.judgeFlags(f)
+	addCalibrate(f, &request.Compare.Calibrate)
 	addRank(f, &request.Compare.Rank, -1, "rank of the problem; -1 for the first at which the op differs")
 	f.Int64Var(&request.Step, "step", -1, "step of the problem; -1 for the first at which the op differs")
 	f.IntVar(&request.Before, "before", request.Before, "number of ops before it to show")

@@ -33,6 +33,7 @@ func TestRunsAreNamedWithOrWithoutFlags(t *testing.T) {
 		"explain bad good --problem bad --op x":       "bad is named beside --problem",
 		"watch good better --problem x --bench y":     "good is named beside --problem",
 		"explain bad good good --op x":                `bench "good" is named twice`,
+		"explain bad good --op x --calibrate good":    "calibrate with good: it is compared itself",
 	} {
 		if said := refused(t, strings.Fields(line)...); !strings.Contains(said, want) {
 			t.Errorf("%s says %q, want %q", line, said, want)

@@ -50,6 +50,10 @@ func TestAnotherRunOfTheBenchCalibrates(t *testing.T) {
 	if table.Status != 0 || !strings.Contains(table.Stdout, "Functional.linear.20.forward") {
 		t.Error(table)
 	}
+	op := program.Run(t, u.Setting, "explain", "calibrated weight", "calibrated golden", "--calibrate", "calibrated eager", "--op", "Functional.linear.20.forward")
+	if op.Status != 0 || !strings.Contains(op.Stdout, "--calibrate 'calibrated eager'") {
+		t.Error(op)
+	}
 	for want, flags := range map[string][]string{
 		"first those of Functional.linear.20.forward": {"--calibrate", "calibrated weight"},
 		"no run is named": {"--calibrate", "nobody"},
