@@ -40,3 +40,13 @@ func TestRunsAreNamedWithOrWithoutFlags(t *testing.T) {
 		}
 	}
 }
+
+func TestWatchRefusesFolders(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for _, runs := range [][2]string{{folder, "good"}, {"bad", folder}} {
+		if said := refused(t, "watch", "--problem", runs[0], "--bench", runs[1]); !strings.Contains(said, want) {
+			t.Errorf("watch of %q says %q, want %q", runs, said, want)
+		}
+	}
+}

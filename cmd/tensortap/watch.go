@@ -59,6 +59,9 @@ func (a *app) watch(ctx context.Context, request system.WatchRequest, output str
 	if err != nil {
 		return err
 	}
+	if err := request.Validate(); err != nil {
+		return err
+	}
 	if _, err := a.endpoint(); err != nil {
 		return err // a system that never ran is not waited for
 	}

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/tensortap/tensortap/analysis/report"
@@ -25,14 +26,27 @@ func DefaultWatchRequest() WatchRequest {
 	return WatchRequest{Compare: DefaultCompareRequest(), Idle: watch.DefaultRequest().Idle, Busy: func(string) {}}
 }
 
+// Validate says what is wrong with the request.
+func (r WatchRequest) Validate() error {
+	anySteps := r.Compare
+	anySteps.Steps = steps.All() // of a watch they may have gaps
+	if err := anySteps.Validate(); err != nil {
+		return err
+	}
+	for _, name := range r.Compare.Sides() {
+		if IsFolder(name) {
+			return fmt.Errorf("%s is a folder, and watch follows stored runs; tensortap compare takes folders as they are; to watch it, %s", name, publishFirst(name))
+		}
+	}
+	return nil
+}
+
 // Watch follows two runs and says what becomes of each step, and, within a
 // second of its being stored, where they diverge. It returns when both have
 // ended, when UntilDiverged is fulfilled, or when ctx ends; a database that is
 // away is waited for.
 func Watch(ctx context.Context, r WatchRequest) (report.Verdict, error) {
-	anySteps := r.Compare
-	anySteps.Steps = steps.All() // of a watch they may have gaps
-	if err := anySteps.Validate(); err != nil {
+	if err := r.Validate(); err != nil {
 		return report.Unknown, err
 	}
 	request := watch.DefaultRequest()
