@@ -122,6 +122,7 @@ func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error 
 	if c.jobs != "" {
 		return a.compareJobs(cmd.Context(), c.jobs, c.output, c.onlyNew)
 	}
+	a.noteItself(args)
 	switch c.by {
 	case byToken:
 		return a.compareTokens(cmd, c, args)

@@ -50,6 +50,15 @@ func takeRuns(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// noteItself says that the problem is a bench, too, which no verdict shows.
+func (a *app) noteItself(runs []string) {
+	for _, bench := range runs[1:] {
+		if system.SameSide(runs[0], bench) {
+			fmt.Fprintf(a.stderr, "note: problem and bench are the same run, %s, which does not differ from itself\n", report.Printable(bench))
+		}
+	}
+}
+
 // wantRuns wants a problem and a bench at least.
 func wantRuns(cmd *cobra.Command, args []string) error {
 	switch len(args) {

@@ -50,3 +50,23 @@ func TestWatchRefusesFolders(t *testing.T) {
 		}
 	}
 }
+
+func TestCompareSaysThatBothSidesAreTheSame(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	const note = "note: problem and bench are the same run, "
+	for _, c := range []struct {
+		runs []string
+		want bool
+	}{
+		{[]string{"good", "good"}, true},
+		{[]string{folder, folder + "/./"}, true},
+		{[]string{"bad", "good"}, false},
+		{[]string{folder, t.TempDir()}, false},
+		{[]string{"bad", "good", "bad"}, true},
+	} {
+		if said := refused(t, append([]string{"compare"}, c.runs...)...); strings.Contains(said, note) != c.want {
+			t.Errorf("compare %q says %q, and that both are the same: %v wanted", c.runs, said, c.want)
+		}
+	}
+}

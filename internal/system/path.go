@@ -28,6 +28,19 @@ func writtenAsPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsRune(name, filepath.Separator)
 }
 
+// SameSide says whether two names that a user wrote are of the same run or folder.
+func SameSide(one, other string) bool {
+	if !IsFolder(one) || !IsFolder(other) {
+		return one == other
+	}
+	first, err := os.Stat(one)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(other)
+	return err == nil && os.SameFile(first, second)
+}
+
 // checkFolder refuses a folder that cannot be looked at.
 func checkFolder(name string) error {
 	if !IsFolder(name) {
