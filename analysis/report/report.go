@@ -55,14 +55,14 @@ func (s Style) Reads() uint64 {
 
 func (s Style) program() string { return cmp.Or(s.Program, "tensortap") }
 
-// ParseFormat reads the value of --output.
-func ParseFormat(text string) (Format, error) {
+// ParseFormat reads the value of --output. Further are values of the command that it reads itself, for the error.
+func ParseFormat(text string, further ...string) (Format, error) {
 	for _, f := range Formats() {
 		if f == text {
 			return Format(f), nil
 		}
 	}
-	return "", fmt.Errorf("output %q: want one of %s", text, strings.Join(Formats(), ", "))
+	return "", fmt.Errorf("output %q: want one of %s", text, strings.Join(append(Formats(), further...), ", "))
 }
 
 // ClickHouse is the format to ask the database for.

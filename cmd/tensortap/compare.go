@@ -194,9 +194,9 @@ func (w *comparisonWords) apply(request *system.CompareRequest) (err error) {
 }
 
 func (a *app) compare(ctx context.Context, request system.CompareRequest, output string) error {
-	format, err := report.ParseFormat(output)
+	format, err := report.ParseFormat(output, htmlFile, msprobeCSV)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; with --%s %s", err, jobsFlag, strings.Join(jobsOutputs(), ", "))
 	}
 	if err := request.Validate(); err != nil {
 		return err

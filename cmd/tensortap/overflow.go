@@ -54,7 +54,7 @@ func (a *app) overflow(ctx context.Context, request system.OverflowRequest, outp
 	if output == msprobeJSON {
 		return a.overflowAsMsprobe(ctx, request)
 	}
-	format, err := report.ParseFormat(output)
+	format, err := report.ParseFormat(output, msprobeJSON)
 	if err != nil {
 		return err
 	}

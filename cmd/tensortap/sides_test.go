@@ -34,6 +34,9 @@ func TestRunsAreNamedWithOrWithoutFlags(t *testing.T) {
 		"watch good better --problem x --bench y":     "good is named beside --problem",
 		"explain bad good good --op x":                `bench "good" is named twice`,
 		"explain bad good --op x --calibrate good":    "calibrate with good: it is compared itself",
+		"compare bad good --output yaml":              `output "yaml": want one of text, json, csv, arrow, parquet, html, msprobe-csv; with --jobs text, json, junit, markdown`,
+		"compare bad good --output yaml --by token":   `output "yaml": want one of text, json, csv, arrow, parquet` + "\n",
+		"overflow bad --output yaml":                  `output "yaml": want one of text, json, csv, arrow, parquet, msprobe-json`,
 	} {
 		if said := refused(t, strings.Fields(line)...); !strings.Contains(said, want) {
 			t.Errorf("%s says %q, want %q", line, said, want)
