@@ -3,7 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -68,6 +72,9 @@ func newPublishFiles(a *app, choose chosen, cmd *cobra.Command) *cobra.Command {
 			return err
 		}
 		request.Path = args[0]
+		if err := findable(cmd, request); err != nil {
+			return err
+		}
 		return a.publish(cmd.Context(), tool, request, &against)
 	}
 	cmd.Flags().StringVar(&request.Run, "run", "", "name of the run, 1 to 200 characters")
@@ -76,6 +83,19 @@ func newPublishFiles(a *app, choose chosen, cmd *cobra.Command) *cobra.Command {
 	_ = cmd.MarkFlagRequired("run")
 	against.flags(a, cmd)
 	return cmd
+}
+
+// findable refuses a path at which nothing is, before a system is looked for.
+func findable(cmd *cobra.Command, request system.PublishRequest) error {
+	_, err := os.Stat(request.Path)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("publish %s as run %s: %w", request.Path, request.Run, err)
+	}
+	absolute, _ := filepath.Abs(request.Path) // of a working directory that is gone it says nothing
+	return fmt.Errorf("publish %s as run %s: nothing is at %s; name a file or folder that is there, as `%s --help` shows", request.Path, request.Run, cmp.Or(absolute, request.Path), cmd.CommandPath())
 }
 
 // publish stores files, and prints the result.

@@ -37,6 +37,7 @@ func TestRunsAreNamedWithOrWithoutFlags(t *testing.T) {
 		"compare bad good --output yaml":              `output "yaml": want one of text, json, csv, arrow, parquet, html, msprobe-csv; with --jobs text, json, junit, markdown`,
 		"compare bad good --output yaml --by token":   `output "yaml": want one of text, json, csv, arrow, parquet` + "\n",
 		"overflow bad --output yaml":                  `output "yaml": want one of text, json, csv, arrow, parquet, msprobe-json`,
+		"publish msprobe ../../nothing/there --run b": "/nothing/there; name a file or folder that is there, as `tensortap publish msprobe --help` shows",
 	} {
 		if said := refused(t, strings.Fields(line)...); !strings.Contains(said, want) {
 			t.Errorf("%s says %q, want %q", line, said, want)
@@ -47,6 +48,7 @@ func TestRunsAreNamedWithOrWithoutFlags(t *testing.T) {
 func TestWatchRefusesFolders(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
+	want := folder + " is a folder, and watch follows stored runs; tensortap compare takes folders as they are; to watch it, publish the folder first: tensortap publish msprobe " + folder
 	for _, runs := range [][2]string{{folder, "good"}, {"bad", folder}} {
 		if said := refused(t, "watch", "--problem", runs[0], "--bench", runs[1]); !strings.Contains(said, want) {
 			t.Errorf("watch of %q says %q, want %q", runs, said, want)
