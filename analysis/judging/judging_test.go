@@ -189,12 +189,13 @@ func rowTexts(record arrow.RecordBatch) []string {
 func TestTheLastQuestionIsTheLatestWhateverTheClockSays(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	first, other := comparison(), comparison()
+	first, other, with := comparison(), comparison(), comparison()
 	other.Request.Judge.Tolerance = 0.5
+	with.Request.Benches = []string{"another"}
 	stands := first
 	stands.Standing = true
 	ids := map[string]bool{}
-	for i, asked := range []judging.Comparison{first, other, first, stands, other} {
+	for i, asked := range []judging.Comparison{first, other, first, stands, other, with, other} {
 		if i == 3 {
 			now := d.Now().Add(-time.Hour)
 			d.Now = func() time.Time { return now }

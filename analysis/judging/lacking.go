@@ -11,13 +11,13 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// latestQuery says which comparison of the two runs was asked for last, when, and whether it stands.
+// latestQuery says which comparison of the problem, with whatever bench, was asked for last, when, and whether this one stands.
 const latestQuery = `SELECT
     argMax(comparison_id, declared_time_ns) = {comparison:UInt64} AS latest,
     toString(max(declared_time_ns)) AS at,
     maxIf(standing, comparison_id = {comparison:UInt64}) AS standing
 FROM tap_store.declared_comparison
-WHERE problem = {problem:String} AND benches[1] = {bench:String}`
+WHERE problem = {problem:String}`
 
 // Declare publishes what is asked for, unless it was asked for last. What stands goes on standing.
 func (k *Keeper) Declare(ctx context.Context, c Comparison) error {
