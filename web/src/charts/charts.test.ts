@@ -3,7 +3,7 @@ import { powers, ticks } from "./axis";
 import { csvOf } from "./csv";
 import { bytes } from "../words/numbers";
 import { svgOf } from "./drawing";
-import { named } from "./frame";
+import { named, roomFor } from "./frame";
 
 test("a file in SVG has hostile names as text", () => {
   const text = svgOf({
@@ -32,6 +32,12 @@ test("axes have round numbers", () => {
   expect(ticks(0, 3 * 2 ** 30, 4, "bytes")).toEqual([0, 1, 2, 3].map((n) => n * 2 ** 30));
   expect(powers(1e-8, 1, 5)).toEqual([1e-8, 1e-6, 1e-4, 1e-2, 1]);
   expect(powers(2, 7, 5)).toEqual([2, 7]);
+});
+
+test("beside an axis is room for its longest word", () => {
+  const ofDejaVu = 0.6365 * 12; // a digit, of the widest font that the page is shown in
+  expect(roomFor(["0 B", "108.9340 MiB"])).toBeGreaterThanOrEqual("108.9340 MiB".length * ofDejaVu + 8);
+  expect(roomFor(["0 B", "1 GiB"])).toBe(76);
 });
 
 test("numbers that lie close beside each other are told apart", () => {

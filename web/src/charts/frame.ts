@@ -1,6 +1,6 @@
 // The axes of a chart of numbers over numbers.
 import { ticks } from "./axis";
-import type { Shape } from "./drawing";
+import { letters, type Shape } from "./drawing";
 import { token } from "./tokens";
 
 export interface Axis {
@@ -16,16 +16,25 @@ export interface Frame {
   shapes: Shape[];
 }
 
-const edge = { left: 76, top: 22, right: 20, bottom: 40 };
+const edge = { least: 76, gap: 8, top: 22, right: 20, bottom: 40 };
+const wideLetter = 0.66; // of the size of letters: no digit or letter of a unit but M is wider, in any usual font
+
+/** How far the chart stands from the left, so that these words fit beside it. */
+export function roomFor(words: string[]): number {
+  const longest = Math.max(0, ...words.map((word) => word.length));
+  return Math.max(edge.least, Math.ceil(longest * wideLetter * letters.size) + 2 * edge.gap);
+}
 
 export function frame(across: Axis & { title: string }, up: Axis, width: number, height: number): Frame {
-  const [wide, high] = [width - edge.left - edge.right, height - edge.top - edge.bottom];
-  const x = (n: number) => edge.left + ((n - across.from) / (across.to - across.from || 1)) * wide;
+  const levels = named(up, ticks(up.from, up.to, 6, up.kind));
+  const left = roomFor(levels.map(([, text]) => text));
+  const [wide, high] = [width - left - edge.right, height - edge.top - edge.bottom];
+  const x = (n: number) => left + ((n - across.from) / (across.to - across.from || 1)) * wide;
   const y = (n: number) => edge.top + (1 - (n - up.from) / (up.to - up.from || 1)) * high;
   const [soft, line] = [token("ink-soft"), token("line")];
-  const levels = named(up, ticks(up.from, up.to, 6, up.kind)).flatMap(([n, text]): Shape[] => [
-    { kind: "rect", x: edge.left, y: y(n), width: wide, height: 1, fill: line },
-    { kind: "text", x: edge.left - 8, y: y(n), text, colour: soft, anchor: "end" },
+  const lines = levels.flatMap(([n, text]): Shape[] => [
+    { kind: "rect", x: left, y: y(n), width: wide, height: 1, fill: line },
+    { kind: "text", x: left - edge.gap, y: y(n), text, colour: soft, anchor: "end" },
   ]);
   const places = ticks(across.from, across.to, Math.floor(wide / 90), across.kind).map((n): Shape => ({
     kind: "text",
@@ -35,8 +44,8 @@ export function frame(across: Axis & { title: string }, up: Axis, width: number,
     colour: soft,
     anchor: "middle",
   }));
-  const title: Shape = { kind: "text", x: edge.left + wide / 2, y: height - 10, text: across.title, colour: soft, anchor: "middle" };
-  return { x, y, shapes: [...levels, ...places, title] };
+  const title: Shape = { kind: "text", x: left + wide / 2, y: height - 10, text: across.title, colour: soft, anchor: "middle" };
+  return { x, y, shapes: [...lines, ...places, title] };
 }
 
 /** Numbers and their words, with as many digits as tell them apart. */
