@@ -65,12 +65,14 @@ func (l *listening) answers(a *app) (*api.API, error) {
 	cfg := api.Config{
 		Version: version, Page: page(), Shared: shared(), Control: l.control, RawTensors: a.rawTensors, Log: a.logger(), Now: time.Now,
 	}
+	cfg.Program = a.programAnywhere()
 	cfg.Access.Secure = l.place.Cert != ""
 	if file := cmp.Or(l.tokens, a.getenv("TENSORTAP_TOKENS")); file != "" {
 		var err error
 		if cfg.Access.Tokens, err = tokens.Open(file, time.Now); err != nil {
 			return nil, err
 		}
+		cfg.Program = "" // who has a token may be on another machine, where the folder of data is another
 	}
 	if address := a.getenv("TENSORTAP_LISTEN"); address != "" && (l.place.Address == "" || l.place.Address == defaultListen) {
 		l.place.Address = address

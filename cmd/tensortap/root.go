@@ -123,10 +123,25 @@ func (a *app) program() string {
 	return name
 }
 
+// programAnywhere is the command line by which any shell on this machine calls this program for the same data, whatever its
+// folder and environment.
+func (a *app) programAnywhere() string {
+	folder, err := a.folder()
+	if err != nil || string(folder) == a.homeFolder() {
+		return "tensortap"
+	}
+	return "tensortap --data " + report.Argument(string(folder))
+}
+
 func (a *app) defaultFolder() string {
 	if dir := a.getenv("TENSORTAP_DATA"); dir != "" {
 		return dir
 	}
+	return a.homeFolder()
+}
+
+// homeFolder is the folder of data where nobody names one.
+func (a *app) homeFolder() string {
 	base := a.getenv("XDG_DATA_HOME")
 	if base == "" {
 		base = filepath.Join(a.getenv("HOME"), ".local", "share")

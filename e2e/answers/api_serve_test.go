@@ -11,6 +11,25 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
+// TestCommandsOfAnAnswerNameTheFolderOfData, but not to those who have a token: they may be on another machine.
+func TestCommandsOfAnAnswerNameTheFolderOfData(t *testing.T) {
+	t.Parallel()
+	u := program.PublishOnce(t, "B02_weight_mix", "B00_golden_mix")
+	file := filepath.Join(t.TempDir(), "tokens")
+	made := program.Run(t, u.Setting, "token", "new", "--tokens", file, "--role", "reader", "--name", "anna")
+	guarded := program.StartServe(t, u, "--tokens", file) + "api/v1"
+	const compare = "/compare?problem=B02_weight_mix&bench=B00_golden_mix"
+	for want, got := range map[string]answered{
+		"tensortap --data " + u.Data + " explain --problem B02_weight_mix ": get(t, apiOf(t, u)+compare),
+		"tensortap explain --problem B02_weight_mix ":                       get(t, guarded+compare, "Authorization: Bearer "+strings.TrimSpace(made.Stdout)),
+	} {
+		var answer struct{ Next []string }
+		if err := json.Unmarshal([]byte(got.body), &answer); err != nil || len(answer.Next) == 0 || !strings.HasPrefix(answer.Next[0], want) {
+			t.Errorf("status %d, %v: the first command is of %q, want %q", got.status, err, answer.Next, want)
+		}
+	}
+}
+
 // TestTheAPISaysThatItsServersAreAway asks a live rank by an operator's token, kills the system, and starts it again.
 func TestTheAPISaysThatItsServersAreAway(t *testing.T) {
 	t.Parallel()

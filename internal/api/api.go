@@ -21,6 +21,7 @@ import (
 // Config says what is served.
 type Config struct {
 	Version string // of the program
+	Program string // how a shell calls the program, in the commands that an answer ends with; empty for tensortap
 	Page    fs.FS  // index.html and what it loads; nil, or without index.html, where it was not built
 	Shared  []byte // the page of a comparison that is shared as a file; nil where it was not built
 	Access  Access

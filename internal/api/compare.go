@@ -41,7 +41,7 @@ func (a *API) compare(ctx context.Context, client *system.Client, w http.Respons
 	}
 	tellGaps(w, append(told, comparison.Warnings...))
 	describe(w, report.JSON)
-	return report.WriteObject(w, comparison.Object(report.Style{Format: report.JSON}))
+	return report.WriteObject(w, comparison.Object(report.Style{Format: report.JSON, Program: a.cfg.Program}))
 }
 
 // beginComparison reads which runs are to be compared, and begins the answer as begin does.

@@ -21,7 +21,7 @@ func (a *API) share(ctx context.Context, client *system.Client, w http.ResponseW
 	}
 	var written bytes.Buffer
 	file := share.File{Page: a.cfg.Shared, Version: a.cfg.Version, Made: a.cfg.Now()}
-	comparison, err := client.Share(ctx, request, report.Style{Format: report.JSON}, file, &written)
+	comparison, err := client.Share(ctx, request, report.Style{Format: report.JSON, Program: a.cfg.Program}, file, &written)
 	if err != nil {
 		return err
 	}
