@@ -39,6 +39,7 @@ type Comparison struct {
 	Parts           []Part  // of merged ranks, whose part each origin is
 	Calibrated      *Calibration
 	Mapped          *Mapped // what was compared under a map of two implementations; nil without one
+	Tokens          TokenRows
 }
 
 // RawTensors counts the pairs of raw tensors that both runs kept; all 0 where nobody asked.
@@ -106,6 +107,9 @@ func (c *Comparison) Unlisted() uint64 {
 
 // unknown is the reason of the verdict unknown.
 func (c *Comparison) unknown() string {
+	if c.onlyTokens() {
+		return "neither run has tensors or other arguments: both have tokens, which are compared by themselves"
+	}
 	switch d := c.doubt(); d {
 	case notReadWhole:
 		return "a dump is damaged, and tensors of both runs have no partner: " + Printable(c.Damage[0])

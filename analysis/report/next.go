@@ -17,15 +17,20 @@ func (c *Comparison) Next(style Style) []string {
 	}
 	switch c.Verdict {
 	case Same:
-		if c.byStatisticsAlone() {
+		a.byToken()
+		if c.byStatisticsAlone() && a.level() != "tokens" {
 			a.prove()
 		}
 	case Unknown:
-		a.complete()
+		a.byToken()
+		if !c.onlyTokens() {
+			a.complete()
+		}
 	case Differs:
 		a.explain()
 		a.sameInputs()
 		a.closer()
+		a.byToken()
 	}
 	return a.lines
 }

@@ -94,6 +94,9 @@ func (n *note) verdict() {
 	case n.Verdict == Same && n.byStatisticsAlone() && n.Mapped == nil:
 		n.line("", "as far as statistics can tell: they prove differences, not equality")
 	}
+	if n.Verdict == Same && n.Tokens.any() {
+		n.line("", "of tensors alone: both runs have tokens, which are compared by themselves")
+	}
 	n.mapped()
 }
 
@@ -155,6 +158,9 @@ func (n *note) leftOut() {
 }
 
 func (n *note) counts() {
+	if n.onlyTokens() {
+		return
+	}
 	ranks, steps := map[string]bool{}, map[string]bool{}
 	for i := range n.Summary.Rows {
 		if n.Summary.Get(i, "paired_count").Number > 0 {
@@ -208,6 +214,9 @@ func (n *note) judged() string {
 
 // alone counts the ops without partner, with the first ones by name.
 func (n *note) alone() {
+	if n.onlyTokens() {
+		return
+	}
 	n.line("unpaired", "%s only in the problem, %s only in the bench, %s unknown", thousands(n.Summary.Sum("only_problem_count")),
 		thousands(n.Summary.Sum("only_bench_count")), thousands(n.Summary.Sum("unknown_count")))
 	const most = 3

@@ -25,6 +25,12 @@ func TestTheNextCommandFitsTheVerdict(t *testing.T) {
 		"a dump that is garbage": {
 			Comparison{Verdict: Unknown, WarningCount: 1, Summary: alone}, "next         put right what the warnings name", "tensortap compare",
 		},
+		"tokens and nothing else": {
+			Comparison{Verdict: Unknown, Tokens: TokenRows{Places: true}, Summary: summed()}, "both have tokens, which are compared by themselves\nnext ", "only in the problem",
+		},
+		"a loss that is the same, and tokens": {
+			Comparison{Verdict: Same, Tokens: TokenRows{Places: true}, Summary: counted("paired_count", "measured_count", "within_count")}, "of tensors alone: both runs have tokens", "UNKNOWN",
+		},
 		"the same, by digests": {Comparison{Verdict: Same, Summary: counted("proved_equal_count")}, "SAME", "next"},
 	} {
 		c.Benches = []string{"good"}

@@ -31,6 +31,7 @@ type Object struct {
 	Merged         []Merge          `json:"merged"`     // runs whose ranks were merged before they were judged
 	Calibrated     *Calibration     `json:"calibrated"` // what another run of the bench's program says of the tolerance; null without one
 	Mapped         *Mapped          `json:"mapped"`     // what was compared under a map of two implementations; null without one
+	Tokens         TokenRows        `json:"tokens"`
 	Completeness   Rows             `json:"completeness"`
 	Failures       Rows             `json:"failures"` // ops of the runs that raised
 	Next           []string         `json:"next"`     // what to do now, the most useful first; empty where all is proved
@@ -45,7 +46,7 @@ func (c *Comparison) Object(style Style) Object {
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict, StepOffset: c.StepOffset,
 		LeftOut: c.LeftOut, Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unlisted: c.Unlisted(), Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
-		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Calibrated: c.Calibrated, Mapped: c.Mapped, Completeness: Rows{c.Completeness},
+		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Calibrated: c.Calibrated, Mapped: c.Mapped, Tokens: c.Tokens, Completeness: Rows{c.Completeness},
 		Failures: Rows{c.Failures}, Next: append([]string{}, c.Next(style)...),
 	}
 	if c.Verdict == Unknown {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,7 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 	if !strings.Contains(out.Stderr, `--calibrate: no run is named "nobody"`) {
 		t.Errorf("a calibration that is not stored: %v", out)
 	}
+	requireTokensAdvised(t, u)
 	requireTokensRefused(t, u)
 	for _, command := range shownCommands(t, "cross.md", "## Token by token\n") {
 		if out := program.Run(t, u.Setting, wordsOf(command)...); out.Status > 1 || !hasLine(t, "cross.md", "began", out.Stdout) {
@@ -115,6 +117,19 @@ func requireTokenVerdict(t *testing.T, u *program.Up, status int, arguments ...s
 	}
 	if err := json.Unmarshal([]byte(out.Stdout), &said); err != nil || out.Status != status || said.Verdict != want || len(said.Places) != 8 {
 		t.Errorf("compare --by token %q: %v %v, want %s", arguments, err, out, want)
+	}
+}
+
+// requireTokensAdvised asks for a comparison of tensors, of which runs of level tokens have none.
+func requireTokensAdvised(t *testing.T, u *program.Up) {
+	t.Helper()
+	out := program.Run(t, u.Setting, "compare", "shifted", "batch")
+	advice := regexp.MustCompile(`(?m)^next .* tokens pair by prompt, sample and position: \S+ (compare shifted batch --by token)$`).FindStringSubmatch(out.Stdout)
+	if out.Status != program.ExitError || advice == nil || strings.Contains(out.Stdout, "\ncompared ") {
+		t.Fatalf("a comparison of runs that have tokens alone: %v", out)
+	}
+	if out := program.Run(t, u.Setting, strings.Fields(advice[1])...); out.Status != program.ExitDiffers {
+		t.Errorf("tensortap %s, as was advised: %v", advice[1], out)
 	}
 }
 

@@ -76,6 +76,9 @@ func (c *Client) fill(ctx context.Context, r CompareRequest, comparison *report.
 	if comparison.Failures, err = c.Failures(ctx, comparison.Runs()...); err != nil {
 		return nil, err
 	}
+	if comparison.Tokens, err = c.TokenRows(ctx, comparison.Problem, comparison.Bench()); err != nil {
+		return nil, err
+	}
 	comparison.Remembered = comparison.Divergence.Without(answer.Texts())
 	comparison.Divergence.Rows = comparison.Divergence.Rows[:min(uint64(len(comparison.Divergence.Rows)), r.Limit)]
 	return answer, nil
