@@ -11,6 +11,8 @@ import (
 // Tokens is the comparison of two runs token by token. Its Places are the answer of report tokens.
 type Tokens struct {
 	Problem, Bench string
+	Asked          string // tolerance that was asked for; empty for that by dtype
+	Calibrate      string // run that measures the tolerance; empty for none
 	Places         Table
 	Gaps           []string // what either run lacks
 }
@@ -23,6 +25,7 @@ type TokensObject struct {
 	Verdict        Verdict  `json:"verdict"` // same, differs or unknown
 	Problem        string   `json:"problem"`
 	Bench          string   `json:"bench"`
+	Tolerance      string   `json:"tolerance"`       // in words; empty where nothing pairs
 	UnknownBecause string   `json:"unknown_because"` // why nothing can be said; empty with other verdicts
 	Incomplete     []string `json:"incomplete"`      // what either run lacks
 	Unseen         []string `json:"unseen"`          // sites without tokens of either run
@@ -31,7 +34,7 @@ type TokensObject struct {
 
 // Object is the comparison for programs.
 func (t *Tokens) Object() TokensObject {
-	object := TokensObject{Verdict: t.Verdict(), Problem: t.Problem, Bench: t.Bench, Incomplete: append([]string{}, t.Gaps...), Unseen: append([]string{}, t.unseen()...), Places: Rows{t.Places}}
+	object := TokensObject{Verdict: t.Verdict(), Problem: t.Problem, Bench: t.Bench, Tolerance: t.tolerated(), Incomplete: append([]string{}, t.Gaps...), Unseen: append([]string{}, t.unseen()...), Places: Rows{t.Places}}
 	if object.Verdict == Unknown {
 		object.UnknownBecause = t.doubt()
 	}
@@ -133,6 +136,9 @@ func (t *Tokens) counts(n *note) {
 	}
 	if alone := t.Places.Sum("alone_count"); alone > 0 {
 		n.line("", "only one run has %s", plural(int(alone), "row")) //nolint:gosec // a count of rows
+	}
+	if tolerated := t.tolerated(); tolerated != "" {
+		n.line("tolerance", "%s", tolerated)
 	}
 }
 
