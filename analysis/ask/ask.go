@@ -49,6 +49,16 @@ func (d *Door) read(ctx context.Context, query string, parameters map[string]str
 	return table, errors.Join(err, answer.Close())
 }
 
+// Hold is the answer to a query, to be read and written.
+func (d *Door) Hold(ctx context.Context, query string, parameters map[string]string) (held report.Held, err error) {
+	answer, err := d.Stream(ctx, query, parameters)
+	if err == nil {
+		held, err = report.Hold(answer)
+		err = errors.Join(err, answer.Close())
+	}
+	return held, d.nameMalformed(ctx, err)
+}
+
 // Stream is the answer to a query as Arrow. The caller closes it.
 func (d *Door) Stream(ctx context.Context, query string, parameters map[string]string) (io.ReadCloser, error) {
 	return clickhouse.Query(ctx, d.database, query, parameters, report.Text.ClickHouse())

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"reflect"
 	"testing"
@@ -41,6 +42,7 @@ func TestRecordsAreWrittenAsStreamsAre(t *testing.T) {
 			if err := WriteRecord(&got, Style{Format: format}, record); err != nil {
 				t.Fatal(err)
 			}
+			requireHeld(t, stream, format, want.String())
 			if got.String() != want.String() {
 				t.Errorf("%d rows as %s:\n%s\nwant\n%s", rows, format, got.String(), want.String())
 			}
@@ -51,6 +53,25 @@ func TestRecordsAreWrittenAsStreamsAre(t *testing.T) {
 		}
 		if got := TableOf(record); len(got.Rows) != rows || !reflect.DeepEqual(got.numeric, want.numeric) {
 			t.Errorf("TableOf(record of %d rows) = %+v, want %+v", rows, got, want)
+		}
+	}
+}
+
+// requireHeld reads and writes an answer several times that was read once.
+func requireHeld(t *testing.T, stream []byte, format Format, want string) {
+	t.Helper()
+	held, err := Hold(bytes.NewReader(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var got bytes.Buffer
+		table, err := held.Table()
+		if err := errors.Join(err, held.Write(&got, Style{Format: format})); err != nil || got.String() != want {
+			t.Errorf("%v, held, as %s:\n%s\nwant\n%s", err, format, got.String(), want)
+		}
+		if read, err := ReadTable(bytes.NewReader(stream)); err != nil || !reflect.DeepEqual(table.Columns, read.Columns) || len(table.Rows) != len(read.Rows) {
+			t.Errorf("%v, held: got %v, want %v", err, table, read)
 		}
 	}
 }

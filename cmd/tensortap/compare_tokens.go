@@ -49,8 +49,11 @@ func (a *app) compareTokens(cmd *cobra.Command, c *comparing, runs []string) err
 	if err != nil {
 		return err
 	}
-	style := report.Style{Format: format, Color: a.colored(a.stdout), Columns: asked.Shown}
-	compared := report.Tokens{Problem: runs[0], Bench: runs[1]}
+	style := report.Style{Format: format, Color: a.colored(a.stdout)}
+	if format == report.Text {
+		style.Columns = asked.Shown
+	}
+	compared := report.Tokens{Problem: runs[0], Bench: runs[1], Asked: parameters["tolerance"], Calibrate: parameters["calibrate"]}
 	if err := a.ask(cmd.Context(), func(ctx context.Context, client *system.Client) error {
 		return a.tellTokens(ctx, client, system.ReportRequest{Report: asked, Given: parameters}, &compared, style)
 	}); err != nil {
@@ -92,10 +95,14 @@ func (a *app) tellTokens(ctx context.Context, client *system.Client, r system.Re
 		return err
 	}
 	compared.Gaps = ready.Gaps
-	compared.Places, err = client.Table(ctx, ready.Query, ready.Parameters)
-	switch {
-	case err != nil:
+	places, err := client.Hold(ctx, ready.Query, ready.Parameters)
+	if err != nil {
 		return err
+	}
+	if compared.Places, err = places.Table(); err != nil {
+		return err
+	}
+	switch {
 	case r.Given["calibrate"] != "" && compared.Places.Sum("calibrated_count") == 0:
 		return fmt.Errorf("calibrate with %s: none of its tokens has prompt, sample, position and place of one of bench %s", r.Given["calibrate"], compared.Bench)
 	case style.Format == report.Text:
@@ -103,5 +110,5 @@ func (a *app) tellTokens(ctx context.Context, client *system.Client, r system.Re
 	case style.Format == report.JSON:
 		return unlessClosed(report.WriteObject(a.stdout, compared.Object()))
 	}
-	return client.Write(ctx, a.stdout, style, ready.Query, ready.Parameters)
+	return unlessClosed(places.Write(a.stdout, style))
 }

@@ -64,10 +64,11 @@ func TestTokensPairByPromptAndPositionWhateverTheBatch(t *testing.T) {
 	if !strings.Contains(out.Stderr, `--calibrate: no run is named "nobody"`) {
 		t.Errorf("a calibration that is not stored: %v", out)
 	}
+	requireTokenTables(t, u)
 	requireTokensAdvised(t, u)
 	requireTokensRefused(t, u)
 	for _, command := range shownCommands(t, "cross.md", "## Token by token\n") {
-		if out := program.Run(t, u.Setting, wordsOf(command)...); out.Status > 1 || !hasLine(t, "cross.md", "began", out.Stdout) {
+		if out := program.Run(t, u.Setting, wordsOf(command)...); out.Status > 1 || !hasLine(t, "cross.md", "began", out.Stdout) || !hasLine(t, "cross.md", "tolerance", out.Stdout) {
 			t.Errorf("tensortap %s: %v, want what docs/cross.md says", command, out)
 		}
 	}
@@ -117,6 +118,22 @@ func requireTokenVerdict(t *testing.T, u *program.Up, status int, arguments ...s
 	}
 	if err := json.Unmarshal([]byte(out.Stdout), &said); err != nil || out.Status != status || said.Verdict != want || len(said.Places) != 8 {
 		t.Errorf("compare --by token %q: %v %v, want %s", arguments, err, out, want)
+	}
+}
+
+// requireTokenTables wants the table of places to be that of the report.
+func requireTokenTables(t *testing.T, u *program.Up) {
+	t.Helper()
+	got := program.Run(t, u.Setting, "compare", "shifted", "batch", "--by", "token", "--output", "csv")
+	want := program.Run(t, u.Setting, "report", "tokens", "--problem", "shifted", "--bench", "batch", "--output", "csv")
+	if got.Status != program.ExitDiffers || want.Status != program.ExitSame || got.Stdout != want.Stdout {
+		t.Errorf("compare --by token: %v\nwant what the report has: %v", got, want)
+	}
+	for _, format := range []string{"arrow", "parquet"} {
+		out := program.Run(t, u.Setting, "compare", "shifted", "batch", "--by", "token", "--output", format)
+		if out.Status != program.ExitDiffers || !strings.Contains(out.Stdout, "residual stream") {
+			t.Errorf("compare --by token --output %s: %v", format, out)
+		}
 	}
 }
 
