@@ -166,6 +166,7 @@ SELECT
     if(began_count = 0, NULL, tupleElement(first, 3)) AS first_sample,
     if(beyond_count = 0, NULL, worst.1) AS worst_position,
     if(beyond_count = 0, '', lower(hex(worst.2))) AS worst_prompt,
+    if(beyond_count = 0, NULL, worst.3) AS worst_sample,
     if(isFinite(position_growth), position_growth, NULL) AS position_growth,
     if(isFinite(batch_growth), batch_growth, NULL) AS batch_growth,
     if(isFinite(rank_growth), rank_growth, NULL) AS rank_growth,
