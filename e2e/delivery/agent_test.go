@@ -227,12 +227,13 @@ func serve(tb testing.TB, u *program.Up, root string, done func(said string) boo
 func TestARankThatIsStartedAgainTakesThePlaceOfItsOldSteps(t *testing.T) {
 	t.Parallel()
 	u, root := program.Shared(t), t.TempDir()
+	run := "started again in " + root // of this repetition: a run that has ended in the shared system is refused
 	isEmpty := func(string) bool { return program.Published(root) }
 	ended := exec.CommandContext(t.Context(), "true")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
-	died := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "started again", Epoch: 11, PID: ended.Process.Pid, Started: time.Now().Add(-time.Hour)})
+	died := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: run, Epoch: 11, PID: ended.Process.Pid, Started: time.Now().Add(-time.Hour)})
 	for step := range uint32(6) {
 		died.Step(step, 3)
 	}
@@ -241,7 +242,7 @@ func TestARankThatIsStartedAgainTakesThePlaceOfItsOldSteps(t *testing.T) {
 	if said := serve(t, u, root, isEmpty); !strings.Contains(said, "died") {
 		t.Errorf("the agent says %s", said)
 	}
-	again := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "started again", Epoch: 12})
+	again := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: run, Epoch: 12})
 	again.Fault("Module.layers.0.Linear.forward.0", 100)
 	for step := uint32(5); step < 8; step++ {
 		again.Step(step, 3)
@@ -249,7 +250,7 @@ func TestARankThatIsStartedAgainTakesThePlaceOfItsOldSteps(t *testing.T) {
 	again.Close()
 	serve(t, u, root, isEmpty)
 
-	third := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: "started again", Epoch: 13})
+	third := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: run, Epoch: 13})
 	third.Step(8, 3)
 	third.Close()
 	said := serve(t, u, root, func(said string) bool { return strings.Contains(said, "cannot serve") })
@@ -261,11 +262,11 @@ func TestARankThatIsStartedAgainTakesThePlaceOfItsOldSteps(t *testing.T) {
 	u.Settle(t)
 	want := "[[0 6 0] [1 6 0] [2 6 0] [3 6 0] [4 6 0] [5 6 1] [6 6 1] [7 6 1] [8 6 2]]"
 	got := u.Query(t, `SELECT t.step, count(), any(s.generation) FROM tap.tensors AS t INNER JOIN tap_store.step AS s ON s.epoch = t.epoch AND s.step = t.step AND s.run_id = t.run_id
-		WHERE t.run = 'started again' GROUP BY t.step ORDER BY t.step`)
+		WHERE t.run = '`+run+`' GROUP BY t.step ORDER BY t.step`)
 	if fmt.Sprint(got) != want {
 		t.Errorf("step, tensors, generation: %v, want %s", got, want)
 	}
-	out := program.Run(t, u.Setting, "report", "completeness", "--run", "started again")
+	out := program.Run(t, u.Setting, "report", "completeness", "--run", run)
 	if out.Status != 0 || strings.Contains(out.Stdout, "INCOMPLETE") {
 		t.Errorf("completeness: %v", out)
 	}
