@@ -12,6 +12,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/judge"
 	"github.com/tensortap/tensortap/analysis/pair"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/analysis/rows"
 )
 
 const (
@@ -78,6 +79,7 @@ func (j *Job) calibrate(ctx context.Context, config *judge.Config) error {
 		return fmt.Errorf("calibrate with %s: %w", r.Calibrate, err)
 	}
 	config.Calibrated, j.calibrated = c.finish(r.Calibrate)
+	j.calibrating = slices.DeleteFunc(job.Recorded(), func(run *rows.Run) bool { return run.Name != r.Calibrate })
 	if c.first != nil {
 		j.calibrated.FirstFault = job.Definitions().Op(job.Definitions().Sites[c.first.Bench.SiteID].OpID).Name
 	}

@@ -59,6 +59,7 @@ type Answer struct {
 	Parts       []report.Part  // if the problem's were, whose part each origin is
 	Mapped      *report.Mapped // what was compared under a map of two implementations; nil without one
 	Calibrated  *report.Calibration
+	Calibrating []*rows.Run // the run that calibrates as it was recorded, and what its merged ranks lack; none without one
 }
 
 // Run compares the runs of a source.
@@ -93,7 +94,7 @@ func (j *Job) Run(ctx context.Context, recalled Recalled, each func(at pair.Step
 		Differences: Differences(j.recorded[0], j.recorded[1]), Warnings: j.warnings, StepOffset: j.request.StepOffset,
 		LeftOut: j.leftOut,
 	}
-	answer.Mapped, answer.Calibrated = j.census.mapped(j.rules), j.calibrated
+	answer.Mapped, answer.Calibrated, answer.Calibrating = j.census.mapped(j.rules), j.calibrated, j.calibrating
 	answer.Parts, err = j.parts(ctx, answer.Origins)
 	return answer, err
 }
@@ -145,7 +146,8 @@ type Job struct {
 	tooMany  error
 	census   *census // of pairs under a map of two implementations; nil without one
 
-	calibrated *report.Calibration // nil without one
+	calibrated  *report.Calibration // nil without one
+	calibrating []*rows.Run
 }
 
 // Open reads the facts about the runs, pairs their ranks, steps and programs, and prepares the rules.

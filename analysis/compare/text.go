@@ -19,7 +19,7 @@ func (a *Answer) Fill(c *report.Comparison) {
 		c.Unpaired = a.table("unpaired")
 	}
 	c.RunDifferences = report.TableOf(result.RunDifferenceTable(a.Differences))
-	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches, lacking(a.Merges))))
+	c.Completeness = report.TableOf(result.CompletenessTable(slices.Concat([]*rows.Run{a.Problem}, a.Benches, lacking(a.Merges), a.Calibrating)))
 	c.StepOffset, c.LeftOut = a.StepOffset, a.LeftOut
 	c.Recorded = [2]report.Recorded{recordedAs(a.Problem), recordedAs(a.Benches[0])}
 	for i := range a.Summary {

@@ -49,6 +49,25 @@ func TestAStepThatTheTablesLostWholeIsCountedAsLost(t *testing.T) {
 	}
 }
 
+// TestWhatIsLostOfARunThatIsOnlyMeasuredByIsTold: of a run that calibrates, and of a further bench.
+func TestWhatIsLostOfARunThatIsOnlyMeasuredByIsTold(t *testing.T) {
+	t.Parallel()
+	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "0") // nothing mends
+	twin := recorded.Unpack(t, "A_llama_mix_statistics")
+	u.Publish(t, twin, "twin")
+	twoRuns(t, u)
+	said := "run twin rank " + loseStep(t, u, "twin") + ": 1 steps that were published are not stored"
+	if out := program.Run(t, u.Setting, "compare", "bad", "good", "--calibrate", "twin"); !strings.HasPrefix(out.Stdout, "INCOMPLETE   "+said) {
+		t.Errorf("compare by a calibration that lost a step: %v", out)
+	}
+	for _, flag := range []string{"--calibrate", "--benches"} {
+		out := program.Run(t, u.Setting, "report", "first-divergence", "--problem", "bad", "--bench", "good", flag, "twin")
+		if out.Status != 0 || !strings.HasPrefix(out.Stderr, "INCOMPLETE: "+said) {
+			t.Errorf("report of verdicts with %s of a run that lost a step: %v", flag, out)
+		}
+	}
+}
+
 func TestTheLostGenerationOfAStepIsCountedAsLost(t *testing.T) {
 	t.Parallel()
 	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "0") // nothing mends

@@ -148,9 +148,9 @@ func (r *ReportRequest) Validate() error {
 
 // fillReport finds what no table knows, and the gaps of the answer, while missing verdicts are judged.
 func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyReport) (err error) {
-	values, runs := ready.Parameters, namedRuns(ready.Parameters)
+	values := ready.Parameters
 	if r.Report.Takes(unstoredParameter) {
-		if values[unstoredParameter], err = c.Unstored(ctx, runs...); err != nil {
+		if values[unstoredParameter], err = c.Unstored(ctx, namedRuns(values)...); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (c *Client) fillReport(ctx context.Context, r *ReportRequest, ready *ReadyR
 	group, fillCtx := errgroup.WithContext(ctx)
 	if !r.Unchecked {
 		group.Go(func() (err error) {
-			ready.Gaps, err = c.Gaps(fillCtx, runs...)
+			ready.Gaps, err = c.Gaps(fillCtx, r.Runs()...)
 			return err
 		})
 	}

@@ -2,10 +2,12 @@ package families_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tensortap/tensortap/analysis/compare"
+	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -74,6 +76,22 @@ func TestFaultOfACalibrationWidensNothing(t *testing.T) {
 		if c := answer.Calibrated; len(answer.Origins) != 1 || c.Faulty != 1 || c.Widened != 0 || !strings.Contains(c.FirstFault, "gate_proj") {
 			t.Errorf("%s: origins %+v under %+v", name, answer.Origins, c)
 		}
+	}
+}
+
+func TestWhatACalibrationLacksIsTold(t *testing.T) {
+	t.Parallel()
+	source := newCross(t, "hf", "vl")
+	source.again("other batches", func(string, string, *rows.Observation) {})
+	source.ByName["other batches"].Missing = []rows.Completeness{{Rank: 3, Explanation: "7 rows are not stored"}}
+	answer, err := calibrated(t, source, "vl", "other batches")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said report.Comparison
+	answer.Fill(&said)
+	if gaps := said.Completeness.Gaps(); !slices.Equal(gaps, []string{"run other batches rank 3: 7 rows are not stored"}) {
+		t.Errorf("gaps %q", gaps)
 	}
 }
 
