@@ -7,6 +7,7 @@
 -- Parameter rank = -1: only this rank; -1 for all.
 -- Parameter first_step = 0: first step.
 -- Parameter last_step = -1: last step; -1 for all.
+-- Parameter exceptions = 1: 0 leaves out what is meant to be infinite, as masks are.
 -- Parameter limit = 20: greatest number of rows.
 -- An op is an origin when no input, keyword argument or parameter of it is not finite while an output is. A module is
 -- none when something in it is not finite, nor is a collective that another rank gave something not finite. A literal
@@ -133,7 +134,7 @@ LEFT ANY JOIN tap.ops AS op ON op.op_id = placed.op_id
 LEFT ANY JOIN tap.ops AS parent ON parent.op_id = placed.parent_op_id
 LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = placed.layout_id
 LEFT ANY JOIN met ON met.rank = placed.rank AND met.step = placed.step AND met.op_id = placed.op_id
-WHERE NOT placed.is_mark
+WHERE NOT placed.is_mark AND NOT (placed.excused AND {exceptions:Int64} = 0)
 ORDER BY
     step,
     position,
