@@ -214,7 +214,7 @@ func (r *Followed) forget(first uint32) {
 func (r *Followed) readPrograms(ctx context.Context, s *Source, g growth) error {
 	missing, have := map[uint64]bool{}, s.Definitions()
 	for i := range r.Run.Steps {
-		if id := r.Run.Steps[i].ProgramID; id != 0 && (have.Programs[id] == nil || g.ofDefinitions() && !have.HasWhole(id)) {
+		if id := r.Run.Steps[i].ProgramID; id != 0 && !missing[id] && (have.Programs[id] == nil || g.ofDefinitions() && !have.HasWhole(id)) {
 			missing[id] = true
 		}
 	}
