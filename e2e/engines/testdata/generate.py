@@ -75,7 +75,7 @@ path, *words = sys.argv[1:]
 model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32 if "float32" in words else torch.bfloat16).eval()
 prompts = [word for word in words if ":" in word] or ["10:42"]
 with torch.inference_mode():
-    for fault in set(words) - {"float32", *prompts}:
+    for fault in (word for word in words if word != "float32" and word not in prompts):
         FAULTS[fault](model)
     for first, end in (map(int, prompt.split(":")) for prompt in prompts):
         prompt = torch.arange(first, end)[None]
