@@ -38,7 +38,7 @@ func (c *Client) exec(ctx context.Context, statement string) error {
 // that a statement may have.
 const mostWrongSteps = 5_000
 
-// inOrder has steps compared rank by rank as they lie, instead of all at once: 1,024 ranks of 10,000 steps need 4 GB otherwise.
+// inOrder has steps compared rank by rank as they lie, instead of all at once: the sums of all ranks and steps of a large run would not fit the memory of the engine.
 const inOrder = "optimize_aggregation_in_order = 1"
 
 // removeWrongTrend removes the steps that would be wrong.
