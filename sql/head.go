@@ -32,7 +32,7 @@ func parse(file, text string) (Object, error) {
 	if !strings.HasPrefix(reads, readsNothing) {
 		object.Reads = strings.Split(reads, ", ")
 	}
-	object.Shown = shown(lines)
+	object.Shown, object.Because = shown(lines), because(lines)
 	object.Parameters, err = parameters(lines, text)
 	return object, err
 }
@@ -48,6 +48,16 @@ func shown(lines []string) []string {
 		}
 	}
 	return nil
+}
+
+// because reads the line of the head that names the report to ask where this one has no rows.
+func because(lines []string) string {
+	for _, line := range lines {
+		if report, ok := strings.CutPrefix(line, "-- Empty because: "); ok {
+			return report
+		}
+	}
+	return ""
 }
 
 func lineAt(lines []string, i int) string {

@@ -42,6 +42,7 @@ type Object struct {
 	Grain      string
 	Reads      []string // tables and views, as database.name
 	EmptyWhen  string
+	Because    string      // the report that says in its column explanation why this one has no rows; empty for none
 	Parameters []Parameter // in the order of the head
 	Shown      []string    // of a report's columns, those that a person needs; all where empty
 	Query      string      // the whole file

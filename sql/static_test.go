@@ -132,6 +132,28 @@ func columnsOf(t *testing.T, r sql.Report) []string {
 	return strings.Split(first, "\t")
 }
 
+func TestReportsThatSayWhyOthersAreEmptyTakeNoMoreThanThoseDo(t *testing.T) {
+	t.Parallel()
+	reports, err := sql.Reports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		if r.Because == "" {
+			continue
+		}
+		why, err := sql.ReportByName(r.Because)
+		if err != nil || !strings.Contains(why.Query, " AS explanation") {
+			t.Errorf("report %s is empty because of %q, which has no column explanation: %v", r.Name, r.Because, err)
+		}
+		for _, p := range why.Parameters {
+			if !slices.ContainsFunc(r.Parameters, func(own sql.Parameter) bool { return own.Name == p.Name }) {
+				t.Errorf("report %s takes %s, which %s does not", r.Because, p.Name, r.Name)
+			}
+		}
+	}
+}
+
 func TestReportByNameListsTheReports(t *testing.T) {
 	t.Parallel()
 	report, err := sql.ReportByName("divergence")

@@ -82,6 +82,18 @@ func (d *Door) Report(ctx context.Context, name string, parameters map[string]st
 	return d.Table(ctx, r.Query, values)
 }
 
+// WhyEmpty is what the report that is named for it says of why this one has no rows for these parameters; it may be empty.
+func (d *Door) WhyEmpty(ctx context.Context, r sql.Report, parameters map[string]string) (string, error) {
+	if r.Because == "" {
+		return "", nil
+	}
+	table, err := d.Report(ctx, r.Because, parameters)
+	if err != nil || len(table.Rows) == 0 {
+		return "", err
+	}
+	return table.Get(0, "explanation").Exact, nil
+}
+
 // Prepare fills in the defaults of a report, and leaves out what it does not take.
 func Prepare(name string, parameters map[string]string) (sql.Report, map[string]string, error) {
 	r, err := sql.ReportByName(name)

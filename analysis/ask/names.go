@@ -81,25 +81,6 @@ func (d *Door) CheckRank(ctx context.Context, run string, rank int64) error {
 	return fmt.Errorf("run %s has no rank %d; its ranks: %s", run, rank, steps.Spans(ranks))
 }
 
-// stepOf has a row for each of two runs that has the step.
-const stepOf = `SELECT DISTINCT run
-FROM tap.steps
-WHERE run_id IN (xxh3(concat({problem:String}, char(31))), xxh3(concat({bench:String}, char(31)))) AND step = {step:Int64}`
-
-// StepAlone says that only one of two runs has a step, or neither. It is empty where both have it.
-func (d *Door) StepAlone(ctx context.Context, problem, bench, step string) (string, error) {
-	table, err := d.Table(ctx, stepOf, map[string]string{"problem": problem, "bench": bench, "step": step})
-	switch {
-	case err != nil:
-		return "", err
-	case len(table.Rows) == 0:
-		return fmt.Sprintf("neither run %s nor run %s has step %s", problem, bench, step), nil
-	case len(table.Rows) == 1 && problem != bench:
-		return fmt.Sprintf("only run %s has step %s", table.Get(0, "run").Exact, step), nil
-	}
-	return "", nil
-}
-
 // CheckOp says whether one of the runs has an op of exactly that name.
 func (d *Door) CheckOp(ctx context.Context, runs [2]string, op string) error {
 	names, err := d.Report(ctx, "op_names", map[string]string{"problem": runs[0], "bench": runs[1], "name": op, "limit": "5"})

@@ -41,8 +41,9 @@ type Style struct {
 	Vertical bool     // text of a table has a line for each value, not for each row
 	Limit    uint64   // greatest number of rows of a table; 0 for all
 	Empty    string   // why a table may have no rows, which text says then
-	Because  string   // why this table has no rows, where that is known: said instead of Empty
 	Program  string   // how a shell calls this program, in the commands that an answer ends with; empty for tensortap
+	// Because says why this table has no rows, where that is known: said instead of Empty. It may be nil.
+	Because func() (string, error)
 }
 
 // Reads is how many rows to ask for: text has one more, since it says whether there is more. It is 0 for all.

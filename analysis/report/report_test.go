@@ -83,7 +83,7 @@ func TestATableWithoutRowsSaysWhy(t *testing.T) {
 		}
 	}
 	var known strings.Builder
-	err := Write(&known, Style{Format: Text, Empty: "nobody measured it", Because: "only run a has step 1"}, bytes.NewReader(answer(t, 0)))
+	err := Write(&known, Style{Format: Text, Empty: "nobody measured it", Because: func() (string, error) { return "only run a has step 1", nil }}, bytes.NewReader(answer(t, 0)))
 	if err != nil || !strings.HasSuffix(known.String(), "\nno rows: only run a has step 1\n") {
 		t.Errorf("%v, %q", err, known.String())
 	}

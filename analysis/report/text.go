@@ -84,19 +84,34 @@ func (w *textWriter) end() error {
 			return err
 		}
 	}
-	if w.count == 0 && w.style.Because != "" {
-		_, err := fmt.Fprintln(w.to, "no rows:", Printable(w.style.Because))
-		return err
-	}
-	if w.count == 0 && w.style.Empty != "" {
-		_, err := fmt.Fprintf(w.to, "no rows. There are none where %s, or where nothing fits what was asked for\n", w.style.Empty)
-		return err
+	if w.count == 0 {
+		return w.none()
 	}
 	if w.style.Limit == 0 || w.count <= w.style.Limit {
 		return nil
 	}
 	_, err := fmt.Fprintln(w.to, "and more; --limit 0 for all")
 	return err
+}
+
+// none says why there are no rows.
+func (w *textWriter) none() error {
+	why := ""
+	if w.style.Because != nil {
+		var err error
+		if why, err = w.style.Because(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case why != "":
+		_, err := fmt.Fprintln(w.to, "no rows:", Printable(why))
+		return err
+	case w.style.Empty != "":
+		_, err := fmt.Fprintf(w.to, "no rows. There are none where %s, or where nothing fits what was asked for\n", w.style.Empty)
+		return err
+	}
+	return nil
 }
 
 // vertical writes a line for each value of a row, and one before them.

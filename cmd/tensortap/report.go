@@ -184,11 +184,7 @@ func (a *app) report(cmd *cobra.Command, words *judgedWords, r sql.Report, given
 		if err != nil {
 			return err
 		}
-		if step := given["step"]; r.Name == "sequence" && style.Format == report.Text && step != "" && step != "-1" {
-			if style.Because, err = client.StepAlone(ctx, given["problem"], given["bench"], step); err != nil {
-				return err
-			}
-		}
+		style.Because = func() (string, error) { return client.WhyEmpty(ctx, r, ready.Parameters) }
 		if r.Name == "shape_diff" && style.Format == report.Text {
 			return a.shapeDiff(ctx, client, ready.Parameters, style)
 		}

@@ -36,8 +36,15 @@ func TestAStepOfOneRunAloneIsSaidToBe(t *testing.T) {
 	for step, want := range map[string]string{
 		"1": "no rows: only run B00_golden_mix has step 1\n",
 		"7": "no rows: neither run B02_weight_mix nor run B00_golden_mix has step 7\n",
+
+		"1 --step-offset -1":         "no rows: only run B00_golden_mix has step 0; run B02_weight_mix has no step 1\n",
+		"0 --step-offset 2":          "no rows: only run B02_weight_mix has step 0; run B00_golden_mix has no step 2\n",
+		"1 --step-offset 1":          "no rows: run B02_weight_mix has no step 1, and run B00_golden_mix no step 2\n",
+		"1 --rank 0":                 "no rows: only run B00_golden_mix has step 1 at rank 0\n",
+		"0 --rank 0 --step-offset 2": "no rows: only run B02_weight_mix has step 0 at rank 0; run B00_golden_mix has no step 2\n",
 	} {
-		out := program.Run(t, u.Setting, "report", "sequence", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--step", step)
+		args := append([]string{"report", "sequence", "--problem", "B02_weight_mix", "--bench", "B00_golden_mix", "--step"}, strings.Fields(step)...)
+		out := program.Run(t, u.Setting, args...)
 		if out.Status != program.ExitSame || !strings.HasSuffix(out.Stdout, want) {
 			t.Errorf("step %s: %v, want %q", step, out, want)
 		}

@@ -2,6 +2,7 @@
 -- Grain: one row per op of either run, in the order that merges both
 -- Reads: tap.wanted_comparison, tap.judged_steps, tap.kept_judgings, tap_store.verdict, tap_store.site, tap_store.op, tap_store.layout, tap.programs, tap.alignments, tap_store.tensor
 -- Empty when: nothing was judged, or the step has not ended in either run
+-- Empty because: absent_step
 -- Shown: position, problem_op, bench_op, module, verdict, differing_count, error, tolerance, dtype
 -- Parameter problem: name of the run under suspicion.
 -- Parameter bench: name of the run it is held against.
