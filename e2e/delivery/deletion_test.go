@@ -11,8 +11,10 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/analysis/verdicts"
 	"github.com/tensortap/tensortap/consumers/consumertest"
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/recorded"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -162,6 +164,39 @@ func TestADeletionThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
 	says(t, u, 0, []string{"run old "}, "runs", "delete", "old", "--yes") // waits until it is gone
 	requireReduced(t, u, sources[0].dir, trend)
 	requireGone(t, u, good)
+}
+
+// TestNoRunGoesByTheRulesWhileTheTablesAreBehind: what they lack may speak for it, as a baseline that was set since.
+func TestNoRunGoesByTheRulesWhileTheTablesAreBehind(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	u := program.StartUp(t, data)
+	dir := recorded.Unpack(t, "A_llama_mix_statistics")
+	makeOld(t, dir)
+	u.Publish(t, dir, "old")
+	u.Settle(t)
+	js := program.ConnectStream(t, u.Endpoint.NATS)
+	if _, err := js.PauseConsumer(t.Context(), pipelines.StreamName, "clickhouse", time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	baseline, err := verdicts.Baseline(schemas.BaselineRow{Name: "golden", ChangedTimeNs: 1, Benches: []string{"old"}, Tolerance: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: baseline.Subject(), Header: baseline.NATSHeader(), Data: baseline.Data}); err != nil {
+		t.Fatal(err)
+	}
+	mustStop(t, u)
+	rules := program.TextFile(t, "rules:\n  - {runs: \"*\", delete_after: 1h}\n")
+	u = program.StartUp(t, data, "--retention", rules)
+	said := func(words string) bool { return strings.Contains(u.Stderr.String(), words) }
+	const decided = "the time of a run is over"
+	if err := program.Await(3*time.Minute, "the rules are asked", func() bool { return said("not known whose time is over") || said(decided) }); err != nil {
+		t.Errorf("%v: up says %s", err, u.Stderr)
+	}
+	if said(decided) {
+		t.Errorf("a run that a baseline names goes: %s", u.Stderr)
+	}
 }
 
 // requireReduced checks that of run reduced the aggregates are as they were, and its tensors are known to be removed.

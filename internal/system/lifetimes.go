@@ -131,6 +131,9 @@ func (c *Client) expire(ctx context.Context, rules retention.Rules, log zerolog.
 }
 
 func (c *Client) expireNow(ctx context.Context, rules retention.Rules, log zerolog.Logger) error {
+	if err := c.WaitCurrent(ctx); err != nil { // a later event of a run, or a baseline that names it, may be on its way
+		return err
+	}
 	lives, err := c.Lifetimes(ctx, rules)
 	if err != nil {
 		return err
