@@ -141,7 +141,8 @@ func (r *Role) ask(ctx context.Context) (answers, error) {
 	if err != nil {
 		return answers{}, err
 	}
-	current, err := r.Source.Current(ctx)
+	known := began.Add(-measured.Behind)
+	current, err := r.Source.Current(ctx, known)
 	if err != nil {
 		return answers{}, err
 	}
@@ -149,7 +150,6 @@ func (r *Role) ask(ctx context.Context) (answers, error) {
 		r.say("more runs go on than rules are asked about one by one", question{run: "*"}, fmt.Errorf("%d runs: the first %d", len(current), mostRuns))
 		current = current[:mostRuns]
 	}
-	known := began.Add(-measured.Behind)
 	a := asking{source: r.Source, current: current, common: measured.parameters(known, r.looked, current), behind: measured.Behind, told: r.say}
 	found := a.all(ctx, &r.Config)
 	found.knownUpTo = known

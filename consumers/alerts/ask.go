@@ -30,8 +30,8 @@ const (
 type Source struct {
 	// Rows are those of a query's answer, by column, as text that loses nothing; at most so many.
 	Rows func(ctx context.Context, query string, parameters map[string]string, most int) ([]map[string]string, error)
-	// Current are the names of the runs that go on or ended a short time ago, the former first.
-	Current func(ctx context.Context) ([]string, error)
+	// Current are the names of the runs that go on or ended a short time before the tables knew all, the former first.
+	Current func(ctx context.Context, known time.Time) ([]string, error)
 	// Measured is what no table knows.
 	Measured func(ctx context.Context) (Measured, error)
 	// Deleted says whether it was decided that a run goes.
@@ -246,14 +246,14 @@ func Now(ctx context.Context, source Source, cfg *Config, rule *Rule, now time.T
 	if err != nil {
 		return nil, err
 	}
-	current, err := source.Current(ctx)
+	known := now.Add(-measured.Behind)
+	current, err := source.Current(ctx, known)
 	if err != nil {
 		return nil, err
 	}
 	only := *cfg
 	only.Rules = []Rule{*rule}
 	var failed error
-	known := now.Add(-measured.Behind)
 	a := asking{source: source, current: current, common: measured.parameters(known, time.Time{}, current), told: func(message string, about question, err error) {
 		failed = errors.Join(failed, fmt.Errorf("%s: rule %s, run %q: %w", message, about.rule, about.run, err))
 	}}

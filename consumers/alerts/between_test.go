@@ -48,6 +48,22 @@ func TestABatchThatIsLateIsNoGap(t *testing.T) {
 	}
 }
 
+// TestARunOfWhichTheTablesHeardLongAgoStaysCurrentWhileTheyAreBehind: it may go on, and what fires of it is not resolved.
+func TestARunOfWhichTheTablesHeardLongAgoStaysCurrentWhileTheyAreBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.dropping(t)
+	w.holds, w.ended = gap(), start()
+	requireTold(t, w.look(t, r, 0))
+	requireTold(t, w.look(t, r, 90), "firing 3 1")
+	w.behind = 3 * time.Hour
+	requireTold(t, w.look(t, r, 3*3600))
+	requireTold(t, w.look(t, r, 300))
+	w.behind = 0 // they caught up, and it has ended
+	requireTold(t, w.look(t, r, 300))
+	requireTold(t, w.look(t, r, 300), "resolved 3 2")
+}
+
 func TestAGapFiresOnceTheTablesKnowAll(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -29,6 +29,7 @@ type world struct {
 	behind time.Duration       // of the tables
 	looked string              // up to when the tables knew all at the last look, as the rule was asked
 	gone   map[string]bool     // runs that are deleted
+	ended  time.Time           // the last event of the run that the tables have; zero where it goes on
 	mutex  sync.Mutex
 	stored map[string]schemas.AlertRow // by message id, as the stream keeps one of each
 	sent   int                         // messages that were published, the same ones again counted
@@ -102,7 +103,7 @@ func (w *world) role(t *testing.T) *Role {
 				w.looked = parameters["looked_ns"]
 				return w.holds, w.broken
 			},
-			Current:  func(context.Context) ([]string, error) { return []string{"nightly"}, nil },
+			Current:  w.current,
 			Measured: func(context.Context) (Measured, error) { return Measured{Behind: w.behind}, nil },
 			Deleted:  func(_ context.Context, run string) (bool, error) { return w.gone[run], nil },
 		},
@@ -113,6 +114,14 @@ func (w *world) role(t *testing.T) *Role {
 	}
 	r.Mine = func(context.Context, string) (bool, error) { return w.owner == nil || w.owner == r, nil }
 	return r
+}
+
+// current is the run, until an hour after its last event.
+func (w *world) current(_ context.Context, known time.Time) ([]string, error) {
+	if !w.ended.IsZero() && known.Sub(w.ended) > time.Hour {
+		return nil, nil
+	}
+	return []string{"nightly"}, nil
 }
 
 func (w *world) publish(messages []schemas.Message) error {

@@ -21,7 +21,7 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// recent is how long rules ask about a run after it has ended.
+// recent is how long rules ask about a run after it has ended, as far as the tables know.
 const recent = time.Hour
 
 // currentRuns go on, ended a short time ago by the times of their events, or were held against another then.
@@ -149,8 +149,8 @@ func (c *Client) textRows(ctx context.Context, query string, parameters map[stri
 	return rows, nil
 }
 
-func (c *Client) currentRuns(ctx context.Context) ([]string, error) {
-	since := strconv.FormatInt(c.now().Add(-recent).UnixNano(), 10)
+func (c *Client) currentRuns(ctx context.Context, known time.Time) ([]string, error) {
+	since := strconv.FormatInt(known.Add(-recent).UnixNano(), 10)
 	table, err := c.Table(ctx, currentRuns, map[string]string{"since_ns": since})
 	if err != nil {
 		return nil, fmt.Errorf("look which runs go on: %w", err)
