@@ -34,6 +34,7 @@ type Standing struct {
 	matched     string          // which runs and baselines there were when they were held against each other
 	listed      time.Time
 	running     map[string]bool      // runs that are alive
+	certain     bool                 // the database said so when it held all of the stream, since the last list
 	seen        map[uint64]string    // by comparison, what there was of its runs when it was judged last
 	failed      map[uint64]string    // comparisons that could not be judged, and why, so that it is said once
 	waiting     map[uint64]bool      // those that failed since the last list
@@ -111,7 +112,7 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if s.mapped[c.id] || s.waiting[c.id] || s.seen[c.id] == state || there[problem] == "" || there[bench] == "" {
 		return nil
 	}
-	over := !s.running[problem] && !s.running[bench]
+	over := s.over(c)
 	if !over && s.Keeper.Now().Before(s.rested[c.id]) {
 		return nil
 	}
@@ -122,6 +123,11 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	if err := s.Current(ctx); err != nil {
 		return err
 	}
+	if over {
+		if err := s.ascertain(ctx); err != nil || !s.over(c) {
+			return err
+		}
+	}
 	read, err := s.bring(ctx, c, over)
 	if err != nil && ctx.Err() == nil {
 		s.tell(c.id, err)
@@ -131,6 +137,22 @@ func (s *Standing) judge(ctx context.Context, c *standing, there map[string]stri
 	s.seen[c.id] = state
 	s.rested[c.id] = s.Keeper.Now().Add(restFor * read)
 	return nil
+}
+
+// over says whether both runs are over.
+func (s *Standing) over(c *standing) bool {
+	return !s.running[c.Request.Problem] && !s.running[c.Request.Benches[0]]
+}
+
+// ascertain asks again which runs are alive, now that the database holds all of the stream: before, it may have lacked their latest
+// signs of life. Once a list is enough.
+func (s *Standing) ascertain(ctx context.Context) error {
+	if s.certain {
+		return nil
+	}
+	err := s.alive(ctx)
+	s.certain = err == nil
+	return err
 }
 
 // bring judges what is ready, or all where the runs are over, be it whole or not; and says for how long both were read.
@@ -206,6 +228,7 @@ func (s *Standing) list(ctx context.Context) error {
 	if len(s.comparisons) == 0 {
 		return nil // who is alive matters to nobody
 	}
+	s.certain = false
 	return s.alive(ctx)
 }
 

@@ -98,6 +98,47 @@ func TestAComparisonThatIsOnItsWayIsNotDeclaredAgain(t *testing.T) {
 	}
 }
 
+// TestARunOfWhichTheTablesHeardLongAgoIsNotOver: the run goes on, and its signs of life are on their way to the tables.
+func TestARunOfWhichTheTablesHeardLongAgoIsNotOver(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.database.Load(t, "../../sql/testdata/input/plain.txtar")
+	for _, statement := range []string{
+		"TRUNCATE TABLE tap_store.judged_step", "TRUNCATE TABLE tap_store.baseline",
+		"ALTER TABLE tap_store.run UPDATE event_time_source = 'rank' WHERE 1 SETTINGS mutations_sync = 1",
+		"INSERT INTO tap_store.tensor SELECT * REPLACE (1 AS step, 1 AS batch) FROM tap_store.tensor", // of a step that has not ended
+	} {
+		d.database.Query(t, statement, "", nil)
+	}
+	declared := comparison()
+	declared.Standing = true
+	if err := d.Declare(t.Context(), declared); err != nil {
+		t.Fatal(err)
+	}
+	d.Now = time.Now
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	judge := d.standing(t)
+	judge.Current = func(context.Context) error {
+		d.database.Query(t, "INSERT INTO tap_store.heartbeat (run_id, epoch, batch, event_time_ns, state) SELECT run_id, 5, 0, toUnixTimestamp64Nano(now64(9)), 'running' FROM tap_store.run", "", nil) //nolint:contextcheck // that of the test
+		return nil
+	}
+	done := make(chan error, 1)
+	go func() { done <- judge.Run(ctx) }()
+	judged := "[]\n"
+	for judged == "[]\n" && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+		judged = d.database.Query(t, "SELECT arraySort(groupUniqArray(step)) FROM tap_store.judged_step WHERE "+ofComparison(), "", nil)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if judged != "[0]\n" {
+		t.Errorf("judged steps %s, want the one that has ended", judged)
+	}
+}
+
 // ofComparison is the condition that a row is of the comparison of problem and bench.
 func ofComparison() string { return fmt.Sprintf("comparison_id = %d", comparison().ID()) }
 
