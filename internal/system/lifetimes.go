@@ -130,8 +130,11 @@ func (c *Client) expire(ctx context.Context, rules retention.Rules, log zerolog.
 	}
 }
 
+// expirePatience is long: where tables lag a little for good, runs go all the same.
+const expirePatience = time.Minute
+
 func (c *Client) expireNow(ctx context.Context, rules retention.Rules, log zerolog.Logger) error {
-	if err := c.WaitCurrent(ctx); err != nil { // a later event of a run, or a baseline that names it, may be on its way
+	if err := c.waitCurrent(ctx, expirePatience); err != nil { // a later event of a run, or a baseline that names it, may be on its way
 		return err
 	}
 	lives, err := c.Lifetimes(ctx, rules)

@@ -36,16 +36,23 @@ func (c *Client) streamInfo(ctx context.Context) (*jetstream.StreamInfo, error) 
 
 // WaitCurrent returns when the database holds what the stream held at the
 // call. Its error says that it does not after some seconds, or that ctx ended.
-func (c *Client) WaitCurrent(ctx context.Context) error {
+func (c *Client) WaitCurrent(ctx context.Context) error { return c.waitCurrent(ctx, patience) }
+
+// waitCurrent is WaitCurrent with a patience of its own.
+func (c *Client) waitCurrent(ctx context.Context, patience time.Duration) error {
 	stream, err := c.streamInfo(ctx)
 	if err != nil {
 		return err
 	}
-	return c.WaitFor(ctx, stream.State.LastSeq)
+	return c.waitFor(ctx, stream.State.LastSeq, patience)
 }
 
 // WaitFor is WaitCurrent for what the stream holds up to that place.
 func (c *Client) WaitFor(ctx context.Context, last uint64) error {
+	return c.waitFor(ctx, last, patience)
+}
+
+func (c *Client) waitFor(ctx context.Context, last uint64, patience time.Duration) error {
 	if last == 0 {
 		return nil
 	}
