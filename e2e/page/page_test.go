@@ -31,6 +31,7 @@ func TestThePageInABrowser(t *testing.T) {
 	browser, vitest := needed(t)
 	u := program.StartUp(t, t.TempDir())
 	recordTrouble(t, u)
+	recordTokens(t, u)
 	publish(t, u)
 	requireSameTensors(t, u)
 	goAhead := train(t, u)

@@ -125,6 +125,7 @@ export interface Comparison {
   summary: Place[];
   run_differences: RunDifference[];
   observed: string;
+  tokens?: { places: boolean; told: boolean }; // that both runs have; not in files of earlier versions
   failures: { run: string; rank: number; step: number; op: string; type: string; message: string }[];
   next: string[];
 }

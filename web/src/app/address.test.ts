@@ -26,6 +26,7 @@ test("an address reads back as it was written, whatever runs are called", () => 
     steps: "3-9",
     places: "0-7",
     ranks: "0,3",
+    site: "1 residual stream",
     run: hostile,
     part: "hang",
     from: "1795652530973287272",

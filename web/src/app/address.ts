@@ -9,6 +9,7 @@ export const views = [
   "overflow",
   "memory",
   "tensors",
+  "tokens",
   "live",
   "trouble",
   "logs",
@@ -33,11 +34,12 @@ const texts = [
   "role", // of a tensor of the op, as input
   "path", // of that, which one
   "slice", // of a raw tensor
-  "statistic", // that a heat-map shows
+  "statistic", // that a heat-map, or a chart of log-probabilities, shows
   "by", // rows of a heat-map, or axis of memory
   "order", // of ranks
   "steps", // range of a heat-map, or the step whose raw tensors are listed
   "places", // range of a heat-map's ranks
+  "site", // layer and place of the model whose tokens are shown
   "ranks", // whose memory is shown, or whose raw tensors are listed
 ] as const;
 export type Text = (typeof texts)[number];

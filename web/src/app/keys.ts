@@ -8,15 +8,17 @@ export function isTyping(event: KeyboardEvent): boolean {
 }
 
 const row = "1234567890-="; // as on a keyboard
+const letters: Partial<Record<View, string>> = { tokens: "t" }; // of views for which the row has no room
+const inRow = views.filter((view) => letters[view] === undefined);
 
-/** The key of a view, by the order of views. */
+/** The key of a view: in the order of the bar, but for letters. */
 export function keyOf(view: View): string {
-  return row[views.indexOf(view)] ?? "";
+  return letters[view] ?? row[inRow.indexOf(view)] ?? "";
 }
 
 export function viewOfKey(event: KeyboardEvent): View | null {
   if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return null;
-  return views[row.indexOf(event.key)] ?? null;
+  return views.find((view) => keyOf(view) === event.key) ?? null;
 }
 
 export const titles: Record<View, string> = {
@@ -28,6 +30,7 @@ export const titles: Record<View, string> = {
   overflow: "Overflow",
   memory: "Memory",
   tensors: "Tensors",
+  tokens: "Tokens",
   live: "Live",
   trouble: "Trouble",
   logs: "Logs",

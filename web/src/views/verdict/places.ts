@@ -11,7 +11,7 @@ export interface NextPlace {
 }
 
 export function nextPlaces(c: Comparison): NextPlace[] {
-  const all = [...origins(c), ...jumps(c), ...notFinite(c), ...alone(c), ...unjudged(c)];
+  const all = [...origins(c), ...jumps(c), ...notFinite(c), ...alone(c), ...tokens(c), ...unjudged(c)];
   return all.slice(0, 3);
 }
 
@@ -55,6 +55,13 @@ function alone(c: Comparison): NextPlace[] {
   return [
     { title: "Ops of one run only", why: `${plural(n, "tensor")} without a partner, the first at ${first.op}`, view: "diff", changes },
   ];
+}
+
+/** Of tokens the comparison says nothing: they pair otherwise. */
+function tokens(c: Comparison): NextPlace[] {
+  if (!c.tokens?.places && !c.tokens?.told) return [];
+  const what = c.tokens.places ? "tokens, which pair" : "log-probabilities of tokens, which pair";
+  return [{ title: "Token by token", why: `both runs have ${what} by prompt, sample and position`, view: "tokens", changes: {} }];
 }
 
 /** Of runs that differ nowhere, the ops are still there to be read. */

@@ -98,3 +98,10 @@ test("there are three next places at most, where it began first", () => {
   expect(nextPlaces(comparison({ verdict: "same", origins: [] })).map((p) => p.title)).toEqual(["All ops, side by side"]);
   expect(nextPlaces(comparison({ origins: [], summary: [] }))).toEqual([]);
 });
+
+test("of runs that have tokens, the next place is where those are compared", () => {
+  const alone = comparison({ verdict: "unknown", origins: [], summary: [], tokens: { places: true, told: false } });
+  expect(nextPlaces(alone).map((p) => [p.title, p.view])).toEqual([["Token by token", "tokens"]]);
+  expect(nextPlaces({ ...alone, tokens: { places: false, told: true } })[0]?.why).toContain("log-probabilities");
+  expect(nextPlaces({ ...alone, tokens: { places: false, told: false } })).toEqual([]);
+});
