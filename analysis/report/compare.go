@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // Comparison has the facts about two runs, or more, that are compared.
@@ -114,7 +116,7 @@ func (c *Comparison) unknown() string {
 	case notReadWhole:
 		return "a dump is damaged, and tensors of both runs have no partner: " + Printable(c.Damage[0])
 	case rawNotRead:
-		return fmt.Sprintf("%s of raw tensors could not be read, the first at %s", plural(c.Raw.Unreadable, "pair"), Printable(c.Raw.First))
+		return fmt.Sprintf("%s of raw tensors could not be read, the first at %s", plural.Of(c.Raw.Unreadable, "pair"), Printable(c.Raw.First))
 	default:
 		return c.Summary.Tally().because(d)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // Crash has what is known of the end of a run's ranks: the answer of report crash.
@@ -173,7 +175,7 @@ func (c *Crash) memory(i int) string {
 		}
 	}
 	if v := c.Ranks.Get(i, "refused_allocation_count"); v.Number > 0 {
-		parts = append(parts, plural(int(v.Number), "allocation")+" refused")
+		parts = append(parts, plural.Of(int(v.Number), "allocation")+" refused")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tensortap/tensortap/internal/plural"
+)
 
 // failuresShown is the number of ranks that raised with a line of their own.
 const failuresShown = 4
@@ -23,7 +27,7 @@ func FailureLines(failures Table) []string {
 		lines = append(lines, fmt.Sprintf("run %s rank %s: step %s, %s: %s: %s", get("run"), get("rank"), get("step"), where, get("type"), get("message")))
 	}
 	if more := len(last) - failuresShown; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %s", plural(more, "further rank")))
+		lines = append(lines, fmt.Sprintf("and %s", plural.Of(more, "further rank")))
 	}
 	return lines
 }

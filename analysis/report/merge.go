@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // Merge is a run whose ranks were merged, group by group, to be compared with a run of another group size.
@@ -23,7 +25,7 @@ func (m Merge) words() string {
 	const most = 4
 	shown := strings.Join(groups[:min(most, len(groups))], "; ")
 	if more := len(groups) - most; more > 0 {
-		shown += fmt.Sprintf("; and %s", plural(more, "more group"))
+		shown += fmt.Sprintf("; and %s", plural.Of(more, "more group"))
 	}
 	return fmt.Sprintf("of %s, ranks %s made one", Printable(m.Run), shown)
 }

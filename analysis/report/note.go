@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // note collects the lines of a comparison's text.
@@ -86,7 +88,7 @@ func (s Style) verdict(v Verdict) string {
 func (n *note) verdict() {
 	n.line(n.style.verdict(n.Verdict), "problem %s against bench %s", Printable(n.Problem), Printable(n.Bench()))
 	if more := len(n.Benches) - 1; more > 0 {
-		n.line("", "and %s; %s", plural(more, "further bench run"), n.band())
+		n.line("", "and %s; %s", plural.Of(more, "further bench run"), n.band())
 	}
 	switch {
 	case n.Verdict == Unknown:
@@ -151,7 +153,7 @@ func (n *note) leftOut() {
 		n   int
 	}{{n.Problem, n.LeftOut.Problem}, {n.Bench(), n.LeftOut.Bench}} {
 		if side.n > 0 {
-			n.line(label, "run %s left out %s of the other for its budget or conditions; those are not compared", Printable(side.run), plural(side.n, "step"))
+			n.line(label, "run %s left out %s of the other for its budget or conditions; those are not compared", Printable(side.run), plural.Of(side.n, "step"))
 			label = ""
 		}
 	}
@@ -180,13 +182,13 @@ func (n *note) counts() {
 		label = ""
 	}
 	n.line(label, "%s tensors and other arguments, %s, %s, tolerance %s:", thousands(n.Summary.Sum("paired_count")),
-		plural(len(ranks), "rank"), plural(len(steps), "step"), Printable(n.Tolerance))
+		plural.Of(len(ranks), "rank"), plural.Of(len(steps), "step"), Printable(n.Tolerance))
 	n.line("", "%s", n.judged())
 	if n.Raw.Compared > 0 {
-		n.line("", "%s of raw tensors were compared element by element", plural(n.Raw.Compared, "pair"))
+		n.line("", "%s of raw tensors were compared element by element", plural.Of(n.Raw.Compared, "pair"))
 	}
 	if n.Raw.Unreadable > 0 {
-		n.line("", "%s of raw tensors could not be read", plural(n.Raw.Unreadable, "pair"))
+		n.line("", "%s of raw tensors could not be read", plural.Of(n.Raw.Unreadable, "pair"))
 	}
 	if arguments := n.Summary.Sum("argument_count"); arguments > 0 {
 		n.line("", "%s of those of other structure are arguments without numbers, such as ids of requests", thousands(arguments))
@@ -254,13 +256,6 @@ func orUnknown(v Value) string {
 		return "not known"
 	}
 	return v.Text()
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func thousands(n uint64) string {

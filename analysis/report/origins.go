@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // origins are the rows that say where it began: suspects, or else the first difference.
@@ -26,7 +28,7 @@ func (n *note) began() {
 		n.origin(label, origins, i)
 	}
 	if more := len(origins.Rows) - most; more > 0 {
-		n.line("", "and %s that nothing precedes", plural(more, "other place"))
+		n.line("", "and %s that nothing precedes", plural.Of(more, "other place"))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // Overflow has the facts about NaN and infinity in one run.
@@ -64,7 +66,7 @@ func (o *Overflow) WriteNote(to io.Writer, style Style) error {
 	}
 	o.answer(n)
 	n.line("looked at", "%s tensors and other arguments, %s of them measured, %s", thousands(o.Summary.Sum("row_count")),
-		thousands(o.Summary.Sum("measured_count")), plural(len(o.Summary.Rows), "rank"))
+		thousands(o.Summary.Sum("measured_count")), plural.Of(len(o.Summary.Rows), "rank"))
 	if observed := o.Recorded.Observed(); observed != "" {
 		n.line("observed", "%s", observed)
 	}
@@ -111,7 +113,7 @@ func (o *Overflow) began(n *note) {
 		}
 	}
 	if rows > most {
-		n.line("", "and on %s more: nothing recorded tells which was first", plural(rows-most, "rank"))
+		n.line("", "and on %s more: nothing recorded tells which was first", plural.Of(rows-most, "rank"))
 	} else if rows > 1 {
 		n.line("", "nothing recorded tells which of these was first")
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // Tokens is the comparison of two runs token by token. Its Places are the answer of report tokens.
@@ -127,7 +129,7 @@ func (t *Tokens) counts(n *note) {
 		return
 	}
 	unpaired := t.unpaired()
-	n.line("compared", "%s by prompt, sample and position, at up to %s", plural(int(t.paired()), "token"), plural(places-len(unpaired), "place")) //nolint:gosec // a count of rows
+	n.line("compared", "%s by prompt, sample and position, at up to %s", plural.Of(int(t.paired()), "token"), plural.Of(places-len(unpaired), "place")) //nolint:gosec // a count of rows
 	if len(unpaired) > 0 {
 		n.line("", "nothing pairs at %s", strings.Join(unpaired, "; "))
 	}
@@ -135,7 +137,7 @@ func (t *Tokens) counts(n *note) {
 		n.line("not seen", "%s: neither run has tokens there, and a fault there does not show", strings.Join(unseen, ", "))
 	}
 	if alone := t.Places.Sum("alone_count"); alone > 0 {
-		n.line("", "only one run has %s", plural(int(alone), "row")) //nolint:gosec // a count of rows
+		n.line("", "only one run has %s", plural.Of(int(alone), "row")) //nolint:gosec // a count of rows
 	}
 	if tolerated := t.tolerated(); tolerated != "" {
 		n.line("tolerance", "%s", tolerated)
@@ -177,13 +179,13 @@ func (t *Tokens) place(i int) string {
 		return where + ": no token alone, but all of them on average"
 	}
 	return fmt.Sprintf("%s: %s of %s, first at position %s of prompt %s", where, t.text(i, "began_count"),
-		plural(int(t.Places.Get(i, "paired_count").Number), "token"), t.text(i, "first_position"), t.text(i, "first_prompt"))
+		plural.Of(int(t.Places.Get(i, "paired_count").Number), "token"), t.text(i, "first_position"), t.text(i, "first_prompt"))
 }
 
 func (t *Tokens) errors(i int) string {
 	said := fmt.Sprintf("mean %s, greatest %s; tolerated %s", t.text(i, "mean_error"), t.text(i, "max_error"), t.text(i, "tolerance"))
 	if n := t.Places.Get(i, "calibrated_count").Number; n > 0 {
-		said += fmt.Sprintf(", mean %s, by %s of the calibration", t.text(i, "mean_tolerance"), plural(int(n), "token"))
+		said += fmt.Sprintf(", mean %s, by %s of the calibration", t.text(i, "mean_tolerance"), plural.Of(int(n), "token"))
 	}
 	return said
 }

@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tensortap/tensortap/internal/plural"
+)
 
 // Verdict is the answer of a comparison.
 type Verdict string
@@ -131,4 +135,4 @@ func (t Tally) because(d doubt) string {
 	return ""
 }
 
-func tensors(n uint64) string { return plural(int(n), "tensor") } //nolint:gosec // a count of rows
+func tensors(n uint64) string { return plural.Of(int(n), "tensor") } //nolint:gosec // a count of rows

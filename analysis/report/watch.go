@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // WatchEvent is one thing that a watch has to say. As JSON it is an object a
@@ -89,7 +91,7 @@ func (e *WatchEvent) String() string {
 	case "mapped":
 		return "under the map " + Printable(e.For)
 	case "step":
-		return fmt.Sprintf("step %d: %s, %s%s, %s%s", *e.Step, plural(e.Ranks, "rank"), e.counts(), e.differing(), e.State, e.reservation())
+		return fmt.Sprintf("step %d: %s, %s%s, %s%s", *e.Step, plural.Of(e.Ranks, "rank"), e.counts(), e.differing(), e.State, e.reservation())
 	case "divergence":
 		return e.divergence()
 	case "end":
@@ -101,9 +103,9 @@ func (e *WatchEvent) String() string {
 // where says of the end how far the runs were watched. Of a divergence its step counts, and not how many were whole by then.
 func (e *WatchEvent) where() string {
 	if e.Step == nil {
-		return " after " + plural(e.Steps, "step")
+		return " after " + plural.Of(e.Steps, "step")
 	}
-	return fmt.Sprintf(" at step %d, %s judged as a whole", *e.Step, plural(e.Steps, "step"))
+	return fmt.Sprintf(" at step %d, %s judged as a whole", *e.Step, plural.Of(e.Steps, "step"))
 }
 
 // leftOut says how many steps were not compared, as one run left them out for its budget or conditions.
@@ -111,7 +113,7 @@ func (e *WatchEvent) leftOut() string {
 	if e.LeftOut == nil {
 		return ""
 	}
-	return fmt.Sprintf("; for a budget or conditions, the problem left out %s of the bench, and the bench %d of the problem", plural(e.LeftOut.Problem, "step"), e.LeftOut.Bench)
+	return fmt.Sprintf("; for a budget or conditions, the problem left out %s of the bench, and the bench %d of the problem", plural.Of(e.LeftOut.Problem, "step"), e.LeftOut.Bench)
 }
 
 func (e *WatchEvent) counts() string {

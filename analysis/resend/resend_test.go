@@ -124,7 +124,7 @@ func TestTheFirstTokenThatDiffersIsNamed(t *testing.T) {
 	if resend.Whole(o.Rows) != resend.Differs || *r.Token != 1 || *r.Character != 6 || r.Sides[0].Token != " sea" || *r.Sides[1].Logprob != -0.2 || *r.LogprobDifference != 0 {
 		t.Errorf("%+v", r)
 	}
-	requireText(t, text, "DIFFERS: 1 answers differ, 0 are the same", "request r1: token 1 is the first that differs",
+	requireText(t, text, "DIFFERS: 1 answer differs, 0 are the same", "request r1: token 1 is the first that differs",
 		"  "+bad+`: " sea", log probability -0.2 (there)`, "  "+good+`: " sky", log probability -0.2 (there)`)
 	step := &resend.Step{Run: "bad", Step: 9}
 	if err := o.Locate(func(p resend.Place) (*resend.Step, error) {
@@ -166,7 +166,7 @@ func TestARecordedAnswerStandsForASecondServer(t *testing.T) {
 		want         resend.Verdict
 		text         string
 	}{
-		{greedy, " the sky", resend.Same, "SAME: 0 answers differ, 1 are the same"},
+		{greedy, " the sky", resend.Same, "SAME: 0 answers differ, 1 is the same"},
 		{greedy, " the sea", resend.Differs, "  recorded: \"ea\"\n"},
 		{random, " the sea", resend.Unknown, "UNKNOWN: 0 answers differ, 0 are the same, of 1 nothing can be said (r: the recorded answer was left to chance"},
 		{greedy, "", resend.Unknown, "the recording has no answer"},

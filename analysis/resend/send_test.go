@@ -43,8 +43,8 @@ func TestEveryWayToGetNoAnswerIsASentence(t *testing.T) {
 	if resend.Whole(o.Rows) != resend.Unknown || resend.Count(o.Rows, resend.Unknown) != 4 {
 		t.Errorf("%+v", o.Rows)
 	}
-	requireText(t, text, "2 requests were refused, the first is refused: 400 Bad Request: too long", "1 requests timed out, the first is slow: no answer within 5s",
-		"1 answers broke off, the first is that of broken: EOF", "UNKNOWN: 0 answers differ, 0 are the same, of 4 nothing can be said (refused: "+url+": refused: 400")
+	requireText(t, text, "2 requests were refused, the first is refused: 400 Bad Request: too long", "1 request timed out, the first is slow: no answer within 5s",
+		"1 answer broke off, the first is that of broken: EOF", "UNKNOWN: 0 answers differ, 0 are the same, of 4 nothing can be said (refused: "+url+": refused: 400")
 }
 
 func TestAServerThatGoesDownEndsTheSending(t *testing.T) {

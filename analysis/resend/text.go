@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/producers/requests"
 )
 
@@ -26,7 +27,7 @@ func (o *Outcome) WriteText(to io.Writer, limit uint64) error {
 		lines = append(lines, o.troubles(i)...)
 	}
 	if o.Skipped > 0 {
-		lines = append(lines, fmt.Sprintf("%d requests of the recording have no text and were not sent", o.Skipped))
+		lines = append(lines, fmt.Sprintf("%s of the recording %s no text and %s not sent", plural.Of(o.Skipped, "request"), plural.Verb(o.Skipped, "has", "have"), plural.Verb(o.Skipped, "was", "were")))
 	}
 	lines = append(lines, o.verdict())
 	lines = append(lines, o.differences(limit)...)
@@ -43,7 +44,7 @@ func (o *Outcome) head() string {
 	if o.Config.Recorded {
 		pace = "at the recorded pace"
 	}
-	return fmt.Sprintf("%d requests to %s: temperature 0, seed %d, %s", len(o.Exchanges), strings.Join(o.Config.Servers, " and "), o.Config.Seed, pace)
+	return fmt.Sprintf("%s to %s: temperature 0, seed %d, %s", plural.Of(len(o.Exchanges), "request"), strings.Join(o.Config.Servers, " and "), o.Config.Seed, pace)
 }
 
 // troubles are a line for each way in which a server gave no answer, with the first request of that kind.
@@ -70,19 +71,20 @@ func (o *Outcome) trouble(server int, state State, count int, first *Exchange) s
 	case Down:
 		return fmt.Sprintf("%s cannot be reached: %s; it was to be sent request %s", address, said, first.Request.ID)
 	case Unsent:
-		return fmt.Sprintf("%s: %d requests were not sent, the first is %s", address, count, first.Request.ID)
+		return fmt.Sprintf("%s: %s %s not sent, the first is %s", address, plural.Of(count, "request"), plural.Verb(count, "was", "were"), first.Request.ID)
 	case Broken:
-		return fmt.Sprintf("%s: %d answers broke off, the first is that of %s: %s", address, count, first.Request.ID, said)
+		return fmt.Sprintf("%s: %s broke off, the first is that of %s: %s", address, plural.Of(count, "answer"), first.Request.ID, said)
 	case TimedOut:
-		return fmt.Sprintf("%s: %d requests timed out, the first is %s: %s", address, count, first.Request.ID, said)
+		return fmt.Sprintf("%s: %s timed out, the first is %s: %s", address, plural.Of(count, "request"), first.Request.ID, said)
 	case Refused, Answered:
 	}
-	return fmt.Sprintf("%s: %d requests were refused, the first is %s: %s", address, count, first.Request.ID, said)
+	return fmt.Sprintf("%s: %s %s refused, the first is %s: %s", address, plural.Of(count, "request"), plural.Verb(count, "was", "were"), first.Request.ID, said)
 }
 
 func (o *Outcome) verdict() string {
 	same, differ, unknown := Count(o.Rows, Same), Count(o.Rows, Differs), Count(o.Rows, Unknown)
-	counts := fmt.Sprintf("%d answers differ, %d are the same, of %d nothing can be said", differ, same, unknown)
+	counts := fmt.Sprintf("%s %s, %d %s the same, of %d nothing can be said", plural.Of(differ, "answer"), plural.Verb(differ, "differs", "differ"),
+		same, plural.Verb(same, "is", "are"), unknown)
 	switch Whole(o.Rows) {
 	case Differs:
 		return "DIFFERS: " + counts

@@ -12,6 +12,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/rows"
 	"github.com/tensortap/tensortap/analysis/rows/store"
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // watch is one call of Run. Steps are those of the problem's numbering.
@@ -217,7 +218,7 @@ func (w *watch) busy() {
 		last = max(last, number)
 		count += s.rows()
 	}
-	w.r.Busy(fmt.Sprintf("%d steps judged, at step %d, %d rows since step %d", w.judged, last, count, w.from))
+	w.r.Busy(fmt.Sprintf("%s judged, at step %d, %s since step %d", plural.Of(w.judged, "step"), last, plural.Of(count, "row"), w.from))
 }
 
 // runsEnded says whether nothing more will come of either run.

@@ -11,6 +11,7 @@ import (
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/analysis/result"
 	"github.com/tensortap/tensortap/analysis/rows/store"
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // step is a step of both runs.
@@ -133,9 +134,9 @@ func lacks(s store.Standing) string {
 	case s.Rows == 0 && !s.Ended:
 		return "nothing of the step is stored"
 	case !s.Ended:
-		return fmt.Sprintf("the step has not ended, %d rows so far", s.Rows)
+		return fmt.Sprintf("the step has not ended, %s so far", plural.Of(s.Rows, "row"))
 	case s.Rows < s.Produced:
-		return fmt.Sprintf("%d of %d rows are missing", s.Produced-s.Rows, s.Produced)
+		return fmt.Sprintf("%d of %s %s missing", s.Produced-s.Rows, plural.Of(s.Produced, "row"), plural.Verb(s.Produced-s.Rows, "is", "are"))
 	case s.Dropped > 0:
 		return fmt.Sprintf("the rank dropped %d (%s)", s.Dropped, s.Reason)
 	case !s.Complete:
@@ -250,7 +251,7 @@ func (w *watch) end() *report.WatchEvent {
 			}
 		}
 		if lone > 0 {
-			e.Incomplete = append(e.Incomplete, fmt.Sprintf("%d steps are only in %s", lone, w.sides[i].name))
+			e.Incomplete = append(e.Incomplete, fmt.Sprintf("%s %s only in %s", plural.Of(lone, "step"), plural.Verb(lone, "is", "are"), w.sides[i].name))
 		}
 	}
 	return e

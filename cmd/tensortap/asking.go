@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/agent"
 )
@@ -53,7 +54,7 @@ func (a *app) tellAsked(k *asking, asked *system.Asked) error {
 		fmt.Fprintln(a.stdout, k.silent(rank))
 	}
 	if declined += asked.Open(); declined > 0 {
-		return fmt.Errorf("%[3]d of %[1]d ranks of run %[2]s did not do as asked: see above", len(asked.Answers)+len(asked.Silent), k.run, declined)
+		return fmt.Errorf("%d of %s of run %s did not do as asked: see above", declined, plural.Of(len(asked.Answers)+len(asked.Silent), "rank"), k.run)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -65,7 +66,7 @@ func (a *app) exportMsprobe(ctx context.Context, client *system.Client, request 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "run %s: wrote %d values of %d ops, %d steps of ranks%s, to %s\n",
-		report.Printable(request.Run), result.Values, result.Ops, result.Dumps, rawWritten(result.Raw), report.Printable(request.Dir))
+	fmt.Fprintf(a.stdout, "run %s: wrote %s of %s, %s of ranks%s, to %s\n",
+		report.Printable(request.Run), plural.Of(result.Values, "value"), plural.Of(result.Ops, "op"), plural.Of(result.Dumps, "step"), rawWritten(result.Raw), report.Printable(request.Dir))
 	return nil
 }

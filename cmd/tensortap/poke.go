@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/agent"
 )
@@ -80,7 +81,7 @@ func poked(answer *agent.Answer) string {
 		text += fmt.Sprintf("\n  held up       it %s, for %s", answer.Held, since(now, answer.HeldSinceNs))
 	}
 	if answer.Dropped > 0 {
-		text += fmt.Sprintf("\n  dropped       %d records", answer.Dropped)
+		text += fmt.Sprintf("\n  dropped       %s", plural.Of(answer.Dropped, "record"))
 	}
 	return text + mainStack(answer.Stacks)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers"
 )
@@ -179,16 +180,16 @@ func parseLabels(labels []string) (map[string]string, error) {
 func (a *app) tellPublished(request system.PublishRequest, r system.PublishResult) {
 	run := report.Printable(request.Run)
 	if r.Already < r.Dumps {
-		fmt.Fprintf(a.stdout, "run %s: published %d rows of %d steps of ranks in %d messages\n", run, r.Rows, r.Dumps-r.Already, r.Messages)
+		fmt.Fprintf(a.stdout, "run %s: published %s of %s of ranks in %s\n", run, plural.Of(r.Rows, "row"), plural.Of(r.Dumps-r.Already, "step"), plural.Of(r.Messages, "message"))
 	}
 	if r.Again > 0 {
-		fmt.Fprintf(a.stdout, "run %s: %d of these were published before, the tables had lost them\n", run, r.Again)
+		fmt.Fprintf(a.stdout, "run %s: %d of these %s published before and lost by the tables\n", run, r.Again, plural.Verb(r.Again, "was", "were"))
 	}
 	if r.Unchecked != nil {
 		fmt.Fprintf(a.stderr, "warning: it is not known whether the tables still hold the steps that were published before: %v\n", r.Unchecked)
 	}
 	if r.Already > 0 {
-		fmt.Fprintf(a.stdout, "run %s: %d of %d steps of ranks were published before, nothing changes\n", run, r.Already, r.Dumps)
+		fmt.Fprintf(a.stdout, "run %s: %d of %s of ranks %s published before, nothing changes\n", run, r.Already, plural.Of(r.Dumps, "step"), plural.Verb(r.Already, "was", "were"))
 	}
 }
 
@@ -203,7 +204,7 @@ func notWhole(request system.PublishRequest, r system.PublishResult) error {
 // warnOversized says that events were put aside for their size.
 func (a *app) warnOversized(messages int64) {
 	if messages > 0 {
-		fmt.Fprintf(a.stderr, "warning: %d messages are larger than the stream takes and were put aside: tensortap report dead-letters\n", messages)
+		fmt.Fprintf(a.stderr, "warning: %s larger than the stream takes %s put aside: tensortap report dead-letters\n", plural.Of(messages, "message"), plural.Verb(messages, "was", "were"))
 	}
 }
 
@@ -213,6 +214,6 @@ func (a *app) warn(problems []string, count int) {
 		fmt.Fprintln(a.stderr, "warning:", report.Printable(p))
 	}
 	if count > len(problems) {
-		fmt.Fprintf(a.stderr, "warning: %d more problems like these\n", count-len(problems))
+		fmt.Fprintf(a.stderr, "warning: %s like these\n", plural.Of(count-len(problems), "more problem"))
 	}
 }

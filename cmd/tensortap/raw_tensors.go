@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/agent"
 )
@@ -103,7 +104,7 @@ func (a *app) tellRaw(ctx context.Context, client *system.Client, run string) {
 	case err != nil:
 		a.tellLaunch("how many raw tensors are kept is not known: " + printable(err))
 	case kept.Files+kept.NotKept > 0:
-		a.tellLaunch(fmt.Sprintf("raw tensors: %d files, %d bytes, below %s", kept.Files, kept.Bytes, report.Printable(a.payloadFolder())))
+		a.tellLaunch(fmt.Sprintf("raw tensors: %s, %s, below %s", plural.Of(kept.Files, "file"), plural.Of(kept.Bytes, "byte"), report.Printable(a.payloadFolder())))
 	}
 	if kept.NotKept > 0 {
 		a.tellLaunch(fmt.Sprintf("raw tensors that were not kept: %d; why: %s report unseen --run %s", kept.NotKept, a.program(), report.Argument(run)))
@@ -114,5 +115,5 @@ func rawWritten(count int) string {
 	if count == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d raw tensors", count)
+	return ", " + plural.Of(count, "raw tensor")
 }

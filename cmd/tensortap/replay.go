@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -68,6 +69,6 @@ func (a *app) waitReplayed(ctx context.Context, client *system.Client) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%d messages of the stream are stored\n", messages)
+	_, err = fmt.Fprintf(a.stdout, "%s of the stream %s stored\n", plural.Of(messages, "message"), plural.Verb(messages, "is", "are"))
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -64,12 +65,13 @@ func (a *app) restore(ctx context.Context, client *system.Client, from *archiveT
 	if _, err := client.Reclaim(ctx); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "restored %d messages, %d rows, that stream and tables lacked; they had %d others\n", restored.Messages, restored.Rows, restored.Held)
+	_, err = fmt.Fprintf(a.stdout, "restored %s, %s, that stream and tables lacked; they had %s\n",
+		plural.Of(restored.Messages, "message"), plural.Of(restored.Rows, "row"), plural.Of(restored.Held, "other"))
 	if restored.Deleted > 0 {
-		fmt.Fprintf(a.stdout, "%d messages were left out of runs that were deleted\n", restored.Deleted)
+		fmt.Fprintf(a.stdout, "%s %s left out of runs that were deleted\n", plural.Of(restored.Deleted, "message"), plural.Verb(restored.Deleted, "was", "were"))
 	}
 	if restored.Damaged > 0 {
-		err = errors.Join(err, fmt.Errorf("%d files of the archive are damaged and were left out, the first: %w", restored.Damaged, errors.Join(restored.First...)))
+		err = errors.Join(err, fmt.Errorf("%s of the archive %s damaged and left out, the first: %w", plural.Of(restored.Damaged, "file"), plural.Verb(restored.Damaged, "is", "are"), errors.Join(restored.First...)))
 	}
 	return err
 }

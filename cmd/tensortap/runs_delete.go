@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -111,7 +112,7 @@ func (a *app) tellRoom(room []retention.Use) {
 	for _, u := range room {
 		text := fmt.Sprintf("  %-9s %10s", u.Store, report.Size(u.Bytes))
 		if u.Rows > 0 {
-			text += fmt.Sprintf("  %d rows", u.Rows)
+			text += "  " + plural.Of(u.Rows, "row")
 		}
 		fmt.Fprintln(a.stdout, text)
 	}

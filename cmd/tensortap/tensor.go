@@ -15,6 +15,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/report"
 	"github.com/tensortap/tensortap/internal/elements"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
@@ -99,7 +100,7 @@ func (a *app) tensorShow(ctx context.Context, words *tensorWords, dir string, ar
 		return err
 	}
 	if more := len(kept) - 1; more > 0 && format == report.Text {
-		fmt.Fprintf(a.stderr, "%d more raw tensors fit: --role, --path, --rank and --step choose\n", more)
+		fmt.Fprintf(a.stderr, "%s %s: --role, --path, --rank and --step choose\n", plural.Of(more, "more raw tensor"), plural.Verb(more, "fits", "fit"))
 	}
 	return a.show(ctx, format, a.ofKept(dir, words.request.Run, kept[0]))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/speedscope"
 	"github.com/tensortap/tensortap/producers/agent"
 )
@@ -126,7 +127,7 @@ func (a *app) trace(ctx context.Context, t *tracing) error {
 	}
 	a.tellStacks(t, all)
 	if missing > 0 {
-		return fmt.Errorf("%d ranks of run %s were not traced: see above", missing, t.run)
+		return fmt.Errorf("%s of run %s %s not traced: see above", plural.Of(missing, "rank"), t.run, plural.Verb(missing, "was", "were"))
 	}
 	return nil
 }
@@ -177,7 +178,7 @@ func (t *tracing) untraced(answer *agent.Answer, err error) string {
 	case answer.State == agent.StateTraced:
 		return "has written a file that is too large for a message: " + report.Printable(answer.File)
 	case answer.State == agent.StateTracing && t.profiler:
-		return fmt.Sprintf("has not made %d steps from step %d on within %v, or has ended; its file will be, or would have been, %s", t.steps, answer.FromStep, profilePatience, report.Printable(answer.File))
+		return fmt.Sprintf("has not made %s from step %d on within %v, or has ended; its file will be, or would have been, %s", plural.Of(t.steps, "step"), answer.FromStep, profilePatience, report.Printable(answer.File))
 	case answer.State == agent.StateTracing:
 		return "was interrupted: it ended, or was stopped, before its stacks were on file"
 	case answer.State == agent.StatePending && !t.profiler:

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/speedscope"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -115,7 +116,7 @@ func (a *app) profile(ctx context.Context, t *tracing) error {
 			fmt.Fprintf(a.stderr, "%s %s\n", who(answer), t.untraced(answer, nil))
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%s %d steps from step %d on: %s\n", who(answer), t.steps, answer.FromStep, report.Printable(answer.File))
+		fmt.Fprintf(a.stdout, "%s %s from step %d on: %s\n", who(answer), plural.Of(t.steps, "step"), answer.FromStep, report.Printable(answer.File))
 		if err := t.copied(answer); err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (a *app) profile(ctx context.Context, t *tracing) error {
 		fmt.Fprintln(a.stderr, t.silent(rank))
 	}
 	if missing > 0 {
-		return fmt.Errorf("%d ranks of run %s were not profiled: see above", missing, t.run)
+		return fmt.Errorf("%s of run %s %s not profiled: see above", plural.Of(missing, "rank"), t.run, plural.Verb(missing, "was", "were"))
 	}
 	return nil
 }

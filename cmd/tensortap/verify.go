@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -83,11 +84,11 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	if a.clickhouse != "" {
 		v.OnlyInTables = ""
 	}
-	fmt.Fprintf(a.stdout, "stream   %d batches\ntables   %d batches\n", v.Stream, v.Tables)
+	fmt.Fprintf(a.stdout, "stream   %s\ntables   %s\n", plural.Of(v.Stream, "batch"), plural.Of(v.Tables, "batch"))
 	if v.ArchiveIn == "" {
 		fmt.Fprintln(a.stdout, "archive  not looked at: the data folder has none of this stream, see --data")
 	} else {
-		fmt.Fprintf(a.stdout, "archive  %d batches\n", v.Archive)
+		fmt.Fprintf(a.stdout, "archive  %s\n", plural.Of(v.Archive, "batch"))
 	}
 	if v.Whole() {
 		fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")

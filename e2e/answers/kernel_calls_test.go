@@ -12,7 +12,7 @@ func TestTheKernelThatAProcessDiedInIsNamed(t *testing.T) {
 	t.Parallel()
 	u := program.Shared(t)
 	publish := []string{"publish", "kernel-calls", "../../producers/kernelcalls/testdata/session.jsonl", "--run", "kernel calls"}
-	for _, want := range []string{"published ", "1 of 1 steps of ranks were published before"} {
+	for _, want := range []string{"published ", "1 of 1 step of ranks was published before"} {
 		if out := program.Run(t, u.Setting, publish...); out.Status != program.ExitSame || out.Stderr != "" || !strings.Contains(out.Stdout, want) {
 			t.Errorf("%q lacks %q: %v", publish, want, out)
 		}

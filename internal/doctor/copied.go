@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // mostBehind is for how long files of the archive may wait for their bucket.
@@ -18,9 +19,11 @@ func (e *examination) copied() {
 		e.unknown("bucket", "", "%v", err)
 	case !found:
 	case s.Failure != "":
-		e.wrong("bucket", "mend that; it is tried again by itself", "the archive is not copied to %s: %s; %d files (%s) wait", s.Place, s.Failure, s.WaitingFiles, report.Size(s.WaitingBytes))
+		e.wrong("bucket", "mend that; it is tried again by itself", "the archive is not copied to %s: %s; %s (%s) %s", s.Place, s.Failure,
+			plural.Of(s.WaitingFiles, "file"), report.Size(s.WaitingBytes), plural.Verb(s.WaitingFiles, "waits", "wait"))
 	case !s.BehindSince.IsZero() && waiting > mostBehind:
-		e.wrong("bucket", "see whether the network to the bucket takes what the archive gets", "%d files of the archive (%s) wait to be copied to %s, for %v", s.WaitingFiles, report.Size(s.WaitingBytes), s.Place, waiting)
+		e.wrong("bucket", "see whether the network to the bucket takes what the archive gets", "%s of the archive (%s) %s to be copied to %s, for %v",
+			plural.Of(s.WaitingFiles, "file"), report.Size(s.WaitingBytes), plural.Verb(s.WaitingFiles, "waits", "wait"), s.Place, waiting)
 	default:
 		e.well("bucket", "the archive is copied to %s", s.Place)
 	}

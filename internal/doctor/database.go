@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/sql"
 )
@@ -110,7 +111,7 @@ func (e *examination) detached(ctx context.Context, client *system.Client) error
 		return err
 	}
 	if len(found) > 0 {
-		e.wrong("parts", "tensortap verify --heal stores their rows again", "the database could not load %d parts of its tables, the first is %s", len(found), found[0].String())
+		e.wrong("parts", "tensortap verify --heal stores their rows again", "the database could not load %s of its tables, the first is %s", plural.Of(len(found), "part"), found[0].String())
 	}
 	return nil
 }

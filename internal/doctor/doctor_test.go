@@ -90,13 +90,13 @@ func TestEachFaultOfAHostIsNamedWithWhatToDo(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, filepath.Join(string(in.Folder), "spill", "publisher-0-1.message"), 0o600)
-		}, "spill", []string{"wrong: 1 messages", "dead-letters"}},
+		}, "spill", []string{"wrong: 1 message that no stream takes lies", "dead-letters"}},
 		"spools that nobody reads": {func(t *testing.T, in *doctor.Installation) {
 			t.Helper()
 			in.Spool = t.TempDir()
 			s := testbed.NewSpool(t, in.Spool, testbed.SpoolOptions{Run: "bad", Epoch: 1})
 			s.Step(0, 1)
-		}, "agent", []string{"wrong: 1 processes of run bad", "no agent reads it", "tensortap agent"}},
+		}, "agent", []string{"wrong: 1 process of run bad", "no agent reads it", "tensortap agent"}},
 		"spools that dropped": {func(t *testing.T, in *doctor.Installation) {
 			t.Helper()
 			in.Spool = t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/producers/agent"
 )
 
@@ -65,7 +66,7 @@ func (e *examination) spills() {
 		e.unknown("spill", "", "%v", err)
 	}
 	if len(files) > 0 {
-		e.wrong("spill", "tensortap report dead-letters says why; remove the files once you know", "%d messages that no stream takes lie in files, the first is %s", len(files), files[0])
+		e.wrong("spill", "tensortap report dead-letters says why; remove the files once you know", "%s that no stream takes %s in files, the first is %s", plural.Of(len(files), "message"), plural.Verb(len(files), "lies", "lie"), files[0])
 	}
 }
 
@@ -97,13 +98,13 @@ func (e *examination) spools() {
 	}
 	if waiting > 0 {
 		e.wrong("agent", "tensortap up, or tensortap agent with --nats, on this host and as this user; programs drop events once their spool is full. What nobody will publish goes by delete_spools_after of --retention",
-			"%d processes of run %s wrote into %s, and no agent reads it; %s wait there, some since %s", waiting, names(runs), e.in.Spool, inWords(bytes), oldest.UTC().Format(time.DateTime))
+			"%s of run %s wrote into %s, and no agent reads it; %s wait there, some since %s", plural.Of(waiting, "process"), names(runs), e.in.Spool, inWords(bytes), oldest.UTC().Format(time.DateTime))
 	}
 	for _, run := range slices.Sorted(maps.Keys(dropped)) {
-		e.wrong("agent", "see whether the agent keeps up, give the programs a larger spool, or record less", "processes of run %s dropped %d records, as their spool was full", run, dropped[run])
+		e.wrong("agent", "see whether the agent keeps up, give the programs a larger spool, or record less", "processes of run %s dropped %s, as their spool was full", run, plural.Of(dropped[run], "record"))
 	}
 	if waiting == 0 {
-		e.well("agent", "%d processes of this host are served", len(found))
+		e.well("agent", "%s of this host %s served", plural.Of(len(found), "process"), plural.Verb(len(found), "is", "are"))
 	}
 }
 

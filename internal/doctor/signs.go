@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -87,11 +88,11 @@ func (e *examination) signs(ctx context.Context, js jetstream.JetStream) error {
 		}
 	}
 	for _, run := range slices.Sorted(maps.Keys(off)) {
-		e.wrong("clocks", "set the clocks of their hosts by NTP", "the clocks of %d ranks of run %s are off: that of one is %s that of the stream's server",
-			off[run], nameOf(ctx, js, run), apart(worst[run]))
+		e.wrong("clocks", "set the clocks of their hosts by NTP", "the clocks of %s of run %s are off: that of one is %s that of the stream's server",
+			plural.Of(off[run], "rank"), nameOf(ctx, js, run), apart(worst[run]))
 	}
 	if len(off) == 0 {
-		e.well("clocks", "of %d ranks that were just heard of none is off", len(found)-total(silent))
+		e.well("clocks", "of %s just heard of none is off", plural.Of(len(found)-total(silent), "rank"))
 	}
 	return e.silent(ctx, js, silent)
 }
@@ -120,7 +121,7 @@ func (e *examination) silent(ctx context.Context, js jetstream.JetStream, ranks 
 		}
 		name := nameOf(ctx, js, run)
 		e.wrong("agents", "look at their hosts: whether the process is there, and an agent that reaches the stream; `tensortap report ranks` says which hosts",
-			"%d ranks of run %s have not ended, as far as anyone knows, and were not heard of for more than a minute", len(lost), name)
+			"%s of run %s %s not ended, as far as anyone knows, but not been heard of for more than a minute", plural.Of(len(lost), "rank"), name, plural.Verb(len(lost), "has", "have"))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/pipelines"
 )
@@ -47,10 +48,10 @@ func (e *examination) room(info *jetstream.StreamInfo) {
 	case limit > 0 && float64(used) >= nearlyFull*float64(limit):
 		e.wrong("stream", remedy, "it holds %s of %s; once it is full, publishers wait", report.Size(used), inWords(limit))
 	default:
-		e.well("stream", "it holds %d messages, %s of %s", info.State.Msgs, report.Size(used), inWords(limit))
+		e.well("stream", "it holds %s, %s of %s", plural.Of(info.State.Msgs, "message"), report.Size(used), inWords(limit))
 	}
 	if gone := info.State.NumDeleted; gone > 0 {
-		e.wrong("stream", "tensortap verify says what is lost, and --heal mends what can be", "%d messages in its midst are gone", gone)
+		e.wrong("stream", "tensortap verify says what is lost, and --heal mends what can be", "%s in its midst %s gone", plural.Of(gone, "message"), plural.Verb(gone, "is", "are"))
 	}
 	disk, err := e.in.Folder.Room()
 	if left := limit - int64(used); err == nil && !e.in.Elsewhere && left > disk.FreeBytes { //nolint:gosec // no stream is that large
@@ -66,9 +67,9 @@ func (e *examination) lags(ctx context.Context, js jetstream.JetStream) error {
 	for _, l := range lags {
 		switch behind := l.Waiting(); {
 		case l.Age > mostLag:
-			e.wrong("consumer "+l.Consumer, "see whether it runs and its store answers", "it is %v behind the stream, by %d messages", l.Age.Round(time.Second), behind)
+			e.wrong("consumer "+l.Consumer, "see whether it runs and its store answers", "it is %v behind the stream, by %s", l.Age.Round(time.Second), plural.Of(behind, "message"))
 		default:
-			e.well("consumer "+l.Consumer, "it is %d messages behind the stream", behind)
+			e.well("consumer "+l.Consumer, "it is %s behind the stream", plural.Of(behind, "message"))
 		}
 	}
 	if err == nil && len(lags) == 0 {
@@ -86,7 +87,7 @@ func (e *examination) deadLetters(ctx context.Context, js jetstream.JetStream) e
 		return fmt.Errorf("look at stream %s: %w", pipelines.DeadStreamName, err)
 	}
 	if count := dead.CachedInfo().State.Msgs; count > 0 {
-		e.wrong("dead letters", "tensortap report dead-letters says which and why", "%d messages could not be stored", count)
+		e.wrong("dead letters", "tensortap report dead-letters says which and why", "%s could not be stored", plural.Of(count, "message"))
 		return nil
 	}
 	e.well("dead letters", "there are none")

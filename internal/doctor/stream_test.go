@@ -87,13 +87,13 @@ func TestWhatIsWrongWithStreamRanksAndClocksIsNamed(t *testing.T) {
 	in.Find = func() (system.Endpoint, error) { return system.Endpoint{NATS: url}, nil }
 	put(t, js, 0, &schemas.HeartbeatRow{EventTimeNs: time.Now().UnixNano(), State: "running"})
 	expect(t, in, "well", map[string]string{
-		"stream": "well: it holds 2 messages", "clocks": "well: of 1 ranks", "dead letters": "well: ", "consumer clickhouse": "well: it is 2 messages behind", "system": "well: its servers are asked",
+		"stream": "well: it holds 2 messages", "clocks": "well: of 1 rank just", "dead letters": "well: ", "consumer clickhouse": "well: it is 2 messages behind", "system": "well: its servers are asked",
 	})
 	put(t, js, 1, &schemas.HeartbeatRow{EventTimeNs: time.Now().Add(time.Hour).UnixNano(), State: "running"})
-	expect(t, in, "a clock that is off", map[string]string{"clocks": "wrong: the clocks of 1 ranks of run bad are off: that of one is "})
+	expect(t, in, "a clock that is off", map[string]string{"clocks": "wrong: the clocks of 1 rank of run bad are off: that of one is "})
 	in.Now = func() time.Time { return time.Now().Add(150 * time.Second) }
 	expect(t, in, "two minutes later", map[string]string{
-		"agents": "wrong: 1 ranks of run bad have not ended", "consumer parquet": "wrong: it is 2m", "clocks": "wrong: the clock of this host is 2m",
+		"agents": "wrong: 1 rank of run bad has not ended", "consumer parquet": "wrong: it is 2m", "clocks": "wrong: the clock of this host is 2m",
 	})
 	if err := pipelines.FinishStart(t.Context(), js, pipelines.StartRequest{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1}, true); err != nil {
 		t.Fatal(err)
@@ -113,9 +113,9 @@ func TestRanksAreHeardInAStreamThatIsSharedOut(t *testing.T) {
 	prepare(t, js, true)
 	put(t, js, 1, &schemas.RunRow{RunID: schemas.RunID("bad"), Name: "bad"})
 	put(t, js, 1, &schemas.HeartbeatRow{EventTimeNs: time.Now().Add(time.Hour).UnixNano(), State: "running"})
-	expect(t, in, "an hour ahead", map[string]string{"clocks": "wrong: the clocks of 1 ranks of run bad are off"})
+	expect(t, in, "an hour ahead", map[string]string{"clocks": "wrong: the clocks of 1 rank of run bad are off"})
 	in.Now = func() time.Time { return time.Now().Add(150 * time.Second) }
-	expect(t, in, "silent", map[string]string{"agents": "wrong: 1 ranks of run bad have not ended"})
+	expect(t, in, "silent", map[string]string{"agents": "wrong: 1 rank of run bad has not ended"})
 }
 
 // expect waits until parts' findings say these texts.

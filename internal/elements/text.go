@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/internal/payload"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
 
@@ -25,7 +26,7 @@ func (l *lines) line(label, format string, args ...any) {
 func (l *Look) WriteText(to io.Writer, width int) error {
 	t := &lines{width: width}
 	t.line("tensor", "%s", l.Name)
-	t.line("shape", "%v  %s  %d elements  %d bytes", l.Shape, l.Dtype, l.Statistics.Count, l.Bytes())
+	t.line("shape", "%v  %s  %s  %s", l.Shape, l.Dtype, plural.Of(l.Statistics.Count, "element"), plural.Of(l.Bytes(), "byte"))
 	l.statistics(t)
 	for kind, places := range l.NotFinite {
 		if places.Count > 0 {
@@ -144,21 +145,26 @@ func (d *Difference) Result() string {
 	case d.ShapesDiffer:
 		return fmt.Sprintf("differs: the shapes are %v and %v", d.Problem.Shape, d.Bench.Shape)
 	case d.Same && d.Changed == 0:
-		return fmt.Sprintf("same: all %d elements are equal", d.Compared)
+		return "same: " + d.equal()
 	case d.Same:
-		return fmt.Sprintf("same within %g: %d of %d elements are not equal", d.Within, d.Changed, d.Compared)
+		return fmt.Sprintf("same within %g: %d of %s %s not equal", d.Within, d.Changed, plural.Of(d.Compared, "element"), plural.Verb(d.Changed, "is", "are"))
 	case d.Changed == 0:
-		return fmt.Sprintf("differs: all %d elements are equal, the dtypes are not", d.Compared)
+		return fmt.Sprintf("differs: %s, the dtypes are not", d.equal())
 	}
-	return fmt.Sprintf("differs: %d of %d elements (%.3g %%), %d of them by more than %g of their size",
-		d.Changed, d.Compared, 100*float64(d.Changed)/float64(d.Compared), d.Beyond, d.Within)
+	return fmt.Sprintf("differs: %d of %s (%.3g %%), %d of them by more than %g of their size",
+		d.Changed, plural.Of(d.Compared, "element"), 100*float64(d.Changed)/float64(d.Compared), d.Beyond, d.Within)
+}
+
+// equal says that all elements are.
+func (d *Difference) equal() string {
+	return fmt.Sprintf("all %s %s equal", plural.Of(d.Compared, "element"), plural.Verb(d.Compared, "is", "are"))
 }
 
 // rule says how, and how it is known.
 func (d *Difference) said() string {
 	switch {
 	case d.How != "" && d.Sampled > 0:
-		return fmt.Sprintf("%s (tried on %d elements)", d.How, d.Sampled)
+		return fmt.Sprintf("%s (tried on %s)", d.How, plural.Of(d.Sampled, "element"))
 	case d.How == "" && d.Sampled > 0:
 		return "no rule was found: neither scaled, moved, permuted, offset nor constant"
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
@@ -77,8 +78,8 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 	group.Go(func() error { return c.letSpoolsGo(following, r, serving) })
 	err = group.Wait()
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {
-		r.Tell(fmt.Sprintf("published %d rows, %d of them of tensor, in %d messages; %d definitions and records could not be read",
-			counts.Rows.Load(), counts.Tensors.Load(), counts.Messages.Load(), counts.Damaged.Load()))
+		r.Tell(fmt.Sprintf("published %s, %d of them of tensor, in %s; definitions and records that could not be read: %d",
+			plural.Of(counts.Rows.Load(), "row"), counts.Tensors.Load(), plural.Of(counts.Messages.Load(), "message"), counts.Damaged.Load()))
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("serve spools in %s: %w", r.Spool, err)

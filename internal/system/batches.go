@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -34,7 +35,7 @@ func (c *Client) describe(ctx context.Context, all *schemas.Ledger) string {
 		texts = append(texts, "run "+run+": "+describeKinds(counts[run]))
 	}
 	if more := len(texts) - mostNamed; more > 0 {
-		texts = append(texts[:mostNamed], fmt.Sprintf("%d more runs", more))
+		texts = append(texts[:mostNamed], plural.Of(more, "more run"))
 	}
 	return strings.Join(texts, "; ")
 }

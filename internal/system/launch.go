@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/schemas"
@@ -62,8 +63,8 @@ func WaitPublished(ctx context.Context, root, run string) error {
 		select {
 		case <-time.After(publishedLook):
 		case <-patience.C:
-			return fmt.Errorf("publish run %s: %d of its processes are not done, with folders %s in %s; an agent goes on with them: tensortap agent",
-				run, len(left), strings.Join(left, ", "), root)
+			return fmt.Errorf("publish run %s: %s of it %s not done, with folders %s in %s; an agent goes on with them: tensortap agent",
+				run, plural.Of(len(left), "process"), plural.Verb(len(left), "is", "are"), strings.Join(left, ", "), root)
 		case <-ctx.Done():
 			return fmt.Errorf("publish run %s: %w; an agent goes on with it: tensortap agent", run, context.Cause(ctx))
 		}

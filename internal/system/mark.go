@@ -13,6 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/tensortap/tensortap/internal/durable"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/pipelines"
 )
 
@@ -58,7 +59,7 @@ func (m mark) cut(info *jetstream.StreamInfo) error {
 func (c *Client) lacking(ctx context.Context, m mark, info *jetstream.StreamInfo) error {
 	gone, err := c.lostMessages(ctx, info)
 	if gone > 0 {
-		err = fmt.Errorf("%d of its messages are gone", gone)
+		err = fmt.Errorf("%s of it %s gone", plural.Of(gone, "message"), plural.Verb(gone, "is", "are"))
 	}
 	return errors.Join(err, m.cut(info))
 }

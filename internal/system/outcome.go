@@ -6,6 +6,7 @@ import (
 
 	"github.com/tensortap/tensortap/analysis/jobs"
 	"github.com/tensortap/tensortap/analysis/report"
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // OutcomeOf is a comparison as one of many: its verdict, where it began and its counts.
@@ -20,7 +21,7 @@ func OutcomeOf(c *report.Comparison) jobs.Outcome {
 		},
 	}
 	if more := c.WarningCount - len(c.Warnings); more > 0 {
-		outcome.Warnings = append(outcome.Warnings[:len(c.Warnings):len(c.Warnings)], fmt.Sprintf("%d more problems like these", more))
+		outcome.Warnings = append(outcome.Warnings[:len(c.Warnings):len(c.Warnings)], plural.Of(more, "more problem")+" like these")
 	}
 	for i := range c.Origins.Rows {
 		outcome.Origins = append(outcome.Origins, originOf(c.Origins, i))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/pipelines"
 )
 
@@ -65,7 +66,7 @@ func (r Reclaimed) String() string {
 	if r == (Reclaimed{}) {
 		return ""
 	}
-	return fmt.Sprintf("which content was published as %d steps of ranks, and how %d live ranks started", r.Steps, r.Ranks)
+	return fmt.Sprintf("which content was published as %s of ranks, and how %s started", plural.Of(r.Steps, "step"), plural.Of(r.Ranks, "live rank"))
 }
 
 // Reclaim makes the claims and starts again that the stream's server lost.

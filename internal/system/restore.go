@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/tensortap/tensortap/internal/audit"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -56,7 +57,7 @@ func (c *Client) restoring(ctx context.Context, from string, restore func() (Res
 // outcome is what came of it, with the error that ended it.
 func (r *Restored) outcome(err error) audit.Outcome {
 	if err == nil && r.Damaged > 0 {
-		return audit.Outcome{Result: audit.Partly, Reason: fmt.Sprintf("%d files of the archive are damaged and were left out", r.Damaged)}
+		return audit.Outcome{Result: audit.Partly, Reason: fmt.Sprintf("%s of the archive %s damaged and left out", plural.Of(r.Damaged, "file"), plural.Verb(r.Damaged, "is", "are"))}
 	}
 	return audit.Of(err)
 }

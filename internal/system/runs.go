@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/internal/audit"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/internal/retention"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -95,7 +96,7 @@ func (c *Client) against(ctx context.Context, run string, pinned bool) ([]string
 		return nil, err
 	}
 	if living, err := livingOf(states, nil); err == nil {
-		why = append(why, fmt.Sprintf("%d of its ranks live", len(living)))
+		why = append(why, fmt.Sprintf("%s of it %s", plural.Of(len(living), "rank"), plural.Verb(len(living), "lives", "live")))
 	}
 	table, err := c.Table(ctx, "SELECT name FROM tap.baselines WHERE has(benches, {run:String}) ORDER BY name", map[string]string{"run": run})
 	if err != nil {

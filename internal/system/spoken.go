@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/logs"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/producers/follow"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -222,7 +223,8 @@ func WaitRecords(ctx context.Context, spool, run string) error {
 		select {
 		case <-time.After(publishedLook):
 		case <-patience.C:
-			return fmt.Errorf("publish records of logging: %d files of %s are not in the stream yet; an agent goes on with them: tensortap agent", len(left), spool)
+			return fmt.Errorf("publish records of logging: %s of %s %s not in the stream yet; an agent goes on with them: tensortap agent",
+				plural.Of(len(left), "file"), spool, plural.Verb(len(left), "is", "are"))
 		case <-ctx.Done():
 			return fmt.Errorf("publish records of logging: %w; an agent goes on with it: tensortap agent", context.Cause(ctx))
 		}

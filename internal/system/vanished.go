@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -66,11 +67,11 @@ func (c *Client) describeVanished(ctx context.Context, a *account) string {
 		counts[cmp.Or(names[run], run)]++
 	}
 	for run, count := range counts {
-		texts = append(texts, fmt.Sprintf("run %s: %d steps of ranks", run, count))
+		texts = append(texts, fmt.Sprintf("run %s: %s of ranks", run, plural.Of(count, "step")))
 	}
 	slices.Sort(texts)
 	if more := len(texts) - mostNamed; more > 0 {
-		texts = append(texts[:mostNamed], fmt.Sprintf("%d more runs", more))
+		texts = append(texts[:mostNamed], plural.Of(more, "more run"))
 	}
 	return strings.Join(texts, "; ")
 }

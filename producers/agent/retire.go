@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // retire removes the folder of a process that is published whole.
@@ -17,9 +19,9 @@ func (s *served) retire(ctx context.Context) error {
 	if head.State == stateEnded {
 		how = "ended"
 	}
-	text := fmt.Sprintf("%s %s; %d rows of tensor are published", s.title(), how, s.t.Tensors)
+	text := fmt.Sprintf("%s %s; %s of tensor %s published", s.title(), how, plural.Of(s.t.Tensors, "row"), plural.Verb(s.t.Tensors, "is", "are"))
 	if head.DroppedCount > 0 {
-		text += fmt.Sprintf(", %d records were dropped", head.DroppedCount)
+		text += fmt.Sprintf(", %s %s dropped", plural.Of(head.DroppedCount, "record"), plural.Verb(head.DroppedCount, "was", "were"))
 	}
 	s.tell(text)
 	s.agent.countLast(s.name, head.DroppedCount)
