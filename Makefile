@@ -263,7 +263,7 @@ bench-web: build engine ## the page in a browser, on a comparison of 100,000 ops
 ROWS ?= 5000000
 
 .PHONY: bench-dashboards
-bench-dashboards: engine ## how long each query of Grafana's dashboards takes over two runs of ROWS tensors each, 5 million if not given: docs/BENCHMARKS-dashboards.md
+bench-dashboards: engine ## how long each query of Grafana's dashboards and each alert rule takes over two runs of ROWS tensors each, 5 million if not given: docs/BENCHMARKS-dashboards.md
 	TENSORTAP_BENCH_DASHBOARDS=$(CURDIR)/docs/BENCHMARKS-dashboards.md TENSORTAP_BENCH_ROWS=$(ROWS) go test -count=1 -timeout 30m -v -run TestDashboardsOverMillionsOfTensors ./internal/dev/grafana/
 
 .PHONY: test-dashboards

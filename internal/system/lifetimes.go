@@ -111,19 +111,22 @@ func (c *Client) LifetimeTable(ctx context.Context, rules retention.Rules, spool
 	return b.NewRecordBatch(), nil
 }
 
+// expireAgain is when whose time is over is looked for again where that was not known.
+const expireAgain = 10 * time.Second
+
 // expire decides of each run whose time is over that it goes, until ctx ends. Several processes may do so.
 func (c *Client) expire(ctx context.Context, rules retention.Rules, log zerolog.Logger) error {
 	if len(rules) == 0 {
 		return nil
 	}
-	tick := time.NewTicker(rules.LookEvery())
-	defer tick.Stop()
 	for {
+		next := rules.LookEvery()
 		if err := c.expireNow(ctx, rules, log); err != nil && ctx.Err() == nil {
 			log.Warn().Err(err).Msg("not known whose time is over, looking again later")
+			next = min(next, expireAgain)
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(next):
 		case <-ctx.Done():
 			return nil
 		}
