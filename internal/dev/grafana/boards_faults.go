@@ -94,7 +94,7 @@ func overflowBoard() Board {
 				Links: []Link{{Column: "rank", Board: "ranks", Passes: map[string]string{"run": "$run", "rank": "rank"}}},
 				Query: Query{
 					Select: "rank, step, position, op, module, role, path, verdict, dtype, shape, value_min, value_max, nan_count, positive_infinity_count, negative_infinity_count",
-					From:   "overflow_report", With: with(ofRank(), "limit", "200"),
+					From:   "overflow_report", With: with(ofRank(), "exceptions", "1", "limit", "200"),
 				},
 			},
 			{
