@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/tensortap/tensortap/internal/plural"
 )
 
 // tolerated says up to which error a token is the same, and by what. It is empty where nothing pairs.
@@ -18,9 +20,9 @@ func (t *Tokens) tolerated() string {
 		return t.span("tolerance", others) + ", by dtype"
 	}
 	said := fmt.Sprintf("by run %s, which measures %s at %s: a token may differ by %s, their mean by %s", Printable(t.Calibrate),
-		plural(t.most("calibrated_count", measured), "token"), plural(len(measured), "place"), t.span("tolerance", measured), t.span("mean_tolerance", measured))
+		plural.Of(t.most("calibrated_count", measured), "token"), plural.Of(len(measured), "place"), t.span("tolerance", measured), t.span("mean_tolerance", measured))
 	if len(others) > 0 {
-		said += fmt.Sprintf("; at the other %s by %s, by dtype", plural(len(others), "place"), t.span("tolerance", others))
+		said += fmt.Sprintf("; at the other %s by %s, by dtype", plural.Of(len(others), "place"), t.span("tolerance", others))
 	}
 	return said
 }
