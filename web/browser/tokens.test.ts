@@ -47,5 +47,5 @@ test("in which step log-probabilities drift, and of what", async () => {
 test("runs without tokens are told how to get some", async () => {
   const { page } = visit;
   await visit.go({ view: "tokens", ...compared });
-  await page.getByText(`tensortap run --run ${compared.problem} --level tokens`).waitFor();
+  await page.getByText(`tensortap run --run ${compared.problem}-tokens --level tokens`).waitFor();
 });

@@ -12,11 +12,11 @@ export function nameOf(s: Site): string {
   return `layer ${String(s.layer)}, ${s.site}`;
 }
 
-/** The place of the address, if it is one; else where tokens begin to differ, or the first at which any pair. */
+/** The place of the address, if it is one; else where tokens begin to differ, or where one is the furthest apart. */
 export function chosenSite(sites: Site[], key: string): Site | undefined {
-  return (
-    sites.find((s) => keyOf(s) === key) ?? sites.find((s) => s.verdict === "begins") ?? sites.find((s) => s.paired_count > 0) ?? sites[0]
-  );
+  const error = (s: Site) => (s.paired_count > 0 ? (numberOf(s.max_error) ?? 0) : -1);
+  const furthest = [...sites].sort((a, b) => error(b) - error(a))[0];
+  return sites.find((s) => keyOf(s) === key) ?? sites.find((s) => s.verdict === "begins") ?? furthest;
 }
 
 export type Told = "differs" | "same" | "unknown";
@@ -31,7 +31,8 @@ export function sentenceOf(sites: Site[], gaps: string[]): string {
   const paired = Math.max(0, ...sites.map((s) => s.paired_count));
   const begins = sites.find((s) => s.verdict === "begins");
   if (begins !== undefined) return `Tokens begin to differ at ${nameOf(begins)}: ${whichBegin(begins)}.`;
-  if (paired === 0) return "No token of both runs has the same prompt, sample, position and place: record both of the same prompts.";
+  if (paired === 0)
+    return "No token of both runs has the same prompt, sample, position and place: record both with --level tokens, of the same prompts.";
   if (gaps.length > 0) return "No token differs in what is there, but not all is there.";
   return `No token differs: ${plural(paired, "token")} pair by prompt, sample and position, at up to ${plural(sites.length, "place")}.`;
 }

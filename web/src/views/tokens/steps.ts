@@ -26,7 +26,7 @@ export function courseOf(steps: TrainingStep[], statistic: Statistic): Course {
     points: steps.map((s) => ({ at: s.step, value: numberOf(s[column]) })),
   });
   const lines = columns[statistic].map(([name, column]) => line(name, column));
-  if (statistic === "difference") lines.push({ ...line("the mean may be", "tolerance"), bound: true });
+  if (statistic === "difference") lines.push({ ...line("tolerated mean", "tolerance"), bound: true });
   return { title: "step", lines, powers: statistic !== "clipped" };
 }
 
