@@ -110,7 +110,7 @@ func (c *Comparison) Unlisted() uint64 {
 // unknown is the reason of the verdict unknown.
 func (c *Comparison) unknown() string {
 	if c.onlyTokens() {
-		return "neither run has tensors or other arguments: both have tokens, which are compared by themselves"
+		return "neither run has tensors or other arguments; both have tokens, which are compared by themselves"
 	}
 	switch d := c.doubt(); d {
 	case notReadWhole:
