@@ -4,8 +4,8 @@
 -- Empty when: no token of both runs pairs there
 -- Parameter problem: name of the run that is looked into.
 -- Parameter bench: name of the run that is held to be right.
--- Parameter layer: number of the layer, as the report tokens has it.
--- Parameter site: embedding, attention, router, residual stream or logits.
+-- Parameter layer = 0: number of the layer, as the report tokens has it.
+-- Parameter site = 'embedding': embedding, attention, router, residual stream or logits.
 -- Parameter width = 200: greatest number of ranges.
 -- Parameter limit = 10000: greatest number of rows.
 -- Tokens pair, and their errors are, as in the report tokens. An error that is not finite is in max_error alone.
