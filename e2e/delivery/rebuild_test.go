@@ -28,7 +28,7 @@ func TestRebuildMendsAWrongRowAndSaysSo(t *testing.T) {
 	}
 	mustStop(t, u)
 	out := program.Run(t, u.Setting, "replay", "--rebuild")
-	for _, said := range []string{"1 rows of run of run bad", "1 batches of tensor of run ", " rows of stack"} {
+	for _, said := range []string{"1 row of run of run bad", "1 batch of tensor of run ", " rows of stack"} {
 		if out.Status != 0 || !strings.Contains(out.Stderr, said) {
 			t.Errorf("replay --rebuild does not say %q: %v", said, out)
 		}
@@ -55,7 +55,7 @@ func TestRebuildIsRefusedWhenTheStreamLacksADefinition(t *testing.T) {
 	want := sums(t, u)
 	mustStop(t, u)
 	out := program.Run(t, u.Setting, "replay", "--rebuild")
-	for _, said := range []string{"nothing was changed", "1 rows of op", "1 rows of rank of run bad"} {
+	for _, said := range []string{"nothing was changed", "1 row of op", "1 row of rank of run bad"} {
 		if out.Status != program.ExitError || !strings.Contains(out.Stderr, said) {
 			t.Errorf("replay --rebuild does not say %q: %v", said, out)
 		}

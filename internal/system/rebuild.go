@@ -9,6 +9,7 @@ import (
 
 	"github.com/tensortap/tensortap/consumers/clickhouse"
 	"github.com/tensortap/tensortap/internal/audit"
+	"github.com/tensortap/tensortap/internal/plural"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -147,11 +148,11 @@ func describeDifferences(all []clickhouse.Difference, names map[string]string, c
 }
 
 func describeDifference(d clickhouse.Difference, names map[string]string, count uint64) string {
-	unit := "batches"
+	unit := "batch"
 	if d.Table.Class == schemas.Definition {
-		unit = "rows"
+		unit = "row"
 	}
-	text := fmt.Sprintf("%d %s of %s", count, unit, d.Table.Kind())
+	text := plural.Of(count, unit) + " of " + d.Table.Kind()
 	if d.RunID == 0 {
 		return text
 	}
