@@ -122,7 +122,9 @@ func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error 
 	if c.jobs != "" {
 		return a.compareJobs(cmd.Context(), c.jobs, c.output, c.onlyNew)
 	}
-	a.noteItself(args)
+	if c.words.offset == 0 { // else a step stands beside another one
+		a.noteItself(args)
+	}
 	switch c.by {
 	case byToken:
 		return a.compareTokens(cmd, c, args)

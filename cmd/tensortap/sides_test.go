@@ -69,6 +69,7 @@ func TestCompareSaysThatBothSidesAreTheSame(t *testing.T) {
 		{[]string{"bad", "good"}, false},
 		{[]string{folder, t.TempDir()}, false},
 		{[]string{"bad", "good", "bad"}, true},
+		{[]string{"good", "good", "--step-offset", "1"}, false},
 	} {
 		if said := refused(t, append([]string{"compare"}, c.runs...)...); strings.Contains(said, note) != c.want {
 			t.Errorf("compare %q says %q, and that both are the same: %v wanted", c.runs, said, c.want)
