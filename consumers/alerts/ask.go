@@ -30,7 +30,8 @@ const (
 type Source struct {
 	// Rows are those of a query's answer, by column, as text that loses nothing; at most so many.
 	Rows func(ctx context.Context, query string, parameters map[string]string, most int) ([]map[string]string, error)
-	// Current are the names of the runs that go on or ended a short time before the tables knew all, the former first.
+	// Current are the names of the runs that go on or ended a short time ago, the former first. The tables know all up to a time;
+	// a run that ended a short time before that may go on.
 	Current func(ctx context.Context, known time.Time) ([]string, error)
 	// Measured is what no table knows.
 	Measured func(ctx context.Context) (Measured, error)
