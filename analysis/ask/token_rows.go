@@ -6,15 +6,16 @@ import (
 	"github.com/tensortap/tensortap/analysis/report"
 )
 
-// tokenRowsQuery says of which runs there are tokens at places of the model, and of which there are log-probabilities. It reads one row of each.
+// tokenRowsQuery says of which runs there are tokens at places of the model, and of which there are log-probabilities. It reads one
+// row of each: of the views, which look for replaced steps, it would read the steps of all runs.
 const tokenRowsQuery = `WITH
     xxh3(concat({problem:String}, char(31))) AS problem,
     xxh3(concat({bench:String}, char(31))) AS bench
 SELECT
-    (SELECT count() FROM (SELECT rank FROM tap.token_sites WHERE run_id = problem LIMIT 1)) AS problem_places,
-    (SELECT count() FROM (SELECT rank FROM tap.token_sites WHERE run_id = bench LIMIT 1)) AS bench_places,
-    (SELECT count() FROM (SELECT rank FROM tap.tokens WHERE run_id = problem LIMIT 1)) AS problem_told,
-    (SELECT count() FROM (SELECT rank FROM tap.tokens WHERE run_id = bench LIMIT 1)) AS bench_told`
+    (SELECT count() FROM (SELECT rank FROM tap_store.token_site WHERE run_id = problem LIMIT 1)) AS problem_places,
+    (SELECT count() FROM (SELECT rank FROM tap_store.token_site WHERE run_id = bench LIMIT 1)) AS bench_places,
+    (SELECT count() FROM (SELECT rank FROM tap_store.token WHERE run_id = problem LIMIT 1)) AS problem_told,
+    (SELECT count() FROM (SELECT rank FROM tap_store.token WHERE run_id = bench LIMIT 1)) AS bench_told`
 
 // TokenRows says what both runs have of tokens.
 func (d *Door) TokenRows(ctx context.Context, problem, bench string) (report.TokenRows, error) {
