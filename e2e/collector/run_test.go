@@ -39,7 +39,7 @@ func TestRunRecordsAProgramAsItIs(t *testing.T) {
 		{s, []string{"compare", "two", "two"}, 0, []string{"SAME"}},
 
 		{s, []string{"run", "--run", "tokens", "--level", "mix", "--", python, "testdata/plain_generate.py"}, 0, []string{"[[0, 1, 2, 3, 4, ", "that are recorded: 1"}},
-		{s, []string{"run", "--run", "configured", "--config", config, "--", python, "testdata/plain_generate.py"}, 0, []string{"that are recorded: 1", "run configured: wrote ", "1 steps of ranks, to " + dump}},
+		{s, []string{"run", "--run", "configured", "--config", config, "--", python, "testdata/plain_generate.py"}, 0, []string{"that are recorded: 1", "run configured: wrote ", "1 step of ranks, to " + dump}},
 		{s, []string{"run", "--run", "again", "--config", config, "--", python, "testdata/plain_gan.py"}, 0, []string{"the dump that --config asks for is not written to its dump_path", "export msprobe --run again DIR"}},
 		{s, []string{"compare", dump, dump}, 0, []string{"SAME"}},
 		{s, []string{"run", "--run", "none", "--apis", "none.yaml", "--", "true"}, 2, []string{"--apis", "none.yaml: no such file"}},
