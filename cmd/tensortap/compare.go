@@ -122,9 +122,14 @@ func (a *app) compareAny(cmd *cobra.Command, c *comparing, args []string) error 
 	if c.jobs != "" {
 		return a.compareJobs(cmd.Context(), c.jobs, c.output, c.onlyNew)
 	}
-	if c.words.offset == 0 { // else a step stands beside another one
+	err := a.compareRuns(cmd, c, args)
+	if c.words.offset == 0 && (err == nil || errors.Is(err, errDiffers)) { // else a step stands beside another one
 		a.noteItself(args)
 	}
+	return err
+}
+
+func (a *app) compareRuns(cmd *cobra.Command, c *comparing, args []string) error {
 	switch c.by {
 	case byToken:
 		return a.compareTokens(cmd, c, args)

@@ -186,7 +186,7 @@ func TestComparisonsOfWhatIsNotThereSaySo(t *testing.T) {
 		{s, []string{folder, folder, "--tolerance", "NaN"}, []string{"tolerance NaN: want"}},
 		{s, []string{folder, folder, "--tolerance", "-1"}, []string{"tolerance -1: want"}},
 		{u.Setting, []string{"B00_golden_L0", "B00_golden_L0", "--tolerance", "+Inf"}, []string{"tolerance +Inf: want"}},
-		{s, []string{folder}, []string{"2 arg"}},
+		{s, []string{folder}, []string{"is to be held against another run: tensortap compare"}},
 	} {
 		out := program.Run(t, c.at, append([]string{"compare"}, c.args...)...)
 		if out.Status != 2 || out.Stdout != "" || !strings.HasPrefix(out.Stderr, "tensortap: ") {
