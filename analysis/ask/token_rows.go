@@ -6,8 +6,8 @@ import (
 	"github.com/tensortap/tensortap/analysis/report"
 )
 
-// tokenRowsQuery says of which runs there are tokens at places of the model, and of which there are log-probabilities. It reads one
-// row of each: of the views, which look for replaced steps, it would read the steps of all runs.
+// tokenRowsQuery says which of two runs has tokens at places of the model, and which has log-probabilities. It reads one row of each
+// run. The views would read the steps of all runs, to leave replaced ones out.
 const tokenRowsQuery = `WITH
     xxh3(concat({problem:String}, char(31))) AS problem,
     xxh3(concat({bench:String}, char(31))) AS bench

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// placesOf are places at which tokens pair: tolerance, that of the mean, and by how many tokens of a calibration.
+// placesOf are places at which tokens pair. A row has the tolerance of a token, the tolerance of their mean, and the number of calibrating tokens.
 func placesOf(rows ...[3]string) Table {
 	t := Table{Columns: []string{"layer", "site", "verdict", "paired_count", "alone_count", "tolerance", "mean_tolerance", "calibrated_count"}}
 	t.numeric = make([]bool, len(t.Columns))
