@@ -54,7 +54,7 @@ func stopComparison(t *testing.T, signal syscall.Signal, after time.Duration, pr
 	begin := time.Now()
 	_ = cmd.Wait()
 	out := program.Outcome{Status: cmd.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > 2*time.Minute { // a loaded machine takes seconds
 		t.Errorf("ended %v after the signal", took)
 	}
 	switch out.Status {

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tensortap/tensortap/internal/torchfile"
 )
@@ -155,12 +154,10 @@ func TestHostilePicklesTakeLittle(t *testing.T) { //nolint:paralleltest // it me
 		text := stored(t, zip.Store, sixteen(pickle)...)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		begin := time.Now()
 		_, err := torchfile.Open(bytes.NewReader(text), int64(len(text)))
-		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
-		if taken := after.TotalAlloc - before.TotalAlloc; err == nil || taken > 128<<20 || took > 5*time.Second {
-			t.Errorf("%s: %v after %v and %d MiB, want an error within 5 s and 128 MiB", name, err, took, taken>>20)
+		if taken := after.TotalAlloc - before.TotalAlloc; err == nil || taken > 128<<20 {
+			t.Errorf("%s: %v after %d MiB, want an error within 128 MiB", name, err, taken>>20)
 		}
 	}
 }
