@@ -31,7 +31,14 @@ help: ## print the targets
 
 .PHONY: build
 build: $(KERNEL) $(PAGE) ## build bin/tensortap, with the collector and the page in it
-	go build -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/tensortap
+	$(BUILD)
+
+BUILD := go build -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/tensortap
+
+# The page takes longer to build than all else that a first report needs, and that report does not show it.
+.PHONY: program
+program: $(KERNEL)
+	$(BUILD)
 
 .PHONY: web
 web: $(PAGE) ## build the page that the program serves: docs/page.md
@@ -72,11 +79,12 @@ $(KERNEL): $(wildcard producers/torch/csrc/*)
 	@mv $@.new $@
 
 .PHONY: demo
-demo: build engine ## from nothing to a report: publish two real dumps, say where they first differ
+demo: ## from nothing to a report: publish two real dumps, say where they first differ
+	@$(MAKE) --no-print-directory -j2 engine program
 	@rm -rf $(TOOLS)/demo && mkdir -p $(TOOLS)/demo
 	@for c in B02_weight_mix B00_golden_mix; do tar xzf $(DUMPS)/$$c.tar.gz -C $(TOOLS)/demo; done
 	@bin/tensortap compare .tools/demo/B02_weight_mix/dump/step0 .tools/demo/B00_golden_mix/dump/step0; test $$? -eq 1
-	@echo; echo "On its page, http://127.0.0.1:7070/ unless it says otherwise, until Ctrl-C: bin/tensortap up --demo"
+	@echo; echo "On its page, http://127.0.0.1:7070/ unless it says otherwise, until Ctrl-C: make build && bin/tensortap up --demo"
 
 PREFIX ?= $(HOME)/.local
 .PHONY: install
