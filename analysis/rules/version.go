@@ -3,5 +3,8 @@
 // rules is another one, so that new rules are not taken for a new fault.
 package rules
 
-// Version is a hash over the code that decides, without its comments. A test holds it against the code, and writes it.
-const Version uint64 = 0x4954b1a095a5f5e3
+// Version is the number of the rules. Whoever changes an answer of a comparison raises it by one: then comparisons that
+// were judged before are judged again. A test says when an answer about recorded runs has changed.
+//
+// A change that keeps all answers keeps the number. Versions before 50 were hashes of the code: great numbers.
+const Version uint64 = 50
