@@ -8,9 +8,10 @@
 -- Parameter last_step = -1: last step; -1 for all.
 -- Parameter limit = 100: greatest number of rows.
 -- A parameter that holds NaN harms no request that does not read that part of it: only what modules and functions give
--- counts. How: suspect, in a rank's first step that was not finite, and in no finite one since: what a request
--- leaves in the KV cache comes back in each of its steps. Shared, in that step, or not finite but in steps of a suspect
--- (an engine may prefill apart), and finite again without. Same prompt, as one of the first step, whose pages a cache of
+-- counts. How: suspect, in a rank's first step that was not finite, and since then in no finite one, as what a request
+-- leaves in the KV cache comes back in each of its steps; or alone in one that was not, which nobody else can have
+-- brought. Shared, in that first step, or not finite but in steps of a suspect (an engine may prefill apart), and finite
+-- again without, or never without a suspect that was alone. Same prompt, as one of the first step, whose pages a cache of
 -- prefixes hands on. Later, in a later step of that kind.
 WITH
     bad_steps AS (
@@ -56,7 +57,7 @@ WITH
                 prompt_hash,
                 prompt_token_count
             FROM tap.requests
-            WHERE run_id = xxh3(concat({run:String}, char(31))) AND request != ''
+            WHERE run_id = xxh3(concat({run:String}, char(31)))
         ) AS served USING (rank, step)
     ),
     parts AS (
@@ -73,7 +74,9 @@ WITH
             m.op_id AS op_id,
             m.first_nan_count AS first_nan_count,
             m.is_bad AND m.step = m.began_step AS in_first,
-            NOT m.is_bad AND seen.complete = 1 AND seen.tensor_count > 0 AND seen.dropped_count = 0 AS is_finite
+            -- Ranks may serve a step together, and one of them find what the others do not.
+            max(m.is_bad) OVER (PARTITION BY m.request, m.step) = 0 AND seen.complete = 1 AND seen.tensor_count > 0 AND seen.dropped_count = 0 AS is_finite,
+            min(m.request) OVER (PARTITION BY m.rank, m.step) = max(m.request) OVER (PARTITION BY m.rank, m.step) AS is_alone
         FROM met_steps AS m
         LEFT ANY JOIN
         (
@@ -86,7 +89,7 @@ WITH
             FROM tap.steps
             WHERE run_id = xxh3(concat({run:String}, char(31)))
         ) AS seen ON seen.rank = m.rank AND seen.step = m.step
-        WHERE m.request != '' AND m.step >= m.began_step
+        WHERE m.step >= m.began_step
     ),
     judged AS (
         SELECT
@@ -103,9 +106,11 @@ WITH
             first_nan_count,
             in_first,
             is_finite,
-            max(in_first) OVER (PARTITION BY request) = 1 AND max(is_finite) OVER (PARTITION BY request) = 0 AS is_suspect,
+            max(in_first) OVER (PARTITION BY request) = 1 AND max(is_bad AND is_alone) OVER (PARTITION BY request) = 1 AS is_proven,
+            is_proven OR (max(in_first) OVER (PARTITION BY request) = 1 AND max(is_finite) OVER (PARTITION BY request) = 0) AS is_suspect,
             prompt_hash != 0 AND max(in_first) OVER (PARTITION BY prompt_hash) = 1 AS of_first_prompt
         FROM parts
+        WHERE request != ''
     ),
     beside AS (
         SELECT
@@ -123,6 +128,9 @@ WITH
             in_first,
             is_finite,
             of_first_prompt,
+            is_proven,
+            is_suspect,
+            max(is_proven) OVER (PARTITION BY rank, step) AS with_proven,
             max(is_suspect) OVER (PARTITION BY rank, step) AS with_suspect
         FROM judged
     ),
@@ -130,7 +138,10 @@ WITH
         SELECT
             request,
             max(in_first) AS was_in_first,
-            countIf(is_bad AND NOT with_suspect) AS alone_count,
+            max(is_proven) AS was_proven,
+            max(is_suspect) AS was_suspect,
+            countIf(is_bad AND NOT with_proven) AS without_proven_count,
+            countIf(is_bad AND NOT with_suspect) AS without_suspect_count,
             countIf(is_bad) AS bad_count,
             countIf(is_finite) AS finite_count,
             argMinIf((rank, step, op_id, phase, row_offset, token_count, first_nan_count), (step, rank), is_bad) AS met,
@@ -143,8 +154,8 @@ WITH
 SELECT
     each.request AS request,
     multiIf(
-        was_in_first AND finite_count = 0, 'suspect',
-        was_in_first OR (bad_count > 0 AND alone_count = 0 AND finite_count > 0), 'shared',
+        was_suspect AND (was_proven OR without_proven_count > 0), 'suspect',
+        was_in_first OR (bad_count > 0 AND without_suspect_count = 0 AND finite_count > 0) OR (bad_count > 0 AND without_proven_count = 0), 'shared',
         has_first_prompt = 1, 'same prompt',
         'later') AS how,
     if(bad_count > 0, toNullable(met.2), NULL) AS first_step,
