@@ -171,6 +171,9 @@ func parseLabels(labels []string) (map[string]string, error) {
 		if !ok || name == "" {
 			return nil, fmt.Errorf("label %q: want name=value", label)
 		}
+		if before, twice := parsed[name]; twice && before != value {
+			return nil, fmt.Errorf("label %s is given as %q and as %q: a label has one value", name, before, value)
+		}
 		parsed[name] = value
 	}
 	return parsed, nil

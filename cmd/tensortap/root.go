@@ -63,6 +63,7 @@ program's. Of all others: 0 done, 2 an error, or a file to store that cannot be 
 	a.flags(root)
 	a.groups(root)
 	a.traced(root)
+	refuseRepeated(root)
 	return root
 }
 
