@@ -48,5 +48,5 @@ func recordedAs(run *rows.Run) report.Recorded {
 		steps[i] = run.Steps[i].Step
 	}
 	slices.Sort(steps)
-	return report.Recorded{Source: d.Source, Level: d.Level, Task: d.Task, Steps: slices.Compact(steps)}
+	return report.Recorded{Source: d.Source, Level: d.Level, Task: d.Task, Steps: slices.Compact(steps), Hidden: hiddenOf(run)}
 }

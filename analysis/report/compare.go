@@ -62,6 +62,7 @@ type Recorded struct {
 	Source, Level, Task string
 	Live                bool     // some of its ranks can be asked for more
 	Steps               []uint32 // that it has, in ascending order
+	Hidden              []Hidden // what of its models no hook saw
 }
 
 // Bench is the run that the problem was paired with.

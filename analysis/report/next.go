@@ -14,6 +14,7 @@ func (c *Comparison) Next(style Style) []string {
 	a := advice{Comparison: c, style: style}
 	if c.Verdict != Differs {
 		a.badAlone()
+		a.eagerly()
 	}
 	switch c.Verdict {
 	case Same:
@@ -29,6 +30,7 @@ func (c *Comparison) Next(style Style) []string {
 	case Differs:
 		a.explain()
 		a.sameInputs()
+		a.eagerly()
 		a.closer()
 		a.byToken()
 	}

@@ -15,6 +15,7 @@ func (a *advice) closer() {
 	}
 	at := narrowed(a.Origins)
 	switch {
+	case a.Origins.Get(0, "at_or_before").True() && a.anyHidden(): // more of that place shows no more of what is before it
 	case a.Recorded[0].Live || a.Recorded[1].Live:
 		a.capture(&at)
 	case a.both(schemas.SourceMsprobe):

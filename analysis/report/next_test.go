@@ -64,6 +64,8 @@ func TestEachVerdictEndsWithWhatToDoNext(t *testing.T) {
 		want []string // beginnings of the lines
 	}{
 		"the same by raw tensors":             {Comparison{Verdict: Same, Summary: counted("proved_equal_count")}, nil},
+		"the same, of one a part hidden":      {Comparison{Verdict: Same, Summary: counted("within_count"), Recorded: [2]Recorded{{Hidden: []Hidden{{Reason: "compiled"}}}, {}}}, []string{"record bad again with tensortap run --eager"}},
+		"a difference, parts hidden":          {Comparison{Verdict: Differs, Origins: originOf("computed", module, "layers.1"), Recorded: [2]Recorded{{Hidden: []Hidden{{Reason: "compiled"}}}, {Hidden: []Hidden{{Reason: "cuda graph"}}}}}, []string{"tensortap explain", "tensortap compare bad 'a good' --limit 100", "record both again with tensortap run --eager"}},
 		"the same within tolerance":           {Comparison{Verdict: Same, Summary: counted("within_count")}, nil},
 		"the same by statistics":              {Comparison{Verdict: Same, Summary: counted("agrees_count"), Recorded: recordedBy("collector", "mix", "statistics")}, []string{"record both with sketches or digests"}},
 		"the same by msProbe's statistics":    {Comparison{Verdict: Same, Recorded: recordedBy("msprobe", "mix", "statistics")}, []string{`dump both with "task": "tensor" in config.json and add --payload`}},

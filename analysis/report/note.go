@@ -29,6 +29,7 @@ func (c *Comparison) WriteNote(to io.Writer, style Style) error {
 	n.leftOut()
 	n.counts()
 	n.observed()
+	n.hidden()
 	n.alone()
 	n.raised()
 	n.began()
@@ -46,6 +47,7 @@ func (c *Comparison) WriteVerdict(to io.Writer, style Style) error {
 	n := &note{Comparison: c, style: style}
 	n.incomplete()
 	n.verdict()
+	n.hidden()
 	n.began()
 	n.next()
 	_, err := io.WriteString(to, n.text.String())

@@ -27,6 +27,7 @@ type Object struct {
 	Summary        Rows             `json:"summary"`             // per rank and step
 	RunDifferences Rows             `json:"run_differences"`
 	Observed       string           `json:"observed"` // what the runs' levels see and do not see; empty where it is not known
+	Hidden         HiddenParts      `json:"hidden"`   // what of the runs' models no hook saw
 	RawTensors     RawTensors       `json:"raw_tensors"`
 	Merged         []Merge          `json:"merged"`     // runs whose ranks were merged before they were judged
 	Calibrated     *Calibration     `json:"calibrated"` // what another run of the bench's program says of the tolerance; null without one
@@ -46,7 +47,7 @@ func (c *Comparison) Object(style Style) Object {
 		Verdict: c.Verdict, Problem: c.Problem, Bench: c.Bench(), Benches: c.Benches, Tolerance: c.Tolerance, Strict: c.Strict, StepOffset: c.StepOffset,
 		LeftOut: c.LeftOut, Counts: c.counts(), Incomplete: c.incomplete(), Origins: Rows{c.Origins.withSite().withParts(c.Parts)}, Divergence: Rows{c.Divergence},
 		Unlisted: c.Unlisted(), Unpaired: Rows{c.Unpaired}, Layers: Rows{c.Layers}, Jumps: Rows{c.Jumps}, Summary: Rows{c.Summary},
-		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Calibrated: c.Calibrated, Mapped: c.Mapped, Tokens: c.Tokens, Completeness: Rows{c.Completeness},
+		RunDifferences: Rows{c.RunDifferences}, Observed: c.observed(), Hidden: c.hiddenParts(), RawTensors: c.Raw, Merged: append([]Merge{}, c.Merges...), Calibrated: c.Calibrated, Mapped: c.Mapped, Tokens: c.Tokens, Completeness: Rows{c.Completeness},
 		Failures: Rows{c.Failures}, Next: append([]string{}, c.Next(style)...),
 	}
 	if c.Verdict == Unknown {

@@ -40,6 +40,7 @@ func list() []symptom {
 		{name: "poisoned-requests", report: "poisoned_requests", more: "report poisoned-requests --run ", after: "overflow", sign: "not_finite_count", least: 1, lines: poisoned},
 		{name: "replicas", report: "replicas", parameters: map[string]string{"last_step": "99", "limit": "3"}, more: "report replicas --run ", sign: "rank_count", least: 2, lines: replicas},
 		{name: "condition", report: "unseen", parameters: map[string]string{"limit": "1000"}, more: "report unseen --run ", sign: "unseen_count", least: 1, lines: unfulfilled},
+		{name: "hidden", report: "unseen", parameters: map[string]string{"limit": "1000"}, more: "report unseen --run ", sign: "unseen_count", least: 1, lines: hidden},
 		{name: "memory", report: "memory_growth", more: "report memory-growth --run ", sign: "memory_step_count", least: stepsToTrust, lines: memory},
 		{name: "raised", report: "failures", parameters: failures(), more: "report failures --run ", without: crashName, sign: "failure_count", least: 1, lines: raised},
 	}

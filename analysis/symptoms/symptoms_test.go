@@ -224,6 +224,17 @@ func TestAConditionThatNoStepFulfilledIsTold(t *testing.T) {
 	}
 }
 
+func TestWhatNoHookSawIsToldWithHowMuchOfIt(t *testing.T) {
+	t.Parallel()
+	unseen := with(row("reason", "compiled", "subject", "model"), map[string]float64{"rank": 0, "step_count": 11, "recorded_step_count": 12})
+	unseen.Rows = append(unseen.Rows, slices.Clone(unseen.Rows[0]), slices.Clone(unseen.Rows[0]))
+	unseen.Rows[2][0].Exact = "sampled"
+	lines := told(look(t, answers{"unseen": unseen}, Run{Name: "bad"}))
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "hidden: run bad: model ran as compiled code in 22 of 24 steps") || !strings.Contains(lines[1], "--eager") || lines[2] != "report unseen --run bad" {
+		t.Errorf("%q", lines)
+	}
+}
+
 // refuses answers the report of signs alone.
 type refuses struct{ signs report.Table }
 
@@ -240,7 +251,7 @@ func TestAReportThatCannotBeAskedIsNamed(t *testing.T) {
 		t.Error("signs of a run that is not known are known")
 	}
 	lines := told(look(t, refuses{everySign()}, Run{Name: "bad"}))
-	if len(lines) != 16 || lines[0] != "crash: not known: too slow" {
+	if len(lines) != 18 || lines[0] != "crash: not known: too slow" {
 		t.Errorf("%q", lines)
 	}
 }

@@ -149,7 +149,7 @@ def test_an_interrupt_that_no_hook_sees_leaves_no_frame_behind(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_compiled_models_run_and_what_is_not_seen_is_counted(level: str, tmp_path: Path) -> None:
+def test_compiled_models_run_and_what_is_not_seen_is_counted(level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     torch._dynamo.reset()
     model, batch = small()
     want = train(copy.deepcopy(model), batch, 2)
@@ -159,6 +159,17 @@ def test_compiled_models_run_and_what_is_not_seen_is_counted(level: str, tmp_pat
     assert all(torch.allclose(one, other) for one, other in zip(losses, want, strict=True))
     unseen = [step.unseen for step in reading.only(tmp_path).steps]
     assert any(reason == "compiled" for step in unseen for reason, _ in step)
+    assert capsys.readouterr().err.count("compiled code") == 1, "a user is told once, as it begins"
+
+
+def test_what_torch_compile_leaves_eager_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHDYNAMO_DISABLE", "1")
+    model, batch = small()
+    model.compile(backend="eager")  # type: ignore[no-untyped-call]
+    with tensortap.tap(model, run="survival", level="L0", spool=tmp_path):
+        model(batch)
+    step = reading.only(tmp_path).steps[0]
+    assert not step.unseen and "Module.blocks.0.up.Linear.forward.0" in step.parents
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -132,7 +132,8 @@ def compiled(roots: Roots) -> list[str]:
     found: dict[nn.Module, str] = {}
     for root in roots:
         for path, module in root.named_modules():
-            if type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None:
+            call = module._compiled_call_impl
+            if type(module).__name__ == "OptimizedModule" or (call is not None and call != module._call_impl):  # equal under TORCHDYNAMO_DISABLE
                 found.setdefault(module, path or type(module).__name__)
     return list(found.values())
 

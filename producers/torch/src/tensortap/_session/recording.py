@@ -81,7 +81,7 @@ class Process:
         self._extent = Extent(settings, self.recorder, self._hooks, self._raw, say)
         head = {"run": settings.run, "rank": place.rank, "host": platform.node()}
         self._logged = Logged(spool.folder, head, self.recorder.op_under_way, self.recorder.guard.caught)
-        self._records = StepRecords(self.recorder, self._logged, self._raw.then, self._hooks.compiled_parts)
+        self._records = StepRecords(self.recorder, self._logged, self._raw.then, self._hooks.compiled_parts, say)
         self._unserved = Unserved(settings.spool, settings.segments, say)
         self.demands = Demands(settings, place.rank, spool, self._modules, say, self._tell_written, self.recorder.guard.caught)
         self._heartbeat = Heartbeat(self._beat, partial(self.recorder.guard.caught, "heartbeat"))

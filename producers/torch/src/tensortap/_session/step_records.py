@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from tensortap._record import unseen
 from tensortap._record.logged import Logged
@@ -13,13 +14,25 @@ from tensortap._session.step_boundaries import Facts
 from tensortap._spool import layout
 
 
+_HIDES: Final = {unseen.COMPILED: "runs as compiled code", unseen.CUDA_GRAPH: "runs as a CUDA graph"}
+_MOST_NAMED: Final = 3
+
+
 class StepRecords:
     """Those of one process. To be called under the recorder's lock."""
 
-    def __init__(self, recorder: Recorder, logged: Logged, then: Callable[[Callable[[], None]], None], compiled: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        logged: Logged,
+        then: Callable[[Callable[[], None]], None],
+        compiled: Callable[[], Sequence[str]],
+        say: Callable[[str], None],
+    ) -> None:
         """Then does something when all raw tensors of before are on file; compiled are the parts of models whose insides are not seen."""
         self._recorder, self._spool, self._unseen = recorder, recorder.spool, recorder.unseen
-        self._logged, self._then, self._compiled = logged, then, compiled
+        self._logged, self._then, self._compiled, self._say = logged, then, compiled, say
+        self._hidden: set[str] = set()  # reasons of that kind that were told
         self._before = (0, 0, 0)
         self.step = -1  # the one under way
 
@@ -51,12 +64,26 @@ class StepRecords:
 
     def write_unseen(self) -> None:
         """What was not observed up to here, as of the step that is under way or was the last."""
-        for reason, subject, count in self._unseen.drain():
+        counts = self._unseen.drain()
+        for reason, subject, count in counts:
             texts = self._spool.text(reason), self._spool.text(subject)
             self._spool.write(layout.UNSEEN_KIND, layout.UNSEEN, *texts, count, time.time_ns())
+        for reason, how in _HIDES.items():
+            parts = [subject for counted, subject, _ in counts if counted == reason]
+            if parts and reason not in self._hidden:
+                self._hidden.add(reason)
+                self._say(f"{_named(parts)} {how}, in which no hook is called: what is inside is not seen; `tensortap run --eager` has it run without, and seen")
 
     def _counts(self) -> tuple[int, int, int]:
         return self._recorder.ops, self._spool.tensors, self._spool.dropped
 
     def _now_in(self, step: int) -> None:
         self.step = self._logged.step = step
+
+
+def _named(parts: Sequence[str]) -> str:
+    """The first parts of a model by their paths, and how many more; what has no path is a part of it."""
+    names = [part or "a part of the model" for part in parts[:_MOST_NAMED]]
+    if more := len(parts) - len(names):
+        names.append(f"{more} more")
+    return ", ".join(names)
