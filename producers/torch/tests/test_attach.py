@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tensortap._record.served_requests import Request, UnreadableError, prompt_of
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations import generic
-from tensortap.integrations.served import Served, Step, close, in_order, reader, steps, tap_of
+from tensortap.integrations.served import Rank, Served, Step, close, in_order, reader, steps, tap_of
 from tests.reading import only
 
 pytestmark = pytest.mark.usefixtures("asked")
@@ -86,7 +86,7 @@ def test_an_engine_says_what_a_step_is(asked: Path) -> None:
             return answer
 
     def begin(runner: Runner, args: tuple[int], kwargs: object) -> tuple[Served, Step] | None:
-        served = tap_of(runner, lambda: runner.model, lambda: 3)
+        served = tap_of(runner, lambda: runner.model, lambda: Rank(3))
         if args[0] == 7:
             served.not_served("health check")
             return None
@@ -116,7 +116,7 @@ def test_an_engine_says_what_a_step_is(asked: Path) -> None:
 
 @torch.no_grad()
 def test_nothing_is_left_on_models_when_their_taps_end(finder: generic.Finder, asked: Path) -> None:
-    served = Served(whole := Whole(), None)
+    served = Served(whole := Whole(), Rank(0))
     served.close()
     holder = nn.ModuleDict({"base": Whole()})
     holder["base"](torch.ones(1, 4))
@@ -138,7 +138,7 @@ def test_looking_for_models_warns_of_nothing_when_one_is_compiled(finder: generi
 def test_requests_are_written_with_their_rows(asked: Path) -> None:
     """The batch has them in an order of its own, which is known once the model is entered."""
     model = Whole().eval()
-    served = Served(model, 0)
+    served = Served(model, Rank(0))
     prompt = prompt_of([5, 6, 7])
     requests = (Request("a", "prefill", 3, 0, prompt), Request("b", "decode", 1, 40))
 
@@ -194,7 +194,7 @@ def test_a_prompt_is_read_by_the_engines_tokenizer() -> None:
 @torch.inference_mode()
 def test_padding_is_no_part_of_a_tensor(asked: Path) -> None:
     model = nn.Sequential(nn.Linear(8, 8, bias=False)).eval()  # as many rows of weights as of tokens
-    served = Served(model, 0)
+    served = Served(model, Rank(0))
     served.begin(Step(Facts(phase="decode", tokens=5)))
     model(torch.ones(8, 8))
     served.end()

@@ -14,7 +14,7 @@ from torch import nn
 
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations import engine_arguments
-from tensortap.integrations.served import Step, close, tap_of
+from tensortap.integrations.served import Rank, Step, close, tap_of
 
 
 class Mode(enum.Enum):
@@ -103,7 +103,7 @@ def test_they_are_in_the_configuration_of_the_run(asked: Path) -> None:
         model = nn.Sequential(nn.Linear(2, 2))
 
     runner = Runner()
-    served = tap_of(runner, lambda: runner.model, lambda: 0, lambda: {"vllm seed": 3})
+    served = tap_of(runner, lambda: runner.model, lambda: Rank(0), lambda: {"vllm seed": 3})
     served.begin(Step(Facts(phase="decode")))
     runner.model(torch.ones(1, 2))
     served.end()

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations import generic, huggingface_generate, sglang, vllm
-from tensortap.integrations.served import Served
+from tensortap.integrations.served import Rank, Served
 from tensortap.integrations.served import Step as Serving
 from tests.reading import Step, only
 
@@ -378,7 +378,7 @@ def test_what_generates_says_nothing_of_steps_of_other_models(finder: generic.Fi
 @torch.no_grad()
 def test_a_model_that_drafts_for_an_engines_model_is_counted(asked: Path) -> None:
     model, draft = Net().eval(), Critic()
-    served = Served(model, 0)
+    served = Served(model, Rank(0))
     sglang._taps.add(served)
     served.begin(Serving(Facts(phase="decode", tokens=1, requests=1)))
     assert sglang._begin(SimpleNamespace(is_draft_worker=True, model=draft), (None,), {}) is None

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from tensortap.integrations import generic, sglang, sglang_server, vllm
+from tensortap.integrations.served import Rank
 from tests.reading import only
 
 
@@ -67,7 +68,7 @@ def batch(*names: str) -> Any:
 def test_a_batch_of_sglangs_warm_up_is_no_step_and_is_counted(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tapped(monkeypatch)
     runner = SimpleNamespace(is_draft_worker=False, model=model)
-    monkeypatch.setattr(sglang, "_rank", lambda: 0)
+    monkeypatch.setattr(sglang, "_rank", lambda: Rank(0))
     own = [sglang_server.WARM_UP + "0", sglang_server.WARM_UP + "1"]
     assert sglang._begin(runner, (batch(*own),), {}) is None
     begun = sglang._begin(runner, (batch(own[0], "a client's"),), {})
@@ -88,7 +89,7 @@ def test_what_a_worker_of_vllm_computes_until_it_is_warm_is_no_step(asked: Path,
 
     class Worker:
         model_runner = SimpleNamespace()
-        vllm_config = SimpleNamespace(parallel_config=SimpleNamespace(data_parallel_rank=0, world_size=1), model_config=None)
+        vllm_config = SimpleNamespace(parallel_config=SimpleNamespace(data_parallel_rank=0, data_parallel_size=1, world_size=1), model_config=None)
         rank = 0
 
         def load_model(self) -> None:

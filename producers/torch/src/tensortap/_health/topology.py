@@ -67,19 +67,26 @@ class Place:
         }
 
 
-def place(model: nn.Module | None = None, environment: Mapping[str, str] | None = None, *, rank: int | None = None) -> Place:
+def place(
+    model: nn.Module | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    rank: int | None = None,
+    world_size: int | None = None,
+    replica: tuple[int, int] | None = None,
+) -> Place:
     """Find this process's place: from torch.distributed once it is initialised, else from the launcher's variables.
 
-    A rank that is given counts before both.
+    A rank that is given counts before both, and a replica before what an engine says of its axis dp.
     """
-    found_rank, world_size, distributed = _rank(os.environ if environment is None else environment)
+    found_rank, found_size, distributed = _rank(os.environ if environment is None else environment)
     if rank is not None:
-        found_rank, world_size, distributed = rank, world_size if distributed else None, True
-    found: dict[str, tuple[int, int]] = {}
+        found_rank, found_size, distributed = rank, world_size or (found_size if distributed and replica is None else None), True
+    found: dict[str, tuple[int, int]] = {} if replica is None else {"dp": replica}
     for source in (_of_megatron(), _of_sglang(), _of_vllm(model), _of_model(model)):
         for axis, coordinate in source:
             found.setdefault(axis, coordinate)
-    return Place(rank=found_rank, world_size=world_size, distributed=distributed, coordinates=found)
+    return Place(rank=found_rank, world_size=found_size, distributed=distributed, coordinates=found)
 
 
 def _rank(environment: Mapping[str, str]) -> tuple[int, int | None, bool]:
@@ -105,6 +112,8 @@ def _of_megatron() -> Iterator[tuple[str, tuple[int, int]]]:
 
 def _of_sglang() -> Iterator[tuple[str, tuple[int, int]]]:
     context: Any = sys.modules.get("sglang.srt.runtime_context")
+    if context and (size := _of_attention(context, "size")) > 1:
+        yield "dp", (_of_attention(context, "rank"), size)
     for axis, names in _SGLANG_NAMES.items() if context else ():
         try:
             rank, size = (getattr(context.get_parallel(), name) for name in names)
@@ -112,6 +121,14 @@ def _of_sglang() -> Iterator[tuple[str, tuple[int, int]]]:
             continue
         if rank is not None and size is not None:
             yield axis, (int(rank), int(size))
+
+
+def _of_attention(context: Any, what: str) -> int:
+    """Replicas of attention alone share the rest of the model: SGLang's newer releases count none of them as dp."""
+    try:
+        return int(getattr(context.get_parallel(), f"attn_dp_{what}"))
+    except (AttributeError, RuntimeError, TypeError, ValueError):  # not set up, or not in this version
+        return 0
 
 
 def _of_vllm(model: nn.Module | None) -> Iterator[tuple[str, tuple[int, int]]]:

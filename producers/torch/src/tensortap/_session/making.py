@@ -18,7 +18,7 @@ from tensortap._spool.spool import Spool
 
 def make(settings: Settings, wanted: Filter, roots: Roots, counts: unseen.Unseen, notices: Notices, clock: Clock | None) -> Process | None:
     """The recording of this process; None where this rank is not wanted, or the spool cannot be made."""
-    place = topology.place(next(iter(roots), None), rank=settings.rank)
+    place = topology.place(next(iter(roots), None), rank=settings.rank, world_size=settings.world_size, replica=settings.replica)
     notices.rank = place.rank
     if not settings.ranks(place.rank):
         if problem := stranger(settings, place):

@@ -46,11 +46,20 @@ class Step:
         return False
 
 
+@dataclass(frozen=True)
+class Rank:
+    """Which rank of all that serve a runner is, as its engine knows it."""
+
+    rank: int
+    world_size: int | None = None  # None: not known
+    replica: tuple[int, int] | None = None  # which of how many that serve apart from each other, -1 where that is not known; None: torch knows its place
+
+
 class Served:
     """The tap on one model of an engine. Its calls outside of steps, which warm up and capture, are not recorded."""
 
-    def __init__(self, model: nn.Module, rank: int | None, arguments: Mapping[str, object] | None = None) -> None:
-        asked = replace(changed(wanted(), rank=rank), program=arguments or {})
+    def __init__(self, model: nn.Module, at: Rank, arguments: Mapping[str, object] | None = None) -> None:
+        asked = replace(changed(wanted(), rank=at.rank), world_size=at.world_size, replica=at.replica, program=arguments or {})
         self._session = Session(asked, model, automatic=False, forwards_begin=False)
         self._model = model
         self._step: Step | None = None
@@ -220,7 +229,7 @@ def _guarded(action: Callable[..., Any], *args: Any) -> Any:
 
 
 def tap_of(
-    runner: Any, model: Callable[[], nn.Module], rank: Callable[[], int | None], arguments: Callable[[], Mapping[str, object]] = dict
+    runner: Any, model: Callable[[], nn.Module], rank: Callable[[], Rank], arguments: Callable[[], Mapping[str, object]] = dict
 ) -> Served:
     """The tap on a runner's model, made when it is first asked for."""
     known: Served | None = getattr(runner, _MARK, None)

@@ -15,7 +15,7 @@ from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations import engine_arguments, kv_caches, sglang_server
 from tensortap.integrations.served import HEALTH_CHECK as A_HEALTH_CHECK
-from tensortap.integrations.served import IDLE, WARM_UP_REQUEST, Served, Step, around, reader, steps, tap_of
+from tensortap.integrations.served import IDLE, WARM_UP_REQUEST, Rank, Served, Step, around, reader, steps, tap_of
 
 HEALTH_CHECK: Final = "HEALTH_CHECK"
 OF_NO_CLIENT: Final = ((HEALTH_CHECK, A_HEALTH_CHECK), (sglang_server.WARM_UP, WARM_UP_REQUEST))  # by how names begin
@@ -121,9 +121,11 @@ def _of_no_client(batch: Any) -> str:
     return next((what for begin, what in OF_NO_CLIENT if names and all(name.startswith(begin) for name in names)), "")
 
 
-def _rank() -> int:
-    """The rank among all of the job: replicas that serve apart from each other have worlds of their own."""
+def _rank() -> Rank:
+    """The rank among all of the server: replicas that serve apart from each other have worlds of their own."""
     parallel: Any = sys.modules["sglang.srt.runtime_context"].get_parallel()
     rank, size = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
-    apart = parallel.dp_size > 1 and parallel.attn_dp_size == 1
-    return int(rank + (parallel.dp_rank or 0) * size) if apart else rank
+    if parallel.dp_size == 1 or parallel.attn_dp_size > 1:
+        return Rank(rank, size)
+    replica = int(parallel.dp_rank or 0)
+    return Rank(replica * size + rank, int(parallel.dp_size) * size, (replica, int(parallel.dp_size)))

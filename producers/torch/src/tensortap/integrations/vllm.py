@@ -16,7 +16,7 @@ from tensortap._record import unseen
 from tensortap._record.served_requests import Prompt, Request, prompt_of
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations import engine_arguments, kv_caches
-from tensortap.integrations.served import WARM_UP_REQUEST, Served, Step, around, close, reader, steps, tap_of
+from tensortap.integrations.served import WARM_UP_REQUEST, Rank, Served, Step, around, close, reader, steps, tap_of
 
 _PROMPTS: Final = "_tensortap_prompts"
 _WARMS_UP: Final = "_tensortap_warms_up"
@@ -119,10 +119,19 @@ def _drafting(runner: Any) -> nn.Module | None:
     return model if isinstance(model, nn.Module) else None
 
 
-def _rank(worker: Any) -> int:
-    """The rank among all of the job: replicas count from 0 each."""
+def _rank(worker: Any) -> Rank:
+    """The rank among all of the server, where replicas count from 0 each.
+
+    Those of a dense model are told that they are alone, and only the index is left. How many there are is left in the limit
+    for a server that takes in more of them later, which is their number where it does not.
+    """
     parallel = worker.vllm_config.parallel_config
-    return int(parallel.data_parallel_rank * parallel.world_size + worker.rank)
+    index = int(getattr(parallel, "data_parallel_index", parallel.data_parallel_rank))
+    elastic = getattr(parallel, "enable_elastic_ep", False)
+    most = None if elastic else getattr(parallel, "elastic_ep_max_dp_size", None)
+    count = int(most or (1 if index == 0 else -1)) if parallel.data_parallel_size == 1 else int(parallel.data_parallel_size)
+    ranks = int(parallel.world_size)
+    return Rank(index * ranks + int(worker.rank), count * ranks if count > 0 else None, (index, count))
 
 
 def _prompt(worker: Any, tokens: Sequence[int] | None) -> Prompt | None:
