@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,12 +21,15 @@ const (
 	StartLives = "lives"
 	StartEnded = "ended"
 	StartDied  = "died"
+
+	startRefused = "refused" // it came while another process lived as that rank
 )
 
 // start is one start of a process, as the bucket keeps it.
 type start struct {
 	Epoch string `json:"epoch"` // 16 hex digits
 	State string `json:"state"`
+	Next  uint32 `json:"next,omitempty"` // one more than its last step, once it is over
 }
 
 // StartRequest asks to publish one start of a process as a rank of a run.
@@ -39,43 +43,72 @@ type StartRequest struct {
 // Key is where the bucket of sources has the starts of the rank.
 func (r StartRequest) Key() string { return fmt.Sprintf("%s.%d", schemas.FormatID(r.RunID), r.Rank) }
 
-// Admit returns the number of this start of the rank, from 0: steps that a later start repeats replace those of an
-// earlier one. A start that it knows has the same number again. A live rank is refused with ErrRankTaken, and so is
-// an ended one, unless it is resumed. A rank that died is simply started again.
-func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (generation uint32, err error) {
+// Admission is the place of a start among those of its rank.
+type Admission struct {
+	Generation uint32 // of its steps, from 0: steps that a later start repeats replace those of an earlier one
+	From       uint32 // the first step behind all that earlier starts have ended
+}
+
+// Admit returns the place of this start of the rank. A start that it knows has the same place again. A live rank is refused
+// with ErrRankTaken, and so is an ended one, unless it is resumed. A rank that died is simply started again.
+func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, err error) {
 	if err := refuseFiles(ctx, js, r); err != nil {
-		return 0, err
+		return place, err
 	}
 	err = changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
 		epoch := schemas.FormatID(r.Epoch)
+		place = Admission{}
 		for i, s := range starts {
-			if s.Epoch == epoch {
-				generation = uint32(i) //nolint:gosec // few starts
+			switch {
+			case s.Epoch == epoch && s.State == startRefused:
+				return nil, fmt.Errorf("%w: its rank %d was another process, which lived, when this one began", ErrRankTaken, r.Rank)
+			case s.Epoch == epoch:
+				place.Generation = uint32(i) //nolint:gosec // few starts
 				return starts, nil
 			}
+			place.From = max(place.From, s.Next)
 		}
-		if n := len(starts); n > 0 {
-			switch last := starts[n-1]; {
-			case last.State == StartLives:
-				return nil, fmt.Errorf("%w: its rank %d lives, as epoch %s", ErrRankTaken, r.Rank, last.Epoch)
-			case last.State == StartEnded && !r.Resume:
-				return nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
-			}
+		switch last := lastStart(starts); {
+		case last.State == StartLives:
+			return nil, fmt.Errorf("%w: its rank %d lives, as epoch %s", ErrRankTaken, r.Rank, last.Epoch)
+		case last.State == StartEnded && !r.Resume:
+			return nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
 		}
-		generation = uint32(len(starts)) //nolint:gosec // few starts
+		place.Generation = uint32(len(starts)) //nolint:gosec // few starts
 		return append(starts, start{Epoch: epoch, State: StartLives}), nil
 	})
-	return generation, err
+	return place, err
 }
 
-// FinishStart notes that the process is gone.
-func FinishStart(ctx context.Context, js jetstream.JetStream, r StartRequest, ended bool) error { //nolint:revive // flag-parameter: two ways to go
+// lastStart is the last one that was admitted; without a state where there is none.
+func lastStart(starts []start) start {
+	for _, s := range slices.Backward(starts) {
+		if s.State != startRefused {
+			return s
+		}
+	}
+	return start{}
+}
+
+// RefuseStart notes that the process is not to be admitted, whatever becomes of the rank: it lived beside the one that is.
+func RefuseStart(ctx context.Context, js jetstream.JetStream, r StartRequest) error {
+	epoch := schemas.FormatID(r.Epoch)
+	return changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
+		if slices.ContainsFunc(starts, func(s start) bool { return s.Epoch == epoch }) {
+			return starts, nil
+		}
+		return append(starts, start{Epoch: epoch, State: startRefused}), nil
+	})
+}
+
+// FinishStart notes that the process is gone, and the number behind that of its last step.
+func FinishStart(ctx context.Context, js jetstream.JetStream, r StartRequest, ended bool, next uint32) error { //nolint:revive // flag-parameter: two ways to go
 	return changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
 		for i := range starts {
 			if starts[i].Epoch != schemas.FormatID(r.Epoch) {
 				continue
 			}
-			starts[i].State = StartDied
+			starts[i].State, starts[i].Next = StartDied, next
 			if ended {
 				starts[i].State = StartEnded
 			}
@@ -89,6 +122,7 @@ type Started struct {
 	Epoch      uint64
 	State      string // StartLives, StartEnded or StartDied
 	Generation uint32 // its place among the starts, or 0 where that is not known
+	Next       uint32 // one more than its last step
 }
 
 // Readmit makes the list of the starts of a rank again, in the order in which they are given, and says whether it was lost.
@@ -98,7 +132,7 @@ func (c *Claims) Readmit(ctx context.Context, r StartRequest, all []Started) (lo
 		for uint32(len(starts)) < s.Generation { //nolint:gosec // few starts
 			starts = append(starts, start{Epoch: schemas.FormatID(0), State: StartDied}) // one that left no row
 		}
-		starts = append(starts, start{Epoch: schemas.FormatID(s.Epoch), State: s.State})
+		starts = append(starts, start{Epoch: schemas.FormatID(s.Epoch), State: s.State, Next: s.Next})
 	}
 	value, _ := json.Marshal(starts) //nolint:errchkjson // strings always encode
 	return c.create(ctx, r.Key(), value)
@@ -188,8 +222,8 @@ func rankStates(ctx context.Context, js jetstream.JetStream, prefix string) (map
 		if err != nil {
 			return nil, fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
 		}
-		if n := len(starts); n > 0 {
-			states[uint32(rank)] = starts[n-1].State //nolint:gosec // 32 bits
+		if last := lastStart(starts); last.State != "" {
+			states[uint32(rank)] = last.State //nolint:gosec // 32 bits
 		}
 	}
 	return states, nil

@@ -15,10 +15,11 @@ func admission(tb testing.TB) (admit func(run string, rank uint32, epoch uint64,
 	s := startStream(tb)
 	must(tb, pipelines.Prepare(tb.Context(), s.js, testConfig(tb)))
 	admit = func(run string, rank uint32, epoch uint64, resume bool) (uint32, error) {
-		return pipelines.Admit(tb.Context(), s.js, pipelines.StartRequest{RunID: schemas.RunID(run), Rank: rank, Epoch: epoch, Resume: resume})
+		place, err := pipelines.Admit(tb.Context(), s.js, pipelines.StartRequest{RunID: schemas.RunID(run), Rank: rank, Epoch: epoch, Resume: resume})
+		return place.Generation, err
 	}
 	finish = func(run string, rank uint32, epoch uint64, ended bool) {
-		must(tb, pipelines.FinishStart(tb.Context(), s.js, pipelines.StartRequest{RunID: schemas.RunID(run), Rank: rank, Epoch: epoch}, ended))
+		must(tb, pipelines.FinishStart(tb.Context(), s.js, pipelines.StartRequest{RunID: schemas.RunID(run), Rank: rank, Epoch: epoch}, ended, 0))
 	}
 	return admit, finish
 }

@@ -82,8 +82,8 @@ func (w *world) agent(ctx context.Context, l *life) {
 		NewPublisher: func() (agent.Publisher, error) {
 			return pipelines.NewPublisher(w.config(l).Publish, js, now, nil)
 		},
-		Admit:  func(context.Context, agent.Start) (uint32, error) { return 0, nil },
-		Finish: func(context.Context, agent.Start, bool) error { return nil },
+		Admit:  func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{}, nil },
+		Finish: func(context.Context, agent.Start, bool, uint32) error { return nil },
 	}
 	serving, done := context.WithCancel(ctx)
 	w.work.Go(func() {

@@ -139,7 +139,7 @@ func produce(tb testing.TB, p *person, cfg pipelines.Config, run string) {
 	defer publisher.Close()
 	must(tb, publisher.PublishTogether(tb.Context(), step(tb, run)))
 	must(tb, publisher.Flush(tb.Context()))
-	must(tb, pipelines.FinishStart(tb.Context(), p.js, start, true))
+	must(tb, pipelines.FinishStart(tb.Context(), p.js, start, true, 0))
 	claims, err := pipelines.OpenClaims(tb.Context(), p.js)
 	must(tb, err)
 	for _, beside := range []bool{false, true} {

@@ -95,7 +95,7 @@ func TestWhatIsWrongWithStreamRanksAndClocksIsNamed(t *testing.T) {
 	expect(t, in, "two minutes later", map[string]string{
 		"agents": "wrong: 1 rank of run bad has not ended", "consumer parquet": "wrong: it is 2m", "clocks": "wrong: the clock of this host is 2m",
 	})
-	if err := pipelines.FinishStart(t.Context(), js, pipelines.StartRequest{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1}, true); err != nil {
+	if err := pipelines.FinishStart(t.Context(), js, pipelines.StartRequest{RunID: schemas.RunID("bad"), Rank: 3, Epoch: 1}, true, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := of(doctor.Examine(t.Context(), in), "agents"); got != "" {

@@ -122,7 +122,7 @@ func (p *process) store(t *testing.T, run string, producer uint64) {
 	start := pipelines.StartRequest{RunID: of.RunID, Rank: 3, Epoch: of.Epoch}
 	_, err := pipelines.Admit(t.Context(), p.js, start)
 	must(t, err)
-	must(t, pipelines.FinishStart(t.Context(), p.js, start, true))
+	must(t, pipelines.FinishStart(t.Context(), p.js, start, true, 0))
 	for _, file := range []string{"logs/" + schemas.FormatID(of.RunID) + "/0/out", "payloads/17-" + schemas.FormatID(of.Epoch) + "/0-0-0.npy", "traces/" + schemas.FormatID(of.RunID) + "/a"} {
 		path := filepath.Join(p.data, file)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o700))

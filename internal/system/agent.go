@@ -92,20 +92,24 @@ func (c *Client) agentStream(waiting func(error)) agent.Stream {
 	p := &publishing{client: c, request: PublishRequest{Waiting: waiting}}
 	return agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return p.newPublisher() },
-		Admit: func(ctx context.Context, s agent.Start) (generation uint32, err error) {
+		Admit: func(ctx context.Context, s agent.Start) (place agent.Place, err error) {
 			err = p.patiently(ctx, func() error {
 				var err error
 				if err = pipelines.RefuseClosed(ctx, c.stream, s.RunID); err != nil {
 					return err
 				}
-				generation, err = pipelines.Admit(ctx, c.stream, pipelines.StartRequest(s))
+				admitted, err := pipelines.Admit(ctx, c.stream, pipelines.StartRequest(s))
+				place = agent.Place(admitted)
 				return err
 			})
-			return generation, err
+			return place, err
 		},
-		Finish: func(ctx context.Context, s agent.Start, ended bool) error {
+		Refuse: func(ctx context.Context, s agent.Start) error {
+			return p.patiently(ctx, func() error { return pipelines.RefuseStart(ctx, c.stream, pipelines.StartRequest(s)) })
+		},
+		Finish: func(ctx context.Context, s agent.Start, ended bool, next uint32) error {
 			return p.patiently(ctx, func() error {
-				return pipelines.FinishStart(ctx, c.stream, pipelines.StartRequest(s), ended)
+				return pipelines.FinishStart(ctx, c.stream, pipelines.StartRequest(s), ended, next)
 			})
 		},
 	}

@@ -30,7 +30,7 @@ func (nowhere) Close() {}
 // connected is a client of a server whose messages are not larger than that.
 func connected(tb testing.TB, mostBytes int32) *Client {
 	tb.Helper()
-	own, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, MaxPayload: mostBytes, NoSigs: true, NoLog: true})
+	own, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: tb.TempDir(), MaxPayload: mostBytes, NoSigs: true, NoLog: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func servingAll(tb testing.TB, root string) *agent.Agent {
 	cfg.ScanEvery = 20 * time.Millisecond
 	cfg.Stream = agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return nowhere{}, nil },
-		Admit:        func(context.Context, agent.Start) (uint32, error) { return 0, nil },
-		Finish:       func(context.Context, agent.Start, bool) error { return nil },
+		Admit:        func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{}, nil },
+		Finish:       func(context.Context, agent.Start, bool, uint32) error { return nil },
 	}
 	serving, ended := agent.New(cfg), make(chan error, 1)
 	ctx, cancel := context.WithCancel(tb.Context())

@@ -27,14 +27,14 @@ FROM (
 LEFT JOIN (SELECT run_id, rank, epoch, sum(tensor_count) AS promised FROM tap_store.step GROUP BY run_id, rank, epoch) AS p USING (run_id, rank, epoch)
 LEFT JOIN (SELECT run_id, rank, epoch, count() AS stored FROM tap_store.tensor GROUP BY run_id, rank, epoch) AS s USING (run_id, rank, epoch)`
 
-const startsQuery = `SELECT run_id, rank, epoch, argMaxIf(signs.state, (at, batch), signs.state != '') AS state, max(signs.generation) AS generation
+const startsQuery = `SELECT run_id, rank, epoch, argMaxIf(signs.state, (at, batch), signs.state != '') AS state, max(signs.generation) AS generation, max(signs.next) AS next
 FROM (
-    SELECT run_id, rank, epoch, event_time_ns AS at, batch, state, toUInt32(0) AS generation FROM tap_store.heartbeat
+    SELECT run_id, rank, epoch, event_time_ns AS at, batch, state, toUInt32(0) AS generation, toUInt32(0) AS next FROM tap_store.heartbeat
     UNION ALL
-    SELECT run_id, rank, epoch, assumeNotNull(started_time_ns) AS at, 0 AS batch, '' AS state, toUInt32(0) AS generation
+    SELECT run_id, rank, epoch, assumeNotNull(started_time_ns) AS at, 0 AS batch, '' AS state, toUInt32(0) AS generation, toUInt32(0) AS next
     FROM tap_store.rank WHERE started_time_ns IS NOT NULL
     UNION ALL
-    SELECT run_id, rank, epoch, event_time_ns AS at, batch, '' AS state, generation FROM tap_store.step
+    SELECT run_id, rank, epoch, event_time_ns AS at, batch, '' AS state, generation, toUInt32(step + 1) AS next FROM tap_store.step
     WHERE (run_id, rank, epoch) IN (SELECT run_id, rank, epoch FROM tap_store.heartbeat)
 ) AS signs
 GROUP BY run_id, rank, epoch
@@ -56,6 +56,7 @@ type startRow struct {
 	Epoch      uint64 `ch:"epoch"`
 	State      string `ch:"state"`
 	Generation uint32 `ch:"generation"`
+	Next       uint32 `ch:"next"`
 }
 
 // Reclaimed counts the claims and starts that were made again.
@@ -123,7 +124,7 @@ func (c *Client) readmitRanks(ctx context.Context, claims *pipelines.Claims, kno
 		r := pipelines.StartRequest{RunID: rows[0].RunID, Rank: rows[0].Rank}
 		var starts []pipelines.Started
 		for len(rows) > 0 && rows[0].RunID == r.RunID && rows[0].Rank == r.Rank {
-			starts = append(starts, pipelines.Started{Epoch: rows[0].Epoch, State: stateOf(rows[0].State), Generation: rows[0].Generation})
+			starts = append(starts, pipelines.Started{Epoch: rows[0].Epoch, State: stateOf(rows[0].State), Generation: rows[0].Generation, Next: rows[0].Next})
 			rows = rows[1:]
 		}
 		if known[r.Key()] || deleted[r.RunID] {

@@ -43,14 +43,22 @@ type Start struct {
 	Resume bool // it may go on with a rank that has ended
 }
 
+// Place is that of a start among those of its rank.
+type Place struct {
+	Generation uint32 // of its steps: which start of the rank this is, from 0
+	From       uint32 // the first step behind all that earlier starts have ended
+}
+
 // Stream is the agent's way to the stream.
 type Stream struct {
 	// NewPublisher makes a publisher for one process.
 	NewPublisher func() (Publisher, error)
-	// Admit says which start of the rank this is, from 0, and the same when asked again. Its error refuses the process.
-	Admit func(ctx context.Context, s Start) (generation uint32, err error)
-	// Finish notes that the process is gone: by itself, or not.
-	Finish func(ctx context.Context, s Start, ended bool) error
+	// Admit says which start of the rank this is, and the same when asked again. Its error refuses the process.
+	Admit func(ctx context.Context, s Start) (Place, error)
+	// Refuse has Admit refuse the process for good, as it lives beside the one that is this rank.
+	Refuse func(ctx context.Context, s Start) error
+	// Finish notes that the process is gone, by itself or not, and the number behind that of its last step.
+	Finish func(ctx context.Context, s Start, ended bool, next uint32) error
 }
 
 // Config has the agent's folders, stream and intervals.
@@ -219,7 +227,7 @@ func (a *Agent) scan(ctx context.Context, group *errgroup.Group) error {
 			a.countDropped(name, s.look(now))
 			continue
 		}
-		s := &served{agent: a, cfg: &a.cfg, counts: &a.counts, name: name}
+		s := &served{agent: a, cfg: &a.cfg, counts: &a.counts, name: name, rivals: map[uint64]bool{}}
 		a.served[name] = s
 		group.Go(func() error {
 			a.serve(ctx, name, s)

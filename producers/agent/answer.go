@@ -24,7 +24,7 @@ func (s *served) hand(r *Request, answer *Answer) error {
 			answer.State = StatePending
 			return nil
 		}
-		answer.State, answer.FromStep, answer.Reason = outcome(answered.Outcome), answered.Step, text
+		answer.State, answer.FromStep, answer.Reason = outcome(answered.Outcome), answered.Step+s.first, text
 		s.traced(r, answer)
 		if answer.State != StateAwaiting && answer.State != StateTracing && answer.State != StateTraced {
 			s.remember(answer)
@@ -62,7 +62,7 @@ func (s *served) isBusy(r *Request, asked schemas.SpoolAsked, answered schemas.S
 	return !isForHeartbeat(r.Do) || isForHeartbeat(s.header.askedKind(asked.Length))
 }
 
-func isForHeartbeat(do string) bool { return do == DoDebug || do == DoTrace }
+func isForHeartbeat(do string) bool { return do == DoDebug || do == DoTrace || do == doTell }
 
 // askedKind is the kind of the request that is in the page; empty where none is, whole.
 func (h *header) askedKind(length uint32) string {

@@ -35,8 +35,8 @@ func BenchmarkAgent(b *testing.B) {
 	cfg.ScanEvery = 5 * time.Millisecond
 	cfg.Stream = agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return discard{}, nil },
-		Admit:        func(context.Context, agent.Start) (uint32, error) { return 0, nil },
-		Finish:       func(context.Context, agent.Start, bool) error { return nil },
+		Admit:        func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{}, nil },
+		Finish:       func(context.Context, agent.Start, bool, uint32) error { return nil },
 	}
 	before := cpuSeconds(b)
 	b.StartTimer()

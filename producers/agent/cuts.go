@@ -27,6 +27,7 @@ type window struct {
 	Missing     bool              `json:"missing,omitempty"` // or their file is, and nobody said so
 	Lost        uint64            `json:"lost,omitempty"`    // records that were missing, at least
 	Sign        *sign             `json:"sign,omitempty"`
+	Rivals      int               `json:"rivals,omitempty"` // processes that say they are this rank, too, where there are more than before
 	Closes      bool              `json:"closes,omitempty"`
 	Dropped     uint64            `json:"dropped,omitempty"` // the header's count when it closes
 	After       map[string]uint64 `json:"after,omitempty"`   // next batch of every kind

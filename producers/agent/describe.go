@@ -14,6 +14,8 @@ type about struct {
 	rank schemas.RankRow
 	// resume says that the process means to go on with a run that has ended.
 	resume bool
+	// appends says that nobody names its steps: they go on behind those of earlier starts.
+	appends bool
 }
 
 // runDefinition is the definition of kind run.
@@ -33,6 +35,7 @@ type runDefinition struct {
 	Config           string         `json:"config"`
 	Labels           map[string]any `json:"labels"`
 	Resume           bool           `json:"resume"`
+	Appends          bool           `json:"appends"`
 }
 
 // rankDefinition is the definition of kind rank. Coordinates that are null are not known.
@@ -74,7 +77,7 @@ func readAbout(from *definitions, head schemas.SpoolHead) (about, error) {
 	if rank.Epoch != 0 && rank.Epoch != head.Epoch {
 		return about{}, fmt.Errorf("its definitions are those of another process, %016x: put its own back, or remove the folder", rank.Epoch)
 	}
-	a := about{run: run.row(head.StartedNs), rank: rank.row(head.Epoch), resume: run.Resume}
+	a := about{run: run.row(head.StartedNs), rank: rank.row(head.Epoch), resume: run.Resume, appends: run.Appends}
 	if a.run.WorldSize == nil || *a.run.WorldSize <= 1 {
 		a.run.Host = rank.Host
 	}

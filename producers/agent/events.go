@@ -115,7 +115,7 @@ const (
 )
 
 func (s *served) signOf(head *schemas.SpoolHead, state string) *sign {
-	return &sign{Behind: s.behind.Load(), State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs, Call: head.CurrentCall, Debugged: debuggedSince(head)}
+	return &sign{Behind: s.behind.Load(), State: state, TimeNs: max(head.HeartbeatNs, head.StartedNs), Step: head.Step + s.first, Op: head.CurrentOp, Seq: head.CurrentSeq, SinceNs: head.CurrentTimeNs, Call: head.CurrentCall, Debugged: debuggedSince(head)}
 }
 
 func debuggedSince(head *schemas.SpoolHead) int64 {

@@ -13,7 +13,7 @@ import (
 // poke says where the process is, by its header and, once it has written them, the stacks of its threads.
 func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
 	answer.State = StateUntold
-	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step, head.CurrentTimeNs, head.HeartbeatNs
+	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step+s.first, head.CurrentTimeNs, head.HeartbeatNs
 	answer.Held, answer.HeldSinceNs = held(head.Debugged), debuggedSince(head)
 	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano()-s.behind.Load(), head.DroppedCount
 	if s.poked.op != head.CurrentOp || s.poked.name == "" {

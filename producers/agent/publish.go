@@ -104,6 +104,9 @@ func (s *served) make(w *window) ([]schemas.Message, error) {
 		return nil, fmt.Errorf("window %d is not what it was: %w", w.Number, errGone)
 	}
 	w.Sum = s.sum
+	if err := s.t.refusedBeside(w.Rivals); err != nil {
+		return nil, err
+	}
 	if w.Closes {
 		if err := s.t.close(w.Sign, w.Dropped); err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 // retire removes the folder of a process that is published whole.
 func (s *served) retire(ctx context.Context) error {
 	head := s.header.load()
-	if err := s.cfg.Stream.Finish(ctx, s.start, head.State == stateEnded); err != nil {
+	if err := s.cfg.Stream.Finish(ctx, s.start, head.State == stateEnded, max(s.t.Next, s.first)); err != nil {
 		return err
 	}
 	how := "died"

@@ -36,12 +36,14 @@ type served struct {
 	publisher   Publisher
 	about       about
 	start       Start
+	first       uint32 // number of its first step
 	t           *translator
 
 	mutex     sync.Mutex // guards the fields below against look and ask
 	header    *header
 	admitted  *about            // once the process is
 	answers   map[uint32]Answer // to the last requests, by their sequence
+	rivals    map[uint64]bool   // epochs of processes that say they are this rank, too
 	overtaken uint32            // request that another took the place of, unanswered
 	poked     struct {          // the op that was named last: to find a name takes all definitions
 		op   uint32
@@ -182,9 +184,12 @@ func (s *served) open(ctx context.Context) error {
 		return err
 	}
 	s.start = Start{RunID: s.about.run.RunID, Rank: s.about.rank.Rank, Epoch: head.Epoch, Resume: s.about.resume || s.cfg.Resume}
-	generation, err := s.cfg.Stream.Admit(ctx, s.start)
+	place, err := s.cfg.Stream.Admit(ctx, s.start)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.title(), err)
+		return s.refused(ctx, err)
+	}
+	if s.about.appends {
+		s.first = place.From
 	}
 	header.look(s.cfg.Now())
 	s.setAdmitted()
@@ -196,7 +201,7 @@ func (s *served) open(ctx context.Context) error {
 	}
 	id := schemas.Identity{RunID: s.start.RunID, Rank: s.start.Rank, Epoch: s.start.Epoch}
 	s.t = &translator{
-		state: &state{}, generation: generation, known: &catalogue{}, counts: s.counts,
+		state: &state{}, generation: place.Generation, first: s.first, known: &catalogue{}, counts: s.counts,
 		out:  newBatches(id, s.cfg.BatchRows),
 		from: &segments{in: s.in, rows: uint64(head.SegmentRows), epoch: head.Epoch, layout: head.Version},
 	}

@@ -15,6 +15,7 @@ type state struct {
 	Programs    []uint64          `json:"programs"` // handed over
 	Tallies     []uint64          `json:"tallies,omitempty"`
 	Numerals    []uint64          `json:"numerals,omitempty"`  // layouts of numbers that are
+	Rivals      int               `json:"rivals,omitempty"`    // processes that say they are this rank, too, as far as rows say so
 	Dropped     uint64            `json:"dropped"`             // of the header's count, reported in rows of step
 	Behind      int64             `json:"behind_ns,omitempty"` // of the process's clock, by the last sign of life
 	Damaged     bool              `json:"damaged,omitempty"`   // the record before the position is
@@ -45,15 +46,4 @@ func sent(before *[]uint64, id uint64, most int) bool {
 	}
 	*before = append(*before, id)
 	return false
-}
-
-// stepNumber is the step under way or, between steps, the last one.
-func (s *state) stepNumber() uint32 {
-	switch {
-	case s.Step != nil:
-		return s.Step.Number
-	case s.Next > 0:
-		return s.Next - 1
-	}
-	return 0
 }

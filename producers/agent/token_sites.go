@@ -17,7 +17,7 @@ func (t *translator) tokenSites(memory []byte) error {
 	}
 	row := schemas.TokenSiteRow{
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: of.TimeNs,
-		Step: of.Step, PromptHash: of.PromptHash, Sample: of.Sample, RowCount: of.RowCount,
+		Step: of.Step + t.first, PromptHash: of.PromptHash, Sample: of.Sample, RowCount: of.RowCount,
 		Place: uint8(r.Site >> 8 & 0xff), Layer: uint16(r.Site >> 16), //nolint:gosec // the bits that are left fit
 	}
 	norms, means := [...]float32{r.Norm0, r.Norm1, r.Norm2}, [...]float32{r.Mean0, r.Mean1, r.Mean2}

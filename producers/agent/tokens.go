@@ -50,7 +50,7 @@ func (t *translator) lastSequence(number uint32) (of schemas.SpoolSequence, know
 func (t *translator) tokenOf(r *schemas.SpoolSequence) schemas.TokenRow {
 	row := schemas.TokenRow{
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
-		Step: r.Step, GlobalStep: uint64(r.Step), PromptHash: r.PromptHash, Sample: r.Sample, CachedTokenCount: lessOne(r.CachedTokenCount),
+		Step: r.Step + t.first, GlobalStep: uint64(r.Step), PromptHash: r.PromptHash, Sample: r.Sample, CachedTokenCount: lessOne(r.CachedTokenCount),
 	}
 	row.Phase, _ = at(t.known.texts, r.Phase)
 	if r.GlobalStep > 0 {
@@ -77,7 +77,7 @@ func (t *translator) weight(position uint64, memory []byte) error {
 	}
 	row := schemas.WeightRow{
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
-		Step: r.Step, Seq: position, Version: uint64(r.Version), Name: name, Checksum: r.Checksum,
+		Step: r.Step + t.first, Seq: position, Version: uint64(r.Version), Name: name, Checksum: r.Checksum,
 	}
 	row.Description, _ = at(t.known.texts, r.Description)
 	return measure(t.out, &t.out.weight, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(name)+len(row.Description))

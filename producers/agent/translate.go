@@ -23,6 +23,7 @@ type translator struct {
 	*state
 
 	generation uint32
+	first      uint32 // number of the process's step 0
 	known      *catalogue
 	out        *batches
 	from       *segments
@@ -81,7 +82,7 @@ func (t *translator) record(position uint64, kind uint32) (uint64, error) {
 }
 
 // step is the step under way, nil when the record belongs to no known step: the record is counted. Before the first
-// step begins, records belong to step 0.
+// step begins, records belong to it.
 func (t *translator) step() *openStep {
 	if t.Step == nil && (t.Adrift || t.Next > 0) {
 		t.Adrift = true
@@ -89,9 +90,20 @@ func (t *translator) step() *openStep {
 		return nil
 	}
 	if t.Step == nil {
-		t.Step = newStep(0)
+		t.Step = newStep(t.first)
 	}
 	return t.Step
+}
+
+// stepNumber is the step under way or, between steps, the last one.
+func (t *translator) stepNumber() uint32 {
+	switch {
+	case t.Step != nil:
+		return t.Step.Number
+	case t.Next > 0:
+		return t.Next - 1
+	}
+	return t.first
 }
 
 // gap passes over records that are gone. The next ones belong to a step without a known beginning.
@@ -151,6 +163,7 @@ func (t *translator) op(memory []byte) {
 func (t *translator) stepRecord(memory []byte) error {
 	var r schemas.SpoolStep
 	r.Load(memory)
+	r.Step += t.first
 	t.TimeNs = r.TimeNs
 	if r.Event == schemas.SpoolStepBegins {
 		return t.begin(&r)

@@ -125,13 +125,16 @@ func (s *served) due(head *schemas.SpoolHead, now time.Time, over bool) *window 
 	if beats {
 		w.Sign = s.signOf(head, heartRunning)
 	}
+	if rivals := s.countRivals(); rivals > s.t.Rivals {
+		w.Rivals = rivals
+	}
 	switch {
 	case over && s.frontier >= s.end(head):
 		w.Closes, w.Dropped, w.Sign = true, head.DroppedCount, s.signOf(head, heartDied)
 		if head.State == stateEnded {
 			w.Sign.State = heartEnded
 		}
-	case !s.t.Described, beats, over && records > 0:
+	case !s.t.Described, beats, w.Rivals > 0, over && records > 0:
 	case records >= uint64(s.cfg.BatchRows)/4: //nolint:gosec // a positive setting
 	case records > 0 && age >= s.cfg.BatchAge && (records >= few || s.stepEnded || age >= 10*s.cfg.BatchAge):
 	default:

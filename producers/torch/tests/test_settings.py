@@ -112,7 +112,7 @@ def test_a_budget_is_of_the_time_and_of_raw_tensors(given: object, share: float 
 
 
 def test_every_field_is_a_setting_or_made_of_some() -> None:
-    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"differences", "payload_bytes", "payload_host_bytes", "program", "replica", "shape_log", "world_size"}
+    assert {entry.name for entry in dataclasses.fields(Settings)} - set(SETTINGS) == {"appends", "differences", "payload_bytes", "payload_host_bytes", "program", "replica", "shape_log", "world_size"}
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ class Settings:
     when: When | None = None  # of the steps, only those that fulfil these conditions
     rank: int | None = None  # of this process, where neither torch nor the launcher says it
     world_size: int | None = None  # of the run, where rank is given; None: not known
+    appends: bool = False  # nobody names its steps: those of a later start go on behind them
     replica: tuple[int, int] | None = None  # its place among copies of the model that serve apart, of which torch knows nothing, and how many there are; -1: not known
     scope: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()

@@ -73,6 +73,13 @@ class Control:
         except RequestError as error:
             self._answer(asked.sequence, layout.REFUSED, moment.step, str(error))
 
+    def told(self, asked: Asked) -> None:
+        """The agent has something to tell whoever started this program: why it takes none of its records, and with final that it never will."""
+        told = json.loads(asked.text)
+        self.stopped = self.stopped or bool(told.get("final"))
+        self._say(str(told.get("text")))
+        self._answer(asked.sequence, layout.STOPPED if self.stopped else layout.RESUMED, 0)
+
     def next_step(self, moment: Moment) -> Detail | None:
         """The detail that the step which begins is recorded with, if with any."""
         if self._signals != self._signals_seen and self._asked is None:

@@ -8,7 +8,7 @@ from functools import partial
 from tensortap._config.settings import Settings
 from tensortap._session.control import Control, Detail
 from tensortap._session.debugged import Debugged
-from tensortap._session.inbox import PROFILE, TRACE, Asked, Inbox
+from tensortap._session.inbox import PROFILE, TELL, TRACE, Asked, Inbox
 from tensortap._session.moments import Moment
 from tensortap._session.tracing import Told, Tracing
 from tensortap._spool import layout
@@ -49,7 +49,8 @@ class Demands:
     def beat(self, step: int) -> None:
         """From the thread of the heartbeat, about once a second, in that step or, with -1, between two."""
         for asked in self._inbox.for_heartbeat():
-            self._follow(asked, partial(self._tracing.follow, step=max(step, 0)) if asked.do == TRACE else self._debugged.follow)
+            follow = {TRACE: partial(self._tracing.follow, step=max(step, 0)), TELL: self.control.told}.get(asked.do, self._debugged.follow)
+            self._follow(asked, follow)
         self._debugged.beat()
 
     def end(self) -> None:

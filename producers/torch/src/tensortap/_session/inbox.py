@@ -14,7 +14,8 @@ from tensortap._spool.control_page import ControlPage
 TRACE: Final = "trace"
 DEBUG: Final = "debug"
 PROFILE: Final = "profile"
-_OF_HEARTBEAT: Final = frozenset((TRACE, DEBUG))  # kinds that are followed in a program that hangs, too, and isForHeartbeat of producers/agent has
+TELL: Final = "tell"
+_OF_HEARTBEAT: Final = frozenset((TRACE, DEBUG, TELL))  # kinds that are followed in a program that hangs, too, and isForHeartbeat of producers/agent has
 _MOST_WAITING: Final = 16
 _MOST_KNOWN: Final = 256
 

@@ -93,7 +93,7 @@ class Process:
         """What an agent must know before all else."""
         settings, roots, place, spool = self._settings, self._roots, self._place, self._spool
         model = next(iter(roots), None)
-        spool.define("run", run_info.run(settings, place, model))
+        spool.define("run", run_info.run(settings, place, model) | ({"appends": True} if settings.appends else {}))
         loaded = loaded_parameters.checksums(roots, self.unseen) if settings.task != "structure" else {}
         spool.define("rank", run_info.rank(place, model) | {"epoch": spool.epoch, "parameters": loaded})
 

@@ -158,7 +158,7 @@ _OF_PEOPLE: Final = ("debug", "debug_port", "debug_wait", "post_mortem")  # who 
 
 def _plain(settings: Settings) -> Mapping[str, object]:
     shown: dict[str, Any] = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
-    for name in ("spool", "payload_folder", "file_format", "run", "labels", "world_size", "replica"):  # of one host or process, or of files; columns of their own
+    for name in ("spool", "payload_folder", "file_format", "run", "labels", "world_size", "replica", "appends"):  # of one host or process, or of files; columns of their own
         shown.pop(name)
     shown["apis"] = str(settings.apis.path) if settings.apis else None
     for name in _OF_PEOPLE:

@@ -59,7 +59,7 @@ class Served:
     """The tap on one model of an engine. Its calls outside of steps, which warm up and capture, are not recorded."""
 
     def __init__(self, model: nn.Module, at: Rank, arguments: Mapping[str, object] | None = None) -> None:
-        asked = replace(changed(wanted(), rank=at.rank), world_size=at.world_size, replica=at.replica, program=arguments or {})
+        asked = replace(changed(wanted(), rank=at.rank), world_size=at.world_size, replica=at.replica, appends=True, program=arguments or {})
         self._session = Session(asked, model, automatic=False, forwards_begin=False)
         self._model = model
         self._step: Step | None = None
