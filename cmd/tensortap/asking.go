@@ -81,6 +81,9 @@ func (k *asking) became(answer *agent.Answer) string {
 		if k.request.When != "" {
 			return "will record steps that fulfil " + report.Printable(k.request.When)
 		}
+		if len(k.request.Requests)+len(k.request.Prompts)+len(k.request.Texts) == 0 {
+			return fmt.Sprintf("will record at level %s from its next step on, which has not begun", k.request.Level)
+		}
 		return "will record steps that have such a request"
 	case agent.StateStopped:
 		return fmt.Sprintf("records nothing from step %d on", answer.FromStep)

@@ -56,6 +56,7 @@ BATCH = "sglang/srt/model_executor/forward_batch_info.py"
 def test_sglang_runs_a_step_in_forward() -> None:
     text = source("sglang", RUNNER)
     assert parameters(text, "ModelRunner", "forward")[0] == "forward_batch"
+    assert "init_cuda_graphs" in {node.name for node in class_of(text, "ModelRunner").body if isinstance(node, ast.FunctionDef)}
     assert "self.is_draft_worker = " in text
     assert "self.model = " in text
 

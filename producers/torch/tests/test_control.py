@@ -131,6 +131,21 @@ def test_a_request_that_makes_no_sense_is_refused(text: bytes, tmp_path: Path) -
     assert not any(reason == "hook error" for step in reading.read(_folder(tmp_path)).steps for reason, _ in step.unseen)
 
 
+def test_what_an_agent_tells_is_said_and_with_final_nothing_more_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def before(step: int, folder: Path) -> None:
+        if step in (2, 4):
+            asking.ask(folder, 10 + step, do="tell", text=f"told {step}", final=step == 4)
+            deadline = time.monotonic() + 60
+            while asking.answer(folder)[0] != 10 + step:
+                assert time.monotonic() < deadline, "nothing is answered"
+                time.sleep(0.02)
+
+    _train(tmp_path, before)
+    said = capsys.readouterr().err
+    assert "told 2" in said and "told 4" in said
+    assert len(_modules(tmp_path)) == 4
+
+
 def test_a_capture_that_waits_is_not_answered_over_a_later_request(tmp_path: Path) -> None:
     answers = []
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import asking
 import pytest
 import torch
 from torch import nn
 
+from tensortap._spool import layout
 from tensortap.integrations import generic, sglang, sglang_server, vllm
 from tensortap.integrations.served import Rank
 from tests.reading import only
@@ -84,7 +87,7 @@ def test_a_batch_of_sglangs_warm_up_is_no_step_and_is_counted(asked: Path, monke
 
 
 @torch.no_grad()
-def test_what_a_worker_of_vllm_computes_until_it_is_warm_is_no_step(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_worker_of_vllm_computes_until_it_is_warm_is_no_step_and_then_it_can_be_asked(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tapped(monkeypatch)
 
     class Worker:
@@ -112,9 +115,17 @@ def test_what_a_worker_of_vllm_computes_until_it_is_warm_is_no_step(asked: Path,
     worker = Worker()
     worker.load_model()
     worker.compile_or_warm_up_model()
+    (spool,) = (folder for folder in asked.iterdir() if (folder / "header").exists())
+    asking.ask(spool, 7, do="capture", level="mix", steps=1, scope=[], requests=[])
+    deadline = time.monotonic() + 60
+    while asking.answer(spool)[:2] != (7, layout.AWAITING):
+        assert time.monotonic() < deadline, "a request before the first step is not answered"
+        time.sleep(0.02)
     worker.execute_model(scheduled("cmpl-1"))
+    assert asking.answer(spool)[:2] == (7, layout.RECORDING)
     worker.shutdown()
     (step,) = only(asked).steps
+    assert any(name.startswith("Functional.") for name in step.begun)
     assert step.unseen[("serves no request", "warm-up request")] == 1
     assert requests(asked) == ["cmpl-1"]
 

@@ -73,6 +73,16 @@ class Control:
         except RequestError as error:
             self._answer(asked.sequence, layout.REFUSED, moment.step, str(error))
 
+    def can_follow(self, asked: Asked) -> bool:
+        """Whether this asks for detail that a step can have, as far as is known before it begins. Any thread may ask."""
+        try:
+            wanted = read(asked.text)
+            if isinstance(wanted, Detail):
+                _check_scope(wanted.scope, self._modules())
+        except RequestError:  # which is told as the step begins
+            return False
+        return isinstance(wanted, Detail)
+
     def told(self, asked: Asked) -> None:
         """The agent has something to tell whoever started this program: why it takes none of its records, and with final that it never will."""
         told = json.loads(asked.text)

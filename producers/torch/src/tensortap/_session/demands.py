@@ -27,6 +27,7 @@ class Demands:
         """The modules are paths; told hears of files that are written, caught of errors of ours."""
         self._caught = caught
         self._inbox = Inbox(spool.control)
+        self._idle: frozenset[int] = frozenset()  # requests that waited for a step at the last beat, between two
         self._tracing = Tracing(self._inbox.answer, spool.folder.name, f"rank {rank}", told)
         self._debugged = Debugged(settings, rank, spool, self._inbox.answer, say)
         self.control = Control(self._inbox.answer, say, modules)
@@ -51,7 +52,16 @@ class Demands:
         for asked in self._inbox.for_heartbeat():
             follow = {TRACE: partial(self._tracing.follow, step=max(step, 0)), TELL: self.control.told}.get(asked.do, self._debugged.follow)
             self._follow(asked, follow)
+        self._arm(step)
         self._debugged.beat()
+
+    def _arm(self, step: int) -> None:
+        """Nobody need wait for a step of a server that no request comes to: what waits from one beat to the next, and no step began, is told so."""
+        waiting = self._inbox.waiting() if step < 0 else ()
+        for asked in waiting:
+            if asked.sequence in self._idle and self.control.can_follow(asked):
+                self._inbox.arm(asked)
+        self._idle = frozenset(asked.sequence for asked in waiting)
 
     def end(self) -> None:
         """The tap ends, and its spool after this."""

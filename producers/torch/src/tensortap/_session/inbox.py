@@ -63,6 +63,19 @@ class Inbox:
             if not self._is_closed and sequence == self._page.sequence():
                 self._write(sequence)
 
+    def waiting(self) -> Sequence[Asked]:
+        """What is to be followed as a step begins, and none has begun since."""
+        with self._lock:
+            return tuple(self._for_step)
+
+    def arm(self, asked: Asked) -> None:
+        """Say of a request that still waits that it will be followed."""
+        with self._lock:
+            if asked in self._for_step:
+                self._keep(asked.sequence, Answer(layout.AWAITING, 0, ""))
+                if not self._is_closed and asked.sequence == self._page.sequence():
+                    self._write(asked.sequence)
+
     def close(self) -> None:
         """The page is about to go: no thread writes into it any more."""
         with self._lock:

@@ -93,6 +93,10 @@ class Session:
         """Of a step that the call which is coming would begin; None: there is none that is known."""
         self._steps.facts_ahead = facts
 
+    def prepare(self) -> None:
+        """Make the recording now, and not as the first step begins: who asks this process finds it."""
+        self._guard.do("the recording", self._steps.recording)
+
     def start(self, models: Models | None = None) -> None:
         """Record from here on, in the step under way or a new one."""
         self._guard.do("start", self._start, models)

@@ -70,6 +70,10 @@ class Served:
             self._session.undo_too(part.register_forward_pre_hook(entered, with_kwargs=True))
         self._finish = self._session.hook("after a served step", self._tell_of_end)
 
+    def prepare(self) -> None:
+        """The model is ready to serve: what is asked of it before its first request is heard."""
+        self._session.prepare()
+
     def begin(self, step: Step) -> None:
         """A step begins."""
         self._step, self._entered = step, False

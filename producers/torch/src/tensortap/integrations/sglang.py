@@ -37,6 +37,8 @@ def attach(module: ModuleType) -> None:
     """Called once sglang.srt.model_executor.model_runner was imported."""
     _keep_prompts(module.ForwardBatch)
     around(module.ModelRunner, "load_model", after=_tap)
+    if hasattr(module.ModelRunner, "init_cuda_graphs"):
+        around(module.ModelRunner, "init_cuda_graphs", after=_prepare)
     steps(module.ModelRunner, "forward", _begin)
 
 
@@ -46,6 +48,11 @@ def _tap(runner: Any) -> Served | None:
     served = tap_of(runner, lambda: runner.model, _rank, lambda: engine_arguments.of("sglang", getattr(runner, "server_args", None)))
     _taps.add(served)
     return served
+
+
+def _prepare(runner: Any) -> None:
+    if served := _tap(runner):
+        served.prepare()
 
 
 def _begin(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step] | None:

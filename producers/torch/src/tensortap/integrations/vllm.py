@@ -76,6 +76,7 @@ def _warms_up(worker: Any) -> None:
 
 def _is_warm(worker: Any) -> None:
     delattr(worker, _WARMS_UP)
+    _tap(worker).prepare()
 
 
 def _begin(worker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step] | None:
