@@ -21,7 +21,7 @@ func TestRecordRefusesLengthsThatAreNotThere(t *testing.T) {
 	plain, inflated := columnOf(t, name, rows), columnOf(t, name, rows, ipc.WithZstd())
 	for want, stream := range map[string][]byte{
 		"1342177280 entries":   replaced(t, plain, append(length32(len(name)), name...), append(length32(0x50000000), name...)),
-		"a batch of more than": replaced(t, inflated, length64(rows*8), length64(1<<37)),
+		"compressed within": replaced(t, inflated, length64(rows*8), length64(1<<37)),
 	} {
 		m := sampleMessage(t)
 		m.Data = s2.Encode(nil, stream)

@@ -155,20 +155,6 @@ func (c *column) null() {
 	c.rows++
 }
 
-// missing appends the value of a column that was declared after the row was written.
-func (c *column) missing() {
-	switch {
-	case c.nullable:
-		c.null()
-	case c.offsets != nil:
-		c.offsets = append(c.offsets, c.offsets[len(c.offsets)-4:]...)
-		c.present()
-	default:
-		c.values = append(c.values, make([]byte, c.typ.width())...)
-		c.present()
-	}
-}
-
 func (c *column) present() {
 	if c.nullable {
 		c.grow()

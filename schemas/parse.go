@@ -33,6 +33,10 @@ func (m Message) check(subject string) error {
 		return fmt.Errorf("unknown encoding %q, want %s", m.Header.Encoding, EncodingArrowS2)
 	case m.Header.Rows <= 0:
 		return fmt.Errorf("%d rows, want at least 1", m.Header.Rows)
+	case m.Header.Rows > MaxMessageRows:
+		return fmt.Errorf("%d rows, limit %d", m.Header.Rows, MaxMessageRows)
+	case len(m.Data) > MaxMessageBytes:
+		return fmt.Errorf("%d bytes, limit %d", len(m.Data), MaxMessageBytes)
 	case subject != m.Subject():
 		return fmt.Errorf("subject does not fit its id %s", m.ID())
 	case checksum(m.Data) != m.Header.CRC:

@@ -54,18 +54,20 @@ func (m Message) decode(stream []byte) (arrow.RecordBatch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if int(record.NumRows()) != m.Header.Rows {
+		return nil, fmt.Errorf("%d rows, header says %d", record.NumRows(), m.Header.Rows)
+	}
 	table, _ := TableByKind(m.Header.Kind)
+	if err := table.checkArrays(record); err != nil {
+		return nil, err
+	}
 	if record, err = table.normalise(record); err != nil {
 		return nil, err
 	}
-	return record, m.checkRows(record)
+	return record, m.checkIdentity(record, table)
 }
 
-func (m Message) checkRows(record arrow.RecordBatch) error {
-	if int(record.NumRows()) != m.Header.Rows {
-		return fmt.Errorf("%d rows, header says %d", record.NumRows(), m.Header.Rows)
-	}
-	table, _ := TableByKind(m.Header.Kind)
+func (m Message) checkIdentity(record arrow.RecordBatch, table Table) error {
 	if table.Class == Definition {
 		return nil
 	}
@@ -103,28 +105,36 @@ func (t Table) normalise(record arrow.RecordBatch) (arrow.RecordBatch, error) {
 		return record, nil
 	}
 	arrays := make([]arrow.Array, len(t.Columns))
+	rows := int(record.NumRows())
+	zeros := make([]byte, 8*(rows+1)) // shared by all columns that are missing
 	for i, c := range t.Columns {
 		found := record.Schema().FieldIndices(c.Name)
 		if len(found) == 0 {
-			arrays[i] = c.missing(int(record.NumRows()))
+			arrays[i] = c.missing(rows, zeros)
 			continue
 		}
 		arrays[i] = record.Column(found[0])
 		if !arrow.TypeEqual(arrays[i].DataType(), schema.Field(i).Type) {
 			return nil, fmt.Errorf("column %s is %s, want %s", c.Name, arrays[i].DataType(), schema.Field(i).Type)
 		}
-		if !c.Nullable && arrays[i].NullN() > 0 {
-			return nil, fmt.Errorf("column %s holds %d nulls, which it may not", c.Name, arrays[i].NullN())
+		if err := c.checkNulls(arrays[i]); err != nil {
+			return nil, err
 		}
 	}
 	return array.NewRecordBatch(schema, arrays, record.NumRows()), nil
 }
 
-// missing is the column for rows written before it was declared.
-func (c Column) missing(rows int) arrow.Array {
+// missing is the column for rows written before it was declared: of zeros, or nulls.
+func (c Column) missing(rows int, zeros []byte) arrow.Array {
 	col := newColumn(c)
-	for range rows {
-		col.missing()
+	col.rows = rows
+	if width := c.Type.width(); width > 0 {
+		col.values = zeros[:rows*width]
+	} else {
+		col.offsets = zeros[:4*(rows+1)]
+	}
+	if c.Nullable {
+		col.valid, col.nulls = zeros, rows
 	}
 	return col.array()
 }

@@ -37,11 +37,11 @@ func (r *streamReader) Message() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkClaims(meta); err != nil {
+	claimed, err := checkClaims(meta)
+	if err != nil {
 		return nil, err
 	}
-	length = int(ipc.NewMessage(memory.NewBufferBytes(meta), memory.NewBufferBytes(nil)).BodyLen())
-	body, err := r.take(length)
+	body, err := r.take(int(claimed))
 	if err != nil {
 		return nil, err
 	}
@@ -63,31 +63,6 @@ func (*streamReader) Retain() {}
 // Release implements ipc.MessageReader.
 func (*streamReader) Release() {}
 
-// bounded gives so many bytes and no more: a batch that is compressed within its stream claims any length.
-type bounded struct {
-	memory.Allocator
-	left int
-}
-
-// Allocate implements memory.Allocator.
-func (b *bounded) Allocate(size int) []byte {
-	b.spend(size)
-	return b.Allocator.Allocate(size)
-}
-
-// Reallocate implements memory.Allocator.
-func (b *bounded) Reallocate(size int, old []byte) []byte {
-	b.spend(size)
-	return b.Allocator.Reallocate(size, old)
-}
-
-func (b *bounded) spend(size int) {
-	if size < 0 || size > b.left {
-		panic(fmt.Sprintf("a batch of more than %d bytes", MaxStreamBytes)) //nolint:forbidigo // an Allocator has no other way to refuse; firstBatch recovers
-	}
-	b.left -= size
-}
-
 // firstBatch reads the one batch of a stream, over the stream's own memory.
 func firstBatch(stream []byte) (record arrow.RecordBatch, err error) {
 	// arrow-go may panic on bytes that were never an Arrow stream
@@ -96,8 +71,11 @@ func firstBatch(stream []byte) (record arrow.RecordBatch, err error) {
 			record, err = nil, fmt.Errorf("decode rows: %v", r)
 		}
 	}()
-	reader, err := ipc.NewReaderFromMessageReader(&streamReader{rest: stream}, ipc.WithAllocator(&bounded{Allocator: memory.DefaultAllocator, left: MaxStreamBytes}))
+	reader, err := ipc.NewReaderFromMessageReader(&streamReader{rest: stream}, ipc.WithEnsureNativeEndian(false))
 	if err != nil {
+		return nil, fmt.Errorf("decode rows: %w", err)
+	}
+	if err := checkTypes(reader.Schema()); err != nil {
 		return nil, fmt.Errorf("decode rows: %w", err)
 	}
 	if !reader.Next() {

@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // maxInsertRows is the most that ClickHouse takes as one block, so as one part.
-const maxInsertRows = 1_048_449
+const maxInsertRows = schemas.MaxMessageRows
 
 // Config has the limits of a Writer. Begin with DefaultConfig.
 type Config struct {

@@ -70,15 +70,11 @@ func (t *table) write(ctx context.Context, c *call) error {
 func (t *table) admit(c *call) []int {
 	var admitted []int
 	for i, m := range c.messages {
-		h := m.Header
-		switch {
-		case h.Rows > maxInsertRows:
-			c.reject(i, fmt.Sprintf("%d rows, limit %d", h.Rows, maxInsertRows))
-		case t.declared.PartitionByDay && day(h.MinEventTimeNs) != day(h.MaxEventTimeNs):
+		if h := m.Header; t.declared.PartitionByDay && day(h.MinEventTimeNs) != day(h.MaxEventTimeNs) {
 			c.reject(i, fmt.Sprintf("event times %d to %d ns are of more than one UTC day", h.MinEventTimeNs, h.MaxEventTimeNs))
-		default:
-			admitted = append(admitted, i)
+			continue
 		}
+		admitted = append(admitted, i)
 	}
 	return admitted
 }

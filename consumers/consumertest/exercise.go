@@ -6,6 +6,7 @@ package consumertest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ func Exercise(t *testing.T, newStore func(t *testing.T) Store) {
 		{"a cancelled write is finished by the next", trial.survivesCancellation},
 		{"a kill before the acknowledgement changes nothing", trial.survivesKill},
 		{"a malformed message is rejected and the rest is stored", trial.rejectsMalformed},
+		{"a hostile message is rejected without much memory", trial.rejectsHostile},
 		{"a restart goes on where it was", trial.survivesRestart},
 		{"a store that was down misses nothing", trial.survivesOutage},
 	}
@@ -163,6 +165,35 @@ func (t trial) rejectsMalformed() {
 		t.wantRows(kind, good)
 		t.wantRejected(write(t.Context(), bad), allOf(bad))
 		t.wantRows(kind, good)
+	}
+}
+
+// mostTaken is the memory that a few messages of the greatest size may take at a time, with what is garbage of the last.
+const mostTaken = 8 * schemas.MaxStreamBytes
+
+// heapOfSystem is what the process has had of the system for its heap, at most, so far.
+func heapOfSystem() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapSys) //nolint:gosec // bytes of memory
+}
+
+func (t trial) rejectsHostile() {
+	write := t.store.Open(t.T)
+	for i, kind := range []string{"tensor", "log", "layout"} {
+		good := Batches(t, kind, Producer(uint64(50+i)), 4, 20)
+		var messages []schemas.Message
+		var wantBad []int
+		for _, m := range Hostile(t, kind, Producer(uint64(60+i))) {
+			messages = append(messages, good[len(messages)/2%len(good)].Message, m)
+			wantBad = append(wantBad, len(messages)-1)
+		}
+		before := heapOfSystem()
+		t.wantRejected(write(t.Context(), messages), wantBad)
+		t.wantRows(kind, good)
+		if took := heapOfSystem() - before; took > mostTaken {
+			t.Errorf("%s: %d hostile messages took %d bytes of the system, want at most %d", kind, len(wantBad), took, mostTaken)
+		}
 	}
 }
 
