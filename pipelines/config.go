@@ -72,6 +72,8 @@ type DeliverConfig struct {
 	HeldBytes  int           // received and not yet acknowledged; PullBytes may come on top
 	BatchRows  int           // rows of one kind in one write
 	BatchBytes int           // bytes of messages of one kind in one write
+	RowBytes   int           // bytes of one write once decompressed, at least one message
+	WriteBytes int           // bytes of all writes at once, once decompressed: one counts for 64 MiB at most, as sinks take its messages one after the other
 	BatchAge   time.Duration // longest wait for a batch to fill
 	Spacing    time.Duration // least time from one write of a kind to the next, unless a batch has 1,000 rows: a store that rests wakes for every write
 	Grace      time.Duration // for writes under way, and for held messages, once the context has ended
@@ -100,7 +102,7 @@ func DefaultConfig() Config {
 		},
 		Deliver: DeliverConfig{
 			PullBytes: 16 << 20, HeldBytes: 128 << 20,
-			BatchRows: 524_288, BatchBytes: 32 << 20, BatchAge: 200 * time.Millisecond,
+			BatchRows: 524_288, BatchBytes: 32 << 20, RowBytes: 128 << 20, WriteBytes: 256 << 20, BatchAge: 200 * time.Millisecond,
 			Grace: 10 * time.Second, RetryMin: 100 * time.Millisecond, RetryMax: 10 * time.Second,
 			LogEvery: 30 * time.Second,
 		},
@@ -158,6 +160,7 @@ func (c DeliverConfig) validate() error {
 		{c.PullBytes >= minPullBytes, "pull %d bytes, want at least %d, the largest message", []any{c.PullBytes, minPullBytes}},
 		{c.HeldBytes >= c.BatchBytes, "hold %d bytes, want at least a batch of %d", []any{c.HeldBytes, c.BatchBytes}},
 		{c.BatchRows > 0 && c.BatchBytes > 0, "batch of %d rows, %d bytes, want more than 0", []any{c.BatchRows, c.BatchBytes}},
+		{c.RowBytes >= schemas.MaxStreamBytes && c.WriteBytes >= schemas.MaxStreamBytes, "rows of %d bytes in a write and %d in all, want at least %d, the largest message", []any{c.RowBytes, c.WriteBytes, schemas.MaxStreamBytes}},
 		{c.BatchAge > 0, "batch age %v, want more than 0", []any{c.BatchAge}},
 		{c.Spacing >= 0, "spacing %v of writes, want 0 or more", []any{c.Spacing}},
 		{c.Grace > 0, "grace %v, want more than 0", []any{c.Grace}},

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -39,6 +40,7 @@ type Delivery struct {
 	now      func() time.Time
 	metrics  *Metrics
 	holding  *holding
+	writing  *semaphore.Weighted // bytes of rows that may be written at once
 	life     atomic.Int64 // of the consumer: one more each time it begins anew
 	paused   atomic.Bool  // the receiver waits for memory
 	pressure chan struct{}
@@ -54,7 +56,7 @@ func New(cfg Config, js jetstream.JetStream, consumer string, sink Sink, log zer
 	return &Delivery{
 		cfg: cfg, js: js, consumer: consumer, sink: sink, now: now, metrics: metrics,
 		log:     log.With().Str("consumer", consumer).Logger(),
-		holding: newHolding(metrics), pressure: make(chan struct{}, 1),
+		holding: newHolding(metrics), pressure: make(chan struct{}, 1), writing: semaphore.NewWeighted(int64(cfg.Deliver.WriteBytes)),
 	}, nil
 }
 

@@ -3,10 +3,13 @@ package pipelines_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
@@ -155,6 +158,52 @@ func TestStoreDownForTenAckWaitsLosesNothing(t *testing.T) {
 	eventually(t, "all stored", settled(t, s))
 	if got := d.Metrics().Snapshot(); sink.len() != 500 || got.DeadLetters > 0 {
 		t.Errorf("stored %d messages, %+v, want 500", sink.len(), got)
+	}
+}
+
+// A message of some kilobytes may unpack to 64 MiB, whatever its kind, and has up to 64 KiB of headers.
+func TestMemoryIsBoundedWhateverMessagesUnpackTo(t *testing.T) {
+	t.Parallel()
+	s, cfg := startStream(t), testConfig(t)
+	cfg.Deliver.RowBytes, cfg.Deliver.WriteBytes = 64<<20, 64<<20
+	must(t, pipelines.Prepare(t.Context(), s.js, cfg))
+	sink := newRecorder()
+	var now, most, alone atomic.Int64
+	all := make(chan struct{}) // closed once all are held
+	sink.before = func(_ context.Context, messages []schemas.Message) error {
+		var bytes int64
+		for _, m := range messages {
+			bytes += int64(m.StreamBytes())
+		}
+		alone.Store(max(alone.Load(), bytes))
+		most.Store(max(most.Load(), now.Add(bytes)))
+		<-all
+		now.Add(-bytes)
+		return nil
+	}
+	d, _ := deliver(t, s, cfg, sink)
+	messages := list{}
+	for i := range 4 {
+		long := strings.Repeat(strconv.Itoa(i), 30<<20)
+		messages = append(messages, ops(t, identity(i), long), sites(t, identity(i), long))
+	}
+	headers := 0
+	for _, m := range messages {
+		wire := &nats.Msg{Subject: m.Subject(), Header: m.NATSHeader(), Data: m.Data}
+		wire.Header.Set("X-Long", strings.Repeat("x", 50<<10))
+		headers += 50 << 10
+		_, err := s.js.PublishMsg(t.Context(), wire)
+		must(t, err)
+	}
+	eventually(t, "all held", func() bool { return d.Metrics().Snapshot().HeldMessages == int64(len(messages)) })
+	held := d.Metrics().Snapshot().HeldBytes
+	close(all)
+	eventually(t, "all stored", func() bool { return sink.len() == len(messages) })
+	if alone.Load() > int64(cfg.Deliver.RowBytes) || most.Load() > int64(cfg.Deliver.WriteBytes) {
+		t.Errorf("a write had rows of %d bytes, all at once of %d, want at most %d and %d", alone.Load(), most.Load(), cfg.Deliver.RowBytes, cfg.Deliver.WriteBytes)
+	}
+	if held < int64(headers) {
+		t.Errorf("messages with %d bytes of headers count for %d bytes", headers, held)
 	}
 }
 

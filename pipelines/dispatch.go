@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // refusedLane has the messages that cannot be stored; no kind has this name.
@@ -16,6 +18,7 @@ type batch struct {
 	items []*held
 	rows  int
 	bytes int
+	grown int       // bytes of the rows once decompressed
 	since time.Time // when its first message arrived
 }
 
@@ -23,6 +26,15 @@ func (b *batch) add(h *held) {
 	b.items = append(b.items, h)
 	b.rows += h.message.Header.Rows
 	b.bytes += h.size
+	b.grown += h.message.StreamBytes()
+}
+
+// weight is what a write of the batch counts for among all at once.
+func (b *batch) weight() int64 { return int64(min(b.grown, schemas.MaxStreamBytes)) }
+
+// hasRoom says whether the message may join the batch.
+func (b *batch) hasRoom(h *held, cfg DeliverConfig) bool {
+	return b.rows+h.message.Header.Rows <= cfg.BatchRows && b.bytes+h.size <= cfg.BatchBytes && b.grown+h.message.StreamBytes() <= cfg.RowBytes
 }
 
 // lane has the batches of one kind: one being written, full ones waiting, one filling.
@@ -107,7 +119,7 @@ func (p *dispatcher) sort(h *held) {
 		p.lanes[kind] = l
 	}
 	cfg := p.delivery.cfg.Deliver
-	if b := l.filling; b != nil && (b.rows+h.message.Header.Rows > cfg.BatchRows || b.bytes+h.size > cfg.BatchBytes) {
+	if b := l.filling; b != nil && !b.hasRoom(h, cfg) {
 		l.full, l.filling = append(l.full, b), nil
 	}
 	if l.filling == nil {
@@ -154,7 +166,7 @@ func (p *dispatcher) due(l *lane, now time.Time) (b *batch, wait time.Duration) 
 	if b.rows < worthwhile {
 		wait = max(wait, cfg.Spacing-now.Sub(l.began))
 	}
-	full := b.rows >= cfg.BatchRows || b.bytes >= cfg.BatchBytes
+	full := b.rows >= cfg.BatchRows || b.bytes >= cfg.BatchBytes || b.grown >= cfg.RowBytes
 	if wait > 0 && !full && !p.closing && b.kind != refusedLane && !p.delivery.paused.Load() {
 		return nil, wait
 	}

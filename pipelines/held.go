@@ -14,6 +14,18 @@ import (
 // bytes, so that many small ones are bounded too.
 const heldOverhead = 2048
 
+// headerBytes is the size of headers, of which a message may have 64 KiB.
+func headerBytes(header nats.Header) int {
+	n := 0
+	for name, values := range header {
+		n += len(name)
+		for _, value := range values {
+			n += len(value)
+		}
+	}
+	return n
+}
+
 // held is a message received and not yet acknowledged.
 type held struct {
 	message  schemas.Message // without a header if reason says it could not be read

@@ -212,7 +212,7 @@ func (d *Delivery) check(msg jetstream.Msg, meta *jetstream.MsgMetadata) *held {
 	h := &held{
 		subject: Published(msg.Subject()), header: msg.Headers(), reply: msg.Reply(), life: d.life.Load(),
 		sequence: meta.Sequence.Stream, timeNs: meta.Timestamp.UnixNano(), since: d.now(),
-		size: len(msg.Data()) + heldOverhead,
+		size: len(msg.Data()) + headerBytes(msg.Headers()) + heldOverhead,
 	}
 	message, err := schemas.ParseMessage(h.subject, h.header, msg.Data(), h.sequence)
 	if err != nil {

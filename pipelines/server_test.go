@@ -124,6 +124,15 @@ func ops(tb testing.TB, id schemas.Identity, names ...string) schemas.Message {
 	return m
 }
 
+func sites(tb testing.TB, id schemas.Identity, path string) schemas.Message {
+	tb.Helper()
+	b := schemas.NewBuilder[schemas.SiteRow]()
+	b.Append(&schemas.SiteRow{SiteID: 1, Path: path})
+	m, err := b.Message(id)
+	must(tb, err)
+	return m
+}
+
 func identity(batch int) schemas.Identity {
 	return schemas.Identity{RunID: schemas.RunID("problem"), Rank: 3, Epoch: 7, Batch: uint64(batch)}
 }

@@ -26,7 +26,7 @@ func (d *Delivery) write(run, work context.Context, b *batch) []*held {
 	trouble := d.newOutage(d.log.With().Str("kind", b.kind).Int("batch_rows", b.rows).Logger())
 	under, span := d.follow(work, b)
 	for {
-		err := d.sink.Write(under, messages)
+		err := d.writeOnce(under, messages, b.weight())
 		if rejected := new(schemas.RejectedError); err == nil || errors.As(err, &rejected) {
 			trouble.over()
 			spans.End(span, err)
@@ -43,6 +43,15 @@ func (d *Delivery) write(run, work context.Context, b *batch) []*held {
 			return nil
 		}
 	}
+}
+
+// writeOnce waits until others leave room for what the messages unpack to.
+func (d *Delivery) writeOnce(ctx context.Context, messages []schemas.Message, weight int64) error {
+	if err := d.writing.Acquire(ctx, weight); err != nil {
+		return err
+	}
+	defer d.writing.Release(weight)
+	return d.sink.Write(ctx, messages)
 }
 
 // split parts the refused messages, with the reasons noted, from the others.

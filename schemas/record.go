@@ -24,6 +24,15 @@ func (m Message) decompress(scratch []byte) ([]byte, error) {
 	return stream, nil
 }
 
+// StreamBytes is what the data claim to take once decompressed: 0 where they say nothing, or more than a message may take.
+func (m Message) StreamBytes() int {
+	n, err := s2.DecodedLen(m.Data)
+	if err != nil || n > MaxStreamBytes {
+		return 0
+	}
+	return n
+}
+
 // Record decodes the rows into an Arrow record with all columns of the table, in its order. A
 // column that the message lacks is zero, or null; a column that the table lacks is left out. It
 // checks the number and identity of the rows against the header. Its error is a *MalformedError.

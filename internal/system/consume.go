@@ -264,7 +264,7 @@ func (c *consumption) deliverArchive(ctx context.Context, store *archive) error 
 		return err
 	}
 	cfg.Stream.Consumers = []string{consumer}
-	cfg.Deliver.BatchAge, cfg.Deliver.BatchRows = c.cfg.ArchiveAge, archiveRows
+	cfg.Deliver.BatchAge, cfg.Deliver.BatchRows, cfg.Deliver.RowBytes = c.cfg.ArchiveAge, archiveRows, archiveRowBytes
 	if store.damaged { // what it lost may still be in the stream
 		if err := pipelines.Replay(ctx, c.client.stream, cfg, consumer); err != nil {
 			return err

@@ -18,6 +18,7 @@ const (
 	shardBatchBytes = 16 << 20
 	shardHeldBytes  = 2 * shardBatchBytes
 	shardPullBytes  = 9 << 20
+	shardWriteBytes = 128 << 20 // of rows once decompressed
 	shardBatchAge   = 500 * time.Millisecond
 	// shardAckWait bounds how long messages stay with a process that was stopped, and pulled them as it went on.
 	shardAckWait = 15 * time.Second
@@ -29,6 +30,7 @@ const (
 func (*consumption) shard(cfg pipelines.Config, shard int) pipelines.Config {
 	cfg.Stream.Subjects, cfg.Stream.AckWait = pipelines.ShardSubjects(shard), shardAckWait
 	cfg.Deliver.BatchBytes, cfg.Deliver.HeldBytes, cfg.Deliver.PullBytes = shardBatchBytes, shardHeldBytes, shardPullBytes
+	cfg.Deliver.WriteBytes = shardWriteBytes
 	cfg.Deliver.BatchAge, cfg.Deliver.PullAge = shardBatchAge, shardPullAge
 	return cfg
 }

@@ -207,7 +207,7 @@ func (s *System) deliveries(client *Client, store *archive) (*clickhouse.Writer,
 	}
 	cfg := s.pipelines()
 	cfg.Deliver.BatchAge, cfg.Deliver.Spacing = s.cfg.ArchiveAge, 0
-	cfg.Deliver.BatchRows = archiveRows
+	cfg.Deliver.BatchRows, cfg.Deliver.RowBytes = archiveRows, archiveRowBytes
 	saved := s.deleted.Heeding(s.cfg.Health.Timed(archiveConsumer, store.writer))
 	files, err := pipelines.New(cfg, client.stream, archiveConsumer, saved, s.cfg.Log, s.cfg.Now)
 	if err != nil {
@@ -233,5 +233,8 @@ func (w watched) Write(ctx context.Context, messages []schemas.Message) error {
 	return err
 }
 
-// archiveRows closes a file of the archive before its age does.
-const archiveRows = 1 << 20
+// archiveRows and archiveRowBytes close a file of the archive before its age does. Its rows go to the disk as they come.
+const (
+	archiveRows     = 1 << 20
+	archiveRowBytes = 1 << 30
+)
