@@ -15,7 +15,8 @@ import (
 // each as UTF-8 with separator after it. They need no coordination and are the
 // same in every run, so problem and bench join on one integer. Separators
 // inside a field are escaped, so that other fields are other bytes. Only the
-// ids of a single name are plain, since SQL computes them too.
+// ids of a single name are plain, since SQL computes them too. Text is hashed
+// as rows have it, which is valid UTF-8: a row alone tells whether its id is its own.
 const (
 	separator = '\x1f'
 	escape    = '\x1b'
@@ -133,7 +134,7 @@ func ParseID(text string) (uint64, error) {
 
 func hashName(name string) uint64 {
 	var stack [256]byte
-	return xxh3.Hash(append(append(stack[:0], name...), separator))
+	return xxh3.Hash(append(append(stack[:0], validText(name)...), separator))
 }
 
 func hashFields(fields ...string) uint64 {
@@ -146,7 +147,7 @@ func hashFields(fields ...string) uint64 {
 }
 
 func appendField(canonical []byte, field string) []byte {
-	return append(appendEscaped(canonical, field, separator, separatorIs), separator)
+	return append(appendEscaped(canonical, validText(field), separator, separatorIs), separator)
 }
 
 // appendEscaped appends text in which special is written as an escape and as.

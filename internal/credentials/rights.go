@@ -51,6 +51,12 @@ func judged() []string {
 	}
 }
 
+// notProduced are the kinds that no producer may publish, of its own run neither: what judges, operators and the alert role say, and what a
+// database holds that excuses ops of all runs.
+func notProduced() []string {
+	return append(judged(), schemas.DeclaredComparison().Kind(), schemas.KnownException().Kind(), schemas.Alert().Kind(), schemas.Audit().Kind())
+}
+
 // rightsOf are the rights of a role, of a producer those for its run.
 func rightsOf(role, run string) Rights {
 	switch role {
@@ -102,7 +108,7 @@ func toShare() []string {
 
 // toReject is how a message that no stream takes is put aside.
 func toReject() []string {
-	return []string{"dead.publisher", "tap." + schemas.DeadLetter().Kind() + ".*.*"}
+	return []string{"dead.publisher", schemas.Subject(schemas.DeadLetter().Kind(), 0, 0)}
 }
 
 // rightsToProduce are those of who publishes a run, or all of them. It makes no consumer: who may can have messages delivered
@@ -116,7 +122,7 @@ func rightsToProduce(run string) Rights {
 		Hear:    []string{pipelines.ControlSubjects + "*"},
 		Answers: true,
 	}
-	for _, kind := range append(judged(), schemas.Audit().Kind()) {
+	for _, kind := range notProduced() {
 		r.Deny = append(r.Deny, "tap."+kind+".>")
 	}
 	return r
