@@ -117,7 +117,8 @@ func ops(tb testing.TB, id schemas.Identity, names ...string) schemas.Message {
 	tb.Helper()
 	b := schemas.NewBuilder[schemas.OpRow]()
 	for _, name := range names {
-		b.Append(&schemas.OpRow{OpID: schemas.OpID(name), Name: name})
+		row := schemas.ParseOpName(name)
+		b.Append(&row)
 	}
 	m, err := b.Message(id)
 	must(tb, err)

@@ -161,9 +161,9 @@ func (g *grown) gave(step uint32, list ...output) {
 	write(g, layout)
 	var tensors []*schemas.TensorRow
 	for _, o := range list {
-		parts := strings.Split(o.op, ".")
 		site := schemas.SiteID(schemas.OpID(o.op), "output", "0")
-		write(g, &schemas.OpRow{OpID: schemas.OpID(o.op), Name: o.op, Level: "api", Prefix: "Functional", ClassOrAPI: parts[1], Phase: "forward", LayerIndex: -1})
+		op := schemas.ParseOpName(o.op)
+		write(g, &op)
 		write(g, &schemas.SiteRow{SiteID: site, OpID: schemas.OpID(o.op), Role: "output", Path: "0"})
 		tensors = append(tensors, &schemas.TensorRow{
 			RunID: schemas.RunID(g.name), Epoch: g.epoch, Batch: g.batches["tensor"], Step: step, Seq: o.seq, SiteID: site, LayoutID: layout.LayoutID,

@@ -61,7 +61,7 @@ func newRunFrom(t *testing.T, u *program.Up, name, source string) *liveRun {
 	send(l, "layout", liveLayout())
 	for i := range liveOps {
 		send(l, "program", &schemas.ProgramRow{ProgramID: liveProgram(), Position: uint32(i), OpID: schemas.OpID(liveOp(i))})
-		op := schemas.OpRow{OpID: schemas.OpID(liveOp(i)), Name: liveOp(i), Level: "api", Prefix: "Functional", ClassOrAPI: "live", CallIndex: int64(i), Phase: "forward", LayerIndex: -1}
+		op := schemas.ParseOpName(liveOp(i))
 		send(l, "op", &op)
 		send(l, "site", &schemas.SiteRow{SiteID: schemas.SiteID(op.OpID, "output", "0"), OpID: op.OpID, Role: "output", Path: "0"})
 	}

@@ -43,8 +43,7 @@ func newModel(tensors int) *model {
 
 func (m *model) module(i int) {
 	path := fmt.Sprintf("layers.%d.part%d", i%modelLayers, i/modelLayers)
-	op := schemas.OpRow{Name: "Module." + path + ".Linear.forward.0", Level: "module", Prefix: "Module", ModulePath: path, LayerIndex: int32(i % modelLayers), ClassOrAPI: "Linear", Phase: "forward"}
-	op.OpID = schemas.OpID(op.Name)
+	op := schemas.ParseOpName("Module." + path + ".Linear.forward.0")
 	m.ops = append(m.ops, op)
 	for _, of := range [tensorsOfAnOp][2]string{{"input", "0"}, {"parameter", "weight"}, {"parameter", "bias"}, {"output", "0"}} {
 		m.sites = append(m.sites, schemas.SiteRow{SiteID: schemas.SiteID(op.OpID, of[0], of[1]), OpID: op.OpID, Role: of[0], Path: of[1]})

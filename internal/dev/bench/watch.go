@@ -133,7 +133,7 @@ func (s *server) newWatched(ctx context.Context, name string, rank uint32) (*wat
 	layouts, ops, sites := schemas.NewBuilder[schemas.LayoutRow](), schemas.NewBuilder[schemas.OpRow](), schemas.NewBuilder[schemas.SiteRow]()
 	layouts.Append(watchedLayout())
 	for i := range watchRows {
-		op := schemas.OpRow{OpID: schemas.OpID(watchedOp(i)), Name: watchedOp(i), Level: "api", Prefix: "Functional", LayerIndex: -1, ClassOrAPI: "linear", CallIndex: int64(i), Phase: "forward"}
+		op := schemas.ParseOpName(watchedOp(i))
 		ops.Append(&op)
 		sites.Append(&schemas.SiteRow{SiteID: schemas.SiteID(op.OpID, "output", "0"), OpID: op.OpID, Role: "output", Path: "0"})
 	}
