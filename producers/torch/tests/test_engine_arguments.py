@@ -53,6 +53,9 @@ class Config:
     dist_init_addr: str = "10.0.0.7:5000"
     compilation_time: float = 3.5
     instance_id: str = "179"
+    pid: int = 4711
+    shm_name: str = "psm_0a1b2c3d"
+    dist_ident: str = "179_29501"
 
 
 def test_arguments_are_told_by_name_without_secrets() -> None:

@@ -28,6 +28,30 @@ def test_variables_are_told_but_no_secret_and_none_of_one_rank(monkeypatch: pyte
     assert "hunter2" not in str(said)
 
 
+_LAUNCHES = (  # what two launches of one program have
+    {"VLLM_DIST_IDENT": "1_29501_a", "SGLANG_RUN_ID": "sglang-run-1", "NCCL_SHM_NAME": "nccl-a", "TRITON_TMPDIR": "/a", "CUDA_FD": "3", "VLLM_RPC_BASE_PATH": "/tmp/tmpab12cd_9/x"},
+    {"VLLM_DIST_IDENT": "2_29777_b", "SGLANG_RUN_ID": "sglang-run-2", "NCCL_SHM_NAME": "nccl-b", "TRITON_TMPDIR": "/b", "CUDA_FD": "4", "VLLM_RPC_BASE_PATH": "/tmp/tmpzz99cd_9/x"},
+)
+_ADDRESSES = (
+    {"VLLM_POOL": "psm_0a1b2c3d", "XLA_STORE": "tcp://127.0.0.1:40001", "SGLANG_ZMQ": "ipc:///run/a", "TORCH_SET": "0a1b2c3d-0000-4000-8000-0123456789ab"},
+    {"VLLM_POOL": "psm_ffffffff", "XLA_STORE": "tcp://127.0.0.1:51234", "SGLANG_ZMQ": "ipc:///run/b", "TORCH_SET": "ffffffff-0000-4000-8000-0123456789ab"},
+)
+_COMPUTING = {"NCCL_SHM_DISABLE": "1", "NCCL_LAUNCH_MODE": "GROUP", "CUBLAS_WORKSPACE_CONFIG": ":4096:8", "CUDA_LAUNCH_BLOCKING": "1", "NCCL_SOCKET_NTHREADS": "4", "CUDA_CACHE_PATH": "/tmp/tmp_model"}
+
+
+@pytest.mark.parametrize("launches", [_LAUNCHES, _ADDRESSES])
+def test_what_is_random_by_launch_makes_no_difference(monkeypatch: pytest.MonkeyPatch, launches: tuple[dict[str, str], ...], tmp_path: Path) -> None:
+    said = []
+    for number, launch in enumerate(launches):
+        for name, value in {**launch, **_COMPUTING}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "orig_argv", ["serve", "--port", f"1{number}", f"--master-port={number}", "--out", f"/tmp/tmp0123456{number}/out", "--rank", "8"])
+        said.append(environment.of(tmp_path))
+    assert said[0] == said[1]
+    assert {name: said[0].get(f"env {name}") for name in _COMPUTING} == _COMPUTING
+    assert said[0]["command line"] == "serve --port … --master-port=… --out /tmp/…/out --rank 8"
+
+
 @pytest.mark.parametrize(
     ("given", "shown"),
     [

@@ -18,12 +18,14 @@ from typing import Final, cast
 import torch
 from torch.cuda import nccl
 
+from tensortap._session import of_launch
+
 _PREFIXES: Final = (
     *("ASCEND_", "CUBLAS", "CUDA_", "CUDNN_", "FLASHINFER_", "HCCL_", "KMP_", "MKL_", "NCCL_", "NVTE_", "OMP_", "PYTHONHASHSEED", "PYTORCH_"),
     *("SGLANG_", "SGL_", "TORCH_", "TORCHDYNAMO_", "TORCHINDUCTOR_", "TRITON_", "VLLM_", "XLA_"),
 )
 SECRET: Final = re.compile(r"KEY|TOKEN(?!I|S)|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
-_OF_ONE_RANK: Final = re.compile(r"RANK|PORT|ADDR|HOST|VISIBLE_DEVICES|_PID|_FD", re.IGNORECASE)
+_OF_ONE_RANK: Final = re.compile(r"RANK|HOST|VISIBLE_DEVICES", re.IGNORECASE)
 _RANK_FLAG: Final = re.compile(r"-+(local|node)[-_]rank")
 IN_URL: Final = re.compile(r"(://)[^/@\s]+@")
 LONGEST_VALUE: Final = 500  # characters
@@ -86,22 +88,27 @@ def _text(path: Path) -> str:
 
 
 def _variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Those that libraries compute by, without secrets, and without those of one rank: a run is described once."""
+    """Those that libraries compute by, without secrets, and without those of one rank or launch: a run is described once."""
     return {
-        name: IN_URL.sub(r"\1", value)[:LONGEST_VALUE]
+        name: _told(value)
         for name, value in sorted(environment.items())
-        if name.startswith(_PREFIXES) and not SECRET.search(name) and not _OF_ONE_RANK.search(name)
+        if name.startswith(_PREFIXES) and not SECRET.search(name) and not _OF_ONE_RANK.search(name) and not of_launch.names(name)
     }
 
 
+def _told(value: str) -> str:
+    return of_launch.blanked(IN_URL.sub(r"\1", value))[:LONGEST_VALUE]
+
+
 def _arguments(given: Iterable[str]) -> Iterator[str]:
-    """The command line without code, secrets and the number of the rank."""
+    """The command line without code, secrets, the number of the rank, and what is of one launch."""
     left = iter(given)
     for argument in left:
         name, equals, _ = argument.partition("=")
         is_of_one_rank = _RANK_FLAG.fullmatch(name)
-        if not is_of_one_rank and argument != "-c" and not (name.startswith("-") and SECRET.search(name)):
-            yield IN_URL.sub(r"\1", argument)[:LONGEST_VALUE]
+        is_kept_back = name.startswith("-") and (SECRET.search(name) or of_launch.names(name))
+        if not is_of_one_rank and argument != "-c" and not is_kept_back:
+            yield _told(argument)
             continue
         if not equals:
             next(left, "")

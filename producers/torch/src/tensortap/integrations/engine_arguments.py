@@ -11,11 +11,10 @@ from typing import Any, Final
 
 import torch
 
+from tensortap._session import of_launch
 from tensortap._session.environment import IN_URL, LONGEST_VALUE, SECRET
 
-_OF_ONE_PROCESS: Final = re.compile(
-    r"(^|_)((?<!lora_)rank|ports?|addr|host|ip|ipc_name|endpoints?|gpu_id|instance_id|local|time|dir)(_|$)|^(_.*|traced_files|hf_text_config|data_parallel_index)$"
-)
+_OF_ONE_PROCESS: Final = re.compile(r"(^|_)((?<!lora_)rank|gpu_id|local|time|dir)(_|$)|^(_.*|traced_files|hf_text_config|data_parallel_index)$")
 _MOST_ARGUMENTS: Final = 1000
 _MOST_ITEMS: Final = 64
 _DEEPEST: Final = 4
@@ -29,7 +28,7 @@ def of(engine: str, given: object) -> dict[str, object]:
 
 def _arguments(before: str, given: object, depth: int) -> Iterator[tuple[str, object]]:
     for name, value in _members(given):
-        if _OF_ONE_PROCESS.search(name):
+        if _OF_ONE_PROCESS.search(name) or of_launch.names(name):
             continue
         if depth and any(True for _ in _members(value)):
             if not (isinstance(value, Mapping) and SECRET.search(name)):
@@ -53,7 +52,7 @@ def _shown(value: object) -> object:
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, str | torch.dtype | torch.device):
-        text = IN_URL.sub(r"\1", str(value))[:LONGEST_VALUE]
+        text = of_launch.blanked(IN_URL.sub(r"\1", str(value)))[:LONGEST_VALUE]
         return "…" if text.startswith(("{", "[")) and SECRET.search(text) else text or None
     if isinstance(value, list | tuple | Set):
         shown = [_shown(one) for one in itertools.islice(value, _MOST_ITEMS)]
