@@ -423,7 +423,7 @@ $(ENGINES)/diffusion/done: $(wildcard e2e/engines/testdata/diffusion/*.txt) e2e/
 
 .PHONY: test-engines
 test-engines: build engine kernel engines engines-diffusion ## vLLM and SGLang at work, on the CPU: more than an hour; writes what came of it into docs/ENGINES.md
-	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 180m -v -run 'TestEngines$$|TestEngineScenes$$|TestEngineConditions$$|TestEngineReplay$$|TestEngineOnNaN$$|TestEngineDiffusion$$|TestEngineCross$$|TestEngineTokens$$|TestEngineRollout$$' ./e2e/engines/
+	TENSORTAP_ENGINES=$(ENGINES) TENSORTAP_ENGINES_REPORT=$(CURDIR)/docs/ENGINES.md go test -count=1 -timeout 180m -v -run 'TestEngines$$|TestEngineScenes$$|TestEngineConditions$$|TestEngineReplay$$|TestEngineOnNaN$$|TestEngineDiffusion$$|TestEngineCross$$|TestEngineTokens$$|TestEngineRollout$$|TestEngineReplicas$$|TestEngineRestart$$|TestEngineException$$' ./e2e/engines/
 	TENSORTAP_ENGINES=$(ENGINES) go test -count=1 -run 'TestEnginesHaveTheModulesOfTheMaps$$' ./analysis/mapping/families/
 
 .PHONY: bench-engines

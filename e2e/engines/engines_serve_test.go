@@ -29,6 +29,7 @@ type engine struct {
 	flags        []string                     // besides the model, its name and where to listen
 	logged       func(folder string) []string // flags with which it tells of its requests, in that folder or in what it prints
 	model, split string                       // the flags of the checkpoint and of the tensor-parallel size
+	replicas     string                       // the flag of how many serve apart from each other
 	environment  func(folder string, tp int) []string
 	ready        string // a path that answers once models are served, and that computes nothing
 	ask          func(r inference) (path string, body map[string]any)
@@ -49,7 +50,7 @@ func engines() []engine { return []engine{sglang(), vllm()} }
 
 func sglang() engine {
 	return engine{
-		name: "sglang", module: "sglang.launch_server", model: "--model-path", split: "--tp", ready: "/model_info",
+		name: "sglang", module: "sglang.launch_server", model: "--model-path", split: "--tp", replicas: "--dp-size", ready: "/model_info",
 		flags: []string{
 			"--device", "cpu", "--attention-backend", "torch_native", "--dtype", "bfloat16", "--mem-fraction-static", "0.1",
 			"--max-total-tokens", "2048", "--disable-overlap-schedule", "--skip-server-warmup",
@@ -73,7 +74,7 @@ func sglang() engine {
 
 func vllm() engine {
 	return engine{
-		name: "vllm", prefix: "chatcmpl-", module: "vllm.entrypoints.openai.api_server", model: "--model", split: "--tensor-parallel-size", ready: "/v1/models",
+		name: "vllm", prefix: "chatcmpl-", module: "vllm.entrypoints.openai.api_server", model: "--model", split: "--tensor-parallel-size", replicas: "--data-parallel-size", ready: "/v1/models",
 		// Without a time for it, vLLM kills its workers when it is asked to end.
 		flags: []string{"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8", "--shutdown-timeout", "60"},
 		logged: func(string) []string {

@@ -2,19 +2,23 @@
 -- Grain: one row per moment that a file or a log tells of, and per step and rank that served it; in order of time
 -- Reads: tap_store.request_event, tap.requests, tap.steps, tap.ranks, tap.failures
 -- Empty when: neither the collector nor any file that was published names such a request
--- Shown: event_time_ns, after_ms, since_before_ms, moment, role, rank, step, first_position, token_count, batch_request_count, step_ms, reason
+-- Shown: request, event_time_ns, after_ms, since_before_ms, moment, role, rank, step, first_position, token_count, batch_request_count, step_ms, reason
 -- Parameter run: name of the run.
--- Parameter id: the engine's name of the request; a trailing * stands for any ending.
+-- Parameter id: the name of the request that its client got; a trailing * stands for any ending.
 -- Parameter limit = 1000: greatest number of rows.
 -- Several files may tell of one moment: the same moment of a role counts once within a millisecond. Role http is where the
 -- request came in and its answer went out, as the collector saw them; the engine's own processes tell of themselves. Inside vLLM a request
--- has eight more digits behind its name: both names are one request.
+-- has more behind its name, and before it the number of the answer where several are asked for: all are one request.
 WITH
     endsWith({id:String}, '*') AS open_ended,
     if(open_ended, substring({id:String}, 1, length({id:String}) - 1), {id:String}) AS wanted,
+    -- What vLLM puts behind the name: of a text, which of the prompts it is; and of either, eight digits.
+    if(startsWith(wanted, 'cmpl-'), '^(-[0-9]+)?(-[0-9a-f]{8})?$', '^(-[0-9a-f]{8})?$') AS inner,
     told AS (
         SELECT
             request,
+            -- And before it: which of several answers to one prompt.
+            replaceRegexpOne(request, '^[0-9]+_', '') AS own,
             moment,
             role,
             intDiv(event_time_ns, 1000000) AS at_ms,
@@ -29,7 +33,7 @@ WITH
             anyLast(fields) AS any_fields
         FROM tap_store.request_event
         WHERE run_id = xxh3(concat({run:String}, char(31)))
-            AND (request = wanted OR startsWith(request, wanted) AND (open_ended OR match(substring(request, length(wanted) + 1), '^-[0-9a-f]{8}$')))
+            AND (request = wanted OR startsWith(own, wanted) AND (open_ended OR match(substring(own, length(wanted) + 1), inner)))
         GROUP BY
             request,
             moment,
@@ -39,6 +43,7 @@ WITH
     served AS (
         SELECT
             request,
+            replaceRegexpOne(request, '^[0-9]+_', '') AS own,
             rank,
             step,
             phase,
@@ -51,7 +56,7 @@ WITH
             row_offset
         FROM tap.requests
         WHERE run_id = xxh3(concat({run:String}, char(31)))
-            AND (request = wanted OR startsWith(request, wanted) AND (open_ended OR match(substring(request, length(wanted) + 1), '^-[0-9a-f]{8}$')))
+            AND (request = wanted OR startsWith(own, wanted) AND (open_ended OR match(substring(own, length(wanted) + 1), inner)))
     ),
     around AS (
         SELECT
@@ -172,14 +177,15 @@ SELECT
     pid,
     fields
 FROM moments
-LEFT ANY JOIN outer_names ON outer_names.beginning = replaceRegexpOne(moments.request, '[0-9a-f]{8}$', '')
+LEFT ANY JOIN outer_names ON outer_names.beginning = replaceRegexpOne(replaceRegexpOne(moments.request, '^[0-9]+_', ''), '[0-9a-f]{8}$', '')
 WINDOW lives AS (
     PARTITION BY if(outer_name = '', moments.request, outer_name)
     ORDER BY
         at_ns,
         indexOf(['received', 'tokenised', 'scheduled', 'prefill', 'decode', 'finished', 'aborted', 'unfinished'], moment),
         step,
-        rank
+        rank,
+        moments.request
     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
 )
 ORDER BY
@@ -187,5 +193,6 @@ ORDER BY
     event_time_ns,
     indexOf(['received', 'tokenised', 'scheduled', 'prefill', 'decode', 'finished', 'aborted', 'unfinished'], moment),
     step,
-    rank
+    rank,
+    request
 LIMIT {limit:UInt64}
