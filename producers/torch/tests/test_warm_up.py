@@ -86,8 +86,9 @@ def test_a_batch_of_sglangs_warm_up_is_no_step_and_is_counted(asked: Path, monke
     assert requests(asked) == [own[0], "a client's"]
 
 
+@pytest.mark.parametrize("other", [False, True])
 @torch.no_grad()
-def test_what_a_worker_of_vllm_computes_until_it_is_warm_is_no_step_and_then_it_can_be_asked(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_worker_of_vllm_computes_until_it_is_warm_is_no_step_and_then_it_can_be_asked(other: bool, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tapped(monkeypatch)
 
     class Worker:
@@ -110,9 +111,13 @@ def test_what_a_worker_of_vllm_computes_until_it_is_warm_is_no_step_and_then_it_
         def compile_or_warm_up_model(self) -> None:
             self.execute_model(scheduled("_warmup_0"))
 
+    class WorkerOfAnotherDevice(Worker):
+        def compile_or_warm_up_model(self) -> None:
+            self.execute_model(scheduled("_warmup_1"))
+
     vllm.attach(SimpleNamespace(Worker=Worker))  # type: ignore[arg-type]
     monkeypatch.setattr(vllm._Step, "hidden", lambda self, model: ())
-    worker = Worker()
+    worker = WorkerOfAnotherDevice() if other else Worker()
     worker.load_model()
     worker.compile_or_warm_up_model()
     (spool,) = (folder for folder in asked.iterdir() if (folder / "header").exists())

@@ -50,8 +50,8 @@ class Demands:
     def beat(self, step: int) -> None:
         """From the thread of the heartbeat, about once a second, in that step or, with -1, between two."""
         for asked in self._inbox.for_heartbeat():
-            follow = {TRACE: partial(self._tracing.follow, step=max(step, 0)), TELL: self.control.told}.get(asked.do, self._debugged.follow)
-            self._follow(asked, follow)
+            by_kind: dict[str, Callable[[Asked], None]] = {TRACE: partial(self._tracing.follow, step=max(step, 0)), TELL: self.control.told}
+            self._follow(asked, by_kind.get(asked.do, self._debugged.follow))
         self._arm(step)
         self._debugged.beat()
 

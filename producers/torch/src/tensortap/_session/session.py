@@ -95,7 +95,7 @@ class Session:
 
     def prepare(self) -> None:
         """Make the recording now, and not as the first step begins: who asks this process finds it."""
-        self._guard.do("the recording", self._steps.recording)
+        self._guard.do("the recording", self._steps.prepare)
 
     def start(self, models: Models | None = None) -> None:
         """Record from here on, in the step under way or a new one."""

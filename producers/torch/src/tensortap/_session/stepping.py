@@ -109,6 +109,10 @@ class Stepping:
         if process:
             process.abandon()
 
+    def prepare(self) -> None:
+        """Make the recording of this process before its first step begins."""
+        self.recording()
+
     def recording(self) -> Process | None:
         """That of this process, made where there is none yet; None where there is none to come."""
         if self.process is None and not self.is_over:

@@ -59,14 +59,19 @@ def _compiled(model: nn.Module) -> list[str]:
 
 def attach(module: ModuleType) -> None:
     """Called once vllm.v1.worker.gpu_worker was imported."""
-    around(module.Worker, "load_model", after=_tap)
+    around(module.Worker, "load_model", after=_loaded)
     around(module.Worker, "shutdown", before=close)
-    around(module.Worker, "compile_or_warm_up_model", before=_warms_up, after=_is_warm)
     steps(module.Worker, "execute_model", _begin)
 
 
 def _tap(worker: Any) -> Served:
     return tap_of(worker, worker.get_model, lambda: _rank(worker), lambda: engine_arguments.of("vllm", worker.vllm_config))
+
+
+def _loaded(worker: Any) -> None:
+    """Workers of other devices have a warm-up of their own."""
+    _tap(worker)
+    around(type(worker), "compile_or_warm_up_model", before=_warms_up, after=_is_warm)
 
 
 def _warms_up(worker: Any) -> None:
@@ -75,7 +80,7 @@ def _warms_up(worker: Any) -> None:
 
 
 def _is_warm(worker: Any) -> None:
-    delattr(worker, _WARMS_UP)
+    worker.__dict__.pop(_WARMS_UP, None)
     _tap(worker).prepare()
 
 
