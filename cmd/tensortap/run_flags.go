@@ -35,7 +35,7 @@ func (l *launching) flags(a *app, cmd *cobra.Command) {
 	f.BoolVar(&l.asMsprobe, "as-msprobe", false, "stand in for the msProbe that the program itself calls, and find no model")
 	f.BoolVar(&l.eager, "eager", false, "turn off CUDA graphs and compilation, which hide modules: of vLLM or SGLang by the engine's own flag, of another program by TORCHDYNAMO_DISABLE=1")
 	l.repeat.flags(f)
-	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; repeated steps replace the old ones")
+	f.BoolVar(&l.resume, "resume", false, "go on with a run of that name; steps that a training repeats replace the old ones, those of a server go on behind them")
 	f.StringVar(&l.logs, "logs", logsAuto, "keep the output of each process, for tensortap logs: auto (unless it goes to a terminal), all, off")
 	f.Lookup("logs").NoOptDefVal = logsAll
 	l.settingFlags(f)
