@@ -165,7 +165,9 @@ func TestAServerThatIsRestartedGoesOnBehindItsSteps(t *testing.T) {
 	if slices.Contains(tensors, "epoch 2 step 0") || !slices.Contains(tensors, "epoch 2 step 4") {
 		t.Errorf("tensors of %v", slices.Compact(tensors))
 	}
-	last := rowsOn(h, func(r schemas.HeartbeatRow) string { return fmt.Sprintf("epoch %d %s step %d", r.Epoch, r.State, r.Step) })
+	last := rowsOn(h, func(r schemas.HeartbeatRow) string {
+		return fmt.Sprintf("epoch %d %s step %d", r.Epoch, r.State, r.Step)
+	})
 	if !slices.Contains(last, "epoch 2 died step 4") {
 		t.Errorf("signs of life %v, want a death in step 4", last)
 	}
@@ -211,7 +213,9 @@ func TestTwoProcessesThatLiveAsOneRankAreNeverOne(t *testing.T) {
 		t.Errorf("the second is asked to %q, want tell", told.Do)
 	}
 	lacking := func() []string {
-		return rowsOn(h, func(r schemas.UnseenRow) string { return fmt.Sprintf("epoch %d %s %d", r.Epoch, r.Reason, r.UnseenCount) })
+		return rowsOn(h, func(r schemas.UnseenRow) string {
+			return fmt.Sprintf("epoch %d %s %d", r.Epoch, r.Reason, r.UnseenCount)
+		})
 	}
 	h.await("the first is not complete", func() bool { return slices.Equal(lacking(), []string{"epoch 1 dropped 1"}) })
 	first.Close()

@@ -60,7 +60,7 @@ func (l *log) stream() agent.Stream {
 	return agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return l, nil },
 		Admit:        func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{Generation: 3}, nil },
-		Refuse: func(context.Context, agent.Start) error { return nil },
+		Refuse:       func(context.Context, agent.Start) error { return nil },
 		Finish: func(_ context.Context, s agent.Start, ended bool, _ uint32) error {
 			l.mutex.Lock()
 			defer l.mutex.Unlock()

@@ -79,7 +79,7 @@ func (t *translator) refusedBeside(rivals int) error {
 }
 
 // tellProcess writes a sentence where the process looks for requests, whose text it fits.
-func (h *header) tellProcess(sentence string, final bool) { //nolint:revive // flag-parameter: a fact that is told
+func (h *header) tellProcess(sentence string, final bool) {
 	const most = schemas.SpoolControlBytes / 4 // a letter may take more bytes as JSON
 	told := map[string]any{"do": doTell, "text": strings.ToValidUTF8(sentence[:min(len(sentence), most)], ""), "final": final}
 	text, err := json.Marshal(told)
