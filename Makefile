@@ -234,13 +234,12 @@ TOKENS ?= 10000
 soak-torch: venv-torch kernel ## STEPS steps and TOKENS tokens under the collector, 3,000 and 10,000 if not given: memory stays flat, nothing is left; writes docs/BENCHMARKS-torch.md
 	$(COLLECT) PYTHONPATH=src $(TORCH) bench/soak.py --steps $(STEPS) --tokens $(TOKENS) --write ../../docs/BENCHMARKS-torch.md
 
-# Minutes that `make fuzz` gives each target.
-FUZZ_MINUTES ?= 1
+FUZZTIME ?= 10m
 
 .PHONY: fuzz
-fuzz: ## every decoder under random input, FUZZ_MINUTES each
+fuzz: engine ## each decoder and each consumer under random input, FUZZTIME each, 10m if not given
 	set -e; git grep -E '^func Fuzz' -- '*_test.go' | sed -E 's/^([^:]*)\/[^\/]*:func (Fuzz[A-Za-z]*).*/\1 \2/' | while read -r folder target; do \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ_MINUTES)m -fuzzminimizetime 1s ./$$folder; \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s ./$$folder; \
 	done
 
 SEEDS ?= 1000000

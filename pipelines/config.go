@@ -102,7 +102,7 @@ func DefaultConfig() Config {
 		},
 		Deliver: DeliverConfig{
 			PullBytes: 16 << 20, HeldBytes: 128 << 20,
-			BatchRows: 524_288, BatchBytes: 32 << 20, RowBytes: 128 << 20, WriteBytes: 256 << 20, BatchAge: 200 * time.Millisecond,
+			BatchRows: 524_288, BatchBytes: 32 << 20, RowBytes: 128 << 20, WriteBytes: 128 << 20, BatchAge: 200 * time.Millisecond,
 			Grace: 10 * time.Second, RetryMin: 100 * time.Millisecond, RetryMax: 10 * time.Second,
 			LogEvery: 30 * time.Second,
 		},

@@ -41,8 +41,8 @@ type Delivery struct {
 	metrics  *Metrics
 	holding  *holding
 	writing  *semaphore.Weighted // bytes of rows that may be written at once
-	life     atomic.Int64 // of the consumer: one more each time it begins anew
-	paused   atomic.Bool  // the receiver waits for memory
+	life     atomic.Int64        // of the consumer: one more each time it begins anew
+	paused   atomic.Bool         // the receiver waits for memory
 	pressure chan struct{}
 }
 

@@ -111,7 +111,7 @@ func checkArray(data arrow.ArrayData) error {
 	}
 	switch t := data.DataType().(type) {
 	case *arrow.StringType, *arrow.BinaryType:
-		return checkOffsets(data, sizeOf(buffers[2]), MaxStreamBytes)
+		return checkOffsets(data, sizeOf(buffers[2]), MaxTextBytes)
 	case *arrow.ListType, *arrow.MapType:
 		child := data.Children()[0]
 		return errors.Join(checkOffsets(data, child.Len(), MaxListValues), checkElements(child))

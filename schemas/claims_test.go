@@ -20,8 +20,8 @@ func TestRecordRefusesLengthsThatAreNotThere(t *testing.T) {
 	const rows, name = 1000, "a name that stands in no other place"
 	plain, inflated := columnOf(t, name, rows), columnOf(t, name, rows, ipc.WithZstd())
 	for want, stream := range map[string][]byte{
-		"1342177280 entries":   replaced(t, plain, append(length32(len(name)), name...), append(length32(0x50000000), name...)),
-		"compressed within": replaced(t, inflated, length64(rows*8), length64(1<<37)),
+		"1342177280 entries": replaced(t, plain, append(length32(len(name)), name...), append(length32(0x50000000), name...)),
+		"compressed within":  replaced(t, inflated, length64(rows*8), length64(1<<37)),
 	} {
 		m := sampleMessage(t)
 		m.Data = s2.Encode(nil, stream)

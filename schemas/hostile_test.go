@@ -3,6 +3,7 @@ package schemas_test
 import (
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/tensortap/tensortap/consumers/consumertest"
@@ -31,6 +32,25 @@ func TestAMessageTakesNoMoreMemoryThanItHolds(t *testing.T) { //nolint:parallelt
 			}
 			if took := after.TotalAlloc - before.TotalAlloc; took > mostAllocated {
 				t.Errorf("%s, %s: %d bytes of message took %d bytes of memory, want at most %d", kind, name, len(m.Data), took, mostAllocated)
+			}
+		}
+	}
+}
+
+func TestRecordRefusesWhatIsLongerThanItsLimit(t *testing.T) {
+	t.Parallel()
+	texts, lists := schemas.NewBuilder[schemas.OpRow](), schemas.NewBuilder[schemas.LayoutRow]()
+	for more, refused := range []bool{false, true} {
+		texts.Append(&schemas.OpRow{Name: strings.Repeat("n", schemas.MaxTextBytes+more)})
+		lists.Append(&schemas.LayoutRow{Shape: make([]int64, schemas.MaxListValues+more)})
+		text, err := texts.Message(schemas.Identity{})
+		list, errList := lists.Message(schemas.Identity{})
+		if err := errors.Join(err, errList); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []schemas.Message{text, list} {
+			if _, err := m.Record(); (err != nil) != refused {
+				t.Errorf("%s with %d more than its limit: got %v", m.Header.Kind, more, err)
 			}
 		}
 	}

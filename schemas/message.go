@@ -13,6 +13,7 @@ const (
 	MaxMessageBytes = 8 << 20   // of the data as published
 	MaxStreamBytes  = 64 << 20  // of the data once decompressed, and of its rows with all columns of the table
 	MaxMessageRows  = 1_048_449 // the most that ClickHouse takes as one block, so as one part
+	MaxTextBytes    = 4 << 20   // of one text
 	MaxListValues   = 1 << 20   // of one list, or pairs of one map
 )
 

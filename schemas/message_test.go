@@ -94,24 +94,6 @@ func TestRecordRefusesAnotherCountOfRows(t *testing.T) {
 	}
 }
 
-func FuzzRecord(f *testing.F) {
-	b := NewBuilder[TensorRow]()
-	b.Append(&TensorRow{Sketch: []float32{1}})
-	m, err := b.Message(Identity{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	stream, err := m.decompress(nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(stream)
-	f.Fuzz(func(_ *testing.T, stream []byte) {
-		m.Data = s2.Encode(nil, stream)
-		_, _ = m.Record() // must neither panic nor hang
-	})
-}
-
 func BenchmarkEncode(b *testing.B) {
 	builder := NewBuilder[TensorRow]()
 	row := TensorRow{RunID: 1, Epoch: 2}

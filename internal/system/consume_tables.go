@@ -18,7 +18,7 @@ const (
 	shardBatchBytes = 16 << 20
 	shardHeldBytes  = 2 * shardBatchBytes
 	shardPullBytes  = 9 << 20
-	shardWriteBytes = 128 << 20 // of rows once decompressed
+	shardWriteBytes = 96 << 20 // of rows once decompressed
 	shardBatchAge   = 500 * time.Millisecond
 	// shardAckWait bounds how long messages stay with a process that was stopped, and pulled them as it went on.
 	shardAckWait = 15 * time.Second
