@@ -2,9 +2,6 @@ package delivery
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -49,7 +46,7 @@ func TestRunsBesideEachOtherAllArrive(t *testing.T) {
 	if got := u.Query(t, "SELECT count(), uniqExact(run_id, rank, site_id) FROM tap_store.tensor")[0]; !slices.Equal(got, []string{tensors, tensors}) {
 		t.Errorf("tensors, different ones: %v, want %s of each", got, tensors)
 	}
-	if most := mostMemory(t, u.Cmd.Process.Pid); most > mostMemoryOfUp {
+	if most := program.MostMemory(t, u.Cmd.Process.Pid); most > mostMemoryOfUp {
 		t.Errorf("up had %d MiB, want %d at most", most>>20, mostMemoryOfUp>>20)
 	}
 }
@@ -64,17 +61,4 @@ func publishOver(t *testing.T, e system.Endpoint, dir, run string) error {
 	defer client.Close()
 	_, err = client.Publish(t.Context(), msprobe.Tool(), system.PublishRequest{Path: dir, Run: run}, func(int64, int64) {})
 	return err
-}
-
-var peakOfMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
-// mostMemory is the most that the process has had, in bytes.
-func mostMemory(t *testing.T, pid int) int {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
-	found := peakOfMemory.FindSubmatch(text)
-	if err != nil || found == nil {
-		t.Fatalf("memory of process %d: %v", pid, err)
-	}
-	return program.Number(t, string(found[1])) << 10
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -43,4 +44,16 @@ func Number(tb testing.TB, text string) int {
 		tb.Fatalf("read count %q: %v", text, err)
 	}
 	return n
+}
+
+// MostMemory is the most that a process has had so far, in bytes.
+func MostMemory(tb testing.TB, pid int) int {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	_, after, found := strings.Cut(string(text), "VmHWM:")
+	kilobytes, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	if err != nil || !found {
+		tb.Fatalf("memory of process %d: %v", pid, err)
+	}
+	return Number(tb, kilobytes) << 10
 }
