@@ -88,7 +88,11 @@ func publish(t *testing.T, u *program.Up) {
 	u.Publish(t, recorded.Unpack(t, "B14_nan_l2_mlp_step1_mix"), "with-nan", "--label", "team=speech")
 	u.Publish(t, recorded.Unpack(t, "B05_extra_op_mix"), "extra-op")
 	for side, value := range []float64{2.5, 1.5} {
-		u.Publish(t, hostileDump(t, value), fmt.Sprint(hostileText, side), "--label", "l="+hostileText)
+		run := fmt.Sprint(hostileText, side)
+		u.Publish(t, hostileDump(t, value), run, "--label", "l="+hostileText)
+		if out := program.Run(t, u.Setting, "publish", "logs", hostileLog(t), "--run", run); out.Status != program.ExitSame {
+			t.Fatalf("publish a log: %v", out)
+		}
 	}
 	if out := program.Run(t, u.Setting, "publish", "memory-snapshot", "../../producers/memorysnapshot/testdata/leak", "--run", "snapshots"); out.Status != program.ExitSame {
 		t.Fatalf("publish snapshots of memory: %v", out)
@@ -126,20 +130,34 @@ func train(t *testing.T, u *program.Up) (goAhead string) {
 	return goAhead
 }
 
-// hostileDump is a dump whose ops have names that nobody should give, one of them 10 kB long.
+// hostileDump is a dump whose ops, modules and call stacks have names that nobody should give, one of them 10 kB long.
 func hostileDump(t *testing.T, value float64) string {
 	t.Helper()
-	data := map[string]any{}
-	for _, name := range []string{hostileText, strings.Repeat("long", 2500)} {
+	data, ops := map[string]any{}, []string{}
+	for _, name := range []string{"Functional." + hostileText + ".0.forward", "Module." + hostileText + ".Linear.forward.0", "Functional." + strings.Repeat("long", 2500) + ".0.forward"} {
 		tensor := map[string]any{"type": "torch.Tensor", "dtype": "torch.float32", "shape": []int{2}, "Max": value, "Min": 0, "Mean": 1, "Norm": value, "requires_grad": false}
-		data["Functional."+name+".0.forward"] = map[string]any{"input_args": []any{tensor}, "input_kwargs": map[string]any{}, "output": []any{tensor}}
+		ops = append(ops, name)
+		data[name] = map[string]any{"input_args": []any{tensor}, "input_kwargs": map[string]any{}, "output": []any{tensor}}
 	}
 	dir := filepath.Join(t.TempDir(), "step0", "rank0")
 	text, err := json.Marshal(map[string]any{"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": nil, "data": data})
-	if err := errors.Join(err, os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "dump.json"), text, 0o600)); err != nil {
+	stacks, stackErr := json.Marshal(map[string]any{"0": []any{ops, []string{"File frame " + hostileText + ", line 1, in f"}}})
+	if err := errors.Join(err, stackErr, os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "dump.json"), text, 0o600),
+		os.WriteFile(filepath.Join(dir, "stack.json"), stacks, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Dir(filepath.Dir(dir))
+}
+
+// hostileLog is a log whose name, lines, logger and traceback nobody should have.
+func hostileLog(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), `<img src=x onerror="document.title='taken'">.log`)
+	text := "2026-11-29 12:00:00,000 - " + hostileText + " - ERROR - line " + hostileText + "\nTraceback (most recent call last):\n  File \"" + hostileText + "\", line 1, in f\nValueError: raised " + hostileText + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // address is that of the page, as the program says.

@@ -14,6 +14,18 @@ test.each(views)("names are text in %s, whatever they are", async (view) => {
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
 });
 
+test.each([
+  ["verdict", "File frame <script>"],
+  ["logs", "line <script>"],
+] as const)("call stacks and lines of logs are text in %s", async (view, told) => {
+  const { page } = visit;
+  await visit.go({ view, problem: `${hostile}0`, bench: `${hostile}1` });
+  await page.getByRole("main").getByText(told).first().waitFor();
+  await eventually(() => page.locator('main [data-told="busy"]').count()).toBe(0);
+  expect(await page.evaluate(() => document.querySelectorAll("img[src='x']").length)).toBe(0);
+  expect(await page.title()).not.toBe("taken");
+});
+
 test("names do not push the list of runs beyond the edge", async () => {
   const { page } = visit;
   await visit.go({ view: "runs" });
