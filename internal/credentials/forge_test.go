@@ -161,3 +161,17 @@ func honest(tb testing.TB) []schemas.Message {
 		packed(tb, 3, &schemas.StepRow{RunID: own, Rank: 3, Epoch: 4711}), packed(tb, 3, &schemas.MetricRow{RunID: own, Rank: 3, Epoch: 4711}),
 	}
 }
+
+// TestAMessageThatTookAnothersIdIsInItsPlace keeps docs/security.md true: no right mends what it says there is weaker.
+func TestAMessageThatTookAnothersIdIsInItsPlace(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	must(t, pipelines.Prepare(t.Context(), f.as(t, "consume").js, config(t)))
+	alert := packed(t, schemas.NoRank, &schemas.AlertRow{Fingerprint: 1, Ordinal: 1, State: "firing", RunName: ownRun})
+	_, err := f.as(t, "producer").js.PublishMsg(t.Context(), &nats.Msg{Subject: schemas.Subject("step", schemas.RunID(ownRun), 0), Header: alert.NATSHeader()})
+	must(t, err)
+	ack, err := f.as(t, "alert").js.PublishMsg(t.Context(), &nats.Msg{Subject: alert.Subject(), Header: alert.NATSHeader(), Data: alert.Data})
+	if err != nil || !ack.Duplicate {
+		t.Errorf("the stream took both, %v: docs/security.md says that it drops the second", err)
+	}
+}
