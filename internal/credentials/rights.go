@@ -119,7 +119,7 @@ func rightsToProduce(run string) Rights {
 			[]string{"tap.*." + run + ".*", api("STREAM.INFO", pipelines.StreamName), api("STREAM.INFO", sources)},
 			bucket(pipelines.SourceBucket, run+".>"), bucket(pipelines.SourceBucket, "beside."+run+".>"), toReject(), fateOf(run),
 		),
-		Hear:    []string{pipelines.ControlSubjects + "*"},
+		Hear:    []string{pipelines.ControlSubjects + run},
 		Answers: true,
 	}
 	for _, kind := range notProduced() {

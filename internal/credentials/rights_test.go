@@ -85,10 +85,11 @@ func hearing() map[string][]string {
 	return map[string][]string{
 		"tap.>": nil, ">": nil, "dead.>": nil, "$KV.>": nil, "$JS.>": nil, "_INBOX.>": nil, "_INBOX.somebody.*": nil,
 		own:                   nil,
-		"tensortap.control.*": {"agent", "producer"},
-		"tensortap.heal":      {"consume"},
-		"tensortap.measure":   {"consume"},
-		"tensortap.>":         nil,
+		"tensortap.control.*": {"agent"}, "tensortap.control.OWN": {"agent", "producer"},
+		"tensortap.control.0123456789abcdef": {"agent"}, // who hears a request can answer it
+		"tensortap.heal":                     {"consume"},
+		"tensortap.measure":                  {"consume"},
+		"tensortap.>":                        nil,
 	}
 }
 

@@ -47,12 +47,13 @@ func (c *Client) Serve(ctx context.Context, r ServeRequest) error {
 }
 
 // newAgent has taken the root of the spools, or nothing need be served.
-func (c *Client) newAgent(r ServeRequest) (*agent.Agent, error) {
+func (c *Client) newAgent(r ServeRequest) (*hearing, error) {
+	heard := c.newHearing(r.Tell)
 	cfg := agent.DefaultConfig(r.Spool, c.now)
-	cfg.Payloads, cfg.Resume, cfg.Tell, cfg.Stream = r.Payloads, r.Resume, r.Tell, c.agentStream(r.Waiting)
+	cfg.Payloads, cfg.Resume, cfg.Tell, cfg.Stream = r.Payloads, r.Resume, r.Tell, c.agentStream(r.Waiting, heard)
 	cfg.Patient, cfg.Owner = r.Patient, agent.Owner{PID: os.Getpid(), Data: string(c.Endpoint.Folder), Stream: withoutSecret(c.Endpoint.NATS)}
-	serving := agent.New(cfg)
-	return serving, serving.Take()
+	heard.serving = agent.New(cfg)
+	return heard, heard.serving.Take()
 }
 
 // withoutSecret is an address without what is needed to log in.
@@ -63,12 +64,9 @@ func withoutSecret(address string) string {
 	return address[strings.LastIndexByte(address, '@')+1:]
 }
 
-func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent) error {
-	heard, err := c.listen(serving, r.Tell)
-	if err != nil {
-		return err
-	}
-	defer heard.Unsubscribe() //nolint:errcheck // the connection may be gone, and the subscription with it
+func (c *Client) serve(ctx context.Context, r ServeRequest, heard *hearing) error {
+	serving := heard.serving
+	defer heard.end()
 	c.health.Agent(serving)
 	group, following := errgroup.WithContext(ctx)
 	group.Go(func() error { return serving.Run(following) })
@@ -76,7 +74,7 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 	group.Go(func() error { return c.followRecords(following, r) })
 	group.Go(func() error { return c.followFiles(following, r) })
 	group.Go(func() error { return c.letSpoolsGo(following, r, serving) })
-	err = group.Wait()
+	err := group.Wait()
 	if counts := serving.Counts(); counts.Messages.Load() > 0 {
 		r.Tell(fmt.Sprintf("published %s, %d of them of tensor, in %s; definitions and records that could not be read: %d",
 			plural.Of(counts.Rows.Load(), "row"), counts.Tensors.Load(), plural.Of(counts.Messages.Load(), "message"), counts.Damaged.Load()))
@@ -87,8 +85,8 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, serving *agent.Agent
 	return nil
 }
 
-// agentStream is how an agent reaches this client's stream.
-func (c *Client) agentStream(waiting func(error)) agent.Stream {
+// agentStream is how an agent reaches this client's stream. Requests to the runs that it publishes are heard.
+func (c *Client) agentStream(waiting func(error), heard *hearing) agent.Stream {
 	p := &publishing{client: c, request: PublishRequest{Waiting: waiting}}
 	return agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return p.newPublisher() },
@@ -102,6 +100,9 @@ func (c *Client) agentStream(waiting func(error)) agent.Stream {
 				place = agent.Place(admitted)
 				return err
 			})
+			if err == nil {
+				err = heard.hear(s.RunID)
+			}
 			return place, err
 		},
 		Refuse: func(ctx context.Context, s agent.Start) error {

@@ -47,30 +47,6 @@ func settledAnswer(a *agent.Answer) bool {
 	return !slices.Contains([]string{agent.StatePending, agent.StateBusy, agent.StateUntold}, a.State)
 }
 
-// listen has the agent answer requests until the subscription is ended, and tells of each once.
-func (c *Client) listen(serving *agent.Agent, tell func(string)) (*nats.Subscription, error) {
-	connection, before := c.stream.Conn(), askedBefore()
-	heard, err := connection.Subscribe(pipelines.ControlSubjects+"*", func(m *nats.Msg) {
-		var request agent.Request
-		if json.Unmarshal(m.Data, &request) != nil || request.Sequence == 0 || m.Reply == "" {
-			return // of another release, whose sender is told that nobody answered
-		}
-		answers := serving.Ask(&request)
-		if len(answers) > 0 && !before(request.Sequence) {
-			tell(told(&request, answers))
-		}
-		for _, answer := range answers { // each apart: stacks of many would be too large a message
-			if text, err := json.Marshal(answer); err == nil {
-				_ = connection.Publish(m.Reply, text) // one that is lost is asked for again
-			}
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("listen for requests: %w", err)
-	}
-	return heard, nil
-}
-
 // Ask asks the processes of a run, and waits until each has answered or patience ends, which is no error.
 func (c *Client) Ask(ctx context.Context, run string, r agent.Request, patience time.Duration) (asked Asked, err error) {
 	return c.AskFor(ctx, "", run, r, patience)

@@ -90,11 +90,12 @@ func TestRanksAnswerHoweverLongTheirStacksAreTogether(t *testing.T) {
 		q.living = append(q.living, rank)
 	}
 	client := connected(t, 2*stacksBytes)
-	heard, err := client.listen(servingAll(t, root), func(string) {})
-	if err != nil {
+	heard := client.newHearing(func(string) {})
+	heard.serving = servingAll(t, root)
+	if err := heard.hear(schemas.RunID("deep")); err != nil {
 		t.Fatal(err)
 	}
-	defer heard.Unsubscribe() //nolint:errcheck // the test ends
+	defer heard.end()
 	asked, err := q.ask(t.Context(), client.stream.Conn(), 5*time.Second)
 	if err != nil || asked.Open() != 0 || len(asked.Answers) != ranks {
 		t.Fatalf("%d answers, %d open, %v", len(asked.Answers), asked.Open(), err)

@@ -239,9 +239,9 @@ func (s *System) server(client *Client) (func(context.Context) error, error) {
 	if s.cfg.Serve.Spool == "" {
 		return func(context.Context) error { return nil }, nil
 	}
-	serving, err := client.newAgent(s.cfg.Serve)
-	s.readsSpool = serving.HasTaken()
-	return func(ctx context.Context) error { return client.serve(ctx, s.cfg.Serve, serving) }, err
+	served, err := client.newAgent(s.cfg.Serve)
+	s.readsSpool = served.serving.HasTaken()
+	return func(ctx context.Context) error { return client.serve(ctx, s.cfg.Serve, served) }, err
 }
 
 // await waits until the servers answer. When one of them fails, serving ends and its own error is the one to report.

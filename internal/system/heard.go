@@ -1,0 +1,76 @@
+package system
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tensortap/tensortap/pipelines"
+	"github.com/tensortap/tensortap/producers/agent"
+	"github.com/tensortap/tensortap/schemas"
+)
+
+// hearing is an agent with what it hears: requests to the runs that it serves. The key of a producer lets nobody hear those to other runs, whose
+// answers it could forge. The methods may be called by several goroutines.
+type hearing struct {
+	connection *nats.Conn
+	serving    *agent.Agent // set before the first run is heard
+	tell       func(string)
+	before     func(sequence uint32) bool
+
+	mutex sync.Mutex // of the fields below, and of before
+	runs  map[uint64]*nats.Subscription
+}
+
+func (c *Client) newHearing(tell func(string)) *hearing {
+	return &hearing{connection: c.stream.Conn(), tell: tell, before: askedBefore(), runs: map[uint64]*nats.Subscription{}}
+}
+
+// hear has requests to the run answered from now on. Each is told once.
+func (h *hearing) hear(run uint64) error {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.runs[run] != nil {
+		return nil
+	}
+	heard, err := h.connection.Subscribe(pipelines.ControlSubjects+schemas.FormatID(run), h.answer)
+	if err != nil {
+		return fmt.Errorf("listen for requests to run %s: %w", schemas.FormatID(run), err)
+	}
+	h.runs[run] = heard
+	return nil
+}
+
+func (h *hearing) answer(m *nats.Msg) {
+	var request agent.Request
+	if json.Unmarshal(m.Data, &request) != nil || request.Sequence == 0 || m.Reply == "" {
+		return // of another release, whose sender is told that nobody answered
+	}
+	answers := h.serving.Ask(&request)
+	if len(answers) > 0 && h.first(request.Sequence) {
+		h.tell(told(&request, answers))
+	}
+	for _, answer := range answers { // each apart: stacks of many would be too large a message
+		if text, err := json.Marshal(answer); err == nil {
+			_ = h.connection.Publish(m.Reply, text) // one that is lost is asked for again
+		}
+	}
+}
+
+// first says whether nobody asked so before. Requests to several runs come at once.
+func (h *hearing) first(sequence uint32) bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return !h.before(sequence)
+}
+
+// end hears nothing more.
+func (h *hearing) end() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, heard := range h.runs {
+		_ = heard.Unsubscribe() // the connection may be gone, and the subscription with it
+	}
+}
