@@ -60,7 +60,8 @@ func (l deadLetter) name() string {
 }
 
 // message is the letter as a row of the report. Its identity is a function of
-// the row's key.
+// the row's key. That of a publisher goes under the run of its message, for which it has a right, so that nobody says of another run
+// that it lacks something.
 func (l deadLetter) message() (schemas.Message, error) {
 	rows := schemas.NewBuilder[schemas.DeadLetterRow]()
 	rows.Append(&schemas.DeadLetterRow{
@@ -68,7 +69,11 @@ func (l deadLetter) message() (schemas.Message, error) {
 		Subject: bounded(l.Subject, maxSubjectBytes), Headers: boundedHeaders(l.Header),
 		Reason: bounded(l.Reason, maxReasonBytes), Digest: l.digest(), SizeBytes: uint64(len(l.Data)), Location: l.Location,
 	})
-	row, err := rows.Message(schemas.Identity{Epoch: xxh3.HashString(l.Origin), Batch: xxh3.HashString(l.name())})
+	id := schemas.Identity{Epoch: xxh3.HashString(l.Origin), Batch: xxh3.HashString(l.name())}
+	if l.Origin == originPublisher {
+		id.RunID, _ = schemas.RunOfSubject(l.Subject)
+	}
+	row, err := rows.Message(id)
 	if err != nil {
 		return schemas.Message{}, fmt.Errorf("describe dead letter %s: %w", l.name(), err)
 	}

@@ -42,7 +42,6 @@ type rule struct {
 //nolint:gochecknoglobals // what it holds is the same for all
 var definitionRules = sync.OnceValue(func() map[string]rule {
 	judged := rule{none: "it names no run, and no producer may publish it"}
-	noRun := rule{check: func(_ arrow.RecordBatch, id Identity) string { return ofRun(0, id) }}
 	parted := rule{none: "its id is a hash of rows that may stand in several messages; who reads them looks"}
 	return map[string]rule{
 		Run().Kind():    each(checkRun),
@@ -64,8 +63,8 @@ var definitionRules = sync.OnceValue(func() map[string]rule {
 		DeclaredComparison().Kind(): each(checkDeclared),
 		PayloadError().Kind():       each(func(r *PayloadErrorRow, id Identity) string { return ofRun(r.ProblemRunID, id) }),
 		Baseline().Kind():           each(func(r *BaselineRow, id Identity) string { return ofRun(RunID(r.Name), id) }),
-		Audit().Kind():              noRun,
-		DeadLetter().Kind():         noRun,
+		Audit().Kind():              rule{check: func(_ arrow.RecordBatch, id Identity) string { return ofRun(0, id) }},
+		DeadLetter().Kind():         each(checkLetter),
 		Finding().Kind():            judged,
 		Origin().Kind():             judged,
 		Alignment().Kind():          judged,
@@ -128,6 +127,14 @@ func checkSite(r *SiteRow, _ Identity) string {
 
 func checkDeclared(r *DeclaredComparisonRow, id Identity) string {
 	return first(ofRun(RunID(r.Problem), id), ownID("comparison of", r.Problem, r.ComparisonID, DeclaredComparisonID(r)))
+}
+
+// checkLetter lets consumers tell of every message, under no run, and a publisher of those of its own run.
+func checkLetter(r *DeadLetterRow, id Identity) string {
+	if run, _ := RunOfSubject(r.Subject); id.RunID != 0 {
+		return ofRun(run, id)
+	}
+	return ""
 }
 
 // checkOp holds an op against its name, from which all other columns follow. Two of them a source may know better: the phase of an op

@@ -3,6 +3,7 @@ package schemas
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // EncodingArrowS2 is one Arrow IPC stream of one batch, compressed as a whole with S2.
@@ -56,6 +57,16 @@ func (m Message) Subject() string {
 // Subject is where the messages of that kind, run and rank are published.
 func Subject(kind string, runID uint64, rank uint32) string {
 	return subjectPrefix + "." + kind + "." + FormatID(runID) + "." + strconv.FormatUint(uint64(rank), 10)
+}
+
+// RunOfSubject is the run under whose id something was published, and whether the subject names one.
+func RunOfSubject(subject string) (runID uint64, names bool) {
+	words := strings.Split(subject, ".")
+	if len(words) != 4 || words[0] != subjectPrefix {
+		return 0, false
+	}
+	runID, err := ParseID(words[2])
+	return runID, err == nil
 }
 
 // ID names the message for ever; the stream drops a second one of the same id.

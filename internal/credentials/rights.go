@@ -108,7 +108,7 @@ func toShare() []string {
 
 // toReject is how a message that no stream takes is put aside.
 func toReject() []string {
-	return []string{"dead.publisher", schemas.Subject(schemas.DeadLetter().Kind(), 0, 0)}
+	return []string{"dead.publisher", "tap." + schemas.DeadLetter().Kind() + ".*.*"}
 }
 
 // rightsToProduce are those of who publishes a run, or all of them. It makes no consumer: who may can have messages delivered
@@ -117,7 +117,7 @@ func rightsToProduce(run string) Rights {
 	r := Rights{
 		Publish: slices.Concat(
 			[]string{"tap.*." + run + ".*", api("STREAM.INFO", pipelines.StreamName), api("STREAM.INFO", sources)},
-			bucket(pipelines.SourceBucket, run+".>"), bucket(pipelines.SourceBucket, "beside."+run+".>"), toReject(), fateOf(run),
+			bucket(pipelines.SourceBucket, run+".>"), bucket(pipelines.SourceBucket, "beside."+run+".>"), []string{"dead.publisher"}, fateOf(run),
 		),
 		Hear:    []string{pipelines.ControlSubjects + run},
 		Answers: true,
