@@ -63,7 +63,7 @@ var definitionRules = sync.OnceValue(func() map[string]rule {
 		DeclaredComparison().Kind(): each(checkDeclared),
 		PayloadError().Kind():       each(func(r *PayloadErrorRow, id Identity) string { return ofRun(r.ProblemRunID, id) }),
 		Baseline().Kind():           each(func(r *BaselineRow, id Identity) string { return ofRun(RunID(r.Name), id) }),
-		Audit().Kind():              rule{check: func(_ arrow.RecordBatch, id Identity) string { return ofRun(0, id) }},
+		Audit().Kind():              {check: func(_ arrow.RecordBatch, id Identity) string { return ofRun(0, id) }},
 		DeadLetter().Kind():         each(checkLetter),
 		Finding().Kind():            judged,
 		Origin().Kind():             judged,
