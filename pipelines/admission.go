@@ -27,9 +27,10 @@ const (
 
 // start is one start of a process, as the bucket keeps it.
 type start struct {
-	Epoch string `json:"epoch"` // 16 hex digits
-	State string `json:"state"`
-	Next  uint32 `json:"next,omitempty"` // one more than its last step, once it is over
+	Epoch  string `json:"epoch"` // 16 hex digits
+	State  string `json:"state"`
+	Next   uint32 `json:"next,omitempty"`   // one more than its last step, once it is over
+	Launch string `json:"launch,omitempty"` // by which it began; earlier releases wrote none
 }
 
 // StartRequest asks to publish one start of a process as a rank of a run.
@@ -37,47 +38,121 @@ type StartRequest struct {
 	RunID  uint64
 	Rank   uint32
 	Epoch  uint64
-	Resume bool // the rank may have ended
+	Resume bool   // the rank may have ended
+	Launch string // by which the process began; empty where that is not known
+	World  uint32 // ranks of the run, as far as the process knows; 0 for not known
+	Apart  bool   // it is another process than the one of its launch that has the rank, and does not take its place
 }
 
 // Key is where the bucket of sources has the starts of the rank.
 func (r StartRequest) Key() string { return fmt.Sprintf("%s.%d", schemas.FormatID(r.RunID), r.Rank) }
 
-// Admission is the place of a start among those of its rank.
+// Admission is the place of a process in its run.
 type Admission struct {
-	Generation uint32 // of its steps, from 0: steps that a later start repeats replace those of an earlier one
+	Rank       uint32 // the one asked for or, where another process of the launch has that, one of its own
+	Generation uint32 // the number of this start of the rank, from 0: steps that a later one repeats replace those of an earlier one
 	From       uint32 // the first step behind all that earlier starts have ended
 }
 
-// Admit returns the place of this start of the rank. A start that it knows has the same place again. A live rank is refused
-// with ErrRankTaken, and so is an ended one, unless it is resumed. A rank that died is simply started again.
-func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, err error) {
+// Admit gives a process its place, and the same again when asked again. A live rank is refused with ErrRankTaken, and so
+// is an ended one, unless it is resumed. A rank that died is simply started again. Of processes of one launch none is refused: one that does
+// not take the place of the other has a rank of its own, beyond all others.
+func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (Admission, error) {
 	if err := refuseFiles(ctx, js, r); err != nil {
+		return Admission{}, err
+	}
+	if r.Apart {
+		if known, found, err := admitted(ctx, js, r); found || err != nil {
+			return known, err
+		}
+	}
+	var place Admission
+	err := changeStarts(ctx, js, r, func(starts []start) (changed []start, err error) {
+		place, changed, err = r.begin(starts)
+		return changed, err
+	})
+	if errors.Is(err, errApart) {
+		return admitApart(ctx, js, r)
+	}
+	return place, err
+}
+
+// errApart says that another process of the launch has the rank: this one gets another.
+var errApart = errors.New("another process of the launch has that rank")
+
+// begin adds the process to the starts of a rank, unless it is there.
+func (r StartRequest) begin(starts []start) (place Admission, with []start, err error) {
+	place, known := r.among(starts)
+	last := lastStart(starts)
+	beside := r.Launch != "" && r.Launch == last.Launch
+	switch {
+	case known && starts[place.Generation].State == startRefused:
+		return place, nil, fmt.Errorf("%w: its rank %d was another process, which lived, when this one began", ErrRankTaken, r.Rank)
+	case known:
+		return place, starts, nil
+	case beside && (r.Apart || last.State == StartEnded && !r.Resume):
+		return place, nil, errApart
+	case last.State == StartLives:
+		return place, nil, fmt.Errorf("%w: its rank %d lives, as epoch %s", ErrRankTaken, r.Rank, last.Epoch)
+	case last.State == StartEnded && !r.Resume:
+		return place, nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
+	}
+	return place, append(starts, r.begun()), nil
+}
+
+// among is the process's place among the starts of the rank, or else the next one.
+func (r StartRequest) among(starts []start) (place Admission, known bool) {
+	place.Rank = r.Rank
+	for i, s := range starts {
+		if place.Generation = uint32(i); s.Epoch == schemas.FormatID(r.Epoch) { //nolint:gosec // few starts
+			return place, true
+		}
+		place.From = max(place.From, s.Next)
+	}
+	place.Generation = uint32(len(starts)) //nolint:gosec // likewise
+	return place, false
+}
+
+func (r StartRequest) begun() start {
+	return start{Epoch: schemas.FormatID(r.Epoch), State: StartLives, Launch: r.Launch}
+}
+
+// admitted finds the place that the process has among all ranks of its run.
+func admitted(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, found bool, err error) {
+	err = eachRank(ctx, js, schemas.FormatID(r.RunID)+".", func(rank uint32, starts []start) {
+		of := r
+		of.Rank = rank
+		if known, is := of.among(starts); is && starts[known.Generation].State != startRefused {
+			place, found = known, true
+		}
+	})
+	return place, found, err
+}
+
+// admitApart gives a process the first rank beyond all that the run has.
+func admitApart(ctx context.Context, js jetstream.JetStream, r StartRequest) (Admission, error) {
+	if place, found, err := admitted(ctx, js, r); found || err != nil {
 		return place, err
 	}
-	err = changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
-		epoch := schemas.FormatID(r.Epoch)
-		place = Admission{}
-		for i, s := range starts {
-			switch {
-			case s.Epoch == epoch && s.State == startRefused:
-				return nil, fmt.Errorf("%w: its rank %d was another process, which lived, when this one began", ErrRankTaken, r.Rank)
-			case s.Epoch == epoch:
-				place.Generation = uint32(i) //nolint:gosec // few starts
-				return starts, nil
+	states, err := RankStates(ctx, js, r.RunID)
+	if err != nil {
+		return Admission{}, err
+	}
+	own := r
+	for own.Rank = max(r.World, 1); ; own.Rank++ {
+		if _, has := states[own.Rank]; has {
+			continue
+		}
+		err := changeStarts(ctx, js, own, func(starts []start) ([]start, error) {
+			if len(starts) > 0 {
+				return nil, errApart // another was faster
 			}
-			place.From = max(place.From, s.Next)
+			return []start{own.begun()}, nil
+		})
+		if !errors.Is(err, errApart) {
+			return Admission{Rank: own.Rank}, err
 		}
-		switch last := lastStart(starts); {
-		case last.State == StartLives:
-			return nil, fmt.Errorf("%w: its rank %d lives, as epoch %s", ErrRankTaken, r.Rank, last.Epoch)
-		case last.State == StartEnded && !r.Resume:
-			return nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
-		}
-		place.Generation = uint32(len(starts)) //nolint:gosec // few starts
-		return append(starts, start{Epoch: epoch, State: StartLives}), nil
-	})
-	return place, err
+	}
 }
 
 // lastStart is the last one that was admitted; without a state where there is none.
@@ -201,15 +276,25 @@ func RankStates(ctx context.Context, js jetstream.JetStream, runID uint64) (map[
 }
 
 func rankStates(ctx context.Context, js jetstream.JetStream, prefix string) (map[uint32]string, error) {
+	states := map[uint32]string{}
+	err := eachRank(ctx, js, prefix, func(rank uint32, starts []start) {
+		if last := lastStart(starts); last.State != "" {
+			states[rank] = last.State
+		}
+	})
+	return states, err
+}
+
+// eachRank visits the starts of each rank whose key begins so.
+func eachRank(ctx context.Context, js jetstream.JetStream, prefix string, visit func(rank uint32, starts []start)) error {
 	bucket, keys, err := listed(ctx, js, prefix+"*")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	states := map[uint32]string{}
 	for _, key := range keys {
 		rank, err := strconv.ParseUint(key[len(prefix):], 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
+			return fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
 		}
 		var starts []start
 		entry, err := bucket.Get(ctx, key)
@@ -220,11 +305,9 @@ func rankStates(ctx context.Context, js jetstream.JetStream, prefix string) (map
 			err = json.Unmarshal(entry.Value(), &starts)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
+			return fmt.Errorf("key %q of bucket %s: %w", key, SourceBucket, err)
 		}
-		if last := lastStart(starts); last.State != "" {
-			states[uint32(rank)] = last.State //nolint:gosec // 32 bits
-		}
+		visit(uint32(rank), starts) //nolint:gosec // 32 bits
 	}
-	return states, nil
+	return nil
 }

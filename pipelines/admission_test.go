@@ -74,3 +74,35 @@ func TestOneOfSeveralStartsAtOnceIsAdmitted(t *testing.T) {
 		t.Errorf("%d of %d are admitted, want one", admitted, len(results))
 	}
 }
+
+func TestProcessesOfOneLaunchHaveRanksOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := startStream(t)
+	must(t, pipelines.Prepare(t.Context(), s.js, testConfig(t)))
+	request := func(epoch uint64, launch string, apart bool) pipelines.StartRequest {
+		return pipelines.StartRequest{RunID: schemas.RunID("run"), Rank: 1, Epoch: epoch, Launch: launch, World: 4, Apart: apart}
+	}
+	finish := func(rank uint32, epoch uint64, ended bool) {
+		must(t, pipelines.FinishStart(t.Context(), s.js, pipelines.StartRequest{RunID: schemas.RunID("run"), Rank: rank, Epoch: epoch}, ended, 0))
+	}
+	want := func(what string, r pipelines.StartRequest, rank, generation uint32, refused bool) {
+		t.Helper()
+		got, err := pipelines.Admit(t.Context(), s.js, r)
+		if errors.Is(err, pipelines.ErrRankTaken) != refused || err == nil && got != (pipelines.Admission{Rank: rank, Generation: generation}) {
+			t.Errorf("%s: %+v, %v; want rank %d, generation %d, refused %v", what, got, err, rank, generation, refused)
+		}
+	}
+	want("the first", request(1, "a", false), 1, 0, false)
+	want("one that may take its place, while it lives", request(2, "a", false), 0, 0, true)
+	want("a child", request(3, "a", true), 4, 0, false)
+	want("another", request(4, "a", true), 5, 0, false)
+	want("the child again", request(3, "a", true), 4, 0, false)
+	want("a child of another launch", request(5, "b", true), 0, 0, true)
+	finish(1, 1, true)
+	want("one after it, which is not the first again", request(6, "a", false), 6, 0, false)
+	want("the same after it ended, by another launch", request(7, "b", false), 0, 0, true)
+	finish(1, 1, false)
+	want("a child after it died", request(8, "a", true), 7, 0, false)
+	want("its place taken after it died", request(9, "a", false), 1, 1, false)
+	want("the child, as the rank lives again", request(3, "a", true), 4, 0, false)
+}

@@ -10,7 +10,7 @@ func Audit() Table {
 			{Name: "deed_id", Type: Uint64, Unit: Hash, Doc: "Random number that both rows of a deed have."},
 			{Name: "ordinal", Type: Uint8, Unit: Ordinal, Doc: "0 before the deed, 1 after it."},
 			{Name: "written_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "Time of the row, by the clock of the host that did it."},
-			{Name: "deed", Type: String, Unit: None, Doc: "What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal."},
+			{Name: "deed", Type: String, Unit: None, Doc: "What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal, end (of the program that tensortap run had started, by its user)."},
 			{Name: "run_name", Type: String, Unit: None, Doc: "Name of the run; empty where the deed is about none."},
 			{Name: "target", Type: String, Unit: None, Doc: "What else it was done to: the name of a baseline, the id of a silence; empty where that is all of the run."},
 			{Name: "details", Type: StringMap, Unit: None, Doc: "How it was asked for, as ranks and steps. Texts of prompts are counted, not written."},

@@ -26,6 +26,7 @@ func Rank() Table {
 			{Name: "source_name", Type: String, Unit: None, Doc: "The source's name of the rank: rank0, proc4711 and so on."},
 			{Name: "started_time_ns", Type: Int64, Unit: Nanoseconds, Nullable: true, Doc: "Start of the process; null when not known."},
 			{Name: "parameters", Type: StringMap, Unit: None, Doc: "Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read."},
+			{Name: "child", Type: Uint8, Unit: None, Doc: "1 if a process of the program made it by fork or multiprocessing, and it has no place of its own among the ranks; 0 in rows from before this column."},
 		},
 	}
 }

@@ -106,6 +106,7 @@ type RankRow struct {
 	SourceName    string            `parquet:"source_name"`              // The source's name of the rank: rank0, proc4711 and so on.
 	StartedTimeNs *int64            `parquet:"started_time_ns,optional"` // Start of the process; null when not known.
 	Parameters    map[string]string `parquet:"parameters"`               // Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read.
+	Child         uint8             `parquet:"child"`                    // 1 if a process of the program made it by fork or multiprocessing, and it has no place of its own among the ranks; 0 in rows from before this column.
 }
 
 // Table returns the declaration of rank.
@@ -139,6 +140,7 @@ func (r *RankRow) appendTo(c []column) {
 		c[17].int64(*r.StartedTimeNs)
 	}
 	c[18].stringMap(r.Parameters)
+	c[19].uint8(r.Child)
 }
 
 func (r *RankRow) load(c []arrow.Array, i int) {
@@ -161,6 +163,7 @@ func (r *RankRow) load(c []arrow.Array, i int) {
 	r.SourceName = loadString(c[16], i)
 	r.StartedTimeNs = loadNullable(c[17], i, loadInt64)
 	r.Parameters = loadStringMap(c[18], i)
+	r.Child = loadUint8(c[19], i)
 }
 
 // OpRow is a row of op. One row per op: one call, within a step, of a module, API, ATen op or collective.
@@ -2416,7 +2419,7 @@ type AuditRow struct {
 	DeedID        uint64            `parquet:"deed_id"`         // Random number that both rows of a deed have.
 	Ordinal       uint8             `parquet:"ordinal"`         // 0 before the deed, 1 after it.
 	WrittenTimeNs int64             `parquet:"written_time_ns"` // Time of the row, by the clock of the host that did it.
-	Deed          string            `parquet:"deed"`            // What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal.
+	Deed          string            `parquet:"deed"`            // What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal, end (of the program that tensortap run had started, by its user).
 	RunName       string            `parquet:"run_name"`        // Name of the run; empty where the deed is about none.
 	Target        string            `parquet:"target"`          // What else it was done to: the name of a baseline, the id of a silence; empty where that is all of the run.
 	Details       map[string]string `parquet:"details"`         // How it was asked for, as ranks and steps. Texts of prompts are counted, not written.

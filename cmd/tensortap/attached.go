@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -56,7 +57,7 @@ func (l *launching) check() error {
 
 // variables are the settings of the collector, that it has an agent, and whether it looks for a model itself.
 func (l *launching) variables() ([]string, error) {
-	variables := []string{"TENSORTAP_RUN=" + l.run, "TENSORTAP_SPOOL=" + l.spool, "TENSORTAP_SERVED=1"}
+	variables := []string{"TENSORTAP_RUN=" + l.run, "TENSORTAP_SPOOL=" + l.spool, "TENSORTAP_SERVED=1", "TENSORTAP_LAUNCH=" + rand.Text()}
 	if !l.asMsprobe {
 		variables = append(variables, "TENSORTAP_ATTACH=1")
 	}

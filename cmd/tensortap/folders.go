@@ -28,7 +28,11 @@ func (a *app) inRunning(ctx context.Context, why string, ask question) error {
 // ask asks the running system. If none runs but one has run, it starts one for the question, over the stored data.
 func (a *app) ask(ctx context.Context, ask question) error {
 	connected := func(ctx context.Context, endpoint system.Endpoint) error {
+		host := hostOf(endpoint)
 		client, err := a.connect(ctx, endpoint)
+		if err != nil && a.hostHasGone(endpoint) {
+			return fmt.Errorf("%w; the next %w", &hostGoneError{host}, system.ErrStarting) // which Share waits for, or starts
+		}
 		if err != nil {
 			return err
 		}

@@ -14,8 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/analysis/report"
-	"github.com/tensortap/tensortap/analysis/symptoms"
-	"github.com/tensortap/tensortap/internal/launch"
 	"github.com/tensortap/tensortap/internal/system"
 )
 
@@ -90,52 +88,14 @@ func (a *app) launch(ctx context.Context, l launching) error {
 		return err
 	}
 	defer people.leave()
-	environment = append(environment, people.environment...)
-	status, stoppedNs := 0, int64(0)
-	observed := func(ctx context.Context, client *system.Client) error {
-		if err := refuseRecorded(ctx, client, l); err != nil {
-			return err
-		}
-		if err := a.declare(ctx, client, &l.against); err != nil {
-			return err
-		}
-		kept, err := a.kept(l)
-		if err != nil {
-			return err
-		}
-		recording, err := l.requests.begin(a, l.run)
-		if err != nil {
-			return err
-		}
-		environment = append(environment, recording...)
-		err = kept.during(ctx, func() error {
-			err := a.duringHangs(ctx, client, l.run, a.awaitingDifference(ctx, client, &l, func() (err error) {
-				status, err = launch.Run(launch.Program{
-					Args: l.program, Environment: append(environment, kept.environment...), Stdout: a.stdout, Stderr: a.stderr,
-					Stopped: func() { stoppedNs = time.Now().UnixNano() },
-				})
-				return err
-			}))
-			if err != nil {
-				l.requests.remove()
-				return err
-			}
-			return a.tellRecorded(ctx, client, l, symptoms.Run{Name: l.run, Failed: status != 0, StoppedNs: stoppedNs})
-		})
-		if err != nil {
-			return err
-		}
-		patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		return errors.Join(kept.wait(patient), system.WaitRecords(patient, l.spool, l.run))
-	}
+	one := &launched{app: a, launching: &l, environment: append(environment, people.environment...)}
 	// Signals are the program's. Its published events are stored, whatever the signals did to it.
 	ctx = context.WithoutCancel(ctx)
-	err = a.around(ctx, l, observed)
-	if err == nil && status == 0 {
+	err = a.aroundHosts(ctx, l, one.observed, one.rest)
+	if err == nil && one.status == 0 {
 		return nil
 	}
-	return &programError{status: status, err: err}
+	return &programError{status: one.status, err: err}
 }
 
 // refuseRecorded is an error before a program computes for hours that no run could take.
@@ -145,31 +105,6 @@ func refuseRecorded(ctx context.Context, client *system.Client, l launching) err
 		err = fmt.Errorf("run %s is recorded already: give another name with --run, or --resume to go on with it", l.run)
 	}
 	return err
-}
-
-// tellRecorded waits until all is published, and prints the counts.
-func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launching, ended symptoms.Run) error {
-	// The program is over: a signal now means that the user has waited enough.
-	patient, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := system.WaitPublished(patient, l.spool, l.run); err != nil {
-		return err
-	}
-	ranks, err := client.RecordedRanks(ctx, l.run)
-	if err != nil {
-		return err
-	}
-	l.requests.store(patient, a, client, l.run)
-	if ranks == 0 {
-		a.tellLaunch("nothing was recorded: no Python process below " + report.Printable(l.program[0]) + " called a PyTorch model or took notice of PYTHONPATH, or the collector said above why it cannot")
-		return nil
-	}
-	a.tellSymptoms(patient, client, ended)
-	a.tellRaw(patient, client, l.run)
-	a.tellLaunch(fmt.Sprintf("ranks of run %s that are recorded: %d%s", report.Printable(l.run), ranks, l.next(a.program())))
-	a.writeDump(patient, client, l)
-	a.tellVerdict(patient, client, &l.against)
-	return nil
 }
 
 // next is the command that says more of the run, unless its verdict does.
@@ -198,7 +133,7 @@ func scriptName(words []string) string {
 // around serves the program's spool while job runs: into the system that runs, else into one of its own.
 func (a *app) around(ctx context.Context, l launching, job question) error {
 	serve := a.serving(l.spool)
-	serve.Resume = l.resume
+	serve.Resume, serve.Of = l.resume, l.run
 	joined := func(ctx context.Context, endpoint system.Endpoint) error {
 		return system.WithAgent(ctx, endpoint, serve, time.Now, job)
 	}

@@ -82,7 +82,7 @@ func (w *world) agent(ctx context.Context, l *life) {
 		NewPublisher: func() (agent.Publisher, error) {
 			return pipelines.NewPublisher(w.config(l).Publish, js, now, nil)
 		},
-		Admit:  func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{}, nil },
+		Admit:  func(_ context.Context, s agent.Start) (agent.Place, error) { return agent.Place{Rank: s.Rank}, nil },
 		Finish: func(context.Context, agent.Start, bool, uint32) error { return nil },
 	}
 	serving, done := context.WithCancel(ctx)

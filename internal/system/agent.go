@@ -25,6 +25,7 @@ type ServeRequest struct {
 	Follow   Following         // files of lines
 	Rules    retention.Rules   // which spools go that nobody serves
 	Tell     func(text string) // told in a line what is served; calls may overlap
+	Of       string            // only processes of this run are told of; empty for all
 	// Waiting is as in PublishRequest.
 	Waiting func(error)
 }
@@ -50,7 +51,7 @@ func (c *Client) Serve(ctx context.Context, r ServeRequest) error {
 func (c *Client) newAgent(r ServeRequest) (*hearing, error) {
 	heard := c.newHearing(r.Tell)
 	cfg := agent.DefaultConfig(r.Spool, c.now)
-	cfg.Payloads, cfg.Resume, cfg.Tell, cfg.Stream = r.Payloads, r.Resume, r.Tell, c.agentStream(r.Waiting, heard)
+	cfg.Payloads, cfg.Resume, cfg.Tell, cfg.Of, cfg.Stream = r.Payloads, r.Resume, r.Tell, r.Of, c.agentStream(r.Waiting, heard)
 	cfg.Patient, cfg.Owner = r.Patient, agent.Owner{PID: os.Getpid(), Data: string(c.Endpoint.Folder), Stream: withoutSecret(c.Endpoint.NATS)}
 	heard.serving = agent.New(cfg)
 	return heard, heard.serving.Take()
@@ -71,7 +72,7 @@ func (c *Client) serve(ctx context.Context, r ServeRequest, heard *hearing) erro
 	group, following := errgroup.WithContext(ctx)
 	group.Go(func() error { return serving.Run(following) })
 	group.Go(func() error { return c.followLaunches(following, r) })
-	group.Go(func() error { return c.followRecords(following, r) })
+	group.Go(func() error { return c.followRecords(following, r, serving) })
 	group.Go(func() error { return c.followFiles(following, r) })
 	group.Go(func() error { return c.letSpoolsGo(following, r, serving) })
 	err := group.Wait()

@@ -58,7 +58,7 @@ func servingAll(tb testing.TB, root string) *agent.Agent {
 	cfg.ScanEvery = 20 * time.Millisecond
 	cfg.Stream = agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return nowhere{}, nil },
-		Admit:        func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{}, nil },
+		Admit:        func(_ context.Context, s agent.Start) (agent.Place, error) { return agent.Place{Rank: s.Rank}, nil },
 		Finish:       func(context.Context, agent.Start, bool, uint32) error { return nil },
 	}
 	serving, ended := agent.New(cfg), make(chan error, 1)

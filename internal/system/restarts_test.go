@@ -41,7 +41,7 @@ func newHost(t *testing.T) *host {
 	serving.ScanEvery, serving.PollEvery, serving.BatchAge = 20*time.Millisecond, 2*time.Millisecond, 5*time.Millisecond
 	serving.DeadAfter, serving.RetryAfter = 100*time.Millisecond, 20*time.Millisecond
 	serving.Tell = func(text string) { t.Log("agent:", text) }
-	serving.Stream = client.agentStream(nil)
+	serving.Stream = client.agentStream(nil, client.newHearing(serving.Tell))
 	serving.Stream.NewPublisher = func() (agent.Publisher, error) { return h, nil }
 	h.agent = agent.New(serving)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tensortap/tensortap/internal/logs"
 	"github.com/tensortap/tensortap/internal/plural"
+	"github.com/tensortap/tensortap/producers/agent"
 	"github.com/tensortap/tensortap/producers/follow"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -68,11 +70,22 @@ func (c *Client) followLaunches(ctx context.Context, r ServeRequest) error { //n
 	return s.run(ctx, r)
 }
 
-// followRecords goes on until ctx ends.
-func (c *Client) followRecords(ctx context.Context, r ServeRequest) error { //nolint:gocritic // as Serve has it
-	s := &spoken{client: c, tell: r.Tell, config: follow.Records}
+// followRecords goes on until ctx ends. Records are of the rank that their process was given, once it is.
+func (c *Client) followRecords(ctx context.Context, r ServeRequest, serving *agent.Agent) error { //nolint:gocritic // as Serve has it
+	s := &spoken{client: c, tell: r.Tell}
 	s.list = func() []string { return records(r.Spool) }
-	s.begun = func(path string) bool { return follow.RunOfRecords(path) != "" }
+	s.begun = func(path string) bool {
+		_, known := serving.RankOf(folderOfRecords(path))
+		_, err := os.Stat(filepath.Join(r.Spool, folderOfRecords(path)))
+		return (known || err != nil) && follow.RunOfRecords(path) != ""
+	}
+	s.config = func(cfg follow.Config, path string) (follow.Config, error) {
+		cfg, err := follow.Records(cfg, path)
+		if rank, known := serving.RankOf(folderOfRecords(path)); known {
+			cfg.Rank = &rank
+		}
+		return cfg, err
+	}
 	s.whole = func(path string) error {
 		return errors.Join(os.Remove(path), os.Remove(path+".published"))
 	}
@@ -83,6 +96,12 @@ func (c *Client) followRecords(ctx context.Context, r ServeRequest) error { //no
 func records(spool string) []string {
 	found, _ := filepath.Glob(filepath.Join(spool, follow.RecordsPattern))
 	return found
+}
+
+// folderOfRecords is the name of the process's folder that the file is beside.
+func folderOfRecords(path string) string {
+	folder, _, _ := strings.Cut(filepath.Base(path), ".")
+	return folder
 }
 
 func (s *spoken) run(ctx context.Context, r ServeRequest) error { //nolint:gocritic // as Serve has it

@@ -40,11 +40,15 @@ type Start struct {
 	RunID  uint64
 	Rank   uint32
 	Epoch  uint64
-	Resume bool // it may go on with a rank that has ended
+	Resume bool   // it may go on with a rank that has ended
+	Launch string // by which the process began; empty where that is not known
+	World  uint32 // ranks of the run, as far as the process knows; 0 for not known
+	Apart  bool   // another process of that launch may have the rank, whose place this one does not take
 }
 
-// Place is that of a start among those of its rank.
+// Place is that of a process in its run.
 type Place struct {
+	Rank       uint32 // the one asked for or, where another process of the launch has that, one of its own
 	Generation uint32 // of its steps: which start of the rank this is, from 0
 	From       uint32 // the first step behind all that earlier starts have ended
 }
@@ -53,7 +57,7 @@ type Place struct {
 type Stream struct {
 	// NewPublisher makes a publisher for one process.
 	NewPublisher func() (Publisher, error)
-	// Admit says which start of the rank this is, and the same when asked again. Its error refuses the process.
+	// Admit gives the process its place, and the same when asked again. Its error refuses the process.
 	Admit func(ctx context.Context, s Start) (Place, error)
 	// Refuse has Admit refuse the process for good, as it lives beside the one that is this rank.
 	Refuse func(ctx context.Context, s Start) error
@@ -70,6 +74,7 @@ type Config struct {
 	Patient  bool   // while the root is taken for another, it is left alone; else that is an error
 	Stream   Stream
 	Tell     func(text string) // gets a line about each process served; calls may overlap
+	Of       string            // only processes of this run are told of; empty for all
 	Now      func() time.Time
 	Disk     durable.Disk // what is written down goes there: to the system's, unless a test watches it
 
@@ -121,11 +126,12 @@ type Agent struct {
 	later   map[string]time.Time // folders that are left alone until then
 	said    map[string]string    // the last trouble reported of a folder
 	dropped map[string]uint64    // records that the process of a folder dropped, as they are counted so far
+	ranks   map[string]uint32    // that processes were given, by the name of the folder
 }
 
 // New returns an agent. It touches nothing yet.
 func New(cfg Config) *Agent {
-	return &Agent{cfg: cfg, served: map[string]*served{}, later: map[string]time.Time{}, said: map[string]string{}, dropped: map[string]uint64{}}
+	return &Agent{cfg: cfg, served: map[string]*served{}, later: map[string]time.Time{}, said: map[string]string{}, dropped: map[string]uint64{}, ranks: map[string]uint32{}}
 }
 
 // Counts returns the work so far.
@@ -263,7 +269,9 @@ func (a *Agent) serve(ctx context.Context, name string, s *served) {
 		pause = a.cfg.ScanEvery
 	default:
 		a.counts.Failures.Add(1)
-		a.troubleLocked(name, err)
+		if s.isTold() {
+			a.troubleLocked(name, err)
+		}
 	}
 	a.later[name] = a.cfg.Now().Add(pause)
 }

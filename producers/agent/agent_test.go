@@ -59,8 +59,10 @@ func (*log) Close() {}
 func (l *log) stream() agent.Stream {
 	return agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return l, nil },
-		Admit:        func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{Generation: 3}, nil },
-		Refuse:       func(context.Context, agent.Start) error { return nil },
+		Admit: func(_ context.Context, s agent.Start) (agent.Place, error) {
+			return agent.Place{Rank: s.Rank, Generation: 3}, nil
+		},
+		Refuse: func(context.Context, agent.Start) error { return nil },
 		Finish: func(_ context.Context, s agent.Start, ended bool, _ uint32) error {
 			l.mutex.Lock()
 			defer l.mutex.Unlock()

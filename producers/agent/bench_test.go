@@ -35,7 +35,7 @@ func BenchmarkAgent(b *testing.B) {
 	cfg.ScanEvery = 5 * time.Millisecond
 	cfg.Stream = agent.Stream{
 		NewPublisher: func() (agent.Publisher, error) { return discard{}, nil },
-		Admit:        func(context.Context, agent.Start) (agent.Place, error) { return agent.Place{}, nil },
+		Admit:        func(_ context.Context, s agent.Start) (agent.Place, error) { return agent.Place{Rank: s.Rank}, nil },
 		Finish:       func(context.Context, agent.Start, bool, uint32) error { return nil },
 	}
 	before := cpuSeconds(b)

@@ -16,6 +16,8 @@ type about struct {
 	resume bool
 	// appends says that nobody names its steps: they go on behind those of earlier starts.
 	appends bool
+	// launch is the same of all processes that one launch began; empty of earlier collectors.
+	launch string
 }
 
 // runDefinition is the definition of kind run.
@@ -58,7 +60,9 @@ type rankDefinition struct {
 	SourceName    string `json:"source_name"`
 	StartedTimeNs *int64 `json:"started_time_ns"`
 
-	Parameters map[string]string `json:"parameters"` // earlier collectors wrote none
+	Parameters map[string]string `json:"parameters"` // earlier collectors wrote none, and none of the two below
+	Launch     string            `json:"launch"`
+	Child      bool              `json:"child"`
 }
 
 // readAbout reads the first two definitions: run and rank.
@@ -77,7 +81,7 @@ func readAbout(from *definitions, head schemas.SpoolHead) (about, error) {
 	if rank.Epoch != 0 && rank.Epoch != head.Epoch {
 		return about{}, fmt.Errorf("its definitions are those of another process, %016x: put its own back, or remove the folder", rank.Epoch)
 	}
-	a := about{run: run.row(head.StartedNs), rank: rank.row(head.Epoch), resume: run.Resume, appends: run.Appends}
+	a := about{run: run.row(head.StartedNs), rank: rank.row(head.Epoch), resume: run.Resume, appends: run.Appends, launch: rank.Launch}
 	if a.run.WorldSize == nil || *a.run.WorldSize <= 1 {
 		a.run.Host = rank.Host
 	}
@@ -120,13 +124,17 @@ func (r *runDefinition) row(startedNs int64) schemas.RunRow {
 }
 
 func (r *rankDefinition) row(epoch uint64) schemas.RankRow {
-	return schemas.RankRow{
+	row := schemas.RankRow{
 		Rank: r.Rank, Epoch: epoch, Host: r.Host, PID: r.PID, Device: r.Device,
 		TP: orUnknown(r.TP), PP: orUnknown(r.PP), DP: orUnknown(r.DP), CP: orUnknown(r.CP), EP: orUnknown(r.EP),
 		TPSize: orUnknown(r.TPSize), PPSize: orUnknown(r.PPSize), DPSize: orUnknown(r.DPSize),
 		CPSize: orUnknown(r.CPSize), EPSize: orUnknown(r.EPSize),
 		SourceName: r.SourceName, StartedTimeNs: r.StartedTimeNs, Parameters: r.Parameters,
 	}
+	if r.Child {
+		row.Child = 1
+	}
+	return row
 }
 
 func orUnknown(coordinate *int16) int16 {

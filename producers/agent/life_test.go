@@ -177,3 +177,20 @@ func TestAStepWhoseLastRowsNeverCameIsNotComplete(t *testing.T) {
 		t.Errorf("steps and whether they are complete: %s; want %s", got, want)
 	}
 }
+
+func TestOnlyProcessesOfTheRunThatIsAskedForAreToldOf(t *testing.T) {
+	t.Parallel()
+	root, l := t.TempDir(), newLog(t)
+	for i, run := range []string{"own", "another"} {
+		s := testbed.NewSpool(t, root, testbed.SpoolOptions{Run: run, Epoch: uint64(i + 1)})
+		s.Step(0, 1)
+		s.Close()
+	}
+	var told testbed.Buffer
+	cfg := config(t, root, l)
+	cfg.Of, cfg.Tell = "own", func(text string) { fmt.Fprintln(&told, text) }
+	serveUntil(t, cfg, empty(t, root))
+	if text := told.String(); !strings.Contains(text, "run own") || strings.Contains(text, "run another") {
+		t.Errorf("told: %s", text)
+	}
+}

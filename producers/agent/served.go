@@ -101,7 +101,16 @@ func (s *served) run(ctx context.Context) (err error) {
 	return s.retire(ctx)
 }
 
-func (s *served) tell(text string) { s.cfg.Tell(text) }
+func (s *served) tell(text string) {
+	if s.isTold() {
+		s.cfg.Tell(text)
+	}
+}
+
+// isTold says whether the process is of a run that is told of, as far as it is known.
+func (s *served) isTold() bool {
+	return s.cfg.Of == "" || s.about.run.Name == "" || s.about.run.Name == s.cfg.Of
+}
 
 func (s *served) title() string {
 	return fmt.Sprintf("run %s, rank %d, process %d", s.about.run.Name, s.about.rank.Rank, s.header.load().PID)
@@ -183,13 +192,9 @@ func (s *served) open(ctx context.Context) error {
 	if s.about, err = readAbout(s.definitions, head); err != nil {
 		return err
 	}
-	s.start = Start{RunID: s.about.run.RunID, Rank: s.about.rank.Rank, Epoch: head.Epoch, Resume: s.about.resume || s.cfg.Resume}
-	place, err := s.cfg.Stream.Admit(ctx, s.start)
+	place, err := s.admit(ctx, head.Epoch)
 	if err != nil {
-		return s.refused(ctx, err)
-	}
-	if s.about.appends {
-		s.first = place.From
+		return err
 	}
 	header.look(s.cfg.Now())
 	s.setAdmitted()

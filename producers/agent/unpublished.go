@@ -19,6 +19,26 @@ func Unpublished(root, run string) ([]string, error) {
 	return found, err
 }
 
+// Lives says whether the process of a folder below the root does, as far as can be seen from this machine.
+func Lives(root, name string) bool {
+	folders, err := openRoot(root)
+	if err != nil {
+		return false
+	}
+	defer folders.Close() //nolint:errcheck // only read
+	in, err := openOwn(folders.Lstat, folders.OpenRoot, name)
+	if err != nil {
+		return false
+	}
+	defer in.Close() //nolint:errcheck // only read
+	header, err := openHeader(in)
+	if err != nil {
+		return false
+	}
+	defer header.close() //nolint:errcheck // only read
+	return header.isHeld()
+}
+
 // eachFolder visits the folders of processes below the root; a root that is not there has none.
 func eachFolder(root string, visit func(folders *os.Root, name string)) error {
 	folders, err := openRoot(root)

@@ -55,7 +55,8 @@ CREATE TABLE IF NOT EXISTS tap_store.rank_local ON CLUSTER '{cluster}'
     `ep_size` Int16 COMMENT 'Size of the expert-parallel group; -1 when not known.' CODEC(ZSTD(1)),
     `source_name` String COMMENT 'The source''s name of the rank: rank0, proc4711 and so on.' CODEC(ZSTD(1)),
     `started_time_ns` Nullable(Int64) COMMENT 'Start of the process; null when not known.' CODEC(ZSTD(1)),
-    `parameters` Map(String, String) COMMENT 'Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read.' CODEC(ZSTD(1))
+    `parameters` Map(String, String) COMMENT 'Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read.' CODEC(ZSTD(1)),
+    `child` UInt8 COMMENT '1 if a process of the program made it by fork or multiprocessing, and it has no place of its own among the ranks; 0 in rows from before this column.' CODEC(ZSTD(1))
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')
 ORDER BY (run_id, rank, epoch)
@@ -881,7 +882,7 @@ CREATE TABLE IF NOT EXISTS tap_store.audit_local ON CLUSTER '{cluster}'
     `deed_id` UInt64 COMMENT 'Random number that both rows of a deed have.' CODEC(ZSTD(1)),
     `ordinal` UInt8 COMMENT '0 before the deed, 1 after it.' CODEC(Delta, ZSTD(1)),
     `written_time_ns` Int64 COMMENT 'Time of the row, by the clock of the host that did it.' CODEC(DoubleDelta, ZSTD(1)),
-    `deed` String COMMENT 'What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal.' CODEC(ZSTD(1)),
+    `deed` String COMMENT 'What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal, end (of the program that tensortap run had started, by its user).' CODEC(ZSTD(1)),
     `run_name` String COMMENT 'Name of the run; empty where the deed is about none.' CODEC(ZSTD(1)),
     `target` String COMMENT 'What else it was done to: the name of a baseline, the id of a silence; empty where that is all of the run.' CODEC(ZSTD(1)),
     `details` Map(String, String) COMMENT 'How it was asked for, as ranks and steps. Texts of prompts are counted, not written.' CODEC(ZSTD(1)),

@@ -23,7 +23,8 @@ CREATE TABLE IF NOT EXISTS tap_store.rank
     `ep_size` Int16 COMMENT 'Size of the expert-parallel group; -1 when not known.' CODEC(ZSTD(1)),
     `source_name` String COMMENT 'The source''s name of the rank: rank0, proc4711 and so on.' CODEC(ZSTD(1)),
     `started_time_ns` Nullable(Int64) COMMENT 'Start of the process; null when not known.' CODEC(ZSTD(1)),
-    `parameters` Map(String, String) COMMENT 'Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read.' CODEC(ZSTD(1))
+    `parameters` Map(String, String) COMMENT 'Checksum, dtype and shape of each parameter and saved buffer as the first step began, by name; empty when not read.' CODEC(ZSTD(1)),
+    `child` UInt8 COMMENT '1 if a process of the program made it by fork or multiprocessing, and it has no place of its own among the ranks; 0 in rows from before this column.' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (run_id, rank, epoch)

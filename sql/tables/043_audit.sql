@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS tap_store.audit
     `deed_id` UInt64 COMMENT 'Random number that both rows of a deed have.' CODEC(ZSTD(1)),
     `ordinal` UInt8 COMMENT '0 before the deed, 1 after it.' CODEC(Delta, ZSTD(1)),
     `written_time_ns` Int64 COMMENT 'Time of the row, by the clock of the host that did it.' CODEC(DoubleDelta, ZSTD(1)),
-    `deed` String COMMENT 'What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal.' CODEC(ZSTD(1)),
+    `deed` String COMMENT 'What was done, as the command is named: delete, pin, unpin, stop, resume, capture, poke, debug, trace, baseline set, baseline remove, silence set, silence remove, heal, end (of the program that tensortap run had started, by its user).' CODEC(ZSTD(1)),
     `run_name` String COMMENT 'Name of the run; empty where the deed is about none.' CODEC(ZSTD(1)),
     `target` String COMMENT 'What else it was done to: the name of a baseline, the id of a silence; empty where that is all of the run.' CODEC(ZSTD(1)),
     `details` Map(String, String) COMMENT 'How it was asked for, as ranks and steps. Texts of prompts are counted, not written.' CODEC(ZSTD(1)),

@@ -22,7 +22,8 @@ SELECT
     k.ep_size AS ep_size,
     k.source_name AS source_name,
     k.started_time_ns AS started_time_ns,
-    k.parameters AS parameters
+    k.parameters AS parameters,
+    k.child AS child
 FROM (
     SELECT
         run_id,
@@ -43,7 +44,8 @@ FROM (
         ep_size,
         source_name,
         started_time_ns,
-        parameters
+        parameters,
+        child
     FROM tap_store.rank
     ORDER BY
         run_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -47,6 +48,24 @@ _VLLM_NAMES: Final[Mapping[str, str]] = {
     "cp": "get_pcp_group",
     "ep": "get_ep_group",
 }
+
+
+LAUNCH: Final = os.environ.get("TENSORTAP_LAUNCH") or os.urandom(8).hex()
+"""The same in all processes that one launch began, or else one process and those forked from it."""
+
+_groups_of_parent: Final[list[bool]] = []  # as this process was forked, whether there were groups: none of them is its own
+os.register_at_fork(after_in_child=lambda: _groups_of_parent.append(dist.is_available() and dist.is_initialized()))
+
+
+def is_child() -> bool:
+    """Whether a process of the program made this one by fork or multiprocessing, and it has joined no group: the place it finds is another's."""
+    has_joined = dist.is_available() and dist.is_initialized() and not any(_groups_of_parent)
+    return not has_joined and (bool(_groups_of_parent) or multiprocessing.parent_process() is not None)
+
+
+def is_restart() -> bool:
+    """Whether torchrun has started this rank again."""
+    return os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") not in ("", "0")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from tensortap._config.settings import Settings
+from tensortap._health import topology
 from tensortap._health.topology import Place
 from tensortap._session import environment, surroundings
 
@@ -54,6 +55,8 @@ def rank(place: Place, model: nn.Module | None = None) -> dict[str, object]:
         **place.columns(),
         "source_name": f"rank{place.rank}" if place.distributed else f"proc{os.getpid()}",
         "started_time_ns": started_time_ns(),
+        "launch": topology.LAUNCH,
+        "child": topology.is_child(),
     }
 
 

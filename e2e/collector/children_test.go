@@ -1,0 +1,48 @@
+package collector
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/e2e/internal/torch"
+)
+
+// TestChildrenThatCallTheModelAreProcessesOfTheirOwn has them begun and ended in every way: run ends with the program, and all of theirs is stored.
+func TestChildrenThatCallTheModelAreProcessesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	const atOnce = 100 * time.Second // less than the time that run waits for processes which do not end
+	python := torch.Python(t)
+	up := program.StartUp(t, t.TempDir())
+	twice := []string{"sh", "-c", `"$0" testdata/children.py child && "$0" testdata/children.py child`, python}
+	for _, c := range []struct {
+		name            string
+		job             []string
+		ranks, children int
+	}{
+		{"warm", []string{python, "testdata/children.py", "warm"}, 11, 9},
+		{"cold", []string{python, "testdata/children.py", "cold"}, 2, 2}, // all are children
+		{"outlived", []string{python, "testdata/children.py", "outlived=3"}, 2, 1},
+		{"sequence", twice, 2, 0}, // programs of one launch, one after the other
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			began := time.Now()
+			out := program.Run(t, up.Setting, append([]string{"run", "--run", c.name, "--"}, c.job...)...)
+			if took := time.Since(began); out.Status != 0 || took > atOnce {
+				t.Fatalf("after %v: %v", took, out)
+			}
+			up.Settle(t)
+			answer := program.Run(t, up.Setting, "query", "--output", "csv", fmt.Sprintf(
+				`SELECT count(), countIf(child = 1), (SELECT uniqExact(rank) FROM tap.tensors WHERE run = '%[1]s') FROM tap.ranks WHERE run = '%[1]s'`, c.name))
+			if want := fmt.Sprintf("%d,%d,%[1]d", c.ranks, c.children); !strings.HasSuffix(strings.TrimSpace(answer.Stdout), want) {
+				t.Errorf("ranks, those of children, and ranks with tensors: want %s: %v", want, answer)
+			}
+		})
+	}
+	if !program.Published(filepath.Join(up.Data, "spool")) {
+		t.Error("something stays in the spool")
+	}
+}
